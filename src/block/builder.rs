@@ -1,0 +1,200 @@
+//! The writer's side: collects hashes, returns a block.
+//!
+//! Protocol, as a regular expression: `new (add_key | add_hash)* finish ((add_key | add_hash)* finish)*`, where
+//! `finish` is any of the finishing calls. A builder that has finished is empty and ready for the next table; one
+//! whose finishing failed still holds its entries.
+
+use super::header::Header;
+use super::plan::{Target, plan};
+use super::{HEADER_LEN, compact};
+use crate::error::BuildError;
+use crate::filter::{FilterView, PARAMS_LEN, Params};
+use crate::hash::{KeyHash, KeyHasher};
+use crate::policy::{FilterPolicy, FilterSize};
+use std::vec::Vec;
+
+/// Turns the keys of one table into one filter block.
+///
+/// Keeps 8 bytes for each added entry, besides the block itself. The same set of entries and the same policy give
+/// the same bytes, in whatever order and however often the entries were added.
+///
+/// ```
+/// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+/// let mut builder = FilterBlockBuilder::new(policy);
+/// builder.add_key(b"present");
+/// let block = builder.finish()?;
+/// assert!(FilterBlockReader::open(&block)?.may_contain(b"present"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FilterBlockBuilder {
+    policy: FilterPolicy,
+    hasher: KeyHasher,
+    context: u64,
+    hashes: Vec<u64>,
+}
+
+impl FilterBlockBuilder {
+    /// An empty builder.
+    pub fn new(policy: FilterPolicy) -> Self {
+        Self { policy, hasher: policy.hasher(), context: 0, hashes: Vec::new() }
+    }
+
+    /// Binds the blocks to `context`, say a file's number mixed with an offset: a reader must name the same one.
+    #[must_use]
+    pub fn context(mut self, context: u64) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Makes room for `additional` more entries.
+    pub fn reserve(&mut self, additional: usize) {
+        self.hashes.reserve(additional);
+    }
+
+    /// Adds an entry. For transforms other than the whole key, `entry` is what the transform makes of the key.
+    #[inline]
+    pub fn add_key(&mut self, entry: &[u8]) {
+        self.add_hash(self.hasher.hash(entry));
+    }
+
+    /// Adds an entry by its hash, which must have been made with the policy's seed.
+    #[inline]
+    pub fn add_hash(&mut self, hash: KeyHash) {
+        self.hashes.push(hash.get());
+    }
+
+    /// Entries added since the last finish, repeated ones included.
+    pub fn num_added(&self) -> u64 {
+        self.hashes.len() as u64
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &FilterPolicy {
+        &self.policy
+    }
+
+    /// The block of what was added, as bytes of its own. See [`FilterBlockBuilder::finish_into`].
+    ///
+    /// # Errors
+    /// As [`FilterBlockBuilder::finish_into`].
+    pub fn finish(&mut self) -> Result<Vec<u8>, BuildError> {
+        let mut block = Vec::new();
+        self.finish_into(&mut block)?;
+        Ok(block)
+    }
+
+    /// Appends the block to `out`, at any alignment, and returns its length in bytes. Without entries it is a
+    /// header that answers *no* to every key.
+    ///
+    /// # Errors
+    /// [`BuildError::ByteCap`], [`BuildError::TooLarge`], [`BuildError::SelfCheck`]. Then `out` is as before and
+    /// the builder keeps its entries.
+    pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        let (policy, context) = (self.policy, self.context);
+        let seal = |params: Option<&Params>, num_entries: u64, frame: &mut [u8]| {
+            let header = Header {
+                kind: policy.kind(),
+                transform: policy.key_transform(),
+                seed: policy.hasher().seed(),
+                num_entries,
+                params: params.map_or([0; PARAMS_LEN], Params::encode),
+            };
+            header.write(frame, context);
+        };
+        self.finish_frame(out, HEADER_LEN, |params, num_entries, out, start| {
+            seal(params, num_entries, &mut out[start..]);
+        })
+    }
+
+    /// Appends a compact frame to `out` and returns its length: the payload and, depending on the kind, 2 to 20
+    /// bytes behind it. A compact frame has no checksum and stores neither seed nor transform nor context nor number
+    /// of entries; it is for engines that keep these themselves. A byte cap counts the frame's payload and 64 bytes.
+    ///
+    /// # Errors
+    /// As [`FilterBlockBuilder::finish_into`].
+    pub fn finish_compact_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        self.finish_frame(out, 0, |params, _, out, _| match params {
+            Some(params) => compact::write_trailer(params, out),
+            None => out.extend(compact::EMPTY),
+        })
+    }
+
+    /// Appends `header_len` bytes and the payload to `out`, lets `seal` complete the frame, and checks it.
+    fn finish_frame(
+        &mut self,
+        out: &mut Vec<u8>,
+        header_len: usize,
+        seal: impl Fn(Option<&Params>, u64, &mut Vec<u8>, usize),
+    ) -> Result<usize, BuildError> {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        let start = out.len();
+        out.resize(start + header_len, 0);
+        let built = self.build_payload(out).and_then(|params| {
+            let payload_end = out.len();
+            seal(params.as_ref(), self.hashes.len() as u64, out, start);
+            self.self_check(params, &out[start + header_len..payload_end])
+        });
+        match built {
+            Ok(()) => {
+                self.hashes.clear();
+                Ok(out.len() - start)
+            }
+            Err(error) => {
+                out.truncate(start);
+                Err(error)
+            }
+        }
+    }
+
+    /// Appends the payload; `None` and no bytes without entries.
+    fn build_payload(&self, out: &mut Vec<u8>) -> Result<Option<Params>, BuildError> {
+        let (policy, num_entries) = (&self.policy, self.hashes.len() as u64);
+        if num_entries == 0 {
+            return Ok(None);
+        }
+        let (start, mut target) = (out.len(), Target::new(policy, num_entries));
+        loop {
+            let mut params = plan(policy, target, num_entries)?;
+            params.build(&self.hashes, out);
+            let payload_bytes = (out.len() - start) as u64;
+            let FilterSize::MaxBytes(cap_bytes) = policy.size() else {
+                return Ok(Some(params));
+            };
+            let frame_bytes = payload_bytes + HEADER_LEN as u64;
+            if frame_bytes <= cap_bytes {
+                return Ok(Some(params));
+            }
+            // Golomb's length depends on the keys: aim lower by what it was too long, until nothing is left.
+            out.truncate(start);
+            target = match target {
+                Target::Millibits { total_bits, .. } if total_bits > 0 => {
+                    Target::from_bits(total_bits.saturating_sub((frame_bytes - cap_bytes) * 8), num_entries)
+                }
+                _ => {
+                    let (kind, min_bytes) = (policy.kind(), frame_bytes);
+                    return Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries });
+                }
+            };
+        }
+    }
+
+    /// Asks the finished payload for every hash it was built from.
+    fn self_check(&self, params: Option<Params>, payload: &[u8]) -> Result<(), BuildError> {
+        let Some(params) = params.filter(|_| self.policy.checks_itself()) else {
+            return Ok(());
+        };
+        let first = |hash| BuildError::SelfCheck { hash, num_missing: self.hashes.len() as u64 };
+        let view = FilterView::new(params, payload, 0).map_err(|_| first(self.hashes[0]))?;
+        let mut missing = self.hashes.iter().filter(|&&hash| !view.may_contain(KeyHash::from_raw(hash)));
+        match missing.next() {
+            None => Ok(()),
+            Some(&hash) => Err(BuildError::SelfCheck { hash, num_missing: 1 + missing.count() as u64 }),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The envelope: the 64 bytes in front of a payload, and the checks that stand between bytes and an answer.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | magic |
+//! | 8 | 1 | format version |
+//! | 9 | 1 | kind |
+//! | 10 | 1 | hash id |
+//! | 11 | 1 | key-transform id |
+//! | 12 | 2 | feature bits: the low byte may be ignored when unknown, the high byte must be understood |
+//! | 14 | 2 | key-transform parameter |
+//! | 16 | 8 | hash seed |
+//! | 24 | 8 | number of entries |
+//! | 32 | 8 | payload length in bytes |
+//! | 40 | 12 | parameters of the kind |
+//! | 52 | 8 | XXH3-64 of the payload, XOR the mixed context |
+//! | 60 | 4 | CRC-32 of bytes 0..60, masked, XOR the low half of the mixed context |
+//!
+//! The context is the caller's, and not stored. Both checksums carry it by XOR of a bijective mix, so a block
+//! read from another place always fails, and when header and payload agree on another context the error can say
+//! which: a misplaced block is told from a damaged one.
+
+use crate::bytes;
+use crate::error::DecodeError;
+use crate::filter::{PARAMS_LEN, StoredParams};
+use crate::hash;
+use crate::kind::FilterKind;
+use crate::policy::KeyTransform;
+
+/// The first eight bytes of a block. Not text (first byte ≥ 0x80), no zero byte, and CR LF and ^Z inside, so that a
+/// copy in text mode shows at once.
+pub const MAGIC: [u8; 8] = *b"\xf1FBLK\r\n\x1a";
+/// The format version this library writes, and the newest it reads.
+pub const FORMAT_VERSION: u8 = 1;
+
+const VERSION_AT: usize = MAGIC.len();
+const KIND_AT: usize = VERSION_AT + 1;
+const HASH_AT: usize = KIND_AT + 1;
+const TRANSFORM_AT: usize = HASH_AT + 1;
+const FEATURES_AT: usize = TRANSFORM_AT + 1;
+const TRANSFORM_PARAM_AT: usize = FEATURES_AT + 2;
+const SEED_AT: usize = TRANSFORM_PARAM_AT + 2;
+const NUM_ENTRIES_AT: usize = SEED_AT + 8;
+const PAYLOAD_LEN_AT: usize = NUM_ENTRIES_AT + 8;
+const PARAMS_AT: usize = PAYLOAD_LEN_AT + 8;
+const DIGEST_AT: usize = PARAMS_AT + PARAMS_LEN;
+const CRC_AT: usize = DIGEST_AT + 8;
+/// Length of the header in bytes.
+pub const HEADER_LEN: usize = CRC_AT + 4;
+const _: () = assert!(HEADER_LEN == 64 && SEED_AT == 16 && PARAMS_AT == 40);
+
+/// One-shot XXH3-64 with seed.
+const HASH_XXH3: u8 = 1;
+
+/// The fields of a header that are not fixed by the format or computed from the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) kind: FilterKind,
+    pub(crate) transform: KeyTransform,
+    pub(crate) seed: u64,
+    pub(crate) num_entries: u64,
+    pub(crate) params: [u8; PARAMS_LEN],
+}
+
+/// CRC-32 (IEEE) of `bytes`, rotated and offset so that checksums of checksummed data do not collide with it.
+fn masked_crc(bytes: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(bytes);
+    crc.finalize().rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+impl Header {
+    /// Fills the first [`HEADER_LEN`] bytes of `block`, whose payload is complete.
+    #[cfg(feature = "std")]
+    pub(crate) fn write(&self, block: &mut [u8], context: u64) {
+        let (header, payload) = block.split_at_mut(HEADER_LEN);
+        let (transform, transform_param) = self.transform.to_wire();
+        header[..VERSION_AT].copy_from_slice(&MAGIC);
+        header[VERSION_AT] = FORMAT_VERSION;
+        header[KIND_AT] = self.kind.tag();
+        header[HASH_AT] = HASH_XXH3;
+        header[TRANSFORM_AT] = transform;
+        bytes::put_u16(header, FEATURES_AT, 0);
+        bytes::put_u16(header, TRANSFORM_PARAM_AT, transform_param);
+        bytes::put_u64(header, SEED_AT, self.seed);
+        bytes::put_u64(header, NUM_ENTRIES_AT, self.num_entries);
+        bytes::put_u64(header, PAYLOAD_LEN_AT, payload.len() as u64);
+        header[PARAMS_AT..DIGEST_AT].copy_from_slice(&self.params);
+        let mixed = hash::mix(context);
+        bytes::put_u64(header, DIGEST_AT, hash::digest(payload) ^ mixed);
+        let crc = masked_crc(&header[..CRC_AT]) ^ mixed as u32;
+        bytes::put_u32(header, CRC_AT, crc);
+    }
+
+    /// Checks everything but the payload's digest and the kind's parameters.
+    pub(crate) fn read(block: &[u8], context: u64) -> Result<Self, DecodeError> {
+        let Some(header) = bytes::array_at::<HEADER_LEN>(block, 0) else {
+            return Err(DecodeError::TooShort { len_bytes: block.len() as u64, min_bytes: HEADER_LEN as u64 });
+        };
+        if header[..VERSION_AT] != MAGIC {
+            return Err(DecodeError::Magic { found: bytes::u64_at(&header, 0) });
+        }
+        Self::check_crc(&header, block, context)?;
+        match header[VERSION_AT] {
+            FORMAT_VERSION => {}
+            0 => {
+                return Err(DecodeError::Parameter {
+                    name: "version",
+                    value: 0,
+                    min: 1,
+                    max: u64::from(FORMAT_VERSION),
+                });
+            }
+            found => return Err(DecodeError::NewerVersion { found, supported: FORMAT_VERSION }),
+        }
+        let kind = header[KIND_AT];
+        let kind = FilterKind::from_tag(kind).ok_or(DecodeError::UnknownKind { found: kind })?;
+        if header[HASH_AT] != HASH_XXH3 {
+            return Err(DecodeError::UnknownHash { found: header[HASH_AT] });
+        }
+        let required = bytes::u16_at(&header, FEATURES_AT) & 0xff00;
+        if required != 0 {
+            return Err(DecodeError::UnknownFeatures { bits: u32::from(required) });
+        }
+        let transform = KeyTransform::from_wire(header[TRANSFORM_AT], bytes::u16_at(&header, TRANSFORM_PARAM_AT))?;
+        let declared_bytes = bytes::u64_at(&header, PAYLOAD_LEN_AT);
+        let actual_bytes = (block.len() - HEADER_LEN) as u64;
+        if declared_bytes != actual_bytes {
+            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
+        }
+        let mut params = [0; PARAMS_LEN];
+        params.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
+        let (seed, num_entries) = (bytes::u64_at(&header, SEED_AT), bytes::u64_at(&header, NUM_ENTRIES_AT));
+        Ok(Self { kind, transform, seed, num_entries, params })
+    }
+
+    fn check_crc(header: &[u8; HEADER_LEN], block: &[u8], context: u64) -> Result<(), DecodeError> {
+        let stored = bytes::u32_at(header, CRC_AT);
+        let computed = masked_crc(&header[..CRC_AT]);
+        let expected = hash::mix(context);
+        if stored == computed ^ expected as u32 {
+            return Ok(());
+        }
+        // On the way to an error there is time to ask the payload, too: if it names a context whose low half is
+        // the one that the header names, both are intact and the block is another place's.
+        let mixed = bytes::u64_at(header, DIGEST_AT) ^ hash::digest(&block[HEADER_LEN..]);
+        if mixed as u32 == stored ^ computed {
+            return Err(DecodeError::WrongContext { expected: context, found: hash::unmix(mixed) });
+        }
+        Err(DecodeError::HeaderChecksum { stored, computed: computed ^ expected as u32 })
+    }
+
+    /// Compares the payload's digest with the stored one.
+    pub(crate) fn check_digest(block: &[u8], context: u64) -> Result<(), DecodeError> {
+        let stored = bytes::u64_at(block, DIGEST_AT);
+        let computed = hash::digest(&block[HEADER_LEN..]) ^ hash::mix(context);
+        if stored != computed {
+            return Err(DecodeError::PayloadDigest { stored, computed });
+        }
+        Ok(())
+    }
+
+    /// A block of no entries has no parameters and no payload.
+    pub(crate) fn check_empty(&self, payload_len: u64) -> Result<(), DecodeError> {
+        if payload_len != 0 {
+            return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload_len });
+        }
+        match (PARAMS_AT as u64..).zip(self.params).find(|&(_, byte)| byte != 0) {
+            Some((offset_bytes, found)) => Err(DecodeError::Reserved { offset_bytes, found }),
+            None => Ok(()),
+        }
+    }
+
+    /// The kind's parameters, for the kind to check.
+    pub(crate) fn stored_params(&self, payload_len: u64) -> StoredParams<'_> {
+        let Self { kind, num_entries, ref params, .. } = *self;
+        StoredParams { kind, params, base: PARAMS_AT as u64, num_entries, payload_len }
+    }
+}

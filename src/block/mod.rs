@@ -1,0 +1,15 @@
+//! The block: a 64-byte header in front of a filter's payload, and the compact frame for engines that bring their
+//! own.
+
+#[cfg(feature = "std")]
+mod builder;
+mod compact;
+mod header;
+#[cfg(feature = "std")]
+mod plan;
+mod reader;
+
+#[cfg(feature = "std")]
+pub use builder::FilterBlockBuilder;
+pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
+pub use reader::{FilterBlockReader, OpenOptions};

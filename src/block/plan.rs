@@ -1,0 +1,119 @@
+//! From a policy and a number of entries to a kind's dimensions.
+//!
+//! Only integers and the basic operations of IEEE arithmetic decide here, so the same policy and entries give the
+//! same dimensions on every machine.
+
+use super::HEADER_LEN;
+use crate::error::{BuildError, DecodeError};
+use crate::filter::{Params, blocked, bloom, golomb};
+use crate::kind::FilterKind;
+use crate::policy::{FilterPolicy, FilterSize, MAX_MILLIBITS, MIN_MILLIBITS};
+use crate::sizing;
+
+const HEADER_BITS: u64 = HEADER_LEN as u64 * 8;
+
+/// What the payload is to meet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Target {
+    /// About so many thousandths of a bit an entry, and not more bits in all where the kind can keep to it.
+    Millibits { per_entry: u32, total_bits: u64 },
+    /// At most this false-positive rate.
+    Rate(f64),
+}
+
+impl Target {
+    /// `num_entries` is at least 1.
+    pub(crate) fn new(policy: &FilterPolicy, num_entries: u64) -> Self {
+        match policy.size() {
+            FilterSize::FalsePositiveRate(rate) => Self::Rate(rate),
+            FilterSize::MillibitsPerKey(millibits) => {
+                let total = u128::from(num_entries) * u128::from(millibits) / 1000;
+                let total = u64::try_from(total).unwrap_or(u64::MAX);
+                // The header is paid for out of the budget, up to one part in 64.
+                Self::from_bits(total - (total / 64).min(HEADER_BITS), num_entries)
+            }
+            FilterSize::MaxBytes(bytes) => {
+                Self::from_bits(bytes.saturating_sub(HEADER_LEN as u64).saturating_mul(8), num_entries)
+            }
+        }
+    }
+
+    pub(crate) fn from_bits(total_bits: u64, num_entries: u64) -> Self {
+        let most = u128::from(num_entries) * u128::from(MAX_MILLIBITS) / 1000;
+        let total = u128::from(total_bits).min(most);
+        // At most MAX_MILLIBITS, by the line above.
+        let per_entry = (total * 1000 / u128::from(num_entries)) as u32;
+        Self::Millibits { per_entry, total_bits: u64::try_from(total).unwrap_or(u64::MAX) }
+    }
+}
+
+/// Dimensions of the filter that meets `target` for `num_entries` (at least 1) distinct entries.
+pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> Result<Params, BuildError> {
+    let (params, payload_bytes) = match policy.kind() {
+        FilterKind::Bloom => plan_bloom(target, num_entries),
+        FilterKind::Blocked => plan_blocked(target, num_entries, policy.num_salt_bits()),
+        FilterKind::Golomb => plan_golomb(target, num_entries),
+    };
+    let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
+    match params {
+        Ok(params) if payload_bytes <= max_bytes => Ok(params),
+        _ => Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes }),
+    }
+}
+
+/// Bits of `num_entries` entries of `millibits` each, rounded up.
+fn bits_of(num_entries: u64, millibits: u32) -> u64 {
+    let bits = (u128::from(num_entries) * u128::from(millibits)).div_ceil(1000);
+    u64::try_from(bits).unwrap_or(u64::MAX)
+}
+
+type Planned = (Result<Params, DecodeError>, u64);
+
+fn plan_bloom(target: Target, num_entries: u64) -> Planned {
+    let (num_bytes, num_probes) = match target {
+        Target::Rate(rate) => {
+            let (millibits, num_probes) = sizing::bloom::millibits_for_false_positive_rate(rate);
+            (bits_of(num_entries, millibits).div_ceil(8), num_probes)
+        }
+        Target::Millibits { per_entry, total_bits } => {
+            (total_bits / 8, sizing::bloom::best_num_probes(per_entry.max(MIN_MILLIBITS)))
+        }
+    };
+    let num_bytes = num_bytes.max(1);
+    (bloom::Params::new(num_bytes.saturating_mul(8), num_probes).map(Params::Bloom), num_bytes)
+}
+
+fn plan_blocked(target: Target, num_entries: u64, salt_bits: u32) -> Planned {
+    let line_bits = blocked::LINE_LEN as u64 * 8;
+    let (num_lines, num_probes) = match target {
+        Target::Rate(rate) => {
+            let (millibits, num_probes) = sizing::blocked::millibits_for_false_positive_rate(rate, salt_bits);
+            (bits_of(num_entries, millibits).div_ceil(line_bits), num_probes)
+        }
+        Target::Millibits { per_entry, total_bits } => {
+            (total_bits / line_bits, sizing::blocked::best_num_probes(per_entry.max(MIN_MILLIBITS), salt_bits))
+        }
+    };
+    let num_lines = num_lines.max(1);
+    let payload_bytes = num_lines.saturating_mul(blocked::LINE_LEN as u64);
+    (blocked::Params::new(num_lines, num_probes, salt_bits).map(Params::Blocked), payload_bytes)
+}
+
+fn plan_golomb(target: Target, num_entries: u64) -> Planned {
+    let num_buckets = golomb::num_buckets(num_entries);
+    let range_per_entry = match target {
+        Target::Rate(rate) => 1.0 / rate,
+        Target::Millibits { per_entry, .. } => {
+            let directory = if num_buckets == 1 { 0 } else { golomb::expected_directory_millibits(per_entry) };
+            sizing::golomb::range_for_millibits(per_entry.saturating_sub(directory)).max(1.0)
+        }
+    };
+    let entries_per_bucket = num_entries as f64 / num_buckets as f64;
+    // Saturates where the product leaves the hash's 64 bits: then the hash is the limit.
+    let bucket_range = (range_per_entry * entries_per_bucket) as u64;
+    let rounded_up = bucket_range.saturating_add(1).min(u64::MAX / num_buckets);
+    let remainder_bits = sizing::golomb::best_remainder_bits(range_per_entry) as u8;
+    let code_bits = sizing::golomb::code_bits_per_entry(range_per_entry, u32::from(remainder_bits));
+    let payload_bytes = (num_entries as f64 * code_bits / 8.0) as u64;
+    (golomb::Params::new(num_buckets, rounded_up, remainder_bits, 0).map(Params::Golomb), payload_bytes)
+}

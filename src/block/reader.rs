@@ -1,0 +1,220 @@
+//! The reader's side: from bytes to answers.
+
+use super::header::Header;
+use super::{HEADER_LEN, compact};
+use crate::error::DecodeError;
+use crate::filter::{FilterView, Params};
+use crate::hash::{KeyHash, KeyHasher};
+use crate::kind::FilterKind;
+use crate::policy::KeyTransform;
+
+/// What the caller expects of the bytes it opens.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenOptions {
+    context: u64,
+    seed: Option<u64>,
+    transform: Option<KeyTransform>,
+    trusted: bool,
+}
+
+impl OpenOptions {
+    /// No context, any seed, any transform, digest verified.
+    pub const fn new() -> Self {
+        Self { context: 0, seed: None, transform: None, trusted: false }
+    }
+
+    /// The context the block was written with.
+    #[must_use]
+    pub const fn context(mut self, context: u64) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Refuses blocks of another seed. Needed by who probes with hashes of their own.
+    #[must_use]
+    pub const fn expect_seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Refuses blocks whose entries were made by another transform.
+    #[must_use]
+    pub const fn expect_transform(mut self, transform: KeyTransform) -> Self {
+        self.transform = Some(transform);
+        self
+    }
+
+    /// Leaves out the payload's digest, for engines that verify the block's bytes themselves. The header is checked as
+    /// ever, and no payload bytes can cause a panic; but if they are not what was written, answers may be wrong.
+    #[must_use]
+    pub const fn trusted(mut self, trusted: bool) -> Self {
+        self.trusted = trusted;
+        self
+    }
+
+    /// Opens a block. Beyond the checksums this takes constant time; it copies and allocates nothing, and takes bytes of
+    /// any alignment.
+    ///
+    /// ```
+    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?.seed(7);
+    /// let mut builder = FilterBlockBuilder::new(policy).context(42);
+    /// builder.add_key(b"key");
+    /// let block = builder.finish()?;
+    /// assert!(OpenOptions::new().context(42).expect_seed(7).open(&block).is_ok());
+    /// let wrong = OpenOptions::new().context(43).open(&block).unwrap_err();
+    /// assert_eq!(wrong, DecodeError::WrongContext { expected: 43, found: 42 });
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A [`DecodeError`] for anything that is not an intact block of this format, context, seed and transform. It always
+    /// means *maybe*.
+    pub fn open<'a>(&self, block: &'a [u8]) -> Result<FilterBlockReader<'a>, DecodeError> {
+        let header = Header::read(block, self.context)?;
+        if !self.trusted {
+            Header::check_digest(block, self.context)?;
+        }
+        if let Some(expected) = self.seed.filter(|&seed| seed != header.seed) {
+            return Err(DecodeError::WrongSeed { expected, found: header.seed });
+        }
+        if let Some(expected) = self.transform.filter(|&transform| transform != header.transform) {
+            let (expected, found) = (expected.to_wire().0, header.transform.to_wire().0);
+            return Err(DecodeError::WrongTransform { expected, found });
+        }
+        let payload = &block[HEADER_LEN..];
+        let filter = match header.num_entries {
+            0 => header.check_empty(payload.len() as u64).map(|()| FilterView::Empty)?,
+            _ => {
+                let params = Params::decode(&header.stored_params(payload.len() as u64))?;
+                FilterView::new(params, payload, HEADER_LEN as u64)?
+            }
+        };
+        Ok(FilterBlockReader {
+            filter,
+            hasher: KeyHasher::new(header.seed),
+            kind: Some(header.kind),
+            transform: header.transform,
+            num_entries: Some(header.num_entries),
+            frame_len: block.len(),
+        })
+    }
+}
+
+/// Answers from the bytes of a filter block whether its table may contain a key.
+///
+/// *No* is always true; *maybe* is wrong at the block's false-positive rate. Everything was checked when the block
+/// was opened: questions cannot fail.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterBlockReader<'a> {
+    filter: FilterView<'a>,
+    hasher: KeyHasher,
+    kind: Option<FilterKind>,
+    transform: KeyTransform,
+    num_entries: Option<u64>,
+    frame_len: usize,
+}
+
+impl<'a> FilterBlockReader<'a> {
+    /// Opens a block written without a context. See [`OpenOptions::open`].
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(block: &'a [u8]) -> Result<Self, DecodeError> {
+        OpenOptions::new().open(block)
+    }
+
+    /// Opens a compact frame, whose seed and transform the engine knows. Takes constant time.
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?.seed(7);
+    /// let mut builder = FilterBlockBuilder::new(policy);
+    /// (0..20u8).for_each(|i| builder.add_key(&[i]));
+    /// let mut frame = Vec::new();
+    /// assert_eq!(builder.finish_compact_into(&mut frame)?, 24 + 2);
+    /// let reader = FilterBlockReader::open_compact(&frame, policy.hasher(), KeyTransform::WholeKey)?;
+    /// assert!(reader.may_contain(&[3]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A [`DecodeError`] where the frame contradicts itself. Without a checksum most damage goes unseen: what stores the
+    /// frame must have verified it.
+    pub fn open_compact(frame: &'a [u8], hasher: KeyHasher, transform: KeyTransform) -> Result<Self, DecodeError> {
+        let (params, filter) = compact::read(frame)?;
+        let kind = params.map(|params| params.kind());
+        let num_entries = if kind.is_none() { Some(0) } else { None };
+        Ok(Self { filter, hasher, kind, transform, num_entries, frame_len: frame.len() })
+    }
+
+    /// Whether the table may contain `entry`; `false` is certain.
+    #[inline]
+    pub fn may_contain(&self, entry: &[u8]) -> bool {
+        self.filter.may_contain(self.hasher.hash(entry))
+    }
+
+    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]'s seed.
+    #[inline]
+    pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
+        self.filter.may_contain(hash)
+    }
+
+    /// Answers for many hashes at once.
+    ///
+    /// # Panics
+    /// If the slices' lengths differ: a defect of the caller, whatever the block's bytes.
+    pub fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
+        self.filter.may_contain_all(hashes, answers);
+    }
+
+    /// The hasher that entries must be hashed with.
+    pub fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// The kind; `None` for a compact frame of no entries.
+    pub fn kind(&self) -> Option<FilterKind> {
+        self.kind
+    }
+
+    /// What the entries were made from.
+    pub fn transform(&self) -> KeyTransform {
+        self.transform
+    }
+
+    /// Distinct entries; `None` for a compact frame, which does not say.
+    pub fn num_entries(&self) -> Option<u64> {
+        self.num_entries
+    }
+
+    /// Length of the block or frame in bytes.
+    pub fn block_len(&self) -> usize {
+        self.frame_len
+    }
+
+    /// Bits an entry, header included; `None` without entries or where their number is not stored.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        self.num_entries.filter(|&n| n > 0).map(|n| self.frame_len as f64 * 8.0 / n as f64)
+    }
+
+    /// Probes made for a key, for the kinds that probe.
+    pub fn num_probes(&self) -> Option<u32> {
+        self.filter.num_probes()
+    }
+
+    /// The rate at which absent keys pass, computed from the payload as it stands. Reads the whole payload.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.filter.predicted_fpr()
+    }
+
+    /// Share of the filter's bits that are set (golomb: of its range that is occupied). Reads the whole payload.
+    pub fn fill(&self) -> f64 {
+        self.filter.fill()
+    }
+}

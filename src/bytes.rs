@@ -1,0 +1,73 @@
+//! Little-endian integers in byte slices: the only file that names a byte order.
+
+use byteorder::{ByteOrder, LE};
+
+/// The `N` bytes at `offset`, or `None` past the end.
+pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..)?.first_chunk().copied()
+}
+
+/// The 32-bit integer at `offset`. Panics past the end: for buffers whose length is already proved.
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    LE::read_u32(&bytes[offset..])
+}
+
+/// The 64-bit integer at `offset`. Panics past the end: for buffers whose length is already proved.
+#[inline]
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    LE::read_u64(&bytes[offset..])
+}
+
+/// The 64-bit integer in `bytes`.
+#[inline]
+pub(crate) fn u64_from(bytes: [u8; 8]) -> u64 {
+    LE::read_u64(&bytes)
+}
+
+/// The bytes from `offset` on as a 64-bit integer, as if zeros followed the end.
+#[inline]
+pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
+    match array_at(bytes, offset) {
+        Some(chunk) => u64_from(chunk),
+        None => {
+            let mut chunk = [0; 8];
+            if let Some(tail) = bytes.get(offset..) {
+                chunk[..tail.len()].copy_from_slice(tail);
+            }
+            u64_from(chunk)
+        }
+    }
+}
+
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length is already proved.
+#[cfg(feature = "std")]
+pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
+    LE::write_u32(&mut bytes[offset..], value);
+}
+
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length is already proved.
+#[cfg(feature = "std")]
+pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
+    LE::write_u64(&mut bytes[offset..], value);
+}
+
+/// The 16-bit integer at `offset`. Panics past the end: for buffers whose length is already proved.
+pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
+    LE::read_u16(&bytes[offset..])
+}
+
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length is already proved.
+#[cfg(feature = "std")]
+pub(crate) fn put_u16(bytes: &mut [u8], offset: usize, value: u16) {
+    LE::write_u16(&mut bytes[offset..], value);
+}
+
+/// Appends `value` without its leading zero bytes, least significant first, and returns how many bytes that took.
+#[cfg(feature = "std")]
+pub(crate) fn push_short(out: &mut std::vec::Vec<u8>, value: u64) -> u8 {
+    let len = (64 - value.leading_zeros()).div_ceil(8) as u8;
+    let mut all = [0; 8];
+    put_u64(&mut all, 0, value);
+    out.extend_from_slice(&all[..usize::from(len)]);
+    len
+}

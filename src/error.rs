@@ -1,0 +1,333 @@
+//! What can go wrong: one variant per broken rule, each carrying its numbers.
+//!
+//! Two families. [`BuildError`] belongs to the writer: a setting outside its legal range, a size that
+//! cannot be met. [`DecodeError`] belongs to the reader: bytes that are not a filter block this library
+//! can answer from. On any `DecodeError` a storage engine must behave as if the filter had said *maybe*.
+
+use crate::kind::FilterKind;
+use core::fmt;
+
+/// Why a policy or a build was refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Bits per key outside the kind's legal range.
+    BitsPerKey {
+        /// The kind asked for.
+        kind: FilterKind,
+        /// What was asked for, in bits per key.
+        asked: f64,
+        /// Least legal value, in bits per key.
+        min: f64,
+        /// Greatest legal value, in bits per key.
+        max: f64,
+    },
+    /// Target false-positive rate outside what the kind can reach.
+    FalsePositiveRate {
+        /// The kind asked for.
+        kind: FilterKind,
+        /// The rate asked for (0.01 is one per cent).
+        asked: f64,
+        /// Least rate the kind reaches.
+        min: f64,
+        /// Greatest rate the kind can be asked for.
+        max: f64,
+    },
+    /// A byte cap too small for any block of this kind over this many entries.
+    ByteCap {
+        /// The kind asked for.
+        kind: FilterKind,
+        /// The cap, in bytes, header included.
+        cap_bytes: u64,
+        /// The least number of bytes that would do.
+        min_bytes: u64,
+        /// Distinct entries to be stored.
+        num_entries: u64,
+    },
+    /// A numeric setting outside its legal range.
+    Setting {
+        /// Name of the setting.
+        name: &'static str,
+        /// What was asked for.
+        asked: u64,
+        /// Least legal value.
+        min: u64,
+        /// Greatest legal value.
+        max: u64,
+    },
+    /// The block would exceed what the format can describe or this machine can address.
+    TooLarge {
+        /// Distinct entries to be stored.
+        num_entries: u64,
+        /// Bytes the payload would need.
+        payload_bytes: u64,
+        /// Bytes that are possible.
+        max_bytes: u64,
+    },
+    /// A finished block did not return every hash it was built from. The memory or the processor of this
+    /// machine is faulty, or the library has a defect: discard the block, write the table without a filter.
+    SelfCheck {
+        /// The first hash that was not found.
+        hash: u64,
+        /// How many were not found.
+        num_missing: u64,
+    },
+    /// The compact frame cannot hold a filter of these dimensions; use the full block.
+    CompactLimit {
+        /// What exceeds the frame's limit.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+        /// The frame's limit.
+        max: u64,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::BitsPerKey { kind, asked, min, max } => {
+                write!(f, "{kind}: {asked} bits per key is outside the legal range {min} to {max}")
+            }
+            Self::FalsePositiveRate { kind, asked, min, max } => {
+                write!(f, "{kind}: a false-positive rate of {asked} is outside the legal range {min:e} to {max:.4}")
+            }
+            Self::ByteCap { kind, cap_bytes, min_bytes, num_entries } => write!(
+                f,
+                "{kind}: {cap_bytes} bytes cannot hold {num_entries} entries; at least {min_bytes} bytes are needed"
+            ),
+            Self::Setting { name, asked, min, max } => {
+                write!(f, "{name} = {asked} is outside the legal range {min} to {max}")
+            }
+            Self::TooLarge { num_entries, payload_bytes, max_bytes } => {
+                write!(f, "{num_entries} entries need a payload of {payload_bytes} bytes; the limit is {max_bytes}")
+            }
+            Self::SelfCheck { hash, num_missing } => write!(
+                f,
+                "self-check failed: {num_missing} added hashes, {hash:#018x} first, are not found in the finished \
+                 block; discard it and write the table without a filter (faulty memory or processor?)"
+            ),
+            Self::CompactLimit { name, value, max } => {
+                write!(f, "{name} = {value} exceeds the compact frame's limit of {max}; use a full block")
+            }
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}
+
+/// What a [`DecodeError`] means for the caller; see [`DecodeError::class`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DecodeErrorClass {
+    /// The bytes are not what a writer wrote: rebuild the filter.
+    Damaged,
+    /// The bytes are intact but use something this version does not know: upgrade the reader.
+    Newer,
+    /// The bytes are an intact block of this format, but not the one the caller expected here:
+    /// another place, seed or key transform.
+    Mismatch,
+}
+
+impl fmt::Display for DecodeErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Damaged => "damaged",
+            Self::Newer => "newer",
+            Self::Mismatch => "mismatch",
+        })
+    }
+}
+
+/// Why bytes were not accepted as a filter. All variants mean *maybe* to a storage engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// Fewer bytes than the smallest frame. Never to be read as "no entries".
+    TooShort {
+        /// Bytes given.
+        len_bytes: u64,
+        /// Least number of bytes a frame has.
+        min_bytes: u64,
+    },
+    /// The first eight bytes are not this format's magic.
+    Magic {
+        /// What stands there, read as a little-endian integer.
+        found: u64,
+    },
+    /// The header's CRC-32 does not match its bytes.
+    HeaderChecksum {
+        /// The checksum stored.
+        stored: u32,
+        /// The checksum computed from the bytes.
+        computed: u32,
+    },
+    /// The payload's XXH3-64 does not match its bytes.
+    PayloadDigest {
+        /// The digest stored.
+        stored: u64,
+        /// The digest computed from the bytes.
+        computed: u64,
+    },
+    /// The declared payload length is not the number of bytes present.
+    PayloadLength {
+        /// Payload bytes declared in the header.
+        declared_bytes: u64,
+        /// Payload bytes present.
+        actual_bytes: u64,
+    },
+    /// A parameter contradicts the format's rules.
+    Parameter {
+        /// The parameter's name in the format specification.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+        /// Least legal value.
+        min: u64,
+        /// Greatest legal value.
+        max: u64,
+    },
+    /// Bytes or bits that must be zero are not.
+    Padding {
+        /// Offset of the byte, from the start of the frame.
+        offset_bytes: u64,
+        /// Its value.
+        found: u8,
+    },
+    /// A format version this library does not know.
+    NewerVersion {
+        /// Version stored.
+        found: u8,
+        /// Newest version this library reads.
+        supported: u8,
+    },
+    /// A filter kind this library does not know.
+    UnknownKind {
+        /// Tag stored.
+        found: u8,
+    },
+    /// A hash function this library does not know.
+    UnknownHash {
+        /// Id stored.
+        found: u8,
+    },
+    /// A key transform in the range reserved for later versions.
+    UnknownTransform {
+        /// Id stored.
+        found: u8,
+    },
+    /// A feature that must be understood is not.
+    UnknownFeatures {
+        /// The unknown bits among the upper sixteen.
+        bits: u32,
+    },
+    /// A reserved parameter byte is in use.
+    Reserved {
+        /// Offset of the byte, from the start of the frame.
+        offset_bytes: u64,
+        /// Its value.
+        found: u8,
+    },
+    /// Header and payload are intact and agree with each other, on another context than the caller's:
+    /// the block was read from the wrong place.
+    WrongContext {
+        /// The caller's context.
+        expected: u64,
+        /// The context the block was written with.
+        found: u64,
+    },
+    /// The block was hashed with another seed than the caller hashes with.
+    WrongSeed {
+        /// The caller's seed.
+        expected: u64,
+        /// The block's seed.
+        found: u64,
+    },
+    /// The block's entries were made by another key transform than the caller's.
+    WrongTransform {
+        /// The caller's transform id.
+        expected: u8,
+        /// The block's transform id.
+        found: u8,
+    },
+}
+
+impl DecodeError {
+    /// What the error means for the caller: damaged bytes, a newer format, or an intact block that is not
+    /// the expected one.
+    ///
+    /// ```
+    /// use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader};
+    /// let error = FilterBlockReader::open(b"short").unwrap_err();
+    /// assert_eq!(error, DecodeError::TooShort { len_bytes: 5, min_bytes: 64 });
+    /// assert_eq!(error.class(), DecodeErrorClass::Damaged);
+    /// ```
+    pub const fn class(&self) -> DecodeErrorClass {
+        match self {
+            Self::TooShort { .. }
+            | Self::Magic { .. }
+            | Self::HeaderChecksum { .. }
+            | Self::PayloadDigest { .. }
+            | Self::PayloadLength { .. }
+            | Self::Parameter { .. }
+            | Self::Padding { .. } => DecodeErrorClass::Damaged,
+            Self::NewerVersion { .. }
+            | Self::UnknownKind { .. }
+            | Self::UnknownHash { .. }
+            | Self::UnknownTransform { .. }
+            | Self::UnknownFeatures { .. }
+            | Self::Reserved { .. } => DecodeErrorClass::Newer,
+            Self::WrongContext { .. } | Self::WrongSeed { .. } | Self::WrongTransform { .. } => {
+                DecodeErrorClass::Mismatch
+            }
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::TooShort { len_bytes, min_bytes } => {
+                write!(f, "{len_bytes} bytes are too few for a filter (at least {min_bytes})")
+            }
+            Self::Magic { found } => write!(f, "not a filter block: magic {found:#018x}"),
+            Self::HeaderChecksum { stored, computed } => {
+                write!(f, "header checksum stored {stored:#010x}, computed {computed:#010x}")
+            }
+            Self::PayloadDigest { stored, computed } => {
+                write!(f, "payload digest stored {stored:#018x}, computed {computed:#018x}")
+            }
+            Self::PayloadLength { declared_bytes, actual_bytes } => {
+                write!(f, "payload length declared {declared_bytes} bytes, found {actual_bytes}")
+            }
+            Self::Parameter { name, value, min, max } => {
+                write!(f, "{name} = {value} is outside the legal range {min} to {max}")
+            }
+            Self::Padding { offset_bytes, found } => {
+                write!(f, "byte {offset_bytes} holds {found:#04x} where unused bits must be zero")
+            }
+            Self::NewerVersion { found, supported } => {
+                write!(f, "format version {found} is newer than this reader's {supported}")
+            }
+            Self::UnknownKind { found } => write!(f, "filter kind {found} is unknown to this reader"),
+            Self::UnknownHash { found } => write!(f, "hash id {found} is unknown to this reader"),
+            Self::UnknownTransform { found } => write!(f, "key transform {found} is unknown to this reader"),
+            Self::UnknownFeatures { bits } => {
+                write!(f, "required feature bits {bits:#010x} are unknown to this reader")
+            }
+            Self::Reserved { offset_bytes, found } => {
+                write!(f, "reserved byte {offset_bytes} holds {found:#04x}: written by a newer version")
+            }
+            Self::WrongContext { expected, found } => {
+                write!(f, "intact block of another place: context expected {expected:#018x}, found {found:#018x}")
+            }
+            Self::WrongSeed { expected, found } => {
+                write!(f, "hash seed expected {expected:#018x}, found {found:#018x}")
+            }
+            Self::WrongTransform { expected, found } => {
+                write!(f, "key transform expected {expected}, found {found}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}

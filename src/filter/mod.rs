@@ -1,0 +1,151 @@
+//! The kinds of filter and the one place that tells them apart.
+//!
+//! Each kind is a file (or folder) of its own and knows none of the others. A kind offers: `Params`, what
+//! the header stores for it; a planner from a size to `Params`; a builder from sorted distinct hashes to
+//! payload bytes; and a view over payload bytes that answers. Build and query share one probe iterator, so
+//! they cannot disagree.
+
+pub(crate) mod blocked;
+pub(crate) mod bloom;
+pub(crate) mod golomb;
+
+use crate::error::DecodeError;
+use crate::hash::KeyHash;
+use crate::kind::FilterKind;
+
+/// Bytes of a header set aside for a kind's parameters.
+pub(crate) const PARAMS_LEN: usize = 12;
+
+/// A kind's dimensions, fixed before the first bit is set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Params {
+    Bloom(bloom::Params),
+    Blocked(blocked::Params),
+    Golomb(golomb::Params),
+}
+
+impl Params {
+    pub(crate) const fn kind(&self) -> FilterKind {
+        match self {
+            Self::Bloom(_) => FilterKind::Bloom,
+            Self::Blocked(_) => FilterKind::Blocked,
+            Self::Golomb(_) => FilterKind::Golomb,
+        }
+    }
+
+    /// As the header stores them.
+    #[cfg(feature = "std")]
+    pub(crate) fn encode(&self) -> [u8; PARAMS_LEN] {
+        match self {
+            Self::Bloom(p) => p.encode(),
+            Self::Blocked(p) => p.encode(),
+            Self::Golomb(p) => p.encode(),
+        }
+    }
+
+    /// Reads what the header stores.
+    pub(crate) fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
+        let StoredParams { kind, params, base, num_entries, payload_len } = *stored;
+        Ok(match kind {
+            FilterKind::Bloom => Self::Bloom(bloom::Params::decode(params, base)?),
+            FilterKind::Blocked => Self::Blocked(blocked::Params::decode(params, base, payload_len)?),
+            FilterKind::Golomb => Self::Golomb(golomb::Params::decode(params, base, num_entries)?),
+        })
+    }
+
+    /// Appends the payload that stores `hashes` (sorted, distinct, at least one). A kind that learns a
+    /// parameter only while building (a directory's width) records it in `self`.
+    #[cfg(feature = "std")]
+    pub(crate) fn build(&mut self, hashes: &[u64], out: &mut std::vec::Vec<u8>) {
+        match self {
+            Self::Bloom(p) => bloom::build(p, hashes, out),
+            Self::Blocked(p) => blocked::build(p, hashes, out),
+            Self::Golomb(p) => golomb::build(p, hashes, out),
+        }
+    }
+}
+
+/// What a frame says of its filter, before it is believed.
+pub(crate) struct StoredParams<'a> {
+    pub(crate) kind: FilterKind,
+    pub(crate) params: &'a [u8; PARAMS_LEN],
+    /// Offset of the parameters in the frame, for messages.
+    pub(crate) base: u64,
+    pub(crate) num_entries: u64,
+    pub(crate) payload_len: u64,
+}
+
+/// A validated view over payload bytes: answers without failing, allocating or re-parsing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FilterView<'a> {
+    /// Zero entries: every key is absent.
+    Empty,
+    Bloom(bloom::View<'a>),
+    Blocked(blocked::View<'a>),
+    Golomb(golomb::View<'a>),
+}
+
+impl<'a> FilterView<'a> {
+    /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
+    pub(crate) fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
+        Ok(match params {
+            Params::Bloom(p) => Self::Bloom(bloom::View::new(p, payload, base)?),
+            Params::Blocked(p) => Self::Blocked(blocked::View::new(p, payload)?),
+            Params::Golomb(p) => Self::Golomb(golomb::View::new(p, payload)?),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
+        match self {
+            Self::Empty => false,
+            Self::Bloom(f) => f.may_contain(hash),
+            Self::Blocked(f) => f.may_contain(hash),
+            Self::Golomb(f) => f.may_contain(hash),
+        }
+    }
+
+    /// Probes every hash; the kind is looked up once.
+    pub(crate) fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        fn each(hashes: &[KeyHash], answers: &mut [bool], probe: impl Fn(KeyHash) -> bool) {
+            for (answer, &hash) in answers.iter_mut().zip(hashes) {
+                *answer = probe(hash);
+            }
+        }
+        match self {
+            Self::Empty => answers.fill(false),
+            Self::Bloom(f) => each(hashes, answers, |h| f.may_contain(h)),
+            Self::Blocked(f) => each(hashes, answers, |h| f.may_contain(h)),
+            Self::Golomb(f) => each(hashes, answers, |h| f.may_contain(h)),
+        }
+    }
+
+    /// The rate at which absent keys pass, computed from the bits that are set.
+    pub(crate) fn predicted_fpr(&self) -> f64 {
+        match self {
+            Self::Empty => 0.0,
+            Self::Bloom(f) => f.predicted_fpr(),
+            Self::Blocked(f) => f.predicted_fpr(),
+            Self::Golomb(f) => f.predicted_fpr(),
+        }
+    }
+
+    /// Share of the usable bits that are set; for golomb, the share of the hash range that is occupied.
+    pub(crate) fn fill(&self) -> f64 {
+        match self {
+            Self::Empty => 0.0,
+            Self::Bloom(f) => f.fill(),
+            Self::Blocked(f) => f.fill(),
+            Self::Golomb(f) => f.predicted_fpr(),
+        }
+    }
+
+    /// Probes made for a key, for the kinds that probe.
+    pub(crate) fn num_probes(&self) -> Option<u32> {
+        match self {
+            Self::Bloom(f) => Some(f.params().num_probes()),
+            Self::Blocked(f) => Some(f.params().num_probes()),
+            Self::Empty | Self::Golomb(_) => None,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! A row/column store that lives from filter blocks.

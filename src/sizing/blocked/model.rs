@@ -1,0 +1,196 @@
+//! The rate of a blocked filter with word-wise choice; the model is in the [parent](super)'s documentation.
+
+use super::super::float::{powi, sqrt};
+use super::super::poisson::Poisson;
+use super::{LEAST_MODELLED_MILLIBITS, MAX_NUM_PROBES};
+
+/// Bits of a line. The format's figure, repeated here because this module depends on no other.
+const BITS_PER_LINE: u32 = 512;
+const BITS_PER_WORD: usize = 64;
+const WORDS_PER_LINE: usize = 8;
+
+/// Balls a word can receive in the model: two from each key of the fullest line that matters, at 1 bit a key.
+const MAX_BALLS: usize = 1_600;
+
+/// An occupancy probability below this counts as 0, before it becomes a (slow) subnormal number.
+const NEGLIGIBLE: f64 = 1e-100;
+
+fn keys_per_line(millibits: u32) -> Poisson {
+    Poisson::new(f64::from(BITS_PER_LINE) * 1_000.0 / f64::from(millibits))
+}
+
+/// The fill X/R of one word after the choice of its salt, by the number of balls thrown into it.
+pub(super) struct WordFill {
+    /// E\[X/R\]: what a word probed once lets pass.
+    once: [f64; MAX_BALLS + 1],
+    /// E\[(X/R)²\]: what a word probed twice lets pass.
+    twice: [f64; MAX_BALLS + 1],
+}
+
+impl WordFill {
+    /// For filters of at least `millibits` thousandths of a bit a key.
+    pub(super) fn new(salt_bits: u32, millibits: u32) -> Self {
+        let bits = BITS_PER_WORD - salt_bits as usize;
+        let least = millibits.max(LEAST_MODELLED_MILLIBITS);
+        let most_balls = (2 * keys_per_line(least).last() as usize).min(MAX_BALLS);
+        let mut fill = Self { once: [0.0; MAX_BALLS + 1], twice: [0.0; MAX_BALLS + 1] };
+        let mut set = [0.0; BITS_PER_WORD + 1];
+        set[0] = 1.0;
+        for balls in 1..=most_balls {
+            throw(&mut set[..=bits]);
+            (fill.once[balls], fill.twice[balls]) = moments_of_least(&set[..=bits], salt_bits);
+        }
+        fill
+    }
+}
+
+/// One more ball into the bits of a word: `set[x]` is the probability that x are set.
+fn throw(set: &mut [f64]) {
+    let bits = (set.len() - 1) as f64;
+    for x in (1..set.len()).rev() {
+        let sum = set[x] * (x as f64 / bits) + set[x - 1] * ((bits - (x - 1) as f64) / bits);
+        set[x] = if sum < NEGLIGIBLE { 0.0 } else { sum };
+    }
+    set[0] = 0.0;
+}
+
+/// E\[X/R\] and E\[(X/R)²\] for the least X of 2^`salt_bits` independent draws: from P(X ≥ x)^S, summed over x.
+fn moments_of_least(set: &[f64], salt_bits: u32) -> (f64, f64) {
+    let bits = (set.len() - 1) as f64;
+    let (mut at_least, mut first, mut second) = (0.0, 0.0, 0.0);
+    for x in (1..set.len()).rev() {
+        at_least += set[x];
+        let mut all_at_least: f64 = at_least;
+        for _ in 0..salt_bits {
+            all_at_least *= all_at_least;
+        }
+        first += all_at_least;
+        second += (2 * x - 1) as f64 * all_at_least;
+    }
+    (first / bits, second / (bits * bits))
+}
+
+/// How the probes of a key are laid over the words of a line.
+struct Layout {
+    /// Balls each key throws into each word.
+    always: usize,
+    /// The probability that it throws one more.
+    extra: f64,
+    /// Words an absent key probes twice, and once.
+    doubled: usize,
+    single: usize,
+    /// Sums of the correlations of ball counts over the pairs of words an absent key probes: both twice, one twice,
+    /// both once.
+    both_doubled: f64,
+    mixed: f64,
+    both_single: f64,
+}
+
+impl Layout {
+    fn new(num_probes: u32) -> Self {
+        let probes = num_probes.min(MAX_NUM_PROBES) as usize;
+        let second_round = probes > WORDS_PER_LINE;
+        let window = if second_round { probes - WORDS_PER_LINE } else { probes };
+        let doubled = if second_round { window } else { 0 };
+        let single = if second_round { WORDS_PER_LINE - window } else { window };
+        let mut layout = Self {
+            always: usize::from(second_round),
+            extra: window as f64 / WORDS_PER_LINE as f64,
+            doubled,
+            single,
+            both_doubled: 0.0,
+            mixed: 0.0,
+            both_single: 0.0,
+        };
+        for second in 1..doubled + single {
+            for first in 0..second {
+                let correlation = ball_correlation(window, second - first);
+                if second < doubled {
+                    layout.both_doubled += correlation;
+                } else if first < doubled {
+                    layout.mixed += correlation;
+                } else {
+                    layout.both_single += correlation;
+                }
+            }
+        }
+        layout
+    }
+}
+
+/// The correlation of the ball counts of two words `distance` apart, when each key hits a cyclic window of `window`
+/// words: both are hit from (window − distance) + (window − (8 − distance)) of the 8 starts.
+fn ball_correlation(window: usize, distance: usize) -> f64 {
+    if window >= WORDS_PER_LINE {
+        return 0.0; // a constant count
+    }
+    let starts = window.saturating_sub(distance) + (window + distance).saturating_sub(WORDS_PER_LINE);
+    let words = WORDS_PER_LINE as f64;
+    let hit = window as f64 / words;
+    (starts as f64 / words - hit * hit) / (hit * (1.0 - hit))
+}
+
+/// The factor of a word, averaged over its number of balls given the keys of the line, key by key.
+///
+/// `mean[j]` is the average with j balls in the word beforehand, so what is wanted is `mean[0]`, and every key more
+/// shortens the useful part.
+struct Factor {
+    mean: [f64; MAX_BALLS + 1],
+    mean_square: [f64; MAX_BALLS + 1],
+}
+
+impl Factor {
+    fn new(value: &[f64; MAX_BALLS + 1]) -> Self {
+        let mut mean_square = *value;
+        for square in &mut mean_square {
+            *square *= *square;
+        }
+        Self { mean: *value, mean_square }
+    }
+
+    /// One key more; the first `len` entries stay useful.
+    fn add_key(&mut self, len: usize, layout: &Layout) {
+        for values in [&mut self.mean, &mut self.mean_square] {
+            for j in 0..len {
+                let fewer = values[j + layout.always];
+                let more = values[j + layout.always + 1];
+                values[j] = (1.0 - layout.extra) * fewer + layout.extra * more;
+            }
+        }
+    }
+
+    /// The coefficient of variation, squared; 0 while the mean is.
+    fn variation_square(&self) -> f64 {
+        let square = self.mean[0] * self.mean[0];
+        if square > 0.0 { (self.mean_square[0] / square - 1.0).max(0.0) } else { 0.0 }
+    }
+}
+
+/// The probability that an absent key passes a line: the product of the factors, corrected for correlated balls.
+fn pass(layout: &Layout, once: &Factor, twice: &Factor) -> f64 {
+    let product = powi(once.mean[0], layout.single as u32) * powi(twice.mean[0], layout.doubled as u32);
+    let (once, twice) = (once.variation_square(), twice.variation_square());
+    let correction = layout.both_single * once + layout.mixed * sqrt(once * twice) + layout.both_doubled * twice;
+    (product * (1.0 + correction)).clamp(0.0, 1.0)
+}
+
+/// The rate at `millibits` ≥ 1000 thousandths of a bit a key and `num_probes` in 1 ..= 16; `fill` made for no more
+/// millibits.
+pub(super) fn rate(fill: &WordFill, millibits: u32, num_probes: u32) -> f64 {
+    let layout = Layout::new(num_probes);
+    let keys = keys_per_line(millibits);
+    let balls_per_key = layout.always + 1;
+    let (mut once, mut twice) = (Factor::new(&fill.once), Factor::new(&fill.twice));
+    let mut added = 0;
+    keys.expect(|n| {
+        while added < n {
+            added += 1;
+            let len = (keys.last() - added) as usize * balls_per_key + 1;
+            once.add_key(len, &layout);
+            if layout.doubled > 0 {
+                twice.add_key(len, &layout);
+            }
+        }
+        pass(&layout, &once, &twice)
+    })
+}

@@ -14,9 +14,11 @@ mod policy;
 pub mod sizing;
 
 #[cfg(feature = "std")]
-pub use block::FilterBlockBuilder;
+pub use block::{CombineError, FilterBlockBuilder};
 pub use block::{FORMAT_VERSION, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions};
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
 pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};
-pub use policy::{FilterPolicy, FilterSize, KeyTransform};
+pub use policy::KeyTransform;
+#[cfg(feature = "std")]
+pub use policy::{FilterPolicy, FilterSize};

@@ -102,6 +102,7 @@ impl FilterBlockBuilder {
                 transform: policy.key_transform(),
                 seed: policy.hasher().seed(),
                 num_entries,
+                entries_estimated: false,
                 params: params.map_or([0; PARAMS_LEN], Params::encode),
             };
             header.write(frame, context);

@@ -49,6 +49,11 @@ const CRC_AT: usize = DIGEST_AT + 8;
 pub const HEADER_LEN: usize = CRC_AT + 4;
 const _: () = assert!(HEADER_LEN == 64 && SEED_AT == 16 && PARAMS_AT == 40);
 
+/// Feature bits that a reader must understand.
+const REQUIRED_FEATURES: u16 = 0xff00;
+/// Feature bit 0: the number of entries is an estimate.
+const ENTRIES_ESTIMATED: u16 = 1;
+
 /// One-shot XXH3-64 with seed.
 const HASH_XXH3: u8 = 1;
 
@@ -59,6 +64,8 @@ pub(crate) struct Header {
     pub(crate) transform: KeyTransform,
     pub(crate) seed: u64,
     pub(crate) num_entries: u64,
+    /// The number of entries is an estimate, as a union's is.
+    pub(crate) entries_estimated: bool,
     pub(crate) params: [u8; PARAMS_LEN],
 }
 
@@ -80,7 +87,7 @@ impl Header {
         header[KIND_AT] = self.kind.tag();
         header[HASH_AT] = HASH_XXH3;
         header[TRANSFORM_AT] = transform;
-        bytes::put_u16(header, FEATURES_AT, 0);
+        bytes::put_u16(header, FEATURES_AT, if self.entries_estimated { ENTRIES_ESTIMATED } else { 0 });
         bytes::put_u16(header, TRANSFORM_PARAM_AT, transform_param);
         bytes::put_u64(header, SEED_AT, self.seed);
         bytes::put_u64(header, NUM_ENTRIES_AT, self.num_entries);
@@ -118,7 +125,8 @@ impl Header {
         if header[HASH_AT] != HASH_XXH3 {
             return Err(DecodeError::UnknownHash { found: header[HASH_AT] });
         }
-        let required = bytes::u16_at(&header, FEATURES_AT) & 0xff00;
+        let features = bytes::u16_at(&header, FEATURES_AT);
+        let required = features & REQUIRED_FEATURES;
         if required != 0 {
             return Err(DecodeError::UnknownFeatures { bits: u32::from(required) });
         }
@@ -131,7 +139,8 @@ impl Header {
         let mut params = [0; PARAMS_LEN];
         params.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
         let (seed, num_entries) = (bytes::u64_at(&header, SEED_AT), bytes::u64_at(&header, NUM_ENTRIES_AT));
-        Ok(Self { kind, transform, seed, num_entries, params })
+        let entries_estimated = features & ENTRIES_ESTIMATED != 0;
+        Ok(Self { kind, transform, seed, num_entries, entries_estimated, params })
     }
 
     fn check_crc(header: &[u8; HEADER_LEN], block: &[u8], context: u64) -> Result<(), DecodeError> {

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "std")]
 mod builder;
+#[cfg(feature = "std")]
+mod combine;
 mod compact;
 mod header;
 #[cfg(feature = "std")]
@@ -11,5 +13,7 @@ mod reader;
 
 #[cfg(feature = "std")]
 pub use builder::FilterBlockBuilder;
+#[cfg(feature = "std")]
+pub use combine::CombineError;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
 pub use reader::{FilterBlockReader, OpenOptions};

@@ -11,6 +11,7 @@ use crate::policy::{FilterPolicy, FilterSize, MAX_MILLIBITS, MIN_MILLIBITS};
 use crate::sizing;
 
 const HEADER_BITS: u64 = HEADER_LEN as u64 * 8;
+const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// What the payload is to meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,15 +106,29 @@ fn plan_golomb(target: Target, num_entries: u64) -> Planned {
         Target::Rate(rate) => 1.0 / rate,
         Target::Millibits { per_entry, .. } => {
             let directory = if num_buckets == 1 { 0 } else { golomb::expected_directory_millibits(per_entry) };
-            sizing::golomb::range_for_millibits(per_entry.saturating_sub(directory)).max(1.0)
+            range_for(per_entry.saturating_sub(directory))
         }
     };
+    // Beyond these the hash's 64 bits, or the widest remainder, are the limit.
+    let range_per_entry =
+        range_per_entry.min(golomb::MAX_RANGE_PER_ENTRY).min(TWO_POW_64 / num_entries as f64).max(1.0);
+    let remainder_bits = sizing::golomb::best_remainder_bits(range_per_entry);
     let entries_per_bucket = num_entries as f64 / num_buckets as f64;
-    // Saturates where the product leaves the hash's 64 bits: then the hash is the limit.
-    let bucket_range = (range_per_entry * entries_per_bucket) as u64;
-    let rounded_up = bucket_range.saturating_add(1).min(u64::MAX / num_buckets);
-    let remainder_bits = sizing::golomb::best_remainder_bits(range_per_entry) as u8;
-    let code_bits = sizing::golomb::code_bits_per_entry(range_per_entry, u32::from(remainder_bits));
+    let bucket_range = ((range_per_entry * entries_per_bucket) as u64).saturating_add(1).min(u64::MAX / num_buckets);
+    let code_bits = sizing::golomb::code_bits_per_entry(range_per_entry, remainder_bits);
     let payload_bytes = (num_entries as f64 * code_bits / 8.0) as u64;
-    (golomb::Params::new(num_buckets, rounded_up, remainder_bits, 0).map(Params::Golomb), payload_bytes)
+    let params = golomb::Params::new(num_buckets, bucket_range, remainder_bits as u8, 0);
+    (params.map(Params::Golomb), payload_bytes)
+}
+
+/// The range an entry may have if the codes are to take `millibits` an entry. Entries that share an offset are coded
+/// once: of n entries in a range of M·n, a share of M(1 − e^(−1/M)) is, each of them with M divided by that share. And
+/// the formula's gaps start at 0 where distinct ones start at 1: −ln(1 − 1/M) is 1/(M − ½), but for terms of 1/M³.
+fn range_for(millibits: u32) -> f64 {
+    let (mut range, mut share) = (1.0, 1.0);
+    for _ in 0..4 {
+        range = (sizing::golomb::range_for_millibits((f64::from(millibits) / share) as u32).max(0.5) + 0.5) * share;
+        share = if range < 1e6 { range * (1.0 - sizing::float::exp(-1.0 / range)) } else { 1.0 };
+    }
+    range
 }

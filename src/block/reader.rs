@@ -98,6 +98,7 @@ impl OpenOptions {
             kind: Some(header.kind),
             transform: header.transform,
             num_entries: Some(header.num_entries),
+            entries_estimated: header.entries_estimated,
             frame_len: block.len(),
         })
     }
@@ -114,6 +115,7 @@ pub struct FilterBlockReader<'a> {
     kind: Option<FilterKind>,
     transform: KeyTransform,
     num_entries: Option<u64>,
+    entries_estimated: bool,
     frame_len: usize,
 }
 
@@ -149,7 +151,7 @@ impl<'a> FilterBlockReader<'a> {
         let (params, filter) = compact::read(frame)?;
         let kind = params.map(|params| params.kind());
         let num_entries = if kind.is_none() { Some(0) } else { None };
-        Ok(Self { filter, hasher, kind, transform, num_entries, frame_len: frame.len() })
+        Ok(Self { filter, hasher, kind, transform, num_entries, entries_estimated: false, frame_len: frame.len() })
     }
 
     /// Whether the table may contain `entry`; `false` is certain.
@@ -188,9 +190,19 @@ impl<'a> FilterBlockReader<'a> {
         self.transform
     }
 
-    /// Distinct entries; `None` for a compact frame, which does not say.
+    /// Distinct entries (see [`FilterBlockReader::entries_estimated`]); `None` for a compact frame, which does not say.
     pub fn num_entries(&self) -> Option<u64> {
         self.num_entries
+    }
+
+    /// Whether the number of entries is an estimate: the block is a union or an intersection.
+    pub fn entries_estimated(&self) -> bool {
+        self.entries_estimated
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn filter(&self) -> &FilterView<'a> {
+        &self.filter
     }
 
     /// Length of the block or frame in bytes.

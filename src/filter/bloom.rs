@@ -44,6 +44,7 @@ impl Params {
         self.num_probes as u32
     }
 
+    #[cfg(feature = "std")]
     pub(crate) const fn num_bits(&self) -> u64 {
         self.num_bits
     }
@@ -120,6 +121,7 @@ impl<'a> View<'a> {
         &self.params
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn payload(&self) -> &'a [u8] {
         self.bits
     }

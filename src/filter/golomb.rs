@@ -28,6 +28,9 @@ const GROUP: u64 = 64;
 /// Entries a bucket holds on average, as written by this version.
 pub(crate) const ENTRIES_PER_BUCKET: u64 = 64;
 pub(crate) const MAX_REMAINDER_BITS: u32 = 48;
+/// Greatest range an entry is given in planning, 2⁴⁸: its best remainder is no wider than allowed.
+#[cfg(feature = "std")]
+pub(crate) const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
 const ANCHOR_LEN: u64 = 8;
 
 /// Dimensions: stored as `remainder_bits: u8` at 0, `directory_bits: u8` at 1, `entries_per_bucket: u8` at 2, zero
@@ -42,6 +45,7 @@ pub(crate) struct Params {
 }
 
 /// Buckets for `num_entries` entries.
+#[cfg(feature = "std")]
 pub(crate) const fn num_buckets(num_entries: u64) -> u64 {
     num_entries.div_ceil(ENTRIES_PER_BUCKET)
 }
@@ -104,14 +108,17 @@ impl Params {
         self.remainder_bits as u32
     }
 
+    #[cfg(feature = "std")]
     pub(crate) const fn directory_bits(&self) -> u32 {
         self.directory_bits as u32
     }
 
+    #[cfg(feature = "std")]
     pub(crate) const fn num_buckets(&self) -> u64 {
         self.num_buckets
     }
 
+    #[cfg(feature = "std")]
     pub(crate) const fn bucket_range(&self) -> u64 {
         self.bucket_range
     }
@@ -245,7 +252,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(params: Params, payload: &'a [u8]) -> Result<Self, DecodeError> {
+    pub(crate) fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
         let actual_bytes = payload.len() as u64;
         let declared_bytes = params.directory_len().unwrap_or(u64::MAX);
         if declared_bytes >= actual_bytes {
@@ -256,6 +263,13 @@ impl<'a> View<'a> {
         let (anchors, deviations) =
             directory.split_at(if directory.is_empty() { 0 } else { params.anchors_len() as usize });
         let code_bits = codes.len() as u64 * 8;
+        let used = params.num_buckets.wrapping_mul(u64::from(params.directory_bits)) % 8;
+        if let Some(&last) = deviations.last()
+            && used != 0
+            && last >> used != 0
+        {
+            return Err(DecodeError::Padding { offset_bytes: base + declared_bytes - 1, found: last });
+        }
         Ok(Self { params, anchors, deviations, codes, code_bits, slope: Slope::new(code_bits, params.num_buckets) })
     }
 

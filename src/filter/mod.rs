@@ -7,6 +7,8 @@
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;
+#[cfg(feature = "std")]
+pub(crate) mod combine;
 pub(crate) mod golomb;
 
 use crate::error::DecodeError;
@@ -91,7 +93,7 @@ impl<'a> FilterView<'a> {
         Ok(match params {
             Params::Bloom(p) => Self::Bloom(bloom::View::new(p, payload, base)?),
             Params::Blocked(p) => Self::Blocked(blocked::View::new(p, payload)?),
-            Params::Golomb(p) => Self::Golomb(golomb::View::new(p, payload)?),
+            Params::Golomb(p) => Self::Golomb(golomb::View::new(p, payload, base)?),
         })
     }
 

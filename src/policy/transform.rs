@@ -44,7 +44,11 @@ impl KeyTransform {
             (0, 0) => Self::WholeKey,
             (1, 0) => Self::Row,
             (2, 0) => Self::RowColumn,
-            (0..=2, _) => return Err(DecodeError::Reserved { offset_bytes: 14, found: (param & 0xff) as u8 }),
+            (0..=2, _) => {
+                let (low, high) = ((param & 0xff) as u8, (param >> 8) as u8);
+                let (offset_bytes, found) = if low != 0 { (14, low) } else { (15, high) };
+                return Err(DecodeError::Reserved { offset_bytes, found });
+            }
             (3, len) => Self::FixedPrefix { len },
             (4..=127, _) => return Err(DecodeError::UnknownTransform { found: id }),
             (128.., param) => Self::Custom { id, param },

@@ -111,8 +111,8 @@ pub fn asymptotic_false_positive_rate(millibits: u32, num_probes: u32) -> f64 {
 
 /// The number of probes, 1 ..= 64, with the lowest [`asymptotic_false_positive_rate`]; the smaller where two tie.
 ///
-/// Near c · ln 2 for c bits a key (Bloom 1970); the whole number on one side of it or the other. 1 below 2.09
-/// bits a key, 64 from 93.1 on.
+/// Near c · ln 2 for c bits a key (Bloom 1970); the whole number on one side of it or the other. 1 below 2.08
+/// bits a key, 64 from 91.61 on.
 ///
 /// ```
 /// assert_eq!(filterblock::sizing::bloom::best_num_probes(10_000), 7);
@@ -128,11 +128,11 @@ pub fn best_num_probes(millibits: u32) -> u32 {
     }
 }
 
-/// The fewest millibits in [`MIN_MILLIBITS`] ..= [`MAX_MILLIBITS`] whose asymptotic rate with the best number of probes is
-/// at most `rate`, and that number of probes.
+/// The fewest millibits in [`MIN_MILLIBITS`] ..= [`MAX_MILLIBITS`] whose asymptotic rate with the best number of
+/// probes is at most `rate`, and that number of probes.
 ///
-/// Saturates at [`MIN_MILLIBITS`] for a rate of 0.633 or more, and at [`MAX_MILLIBITS`] for a rate under 4.5e-14, which no
-/// size in the range reaches (nor does any, once [`hash_collision_rate`](super::hash_collision_rate) is added).
+/// Saturates at [`MIN_MILLIBITS`] for a rate of 0.633 or more, and at [`MAX_MILLIBITS`] for a rate under 4.42e-14,
+/// which no size in the range reaches. [`hash_collision_rate`](super::hash_collision_rate) comes on top.
 ///
 /// ```
 /// use filterblock::sizing::bloom::millibits_for_false_positive_rate;

@@ -9,9 +9,9 @@ use super::float::ln_1p;
 
 /// The estimated number of entries of a filter with `num_set_bits` of `num_bits` bits set.
 ///
-/// The standard error is about √m / k entries at half-full filters and grows quickly as the filter fills. Infinity for a
-/// full filter (`num_set_bits` ≥ `num_bits`, also when both are 0), which bounds the number from below only; infinity
-/// too for no probes, unless no bit is set.
+/// The standard error is about √m / k entries at half-full filters and grows quickly as the filter fills. Infinity
+/// for a full filter (`num_set_bits` ≥ `num_bits`, also when both are 0), which bounds the number from below only;
+/// infinity too for no probes, unless no bit is set.
 ///
 /// ```
 /// use filterblock::sizing::cardinality::estimate_entries;
@@ -33,7 +33,8 @@ pub fn estimate_entries(num_bits: u64, num_set_bits: u64, num_probes: u32) -> f6
     bits * -ln_1p(-(num_set_bits as f64 / bits)) / f64::from(num_probes)
 }
 
-/// The estimated number of entries in A ∪ B: [`estimate_entries`] of the filter A|B, with `num_set_bits_union` bits set.
+/// The estimated number of entries in A ∪ B: [`estimate_entries`] of the filter A|B, with `num_set_bits_union` bits
+/// set.
 ///
 /// ```
 /// let union = filterblock::sizing::cardinality::estimate_union(1 << 16, 20_000, 6);
@@ -44,7 +45,8 @@ pub fn estimate_union(num_bits: u64, num_set_bits_union: u64, num_probes: u32) -
     estimate_entries(num_bits, num_set_bits_union, num_probes)
 }
 
-/// The estimated number of entries in A ∩ B, from the set bits of A, of B and of the filter A|B: n*(A) + n*(B) − n*(A|B).
+/// The estimated number of entries in A ∩ B, from the set bits of A, of B and of the filter A|B: n*(A) + n*(B) −
+/// n*(A|B).
 ///
 /// Cut to 0 ..= min(n*(A), n*(B)), which the noise of three estimates can leave. Infinity where the filter A|B is full,
 /// because nothing then follows from the three counts.
@@ -70,4 +72,25 @@ pub fn estimate_intersection(
     let a = estimate_entries(num_bits, num_set_bits_a, num_probes);
     let b = estimate_entries(num_bits, num_set_bits_b, num_probes);
     (a + b - union).max(0.0).min(a.min(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_saturate() {
+        assert_eq!(estimate_entries(0, 0, 7), f64::INFINITY);
+        assert_eq!(estimate_entries(100, 100, 7), f64::INFINITY);
+        assert_eq!(estimate_entries(100, 101, 7), f64::INFINITY);
+        assert_eq!(estimate_entries(100, 0, 0), 0.0);
+        assert_eq!(estimate_entries(100, 1, 0), f64::INFINITY);
+        assert_eq!(estimate_entries(u64::MAX, u64::MAX - 1, 7), f64::INFINITY);
+        // One entry in an enormous filter.
+        assert!((estimate_entries(u64::MAX, 7, 7) - 1.0).abs() < 1e-12);
+        assert_eq!(estimate_intersection(100, 100, 100, 100, 7), f64::INFINITY);
+        assert_eq!(estimate_intersection(100, 0, 0, 0, 7), 0.0);
+        // Disjoint as far as the estimate goes: never below 0.
+        assert_eq!(estimate_intersection(100, 10, 10, 30, 1), 0.0);
+    }
 }

@@ -45,7 +45,7 @@ fn exp_m1_reduced(r: f64) -> f64 {
 }
 
 /// e^x: 0 below −745.2, infinity above 709.79.
-pub(super) fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     if x > 709.79 {
         return f64::INFINITY;
     }
@@ -149,7 +149,7 @@ pub(super) fn sqrt(x: f64) -> f64 {
     root * pow2(half)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use std::format;
@@ -197,7 +197,8 @@ mod tests {
     fn logarithms_agree_with_std() {
         for exponent in -1070..1023 {
             for fraction in 0..64 {
-                let x = 2f64.powi(exponent) * (1.0 + f64::from(fraction) / 64.0);
+                let x =
+                    2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2) * (1.0 + f64::from(fraction) / 64.0);
                 assert_close(ln(x), x.ln(), &format!("ln({x:e})"));
                 assert_close(log2(x), x.log2(), &format!("log2({x:e})"));
             }
@@ -216,7 +217,8 @@ mod tests {
         for power in 0..300 {
             let x = 10f64.powi(-power);
             assert_close(ln_1p(x), x.ln_1p(), &format!("ln_1p({x:e})"));
-            assert_close(ln_1p(-x), (-x).ln_1p(), &format!("ln_1p(-{x:e})"));
+            let below = -0.999 * x;
+            assert_close(ln_1p(below), below.ln_1p(), &format!("ln_1p({below:e})"));
         }
     }
 
@@ -236,7 +238,8 @@ mod tests {
     fn roots_agree_with_std() {
         for exponent in -1070..1023 {
             for fraction in 0..64 {
-                let x = 2f64.powi(exponent) * (1.0 + f64::from(fraction) / 64.0);
+                let x =
+                    2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2) * (1.0 + f64::from(fraction) / 64.0);
                 assert_close(sqrt(x), x.sqrt(), &format!("sqrt({x:e})"));
             }
         }

@@ -9,7 +9,8 @@ use super::float::{exp, ln_1p};
 /// Array length for states 0 ..= [`MAX_NUM_PROBES`].
 pub(super) const STATES: usize = MAX_NUM_PROBES as usize + 1;
 
-/// `[d]`: the probability that `num_balls` (at most [`MAX_NUM_PROBES`]) balls into `num_bins` > 0 bins hit d distinct bins.
+/// `[d]`: the probability that `num_balls` (at most [`MAX_NUM_PROBES`]) balls into `num_bins` > 0 bins hit d distinct
+/// bins.
 pub(super) fn distinct_bins(num_bins: u64, num_balls: u32) -> [f64; STATES] {
     let bins = num_bins as f64;
     let mut probability = [0.0; STATES];
@@ -143,7 +144,7 @@ impl Chain {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use std::vec;

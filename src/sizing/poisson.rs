@@ -36,7 +36,8 @@ impl Poisson {
 
     /// The expectation of `value`, which is called with each count that matters, in increasing order.
     ///
-    /// The weights start at 1 for the first count and grow by mean/count; dividing by their sum replaces the factorials.
+    /// The weights start at 1 for the first count and grow by mean/count; dividing by their sum replaces the
+    /// factorials.
     pub(super) fn expect(&self, mut value: impl FnMut(u32) -> f64) -> f64 {
         let (mut weight, mut weights, mut sum) = (1.0, 0.0, 0.0);
         for count in self.first..=self.last {
@@ -48,7 +49,7 @@ impl Poisson {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
 

@@ -9,8 +9,9 @@ const BITS_PER_LINE: u32 = 512;
 const BITS_PER_WORD: usize = 64;
 const WORDS_PER_LINE: usize = 8;
 
-/// Balls a word can receive in the model: two from each key of the fullest line that matters, at 1 bit a key.
-const MAX_BALLS: usize = 1_600;
+/// Keys in the fullest line that matters, at 1 bit a key; each throws at most two balls into a word.
+const MAX_KEYS: usize = 800;
+const MAX_BALLS: usize = 2 * MAX_KEYS;
 
 /// An occupancy probability below this counts as 0, before it becomes a (slow) subnormal number.
 const NEGLIGIBLE: f64 = 1e-100;
@@ -130,46 +131,51 @@ fn ball_correlation(window: usize, distance: usize) -> f64 {
     (starts as f64 / words - hit * hit) / (hit * (1.0 - hit))
 }
 
-/// The factor of a word, averaged over its number of balls given the keys of the line, key by key.
-///
-/// `mean[j]` is the average with j balls in the word beforehand, so what is wanted is `mean[0]`, and every key more
-/// shortens the useful part.
+/// The factor of a word, averaged over its number of balls given the keys of the line: `[keys]`.
 struct Factor {
-    mean: [f64; MAX_BALLS + 1],
-    mean_square: [f64; MAX_BALLS + 1],
+    mean: [f64; MAX_KEYS + 1],
+    mean_square: [f64; MAX_KEYS + 1],
 }
 
 impl Factor {
-    fn new(value: &[f64; MAX_BALLS + 1]) -> Self {
-        let mut mean_square = *value;
-        for square in &mut mean_square {
-            *square *= *square;
+    /// From the factor given the number of balls; for up to `most_keys` keys.
+    fn new(of_balls: &[f64; MAX_BALLS + 1], most_keys: usize, layout: &Layout) -> Self {
+        let mut factor = Self { mean: [0.0; MAX_KEYS + 1], mean_square: [0.0; MAX_KEYS + 1] };
+        let mut scratch = *of_balls;
+        average(&mut scratch, &mut factor.mean[..=most_keys], layout);
+        for (square, value) in scratch.iter_mut().zip(of_balls) {
+            *square = value * value;
         }
-        Self { mean: *value, mean_square }
-    }
-
-    /// One key more; the first `len` entries stay useful.
-    fn add_key(&mut self, len: usize, layout: &Layout) {
-        for values in [&mut self.mean, &mut self.mean_square] {
-            for j in 0..len {
-                let fewer = values[j + layout.always];
-                let more = values[j + layout.always + 1];
-                values[j] = (1.0 - layout.extra) * fewer + layout.extra * more;
-            }
-        }
+        average(&mut scratch, &mut factor.mean_square[..=most_keys], layout);
+        factor
     }
 
     /// The coefficient of variation, squared; 0 while the mean is.
-    fn variation_square(&self) -> f64 {
-        let square = self.mean[0] * self.mean[0];
-        if square > 0.0 { (self.mean_square[0] / square - 1.0).max(0.0) } else { 0.0 }
+    fn variation_square(&self, keys: usize) -> f64 {
+        let square = self.mean[keys] * self.mean[keys];
+        if square > 0.0 { (self.mean_square[keys] / square - 1.0).max(0.0) } else { 0.0 }
+    }
+}
+
+/// Writes to `averages[n]` the average of `values[balls]` over the balls that n keys throw into a word.
+///
+/// Key by key: `values[j]` becomes the average with j balls in the word beforehand, and each key shortens the
+/// useful part.
+fn average(values: &mut [f64; MAX_BALLS + 1], averages: &mut [f64], layout: &Layout) {
+    let most_keys = averages.len() - 1;
+    for (keys, slot) in averages.iter_mut().enumerate() {
+        *slot = values[0];
+        let useful = most_keys.saturating_sub(keys + 1) * (layout.always + 1) + 1;
+        for j in 0..useful {
+            values[j] = (1.0 - layout.extra) * values[j + layout.always] + layout.extra * values[j + layout.always + 1];
+        }
     }
 }
 
 /// The probability that an absent key passes a line: the product of the factors, corrected for correlated balls.
-fn pass(layout: &Layout, once: &Factor, twice: &Factor) -> f64 {
-    let product = powi(once.mean[0], layout.single as u32) * powi(twice.mean[0], layout.doubled as u32);
-    let (once, twice) = (once.variation_square(), twice.variation_square());
+fn pass(layout: &Layout, once: &Factor, twice: &Factor, keys: usize) -> f64 {
+    let product = powi(once.mean[keys], layout.single as u32) * powi(twice.mean[keys], layout.doubled as u32);
+    let (once, twice) = (once.variation_square(keys), twice.variation_square(keys));
     let correction = layout.both_single * once + layout.mixed * sqrt(once * twice) + layout.both_doubled * twice;
     (product * (1.0 + correction)).clamp(0.0, 1.0)
 }
@@ -179,18 +185,43 @@ fn pass(layout: &Layout, once: &Factor, twice: &Factor) -> f64 {
 pub(super) fn rate(fill: &WordFill, millibits: u32, num_probes: u32) -> f64 {
     let layout = Layout::new(num_probes);
     let keys = keys_per_line(millibits);
-    let balls_per_key = layout.always + 1;
-    let (mut once, mut twice) = (Factor::new(&fill.once), Factor::new(&fill.twice));
-    let mut added = 0;
-    keys.expect(|n| {
-        while added < n {
-            added += 1;
-            let len = (keys.last() - added) as usize * balls_per_key + 1;
-            once.add_key(len, &layout);
-            if layout.doubled > 0 {
-                twice.add_key(len, &layout);
-            }
+    let most_keys = (keys.last() as usize).min(MAX_KEYS);
+    let once = Factor::new(&fill.once, most_keys, &layout);
+    let twice = Factor::new(&fill.twice, if layout.doubled > 0 { most_keys } else { 0 }, &layout);
+    keys.expect(|keys| pass(&layout, &once, &twice, (keys as usize).min(most_keys)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fullest_line_fits() {
+        let last = keys_per_line(LEAST_MODELLED_MILLIBITS).last() as usize;
+        assert!(last <= MAX_KEYS, "{last} keys at the smallest size");
+    }
+
+    #[test]
+    fn word_fills_by_hand() {
+        let fill = WordFill::new(0, 8_000);
+        assert_eq!((fill.once[0], fill.once[1]), (0.0, 1.0 / 64.0));
+        // Two balls set one bit with probability 1/64, else two.
+        assert!((fill.once[2] - (2.0 - 1.0 / 64.0) / 64.0).abs() < 1e-16);
+        assert!((fill.twice[2] - (4.0 - 3.0 / 64.0) / 4096.0).abs() < 1e-16);
+        // The better of two salts: one bit unless both set two. 63 bits are left.
+        let fill = WordFill::new(1, 8_000);
+        let both_two = (62.0 / 63.0) * (62.0 / 63.0);
+        assert!((fill.once[2] - (1.0 + both_two) / 63.0).abs() < 1e-16);
+    }
+
+    #[test]
+    fn ball_correlations_cancel_over_the_line() {
+        // Each key throws the same number of balls, so the counts of the 8 words have a constant sum: with itself (1)
+        // and the other seven, a word's correlations add up to 0.
+        for window in 1..WORDS_PER_LINE {
+            let sum: f64 = (1..WORDS_PER_LINE).map(|distance| ball_correlation(window, distance)).sum();
+            assert!((1.0 + sum).abs() < 1e-12, "window {window}: {sum}");
         }
-        pass(&layout, &once, &twice)
-    })
+        assert_eq!(ball_correlation(8, 3), 0.0);
+    }
 }

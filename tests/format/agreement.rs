@@ -1,0 +1,133 @@
+//! The library against the oracle: every small set of entries, every setting, both ways.
+
+use crate::material::{hex, numbers};
+use crate::oracle::Oracle;
+use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// Builds both frames of `hashes`, compares their bytes with the oracle's, and every answer for `hashes` (which must
+/// be *maybe*) and `strangers`.
+fn check(policy: FilterPolicy, hashes: &[u64], strangers: &[u64]) {
+    let distinct: BTreeSet<u64> = hashes.iter().copied().collect();
+    let builder = || {
+        let mut builder = FilterBlockBuilder::new(policy.self_check(false));
+        hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
+        builder
+    };
+    let block = builder().finish().expect("a block");
+    let mut frame = Vec::new();
+    builder().finish_compact_into(&mut frame).expect("a frame");
+
+    let reader = FilterBlockReader::open(&block).expect("an intact block");
+    assert_eq!(reader.num_entries(), Some(distinct.len() as u64));
+    let oracle = Oracle::open(&block);
+    assert_eq!(hex(&block[64..]), hex(&oracle.rebuild(&distinct)), "{policy:?} {}", hashes.len());
+    let compact = FilterBlockReader::open_compact(&frame, policy.hasher(), KeyTransform::WholeKey).expect("a frame");
+    let compact_oracle = Oracle::open_compact(&frame);
+
+    let asked: Vec<KeyHash> = hashes.iter().chain(strangers).map(|&hash| KeyHash::from_raw(hash)).collect();
+    let mut batch = vec![false; asked.len()];
+    reader.may_contain_hashes(&asked, &mut batch);
+    for (i, &hash) in asked.iter().enumerate() {
+        let answer = reader.may_contain_hash(hash);
+        assert!(answer || i >= hashes.len(), "false negative: {policy:?} {hash:?} of {} entries", hashes.len());
+        assert_eq!(answer, oracle.may_contain(hash.get()), "{policy:?} {hash:?}");
+        assert_eq!(answer, batch[i]);
+        assert_eq!(compact.may_contain_hash(hash), compact_oracle.may_contain(hash.get()));
+        assert!(compact.may_contain_hash(hash) || i >= hashes.len());
+    }
+}
+
+/// Settings that reach every number of probes, salt, remainder width and rounding.
+fn policies() -> Vec<FilterPolicy> {
+    let mut all = Vec::new();
+    for kind in FilterKind::ALL {
+        for bits in [2.0, 3.0, 4.7, 6.2, 8.0, 9.9, 12.0, 16.0, 21.5, 30.0, 60.0, 64.0] {
+            all.push(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"));
+        }
+        let (least, most) = FilterPolicy::rate_limits(kind);
+        for rate in [least, 1.0 / 65536.0, 0.001, 0.01, most] {
+            all.push(FilterPolicy::with_false_positive_rate(kind, rate).expect("legal"));
+        }
+        for bytes in [4096, 100_000] {
+            all.push(FilterPolicy::with_max_bytes(kind, bytes).expect("legal"));
+        }
+    }
+    for salt_bits in [0, 1, 2, 3, 5, 6] {
+        for bits in [4.0, 10.0, 24.0] {
+            let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, bits).expect("legal");
+            all.push(policy.salt_bits(salt_bits).expect("legal"));
+        }
+    }
+    all
+}
+
+#[test]
+fn small_sets_agree_with_the_oracle() {
+    let strangers: Vec<u64> = numbers(1).take(200).collect();
+    for policy in policies() {
+        for count in (0..20).chain([31, 63, 64, 65, 100, 127, 128, 129, 257]) {
+            let hashes: Vec<u64> = numbers(count as u64 + 1000).take(count).collect();
+            check(policy, &hashes, &strangers);
+        }
+    }
+}
+
+#[test]
+fn larger_sets_agree_with_the_oracle() {
+    let strangers: Vec<u64> = numbers(2).take(2_000).collect();
+    for kind in FilterKind::ALL {
+        for bits in [5.0, 10.0, 18.0] {
+            // 9000 entries are 141 buckets of golomb: three groups of its directory.
+            let hashes: Vec<u64> = numbers(77).take(9_000).collect();
+            check(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"), &hashes, &strangers);
+        }
+    }
+}
+
+#[test]
+fn extreme_hashes_agree_with_the_oracle() {
+    let edges =
+        [0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1, 0xffff_ffff_0000_0000];
+    let crowded: Vec<u64> = (0..3_000).map(|i| i << 3).collect();
+    let shifted: Vec<u64> = (0..3_000).map(|i| u64::MAX - (i << 40)).collect();
+    for policy in policies() {
+        if !matches!(policy.size(), filterblock::FilterSize::MaxBytes(4096)) {
+            check(policy, &crowded, &edges);
+            check(policy, &shifted, &edges);
+        }
+        check(policy, &edges, &[3, 1 << 62]);
+        check(policy, &[7; 40], &edges);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_set_agrees_with_the_oracle(
+        hashes in prop::collection::vec(any::<u64>(), 0..400),
+        strangers in prop::collection::vec(any::<u64>(), 0..50),
+        kind in 0usize..3,
+        millibits in 2_000u32..=64_000,
+        salt_bits in 0u32..=6,
+    ) {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::ALL[kind], f64::from(millibits) / 1e3).expect("legal");
+        check(policy.salt_bits(salt_bits).expect("legal"), &hashes, &strangers);
+    }
+
+    #[test]
+    fn order_and_repetition_do_not_matter(mut hashes in prop::collection::vec(any::<u64>(), 1..200), kind in 0usize..3) {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::ALL[kind], 10.0).expect("legal");
+        let build = |hashes: &[u64]| {
+            let mut builder = FilterBlockBuilder::new(policy);
+            hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
+            builder.finish().expect("a block")
+        };
+        let once = build(&hashes);
+        hashes.reverse();
+        hashes.extend_from_within(..hashes.len() / 2);
+        prop_assert_eq!(once, build(&hashes));
+    }
+}

@@ -1,0 +1,198 @@
+//! Damaged bytes: a typed error each time, and never a panic.
+
+use crate::material::keys;
+use filterblock::{
+    DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher,
+    KeyTransform, OpenOptions,
+};
+use std::panic::catch_unwind;
+
+const CONTEXT: u64 = 0x00c0_ffee;
+
+/// A block of about `bytes` bytes.
+fn block(kind: FilterKind, bytes: u64) -> Vec<u8> {
+    let policy = FilterPolicy::with_max_bytes(kind, bytes).expect("legal").seed(3);
+    let mut builder = FilterBlockBuilder::new(policy).context(CONTEXT);
+    keys(4, bytes as usize * 8 / 10).iter().for_each(|key| builder.add_key(key));
+    builder.finish().expect("a block")
+}
+
+fn open(block: &[u8]) -> Result<FilterBlockReader<'_>, DecodeError> {
+    OpenOptions::new().context(CONTEXT).open(block)
+}
+
+#[test]
+fn every_flipped_bit_of_a_4_kib_block_is_an_error() {
+    for kind in FilterKind::ALL {
+        let mut block = block(kind, 4096);
+        assert!(block.len() > 4000 && block.len() <= 4096 && open(&block).is_ok());
+        for bit in 0..block.len() * 8 {
+            block[bit / 8] ^= 1 << (bit % 8);
+            let error = open(&block).expect_err("a flipped bit");
+            assert_eq!(error.class(), DecodeErrorClass::Damaged, "{kind} bit {bit}: {error}");
+            block[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert!(open(&block).is_ok());
+    }
+}
+
+#[test]
+fn every_truncation_and_extension_is_an_error() {
+    for kind in FilterKind::ALL {
+        let mut block = block(kind, 4096);
+        for len in 0..block.len() {
+            let error = open(&block[..len]).expect_err("a truncated block");
+            assert_eq!(error.class(), DecodeErrorClass::Damaged, "{kind} {len}: {error}");
+            let too_short = DecodeError::TooShort { len_bytes: len as u64, min_bytes: 64 };
+            assert_eq!(len < 64, error == too_short);
+        }
+        for _ in 0..64 {
+            block.push(0);
+            let error = open(&block).expect_err("trailing bytes");
+            assert!(matches!(error, DecodeError::PayloadLength { .. }), "{kind}: {error}");
+        }
+    }
+}
+
+#[test]
+fn another_place_is_not_damage() {
+    for kind in FilterKind::ALL {
+        let block = block(kind, 2048);
+        for context in [0, 1, CONTEXT + 1, u64::MAX] {
+            let error = OpenOptions::new().context(context).open(&block).expect_err("another context");
+            assert_eq!(error, DecodeError::WrongContext { expected: context, found: CONTEXT });
+            assert_eq!(error.class(), DecodeErrorClass::Mismatch);
+        }
+        // Damage and a wrong context at once is damage.
+        let mut damaged = block.clone();
+        damaged[100] ^= 1;
+        let error = OpenOptions::new().context(1).open(&damaged).expect_err("damaged");
+        assert_eq!(error.class(), DecodeErrorClass::Damaged);
+    }
+}
+
+/// Recomputes both checksums of a block under [`CONTEXT`], as format-spec.md section 4.2 says.
+fn repair(block: &mut [u8]) {
+    let put = |bytes: &mut [u8], value: u64| (0..).zip(bytes).for_each(|(i, byte)| *byte = (value >> (8 * i)) as u8);
+    let mixed = crate::oracle::mix(CONTEXT);
+    let digest = KeyHasher::new(0).hash(&block[64..]).get() ^ mixed;
+    put(&mut block[52..60], digest);
+    let crc = crc32(&block[..60]).rotate_right(15).wrapping_add(0xa282_ead8) ^ mixed as u32;
+    put(&mut block[60..64], crc.into());
+}
+
+/// Bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}
+
+#[test]
+fn intact_but_unknown_is_newer() {
+    let newer = |offset: usize, value: u8| {
+        let mut block = block(FilterKind::Bloom, 512);
+        block[offset] = value;
+        repair(&mut block);
+        let error = open(&block).expect_err("unknown");
+        assert_eq!(error.class(), DecodeErrorClass::Newer, "{error}");
+        error
+    };
+    assert_eq!(newer(8, 2), DecodeError::NewerVersion { found: 2, supported: 1 });
+    assert_eq!(newer(9, 200), DecodeError::UnknownKind { found: 200 });
+    assert_eq!(newer(10, 2), DecodeError::UnknownHash { found: 2 });
+    assert_eq!(newer(11, 4), DecodeError::UnknownTransform { found: 4 });
+    assert_eq!(newer(11, 127), DecodeError::UnknownTransform { found: 127 });
+    assert_eq!(newer(13, 0x80), DecodeError::UnknownFeatures { bits: 0x8000 });
+    assert_eq!(newer(14, 9), DecodeError::Reserved { offset_bytes: 14, found: 9 });
+    assert_eq!(newer(15, 9), DecodeError::Reserved { offset_bytes: 15, found: 9 });
+    assert_eq!(newer(41, 1), DecodeError::Reserved { offset_bytes: 41, found: 1 });
+    // What may be ignored is.
+    let mut block = block(FilterKind::Bloom, 512);
+    block[12] = 0xfe;
+    repair(&mut block);
+    assert!(open(&block).is_ok());
+}
+
+#[test]
+fn expectations_are_compared() {
+    let block = block(FilterKind::Golomb, 512);
+    let options = OpenOptions::new().context(CONTEXT);
+    assert!(options.expect_seed(3).expect_transform(KeyTransform::WholeKey).open(&block).is_ok());
+    let error = options.expect_seed(4).open(&block).expect_err("another seed");
+    assert_eq!(error, DecodeError::WrongSeed { expected: 4, found: 3 });
+    let error = options.expect_transform(KeyTransform::Row).open(&block).expect_err("another transform");
+    assert_eq!(error, DecodeError::WrongTransform { expected: 1, found: 0 });
+}
+
+/// Asks `reader` what an engine would, and more.
+fn ask(reader: &FilterBlockReader<'_>) {
+    for hash in crate::material::numbers(11).take(60).chain([0, 1, u64::MAX, 1 << 63]) {
+        std::hint::black_box(reader.may_contain_hash(KeyHash::from_raw(hash)));
+    }
+    let rate = reader.false_positive_rate();
+    assert!((0.0..=1.0).contains(&rate), "rate {rate}");
+    assert!((0.0..=1.0).contains(&reader.fill()));
+}
+
+#[test]
+fn any_header_byte_over_a_sound_checksum_never_panics() {
+    for kind in FilterKind::ALL {
+        let sound = block(kind, 700);
+        for offset in 0..60 {
+            for value in 0..=255 {
+                let mut block = sound.clone();
+                block[offset] = value;
+                repair(&mut block);
+                let outcome = catch_unwind(|| open(&block).map(|reader| ask(&reader)).is_ok());
+                assert!(outcome.is_ok(), "{kind}: byte {offset} = {value} panics");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_payload_opened_in_trust_never_panics() {
+    for kind in FilterKind::ALL {
+        let sound = block(kind, 1_500);
+        for (round, noise) in (0..600).zip(crate::material::numbers(12)) {
+            let mut block = sound.clone();
+            let at = 64 + (noise as usize >> 8) % (block.len() - 64);
+            match round % 3 {
+                0 => block[at] = noise as u8,
+                1 => block[at..].fill(noise as u8),
+                _ => block[64..].fill(if round % 2 == 0 { 0 } else { 0xff }),
+            }
+            let options = OpenOptions::new().context(CONTEXT).trusted(true);
+            let outcome = catch_unwind(|| options.open(&block).map(|reader| ask(&reader)).is_ok());
+            assert!(outcome.is_ok(), "{kind}: round {round} panics");
+        }
+    }
+}
+
+#[test]
+fn compact_frames_never_panic_and_empty_is_never_absent() {
+    let open = |frame: &[u8]| {
+        FilterBlockReader::open_compact(frame, KeyHasher::new(0), KeyTransform::WholeKey).map(|r| ask(&r))
+    };
+    assert_eq!(open(&[]), Err(DecodeError::TooShort { len_bytes: 0, min_bytes: 1 }));
+    for kind in FilterKind::ALL {
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+        let mut builder = FilterBlockBuilder::new(policy);
+        keys(6, 150).iter().for_each(|key| builder.add_key(key));
+        let mut frame = Vec::new();
+        builder.finish_compact_into(&mut frame).expect("a frame");
+        for len in 0..frame.len() {
+            assert!(catch_unwind(|| open(&frame[..len]).is_ok()).is_ok(), "{kind}: {len} bytes panic");
+        }
+        for offset in frame.len() - 12..frame.len() {
+            for value in 0..=255 {
+                let mut frame = frame.clone();
+                frame[offset] = value;
+                assert!(catch_unwind(|| open(&frame).is_ok()).is_ok(), "{kind}: byte {offset} = {value} panics");
+            }
+        }
+    }
+    let newer = FilterBlockReader::open_compact(&[1, 0x21], KeyHasher::new(0), KeyTransform::WholeKey);
+    assert_eq!(newer.expect_err("version 2"), DecodeError::NewerVersion { found: 2, supported: 1 });
+}

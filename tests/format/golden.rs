@@ -1,0 +1,179 @@
+//! Golden blocks, both ways: what is built equals the stored bytes, and the stored bytes answer.
+//!
+//! `tests/golden/v1` is append-only. `FILTERBLOCK_BLESS=1 cargo test --test format golden` writes the files that are
+//! listed here and missing there; a file that exists is never rewritten.
+
+use crate::material::{hex, unhex};
+use crate::oracle::Oracle;
+use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+fn dir() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect()
+}
+
+/// Key sets: name and keys.
+fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
+    let words = |count: usize| {
+        let word = |i: usize| format!("com.example.{:05}/{}", i * 7919 % 100_003, "path".repeat(i % 3)).into_bytes();
+        (0..count).map(word).collect::<Vec<_>>()
+    };
+    vec![
+        ("none", vec![]),
+        ("one", vec![b"a".to_vec()]),
+        ("two", vec![vec![], vec![0x80, 0xff, 0x00]]),
+        ("equal", vec![b"same".to_vec(); 5]),
+        ("twenty", words(20)),
+        ("long", (1..=3u8).map(|i| (0..65_536u32).map(|j| (j as u8).wrapping_mul(i) ^ i).collect()).collect()),
+        ("thousand", words(1_000)),
+        ("many", words(9_000)),
+    ]
+}
+
+struct Case {
+    name: String,
+    keys: &'static str,
+    policy: FilterPolicy,
+    context: u64,
+    compact: bool,
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for kind in FilterKind::ALL {
+        let mut add = |name: &str, keys, policy: FilterPolicy, context, compact| {
+            cases.push(Case { name: format!("{kind}-{name}"), keys, policy, context, compact });
+        };
+        let bits = |b| FilterPolicy::with_bits_per_key(kind, b).expect("legal");
+        for keys in ["none", "one", "two", "equal", "twenty", "long", "thousand", "many"] {
+            add(&format!("{keys}-10bits"), keys, bits(10.0), 0, false);
+        }
+        add("thousand-4.5bits", "thousand", bits(4.5), 0, false);
+        add("thousand-24bits-seed", "thousand", bits(24.0).seed(0xfeed_f00d_dead_beef), 0, false);
+        add("twenty-60bits-row", "twenty", bits(60.0).transform(KeyTransform::Row), 0, false);
+        let rate = FilterPolicy::with_false_positive_rate(kind, 0.001).expect("legal").seed(1);
+        add("thousand-rate-context", "thousand", rate.transform(KeyTransform::RowColumn), 0x0123_4567_89ab_cdef, false);
+        let capped = FilterPolicy::with_max_bytes(kind, 1_500).expect("legal");
+        add("thousand-1500bytes-prefix", "thousand", capped.transform(KeyTransform::FixedPrefix { len: 9 }), 1, false);
+        for keys in ["none", "twenty", "thousand"] {
+            add(&format!("{keys}-10bits-compact"), keys, bits(10.0).seed(7), 0, true);
+        }
+    }
+    for salt_bits in [0, 2, 6] {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 12.0).expect("legal");
+        let policy = policy.salt_bits(salt_bits).expect("legal");
+        cases.push(Case {
+            name: format!("blocked-thousand-salts{salt_bits}"),
+            keys: "thousand",
+            policy,
+            context: 0,
+            compact: false,
+        });
+    }
+    cases
+}
+
+impl Case {
+    fn build(&self, keys: &[Vec<u8>]) -> Vec<u8> {
+        let mut builder = FilterBlockBuilder::new(self.policy).context(self.context);
+        keys.iter().for_each(|key| builder.add_key(key));
+        let mut out = Vec::new();
+        match self.compact {
+            true => builder.finish_compact_into(&mut out).expect("a frame"),
+            false => builder.finish_into(&mut out).expect("a block"),
+        };
+        out
+    }
+
+    fn describe(&self, file: &str) -> Value {
+        let (transform, transform_param) = self.policy.key_transform().to_wire();
+        json!({
+            "file": file,
+            "frame": if self.compact { "compact" } else { "block" },
+            "kind": self.policy.kind().name(),
+            "keys": format!("{}.keys", self.keys),
+            "seed": format!("{:#018x}", self.policy.hasher().seed()),
+            "context": format!("{:#018x}", self.context),
+            "transform_id": transform,
+            "transform_param": transform_param,
+            "size": format!("{:?}", self.policy.size()),
+        })
+    }
+}
+
+fn read_keys(name: &str) -> Vec<Vec<u8>> {
+    let text = std::fs::read_to_string(dir().join(format!("{name}.keys"))).expect("a key file");
+    text.lines().map(unhex).collect()
+}
+
+fn bless() {
+    std::fs::create_dir_all(dir()).expect("a directory");
+    for (name, keys) in key_sets() {
+        let path = dir().join(format!("{name}.keys"));
+        if !path.exists() {
+            let lines: String = keys.iter().map(|key| hex(key) + "\n").collect();
+            std::fs::write(path, lines).expect("a written file");
+        }
+    }
+    let mut index = Vec::new();
+    for case in cases() {
+        let file = format!("{}.bin", case.name);
+        if !dir().join(&file).exists() {
+            std::fs::write(dir().join(&file), case.build(&read_keys(case.keys))).expect("a written file");
+        }
+        index.push(case.describe(&file));
+    }
+    let text = serde_json::to_string_pretty(&index).expect("JSON") + "\n";
+    std::fs::write(dir().join("index.json"), text).expect("a written file");
+}
+
+#[test]
+fn built_bytes_equal_stored_bytes() {
+    if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
+        bless();
+    }
+    assert!(cases().len() >= 24);
+    for (name, keys) in key_sets() {
+        assert!(read_keys(name) == keys, "{name}.keys is not what this test makes");
+    }
+    let index: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir().join("index.json")).expect("the index")).expect("JSON");
+    for (case, listed) in cases().iter().zip(index.as_array().expect("a list")) {
+        let file = format!("{}.bin", case.name);
+        assert_eq!(case.describe(&file), *listed);
+        let stored = std::fs::read(dir().join(&file)).expect("a golden file");
+        assert!(case.build(&read_keys(case.keys)) == stored, "{file} differs from what is built now");
+    }
+    assert_eq!(cases().len(), index.as_array().map_or(0, Vec::len));
+}
+
+#[test]
+fn stored_bytes_answer() {
+    let strangers: Vec<Vec<u8>> = (0..3_000u32).map(|i| format!("org.absent.{i}").into_bytes()).collect();
+    for case in cases() {
+        let stored = std::fs::read(dir().join(format!("{}.bin", case.name))).expect("a golden file");
+        let (reader, oracle) = match case.compact {
+            true => (
+                FilterBlockReader::open_compact(&stored, case.policy.hasher(), case.policy.key_transform()),
+                Oracle::open_compact(&stored),
+            ),
+            false => (
+                OpenOptions::new()
+                    .context(case.context)
+                    .expect_seed(case.policy.hasher().seed())
+                    .expect_transform(case.policy.key_transform())
+                    .open(&stored),
+                Oracle::open(&stored),
+            ),
+        };
+        let reader = reader.expect("an intact golden file");
+        for key in read_keys(case.keys) {
+            assert!(reader.may_contain(&key), "{}: false negative", case.name);
+            assert!(oracle.may_contain(reader.hasher().hash(&key).get()), "{}: the oracle's false negative", case.name);
+        }
+        for key in &strangers {
+            assert_eq!(reader.may_contain(key), oracle.may_contain(reader.hasher().hash(key).get()), "{}", case.name);
+        }
+    }
+}

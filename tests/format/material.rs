@@ -1,0 +1,24 @@
+//! What several of the tests need: deterministic keys, hexadecimal.
+
+/// A deterministic sequence of well-spread 64-bit numbers (SplitMix64).
+pub fn numbers(seed: u64) -> impl Iterator<Item = u64> {
+    (1u64..).map(move |i| {
+        let mut z = seed.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    })
+}
+
+/// Eight bytes a key, the same on every machine.
+pub fn keys(seed: u64, count: usize) -> Vec<[u8; 8]> {
+    numbers(seed).take(count).map(|number| std::array::from_fn(|i| (number >> (8 * i)) as u8)).collect()
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal")).collect()
+}

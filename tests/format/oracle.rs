@@ -1,0 +1,310 @@
+//! The format as format-spec.md words it, in the simplest code that does it: bits one at a time, integers of 128 bits, no
+//! sharing with the library. Reads blocks and compact frames whose checksums are taken for granted, and writes payloads.
+
+use std::collections::BTreeSet;
+
+pub fn int(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+pub fn bit(bytes: &[u8], i: u64) -> u64 {
+    bytes.get((i / 8) as usize).map_or(0, |byte| u64::from(byte >> (i % 8) & 1))
+}
+
+fn field(bytes: &[u8], at: u64, width: u64) -> u64 {
+    (0..width).map(|j| bit(bytes, at + j) << j).sum()
+}
+
+fn set_bit(bytes: &mut [u8], i: u64) {
+    bytes[(i / 8) as usize] |= 1 << (i % 8);
+}
+
+fn set_field(bytes: &mut [u8], at: u64, width: u64, value: u64) {
+    (0..width).filter(|j| value >> j & 1 == 1).for_each(|j| set_bit(bytes, at + j));
+}
+
+pub fn range(x: u64, n: u64) -> u64 {
+    (u128::from(x) * u128::from(n) >> 64) as u64
+}
+
+fn range32(x: u32, n: u32) -> u32 {
+    (u64::from(x) * u64::from(n) >> 32) as u32
+}
+
+pub fn mix(mut z: u64) -> u64 {
+    z ^= z >> 33;
+    z = z.wrapping_mul(0xff51afd7ed558ccd);
+    z ^= z >> 33;
+    z = z.wrapping_mul(0xc4ceb9fe1a85ec53);
+    z ^ z >> 33
+}
+
+/// A filter as read; the variants hold the fields of sections 5 to 7.
+#[derive(Clone, Debug)]
+pub enum Oracle {
+    Empty,
+    Bloom { num_probes: u32, num_bits: u64, bits: Vec<u8> },
+    Blocked { num_probes: u32, salt_bits: u32, lines: Vec<u8> },
+    Golomb { golomb: Golomb, payload: Vec<u8> },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Golomb {
+    pub remainder_bits: u64,
+    pub directory_bits: u64,
+    pub num_buckets: u64,
+    pub bucket_range: u64,
+}
+
+impl Oracle {
+    pub fn open(block: &[u8]) -> Self {
+        let (params, payload) = (&block[40..52], block[64..].to_vec());
+        let num_entries = int(&block[24..32]);
+        if num_entries == 0 {
+            return Self::Empty;
+        }
+        match block[9] {
+            1 => Self::Bloom { num_probes: params[0].into(), num_bits: int(&params[4..12]), bits: payload },
+            2 => Self::Blocked { num_probes: params[0].into(), salt_bits: params[1].into(), lines: payload },
+            3 => {
+                let golomb = Golomb {
+                    remainder_bits: params[0].into(),
+                    directory_bits: params[1].into(),
+                    num_buckets: num_entries.div_ceil(params[2].into()),
+                    bucket_range: int(&params[4..12]),
+                };
+                Self::Golomb { golomb, payload }
+            }
+            kind => panic!("kind {kind}"),
+        }
+    }
+
+    pub fn open_compact(frame: &[u8]) -> Self {
+        let at = |back: usize| frame[frame.len() - back];
+        match at(1) {
+            0x10 => Self::Empty,
+            0x11 => {
+                let bits = frame[..frame.len() - 2].to_vec();
+                Self::Bloom { num_probes: at(2).into(), num_bits: bits.len() as u64 * 8, bits }
+            }
+            0x12 => {
+                let lines = frame[..frame.len() - 2].to_vec();
+                Self::Blocked { num_probes: u32::from(at(2) >> 4) + 1, salt_bits: (at(2) & 15).into(), lines }
+            }
+            0x13 => {
+                let (a, b) = (usize::from(at(2) >> 4), usize::from(at(2) & 15));
+                let end = frame.len() - 4;
+                let golomb = Golomb {
+                    directory_bits: at(3).into(),
+                    remainder_bits: at(4).into(),
+                    bucket_range: int(&frame[end - b..end]),
+                    num_buckets: int(&frame[end - b - a..end - b]),
+                };
+                Self::Golomb { golomb, payload: frame[..end - b - a].to_vec() }
+            }
+            tag => panic!("tag {tag:02x}"),
+        }
+    }
+
+    pub fn may_contain(&self, hash: u64) -> bool {
+        match self {
+            Self::Empty => false,
+            Self::Bloom { num_probes, num_bits, bits } => {
+                bloom_bits(hash, *num_bits, *num_probes).into_iter().all(|i| bit(bits, i) == 1)
+            }
+            Self::Blocked { num_probes, salt_bits, lines } => {
+                let line = range(hash, lines.len() as u64 / 64) as usize * 64;
+                (0..8).all(|w| {
+                    let word = int(&lines[line + 8 * w..line + 8 * w + 8]);
+                    let salt = if *salt_bits == 0 { 0 } else { word >> (64 - salt_bits) };
+                    word_positions(hash, *num_probes, *salt_bits, w, salt).iter().all(|p| word >> p & 1 == 1)
+                })
+            }
+            Self::Golomb { golomb, payload } => {
+                let (bucket, offset) = golomb.locate(hash);
+                golomb.offsets(payload, bucket).is_none_or(|offsets| offsets.contains(&offset))
+            }
+        }
+    }
+
+    /// The payload that a writer makes of `hashes` under the same parameters.
+    pub fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {
+        match self {
+            Self::Empty => Vec::new(),
+            Self::Bloom { num_probes, num_bits, .. } => {
+                let mut bits = vec![0; num_bits.div_ceil(8) as usize];
+                for &hash in hashes {
+                    bloom_bits(hash, *num_bits, *num_probes).into_iter().for_each(|i| set_bit(&mut bits, i));
+                }
+                bits
+            }
+            Self::Blocked { num_probes, salt_bits, lines } => {
+                rebuild_blocked(hashes, *num_probes, *salt_bits, lines.len())
+            }
+            Self::Golomb { golomb, .. } => golomb.rebuild(hashes),
+        }
+    }
+}
+
+pub fn bloom_bits(hash: u64, num_bits: u64, num_probes: u32) -> Vec<u64> {
+    let mut x = hash;
+    let mut bits = Vec::new();
+    for _ in 0..num_probes {
+        bits.push(range(x, num_bits));
+        x = x.wrapping_mul(0xf1357aea2e62a9c5);
+    }
+    bits
+}
+
+/// Positions probed in word `w` under `salt`: none, one or two.
+pub fn word_positions(hash: u64, num_probes: u32, salt_bits: u32, w: usize, salt: u64) -> Vec<u32> {
+    const M: [u32; 8] =
+        [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xd3a2646d, 0xfd7046c5, 0xb55a4f09];
+    let positions = 64 - salt_bits;
+    let x1 = hash as u32;
+    let x2 = (hash.wrapping_mul(0xd1342543de82ef95) >> 32) as u32;
+    let start = u64::from(x1.wrapping_mul(0x8cb92ba7) >> 29);
+    let n1 = num_probes.min(8);
+    let n2 = num_probes - n1;
+    let mult = M[w].wrapping_add((salt as u32).wrapping_mul(0x7f4a7c15));
+    let in_window = |n: u32| (w as u64 + 8 - start) % 8 < u64::from(n);
+    let mut probed = Vec::new();
+    if in_window(n1) {
+        probed.push(range32(x1.wrapping_mul(mult), positions));
+    }
+    if in_window(n2) {
+        probed.push(range32(x2.wrapping_mul(mult), positions));
+    }
+    probed
+}
+
+fn rebuild_blocked(hashes: &BTreeSet<u64>, num_probes: u32, salt_bits: u32, len: usize) -> Vec<u8> {
+    let mut lines = vec![0u8; len];
+    for line in 0..len / 64 {
+        let members: Vec<u64> = hashes.iter().copied().filter(|&h| range(h, len as u64 / 64) == line as u64).collect();
+        for w in 0..8 {
+            let under = |salt: u64| -> u64 {
+                let positions = members.iter().flat_map(|&h| word_positions(h, num_probes, salt_bits, w, salt));
+                positions.fold(0, |word, p| word | 1 << p)
+            };
+            let salts = 0..1u64 << salt_bits;
+            let salt = salts.min_by_key(|&salt| (under(salt).count_ones(), salt)).expect("at least one salt");
+            set_field(&mut lines[line * 64 + w * 8..], 0, 64, under(salt));
+            if salt > 0 {
+                set_field(&mut lines[line * 64 + w * 8..], u64::from(64 - salt_bits), salt_bits.into(), salt);
+            }
+        }
+    }
+    lines
+}
+
+impl Golomb {
+    pub fn locate(&self, hash: u64) -> (u64, u64) {
+        let product = u128::from(hash) * u128::from(self.num_buckets);
+        ((product >> 64) as u64, range(product as u64, self.bucket_range))
+    }
+
+    fn anchors_len(&self) -> u64 {
+        if self.num_buckets == 1 { 0 } else { 8 * (self.num_buckets.div_ceil(64) - 1) }
+    }
+
+    fn directory_len(&self) -> u64 {
+        if self.num_buckets == 1 {
+            return 0;
+        }
+        self.anchors_len() + (self.num_buckets * self.directory_bits).div_ceil(8)
+    }
+
+    fn line_at(&self, code_bits: u64, bucket: u64) -> u64 {
+        (256 * u128::from(code_bits) / u128::from(self.num_buckets)) as u64 * (bucket % 64) >> 8
+    }
+
+    fn bias(&self) -> u64 {
+        if self.directory_bits == 0 { 0 } else { 1 << (self.directory_bits - 1) }
+    }
+
+    fn start(&self, payload: &[u8], bucket: u64) -> u64 {
+        let code_bits = (payload.len() as u64 - self.directory_len()) * 8;
+        if bucket == self.num_buckets {
+            return code_bits;
+        }
+        if self.num_buckets == 1 {
+            return 0;
+        }
+        let anchor = match bucket / 64 {
+            0 => 0,
+            group => int(&payload[8 * (group as usize - 1)..8 * group as usize]),
+        };
+        let deviation =
+            field(&payload[self.anchors_len() as usize..], bucket * self.directory_bits, self.directory_bits);
+        anchor.wrapping_add(self.line_at(code_bits, bucket)).wrapping_add(deviation).wrapping_sub(self.bias())
+    }
+
+    /// `None` if the bucket cannot be read.
+    fn offsets(&self, payload: &[u8], bucket: u64) -> Option<Vec<u64>> {
+        let codes = &payload[self.directory_len() as usize..];
+        let (s, e) = (self.start(payload, bucket), self.start(payload, bucket + 1));
+        if s > e || e > codes.len() as u64 * 8 {
+            return None;
+        }
+        let (mut unary, mut remainders, mut next, mut offsets) = (s, e, 0u64, Vec::new());
+        while let Some(before) = remainders.checked_sub(self.remainder_bits) {
+            remainders = before;
+            let Some(one) = (unary..remainders).find(|&i| bit(codes, i) == 1) else { break };
+            let gap =
+                ((one - unary) << self.remainder_bits).wrapping_add(field(codes, remainders, self.remainder_bits));
+            offsets.push(next.wrapping_add(gap));
+            next = next.wrapping_add(gap).wrapping_add(1);
+            unary = one + 1;
+        }
+        Some(offsets)
+    }
+
+    fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {
+        let mut buckets = vec![BTreeSet::new(); self.num_buckets as usize];
+        for &hash in hashes {
+            let (bucket, offset) = self.locate(hash);
+            buckets[bucket as usize].insert(offset);
+        }
+        // Each bucket as its unary bits and its remainders.
+        let (mut starts, mut codes) = (vec![0u64], Vec::new());
+        for offsets in &buckets {
+            let (mut next, mut unary, mut remainders) = (0, Vec::new(), Vec::new());
+            for &offset in offsets {
+                let gap: u64 = offset - next;
+                unary.extend(std::iter::repeat_n(false, (gap >> self.remainder_bits) as usize));
+                unary.push(true);
+                remainders.push(gap & ((1 << self.remainder_bits) - 1));
+                next = offset + 1;
+            }
+            let len = unary.len() as u64 + remainders.len() as u64 * self.remainder_bits;
+            starts.push(starts[starts.len() - 1] + len);
+            codes.push((unary, remainders));
+        }
+        let code_bits = starts[starts.len() - 1].next_multiple_of(8);
+        *starts.last_mut().expect("a start") = code_bits;
+        let mut payload = vec![0u8; (self.directory_len() + code_bits / 8) as usize];
+        let (directory, out) = payload.split_at_mut(self.directory_len() as usize);
+        for (bucket, (unary, remainders)) in codes.iter().enumerate() {
+            (0..).zip(unary).filter(|(_, one)| **one).for_each(|(i, _)| set_bit(out, starts[bucket] + i));
+            for (i, &remainder) in (1..).zip(remainders) {
+                set_field(out, starts[bucket + 1] - i * self.remainder_bits, self.remainder_bits, remainder);
+            }
+        }
+        if self.num_buckets > 1 {
+            let (anchors, deviations) = directory.split_at_mut(self.anchors_len() as usize);
+            for bucket in 0..self.num_buckets {
+                let start = starts[bucket as usize];
+                let anchor = starts[(bucket / 64 * 64) as usize];
+                if bucket % 64 == 0 && bucket > 0 {
+                    set_field(&mut anchors[8 * (bucket as usize / 64 - 1)..], 0, 64, start);
+                }
+                let deviation = start.wrapping_sub(anchor).wrapping_sub(self.line_at(code_bits, bucket));
+                let stored = deviation.wrapping_add(self.bias());
+                assert!(stored < 1 << self.directory_bits, "directory_bits is too small");
+                set_field(deviations, bucket * self.directory_bits, self.directory_bits, stored);
+            }
+        }
+        payload
+    }
+}

@@ -1,0 +1,127 @@
+//! Measured rates and sizes against the formulas, within their statistical error. Every bound is four standard
+//! deviations: of the binomial count of false positives, given the rate predicted from the block's own bits.
+
+use crate::material::numbers;
+use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, sizing};
+
+const MILLION: usize = 1_000_000;
+
+fn build(policy: FilterPolicy, num_entries: usize) -> Vec<u8> {
+    let mut builder = FilterBlockBuilder::new(policy);
+    numbers(21).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+    builder.finish().expect("a block")
+}
+
+/// Probes `num_probes` absent hashes and compares the count of *maybe* with the rate predicted from the bits.
+fn assert_rate(reader: &FilterBlockReader<'_>, num_probes: usize, what: &str) {
+    let predicted = reader.false_positive_rate();
+    let passed = numbers(22).take(num_probes).filter(|&h| reader.may_contain_hash(KeyHash::from_raw(h))).count();
+    let (expected, n) = (predicted * num_probes as f64, num_probes as f64);
+    let sigma = (n * predicted * (1.0 - predicted)).sqrt();
+    // Counts below ten are Poisson: their tail is longer than four sigma of the normal.
+    let slack = 4.0 * sigma + if expected < 10.0 { 4.0 } else { 0.0 };
+    assert!((passed as f64 - expected).abs() <= slack, "{what}: {passed} passed, {expected:.1} ± {sigma:.1} expected");
+}
+
+#[test]
+fn rates_asked_for_are_met() {
+    for kind in FilterKind::ALL {
+        for rate in [0.01, 0.001, 1.0 / 65536.0] {
+            let block = build(FilterPolicy::with_false_positive_rate(kind, rate).expect("legal"), MILLION);
+            let reader = FilterBlockReader::open(&block).expect("intact");
+            let predicted = reader.false_positive_rate();
+            assert!(predicted <= rate * 1.01 && predicted > rate * 0.9, "{kind}: {predicted:e} for {rate:e}");
+            assert_rate(&reader, 10 * MILLION, &format!("{kind} at {rate:e}"));
+            let missing = numbers(21).take(MILLION).filter(|&h| !reader.may_contain_hash(KeyHash::from_raw(h))).count();
+            assert_eq!(missing, 0, "{kind}: false negatives");
+        }
+    }
+}
+
+#[test]
+fn sizes_meet_the_promise_at_a_million_keys() {
+    let ten_bits = |kind, salt_bits| {
+        let policy = FilterPolicy::with_max_bytes(kind, MILLION as u64 * 10 / 8).expect("legal");
+        let block = build(policy.salt_bits(salt_bits).expect("legal"), MILLION);
+        assert!(block.len() * 8 <= 10 * MILLION);
+        FilterBlockReader::open(&block).expect("intact").false_positive_rate()
+    };
+    let default = FilterPolicy::DEFAULT_SALT_BITS;
+    assert!(ten_bits(FilterKind::Bloom, default) <= 0.0083);
+    assert!(ten_bits(FilterKind::Blocked, default) <= 0.0090);
+    assert!(ten_bits(FilterKind::Blocked, 6) <= 0.0080);
+    for rate in [0.01, 0.001] {
+        let block = build(FilterPolicy::with_false_positive_rate(FilterKind::Golomb, rate).expect("legal"), MILLION);
+        let reader = FilterBlockReader::open(&block).expect("intact");
+        let bits = block.len() as f64 * 8.0 / MILLION as f64;
+        let bound = (1.0 / reader.false_positive_rate()).log2() + 1.85;
+        assert!(bits <= bound, "golomb at {rate}: {bits} bits, bound {bound}");
+    }
+}
+
+/// The sizing formulas, which know nothing of the keys, against blocks of a million: the fill of a whole block
+/// deviates far less than the one per cent allowed.
+#[test]
+fn formulas_predict_blocks() {
+    for (bits, salt_bits) in
+        [(4.0, 2), (6.0, 4), (8.0, 0), (10.0, 0), (10.0, 2), (10.0, 4), (10.0, 6), (16.0, 4), (24.0, 4)]
+    {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, bits).expect("legal");
+        let block = build(policy.salt_bits(salt_bits).expect("legal"), MILLION);
+        let reader = FilterBlockReader::open(&block).expect("intact");
+        let num_probes = reader.num_probes().expect("probes");
+        let formula = sizing::blocked::false_positive_rate((bits * 1e3) as u32, num_probes, salt_bits);
+        let ratio = reader.false_positive_rate() / formula;
+        assert!((ratio - 1.0).abs() < 0.01, "{bits} bits, {salt_bits} salt bits: block / formula = {ratio}");
+    }
+    for bits in [2.0, 5.0, 10.0, 16.0, 25.0] {
+        let block = build(FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal"), MILLION);
+        let reader = FilterBlockReader::open(&block).expect("intact");
+        let num_bits = (block.len() as u64 - 64) * 8;
+        let num_probes = reader.num_probes().expect("probes");
+        let exact = sizing::bloom::exact_false_positive_rate(num_bits, MILLION as u64, num_probes);
+        let ratio = reader.false_positive_rate() / exact;
+        assert!((ratio - 1.0).abs() < 0.01, "{bits} bits: block / formula = {ratio}");
+    }
+    for millibits in [5_000, 8_000, 12_000, 20_000] {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, f64::from(millibits) / 1e3).expect("legal");
+        let bits = build(policy, MILLION).len() as f64 * 8.0 / MILLION as f64;
+        assert!((bits / (f64::from(millibits) / 1e3) - 1.0).abs() < 0.01, "golomb: {bits} bits for {millibits}");
+    }
+}
+
+/// The classic filter follows the exact formula from one entry on: over many filters of each size, the mean rate lies
+/// within four standard errors of it.
+#[test]
+fn bloom_follows_the_exact_formula_from_one_entry_on() {
+    for num_entries in [1usize, 2, 3, 5, 10, 30, 100, 1_000] {
+        for bits in [2.0, 5.0, 10.0, 20.0] {
+            let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal").self_check(false);
+            let num_filters = 40_000 / num_entries.max(10);
+            let mut hashes = numbers(31);
+            let (mut sum, mut squares, mut exact) = (0.0, 0.0, 0.0);
+            for _ in 0..num_filters {
+                let mut builder = FilterBlockBuilder::new(policy);
+                hashes.by_ref().take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+                let block = builder.finish().expect("a block");
+                let reader = FilterBlockReader::open(&block).expect("intact");
+                let num_bits = (block.len() as u64 - 64) * 8;
+                let num_probes = reader.num_probes().expect("probes");
+                if exact == 0.0 {
+                    exact = sizing::bloom::exact_false_positive_rate(num_bits, num_entries as u64, num_probes);
+                }
+                // Asked, not computed from the fill: the probes of strangers are under test, too.
+                let passed =
+                    hashes.by_ref().take(100).filter(|&h| reader.may_contain_hash(KeyHash::from_raw(h))).count();
+                sum += passed as f64 / 100.0;
+                squares += (passed as f64 / 100.0).powi(2);
+            }
+            let (n, mean) = (num_filters as f64, sum / num_filters as f64);
+            let deviation = ((squares / n - mean * mean) / n).sqrt().max((exact / (n * 100.0)).sqrt());
+            assert!(
+                (mean - exact).abs() <= 4.0 * deviation + 1e-9,
+                "{num_entries} entries, {bits} bits: {mean:e}, exact {exact:e}, deviation {deviation:e}"
+            );
+        }
+    }
+}

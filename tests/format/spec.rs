@@ -1,0 +1,107 @@
+//! format-spec.md's vectors, parsed out of the document, against the oracle and the library.
+
+use crate::material::{hex, numbers, unhex};
+use crate::oracle::{Golomb, bloom_bits, mix, word_positions};
+use filterblock::{
+    FORMAT_VERSION, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHasher, MAGIC,
+};
+
+fn document() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the specification")
+}
+
+/// Compares the lines of the block of vectors called `name` with `computed`, and prints what should stand there.
+fn compare(name: &str, computed: &[String]) {
+    let text = document();
+    let fence = format!("```vectors {name}\n");
+    let block = text.split_once(&fence).unwrap_or_else(|| panic!("no vectors called {name}")).1;
+    let block = block.split_once("```").expect("the end of the block").0;
+    let written: Vec<&str> = block.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(written, computed, "format-spec.md should say, under 'vectors {name}':\n{}\n", computed.join("\n"));
+}
+
+/// The specification's test entry of n bytes.
+fn entry(n: usize) -> Vec<u8> {
+    (0..n).map(|i| ((157 + 151 * i) % 256) as u8).collect()
+}
+
+fn list<T: ToString>(values: &[T]) -> String {
+    match values {
+        [] => "-".into(),
+        _ => values.iter().map(T::to_string).collect::<Vec<_>>().join(","),
+    }
+}
+
+#[test]
+fn hash_vectors() {
+    let mut lines = Vec::new();
+    for n in [0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 1024] {
+        for seed in [0, 0x9e37_79b9_7f4a_7c15] {
+            let hash = KeyHasher::new(seed).hash(&entry(n)).get();
+            lines.push(format!("{n} {seed:#018x} {hash:#018x}"));
+        }
+    }
+    compare("hash", &lines);
+}
+
+#[test]
+fn mix_vectors() {
+    let line = |context: u64| format!("{context:#018x} {:#018x}", mix(context));
+    compare("mix", &[0, 1, 0x0123_4567_89ab_cdef, u64::MAX].map(line));
+}
+
+#[test]
+fn bloom_vectors() {
+    let mut lines = Vec::new();
+    for (hash, num_bits, num_probes) in
+        numbers(5).zip([1, 16, 1_000, 10_000_019, 1 << 40]).zip([1, 7, 6, 8, 3]).map(|((h, m), k)| (h, m, k))
+    {
+        lines.push(format!("{hash:#018x} {num_bits} {num_probes} {}", list(&bloom_bits(hash, num_bits, num_probes))));
+    }
+    compare("bloom", &lines);
+}
+
+#[test]
+fn blocked_vectors() {
+    let mut lines = Vec::new();
+    for ((hash, num_probes), salt) in numbers(6).zip([1, 5, 7, 8, 8, 11, 16]).zip([0, 3, 15, 0, 9, 1, 6]) {
+        let words: Vec<String> = (0..8).map(|w| list(&word_positions(hash, num_probes, 4, w, salt))).collect();
+        lines.push(format!("{hash:#018x} {num_probes} {salt} {}", words.join(" ")));
+    }
+    compare("blocked", &lines);
+}
+
+#[test]
+fn golomb_vectors() {
+    let mut lines = Vec::new();
+    for ((hash, num_buckets), bucket_range) in
+        numbers(7).zip([1, 2, 15_625, 1 << 40]).zip([100, 6_400, 65_537, 1 << 20])
+    {
+        let (bucket, offset) = Golomb { remainder_bits: 0, directory_bits: 0, num_buckets, bucket_range }.locate(hash);
+        lines.push(format!("{hash:#018x} {num_buckets} {bucket_range} {bucket} {offset}"));
+    }
+    compare("golomb", &lines);
+}
+
+#[test]
+fn block_vectors() {
+    let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 66).expect("legal");
+    let empty = FilterBlockBuilder::new(policy).finish().expect("a block");
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.add_key(b"a");
+    let one = builder.finish().expect("a block");
+    compare("block", &[format!("empty {}", hex(&empty)), format!("a {}", hex(&one))]);
+    let reader = FilterBlockReader::open(&one).expect("a block");
+    assert!(reader.may_contain(b"a"));
+    assert_eq!((reader.num_probes(), one.len()), (Some(11), HEADER_LEN + 2));
+}
+
+#[test]
+fn constants_stand_in_the_document() {
+    let text = document();
+    let magic = MAGIC.map(|byte| format!("{byte:02x}")).join(" ");
+    assert!(text.contains(&format!("| 0 | 8 | `magic` | `{magic}` |")));
+    assert!(text.contains(&format!("| 8 | 1 | `version` | {FORMAT_VERSION} |")));
+    assert_eq!(unhex(&magic.replace(' ', "")), MAGIC);
+}

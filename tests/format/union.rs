@@ -1,0 +1,88 @@
+//! Union, intersection and cardinality.
+
+use crate::material::keys;
+use filterblock::{CombineError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
+
+fn block(policy: FilterPolicy, keys: &[[u8; 8]]) -> Vec<u8> {
+    let mut builder = FilterBlockBuilder::new(policy);
+    keys.iter().for_each(|key| builder.add_key(key));
+    builder.finish().expect("a block")
+}
+
+fn bloom(bytes: u64) -> FilterPolicy {
+    FilterPolicy::with_max_bytes(FilterKind::Bloom, bytes).expect("legal")
+}
+
+/// Within four standard errors of the estimate: at half fill, √m · 0.83 / k bits' worth.
+fn assert_near(estimate: f64, truth: f64, what: &str) {
+    assert!((estimate - truth).abs() < 150.0, "{what}: {estimate} for {truth}");
+}
+
+#[test]
+fn union_is_the_filter_of_both() {
+    // Equal numbers of entries under one cap: equal shapes.
+    let all = keys(8, 15_000);
+    let (a, b) = (block(bloom(12_564), &all[..10_000]), block(bloom(12_564), &all[5_000..]));
+    let (a, b) = (FilterBlockReader::open(&a).expect("intact"), FilterBlockReader::open(&b).expect("intact"));
+    assert_near(a.estimate_entries().expect("bloom"), 10_000.0, "entries");
+    assert_near(a.estimate_union(&b).expect("equal shapes"), 15_000.0, "union");
+    assert_near(a.estimate_intersection(&b).expect("equal shapes"), 5_000.0, "intersection");
+
+    let union = a.union(&b, 3).expect("equal shapes");
+    let union = filterblock::OpenOptions::new().context(3).open(&union).expect("intact");
+    assert!(union.entries_estimated());
+    assert_near(union.num_entries().expect("a block") as f64, 15_000.0, "union");
+    assert!(all.iter().all(|key| union.may_contain(key)));
+    for key in keys(9, 5_000) {
+        assert!(union.may_contain(&key) || !(a.may_contain(&key) || b.may_contain(&key)));
+    }
+    let intersection = a.intersection(&b, 0).expect("equal shapes");
+    let intersection = FilterBlockReader::open(&intersection).expect("intact");
+    assert!(all[5_000..10_000].iter().all(|key| intersection.may_contain(key)));
+    for key in keys(10, 5_000) {
+        assert!(!intersection.may_contain(&key) || (a.may_contain(&key) && b.may_contain(&key)));
+    }
+}
+
+#[test]
+fn nothing_fits_every_shape() {
+    let (some, none) = (block(bloom(1_000), &keys(1, 100)), block(bloom(5_000), &[]));
+    let (some, none) =
+        (FilterBlockReader::open(&some).expect("intact"), FilterBlockReader::open(&none).expect("intact"));
+    let union = none.union(&some, 0).expect("fits");
+    let union = FilterBlockReader::open(&union).expect("intact");
+    assert!(keys(1, 100).iter().all(|key| union.may_contain(key)));
+    let both = some.intersection(&none, 0).expect("fits");
+    assert_eq!(FilterBlockReader::open(&both).expect("intact").num_entries(), Some(0));
+    let nothing = none.union(&none, 0).expect("fits");
+    assert_eq!(FilterBlockReader::open(&nothing).expect("intact").num_entries(), Some(0));
+    assert_eq!(none.estimate_entries(), Ok(0.0));
+}
+
+#[test]
+fn what_differs_is_named() {
+    let some = keys(1, 200);
+    let base = block(bloom(1_000), &some);
+    let base = FilterBlockReader::open(&base).expect("intact");
+    let against = |policy: FilterPolicy, keys: &[[u8; 8]]| {
+        let other = block(policy, keys);
+        let other = FilterBlockReader::open(&other).expect("intact");
+        assert_eq!(base.estimate_union(&other).err(), base.intersection(&other, 0).err());
+        base.union(&other, 0).expect_err("different")
+    };
+    assert_eq!(against(bloom(1_000).seed(5), &some), CombineError::Seed { a: 0, b: 5 });
+    let (a, b) = (KeyTransform::WholeKey, KeyTransform::Row);
+    assert_eq!(against(bloom(1_000).transform(b), &some), CombineError::Transform { a, b });
+    let more = against(bloom(2_000), &some);
+    assert!(matches!(more, CombineError::NumBits { a: 7_488, b: 12_800 }), "{more}");
+    let rate = FilterPolicy::with_max_bytes(FilterKind::Blocked, 1_000).expect("legal");
+    assert_eq!(against(rate, &some), CombineError::Kind { found: FilterKind::Blocked });
+    let fewer = block(bloom(1_000), &keys(1, 300));
+    let fewer = FilterBlockReader::open(&fewer).expect("intact");
+    assert!(matches!(fewer.union(&fewer, 0), Ok(_)));
+    let base = block(bloom(564), &keys(2, 400));
+    let base = FilterBlockReader::open(&base).expect("intact");
+    let other = block(bloom(564), &keys(2, 500));
+    let other = FilterBlockReader::open(&other).expect("intact");
+    assert!(matches!(base.union(&other, 0), Err(CombineError::NumProbes { .. })));
+}

@@ -1,4 +1,54 @@
 //! The filter block of an LSM storage engine.
+//!
+//! A table writer hands a [`FilterBlockBuilder`] the keys of one table and gets a block of bytes: self-describing,
+//! checksummed, the same on every machine. A [`FilterBlockReader`] answers from those bytes whether the table may
+//! contain a key. *No* is always true and saves a disk read; *maybe* is wrong at a rate that the writer chose.
+//!
+//! ```
+//! use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+//! let mut builder = FilterBlockBuilder::new(policy);
+//! for key in ["com.example/", "com.example/about", "org.example/"] {
+//!     builder.add_key(key.as_bytes());
+//! }
+//! let block: Vec<u8> = builder.finish()?; // store these bytes in the table
+//!
+//! let filter = FilterBlockReader::open(&block)?;
+//! assert!(filter.may_contain(b"org.example/"));
+//! if !filter.may_contain(b"org.example/absent") {
+//!     // No need to read the table.
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The three rules of embedding
+//!
+//! 1. **Every error means *maybe*.** A [`DecodeError`] says what is wrong with the bytes; the engine counts it, says it
+//!    once, and reads the table as if there were no filter. An empty or short slice is an error, never "no entries".
+//! 2. **Hash once.** All tables of a store share a seed; [`KeyHasher`] makes the [`KeyHash`] of a lookup, and
+//!    [`FilterBlockReader::may_contain_hash`] asks any number of tables.
+//! 3. **Bind the block to its place.** A context ([`FilterBlockBuilder::context`], [`OpenOptions::context`]) makes a
+//!    block that was read from elsewhere an error, and seed and transform are compared where the caller says what it
+//!    expects.
+//!
+//! # Kinds
+//!
+//! | kind | bits per key at 1 % | a query reads | for |
+//! |---|---|---|---|
+//! | [`Bloom`](FilterKind::Bloom) | 9.6 | up to one cache line a probe | union, intersection, cardinality |
+//! | [`Blocked`](FilterKind::Blocked) | 8.7 | one cache line | the fastest queries |
+//! | [`Golomb`](FilterKind::Golomb) | 8.3 | a directory entry and about two lines | the smallest blocks |
+//!
+//! # Features
+//!
+//! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
+//! - `kv`: a small row/column store that lives from filter blocks.
+//! - `cli`: the command-line tool `filterblock`.
+//!
+//! The bytes are specified in `format-spec.md`; the mathematics is in [`sizing`].
 #![cfg_attr(not(feature = "std"), no_std)]
 
 mod bits;
@@ -22,3 +72,8 @@ pub use kind::{FilterKind, UnknownKindName};
 pub use policy::KeyTransform;
 #[cfg(feature = "std")]
 pub use policy::{FilterPolicy, FilterSize};
+
+/// The README's example, compiled and run.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -12,6 +12,11 @@ pub(crate) fn read(bytes: &[u8], offset: u64, width: u32) -> u64 {
     (bytes::u64_padded(bytes, (offset / 8) as usize) >> (offset % 8)) & ((1 << width) - 1)
 }
 
+/// The last byte, if it has a bit set beyond the `used` bits (or, of an empty slice, none).
+pub(crate) fn padding(bytes: &[u8], used: u64) -> Option<u8> {
+    bytes.last().copied().filter(|last| used % 8 != 0 && last >> (used % 8) != 0)
+}
+
 /// Sets the `width` bits from `offset` on, which must be zero before, to `value`.
 #[cfg(feature = "std")]
 pub(crate) fn write(bytes: &mut [u8], offset: u64, width: u32, value: u64) {

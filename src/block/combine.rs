@@ -4,7 +4,7 @@ use super::HEADER_LEN;
 use super::header::Header;
 use super::reader::FilterBlockReader;
 use crate::filter::combine::{self, Operation};
-use crate::filter::{FilterView, Params, bloom};
+use crate::filter::{FilterView, PARAMS_LEN, Params, bloom};
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 use core::fmt;
@@ -193,7 +193,7 @@ impl FilterBlockReader<'_> {
             seed: self.hasher().seed(),
             num_entries,
             entries_estimated: params.is_some(),
-            params: params.map_or([0; _], |params| Params::Bloom(params).encode()),
+            params: params.map_or([0; PARAMS_LEN], |params| Params::Bloom(params).encode()),
         };
         let mut block = std::vec![0; HEADER_LEN];
         block.extend(payload);

@@ -132,3 +132,53 @@ fn range_for(millibits: u32) -> f64 {
     }
     range
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Target, plan};
+    use crate::error::BuildError;
+    use crate::filter::Params;
+    use crate::kind::FilterKind;
+    use crate::policy::FilterPolicy;
+
+    fn bits(kind: FilterKind, bits_per_key: f64, num_entries: u64) -> Result<Params, BuildError> {
+        let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal");
+        plan(&policy, Target::new(&policy, num_entries), num_entries)
+    }
+
+    #[test]
+    fn more_entries_than_32_bits_count() {
+        let num_entries = (1 << 32) + 5;
+        let Ok(Params::Bloom(p)) = bits(FilterKind::Bloom, 10.0, num_entries) else { panic!("bloom") };
+        assert_eq!((p.num_bits(), p.num_probes()), ((num_entries * 10 - 512) / 8 * 8, 7));
+        let Ok(Params::Blocked(p)) = bits(FilterKind::Blocked, 10.0, num_entries) else { panic!("blocked") };
+        assert_eq!(p.payload_len(), (num_entries * 10 - 512) / 512 * 64);
+        let Ok(Params::Golomb(p)) = bits(FilterKind::Golomb, 10.0, num_entries) else { panic!("golomb") };
+        assert_eq!(p.num_buckets(), num_entries.div_ceil(64));
+        let range = p.num_buckets() as f64 * p.bucket_range() as f64;
+        assert!((300.0..330.0).contains(&(range / num_entries as f64)), "1 / 0.0032");
+    }
+
+    #[test]
+    fn sizes_past_the_format_are_errors() {
+        // 2^40 entries of 64 bits are 2^37 lines, past 2^32; 2^62 entries are more bits than 64 can count.
+        let error = bits(FilterKind::Blocked, 64.0, 1 << 40).expect_err("too many lines");
+        assert!(matches!(error, BuildError::TooLarge { num_entries: 0x100_0000_0000, .. }), "{error}");
+        for kind in FilterKind::ALL {
+            for num_entries in [1 << 59, 1 << 62, u64::MAX] {
+                let planned = bits(kind, 64.0, num_entries);
+                assert!(planned.is_err() || kind == FilterKind::Golomb, "{kind} {num_entries}");
+            }
+        }
+        assert!(bits(FilterKind::Golomb, 64.0, u64::MAX).is_ok(), "the hash is the limit, not an overflow");
+    }
+
+    #[test]
+    fn a_range_larger_than_the_hash_is_cut_to_it() {
+        let policy = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1e-12).expect("legal");
+        let num_entries = 1 << 30;
+        let Ok(Params::Golomb(p)) = plan(&policy, Target::new(&policy, num_entries), num_entries) else { panic!() };
+        assert!(p.bucket_range() <= u64::MAX / p.num_buckets());
+        assert!(p.bucket_range() > u64::MAX / p.num_buckets() / 100 * 99);
+    }
+}

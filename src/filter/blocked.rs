@@ -31,8 +31,8 @@ pub(crate) const MAX_LINES: u64 = 1 << 32;
 /// A multiplier for each word.
 const WORD_MULTIPLIERS: [u32; WORDS] =
     [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1, 0xd3a2_646d, 0xfd70_46c5, 0xb55a_4f09];
-/// Added to the word's multiplier once for each unit of its salt.
-const SALT_MULTIPLIER: u32 = 0x7f4a_7c15;
+/// Added to the word's multiplier once for each unit of its salt; even, so that every multiplier is odd.
+const SALT_MULTIPLIER: u32 = 0xd1b5_4a32;
 /// Picks the first word of the window.
 const WINDOW_MULTIPLIER: u32 = 0x8cb9_2ba7;
 /// Mixes all 64 bits of the hash into the second round's 32.

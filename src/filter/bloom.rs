@@ -8,6 +8,7 @@
 //! multipliers for congruential pseudorandom number generators" (2022), table for 64-bit MCGs.
 
 use super::PARAMS_LEN;
+use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
@@ -107,12 +108,8 @@ impl<'a> View<'a> {
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
-        let used = params.num_bits % 8;
-        if let Some(&last) = payload.last()
-            && used != 0
-            && last >> used != 0
-        {
-            return Err(DecodeError::Padding { offset_bytes: base + actual_bytes - 1, found: last });
+        if let Some(found) = bits::padding(payload, params.num_bits) {
+            return Err(DecodeError::Padding { offset_bytes: base + actual_bytes - 1, found });
         }
         Ok(Self { params, bits: payload })
     }

@@ -263,12 +263,9 @@ impl<'a> View<'a> {
         let (anchors, deviations) =
             directory.split_at(if directory.is_empty() { 0 } else { params.anchors_len() as usize });
         let code_bits = codes.len() as u64 * 8;
-        let used = params.num_buckets.wrapping_mul(u64::from(params.directory_bits)) % 8;
-        if let Some(&last) = deviations.last()
-            && used != 0
-            && last >> used != 0
-        {
-            return Err(DecodeError::Padding { offset_bytes: base + declared_bytes - 1, found: last });
+        let deviation_bits = params.num_buckets.wrapping_mul(u64::from(params.directory_bits));
+        if let Some(found) = bits::padding(deviations, deviation_bits) {
+            return Err(DecodeError::Padding { offset_bytes: base + declared_bytes - 1, found });
         }
         Ok(Self { params, anchors, deviations, codes, code_bits, slope: Slope::new(code_bits, params.num_buckets) })
     }
@@ -311,13 +308,19 @@ impl<'a> View<'a> {
     }
 
     /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
-    /// every key.
+    /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
     pub(crate) fn predicted_fpr(&self) -> f64 {
-        let passing = |bucket| match self.bucket(bucket) {
-            Some(bucket) => bucket.offsets().count() as f64,
-            None => self.params.bucket_range as f64,
-        };
-        (0..self.params.num_buckets).map(passing).sum::<f64>() / self.params.range() as f64
+        let (mut decoded_to, mut passing) = (0, 0.0);
+        for bucket in 0..self.params.num_buckets {
+            passing += match self.bucket(bucket).filter(|bucket| bucket.start >= decoded_to) {
+                Some(bucket) => {
+                    decoded_to = bucket.end;
+                    (bucket.offsets().count() as f64).min(self.params.bucket_range as f64)
+                }
+                None => self.params.bucket_range as f64,
+            };
+        }
+        passing / self.params.range() as f64
     }
 }
 

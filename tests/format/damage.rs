@@ -71,10 +71,10 @@ fn another_place_is_not_damage() {
     }
 }
 
-/// Recomputes both checksums of a block under [`CONTEXT`], as format-spec.md section 4.2 says.
-fn repair(block: &mut [u8]) {
+/// Recomputes both checksums of a block under `context`, as format-spec.md section 4.2 says.
+pub fn repair(block: &mut [u8], context: u64) {
     let put = |bytes: &mut [u8], value: u64| (0..).zip(bytes).for_each(|(i, byte)| *byte = (value >> (8 * i)) as u8);
-    let mixed = crate::oracle::mix(CONTEXT);
+    let mixed = crate::oracle::mix(context);
     let digest = KeyHasher::new(0).hash(&block[64..]).get() ^ mixed;
     put(&mut block[52..60], digest);
     let crc = crc32(&block[..60]).rotate_right(15).wrapping_add(0xa282_ead8) ^ mixed as u32;
@@ -93,7 +93,7 @@ fn intact_but_unknown_is_newer() {
     let newer = |offset: usize, value: u8| {
         let mut block = block(FilterKind::Bloom, 512);
         block[offset] = value;
-        repair(&mut block);
+        repair(&mut block, CONTEXT);
         let error = open(&block).expect_err("unknown");
         assert_eq!(error.class(), DecodeErrorClass::Newer, "{error}");
         error
@@ -110,7 +110,7 @@ fn intact_but_unknown_is_newer() {
     // What may be ignored is.
     let mut block = block(FilterKind::Bloom, 512);
     block[12] = 0xfe;
-    repair(&mut block);
+    repair(&mut block, CONTEXT);
     assert!(open(&block).is_ok());
 }
 
@@ -143,7 +143,7 @@ fn any_header_byte_over_a_sound_checksum_never_panics() {
             for value in 0..=255 {
                 let mut block = sound.clone();
                 block[offset] = value;
-                repair(&mut block);
+                repair(&mut block, CONTEXT);
                 let outcome = catch_unwind(|| open(&block).map(|reader| ask(&reader)).is_ok());
                 assert!(outcome.is_ok(), "{kind}: byte {offset} = {value} panics");
             }

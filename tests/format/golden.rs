@@ -27,13 +27,25 @@ fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("twenty", words(20)),
         ("long", (1..=3u8).map(|i| (0..65_536u32).map(|j| (j as u8).wrapping_mul(i) ^ i).collect()).collect()),
         ("thousand", words(1_000)),
+        ("prefixes", words(1_000).iter().map(|word| word[..17].to_vec()).collect()),
+        (
+            "cells",
+            words(500).iter().flat_map(|row| [b"title".as_slice(), b""].map(|column| cell(row, column))).collect(),
+        ),
         ("many", words(9_000)),
     ]
+}
+
+fn cell(row: &[u8], column: &[u8]) -> Vec<u8> {
+    let mut entry = Vec::new();
+    KeyTransform::row_column_entry(row, column, &mut entry);
+    entry
 }
 
 struct Case {
     name: String,
     keys: &'static str,
+    salt_bits: u32,
     policy: FilterPolicy,
     context: u64,
     compact: bool,
@@ -43,7 +55,8 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for kind in FilterKind::ALL {
         let mut add = |name: &str, keys, policy: FilterPolicy, context, compact| {
-            cases.push(Case { name: format!("{kind}-{name}"), keys, policy, context, compact });
+            let salt_bits = FilterPolicy::DEFAULT_SALT_BITS;
+            cases.push(Case { name: format!("{kind}-{name}"), keys, salt_bits, policy, context, compact });
         };
         let bits = |b| FilterPolicy::with_bits_per_key(kind, b).expect("legal");
         for keys in ["none", "one", "two", "equal", "twenty", "long", "thousand", "many"] {
@@ -53,9 +66,9 @@ fn cases() -> Vec<Case> {
         add("thousand-24bits-seed", "thousand", bits(24.0).seed(0xfeed_f00d_dead_beef), 0, false);
         add("twenty-60bits-row", "twenty", bits(60.0).transform(KeyTransform::Row), 0, false);
         let rate = FilterPolicy::with_false_positive_rate(kind, 0.001).expect("legal").seed(1);
-        add("thousand-rate-context", "thousand", rate.transform(KeyTransform::RowColumn), 0x0123_4567_89ab_cdef, false);
+        add("cells-rate-context", "cells", rate.transform(KeyTransform::RowColumn), 0x0123_4567_89ab_cdef, false);
         let capped = FilterPolicy::with_max_bytes(kind, 1_500).expect("legal");
-        add("thousand-1500bytes-prefix", "thousand", capped.transform(KeyTransform::FixedPrefix { len: 9 }), 1, false);
+        add("prefixes-1500bytes", "prefixes", capped.transform(KeyTransform::FixedPrefix { len: 17 }), 1, false);
         for keys in ["none", "twenty", "thousand"] {
             add(&format!("{keys}-10bits-compact"), keys, bits(10.0).seed(7), 0, true);
         }
@@ -63,13 +76,8 @@ fn cases() -> Vec<Case> {
     for salt_bits in [0, 2, 6] {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 12.0).expect("legal");
         let policy = policy.salt_bits(salt_bits).expect("legal");
-        cases.push(Case {
-            name: format!("blocked-thousand-salts{salt_bits}"),
-            keys: "thousand",
-            policy,
-            context: 0,
-            compact: false,
-        });
+        let name = format!("blocked-thousand-salts{salt_bits}");
+        cases.push(Case { name, keys: "thousand", salt_bits, policy, context: 0, compact: false });
     }
     cases
 }
@@ -92,25 +100,26 @@ impl Case {
             "file": file,
             "frame": if self.compact { "compact" } else { "block" },
             "kind": self.policy.kind().name(),
-            "keys": format!("{}.keys", self.keys),
+            "entries": format!("{}.entries", self.keys),
             "seed": format!("{:#018x}", self.policy.hasher().seed()),
             "context": format!("{:#018x}", self.context),
             "transform_id": transform,
             "transform_param": transform_param,
             "size": format!("{:?}", self.policy.size()),
+            "salt_bits": self.salt_bits,
         })
     }
 }
 
 fn read_keys(name: &str) -> Vec<Vec<u8>> {
-    let text = std::fs::read_to_string(dir().join(format!("{name}.keys"))).expect("a key file");
+    let text = std::fs::read_to_string(dir().join(format!("{name}.entries"))).expect("a file of entries");
     text.lines().map(unhex).collect()
 }
 
 fn bless() {
     std::fs::create_dir_all(dir()).expect("a directory");
     for (name, keys) in key_sets() {
-        let path = dir().join(format!("{name}.keys"));
+        let path = dir().join(format!("{name}.entries"));
         if !path.exists() {
             let lines: String = keys.iter().map(|key| hex(key) + "\n").collect();
             std::fs::write(path, lines).expect("a written file");
@@ -135,7 +144,7 @@ fn built_bytes_equal_stored_bytes() {
     }
     assert!(cases().len() >= 24);
     for (name, keys) in key_sets() {
-        assert!(read_keys(name) == keys, "{name}.keys is not what this test makes");
+        assert!(read_keys(name) == keys, "{name}.entries is not what this test makes");
     }
     let index: Value =
         serde_json::from_str(&std::fs::read_to_string(dir().join("index.json")).expect("the index")).expect("JSON");

@@ -6,6 +6,7 @@ mod golden;
 mod hashing;
 mod material;
 mod oracle;
+mod policy;
 mod rates;
 mod spec;
 mod union;

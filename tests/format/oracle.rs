@@ -166,7 +166,7 @@ pub fn word_positions(hash: u64, num_probes: u32, salt_bits: u32, w: usize, salt
     let start = u64::from(x1.wrapping_mul(0x8cb92ba7) >> 29);
     let n1 = num_probes.min(8);
     let n2 = num_probes - n1;
-    let mult = M[w].wrapping_add((salt as u32).wrapping_mul(0x7f4a7c15));
+    let mult = M[w].wrapping_add((salt as u32).wrapping_mul(0xd1b54a32));
     let in_window = |n: u32| (w as u64 + 8 - start) % 8 < u64::from(n);
     let mut probed = Vec::new();
     if in_window(n1) {

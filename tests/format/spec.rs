@@ -105,3 +105,51 @@ fn constants_stand_in_the_document() {
     assert!(text.contains(&format!("| 8 | 1 | `version` | {FORMAT_VERSION} |")));
     assert_eq!(unhex(&magic.replace(' ', "")), MAGIC);
 }
+
+#[test]
+fn reject_vectors() {
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.add_key(b"a");
+    let sound = builder.finish().expect("a block");
+    let changed = |offset: usize, value: u8, repaired: bool| {
+        let mut block = sound.clone();
+        block[offset] = value;
+        if repaired {
+            crate::damage::repair(&mut block, 0);
+        }
+        block
+    };
+    let in_context_1 = {
+        let mut builder = FilterBlockBuilder::new(policy).context(1);
+        builder.add_key(b"a");
+        builder.finish().expect("a block")
+    };
+    let mut blocks = vec![sound[..63].to_vec(), sound[..65].to_vec(), [sound.as_slice(), &[0]].concat(), in_context_1];
+    // magic, checksums, payload; then what a later version might use; then fields out of range.
+    blocks.extend(
+        [(0, 0xf2), (30, 1), (60, 0), (64, 0), (65, 0x80)].map(|(offset, value)| changed(offset, value, false)),
+    );
+    let repaired = [
+        (8, 0),
+        (8, 2),
+        (9, 4),
+        (10, 2),
+        (11, 4),
+        (13, 1),
+        (14, 1),
+        (24, 0),
+        (32, 3),
+        (40, 0),
+        (40, 65),
+        (41, 1),
+        (44, 9),
+        (44, 17),
+    ];
+    blocks.extend(repaired.map(|(offset, value)| changed(offset, value, true)));
+    let line = |block: &Vec<u8>| {
+        let error = FilterBlockReader::open(block).expect_err("to be rejected");
+        format!("{} {}", error.class(), hex(block))
+    };
+    compare("reject", &blocks.iter().map(line).collect::<Vec<_>>());
+}

@@ -1,0 +1,59 @@
+//! Settings: what is legal, and what is said of the rest.
+
+use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, FilterSize};
+
+#[test]
+fn illegal_settings_are_refused_with_the_legal_range() {
+    for kind in FilterKind::ALL {
+        for asked in [-1.0, 0.0, 0.5, 1.999, 64.001, 1e300, f64::INFINITY, f64::NAN] {
+            let error = FilterPolicy::with_bits_per_key(kind, asked).expect_err("illegal");
+            let BuildError::BitsPerKey { min, max, .. } = error else { panic!("{error:?}") };
+            assert_eq!((min, max), (2.0, 64.0));
+            assert!(error.to_string().contains("2 to 64"), "{error}");
+        }
+        let (least, most) = FilterPolicy::rate_limits(kind);
+        for asked in [-0.1, 0.0, least / 2.0, most * 1.01, 1.0, f64::NAN] {
+            let error = FilterPolicy::with_false_positive_rate(kind, asked).expect_err("illegal");
+            assert!(matches!(error, BuildError::FalsePositiveRate { min, max, .. } if (min, max) == (least, most)));
+        }
+        for legal in [least, most] {
+            assert!(FilterPolicy::with_false_positive_rate(kind, legal).is_ok(), "{kind} {legal:e}");
+        }
+        let error = FilterPolicy::with_max_bytes(kind, 63).expect_err("no room for a header");
+        assert_eq!(error, BuildError::Setting { name: "max_bytes", asked: 63, min: 64, max: u64::MAX });
+        let policy = FilterPolicy::with_max_bytes(kind, 64).expect("room for a header");
+        let error = policy.salt_bits(7).expect_err("illegal");
+        assert_eq!(error, BuildError::Setting { name: "salt_bits", asked: 7, min: 0, max: 6 });
+    }
+}
+
+#[test]
+fn fractions_of_a_bit_count() {
+    let size = |bits| FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal").size();
+    assert_eq!(size(9.9), FilterSize::MillibitsPerKey(9_900));
+    assert_eq!(size(9.9994), FilterSize::MillibitsPerKey(9_999));
+    let len = |bits| {
+        let mut builder =
+            FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal"));
+        (0..10_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
+        builder.finish().expect("a block").len()
+    };
+    assert_eq!((len(9.9), len(9.0), len(10.0)), (12_375, 11_250, 12_500));
+}
+
+#[test]
+fn a_byte_cap_is_kept_and_used() {
+    for kind in FilterKind::ALL {
+        for (num_entries, cap) in [(1, 200), (10, 128), (1_000, 700), (1_000, 1_314), (20_000, 25_000), (20_000, 7_000)]
+        {
+            let policy = FilterPolicy::with_max_bytes(kind, cap).expect("legal");
+            let mut builder = FilterBlockBuilder::new(policy);
+            (0..num_entries).for_each(|i: u32| builder.add_key(format!("{i}").as_bytes()));
+            let len = builder.finish().expect("a block").len() as u64;
+            assert!(len <= cap, "{kind}: {len} bytes for a cap of {cap}");
+            // All but a line, or 64 bits an entry, or one part in 50, is used.
+            let most = (64 + u64::from(num_entries) * 8).min(cap);
+            assert!(len + 64 + most / 50 > most, "{kind}: {len} of {most} bytes used");
+        }
+    }
+}

@@ -7,7 +7,7 @@
 //! on; `tests/rates.rs` measures it.) A is from Steele and Vigna, "Computationally easy, spectrally good
 //! multipliers for congruential pseudorandom number generators" (2022), table for 64-bit MCGs.
 
-use super::PARAMS_LEN;
+use super::{PARAMS_LEN, check_reserved};
 use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
@@ -63,11 +63,7 @@ impl Params {
     }
 
     pub(crate) fn decode(params: &[u8; PARAMS_LEN], base: u64) -> Result<Self, DecodeError> {
-        for i in 1..4 {
-            if params[i] != 0 {
-                return Err(DecodeError::Reserved { offset_bytes: base + i as u64, found: params[i] });
-            }
-        }
+        check_reserved(params, 1..4, base)?;
         Self::new(bytes::u64_at(params, 4), u32::from(params[0]))
     }
 

@@ -17,7 +17,7 @@
 //!
 //! Cost: r + 1 + 1/(e^λ − 1) bits an entry with λ = 2^r · n / range, and about 0.21 for the directory.
 
-use super::PARAMS_LEN;
+use super::{PARAMS_LEN, check_reserved};
 use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
@@ -97,9 +97,7 @@ impl Params {
     }
 
     pub(crate) fn decode(params: &[u8; PARAMS_LEN], base: u64, num_entries: u64) -> Result<Self, DecodeError> {
-        if params[3] != 0 {
-            return Err(DecodeError::Reserved { offset_bytes: base + 3, found: params[3] });
-        }
+        check_reserved(params, 3..4, base)?;
         let num_buckets = num_entries.div_ceil(u64::from(params[2]).max(1));
         Self::checked([params[0], params[1], params[2]], num_buckets, bytes::u64_at(params, 4))
     }

@@ -14,6 +14,7 @@ pub(crate) mod golomb;
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
 use crate::kind::FilterKind;
+use core::ops::Range;
 
 /// Bytes of a header set aside for a kind's parameters.
 pub(crate) const PARAMS_LEN: usize = 12;
@@ -64,6 +65,14 @@ impl Params {
             Self::Blocked(p) => blocked::build(p, hashes, out),
             Self::Golomb(p) => golomb::build(p, hashes, out),
         }
+    }
+}
+
+/// Refuses parameter bytes in `range` that are not zero.
+fn check_reserved(params: &[u8; PARAMS_LEN], range: Range<usize>, base: u64) -> Result<(), DecodeError> {
+    match range.into_iter().find(|&i| params[i] != 0) {
+        Some(i) => Err(DecodeError::Reserved { offset_bytes: base + i as u64, found: params[i] }),
+        None => Ok(()),
     }
 }
 

@@ -107,15 +107,16 @@ impl FilterPolicy {
                 };
                 (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
             }
-            FilterKind::Blocked => {
-                let salts = Self::DEFAULT_SALT_BITS;
-                let rate = |millibits| {
-                    let probes = sizing::blocked::best_num_probes(millibits, salts);
-                    sizing::blocked::false_positive_rate(millibits, probes, salts)
-                };
-                (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
-            }
+            FilterKind::Blocked => Self::blocked_rate_limits(Self::DEFAULT_SALT_BITS),
         }
+    }
+
+    fn blocked_rate_limits(salt_bits: u32) -> (f64, f64) {
+        let rate = |millibits| {
+            let num_probes = sizing::blocked::best_num_probes(millibits, salt_bits);
+            sizing::blocked::false_positive_rate(millibits, num_probes, salt_bits)
+        };
+        (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
     }
 
     /// Seed of the hash. Give all tables of a store the same, so that one hash probes them all; make it random and
@@ -137,10 +138,17 @@ impl FilterPolicy {
     /// building time in proportion; queries cost the same. Other kinds take no notice.
     ///
     /// # Errors
-    /// [`BuildError::Setting`] above 6.
+    /// [`BuildError::Setting`] above 6, [`BuildError::FalsePositiveRate`] if the rate asked for is out of reach with so
+    /// few salts.
     pub fn salt_bits(mut self, salt_bits: u32) -> Result<Self, BuildError> {
         if salt_bits > 6 {
             return Err(BuildError::Setting { name: "salt_bits", asked: u64::from(salt_bits), min: 0, max: 6 });
+        }
+        if let (FilterKind::Blocked, FilterSize::FalsePositiveRate(asked)) = (self.kind, self.size) {
+            let (kind, (min, max)) = (self.kind, Self::blocked_rate_limits(salt_bits));
+            if !(min..=max).contains(&asked) {
+                return Err(BuildError::FalsePositiveRate { kind, asked, min, max });
+            }
         }
         self.salt_bits = salt_bits;
         Ok(self)

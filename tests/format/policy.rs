@@ -19,6 +19,11 @@ fn illegal_settings_are_refused_with_the_legal_range() {
         for legal in [least, most] {
             assert!(FilterPolicy::with_false_positive_rate(kind, legal).is_ok(), "{kind} {legal:e}");
         }
+        if kind == FilterKind::Blocked {
+            let policy = FilterPolicy::with_false_positive_rate(kind, least).expect("legal with 16 salts");
+            let error = policy.salt_bits(0).expect_err("out of reach without");
+            assert!(matches!(error, BuildError::FalsePositiveRate { min, .. } if min > least), "{error}");
+        }
         let error = FilterPolicy::with_max_bytes(kind, 63).expect_err("no room for a header");
         assert_eq!(error, BuildError::Setting { name: "max_bytes", asked: 63, min: 64, max: u64::MAX });
         let policy = FilterPolicy::with_max_bytes(kind, 64).expect("room for a header");

@@ -90,7 +90,10 @@ impl fmt::Display for BuildError {
                 write!(f, "{kind}: {asked} bits per key is outside the legal range {min} to {max}")
             }
             Self::FalsePositiveRate { kind, asked, min, max } => {
-                write!(f, "{kind}: a false-positive rate of {asked:.3e} is outside the reachable range {min:.3e} to {max:.3e}")
+                write!(
+                    f,
+                    "{kind}: a false-positive rate of {asked:.3e} is outside the reachable range {min:.3e} to {max:.3e}"
+                )
             }
             Self::ByteCap { kind, cap_bytes, min_bytes, num_entries } => write!(
                 f,

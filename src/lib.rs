@@ -65,7 +65,7 @@ pub mod sizing;
 
 #[cfg(feature = "std")]
 pub use block::{CombineError, FilterBlockBuilder};
-pub use block::{FORMAT_VERSION, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions};
+pub use block::{FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions};
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
 pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};

@@ -16,4 +16,4 @@ pub use builder::FilterBlockBuilder;
 #[cfg(feature = "std")]
 pub use combine::CombineError;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
-pub use reader::{FilterBlockReader, OpenOptions};
+pub use reader::{FilterBlock, FilterBlockReader, OpenOptions};

@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::{HEADER_LEN, compact};
 use crate::error::DecodeError;
-use crate::filter::{FilterView, Params};
+use crate::filter::{FilterLayout, FilterView, Params};
 use crate::hash::{KeyHash, KeyHasher};
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
@@ -92,16 +92,75 @@ impl OpenOptions {
                 FilterView::new(params, payload, HEADER_LEN as u64)?
             }
         };
-        Ok(FilterBlockReader {
-            filter,
+        let facts = Facts {
             hasher: KeyHasher::new(header.seed),
             kind: Some(header.kind),
             transform: header.transform,
             num_entries: Some(header.num_entries),
             entries_estimated: header.entries_estimated,
             frame_len: block.len(),
-        })
+        };
+        Ok(FilterBlockReader { filter, facts })
     }
+
+    /// Opens a block that keeps its bytes; see [`FilterBlock`].
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open_owned<B: AsRef<[u8]>>(&self, block: B) -> Result<FilterBlock<B>, DecodeError> {
+        let FilterBlockReader { filter, facts } = self.open(block.as_ref())?;
+        Ok(FilterBlock { layout: filter.layout(), facts, block })
+    }
+}
+
+/// A filter block opened once and kept with its bytes, for engines that hold a table's filter in memory. `B` must give
+/// the same bytes at each call, as vectors, boxes, shared slices and memory maps do.
+///
+/// ```
+/// use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?);
+/// builder.add_key(b"key");
+/// let filter: FilterBlock<Vec<u8>> = OpenOptions::new().open_owned(builder.finish()?)?;
+/// assert!(filter.reader().may_contain(b"key"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct FilterBlock<B> {
+    layout: FilterLayout,
+    facts: Facts,
+    block: B,
+}
+
+impl<B: AsRef<[u8]>> FilterBlock<B> {
+    /// A reader over the kept bytes. Nothing is parsed or checked again: this costs a copy of some words.
+    #[inline]
+    pub fn reader(&self) -> FilterBlockReader<'_> {
+        let payload = &self.block.as_ref()[HEADER_LEN..];
+        FilterBlockReader { filter: self.layout.view(payload), facts: self.facts }
+    }
+
+    /// The block's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.block.as_ref()
+    }
+
+    /// Gives the bytes back.
+    pub fn into_inner(self) -> B {
+        self.block
+    }
+}
+
+/// What a block says of itself.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    hasher: KeyHasher,
+    kind: Option<FilterKind>,
+    transform: KeyTransform,
+    num_entries: Option<u64>,
+    entries_estimated: bool,
+    frame_len: usize,
 }
 
 /// Answers from the bytes of a filter block whether its table may contain a key.
@@ -111,12 +170,7 @@ impl OpenOptions {
 #[derive(Clone, Copy, Debug)]
 pub struct FilterBlockReader<'a> {
     filter: FilterView<'a>,
-    hasher: KeyHasher,
-    kind: Option<FilterKind>,
-    transform: KeyTransform,
-    num_entries: Option<u64>,
-    entries_estimated: bool,
-    frame_len: usize,
+    facts: Facts,
 }
 
 impl<'a> FilterBlockReader<'a> {
@@ -151,13 +205,14 @@ impl<'a> FilterBlockReader<'a> {
         let (params, filter) = compact::read(frame)?;
         let kind = params.map(|params| params.kind());
         let num_entries = if kind.is_none() { Some(0) } else { None };
-        Ok(Self { filter, hasher, kind, transform, num_entries, entries_estimated: false, frame_len: frame.len() })
+        let facts = Facts { hasher, kind, transform, num_entries, entries_estimated: false, frame_len: frame.len() };
+        Ok(Self { filter, facts })
     }
 
     /// Whether the table may contain `entry`; `false` is certain.
     #[inline]
     pub fn may_contain(&self, entry: &[u8]) -> bool {
-        self.filter.may_contain(self.hasher.hash(entry))
+        self.filter.may_contain(self.facts.hasher.hash(entry))
     }
 
     /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]'s seed.
@@ -177,27 +232,27 @@ impl<'a> FilterBlockReader<'a> {
 
     /// The hasher that entries must be hashed with.
     pub fn hasher(&self) -> KeyHasher {
-        self.hasher
+        self.facts.hasher
     }
 
     /// The kind; `None` for a compact frame of no entries.
     pub fn kind(&self) -> Option<FilterKind> {
-        self.kind
+        self.facts.kind
     }
 
     /// What the entries were made from.
     pub fn transform(&self) -> KeyTransform {
-        self.transform
+        self.facts.transform
     }
 
     /// Distinct entries (see [`FilterBlockReader::entries_estimated`]); `None` for a compact frame, which does not say.
     pub fn num_entries(&self) -> Option<u64> {
-        self.num_entries
+        self.facts.num_entries
     }
 
     /// Whether the number of entries is an estimate: the block is a union or an intersection.
     pub fn entries_estimated(&self) -> bool {
-        self.entries_estimated
+        self.facts.entries_estimated
     }
 
     #[cfg(feature = "std")]
@@ -207,12 +262,12 @@ impl<'a> FilterBlockReader<'a> {
 
     /// Length of the block or frame in bytes.
     pub fn block_len(&self) -> usize {
-        self.frame_len
+        self.facts.frame_len
     }
 
     /// Bits an entry, header included; `None` without entries or where their number is not stored.
     pub fn bits_per_key(&self) -> Option<f64> {
-        self.num_entries.filter(|&n| n > 0).map(|n| self.frame_len as f64 * 8.0 / n as f64)
+        self.facts.num_entries.filter(|&n| n > 0).map(|n| self.facts.frame_len as f64 * 8.0 / n as f64)
     }
 
     /// Probes made for a key, for the kinds that probe.

@@ -110,6 +110,11 @@ impl<'a> View<'a> {
         Ok(Self { params, bits: payload })
     }
 
+    /// The view over `payload`, which has passed [`View::new`] with these parameters.
+    pub(crate) fn with_params(params: Params, payload: &'a [u8]) -> Self {
+        Self { params, bits: payload }
+    }
+
     pub(crate) fn params(&self) -> &Params {
         &self.params
     }

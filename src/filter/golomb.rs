@@ -133,6 +133,7 @@ impl Params {
         ((product >> 64) as u64, fast_range(product as u64, self.bucket_range))
     }
 
+    /// Length of the anchors in bytes. A single bucket has none, as it has no directory.
     const fn anchors_len(&self) -> u64 {
         (self.num_buckets.div_ceil(GROUP) - 1) * ANCHOR_LEN
     }
@@ -239,14 +240,21 @@ impl Iterator for Offsets<'_> {
     }
 }
 
+/// Where the parts of a payload are: what a view has beside the bytes. Places of codes are bits of the whole payload.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    params: Params,
+    /// First bit of the directory's fields, behind the anchors.
+    fields_start: u64,
+    codes_start: u64,
+    codes_end: u64,
+    slope: Slope,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
-    params: Params,
-    anchors: &'a [u8],
-    deviations: &'a [u8],
-    codes: &'a [u8],
-    code_bits: u64,
-    slope: Slope,
+    layout: Layout,
+    payload: &'a [u8],
 }
 
 impl<'a> View<'a> {
@@ -256,49 +264,62 @@ impl<'a> View<'a> {
         if declared_bytes >= actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
-        // Below the payload's length, so within usize.
-        let (directory, codes) = payload.split_at(declared_bytes as usize);
-        let (anchors, deviations) =
-            directory.split_at(if directory.is_empty() { 0 } else { params.anchors_len() as usize });
-        let code_bits = codes.len() as u64 * 8;
-        let deviation_bits = params.num_buckets.wrapping_mul(u64::from(params.directory_bits));
-        if let Some(found) = bits::padding(deviations, deviation_bits) {
+        // Below the payload's length, so within usize. And num_buckets · directory_bits is within 64 bits, or
+        // `directory_len` would have said so.
+        let directory = &payload[..declared_bytes as usize];
+        let field_bits = params.num_buckets.wrapping_mul(u64::from(params.directory_bits));
+        if let Some(found) = bits::padding(directory, field_bits) {
             return Err(DecodeError::Padding { offset_bytes: base + declared_bytes - 1, found });
         }
-        Ok(Self { params, anchors, deviations, codes, code_bits, slope: Slope::new(code_bits, params.num_buckets) })
+        let (codes_start, codes_end) = (declared_bytes * 8, actual_bytes * 8);
+        let slope = Slope::new(codes_end - codes_start, params.num_buckets);
+        let fields_start = params.anchors_len() * 8;
+        Ok(Self { layout: Layout { params, fields_start, codes_start, codes_end, slope }, payload })
+    }
+
+    /// The view over `payload`, which has passed [`View::new`] with this layout.
+    pub(crate) fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+        Self { layout, payload }
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// First bit of `bucket`, which may be the one past the last.
     #[inline]
     fn start(&self, bucket: u64) -> u64 {
-        if bucket == self.params.num_buckets {
-            return self.code_bits;
+        let Layout { params, fields_start, codes_start, codes_end, slope } = self.layout;
+        if bucket == params.num_buckets {
+            return codes_end;
         }
-        if self.params.num_buckets == 1 {
-            return 0;
+        if params.num_buckets == 1 {
+            return codes_start;
         }
         let (group, index) = (bucket / GROUP, bucket % GROUP);
         let anchor = match group {
             0 => 0,
-            _ => bytes::u64_at(self.anchors, ((group - 1) * ANCHOR_LEN) as usize),
+            _ => bytes::u64_padded(self.payload, ((group - 1) * ANCHOR_LEN) as usize),
         };
-        let width = u32::from(self.params.directory_bits);
-        let deviation = bits::read(self.deviations, bucket * u64::from(width), width);
-        anchor.wrapping_add(self.slope.at(index)).wrapping_add(deviation).wrapping_sub(self.params.bias())
+        let width = u32::from(params.directory_bits);
+        let deviation = bits::read(self.payload, fields_start + bucket * u64::from(width), width);
+        let in_codes = anchor.wrapping_add(slope.at(index)).wrapping_add(deviation).wrapping_sub(params.bias());
+        codes_start.wrapping_add(in_codes)
     }
 
     /// The bits of `bucket`, or `None` if the directory points outside the codes or backward: damage that only
     /// bytes opened without their digest can hold.
     #[inline]
     fn bucket(&self, bucket: u64) -> Option<Bucket<'a>> {
+        let Layout { params, codes_start, codes_end, .. } = self.layout;
         let (start, end) = (self.start(bucket), self.start(bucket + 1));
-        let remainder_bits = self.params.remainder_bits();
-        (start <= end && end <= self.code_bits).then_some(Bucket { codes: self.codes, start, end, remainder_bits })
+        let sound = codes_start <= start && start <= end && end <= codes_end;
+        sound.then_some(Bucket { codes: self.payload, start, end, remainder_bits: params.remainder_bits() })
     }
 
     #[inline]
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        let (bucket, sought) = self.params.locate(hash);
+        let (bucket, sought) = self.layout.params.locate(hash);
         match self.bucket(bucket) {
             Some(bucket) => bucket.offsets().find(|&offset| offset >= sought) == Some(sought),
             None => true,
@@ -308,17 +329,18 @@ impl<'a> View<'a> {
     /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
     /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
     pub(crate) fn predicted_fpr(&self) -> f64 {
+        let params = self.layout.params;
         let (mut decoded_to, mut passing) = (0, 0.0);
-        for bucket in 0..self.params.num_buckets {
+        for bucket in 0..params.num_buckets {
             passing += match self.bucket(bucket).filter(|bucket| bucket.start >= decoded_to) {
                 Some(bucket) => {
                     decoded_to = bucket.end;
-                    (bucket.offsets().count() as f64).min(self.params.bucket_range as f64)
+                    (bucket.offsets().count() as f64).min(params.bucket_range as f64)
                 }
-                None => self.params.bucket_range as f64,
+                None => params.bucket_range as f64,
             };
         }
-        passing / self.params.range() as f64
+        passing / params.range() as f64
     }
 }
 

@@ -86,6 +86,28 @@ pub(crate) struct StoredParams<'a> {
     pub(crate) payload_len: u64,
 }
 
+/// What is left of a view when its bytes are put aside: everything that was checked and derived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FilterLayout {
+    Empty,
+    Bloom(bloom::Params),
+    Blocked(blocked::Layout),
+    Golomb(golomb::Layout),
+}
+
+impl FilterLayout {
+    /// The view again, over the same bytes.
+    #[inline]
+    pub(crate) fn view(self, payload: &[u8]) -> FilterView<'_> {
+        match self {
+            Self::Empty => FilterView::Empty,
+            Self::Bloom(params) => FilterView::Bloom(bloom::View::with_params(params, payload)),
+            Self::Blocked(layout) => FilterView::Blocked(blocked::View::with_layout(layout, payload)),
+            Self::Golomb(layout) => FilterView::Golomb(golomb::View::with_layout(layout, payload)),
+        }
+    }
+}
+
 /// A validated view over payload bytes: answers without failing, allocating or re-parsing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FilterView<'a> {
@@ -104,6 +126,16 @@ impl<'a> FilterView<'a> {
             Params::Blocked(p) => Self::Blocked(blocked::View::new(p, payload)?),
             Params::Golomb(p) => Self::Golomb(golomb::View::new(p, payload, base)?),
         })
+    }
+
+    /// All of the view but the bytes.
+    pub(crate) fn layout(&self) -> FilterLayout {
+        match self {
+            Self::Empty => FilterLayout::Empty,
+            Self::Bloom(f) => FilterLayout::Bloom(*f.params()),
+            Self::Blocked(f) => FilterLayout::Blocked(f.layout()),
+            Self::Golomb(f) => FilterLayout::Golomb(f.layout()),
+        }
     }
 
     #[inline]

@@ -272,11 +272,17 @@ fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
     core::array::from_fn(|index| params.choose_salt(tries[..num_salts].iter().map(|words| words[index])))
 }
 
+/// What a view has beside the bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    params: Params,
+    engine: Engine,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
-    params: Params,
+    layout: Layout,
     lines: &'a [u8],
-    engine: Engine,
 }
 
 impl<'a> View<'a> {
@@ -285,29 +291,38 @@ impl<'a> View<'a> {
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
-        Ok(Self { params, lines: payload, engine: Engine::detect() })
+        Ok(Self { layout: Layout { params, engine: Engine::detect() }, lines: payload })
+    }
+
+    /// The view over `payload`, which has passed [`View::new`] with this layout.
+    pub(crate) fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+        Self { layout, lines: payload }
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     pub(crate) fn params(&self) -> &Params {
-        &self.params
+        &self.layout.params
     }
 
     #[inline]
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        self.engine.may_contain(self.params, self.line(hash), hash)
+        self.layout.engine.may_contain(self.layout.params, self.line(hash), hash)
     }
 
     /// The line of `hash`. In bounds: its index is below num_lines, and `new` compared num_lines with the length.
     #[inline]
     fn line(&self, hash: KeyHash) -> &'a [u8; LINE_LEN] {
-        let at = self.params.line_of(hash) as usize * LINE_LEN;
+        let at = self.layout.params.line_of(hash) as usize * LINE_LEN;
         self.lines[at..].first_chunk().expect("a line")
     }
 
     /// The share of a line's usable bits that are set, for each word of each line.
     fn word_fills(&self) -> impl Iterator<Item = [f64; WORDS]> {
-        let usable = u64::MAX >> self.params.salt_bits;
-        let positions = f64::from(self.params.word_positions());
+        let usable = u64::MAX >> self.layout.params.salt_bits;
+        let positions = f64::from(self.layout.params.word_positions());
         self.lines.chunks_exact(LINE_LEN).map(move |line| {
             core::array::from_fn(|w| f64::from((bytes::u64_at(line, w * 8) & usable).count_ones()) / positions)
         })
@@ -315,7 +330,7 @@ impl<'a> View<'a> {
 
     pub(crate) fn fill(&self) -> f64 {
         let sum: f64 = self.word_fills().map(|fills| fills.iter().sum::<f64>()).sum();
-        sum / (self.params.num_lines as f64 * WORDS as f64)
+        sum / (self.layout.params.num_lines as f64 * WORDS as f64)
     }
 
     /// The mean over lines and windows of the product of the probed words' fills: an absent key's line and window
@@ -325,7 +340,7 @@ impl<'a> View<'a> {
         let mut sum = 0.0;
         for fills in self.word_fills() {
             for start in 0..WORDS as u32 {
-                let pass = |(w, fill): (usize, &f64)| match self.params.probes_of_word(start, w) {
+                let pass = |(w, fill): (usize, &f64)| match self.layout.params.probes_of_word(start, w) {
                     0 => 1.0,
                     1 => *fill,
                     _ => fill * fill,
@@ -333,7 +348,7 @@ impl<'a> View<'a> {
                 sum += fills.iter().enumerate().map(pass).product::<f64>();
             }
         }
-        sum / (self.params.num_lines as f64 * WORDS as f64)
+        sum / (self.layout.params.num_lines as f64 * WORDS as f64)
     }
 }
 

@@ -1,0 +1,81 @@
+//! Cells and their keys.
+
+use super::error::Error;
+
+/// Longest row in bytes: lengths of rows are 16-bit on disk.
+pub const MAX_ROW_LEN: usize = u16::MAX as usize;
+/// Longest column in bytes: lengths of columns are 16-bit on disk.
+pub const MAX_COLUMN_LEN: usize = u16::MAX as usize;
+/// Longest value in bytes: a cell is read in one piece.
+pub const MAX_VALUE_LEN: usize = 16 << 20;
+
+/// A live cell, as scans return it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// The row.
+    pub row: Vec<u8>,
+    /// The column.
+    pub column: Vec<u8>,
+    /// The value.
+    pub value: Vec<u8>,
+}
+
+/// Where a cell stands. The derived order, row before column, is the order of cells everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CellKey<'a> {
+    pub(crate) row: &'a [u8],
+    pub(crate) column: &'a [u8],
+}
+
+impl CellKey<'_> {
+    pub(crate) fn check_len(&self) -> Result<(), Error> {
+        check_len("row", self.row, MAX_ROW_LEN)?;
+        check_len("column", self.column, MAX_COLUMN_LEN)
+    }
+}
+
+pub(crate) fn check_len(what: &'static str, bytes: &[u8], max: usize) -> Result<(), Error> {
+    if bytes.len() > max {
+        return Err(Error::TooLong { what, len_bytes: bytes.len() as u64, max_bytes: max as u64 });
+    }
+    Ok(())
+}
+
+/// What was written to a cell, and when: a higher `seq` is the later write. No value is a tombstone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) seq: u64,
+    pub(crate) value: Option<Vec<u8>>,
+}
+
+/// A cell's version in someone else's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CellRef<'a> {
+    pub(crate) key: CellKey<'a>,
+    pub(crate) seq: u64,
+    pub(crate) value: Option<&'a [u8]>,
+}
+
+impl CellRef<'_> {
+    pub(crate) fn version(&self) -> Version {
+        Version { seq: self.seq, value: self.value.map(<[u8]>::to_vec) }
+    }
+
+    pub(crate) fn to_owned(self) -> OwnedCell {
+        OwnedCell { row: self.key.row.to_vec(), column: self.key.column.to_vec(), version: self.version() }
+    }
+}
+
+/// A cell's version with bytes of its own, for merging.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedCell {
+    pub(crate) row: Vec<u8>,
+    pub(crate) column: Vec<u8>,
+    pub(crate) version: Version,
+}
+
+impl OwnedCell {
+    pub(crate) fn key(&self) -> CellKey<'_> {
+        CellKey { row: &self.row, column: &self.column }
+    }
+}

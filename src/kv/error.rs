@@ -1,0 +1,167 @@
+//! What can go wrong in the store.
+
+use core::fmt;
+use std::io;
+
+/// Why the store could not do what it was asked.
+///
+/// Filters are not among the reasons: one that cannot be used is a [`super::Warning`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    Io {
+        /// The file, or the directory's path.
+        file: String,
+        /// What was being done to it.
+        operation: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Bytes of a table are not what was written.
+    Damaged {
+        /// The table's file.
+        file: String,
+        /// Where in the file the damaged unit starts.
+        offset: u64,
+        /// What is wrong with it.
+        damage: Damage,
+    },
+    /// A table written by a later version of the store.
+    NewerVersion {
+        /// The table's file.
+        file: String,
+        /// Version stored.
+        found: u32,
+        /// Newest version this library reads.
+        supported: u32,
+    },
+    /// A table under another table's name.
+    Misplaced {
+        /// The table's file.
+        file: String,
+        /// The number that its name says.
+        named: u64,
+        /// The number that its footer says.
+        stored: u64,
+    },
+    /// A row, column or value above its limit.
+    TooLong {
+        /// Which of them.
+        what: &'static str,
+        /// Its length.
+        len_bytes: u64,
+        /// The limit.
+        max_bytes: u64,
+    },
+    /// An earlier sync failed, so nobody knows what is on the disk: the store takes no more writes until it is
+    /// opened again.
+    Poisoned,
+}
+
+impl Error {
+    pub(crate) fn io(file: &str, operation: &'static str, source: io::Error) -> Self {
+        Self::Io { file: file.to_owned(), operation, source }
+    }
+
+    pub(crate) fn damaged(file: &str, offset: u64, damage: Damage) -> Self {
+        Self::Damaged { file: file.to_owned(), offset, damage }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { file, operation, source } => write!(f, "{file}: {operation}: {source}"),
+            Self::Damaged { file, offset, damage } => write!(f, "{file}: at offset {offset}: {damage}"),
+            Self::NewerVersion { file, found, supported } => {
+                write!(f, "{file}: table version {found} is newer than this reader's {supported}")
+            }
+            Self::Misplaced { file, named, stored } => {
+                write!(f, "{file}: the name says table {named}, the footer says table {stored}")
+            }
+            Self::TooLong { what, len_bytes, max_bytes } => {
+                write!(f, "a {what} of {len_bytes} bytes is above the limit of {max_bytes}")
+            }
+            Self::Poisoned => {
+                f.write_str("an earlier sync failed: the store takes no more writes until it is opened again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong with a table's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The file's length is no whole number of pages, or less than a footer.
+    FileLength {
+        /// The file's length.
+        len_bytes: u64,
+    },
+    /// A unit does not start with its magic: something else stands here, or the file is cut off.
+    Magic {
+        /// Which unit.
+        unit: &'static str,
+        /// What stands there, read as a little-endian integer.
+        found: u64,
+    },
+    /// A unit's CRC-32 does not match its bytes, or the unit belongs to another place or table.
+    Checksum {
+        /// Which unit.
+        unit: &'static str,
+        /// The checksum stored.
+        stored: u32,
+        /// The checksum computed from the bytes.
+        computed: u32,
+    },
+    /// A field contradicts the rest of the file.
+    Field {
+        /// Which field.
+        name: &'static str,
+        /// What it says.
+        found: u64,
+        /// What the rest of the file says.
+        expected: u64,
+    },
+    /// A unit ends in the middle of a field.
+    CutOff {
+        /// Which unit.
+        unit: &'static str,
+        /// The unit's length.
+        len_bytes: u64,
+    },
+    /// Keys are not in strictly ascending order.
+    Order {
+        /// Number of the first block or cell that is not above its predecessor.
+        position: u64,
+    },
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::FileLength { len_bytes } => {
+                write!(f, "a table's length is a positive number of 4096-byte pages, not {len_bytes} bytes")
+            }
+            Self::Magic { unit, found } => write!(f, "no {unit} here: magic {found:#018x}"),
+            Self::Checksum { unit, stored, computed } => {
+                write!(f, "{unit} checksum stored {stored:#010x}, computed {computed:#010x}")
+            }
+            Self::Field { name, found, expected } => write!(f, "{name} is {found} where {expected} is expected"),
+            Self::CutOff { unit, len_bytes } => write!(f, "{unit} of {len_bytes} bytes ends inside a field"),
+            Self::Order { position } => write!(f, "keys out of order at position {position}"),
+        }
+    }
+}
+
+impl std::error::Error for Damage {}

@@ -1,0 +1,154 @@
+//! Data blocks: cells in order, in whole pages, under one checksum.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | magic |
+//! | 4 | 4 | CRC-32 of all that follows, padding and place included, masked |
+//! | 8 | 4 | length of the cells in bytes |
+//! | 12 | 4 | number of cells |
+//! | 16 | | cells, then zeros to the end of the page |
+//!
+//! A cell is: kind (1: 0 tombstone, 1 value), row length (2), column length (2), value length (4), sequence number (8),
+//! row, column, value. A cell too large for a page has a block of several pages to itself; every other block is one page.
+
+use super::super::cell::{CellKey, CellRef};
+use super::super::error::{Damage, Error};
+use super::super::storage::PAGE_LEN;
+use super::format::{Cursor, Push, masked_crc};
+use crate::bytes;
+
+/// The first bytes of a data block, so that a table can be known by its beginning too.
+pub(super) const BLOCK_MAGIC: [u8; 4] = *b"\xf5FBD";
+
+const CRC_AT: usize = BLOCK_MAGIC.len();
+const CONTENT_LEN_AT: usize = CRC_AT + 4;
+const NUM_CELLS_AT: usize = CONTENT_LEN_AT + 4;
+const CELLS_AT: usize = NUM_CELLS_AT + 4;
+const CELL_HEADER_LEN: usize = 1 + 2 + 2 + 4 + 8;
+const TOMBSTONE: u8 = 0;
+const VALUE: u8 = 1;
+
+/// Collects the cells of one block.
+#[derive(Debug)]
+pub(super) struct BlockBuilder {
+    block: Vec<u8>,
+    num_cells: u32,
+}
+
+impl BlockBuilder {
+    pub(super) fn new() -> Self {
+        Self { block: vec![0; CELLS_AT], num_cells: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.num_cells == 0
+    }
+
+    /// Whether the block stays within one page with `cell` added.
+    pub(super) fn fits(&self, cell: &CellRef<'_>) -> bool {
+        self.block.len() + cell_len(cell) <= PAGE_LEN
+    }
+
+    /// Appends a cell, whose parts are within their limits.
+    pub(super) fn push(&mut self, cell: &CellRef<'_>) {
+        let CellKey { row, column } = cell.key;
+        self.block.push(if cell.value.is_some() { VALUE } else { TOMBSTONE });
+        self.block.push_u16(row.len() as u16);
+        self.block.push_u16(column.len() as u16);
+        self.block.push_u32(cell.value.map_or(0, <[u8]>::len) as u32);
+        self.block.push_u64(cell.seq);
+        self.block.extend_from_slice(row);
+        self.block.extend_from_slice(column);
+        self.block.extend_from_slice(cell.value.unwrap_or_default());
+        self.num_cells += 1;
+    }
+
+    /// Appends the block, in whole pages, to `out`; it will stand at `offset` of table `table`. Returns its pages.
+    pub(super) fn finish_into(&mut self, table: u64, offset: u64, out: &mut Vec<u8>) -> u32 {
+        let content_len = self.block.len() - CELLS_AT;
+        self.block.resize(self.block.len().next_multiple_of(PAGE_LEN), 0);
+        self.block[..CRC_AT].copy_from_slice(&BLOCK_MAGIC);
+        bytes::put_u32(&mut self.block, CONTENT_LEN_AT, content_len as u32);
+        bytes::put_u32(&mut self.block, NUM_CELLS_AT, self.num_cells);
+        let crc = masked_crc(table, offset, &self.block[CONTENT_LEN_AT..]);
+        bytes::put_u32(&mut self.block, CRC_AT, crc);
+        let pages = (self.block.len() / PAGE_LEN) as u32;
+        out.append(&mut self.block);
+        *self = Self::new();
+        pages
+    }
+}
+
+fn cell_len(cell: &CellRef<'_>) -> usize {
+    CELL_HEADER_LEN + cell.key.row.len() + cell.key.column.len() + cell.value.map_or(0, <[u8]>::len)
+}
+
+/// The cells of a block whose checksum holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockReader<'a> {
+    file: &'a str,
+    offset: u64,
+    cells: &'a [u8],
+    num_cells: u32,
+}
+
+impl<'a> BlockReader<'a> {
+    /// Checks `block`, which was read at `offset` of table `table`.
+    pub(super) fn open(file: &'a str, table: u64, offset: u64, block: &'a [u8]) -> Result<Self, Error> {
+        let unit = "data block";
+        let damaged = |damage| Error::damaged(file, offset, damage);
+        let Some(header) = bytes::array_at::<CELLS_AT>(block, 0) else {
+            return Err(damaged(Damage::CutOff { unit, len_bytes: block.len() as u64 }));
+        };
+        if header[..CRC_AT] != BLOCK_MAGIC {
+            return Err(damaged(Damage::Magic { unit, found: u64::from(bytes::u32_at(&header, 0)) }));
+        }
+        let stored = bytes::u32_at(&header, CRC_AT);
+        let computed = masked_crc(table, offset, &block[CONTENT_LEN_AT..]);
+        if stored != computed {
+            return Err(damaged(Damage::Checksum { unit, stored, computed }));
+        }
+        let content_len = bytes::u32_at(&header, CONTENT_LEN_AT);
+        let Some(cells) = block[CELLS_AT..].get(..content_len as usize) else {
+            let expected = (block.len() - CELLS_AT) as u64;
+            return Err(damaged(Damage::Field { name: "length of the cells", found: content_len.into(), expected }));
+        };
+        Ok(Self { file, offset, cells, num_cells: bytes::u32_at(&header, NUM_CELLS_AT) })
+    }
+
+    /// The cells in order. Ends with an error if the block's bytes do not hold as many as it says.
+    pub(super) fn cells(&self) -> impl Iterator<Item = Result<CellRef<'a>, Error>> + use<'a> {
+        let Self { file, offset, cells, num_cells } = *self;
+        let mut cursor = Cursor::new(cells);
+        let mut left = num_cells;
+        core::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            left -= 1;
+            match next_cell(&mut cursor) {
+                Some(cell) => Some(Ok(cell)),
+                None => {
+                    left = 0;
+                    let damage = Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 };
+                    Some(Err(Error::damaged(file, offset, damage)))
+                }
+            }
+        })
+    }
+}
+
+fn next_cell<'a>(cursor: &mut Cursor<'a>) -> Option<CellRef<'a>> {
+    let kind = cursor.u8()?;
+    let (row_len, column_len) = (cursor.u16()?, cursor.u16()?);
+    let (value_len, seq) = (cursor.u32()?, cursor.u64()?);
+    let row = cursor.take(usize::from(row_len))?;
+    let column = cursor.take(usize::from(column_len))?;
+    let value = cursor.take(value_len as usize)?;
+    let value = match kind {
+        TOMBSTONE => None,
+        VALUE => Some(value),
+        _ => return None,
+    };
+    Some(CellRef { key: CellKey { row, column }, seq, value })
+}

@@ -1,0 +1,217 @@
+//! One table looked at from outside a store, by tools.
+
+use super::super::error::Error;
+use super::super::options::Purpose;
+use super::super::storage::{FileStorage, PAGE_LEN, PageBuf, ReadableFile, Storage, read_exact_at};
+use super::block::{BLOCK_MAGIC, BlockReader};
+use super::filters::{FilterProblem, Warning, claimed_format, read_filter};
+use super::format::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context};
+use super::index::Index;
+use super::reader::open_structure;
+use crate::{DecodeError, FilterBlockReader, KeyTransform, OpenOptions};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A filter block of a table, with what is needed to open it.
+#[derive(Debug)]
+pub struct TableFilter {
+    /// What the filter is asked.
+    pub purpose: Purpose,
+    /// Where the block starts in the table's file.
+    pub offset: u64,
+    /// The block's length in bytes.
+    pub len: u64,
+    /// The context that the block is bound to.
+    pub context: u64,
+    /// The seed of the table's hashes.
+    pub seed: u64,
+    /// The block, unchecked.
+    pub bytes: Vec<u8>,
+}
+
+impl TableFilter {
+    /// What a block in this place is expected to be.
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions::new().context(self.context).expect_seed(self.seed).expect_transform(self.purpose.transform())
+    }
+
+    /// Opens the block with every check.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(&self) -> Result<FilterBlockReader<'_>, DecodeError> {
+        self.open_options().open(&self.bytes)
+    }
+}
+
+/// What [`TableFile::check`] has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableCheck {
+    /// Cells read.
+    pub num_cells: u64,
+    /// Tombstones among them.
+    pub num_tombstones: u64,
+    /// Cells that the row filter does not let pass: each hides data. Always 0 without a usable one.
+    pub missing_in_row_filter: u64,
+    /// Cells that the row+column filter does not let pass: each hides data. Always 0 without a usable one.
+    pub missing_in_row_column_filter: u64,
+}
+
+/// A table's file, opened by itself.
+///
+/// Footer and index are checked when it is opened; filters are handed out as they are, for tools to judge.
+#[derive(Debug)]
+pub struct TableFile {
+    file: String,
+    source: Arc<dyn ReadableFile>,
+    footer: Footer,
+    index: Index,
+    filters: Vec<TableFilter>,
+    num_unknown_filters: usize,
+}
+
+impl TableFile {
+    /// Whether the file begins or ends like a table. Reads 12 bytes; a damaged table is still one.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn is_table(path: &Path) -> io::Result<bool> {
+        let mut file = File::open(path)?;
+        let len = file.metadata()?.len();
+        let mut first = [0; BLOCK_MAGIC.len()];
+        if len >= PAGE_LEN as u64 {
+            file.read_exact(&mut first)?;
+        }
+        let mut last = [0; FOOTER_MAGIC.len()];
+        if len >= FOOTER_LEN as u64 {
+            file.seek(SeekFrom::End(-(FOOTER_LEN as i64)))?;
+            file.read_exact(&mut last)?;
+        }
+        Ok(first == BLOCK_MAGIC || last == FOOTER_MAGIC)
+    }
+
+    /// Opens the table at `path`, whatever its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::NewerVersion`], or [`Error::Damaged`] for anything but the filters and data blocks.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = path.display().to_string();
+        let source = open_source(path).map_err(|error| Error::io(&file, "open", error))?;
+        let (footer, index) = open_structure(&file, &*source)?;
+        let mut filters = Vec::new();
+        for (handle, offset) in footer.filter_places() {
+            let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
+                continue;
+            };
+            let block = read_filter(&*source, handle, offset)
+                .map_err(|reason| Error::io(&file, "read a filter", io::Error::other(reason)))?;
+            let context = filter_context(footer.number, purpose);
+            let (len, seed, bytes) = (handle.len, footer.seed, block.as_slice().to_vec());
+            filters.push(TableFilter { purpose, offset, len, context, seed, bytes });
+        }
+        let num_unknown_filters = footer.filters.len() - filters.len();
+        Ok(Self { file, source, footer, index, filters, num_unknown_filters })
+    }
+
+    /// The filters, in the order of the file.
+    pub fn filters(&self) -> &[TableFilter] {
+        &self.filters
+    }
+
+    /// Filters whose purpose this version does not know; they are not among [`TableFile::filters`].
+    pub fn num_unknown_filters(&self) -> usize {
+        self.num_unknown_filters
+    }
+
+    /// The table's number in its store.
+    pub fn number(&self) -> u64 {
+        self.footer.number
+    }
+
+    /// The seed of the filters' hashes.
+    pub fn seed(&self) -> u64 {
+        self.footer.seed
+    }
+
+    /// Cells, tombstones included.
+    pub fn num_cells(&self) -> u64 {
+        self.footer.num_cells
+    }
+
+    /// Tombstones.
+    pub fn num_tombstones(&self) -> u64 {
+        self.footer.num_tombstones
+    }
+
+    /// Data blocks.
+    pub fn num_blocks(&self) -> u64 {
+        self.index.len() as u64
+    }
+
+    /// Length of the data blocks in bytes.
+    pub fn data_len(&self) -> u64 {
+        self.footer.data_len
+    }
+
+    /// The first and the last (row, column); `None` for a table of no cells.
+    pub fn key_range(&self) -> Option<[(&[u8], &[u8]); 2]> {
+        let (first, last) = self.index.key_range()?;
+        Some([(first.row, first.column), (last.row, last.column)])
+    }
+
+    /// What to tell people about a filter of this table that does not open.
+    pub fn warning(&self, filter: &TableFilter, error: DecodeError) -> Warning {
+        Warning {
+            file: self.file.clone(),
+            offset: filter.offset,
+            len_bytes: filter.len,
+            claimed_format: claimed_format(&filter.bytes),
+            problem: FilterProblem::Decode(error),
+        }
+    }
+
+    /// Reads every data block, checks checksums, order and counts, and asks every filter that opens for every cell.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`] at the first block that is not what was written.
+    pub fn check(&self) -> Result<TableCheck, Error> {
+        let reader = |purpose| {
+            let filter = self.filters.iter().find(|filter| filter.purpose == purpose)?;
+            filter.open().ok()
+        };
+        let (rows, cells) = (reader(Purpose::Row), reader(Purpose::RowColumn));
+        let (mut check, mut entry) = (TableCheck::default(), Vec::new());
+        for block in 0..self.index.len() {
+            let pages = self.read_block(block)?;
+            let offset = self.index.place(block).offset;
+            for cell in BlockReader::open(&self.file, self.footer.number, offset, pages.as_slice())?.cells() {
+                let cell = cell?;
+                check.num_cells += 1;
+                check.num_tombstones += u64::from(cell.value.is_none());
+                let missing = rows.is_some_and(|reader| !reader.may_contain(cell.key.row));
+                check.missing_in_row_filter += u64::from(missing);
+                KeyTransform::row_column_entry(cell.key.row, cell.key.column, &mut entry);
+                let missing = cells.is_some_and(|reader| !reader.may_contain(&entry));
+                check.missing_in_row_column_filter += u64::from(missing);
+            }
+        }
+        Ok(check)
+    }
+
+    fn read_block(&self, block: usize) -> Result<PageBuf, Error> {
+        let place = self.index.place(block);
+        let mut pages = PageBuf::new(place.len);
+        read_exact_at(&*self.source, pages.as_mut_slice(), place.offset)
+            .map_err(|error| Error::io(&self.file, "read", error))?;
+        Ok(pages)
+    }
+}
+
+fn open_source(path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"))?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    FileStorage::existing(dir).open(name)
+}

@@ -1,0 +1,169 @@
+//! All of the store's I/O: one directory of flat files behind an object-safe trait.
+//!
+//! The calls are what a table, a write-ahead log and a manifest need and no more, so that a simulated storage can
+//! lose, tear and reorder exactly what was not synced. Durability is the caller's to order: sync the file, rename
+//! it, sync the directory.
+
+mod direct;
+mod file;
+mod pages;
+
+pub use direct::DirectStorage;
+pub use file::FileStorage;
+pub use pages::{PAGE_LEN, PageBuf};
+
+use core::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A directory of files. Names are plain file names without separators.
+pub trait Storage: fmt::Debug + Send + Sync {
+    /// Creates a file for appending; an existing one of that name is an error, so that no table is overwritten.
+    ///
+    /// # Errors
+    /// The system's.
+    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>>;
+
+    /// Opens a file for appending behind its last byte; creates it if it does not exist.
+    ///
+    /// # Errors
+    /// The system's.
+    fn append(&self, name: &str) -> io::Result<Box<dyn WritableFile>>;
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// The system's.
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>>;
+
+    /// Gives a file a new name, replacing a file that has it. Durable after [`Storage::sync_dir`].
+    ///
+    /// # Errors
+    /// The system's.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file. Durable after [`Storage::sync_dir`].
+    ///
+    /// # Errors
+    /// The system's.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// The names of all files, in no particular order.
+    ///
+    /// # Errors
+    /// The system's.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Makes created, renamed and removed names durable.
+    ///
+    /// # Errors
+    /// The system's. Names may then be durable or not: do not retry, take no more writes.
+    fn sync_dir(&self) -> io::Result<()>;
+
+    /// What was read through this storage so far.
+    fn read_counts(&self) -> ReadCounts;
+
+    /// Whether reads go past the operating system's page cache.
+    fn cache_bypass(&self) -> CacheBypass {
+        CacheBypass::NotAsked
+    }
+}
+
+/// A file being written.
+pub trait WritableFile: fmt::Debug + Send {
+    /// Writes all of `bytes` behind the last byte.
+    ///
+    /// # Errors
+    /// The system's. A part of `bytes` may have been written.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes everything appended durable.
+    ///
+    /// # Errors
+    /// The system's. The data may then be durable or not, and a retry may lie: take no more writes.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file being read, by any number of threads.
+pub trait ReadableFile: fmt::Debug + Send + Sync {
+    /// Reads at `offset` into `buf` and returns how many bytes were read: fewer than `buf` holds at the end of the
+    /// file or whenever the system likes. Callers want [`read_exact_at`].
+    ///
+    /// # Errors
+    /// The system's.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// The file's length in bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether the file has no bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    fn is_empty(&self) -> io::Result<bool> {
+        self.len().map(|len| len == 0)
+    }
+}
+
+/// Fills `buf` from `offset` on, however many reads that takes.
+///
+/// # Errors
+/// [`io::ErrorKind::UnexpectedEof`] if the file ends before `buf` is full; otherwise the system's, except
+/// interruptions, which are retried.
+pub fn read_exact_at(file: &dyn ReadableFile, buf: &mut [u8], offset: u64) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < buf.len() {
+        match file.read_at(&mut buf[filled..], offset + filled as u64) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(len) => filled += len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether reads go past the page cache, and if not, why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CacheBypass {
+    /// The storage does not try.
+    NotAsked,
+    /// Every read is a read of the device.
+    Active,
+    /// The file system or platform does not let it; reads are ordinary ones.
+    Refused {
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// System calls that read, and what they brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Successful read calls.
+    pub reads: u64,
+    /// Bytes they returned.
+    pub bytes: u64,
+}
+
+/// The counter behind [`ReadCounts`], shared by a storage and its files.
+#[derive(Debug, Default)]
+struct ReadCounter {
+    reads: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl ReadCounter {
+    fn add(&self, len: usize) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(len as u64, Ordering::Relaxed);
+    }
+
+    fn counts(&self) -> ReadCounts {
+        ReadCounts { reads: self.reads.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+}

@@ -1,0 +1,119 @@
+//! Where every lookup ends, and that the sums agree.
+
+use filterblock::kv::{Ledger, Outcome, Purpose, Store, StoreOptions};
+use filterblock::{FilterKind, FilterPolicy};
+
+fn policy() -> FilterPolicy {
+    FilterPolicy::with_bits_per_key(FilterKind::Blocked, 20.0).unwrap()
+}
+
+/// 1000 rows `r0000`, `r0002`, …, each with the columns `a` and `c`.
+pub(crate) fn load(store: &mut Store) {
+    for i in 0..1000 {
+        let row = format!("r{:04}", 2 * i);
+        store.put(row.as_bytes(), b"a", b"value of a").unwrap();
+        store.put(row.as_bytes(), b"c", b"value of c").unwrap();
+    }
+    store.flush().unwrap();
+}
+
+pub(crate) fn ask(store: &Store) {
+    for i in 0..2000 {
+        let row = format!("r{i:04}");
+        let present = i % 2 == 0;
+        assert_eq!(store.get(row.as_bytes(), b"a").unwrap().is_some(), present);
+        assert_eq!(store.get(row.as_bytes(), b"b").unwrap(), None);
+        assert_eq!(store.get_row(row.as_bytes()).unwrap().len(), if present { 2 } else { 0 });
+    }
+}
+
+fn ledger_of(options: StoreOptions) -> Ledger {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open_dir(dir.path(), options).unwrap();
+    load(&mut store);
+    ask(&store);
+    let ledger = store.ledger();
+    assert_eq!(ledger.check(), Ok(()));
+    assert_eq!(ledger.total().lookups, 6000);
+    ledger
+}
+
+#[test]
+fn with_both_filters_every_absent_key_is_avoided_or_a_false_positive() {
+    let options = StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy());
+    let ledger = ledger_of(options.seed(1));
+    let (row, cell) = (ledger.row, ledger.row_column);
+    assert_eq!((row.lookups, cell.lookups), (2000, 4000));
+    assert_eq!((row.count(Outcome::TruePositive), cell.count(Outcome::TruePositive)), (1000, 1000));
+    assert_eq!(row.absent_asked() + row.count(Outcome::OutOfKeyRange), 1000);
+    assert_eq!(cell.absent_asked() + cell.count(Outcome::OutOfKeyRange), 3000);
+    assert!(row.count(Outcome::OutOfKeyRange) >= 1, "the last absent row lies behind the last row");
+    assert!(row.count(Outcome::Avoided) > 950 && cell.count(Outcome::Avoided) > 2900);
+    // A cell lookup that is not settled in memory reads one block, no more and no less.
+    assert_eq!(cell.data_block_reads, 1000 + cell.count(Outcome::FalsePositive));
+    assert_eq!(ledger.data_block_bytes(), ledger.data_block_reads() * 4096);
+    assert!(cell.predicted_fpr().is_some_and(|rate| rate > 0.0 && rate < 0.001));
+}
+
+#[test]
+fn what_is_avoided_is_what_would_have_been_read() {
+    let none = ledger_of(StoreOptions::without_filters());
+    let both =
+        ledger_of(StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy()));
+    assert_eq!(none.total().count(Outcome::Avoided), 0);
+    assert_eq!(none.data_block_reads() - both.data_block_reads(), both.total().count(Outcome::Avoided));
+    // Key ranges are asked first, so filters change nothing about what they settle.
+    let out_of_range = |ledger: &Ledger| ledger.total().count(Outcome::OutOfKeyRange);
+    assert_eq!(out_of_range(&none), out_of_range(&both));
+    let unfiltered = none.total();
+    assert_eq!(unfiltered.count(Outcome::NoFilter) + out_of_range(&none), 6000);
+    assert_eq!(unfiltered.unfiltered_found, 2000);
+    assert_eq!((none.row.lookups, none.row_column.lookups), (2000, 4000));
+}
+
+#[test]
+fn a_row_filter_alone_answers_for_cells_and_is_right_about_rows() {
+    let ledger = ledger_of(StoreOptions::without_filters().filter(Purpose::Row, policy()));
+    let row = ledger.row;
+    assert_eq!((row.lookups, ledger.row_column.lookups), (6000, 0));
+    assert_eq!(
+        row.count(Outcome::TruePositive),
+        2000 + row.column_absent,
+        "rows, their cells, the rows of absent columns"
+    );
+    // The other absent columns lie between the last key of a block and the first of the next.
+    assert!((950..1000).contains(&row.column_absent));
+    assert!(row.count(Outcome::FalsePositive) < 20);
+}
+
+#[test]
+fn a_row_column_filter_alone_does_not_answer_for_rows() {
+    let ledger = ledger_of(StoreOptions::without_filters().filter(Purpose::RowColumn, policy()));
+    assert_eq!(ledger.row.count(Outcome::NoFilter) + ledger.row.count(Outcome::OutOfKeyRange), 2000);
+    assert_eq!(ledger.row.unfiltered_found, 1000);
+    assert_eq!(ledger.row_column.count(Outcome::TruePositive), 1000);
+}
+
+#[test]
+fn tombstones_hide_older_values_and_have_their_own_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open_dir(dir.path(), StoreOptions::default()).unwrap();
+    store.put(b"row", b"column", b"old").unwrap();
+    store.put(b"row", b"other", b"stays").unwrap();
+    store.flush().unwrap();
+    store.delete(b"row", b"column").unwrap();
+    store.flush().unwrap();
+    assert_eq!(store.get(b"row", b"column").unwrap(), None);
+    let ledger = store.ledger();
+    assert_eq!((ledger.row_column.lookups, ledger.row_column.count(Outcome::Tombstone)), (1, 1));
+    assert_eq!(store.get_row(b"row").unwrap().len(), 1);
+    let row = store.ledger().row;
+    assert_eq!((row.count(Outcome::Tombstone), row.count(Outcome::TruePositive)), (1, 1));
+    let stats = store.stats();
+    assert_eq!((stats.tables[0].num_tombstones, stats.tables[1].num_tombstones), (1, 0));
+    assert_eq!(stats.tables[0].file, "000002.sst");
+    // Written again, the cell is back.
+    store.put(b"row", b"column", b"new").unwrap();
+    assert_eq!(store.get(b"row", b"column").unwrap().as_deref(), Some(&b"new"[..]));
+    assert_eq!(store.ledger().check(), Ok(()));
+}

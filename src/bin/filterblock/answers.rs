@@ -1,0 +1,122 @@
+//! What a filter answers for keys that its table holds, and for keys derived from them that it does not.
+
+use crate::block;
+use crate::exit::Failure;
+use crate::keys::Keys;
+use filterblock::{FilterBlockReader, KeyHash};
+use std::ops::ControlFlow;
+
+/// Absent keys that a rate is measured on, where the list is long enough for that many.
+const ABSENT_WANTED: u64 = 1_000_000;
+/// Most absent keys derived from one key.
+const MAX_DERIVED_PER_KEY: u64 = 1_000;
+/// Most absent keys in all: 80 MB of hashes.
+const MAX_ABSENT: usize = 10_000_000;
+
+/// Two bytes of a number follow.
+const SUFFIX: &[u8] = b"\0absent";
+
+/// The tally.
+pub(crate) struct Answers {
+    /// Keys in the list, repeated ones included.
+    pub(crate) num_keys: u64,
+    /// Distinct hashes among them.
+    pub(crate) num_distinct: u64,
+    /// Keys in the list that were answered *no*.
+    pub(crate) num_missing: u64,
+    /// The first of these, with its hash.
+    pub(crate) first_missing: Option<(Vec<u8>, KeyHash)>,
+    /// Distinct derived keys that are not in the list.
+    pub(crate) num_absent: u64,
+    /// Those of them that were answered *maybe*.
+    pub(crate) num_false_positives: u64,
+}
+
+impl Answers {
+    /// Share of absent keys that passed; `None` without absent keys.
+    pub(crate) fn observed_fpr(&self) -> Option<f64> {
+        (self.num_absent > 0).then(|| self.num_false_positives as f64 / self.num_absent as f64)
+    }
+
+    /// How far the observed rate is from the predicted one, in standard deviations of a binomial count.
+    pub(crate) fn deviation_sigma(&self, predicted_fpr: f64) -> Option<f64> {
+        let num_absent = self.num_absent as f64;
+        let sigma = (num_absent * predicted_fpr * (1.0 - predicted_fpr)).sqrt();
+        (sigma > 0.0).then(|| (self.num_false_positives as f64 - num_absent * predicted_fpr) / sigma)
+    }
+}
+
+/// Asks `reader` for every key, and for keys made from them by a suffix. Keeps 8 bytes for each key, and at most
+/// 80 MB besides.
+pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers, Failure> {
+    let mut collected = Collected::new(*reader);
+    let seen = keys.for_each(|key| {
+        collected.take(key);
+        ControlFlow::Continue(())
+    })?;
+    let Collected { mut members, mut derived, num_missing, first_missing, .. } = collected;
+    members.sort_unstable();
+    members.dedup();
+    derived.sort_unstable();
+    derived.dedup();
+    derived.retain(|hash| members.binary_search(hash).is_err());
+    let mut answers = vec![false; derived.len()];
+    reader.may_contain_hashes(&derived, &mut answers);
+    Ok(Answers {
+        num_keys: seen.num_keys,
+        num_distinct: members.len() as u64,
+        num_missing,
+        first_missing,
+        num_absent: derived.len() as u64,
+        num_false_positives: answers.into_iter().filter(|&maybe| maybe).count() as u64,
+    })
+}
+
+/// What one pass over the keys leaves behind.
+struct Collected<'a> {
+    reader: FilterBlockReader<'a>,
+    derived_per_key: u64,
+    members: Vec<KeyHash>,
+    derived: Vec<KeyHash>,
+    num_missing: u64,
+    first_missing: Option<(Vec<u8>, KeyHash)>,
+    /// Holds one derived entry after the other.
+    entry: Vec<u8>,
+}
+
+impl<'a> Collected<'a> {
+    fn new(reader: FilterBlockReader<'a>) -> Self {
+        let num_entries = reader.num_entries().unwrap_or(1).max(1);
+        let derived_per_key = ABSENT_WANTED.div_ceil(num_entries).min(MAX_DERIVED_PER_KEY);
+        let (members, derived, entry) = (Vec::new(), Vec::new(), Vec::new());
+        Self { reader, derived_per_key, members, derived, num_missing: 0, first_missing: None, entry }
+    }
+
+    fn take(&mut self, key: &[u8]) {
+        // Keys too short for the block's prefix are not its entries.
+        let Some(entry) = block::entry(self.reader.transform(), key) else {
+            return;
+        };
+        let hasher = self.reader.hasher();
+        let hash = hasher.hash(entry);
+        self.members.push(hash);
+        if !self.reader.may_contain_hash(hash) {
+            self.num_missing += 1;
+            self.first_missing.get_or_insert_with(|| (key.to_vec(), hash));
+        }
+        // The suffix has one length, so that two derived entries are equal only if they come from the same key.
+        self.entry.clear();
+        self.entry.extend_from_slice(entry);
+        self.entry.extend_from_slice(SUFFIX);
+        let suffix_end = self.entry.len();
+        for number in 0..self.derived_per_key {
+            if self.derived.len() == MAX_ABSENT {
+                return;
+            }
+            self.entry.truncate(suffix_end);
+            // Below MAX_DERIVED_PER_KEY: two bytes hold it.
+            self.entry.extend([(number >> 8) as u8, number as u8]);
+            self.derived.push(hasher.hash(&self.entry));
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! `filterblock build`: from keys to a block in a file.
+
+use crate::args::{parse_bytes, parse_rate, parse_u64};
+use crate::block::shell_word;
+use crate::exit::{self, Code, Failure};
+use crate::keys::{self, Keys, Seen};
+use crate::output::{self, Output};
+use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  filterblock build --kind blocked --output table.fb keys.txt
+  filterblock build --kind golomb --fpr 0.1% --output table.fb keys.txt
+  sort -u a.txt b.txt | filterblock build --kind bloom --max-bytes 64KiB --output ab.fb
+  find . -print0 | filterblock build --kind blocked --null --output files.fb";
+
+const DEFAULT_BITS_PER_KEY: f64 = 10.0;
+
+/// Build a block from keys
+///
+/// Reads one key a line and writes one filter block. The same keys give the same bytes, in whatever order and
+/// however often they come. Memory: 8 bytes for each line, and the block. The file appears complete or not at all.
+#[derive(clap::Args)]
+#[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
+pub(crate) struct Args {
+    /// The structure: bloom, blocked or golomb
+    #[arg(long, value_name = "KIND")]
+    kind: FilterKind,
+    /// Size: bits for each distinct key, header included; 10 unless a size is given
+    #[arg(long, value_name = "B", conflicts_with_all = ["fpr", "max_bytes"])]
+    bits_per_key: Option<f64>,
+    /// Size: the smallest block with at most this false-positive rate, as 0.01 or 1%
+    #[arg(long, value_name = "P", conflicts_with = "max_bytes", value_parser = parse_rate)]
+    fpr: Option<f64>,
+    /// Size: the best block of at most so many bytes, as 65536 or 64KiB
+    #[arg(long, value_name = "N", value_parser = parse_bytes)]
+    max_bytes: Option<u64>,
+    /// Seed of the hash, decimal or 0x…
+    #[arg(long, value_name = "S", default_value = "0", value_parser = parse_u64)]
+    seed: u64,
+    /// Kind blocked only: try 2^T salts for each word, 0 to 6; 4 unless given
+    #[arg(long, value_name = "T")]
+    salt_bits: Option<u32>,
+    /// Bind the block to this number, which its readers must then name
+    #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
+    context: u64,
+    /// The file to write; replaced if it is there
+    #[arg(long, short, value_name = "F")]
+    output: PathBuf,
+    /// Keys end in NUL, not in a newline
+    #[arg(long, short = '0')]
+    null: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+    /// File of keys; standard input without one, or for '-'
+    #[arg(value_name = "KEYS", default_value = "-", hide_default_value = true)]
+    keys: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let policy = policy(args)?;
+    let target = target(&args.output)?;
+    let mut builder = FilterBlockBuilder::new(policy).context(args.context);
+    let keys = Keys::open(&args.keys, args.null, "Nothing was written. Run 'filterblock build --help'.")?;
+    let seen = keys.for_each(|key| {
+        builder.add_key(key);
+        ControlFlow::Continue(())
+    })?;
+    let block = keys::with_spinner("building", || builder.finish()).map_err(|error| refused(args, &error, &builder))?;
+    write_whole(&target, &block)
+        .map_err(|error| Failure::io(&args.output, "cannot write", &error, "The file is as it was. Name another."))?;
+    warn_of_carriage_returns(args, seen);
+    summarize(args, seen, &block)?;
+    Ok(Code::Ok.into())
+}
+
+fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
+    let refused = |error: BuildError| Failure::usage("build", error);
+    let policy = match (args.bits_per_key, args.fpr, args.max_bytes) {
+        (Some(bits), ..) => FilterPolicy::with_bits_per_key(args.kind, bits),
+        (_, Some(rate), _) => FilterPolicy::with_false_positive_rate(args.kind, rate),
+        (.., Some(bytes)) => FilterPolicy::with_max_bytes(args.kind, bytes),
+        (None, None, None) => FilterPolicy::with_bits_per_key(args.kind, DEFAULT_BITS_PER_KEY),
+    };
+    let policy = policy.map_err(refused)?.seed(args.seed);
+    match args.salt_bits {
+        None => Ok(policy),
+        Some(salt_bits) if args.kind == FilterKind::Blocked => policy.salt_bits(salt_bits).map_err(refused),
+        Some(_) => Err(Failure::usage("build", format_args!("--salt-bits is of the kind blocked, not {}", args.kind))),
+    }
+}
+
+/// The builder could not do what the policy asks.
+fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Failure {
+    if exit::code_of_build(error) == Code::Damaged {
+        return Failure::damaged(format!("{}: not written: {error}", args.output.display()));
+    }
+    let bytes = args.max_bytes.map_or_else(String::new, |bytes| format!(" --bytes {bytes}"));
+    let calc = format!("filterblock calc --entries {}{bytes}", builder.num_added());
+    let next = if bytes.is_empty() { "filterblock calc --help" } else { &calc };
+    Failure::usage("build", format_args!("{error}. {} was not written. Run '{next}'", args.output.display()))
+}
+
+/// Where the block will be renamed to: `output`, or what it links to. Refuses early, before hours of reading, what
+/// a renaming would destroy or fail on.
+fn target(output: &Path) -> Result<PathBuf, Failure> {
+    let refuse = |error: io::Error| {
+        Failure::io(output, "cannot be written to", &error, "No key was read. Name a file in a directory that exists.")
+    };
+    let target = match fs::metadata(output) {
+        Ok(metadata) if metadata.is_file() => fs::canonicalize(output).map_err(refuse)?,
+        Ok(metadata) if metadata.is_dir() => return Err(refuse(ErrorKind::IsADirectory.into())),
+        Ok(_) => return Err(refuse(io::Error::other("not a regular file"))),
+        Err(error) if error.kind() == ErrorKind::NotFound => output.to_owned(),
+        Err(error) => return Err(refuse(error)),
+    };
+    if target.file_name().is_none() {
+        return Err(refuse(ErrorKind::InvalidInput.into()));
+    }
+    fs::metadata(directory(&target)).map_err(refuse)?;
+    Ok(target)
+}
+
+fn directory(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Writes to a temporary file beside `target`, makes it durable, and gives it its name; whoever looks at `target`
+/// sees the old file or the new one. A temporary file that does not get that far is removed.
+fn write_whole(target: &Path, block: &[u8]) -> io::Result<()> {
+    let directory = directory(target);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".filterblock-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What any new file gets: the process's mask is applied to it.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(directory)?;
+    file.write_all(block)?;
+    file.as_file().sync_all()?;
+    file.persist(target)?;
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Keys from a file with CR LF line ends are rarely what was meant.
+fn warn_of_carriage_returns(args: &Args, seen: Seen) {
+    if seen.num_keys > 0 && seen.num_ending_in_cr == seen.num_keys && !args.null {
+        exit::message(format_args!(
+            "{}: each of the {} keys ends in a carriage return, which was taken for a part of it. If the lines were \
+             meant to end in CR LF, run \"tr -d '\\r' < KEYS | filterblock build --kind {} --output {}\".",
+            args.output.display(),
+            seen.num_keys,
+            args.kind,
+            shell_word(&args.output)
+        ));
+    }
+}
+
+fn summarize(args: &Args, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
+    let reader = OpenOptions::new().context(args.context).open(block)?;
+    let (num_entries, predicted_fpr) = (reader.num_entries().unwrap_or(0), reader.false_positive_rate());
+    let mut out = Output::new();
+    if args.json {
+        out.json(&serde_json::json!({
+            "output": args.output.to_string_lossy(),
+            "kind": args.kind.name(),
+            "keys_read": seen.num_keys,
+            "num_entries": num_entries,
+            "block_len_bytes": block.len(),
+            "bits_per_key": reader.bits_per_key(),
+            "predicted_fpr": predicted_fpr,
+            "seed": output::hex(args.seed),
+        }))
+        .map_err(output::failure)?;
+    } else {
+        let bits_per_key = reader.bits_per_key().map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}"));
+        writeln!(
+            out,
+            "{}: {}, {num_entries} distinct entries of {} keys, {} bytes, {bits_per_key} bits/key, predicted \
+             false-positive rate {}",
+            args.output.display(),
+            args.kind,
+            seen.num_keys,
+            block.len(),
+            output::rate(predicted_fpr)
+        )
+        .map_err(output::failure)?;
+    }
+    Ok(out.finish()?)
+}

@@ -1,0 +1,89 @@
+//! What is loaded and what is asked.
+
+use crate::exit::Failure;
+use crate::keys::Keys;
+use filterblock::KeyHasher;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// A column and its value.
+pub(super) type Column = (Vec<u8>, Vec<u8>);
+
+/// A row that is loaded, and a column that it does not have.
+pub(super) struct DataRow {
+    pub(super) row: Vec<u8>,
+    pub(super) columns: Vec<Column>,
+    pub(super) absent_column: Vec<u8>,
+}
+
+/// The data of all runs.
+pub(super) struct Dataset {
+    pub(super) name: String,
+    /// In order, each row once.
+    pub(super) rows: Vec<DataRow>,
+    /// Between the first and the last row, none of them loaded.
+    pub(super) absent_rows: Vec<Vec<u8>>,
+    /// Given as absent, but loaded or outside the key range, and so not asked.
+    pub(super) num_absent_dropped: u64,
+}
+
+/// A 64-bit number that depends on `stream` and `i` alone, so that the data is the same on every machine.
+pub(super) fn random(stream: &[u8], i: u64) -> u64 {
+    KeyHasher::new(i).hash(stream).get()
+}
+
+impl Dataset {
+    /// Sorts, and drops what is not absent or not within the key range.
+    pub(super) fn new(name: String, mut rows: Vec<DataRow>, mut absent_rows: Vec<Vec<u8>>) -> Self {
+        rows.sort_unstable_by(|a, b| a.row.cmp(&b.row));
+        rows.dedup_by(|a, b| a.row == b.row);
+        let num_given = absent_rows.len();
+        absent_rows.sort_unstable();
+        absent_rows.dedup();
+        absent_rows.retain(|absent| {
+            let place = rows.binary_search_by(|loaded| loaded.row.as_slice().cmp(absent));
+            place.is_err_and(|place| place > 0 && place < rows.len())
+        });
+        let num_absent_dropped = (num_given - absent_rows.len()) as u64;
+        Self { name, rows, absent_rows, num_absent_dropped }
+    }
+
+    /// Rows from files, one a line, each with one column.
+    pub(super) fn from_files(keys: &Path, absent: &Path) -> Result<Self, Failure> {
+        let data_row = |row: Vec<u8>| {
+            let value = format!("{:016x}", KeyHasher::new(0).hash(&row).get()).into_bytes();
+            let columns = vec![(b"contents:".to_vec(), value)];
+            DataRow { row, columns, absent_column: b"anchor:".to_vec() }
+        };
+        let rows = read(keys)?.into_iter().map(data_row).collect();
+        let name = format!("{}, absent rows from {}", keys.display(), absent.display());
+        Ok(Self::new(name, rows, read(absent)?))
+    }
+
+    /// Whether there is something to ask.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if let Some(row) = self.rows.iter().map(|row| &row.row).chain(&self.absent_rows).find(|row| row.len() > 65_535)
+        {
+            return Err(format!("a row may have 65535 bytes; one has {}", row.len()));
+        }
+        match (self.rows.len(), self.absent_rows.len()) {
+            (rows, _) if rows < 100 => Err(format!("the demo needs at least 100 distinct rows, not {rows}")),
+            (_, 0) => Err("none of the absent rows is absent and between the first and the last row".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn num_cells(&self) -> u64 {
+        self.rows.iter().map(|row| row.columns.len() as u64).sum()
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut keys = Vec::new();
+    let source = Keys::open(path, false, "Nothing was run. Name files that can be read.")?;
+    source.without_progress().for_each(|key| {
+        keys.push(key.to_vec());
+        ControlFlow::Continue(())
+    })?;
+    Ok(keys)
+}

@@ -1,0 +1,119 @@
+//! Exit codes, and the way from an error to its message and code.
+
+use filterblock::kv;
+use filterblock::{BuildError, DecodeError};
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What the process ends with. Of several, the greatest is the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Code {
+    /// Done; a single key is maybe present.
+    Ok = 0,
+    /// A single key is certainly absent.
+    Absent = 1,
+    /// The command line asks for what cannot be.
+    Usage = 2,
+    /// A filter block is damaged, newer than this tool, or not the one for these keys.
+    Damaged = 3,
+    /// Reading or writing failed.
+    Io = 4,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// A failure with the message that a person is to read.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: Code,
+    message: String,
+}
+
+impl Failure {
+    pub(crate) fn usage(subcommand: &str, message: impl fmt::Display) -> Self {
+        let message = format!("error: {message}\n\nFor more information, try 'filterblock {subcommand} --help'.");
+        Self { code: Code::Usage, message }
+    }
+
+    pub(crate) fn damaged(message: String) -> Self {
+        Self { code: Code::Damaged, message }
+    }
+
+    /// `failed` is what could not be done, as in "cannot read"; `consequence` one or more sentences, the last of
+    /// which names the next command.
+    pub(crate) fn io(path: &Path, failed: &str, error: &std::io::Error, consequence: &str) -> Self {
+        Self { code: Code::Io, message: format!("{}: {failed}: {error}. {consequence}", path.display()) }
+    }
+
+    /// Of a table of the store; `consequence` as for [`Failure::io`].
+    pub(crate) fn table(error: &kv::Error, consequence: &str) -> Self {
+        Self { code: code_of_store(error), message: format!("{error}. {consequence}") }
+    }
+
+    pub(crate) fn code(&self) -> Code {
+        self.code
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The code of the first cause in the chain that has one.
+fn code_of(error: &anyhow::Error) -> Code {
+    let code = |cause: &(dyn std::error::Error + 'static)| {
+        if let Some(failure) = cause.downcast_ref::<Failure>() {
+            return Some(failure.code());
+        }
+        if cause.is::<DecodeError>() {
+            return Some(Code::Damaged);
+        }
+        if let Some(error) = cause.downcast_ref::<kv::Error>() {
+            return Some(code_of_store(error));
+        }
+        cause.downcast_ref::<BuildError>().map(code_of_build)
+    };
+    error.chain().find_map(code).unwrap_or(Code::Io)
+}
+
+/// A policy or size that cannot be met is a matter of usage; a block that fails its own check is a damaged one.
+pub(crate) fn code_of_build(error: &BuildError) -> Code {
+    match error {
+        BuildError::SelfCheck { .. } => Code::Damaged,
+        _ => Code::Usage,
+    }
+}
+
+fn code_of_store(error: &kv::Error) -> Code {
+    match error {
+        kv::Error::Damaged { .. } | kv::Error::NewerVersion { .. } | kv::Error::Misplaced { .. } => Code::Damaged,
+        kv::Error::TooLong { .. } => Code::Usage,
+        _ => Code::Io,
+    }
+}
+
+/// Writes a message to standard error, where that is still open.
+pub(crate) fn message(text: impl fmt::Display) {
+    // Who closed standard error does not want to know.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Tells a person of `error`; returns what the process ends with.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    match error.downcast_ref::<Failure>() {
+        Some(failure) => message(failure),
+        None => message(format_args!("error: {error:#}")),
+    }
+    code_of(error).into()
+}

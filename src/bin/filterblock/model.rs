@@ -1,0 +1,159 @@
+//! The dimensions of blocks that need not be built: those of a block of at most [`SAMPLE_ENTRIES`] pseudo-random
+//! entries that is built, scaled to the number of entries asked for.
+//!
+//! A sample goes through the very code that builds real blocks, so nothing here knows how a kind lays out its bytes.
+//! Up to the sample's size the result is a real block's, but for the luck of its keys; above it, where a size per entry
+//! has long become constant, it is right to about a thousandth.
+
+use filterblock::sizing;
+use filterblock::{BuildError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHash};
+
+/// The largest block that is built.
+const SAMPLE_ENTRIES: u64 = 1 << 17;
+/// Entries that small blocks have together, and the most of them.
+const AVERAGED_ENTRIES: u64 = 1 << 15;
+const MAX_BLOCKS: u64 = 16;
+const HEADER_BYTES: u64 = HEADER_LEN as u64;
+
+/// What a block of one kind comes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dimensions {
+    pub(crate) entries: u64,
+    /// Length of the block, header included.
+    pub(crate) bytes: u64,
+    pub(crate) fpr: f64,
+    pub(crate) num_probes: Option<u32>,
+}
+
+impl Dimensions {
+    pub(crate) fn bits_per_key(&self) -> f64 {
+        self.bytes as f64 * 8.0 / self.entries as f64
+    }
+}
+
+/// `value` × `numerator` / `denominator`, rounded up; the greatest value where it does not fit.
+fn scale(value: u64, numerator: u64, denominator: u64) -> u64 {
+    let scaled = (u128::from(value) * u128::from(numerator)).div_ceil(u128::from(denominator));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// `entries` is at least 1, here and below.
+pub(crate) fn with_bits_per_key(kind: FilterKind, entries: u64, bits_per_key: f64) -> Result<Dimensions, BuildError> {
+    let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key)?;
+    if entries <= SAMPLE_ENTRIES {
+        return measure(policy, entries);
+    }
+    // The header's share differs between the sample and the block, so the budget is taken as a number of bytes.
+    with_max_bytes(kind, entries, (entries as f64 * bits_per_key / 8.0) as u64)
+}
+
+pub(crate) fn with_false_positive_rate(kind: FilterKind, entries: u64, rate: f64) -> Result<Dimensions, BuildError> {
+    measure(FilterPolicy::with_false_positive_rate(kind, rate)?, entries)
+}
+
+pub(crate) fn with_max_bytes(kind: FilterKind, entries: u64, max_bytes: u64) -> Result<Dimensions, BuildError> {
+    let policy = FilterPolicy::with_max_bytes(kind, max_bytes)?;
+    if entries <= SAMPLE_ENTRIES {
+        return measure(policy, entries);
+    }
+    let payload_bytes = u128::from(max_bytes - HEADER_BYTES);
+    // Rounded down: the block must not come out above the cap.
+    let sample_bytes = payload_bytes * u128::from(SAMPLE_ENTRIES) / u128::from(entries);
+    let sample_bytes = u64::try_from(sample_bytes).unwrap_or(u64::MAX - HEADER_BYTES);
+    let policy = FilterPolicy::with_max_bytes(kind, HEADER_BYTES + sample_bytes)?;
+    measure(policy, entries).map_err(|error| match error {
+        BuildError::ByteCap { min_bytes, num_entries, .. } => {
+            let min_bytes = HEADER_BYTES + scale(min_bytes - HEADER_BYTES, entries, num_entries);
+            BuildError::ByteCap { kind, cap_bytes: max_bytes, min_bytes, num_entries: entries }
+        }
+        other => other,
+    })
+}
+
+/// The most entries whose block takes at most `max_bytes`; `dimensions_of` gives the block of a number of entries.
+pub(crate) fn most_entries(
+    kind: FilterKind,
+    max_bytes: u64,
+    dimensions_of: impl Fn(u64) -> Result<Dimensions, BuildError>,
+) -> Result<Dimensions, BuildError> {
+    // Refuses what is less than a header.
+    FilterPolicy::with_max_bytes(kind, max_bytes)?;
+    let sample = dimensions_of(SAMPLE_ENTRIES)?;
+    let payload_bytes = u128::from(max_bytes - HEADER_BYTES);
+    let about = payload_bytes * u128::from(SAMPLE_ENTRIES) / u128::from(sample.bytes - HEADER_BYTES);
+    let about = u64::try_from(about).unwrap_or(u64::MAX);
+    if about >= SAMPLE_ENTRIES {
+        return largest_fitting(max_bytes, about, dimensions_of);
+    }
+    // Small blocks come in steps: 64 bytes for a line, a byte for a directory. Bisection finds the last that fits.
+    let (mut fitting, mut least, mut least_too_many) = (None, 0, about + about / 8 + 64);
+    while least + 1 < least_too_many {
+        let middle = least + (least_too_many - least) / 2;
+        let dimensions = dimensions_of(middle)?;
+        if dimensions.bytes <= max_bytes {
+            (fitting, least) = (Some(dimensions), middle);
+        } else {
+            least_too_many = middle;
+        }
+    }
+    match fitting {
+        Some(dimensions) => Ok(dimensions),
+        None => {
+            let min_bytes = dimensions_of(1)?.bytes;
+            Err(BuildError::ByteCap { kind, cap_bytes: max_bytes, min_bytes, num_entries: 1 })
+        }
+    }
+}
+
+/// Of large blocks, whose length is nearly in proportion to their entries, one that fits; `about` is nearly right.
+fn largest_fitting(
+    max_bytes: u64,
+    about: u64,
+    dimensions_of: impl Fn(u64) -> Result<Dimensions, BuildError>,
+) -> Result<Dimensions, BuildError> {
+    let mut entries = about;
+    loop {
+        let dimensions = dimensions_of(entries)?;
+        if dimensions.bytes <= max_bytes || entries == 1 {
+            return Ok(dimensions);
+        }
+        let in_proportion = u128::from(entries) * u128::from(max_bytes) / u128::from(dimensions.bytes);
+        // Below `entries`, since `max_bytes` is below the block's length.
+        entries = (in_proportion as u64).max(1);
+    }
+}
+
+/// Builds a block of `entries` entries, or the sample, and takes its measure. Small blocks differ by their keys, so
+/// several are built and the mean is taken.
+fn measure(policy: FilterPolicy, entries: u64) -> Result<Dimensions, BuildError> {
+    let num_sampled = entries.min(SAMPLE_ENTRIES);
+    let num_blocks = (AVERAGED_ENTRIES / num_sampled).clamp(1, MAX_BLOCKS);
+    let mut builder = FilterBlockBuilder::new(policy.self_check(false));
+    let (mut total_bytes, mut total_rate, mut num_probes, mut block) = (0, 0.0, None, Vec::new());
+    for first in (0..num_blocks).map(|number| number * num_sampled + 1) {
+        (first..first + num_sampled).for_each(|number| builder.add_hash(KeyHash::from_raw(splitmix(number))));
+        block.clear();
+        total_bytes += builder.finish_into(&mut block)? as u64 - HEADER_BYTES;
+        // A block straight from the builder always opens.
+        let reader = FilterBlockReader::open(&block);
+        total_rate += reader.as_ref().map_or(1.0, FilterBlockReader::false_positive_rate);
+        num_probes = reader.as_ref().map_or(None, FilterBlockReader::num_probes);
+    }
+    let payload_bytes = scale(total_bytes, entries, num_blocks * num_sampled);
+    let max_bytes = isize::MAX as u64 - HEADER_BYTES;
+    if payload_bytes > max_bytes {
+        return Err(BuildError::TooLarge { num_entries: entries, payload_bytes, max_bytes });
+    }
+    let floor = sizing::hash_collision_rate(entries);
+    let fpr = floor + (1.0 - floor) * (total_rate / num_blocks as f64);
+    Ok(Dimensions { entries, bytes: HEADER_BYTES + payload_bytes, fpr, num_probes })
+}
+
+/// A bijection of the 64-bit integers with well-mixed output: distinct hashes (Steele, Lea, Flood, *Fast splittable
+/// pseudorandom number generators*, OOPSLA 2014).
+fn splitmix(number: u64) -> u64 {
+    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,201 @@
+//! `filterblock query`: maybe or no, for each key.
+
+use crate::args::parse_u64;
+use crate::block;
+use crate::exit::{Code, Failure};
+use crate::keys::{self, Keys};
+use crate::output::{self, Output};
+use crate::table;
+use filterblock::{FilterBlockReader, FilterKind};
+use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  filterblock query table.fb some-key          exit code 0: maybe; 1: certainly not
+  filterblock query table.fb --explain some-key
+  filterblock query table.fb --keys asked.txt | grep '^no'
+  filterblock query table.fb --keys asked.txt --summary --json";
+
+/// Ask a block for keys
+///
+/// Prints 'maybe' or 'no', a tab and the key, a line for each. 'no' is certain; 'maybe' is wrong at the block's
+/// false-positive rate. With exactly one KEY and no --keys the exit code answers too.
+#[derive(clap::Args)]
+#[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
+pub(crate) struct Args {
+    /// The file that holds the block
+    #[arg(value_name = "F")]
+    file: PathBuf,
+    /// Keys to ask for, taken byte by byte
+    #[arg(value_name = "KEY", required_unless_present = "keys")]
+    key: Vec<OsString>,
+    /// Ask for the keys of this file as well; '-' is standard input
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// Keys of the file end in NUL, not in a newline; answers end in a newline all the same
+    #[arg(long, short = '0')]
+    null: bool,
+    /// Say why, in an indented line below each answer
+    #[arg(long)]
+    explain: bool,
+    /// Print only how many keys were asked for and how they were answered
+    #[arg(long)]
+    summary: bool,
+    /// Print an object a line: the key as 'key', or as 'key_hex' where it is not UTF-8
+    #[arg(long)]
+    json: bool,
+    /// The number that the block was bound to when it was built
+    #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
+    context: u64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if table::is_table(&args.file)? {
+        return Err(table::refuse_query(&args.file).into());
+    }
+    let bytes = block::read(&args.file)?;
+    let reader = block::open(&args.file, &bytes, args.context)?;
+    block::require_keys(&args.file, &reader)?;
+    let keys = match &args.keys {
+        Some(path) => {
+            let keys = Keys::open(path, args.null, "Not all keys were asked for. Run 'filterblock query --help'.")?;
+            let answers_on_terminal = !args.summary && io::stdout().is_terminal();
+            Some(if answers_on_terminal { keys.without_progress() } else { keys })
+        }
+        None => None,
+    };
+    let mut session = Session::new(args, reader);
+    for key in &args.key {
+        session.ask(key.as_encoded_bytes()).map_err(output::failure)?;
+    }
+    if let Some(keys) = keys {
+        session.ask_all(keys)?;
+    }
+    let answered_by_code = args.keys.is_none() && args.key.len() == 1;
+    let code = if answered_by_code && session.num_maybe == 0 { Code::Absent } else { Code::Ok };
+    session.finish()?;
+    Ok(code.into())
+}
+
+/// The questions to one block.
+struct Session<'a> {
+    args: &'a Args,
+    reader: FilterBlockReader<'a>,
+    explanation: Option<Explanation>,
+    out: Output,
+    num_queries: u64,
+    num_maybe: u64,
+}
+
+impl<'a> Session<'a> {
+    fn new(args: &'a Args, reader: FilterBlockReader<'a>) -> Self {
+        let explanation = args.explain.then(|| Explanation::new(&reader));
+        Self { args, reader, explanation, out: Output::new(), num_queries: 0, num_maybe: 0 }
+    }
+
+    fn ask(&mut self, key: &[u8]) -> io::Result<()> {
+        let entry = block::entry(self.reader.transform(), key);
+        let hash = entry.map(|entry| self.reader.hasher().hash(entry));
+        let maybe = hash.is_none_or(|hash| self.reader.may_contain_hash(hash));
+        self.num_queries += 1;
+        self.num_maybe += u64::from(maybe);
+        if self.args.summary {
+            return Ok(());
+        }
+        let answer = if maybe { "maybe" } else { "no" };
+        let why = self.explanation.as_ref().map(|explanation| match hash {
+            Some(_) => explanation.of(maybe),
+            None => "the key is shorter than the prefix that entries are made of".to_owned(),
+        });
+        let hash = hash.map(|hash| output::hex(hash.get()));
+        if self.args.json {
+            return self.out.json(&record(key, answer, hash, why));
+        }
+        self.out.write_all(answer.as_bytes())?;
+        self.out.write_all(b"\t")?;
+        self.out.write_all(key)?;
+        self.out.write_all(b"\n")?;
+        match why {
+            Some(why) => writeln!(self.out, "\thash {}: {why}", hash.as_deref().unwrap_or("none")),
+            None => Ok(()),
+        }
+    }
+
+    fn ask_all(&mut self, keys: Keys) -> Result<(), Failure> {
+        let mut result = Ok(());
+        keys.for_each(|key| {
+            result = self.ask(key);
+            if result.is_err() || self.out.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        result.map_err(output::failure)
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        let (queries, maybe) = (self.num_queries, self.num_maybe);
+        let no = queries - maybe;
+        let written = match (self.args.summary, self.args.json) {
+            (false, _) => Ok(()),
+            (true, true) => self.out.json(&json!({ "queries": queries, "maybe": maybe, "no": no })),
+            (true, false) => writeln!(self.out, "{queries} queries: {maybe} maybe, {no} no"),
+        };
+        written.map_err(output::failure)?;
+        self.out.finish()
+    }
+}
+
+fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -> Value {
+    let mut record = Map::new();
+    match std::str::from_utf8(key) {
+        Ok(key) => record.insert("key".to_owned(), key.into()),
+        Err(_) => {
+            record.insert("key_hex".to_owned(), key.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+        }
+    };
+    record.insert("answer".to_owned(), answer.into());
+    if let Some(why) = why {
+        record.insert("hash".to_owned(), hash.into());
+        record.insert("why".to_owned(), why.into());
+    }
+    record.into()
+}
+
+/// What makes this block answer as it does. Computed once: the predicted rate takes a pass over the whole payload.
+struct Explanation {
+    maybe: String,
+    no: String,
+}
+
+impl Explanation {
+    fn new(reader: &FilterBlockReader<'_>) -> Self {
+        let kind = reader.kind().map_or("filter", FilterKind::name);
+        let rate = output::rate(reader.false_positive_rate());
+        let absent_keys = format!("so do {rate} of absent keys");
+        match (reader.num_entries(), reader.num_probes()) {
+            (Some(0), _) => {
+                let no = format!("{kind}: the block has no entries");
+                Self { maybe: no.clone(), no }
+            }
+            (_, Some(1)) => Self {
+                maybe: format!("{kind}: the one bit it probes is set; {absent_keys}"),
+                no: format!("{kind}: the one bit it probes is not set, which an entry would have done"),
+            },
+            (_, Some(num_probes)) => Self {
+                maybe: format!("{kind}: all {num_probes} bits it probes are set; {absent_keys}"),
+                no: format!("{kind}: of the {num_probes} bits it probes, one at least is not set"),
+            },
+            (_, None) => Self {
+                maybe: format!("{kind}: its reduced hash is among the stored ones; {absent_keys}"),
+                no: format!("{kind}: its reduced hash is not among the stored ones"),
+            },
+        }
+    }
+
+    fn of(&self, maybe: bool) -> String {
+        if maybe { self.maybe.clone() } else { self.no.clone() }
+    }
+}

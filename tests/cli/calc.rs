@@ -1,0 +1,164 @@
+//! `filterblock calc`.
+
+use crate::{KINDS, Place, lines};
+use serde_json::Value;
+
+fn rows(place: &Place, options: &str) -> Vec<Value> {
+    let answer = place.json(0, &format!("calc {options} --json"));
+    let rows = answer["kinds"].as_array().unwrap().clone();
+    assert_eq!(rows.iter().map(|row| row["kind"].as_str().unwrap()).collect::<Vec<_>>(), KINDS);
+    rows
+}
+
+fn number(row: &Value, name: &str) -> f64 {
+    row[name].as_f64().unwrap_or_else(|| panic!("{name} in {row}"))
+}
+
+#[test]
+fn every_pair_gives_the_rest() {
+    let place = Place::new();
+    for options in [
+        "--entries 1e6 --fpr 1%",
+        "--entries 1_000_000 --bits-per-key 10",
+        "--entries 1000000 --bytes 1MiB",
+        "--fpr 0.01 --bytes 1048576",
+        "--bits-per-key 9.9 --bytes 1MiB",
+    ] {
+        for row in rows(&place, options) {
+            let (entries, bytes, fpr) = (number(&row, "entries"), number(&row, "bytes"), number(&row, "fpr"));
+            let bits = number(&row, "bits_per_key");
+            assert!((bits - bytes * 8.0 / entries).abs() < 1e-9, "{options}: {row}");
+            assert!((800_000.0..1_200_000.0).contains(&entries), "{options}: {row}");
+            assert!((0.001..0.03).contains(&fpr), "{options}: {row}");
+            let bound = number(&row, "lower_bound_bits_per_key");
+            assert!((bound + fpr.log2()).abs() < 1e-9, "{options}: {row}");
+            let overhead = number(&row, "overhead_bits_per_key");
+            assert!(overhead > 1.4 && (overhead - (bits - bound)).abs() < 1e-9, "{options}: {row}");
+            assert_eq!(row.get("num_probes").is_some(), row["kind"] != "golomb", "{row}");
+        }
+    }
+}
+
+#[test]
+fn given_figures_are_kept() {
+    let place = Place::new();
+    for entries in ["1000", "100000", "10000000"] {
+        for row in rows(&place, &format!("--entries {entries} --fpr 0.1%")) {
+            assert_eq!(row["entries"].to_string(), entries);
+            assert!((0.0009..=0.00104).contains(&number(&row, "fpr")), "{row}");
+        }
+        for row in rows(&place, &format!("--entries {entries} --bytes 20MiB")) {
+            assert!(number(&row, "bytes") <= 20.0 * 1024.0 * 1024.0, "{row}");
+        }
+    }
+    // The next entry would not fit: 70 bytes are a line of the blocked kind and some codes.
+    for bytes in ["200", "5000", "1000000", "1000000000000"] {
+        for row in rows(&place, &format!("--fpr 1% --bytes {bytes}")) {
+            let (given, taken) = (bytes.parse::<f64>().unwrap(), number(&row, "bytes"));
+            assert!(taken <= given && taken > given * 0.999 - 70.0, "{bytes}: {row}");
+        }
+        for row in rows(&place, &format!("--bits-per-key 12 --bytes {bytes}")) {
+            let (given, taken) = (bytes.parse::<f64>().unwrap(), number(&row, "bytes"));
+            assert!(taken <= given && taken > given * 0.999 - 70.0, "{bytes}: {row}");
+        }
+    }
+}
+
+/// What is calculated is what is built.
+#[test]
+fn calculated_blocks_are_built_blocks() {
+    let place = Place::new();
+    place.write("keys.txt", lines("key", 20_000));
+    for (calc, build) in
+        [("--fpr 1%", "--fpr 1%"), ("--bits-per-key 14", "--bits-per-key 14"), ("--bytes 30000", "--max-bytes 30000")]
+    {
+        for row in rows(&place, &format!("--entries 20000 {calc}")) {
+            let kind = row["kind"].as_str().unwrap();
+            let built = place.json(0, &format!("build --kind {kind} {build} --output t.fb --json keys.txt"));
+            for (calculated, built) in [
+                (number(&row, "bytes"), built["block_len_bytes"].as_f64().unwrap()),
+                (number(&row, "fpr"), built["predicted_fpr"].as_f64().unwrap()),
+            ] {
+                assert!((calculated / built - 1.0).abs() < 0.06, "{kind} {calc}: {calculated} {built}");
+            }
+        }
+    }
+}
+
+/// Beyond the largest sample the figures go on where it ends.
+#[test]
+fn samples_scale_without_a_step() {
+    let place = Place::new();
+    for options in ["--fpr 1%", "--bits-per-key 10"] {
+        let of = |entries: u64| rows(&place, &format!("--entries {entries} {options}"));
+        for (below, above) in of(131_072).iter().zip(of(131_073)) {
+            for name in ["fpr", "bits_per_key"] {
+                let ratio = number(below, name) / number(&above, name);
+                assert!((ratio - 1.0).abs() < 0.01, "{options} {name}: {below} {above}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rate_and_bits_say_which_kinds_meet_both() {
+    let place = Place::new();
+    let met = |options: &str| rows(&place, options).iter().map(|row| row["met"].clone()).collect::<Vec<_>>();
+    assert_eq!(met("--fpr 1% --bits-per-key 8"), [false, false, false]);
+    assert_eq!(met("--fpr 1% --bits-per-key 8.5"), [false, false, true]);
+    assert_eq!(met("--fpr 1% --bits-per-key 10"), [true, true, true]);
+    for row in rows(&place, "--fpr 1% --bits-per-key 10") {
+        assert_eq!((&row["entries"], &row["bytes"]), (&Value::Null, &Value::Null));
+        assert!(number(&row, "bits_per_key") < 9.7 && number(&row, "fpr") < 0.01, "{row}");
+    }
+}
+
+#[test]
+fn text_has_a_line_for_each_kind() {
+    let place = Place::new();
+    let text = place.expect(0, "calc --entries 1e6 --fpr 1%");
+    let first = |line: &str| line.split_whitespace().next().unwrap().to_owned();
+    assert_eq!(text.lines().map(first).collect::<Vec<_>>(), ["kind", "bloom", "blocked", "golomb"]);
+    assert!(text.contains("lower bound") && text.contains("overhead"), "{text}");
+}
+
+#[test]
+fn kinds_that_cannot_are_told_apart_from_questions_that_cannot() {
+    let place = Place::new();
+    let answers = rows(&place, "--entries 1000 --fpr 1e-12");
+    let possible: Vec<_> = answers.iter().map(|row| row.get("error").is_none()).collect();
+    assert_eq!(possible, [true, false, true]);
+    let text = place.expect(0, "calc --entries 1000 --fpr 1e-12");
+    assert!(text.contains("blocked: a false-positive rate of"), "{text}");
+    assert!(place.expect_failure(2, "calc --entries 1000 --fpr 2").contains("no kind can do it"));
+}
+
+#[test]
+fn other_than_two_figures_are_refused() {
+    let place = Place::new();
+    for options in [
+        "",
+        " --entries 5",
+        " --fpr 1%",
+        " --entries 5 --fpr 1% --bytes 100",
+        " --entries 5 --fpr 1% --bytes 100 --bits-per-key 3",
+    ] {
+        let message = place.expect_failure(2, &format!("calc{options}"));
+        assert!(message.contains("give exactly two") && message.contains("pairs"), "{message}");
+    }
+    for options in [
+        "--entries 0 --fpr 1%",
+        "--entries 1.5 --fpr 1%",
+        "--entries 1e30 --fpr 1%",
+        "--entries -1 --fpr 1%",
+        "--entries 5 --fpr x",
+        "--entries 5 --fpr NaN",
+        "--entries 5 --fpr 0",
+        "--entries 5 --bits-per-key 1",
+        "--entries 5 --bytes 10",
+        "--fpr 1% --bytes 64",
+        "--entries 5 --bytes 20000000000GiB",
+    ] {
+        place.expect_failure(2, &format!("calc {options}"));
+    }
+}

@@ -1,0 +1,150 @@
+//! Files that are not what was written, through every subcommand that reads them.
+
+use crate::{KINDS, Place};
+
+/// Every command that opens a block fails on `name` with code 3 and the same message, which is returned.
+#[track_caller]
+fn refused(place: &Place, name: &str) -> String {
+    let message = place.expect_failure(3, &format!("query {name} key-1"));
+    for line in [format!("inspect {name}"), format!("inspect {name} --json"), format!("verify {name}")] {
+        assert_eq!(place.expect_failure(3, &line), message);
+    }
+    assert!(message.starts_with(&format!("{name}: filter block at offset 0 (")), "{message}");
+    // The next command is one that exists.
+    let (_, command) = message.split_once("'filterblock ").unwrap();
+    let subcommand = command.split(' ').next().unwrap();
+    place.expect(0, &format!("{subcommand} --help"));
+    message
+}
+
+#[test]
+fn a_flipped_byte_anywhere_is_found() {
+    for kind in KINDS {
+        let place = Place::with_block(kind);
+        let block = place.read("t.fb");
+        for at in [0, 8, 9, 12, 16, 24, 32, 40, 52, 60, 64, block.len() / 2, block.len() - 1] {
+            let mut bytes = block.clone();
+            bytes[at] ^= 0x10;
+            place.write("bad.fb", bytes);
+            place.expect_failure(3, "verify bad.fb");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_payload_is_told_with_both_digests() {
+    let place = Place::with_block("bloom");
+    let mut bytes = place.read("t.fb");
+    bytes[700] ^= 1;
+    place.write("bad.fb", &bytes);
+    let message = refused(&place, "bad.fb");
+    let start = format!("bad.fb: filter block at offset 0 ({} bytes, bloom v1): payload digest stored 0x", bytes.len());
+    assert!(message.starts_with(&start), "{message}");
+    let end = ". Filter ignored: lookups stay correct but slower. Run 'filterblock build --kind bloom --output bad.fb \
+               KEYS'.\n";
+    assert!(message.contains(", computed 0x") && message.ends_with(end), "{message}");
+}
+
+#[test]
+fn a_damaged_header_vouches_for_no_kind() {
+    let place = Place::with_block("golomb");
+    let mut bytes = place.read("t.fb");
+    bytes[20] ^= 1;
+    place.write("bad.fb", &bytes);
+    let message = refused(&place, "bad.fb");
+    assert!(message.contains("bytes): header checksum stored 0x"), "{message}");
+}
+
+#[test]
+fn truncated_and_empty_files_are_never_empty_filters() {
+    for kind in KINDS {
+        let place = Place::with_block(kind);
+        let block = place.read("t.fb");
+        for len in [0, 1, 63, 64, 65, block.len() - 1] {
+            place.write("bad.fb", &block[..len]);
+            let message = refused(&place, "bad.fb");
+            assert!(message.contains(&format!("({len} bytes")), "{message}");
+        }
+        place.write("bad.fb", [&block[..], b"\0"].concat());
+        refused(&place, "bad.fb");
+    }
+}
+
+#[test]
+fn copies_in_text_mode_are_recognised() {
+    let place = Place::with_block("blocked");
+    let block = place.read("t.fb");
+    let without_cr: Vec<u8> = block.iter().copied().filter(|&byte| byte != b'\r').collect();
+    let with_cr: Vec<u8> =
+        block.iter().flat_map(|&byte| if byte == b'\n' { vec![b'\r', b'\n'] } else { vec![byte] }).collect();
+    let as_utf8: Vec<u8> = block.iter().map(|&byte| char::from(byte)).collect::<String>().into_bytes();
+    let lossy = String::from_utf8_lossy(&block).into_owned().into_bytes();
+    for mangled in [without_cr, with_cr, as_utf8, lossy] {
+        place.write("bad.fb", mangled);
+        let message = refused(&place, "bad.fb");
+        assert!(message.contains("text mode"), "{message}");
+    }
+    // Nor is somebody's file of another kind, which no advice may have overwritten.
+    place.write("other.txt", vec![b'x'; 1000]);
+    let message = refused(&place, "other.txt");
+    assert!(!message.contains("text mode") && !message.contains("--output"), "{message}");
+}
+
+/// CRC-32 (IEEE), bit by bit, masked as a header's.
+fn header_crc(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for &byte in bytes {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+        }
+    }
+    (!crc).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+#[test]
+fn newer_blocks_are_told_from_damaged_ones() {
+    let place = Place::with_block("blocked");
+    for (at, value, part) in [(8, 2, "format version 2 is newer"), (9, 99, "filter kind 99"), (10, 7, "hash id 7")] {
+        let mut bytes = place.read("t.fb");
+        bytes[at] = value;
+        let crc = header_crc(&bytes[..60]);
+        (0..4).for_each(|i| bytes[60 + i] = (crc >> (8 * i)) as u8);
+        place.write("new.fb", bytes);
+        let message = refused(&place, "new.fb");
+        assert!(message.contains(part) && message.contains("newer filterblock"), "{message}");
+    }
+}
+
+#[test]
+fn a_block_of_another_place_is_told_with_its_context() {
+    let place = Place::with_block("golomb");
+    place.expect(0, "build --kind golomb --context 42 --output c.fb keys.txt");
+    let message = refused(&place, "c.fb");
+    assert!(message.contains("belongs to another place"), "{message}");
+    assert!(message.ends_with("run 'filterblock inspect --context 0x2a c.fb'.\n"), "{message}");
+    assert_eq!(place.json(0, "inspect --context 0x2a c.fb --json")["num_entries"], 1000);
+    place.expect(0, "query --context 42 c.fb key-1");
+    place.expect(0, "verify --context 42 c.fb --keys keys.txt");
+}
+
+#[test]
+fn files_that_cannot_be_read_end_with_4() {
+    let place = Place::with_block("bloom");
+    for name in ["missing.fb", ".", "t.fb/t.fb"] {
+        for line in [format!("query {name} key"), format!("inspect {name}"), format!("verify {name}")] {
+            let message = place.expect_failure(4, &line);
+            assert!(message.starts_with(&format!("{name}: cannot read: ")), "{message}");
+        }
+    }
+    assert!(place.expect_failure(4, "query t.fb --keys missing.txt").starts_with("missing.txt: cannot open: "));
+}
+
+#[test]
+fn names_are_quoted_in_commands_to_run() {
+    let place = Place::new();
+    place.write("two words $x.fb", "short");
+    let output = place.command(["inspect", "two words $x.fb"]).output().unwrap();
+    let message = crate::stderr(&output);
+    assert!(message.contains("--output \"two words \\$x.fb\" KEYS"), "{message}");
+}

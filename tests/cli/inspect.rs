@@ -1,0 +1,55 @@
+//! `filterblock inspect`.
+
+use crate::{KINDS, Place, field_names};
+
+#[test]
+fn json_has_these_keys() {
+    for kind in KINDS {
+        let place = Place::with_block(kind);
+        let block = place.json(0, "inspect t.fb --json");
+        let mut names = vec![
+            "kind",
+            "version",
+            "num_entries",
+            "bits_per_key",
+            "num_probes",
+            "predicted_fpr",
+            "block_len_bytes",
+            "hash",
+            "seed",
+            "transform",
+            "fill",
+        ];
+        names.retain(|&name| name != "num_probes" || kind != "golomb");
+        assert_eq!(field_names(&block), names, "{kind}");
+        assert_eq!(block["kind"], kind);
+        assert_eq!(block["version"], 1);
+        assert_eq!(block["num_entries"], 1000);
+        assert_eq!(block["block_len_bytes"], place.read("t.fb").len());
+        assert_eq!(block["hash"], "xxh3-64");
+        assert_eq!(block["seed"], "0x0000000000000000");
+        assert_eq!(block["transform"], "whole-key");
+        let fpr = block["predicted_fpr"].as_f64().unwrap();
+        assert!((0.001..0.012).contains(&fpr), "{kind}: {fpr}");
+        let fill = block["fill"].as_f64().unwrap();
+        assert!(if kind == "golomb" { fill == fpr } else { (0.3..0.6).contains(&fill) }, "{kind}: {fill}");
+    }
+}
+
+#[test]
+fn seeds_keep_all_64_bits() {
+    let place = Place::with_block("bloom");
+    for seed in ["18446744073709551615", "0xffffffffffffffff"] {
+        place.expect(0, &format!("build --kind bloom --seed {seed} --output s.fb keys.txt"));
+        assert_eq!(place.json(0, "inspect s.fb --json")["seed"], "0xffffffffffffffff");
+    }
+}
+
+#[test]
+fn text_has_a_line_for_each_figure() {
+    let place = Place::with_block("blocked");
+    let text = place.expect(0, "inspect t.fb");
+    let fields = place.json(0, "inspect t.fb --json");
+    let names: Vec<_> = text.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(names, field_names(&fields));
+}

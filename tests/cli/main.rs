@@ -1,0 +1,113 @@
+//! The command-line tool, run as its users run it.
+
+mod build;
+mod calc;
+mod damage;
+mod inspect;
+mod query;
+mod table;
+mod verify;
+mod whole;
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const KINDS: [&str; 3] = ["bloom", "blocked", "golomb"];
+
+/// A directory of its own and the tool inside it.
+struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_filterblock"));
+        command.current_dir(self.dir.path()).args(args).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the tool with `line` split at spaces.
+    fn run(&self, line: &str) -> Output {
+        self.command(line.split(' ')).output().unwrap()
+    }
+
+    /// Runs the tool, which must end with `code`, and returns what it printed.
+    #[track_caller]
+    fn expect(&self, code: i32, line: &str) -> String {
+        let output = self.run(line);
+        assert_eq!(output.status.code(), Some(code), "{line}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs the tool, which must fail with `code`, and returns its message; nothing may stand on standard output.
+    #[track_caller]
+    fn expect_failure(&self, code: i32, line: &str) -> String {
+        let output = self.run(line);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{line}: {message}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{line}");
+        assert!(!message.is_empty(), "{line}");
+        for debris in ["panicked", "Err(", "DecodeError", "BuildError", "Os {", "backtrace"] {
+            assert!(!message.contains(debris), "{line}: {message}");
+        }
+        message
+    }
+
+    #[track_caller]
+    fn json(&self, code: i32, line: &str) -> Value {
+        serde_json::from_str(&self.expect(code, line)).unwrap()
+    }
+
+    #[track_caller]
+    fn with_stdin(&self, line: &str, input: &[u8]) -> Output {
+        let mut command = self.command(line.split(' '));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // Inputs are smaller than what the tool reads before it answers, so this cannot wait for ever.
+        stdin.write_all(input).unwrap();
+        drop(stdin);
+        child.wait_with_output().unwrap()
+    }
+
+    /// `keys.txt` with the keys key-0 … key-999, `absent.txt` with a thousand others, and a block `t.fb`.
+    fn with_block(kind: &str) -> Self {
+        let place = Self::new();
+        place.write("keys.txt", lines("key", 1000));
+        place.write("absent.txt", lines("absent", 1000));
+        place.expect(0, &format!("build --kind {kind} --output t.fb keys.txt"));
+        place
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn lines(prefix: &str, count: u32) -> String {
+    (0..count).map(|i| format!("{prefix}-{i}\n")).collect()
+}
+
+fn field_names(object: &Value) -> Vec<&str> {
+    object.as_object().unwrap().keys().map(String::as_str).collect()
+}

@@ -1,0 +1,120 @@
+//! `filterblock query`.
+
+use crate::{KINDS, Place, field_names, lines, stderr};
+use std::ffi::OsStr;
+use std::fs;
+use std::process::Stdio;
+
+#[test]
+fn a_line_for_each_key_and_no_present_key_is_denied() {
+    for kind in KINDS {
+        let place = Place::with_block(kind);
+        let expected: String = lines("key", 1000).lines().map(|key| format!("maybe\t{key}\n")).collect();
+        assert_eq!(place.expect(0, "query t.fb --keys keys.txt"), expected, "{kind}");
+        let absent = place.expect(0, "query t.fb --keys absent.txt");
+        assert_eq!(absent.lines().count(), 1000);
+        let num_denied = absent.lines().filter(|line| line.starts_with("no\tabsent-")).count();
+        assert!(num_denied > 950, "{kind}: {num_denied}");
+    }
+}
+
+#[test]
+fn the_exit_code_answers_for_one_key_only() {
+    let place = Place::with_block("golomb");
+    // Decided by the block, not by luck: the first absent key that is denied.
+    let answers = place.expect(0, "query t.fb --keys absent.txt");
+    let denied = answers.lines().find_map(|line| line.strip_prefix("no\t")).unwrap();
+    assert_eq!(place.expect(0, "query t.fb key-7"), "maybe\tkey-7\n");
+    assert_eq!(place.expect(1, &format!("query t.fb {denied}")), format!("no\t{denied}\n"));
+    assert_eq!(place.expect(0, &format!("query t.fb key-7 {denied}")), format!("maybe\tkey-7\nno\t{denied}\n"));
+    place.expect(1, &format!("query t.fb --summary {denied}"));
+    place.write("one.txt", denied);
+    place.expect(0, "query t.fb --keys one.txt");
+    place.expect(0, &format!("query t.fb --keys one.txt {denied}"));
+    place.expect_failure(2, "query t.fb");
+}
+
+#[test]
+fn keys_come_from_standard_input_too() {
+    let place = Place::with_block("bloom");
+    let output = place.with_stdin("query t.fb --keys -", b"key-1\nkey-2");
+    assert_eq!(output.stdout, b"maybe\tkey-1\nmaybe\tkey-2\n");
+    let output = place.with_stdin("query t.fb --null --keys - key-0", b"key-1\0key-2\0");
+    assert_eq!(output.stdout, b"maybe\tkey-0\nmaybe\tkey-1\nmaybe\tkey-2\n");
+    let output = place.with_stdin("query t.fb --keys -", b"");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+}
+
+#[test]
+fn summaries_count() {
+    let place = Place::with_block("blocked");
+    let summary = place.json(0, "query t.fb --keys keys.txt --summary --json");
+    assert_eq!(field_names(&summary), ["queries", "maybe", "no"]);
+    assert_eq!(summary, serde_json::json!({ "queries": 1000, "maybe": 1000, "no": 0 }));
+    let summary = place.json(0, "query t.fb --keys absent.txt --summary --json");
+    assert_eq!(summary["maybe"].as_u64().unwrap() + summary["no"].as_u64().unwrap(), 1000);
+    assert!(summary["no"].as_u64().unwrap() > 950);
+    assert_eq!(place.expect(0, "query t.fb key-1 key-2 --summary"), "2 queries: 2 maybe, 0 no\n");
+}
+
+#[test]
+fn explanations_name_hash_and_reason() {
+    for kind in KINDS {
+        let place = Place::with_block(kind);
+        let text = place.expect(0, "query t.fb --explain key-1");
+        let (answer, why) = text.split_once('\n').unwrap();
+        assert_eq!(answer, "maybe\tkey-1");
+        assert!(why.starts_with("\thash 0x") && why.contains(kind) && why.contains('%'), "{text}");
+        let hash = filterblock::KeyHasher::new(0).hash(b"key-1").get();
+        assert!(why.contains(&format!("{hash:#018x}")), "{text}");
+        let record = place.json(0, "query t.fb --explain --json key-1");
+        assert_eq!(field_names(&record), ["key", "answer", "hash", "why"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_on_the_command_line_are_raw_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    place.write("keys.bin", b"\xff\x00\xfe\n\xc3\x28\n");
+    place.expect(0, "build --kind golomb --fpr 0.000001 --output t.fb keys.bin");
+    let ask = |json: bool| {
+        let mut command = place.command(["query", "t.fb"]);
+        command.arg(OsStr::from_bytes(b"\xc3\x28"));
+        command.args(json.then_some("--json")).output().unwrap()
+    };
+    assert_eq!((ask(false).status.code(), ask(false).stdout), (Some(0), b"maybe\t\xc3\x28\n".to_vec()));
+    assert_eq!(ask(true).stdout, b"{\"key_hex\":\"c328\",\"answer\":\"maybe\"}\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let place = Place::with_block("blocked");
+    // More than pipes and buffers hold.
+    place.write("many.txt", lines("some-rather-long-key", 200_000));
+    for line in [
+        "query t.fb --keys many.txt",
+        "query t.fb key-1",
+        "inspect t.fb",
+        "calc --entries 1000 --fpr 1%",
+        "completions bash",
+    ] {
+        let mut command = place.command(line.split(' '));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{line}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_ends_with_4() {
+    let place = Place::with_block("blocked");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command(["inspect", "t.fb"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(stderr(&output).contains("standard output: cannot write"));
+}

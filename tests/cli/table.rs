@@ -1,0 +1,124 @@
+//! Tables of the store, through `inspect`, `verify` and `query`.
+
+use crate::{Place, field_names, stderr};
+use filterblock::kv::{Purpose, Store, StoreOptions};
+use filterblock::{FilterKind, FilterPolicy};
+use serde_json::Value;
+
+/// A table of 500 rows of two columns, with a filter for each purpose, as `000001.sst`.
+fn with_table() -> Place {
+    let place = Place::new();
+    let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
+    let options = StoreOptions::without_filters()
+        .filter(Purpose::Row, policy(FilterKind::Blocked))
+        .filter(Purpose::RowColumn, policy(FilterKind::Golomb))
+        .seed(7);
+    let mut store = Store::open_dir(place.dir.path(), options).unwrap();
+    for row in 0..500 {
+        let row = format!("row-{row:05}");
+        store.put(row.as_bytes(), b"a", b"value").unwrap();
+        store.put(row.as_bytes(), b"b", &[0xaa; 100]).unwrap();
+    }
+    store.flush().unwrap();
+    assert!(place.path("000001.sst").exists());
+    place
+}
+
+fn filters(place: &Place) -> Vec<Value> {
+    let output = place.run("inspect 000001.sst --json");
+    let table: Value = serde_json::from_slice(&output.stdout).unwrap();
+    table["filters"].as_array().unwrap().clone()
+}
+
+#[test]
+fn inspect_lists_the_filters_with_their_offsets() {
+    let place = with_table();
+    let table = place.json(0, "inspect 000001.sst --json");
+    assert_eq!((&table["table"], &table["num_cells"]), (&1.into(), &1000.into()));
+    let file = place.read("000001.sst");
+    for (filter, (purpose, kind, num_entries)) in
+        filters(&place).iter().zip([("row", "blocked", 500), ("row+column", "golomb", 1000)])
+    {
+        assert_eq!(filter["purpose"], purpose);
+        assert_eq!(filter["transform"], purpose);
+        assert_eq!(filter["kind"], kind);
+        assert_eq!(filter["num_entries"], num_entries);
+        assert_eq!(filter["seed"], "0x0000000000000007");
+        // What stands at the offset is a block, which opens in a file of its own under its context.
+        let at = filter["offset"].as_u64().unwrap() as usize;
+        let len = filter["block_len_bytes"].as_u64().unwrap() as usize;
+        place.write("cut.fb", &file[at..at + len]);
+        let context = filter["context"].as_str().unwrap();
+        assert_eq!(place.json(0, &format!("inspect cut.fb --json --context {context}"))["kind"], kind);
+        place.expect_failure(3, "inspect cut.fb");
+    }
+    assert_eq!(filters(&place).len(), 2);
+    let text = place.expect(0, "inspect 000001.sst");
+    assert_eq!(text.matches("\n  offset ").count(), 2, "{text}");
+}
+
+#[test]
+fn verify_checks_every_cell() {
+    let place = with_table();
+    assert!(place.expect(0, "verify 000001.sst").starts_with("000001.sst: ok: table 1, 1000 cells in "));
+    let report = place.json(0, "verify 000001.sst --json");
+    assert_eq!(
+        field_names(&report),
+        [
+            "file",
+            "ok",
+            "table",
+            "num_cells",
+            "num_tombstones",
+            "num_filters",
+            "missing_in_row_filter",
+            "missing_in_row_column_filter"
+        ]
+    );
+    assert_eq!((&report["num_cells"], &report["num_filters"]), (&1000.into(), &2.into()));
+    place.write("keys.txt", "row-00001\n");
+    assert!(place.expect_failure(2, "verify 000001.sst --keys keys.txt").contains("leave out --keys"));
+}
+
+#[test]
+fn a_damaged_filter_is_named_with_its_offset() {
+    let place = with_table();
+    let offset = filters(&place)[1]["offset"].as_u64().unwrap();
+    let mut file = place.read("000001.sst");
+    file[offset as usize + 100] ^= 1;
+    place.write("000001.sst", file);
+    let start = format!("000001.sst: filter block at offset {offset} (");
+    let message = place.expect_failure(3, "verify 000001.sst");
+    assert!(message.starts_with(&start) && message.contains("golomb v1): payload digest stored 0x"), "{message}");
+    assert!(message.contains("lookups stay correct but slower"), "{message}");
+    let output = place.run("inspect 000001.sst --json");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).starts_with(&start));
+    let filters = filters(&place);
+    assert_eq!(filters[0]["kind"], "blocked");
+    assert!(filters[1]["error"].as_str().unwrap().starts_with("payload digest stored"));
+}
+
+#[test]
+fn damaged_cells_and_structure_are_found() {
+    let place = with_table();
+    let file = place.read("000001.sst");
+    // The middle of the first data block, and the footer's fields.
+    for at in [2000, file.len() - 4096 + 40] {
+        let mut bytes = file.clone();
+        bytes[at] ^= 1;
+        place.write("bad.sst", bytes);
+        let message = place.expect_failure(3, "verify bad.sst");
+        assert!(message.starts_with("bad.sst: at offset ") && message.contains("checksum stored"), "{message}");
+    }
+    place.write("cut.sst", &file[..file.len() - 4096]);
+    place.expect_failure(3, "verify cut.sst");
+    place.expect_failure(3, "inspect cut.sst");
+}
+
+#[test]
+fn query_points_to_inspect() {
+    let place = with_table();
+    let message = place.expect_failure(2, "query 000001.sst row-00001");
+    assert!(message.contains("'filterblock inspect 000001.sst'"), "{message}");
+}

@@ -1,0 +1,65 @@
+//! Help, version, completions.
+
+use crate::Place;
+
+const SUBCOMMANDS: [&str; 7] = ["build", "query", "inspect", "verify", "calc", "demo", "completions"];
+
+#[test]
+fn help_opens_with_examples() {
+    let place = Place::new();
+    for line in ["--help", "-h"] {
+        assert!(place.expect(0, line).starts_with("Examples:\n  filterblock build "));
+    }
+    let overview = place.expect(0, "--help");
+    for code in ["0  done", "1  ", "2  ", "3  ", "4  "] {
+        assert!(overview.contains(&format!("\n  {code}")), "{overview}");
+    }
+    for subcommand in SUBCOMMANDS {
+        let help = place.expect(0, &format!("{subcommand} --help"));
+        assert!(help.starts_with(&format!("Examples:\n  filterblock {subcommand}")), "{help}");
+        assert!(overview.contains(&format!("\n  {subcommand} ")), "{overview}");
+    }
+}
+
+#[test]
+fn version_names_the_format_too() {
+    let place = Place::new();
+    let expected =
+        format!("filterblock {} (format version {})\n", env!("CARGO_PKG_VERSION"), filterblock::FORMAT_VERSION);
+    assert_eq!(place.expect(0, "--version"), expected);
+}
+
+#[test]
+fn completions_know_the_subcommands() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = place.expect(0, &format!("completions {shell}"));
+        for subcommand in SUBCOMMANDS {
+            assert!(script.contains(subcommand), "{shell}: {subcommand}");
+        }
+    }
+    place.expect_failure(2, "completions tcsh");
+}
+
+#[test]
+fn unknown_commands_end_with_2() {
+    let place = Place::new();
+    place.expect_failure(2, "rebuild");
+    place.expect_failure(2, "build --unknown");
+    let output = place.command([""; 0]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// The commands that the overview's examples show do what they say, in their order.
+#[test]
+fn the_examples_work() {
+    let place = Place::new();
+    place.write("keys.txt", "some-key\nother\n");
+    let help = place.expect(0, "--help");
+    let examples: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  filterblock ")).collect();
+    assert_eq!(examples.len(), 6);
+    // The demo takes its time and has tests of its own.
+    for example in examples.into_iter().filter(|&example| example != "demo") {
+        place.expect(0, example);
+    }
+}

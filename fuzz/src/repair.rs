@@ -1,0 +1,40 @@
+//! Makes a mutated block pass the checks that stop nearly every mutation: magic, checksums, payload length.
+
+use crate::oracle;
+
+const MAGIC: &[u8] = b"\xf1FBLK\r\n\x1a";
+const PAYLOAD_LEN_AT: usize = 32;
+const DIGEST_AT: usize = 52;
+const CRC_AT: usize = 60;
+const HEADER_LEN: usize = 64;
+
+/// What to repair besides magic and CRC, read from the input's first byte.
+#[derive(Clone, Copy, Debug)]
+pub struct Repair {
+    payload_len: bool,
+    digest: bool,
+    pub context: u64,
+}
+
+impl Repair {
+    /// Mode 0 repairs everything, without a context.
+    pub fn from_mode(mode: u8) -> Self {
+        Self { payload_len: mode & 1 == 0, digest: mode & 2 == 0, context: u64::from(mode >> 2) }
+    }
+}
+
+/// Recomputes what format-spec.md, section 4.2, says, in `block` of at least a header's length.
+pub fn repair(block: &mut [u8], repair: Repair) {
+    let (header, payload) = block.split_at_mut(HEADER_LEN);
+    header[..MAGIC.len()].copy_from_slice(MAGIC);
+    if repair.payload_len {
+        header[PAYLOAD_LEN_AT..][..8].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+    }
+    let mixed = oracle::mix(repair.context);
+    if repair.digest {
+        let digest = xxhash_rust::xxh3::xxh3_64(payload) ^ mixed;
+        header[DIGEST_AT..CRC_AT].copy_from_slice(&digest.to_le_bytes());
+    }
+    let crc = crc32fast::hash(&header[..CRC_AT]).rotate_right(15).wrapping_add(0xa282_ead8) ^ mixed as u32;
+    header[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+}

@@ -92,7 +92,7 @@ impl fmt::Display for BuildError {
             Self::FalsePositiveRate { kind, asked, min, max } => {
                 write!(
                     f,
-                    "{kind}: a false-positive rate of {asked:.3e} is outside the reachable range {min:.3e} to {max:.3e}"
+                    "{kind}: a false-positive rate of {asked} is outside the legal range {min:.2e} to {max:.2}"
                 )
             }
             Self::ByteCap { kind, cap_bytes, min_bytes, num_entries } => write!(
@@ -247,10 +247,10 @@ pub enum DecodeError {
     },
     /// The block's entries were made by another key transform than the caller's.
     WrongTransform {
-        /// The caller's transform id.
-        expected: u8,
-        /// The block's transform id.
-        found: u8,
+        /// The caller's transform: id and parameter.
+        expected: (u8, u16),
+        /// The block's transform: id and parameter.
+        found: (u8, u16),
     },
 }
 
@@ -327,7 +327,11 @@ impl fmt::Display for DecodeError {
                 write!(f, "hash seed expected {expected:#018x}, found {found:#018x}")
             }
             Self::WrongTransform { expected, found } => {
-                write!(f, "key transform expected {expected}, found {found}")
+                let ((id_a, param_a), (id_b, param_b)) = (expected, found);
+                write!(
+                    f,
+                    "key transform expected {id_a} with parameter {param_a}, found {id_b} with parameter {param_b}"
+                )
             }
         }
     }

@@ -160,6 +160,7 @@ impl FilterBlockBuilder {
             return Ok(None);
         }
         let (start, mut target) = (out.len(), Target::new(policy, num_entries));
+        let mut cut_bits = 0;
         loop {
             let mut params = plan(policy, target, num_entries)?;
             params.build(&self.hashes, out);
@@ -171,11 +172,13 @@ impl FilterBlockBuilder {
             if frame_bytes <= cap_bytes {
                 return Ok(Some(params));
             }
-            // Golomb's length depends on the keys: aim lower by what it was too long, until nothing is left.
+            // Golomb's length depends on the keys: aim lower by what it was too long, and ever lower, so that few
+            // rounds reach a fit or nothing.
             out.truncate(start);
+            cut_bits = ((frame_bytes - cap_bytes) * 8).max(cut_bits * 2);
             target = match target {
                 Target::Millibits { total_bits, .. } if total_bits > 0 => {
-                    Target::from_bits(total_bits.saturating_sub((frame_bytes - cap_bytes) * 8), num_entries)
+                    Target::from_bits(total_bits.saturating_sub(cut_bits), num_entries)
                 }
                 _ => {
                     let (kind, min_bytes) = (policy.kind(), frame_bytes);

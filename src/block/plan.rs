@@ -51,8 +51,8 @@ impl Target {
 /// Dimensions of the filter that meets `target` for `num_entries` (at least 1) distinct entries.
 pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> Result<Params, BuildError> {
     let (params, payload_bytes) = match policy.kind() {
-        FilterKind::Bloom => plan_bloom(target, num_entries),
-        FilterKind::Blocked => plan_blocked(target, num_entries, policy.num_salt_bits()),
+        FilterKind::Bloom => plan_bloom(target, num_entries, policy.solution()),
+        FilterKind::Blocked => plan_blocked(target, num_entries, policy),
         FilterKind::Golomb => plan_golomb(target, num_entries),
     };
     let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
@@ -70,12 +70,9 @@ fn bits_of(num_entries: u64, millibits: u32) -> u64 {
 
 type Planned = (Result<Params, DecodeError>, u64);
 
-fn plan_bloom(target: Target, num_entries: u64) -> Planned {
+fn plan_bloom(target: Target, num_entries: u64, (millibits, probes): (u32, u32)) -> Planned {
     let (num_bytes, num_probes) = match target {
-        Target::Rate(rate) => {
-            let (millibits, num_probes) = sizing::bloom::millibits_for_false_positive_rate(rate);
-            (bits_of(num_entries, millibits).div_ceil(8), num_probes)
-        }
+        Target::Rate(_) => (bits_of(num_entries, millibits).div_ceil(8), probes),
         Target::Millibits { per_entry, total_bits } => {
             (total_bits / 8, sizing::bloom::best_num_probes(per_entry.max(MIN_MILLIBITS)))
         }
@@ -84,11 +81,12 @@ fn plan_bloom(target: Target, num_entries: u64) -> Planned {
     (bloom::Params::new(num_bytes.saturating_mul(8), num_probes).map(Params::Bloom), num_bytes)
 }
 
-fn plan_blocked(target: Target, num_entries: u64, salt_bits: u32) -> Planned {
+fn plan_blocked(target: Target, num_entries: u64, policy: &FilterPolicy) -> Planned {
+    let salt_bits = policy.num_salt_bits();
     let line_bits = blocked::LINE_LEN as u64 * 8;
     let (num_lines, num_probes) = match target {
-        Target::Rate(rate) => {
-            let (millibits, num_probes) = sizing::blocked::millibits_for_false_positive_rate(rate, salt_bits);
+        Target::Rate(_) => {
+            let (millibits, num_probes) = policy.solution();
             (bits_of(num_entries, millibits).div_ceil(line_bits), num_probes)
         }
         Target::Millibits { per_entry, total_bits } => {

@@ -80,8 +80,8 @@ impl OpenOptions {
         if let Some(expected) = self.seed.filter(|&seed| seed != header.seed) {
             return Err(DecodeError::WrongSeed { expected, found: header.seed });
         }
-        if let Some(expected) = self.transform.filter(|&transform| transform != header.transform) {
-            let (expected, found) = (expected.to_wire().0, header.transform.to_wire().0);
+        let found = header.transform.to_wire();
+        if let Some(expected) = self.transform.map(KeyTransform::to_wire).filter(|&expected| expected != found) {
             return Err(DecodeError::WrongTransform { expected, found });
         }
         let payload = &block[HEADER_LEN..];

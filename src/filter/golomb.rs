@@ -340,7 +340,8 @@ impl<'a> View<'a> {
                 None => params.bucket_range as f64,
             };
         }
-        passing / params.range() as f64
+        // Not above 1 by a rounding.
+        (passing / params.range() as f64).min(1.0)
     }
 }
 

@@ -41,6 +41,8 @@ pub enum FilterSize {
 pub struct FilterPolicy {
     kind: FilterKind,
     size: FilterSize,
+    /// For a size by rate: thousandths of a bit an entry, and probes, that meet it.
+    solution: (u32, u32),
     salt_bits: u32,
     seed: u64,
     transform: KeyTransform,
@@ -53,7 +55,8 @@ impl FilterPolicy {
 
     fn new(kind: FilterKind, size: FilterSize) -> Self {
         let salt_bits = Self::DEFAULT_SALT_BITS;
-        Self { kind, size, salt_bits, seed: 0, transform: KeyTransform::WholeKey, self_check: true }
+        let solution = Self::solve(kind, size, salt_bits);
+        Self { kind, size, solution, salt_bits, seed: 0, transform: KeyTransform::WholeKey, self_check: true }
     }
 
     /// A filter of `bits_per_key` bits for each distinct entry, 2 to 64, kept to a thousandth.
@@ -111,6 +114,19 @@ impl FilterPolicy {
         }
     }
 
+    /// The smallest size that meets a rate takes up to a millisecond to find: once for all blocks.
+    fn solve(kind: FilterKind, size: FilterSize, salt_bits: u32) -> (u32, u32) {
+        match (kind, size) {
+            (FilterKind::Bloom, FilterSize::FalsePositiveRate(rate)) => {
+                sizing::bloom::millibits_for_false_positive_rate(rate)
+            }
+            (FilterKind::Blocked, FilterSize::FalsePositiveRate(rate)) => {
+                sizing::blocked::millibits_for_false_positive_rate(rate, salt_bits)
+            }
+            _ => (0, 0),
+        }
+    }
+
     fn blocked_rate_limits(salt_bits: u32) -> (f64, f64) {
         let rate = |millibits| {
             let num_probes = sizing::blocked::best_num_probes(millibits, salt_bits);
@@ -151,6 +167,7 @@ impl FilterPolicy {
             }
         }
         self.salt_bits = salt_bits;
+        self.solution = Self::solve(self.kind, self.size, salt_bits);
         Ok(self)
     }
 
@@ -180,6 +197,11 @@ impl FilterPolicy {
     /// What the entries are made from.
     pub fn key_transform(&self) -> KeyTransform {
         self.transform
+    }
+
+    /// Thousandths of a bit an entry, and probes, that meet the rate asked for (bloom, blocked).
+    pub(crate) fn solution(&self) -> (u32, u32) {
+        self.solution
     }
 
     pub(crate) fn num_salt_bits(&self) -> u32 {

@@ -122,7 +122,15 @@ fn expectations_are_compared() {
     let error = options.expect_seed(4).open(&block).expect_err("another seed");
     assert_eq!(error, DecodeError::WrongSeed { expected: 4, found: 3 });
     let error = options.expect_transform(KeyTransform::Row).open(&block).expect_err("another transform");
-    assert_eq!(error, DecodeError::WrongTransform { expected: 1, found: 0 });
+    assert_eq!(error, DecodeError::WrongTransform { expected: (1, 0), found: (0, 0) });
+    for (written, asked) in [(15, 15), (15, 143), (143, 15)] {
+        let custom = |id| KeyTransform::Custom { id, param: 7 };
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).expect("legal");
+        let block = FilterBlockBuilder::new(policy.transform(custom(written))).finish().expect("a block");
+        assert!(OpenOptions::new().expect_transform(custom(asked)).open(&block).is_ok(), "one id, two spellings");
+        let error = OpenOptions::new().expect_transform(KeyTransform::Custom { id: asked, param: 8 }).open(&block);
+        assert_eq!(error.unwrap_err(), DecodeError::WrongTransform { expected: (143, 8), found: (143, 7) });
+    }
 }
 
 /// Asks `reader` what an engine would, and more.

@@ -24,11 +24,11 @@ fn set_field(bytes: &mut [u8], at: u64, width: u64, value: u64) {
 }
 
 pub fn range(x: u64, n: u64) -> u64 {
-    (u128::from(x) * u128::from(n) >> 64) as u64
+    ((u128::from(x) * u128::from(n)) >> 64) as u64
 }
 
 fn range32(x: u32, n: u32) -> u32 {
-    (u64::from(x) * u64::from(n) >> 32) as u32
+    ((u64::from(x) * u64::from(n)) >> 32) as u32
 }
 
 pub fn mix(mut z: u64) -> u64 {
@@ -216,7 +216,7 @@ impl Golomb {
     }
 
     fn line_at(&self, code_bits: u64, bucket: u64) -> u64 {
-        (256 * u128::from(code_bits) / u128::from(self.num_buckets)) as u64 * (bucket % 64) >> 8
+        ((256 * u128::from(code_bits) / u128::from(self.num_buckets)) as u64 * (bucket % 64)) >> 8
     }
 
     fn bias(&self) -> u64 {

@@ -46,6 +46,23 @@ fn fractions_of_a_bit_count() {
     assert_eq!((len(9.9), len(9.0), len(10.0)), (12_375, 11_250, 12_500));
 }
 
+/// A cap just below the least size used to be approached a byte at a time.
+#[test]
+fn a_cap_out_of_reach_is_refused_with_the_least_size() {
+    let builder = |cap| {
+        let mut builder =
+            FilterBlockBuilder::new(FilterPolicy::with_max_bytes(FilterKind::Golomb, cap).expect("legal"));
+        (0..20_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
+        builder
+    };
+    let BuildError::ByteCap { min_bytes, .. } = builder(200).finish().expect_err("out of reach") else { panic!() };
+    assert_eq!(builder(min_bytes).finish().expect("within reach").len() as u64, min_bytes);
+    for below in [1, 2, 10, 100] {
+        let error = builder(min_bytes - below).finish().expect_err("out of reach");
+        assert!(matches!(error, BuildError::ByteCap { min_bytes: m, .. } if m == min_bytes), "{error}");
+    }
+}
+
 #[test]
 fn a_byte_cap_is_kept_and_used() {
     for kind in FilterKind::ALL {

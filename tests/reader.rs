@@ -1,0 +1,44 @@
+//! The reader alone, as the crate is without its default features: `cargo test --no-default-features --test reader`.
+
+use filterblock::{FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
+
+const FRAMES: [(FilterKind, &[u8], &[u8]); 3] = [
+    (
+        FilterKind::Bloom,
+        include_bytes!("golden/v1/bloom-thousand-10bits.bin"),
+        include_bytes!("golden/v1/bloom-thousand-10bits-compact.bin"),
+    ),
+    (
+        FilterKind::Blocked,
+        include_bytes!("golden/v1/blocked-thousand-10bits.bin"),
+        include_bytes!("golden/v1/blocked-thousand-10bits-compact.bin"),
+    ),
+    (
+        FilterKind::Golomb,
+        include_bytes!("golden/v1/golomb-thousand-10bits.bin"),
+        include_bytes!("golden/v1/golomb-thousand-10bits-compact.bin"),
+    ),
+];
+
+fn entries() -> Vec<Vec<u8>> {
+    let byte = |line: &str, i| u8::from_str_radix(&line[i..i + 2], 16).expect("hexadecimal");
+    let entry = |line: &str| (0..line.len()).step_by(2).map(|i| byte(line, i)).collect();
+    include_str!("golden/v1/thousand.entries").lines().map(entry).collect()
+}
+
+#[test]
+fn golden_frames_answer_without_the_builder() {
+    for (kind, block, compact) in FRAMES {
+        let block = FilterBlockReader::open(block).expect("an intact block");
+        let hasher = KeyHasher::new(7);
+        let compact = FilterBlockReader::open_compact(compact, hasher, KeyTransform::WholeKey).expect("a frame");
+        for reader in [block, compact] {
+            assert_eq!(reader.kind(), Some(kind));
+            assert!(entries().iter().all(|entry| reader.may_contain(entry)));
+            let passed = (0..10_000u32).filter(|i| reader.may_contain(format!("absent {i}").as_bytes())).count();
+            // Four standard deviations above the mean.
+            let mean = 10_000.0 * reader.false_positive_rate();
+            assert!((passed as f64) < mean + 4.0 * mean.sqrt(), "{kind}: {passed} passed, {mean} expected");
+        }
+    }
+}

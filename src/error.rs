@@ -90,10 +90,7 @@ impl fmt::Display for BuildError {
                 write!(f, "{kind}: {asked} bits per key is outside the legal range {min} to {max}")
             }
             Self::FalsePositiveRate { kind, asked, min, max } => {
-                write!(
-                    f,
-                    "{kind}: a false-positive rate of {asked} is outside the legal range {min:.2e} to {max:.2}"
-                )
+                write!(f, "{kind}: a false-positive rate of {asked} is outside the legal range {min:.2e} to {max:.2}")
             }
             Self::ByteCap { kind, cap_bytes, min_bytes, num_entries } => write!(
                 f,

@@ -36,11 +36,11 @@
 //!
 //! # Kinds
 //!
-//! | kind | bits per key at 1 % | a query reads | for |
-//! |---|---|---|---|
-//! | [`Bloom`](FilterKind::Bloom) | 9.6 | up to one cache line a probe | union, intersection, cardinality |
-//! | [`Blocked`](FilterKind::Blocked) | 8.7 | one cache line | the fastest queries |
-//! | [`Golomb`](FilterKind::Golomb) | 8.3 | a directory entry and about two lines | the smallest blocks |
+//! | kind | a query reads | for |
+//! |---|---|---|
+//! | [`Bloom`](FilterKind::Bloom) | up to one cache line a probe | union, intersection, cardinality |
+//! | [`Blocked`](FilterKind::Blocked) | one cache line | the fastest queries |
+//! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | the smallest blocks |
 //!
 //! # Features
 //!

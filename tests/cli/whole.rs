@@ -63,3 +63,16 @@ fn the_examples_work() {
         place.expect(0, example);
     }
 }
+
+/// The figures in the README are what the tool prints.
+#[test]
+fn the_readme_shows_what_calc_prints() {
+    let readme = include_str!("../../README.md");
+    let shown: Vec<_> = readme.split("$ filterblock calc ").skip(1).collect();
+    assert_eq!(shown.len(), 2);
+    for example in shown {
+        let (line, rest) = example.split_once('\n').unwrap();
+        let output = Place::new().expect(0, &format!("calc {line}"));
+        assert!(rest.starts_with(&output), "calc {line} prints:\n{output}");
+    }
+}

@@ -74,14 +74,17 @@ fn formulas_predict_blocks() {
         let ratio = reader.false_positive_rate() / formula;
         assert!((ratio - 1.0).abs() < 0.01, "{bits} bits, {salt_bits} salt bits: block / formula = {ratio}");
     }
-    for bits in [2.0, 5.0, 10.0, 16.0, 25.0] {
-        let block = build(FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal"), MILLION);
+    let bloom = [(2.0, 1), (5.0, 1), (10.0, 1), (16.0, 1), (25.0, 1), (40.0, 1), (60.0, 1), (2.0, 10), (10.0, 10)];
+    for (bits, millions) in bloom {
+        let num_entries = millions * MILLION;
+        let block = build(FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal"), num_entries);
         let reader = FilterBlockReader::open(&block).expect("intact");
         let num_bits = (block.len() as u64 - 64) * 8;
         let num_probes = reader.num_probes().expect("probes");
-        let exact = sizing::bloom::exact_false_positive_rate(num_bits, MILLION as u64, num_probes);
+        let exact = sizing::bloom::exact_false_positive_rate(num_bits, num_entries as u64, num_probes);
         let ratio = reader.false_positive_rate() / exact;
-        assert!((ratio - 1.0).abs() < 0.01, "{bits} bits: block / formula = {ratio}");
+        assert!((ratio - 1.0).abs() < 0.01, "{bits} bits, {millions} million: block / formula = {ratio}");
+        assert_rate(&reader, MILLION, &format!("bloom, {bits} bits, {millions} million"));
     }
     for millibits in [5_000, 8_000, 12_000, 20_000] {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, f64::from(millibits) / 1e3).expect("legal");

@@ -72,15 +72,6 @@ pub enum BuildError {
         /// How many were not found.
         num_missing: u64,
     },
-    /// The compact frame cannot hold a filter of these dimensions; use the full block.
-    CompactLimit {
-        /// What exceeds the frame's limit.
-        name: &'static str,
-        /// Its value.
-        value: u64,
-        /// The frame's limit.
-        max: u64,
-    },
 }
 
 impl fmt::Display for BuildError {
@@ -90,7 +81,7 @@ impl fmt::Display for BuildError {
                 write!(f, "{kind}: {asked} bits per key is outside the legal range {min} to {max}")
             }
             Self::FalsePositiveRate { kind, asked, min, max } => {
-                write!(f, "{kind}: a false-positive rate of {asked} is outside the legal range {min:.2e} to {max:.2}")
+                write!(f, "{kind}: a false-positive rate of {asked} is outside the legal range {min:e} to {max}")
             }
             Self::ByteCap { kind, cap_bytes, min_bytes, num_entries } => write!(
                 f,
@@ -107,9 +98,6 @@ impl fmt::Display for BuildError {
                 "self-check failed: {num_missing} added hashes, {hash:#018x} first, are not found in the finished \
                  block; discard it and write the table without a filter (faulty memory or processor?)"
             ),
-            Self::CompactLimit { name, value, max } => {
-                write!(f, "{name} = {value} exceeds the compact frame's limit of {max}; use a full block")
-            }
         }
     }
 }
@@ -217,8 +205,8 @@ pub enum DecodeError {
     },
     /// A feature that must be understood is not.
     UnknownFeatures {
-        /// The unknown bits among the upper sixteen.
-        bits: u32,
+        /// The unknown bits among bits 8 to 15.
+        bits: u16,
     },
     /// A reserved parameter byte is in use.
     Reserved {
@@ -312,7 +300,7 @@ impl fmt::Display for DecodeError {
             Self::UnknownHash { found } => write!(f, "hash id {found} is unknown to this reader"),
             Self::UnknownTransform { found } => write!(f, "key transform {found} is unknown to this reader"),
             Self::UnknownFeatures { bits } => {
-                write!(f, "required feature bits {bits:#010x} are unknown to this reader")
+                write!(f, "required feature bits {bits:#06x} are unknown to this reader")
             }
             Self::Reserved { offset_bytes, found } => {
                 write!(f, "reserved byte {offset_bytes} holds {found:#04x}: written by a newer version")

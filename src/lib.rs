@@ -69,7 +69,7 @@ pub use block::{FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGI
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
 pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};
-pub use policy::KeyTransform;
+pub use policy::{CustomTransform, KeyTransform};
 #[cfg(feature = "std")]
 pub use policy::{FilterPolicy, FilterSize};
 

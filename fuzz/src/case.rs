@@ -2,7 +2,7 @@
 //! mutation stays local.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use filterblock::{BuildError, FilterKind, FilterPolicy, KeyTransform};
+use filterblock::{BuildError, CustomTransform, FilterKind, FilterPolicy, KeyTransform};
 
 /// A policy, entries, and one damaged byte.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ impl Case {
             1 => KeyTransform::Row,
             2 => KeyTransform::RowColumn,
             3 => KeyTransform::FixedPrefix { len: param },
-            id => KeyTransform::Custom { id, param },
+            id => CustomTransform::new(id | 128, param).map_or(KeyTransform::WholeKey, KeyTransform::Custom),
         }
     }
 

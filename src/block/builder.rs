@@ -6,10 +6,12 @@
 
 use super::header::Header;
 use super::plan::{Target, plan};
+use super::reader::{FilterBlockReader, OpenOptions};
 use super::{HEADER_LEN, compact};
-use crate::error::BuildError;
-use crate::filter::{FilterView, PARAMS_LEN, Params};
+use crate::error::{BuildError, DecodeError};
+use crate::filter::{PARAMS_LEN, Params};
 use crate::hash::{KeyHash, KeyHasher};
+use crate::kind::FilterKind;
 use crate::policy::{FilterPolicy, FilterSize};
 use std::vec::Vec;
 
@@ -56,7 +58,8 @@ impl FilterBlockBuilder {
         self.hashes.reserve(additional);
     }
 
-    /// Adds an entry. For transforms other than the whole key, `entry` is what the transform makes of the key.
+    /// Adds an entry. The policy's transform is recorded, not applied: `entry` is what it makes of a key, as
+    /// [`KeyTransform::entry_of`](crate::KeyTransform::entry_of) does.
     #[inline]
     pub fn add_key(&mut self, entry: &[u8]) {
         self.add_hash(self.hasher.hash(entry));
@@ -107,9 +110,16 @@ impl FilterBlockBuilder {
             };
             header.write(frame, context);
         };
-        self.finish_frame(out, HEADER_LEN, |params, num_entries, out, start| {
-            seal(params, num_entries, &mut out[start..]);
-        })
+        let options = OpenOptions::new()
+            .context(context)
+            .expect_seed(self.hasher.seed())
+            .expect_transform(policy.key_transform());
+        self.finish_frame(
+            out,
+            HEADER_LEN,
+            |params, num_entries, out, start| seal(params, num_entries, &mut out[start..]),
+            |block| options.open(block),
+        )
     }
 
     /// Appends a compact frame to `out` and returns its length: the payload and, depending on the kind, 2 to 20
@@ -119,27 +129,34 @@ impl FilterBlockBuilder {
     /// # Errors
     /// As [`FilterBlockBuilder::finish_into`].
     pub fn finish_compact_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
-        self.finish_frame(out, 0, |params, _, out, _| match params {
-            Some(params) => compact::write_trailer(params, out),
-            None => out.extend(compact::EMPTY),
-        })
+        let (hasher, transform) = (self.hasher, self.policy.key_transform());
+        self.finish_frame(
+            out,
+            0,
+            |params, _, out, _| match params {
+                Some(params) => compact::write_trailer(params, out),
+                None => out.extend(compact::EMPTY),
+            },
+            |frame| FilterBlockReader::open_compact(frame, hasher, transform),
+        )
     }
 
-    /// Appends `header_len` bytes and the payload to `out`, lets `seal` complete the frame, and checks it.
+    /// Appends `header_len` bytes and the payload to `out`, lets `seal` complete the frame, and checks it as `open`
+    /// opens it.
     fn finish_frame(
         &mut self,
         out: &mut Vec<u8>,
         header_len: usize,
         seal: impl Fn(Option<&Params>, u64, &mut Vec<u8>, usize),
+        open: impl Fn(&[u8]) -> Result<FilterBlockReader<'_>, DecodeError>,
     ) -> Result<usize, BuildError> {
         self.hashes.sort_unstable();
         self.hashes.dedup();
         let start = out.len();
         out.resize(start + header_len, 0);
-        let built = self.build_payload(out).and_then(|params| {
-            let payload_end = out.len();
+        let built = self.build_payload(out, header_len).and_then(|params| {
             seal(params.as_ref(), self.hashes.len() as u64, out, start);
-            self.self_check(params, &out[start + header_len..payload_end])
+            if self.policy.checks_itself() { self.self_check(open(&out[start..])) } else { Ok(()) }
         });
         match built {
             Ok(()) => {
@@ -154,12 +171,13 @@ impl FilterBlockBuilder {
     }
 
     /// Appends the payload; `None` and no bytes without entries.
-    fn build_payload(&self, out: &mut Vec<u8>) -> Result<Option<Params>, BuildError> {
+    fn build_payload(&self, out: &mut Vec<u8>, header_len: usize) -> Result<Option<Params>, BuildError> {
         let (policy, num_entries) = (&self.policy, self.hashes.len() as u64);
         if num_entries == 0 {
             return Ok(None);
         }
-        let (start, mut target) = (out.len(), Target::new(policy, num_entries));
+        let (start, mut target) = (out.len(), Target::new(policy, num_entries, header_len));
+        self.check_cap(target, num_entries)?;
         let mut cut_bits = 0;
         loop {
             let mut params = plan(policy, target, num_entries)?;
@@ -188,14 +206,28 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Asks the finished payload for every hash it was built from.
-    fn self_check(&self, params: Option<Params>, payload: &[u8]) -> Result<(), BuildError> {
-        let Some(params) = params.filter(|_| self.policy.checks_itself()) else {
-            return Ok(());
+    /// Refuses a cap that leaves a Bloom filter less than a bit an entry: it would pass nearly every key. (Golomb's
+    /// codes do not shrink so far.)
+    fn check_cap(&self, target: Target, num_entries: u64) -> Result<(), BuildError> {
+        let kind = self.policy.kind();
+        match (self.policy.size(), target) {
+            (FilterSize::MaxBytes(cap_bytes), Target::Millibits { per_entry, .. })
+                if per_entry < 1_000 && kind != FilterKind::Golomb =>
+            {
+                let min_bytes = HEADER_LEN as u64 + num_entries.div_ceil(8);
+                Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks the finished frame for every hash it was built from.
+    fn self_check(&self, opened: Result<FilterBlockReader<'_>, DecodeError>) -> Result<(), BuildError> {
+        let Ok(reader) = opened else {
+            let hash = self.hashes.first().copied().unwrap_or(0);
+            return Err(BuildError::SelfCheck { hash, num_missing: self.hashes.len() as u64 });
         };
-        let first = |hash| BuildError::SelfCheck { hash, num_missing: self.hashes.len() as u64 };
-        let view = FilterView::new(params, payload, 0).map_err(|_| first(self.hashes[0]))?;
-        let mut missing = self.hashes.iter().filter(|&&hash| !view.may_contain(KeyHash::from_raw(hash)));
+        let mut missing = self.hashes.iter().filter(|&&hash| !reader.may_contain_hash(KeyHash::from_raw(hash)));
         match missing.next() {
             None => Ok(()),
             Some(&hash) => Err(BuildError::SelfCheck { hash, num_missing: 1 + missing.count() as u64 }),

@@ -128,7 +128,7 @@ impl Header {
         let features = bytes::u16_at(&header, FEATURES_AT);
         let required = features & REQUIRED_FEATURES;
         if required != 0 {
-            return Err(DecodeError::UnknownFeatures { bits: u32::from(required) });
+            return Err(DecodeError::UnknownFeatures { bits: required });
         }
         let transform = KeyTransform::from_wire(header[TRANSFORM_AT], bytes::u16_at(&header, TRANSFORM_PARAM_AT))?;
         let declared_bytes = bytes::u64_at(&header, PAYLOAD_LEN_AT);

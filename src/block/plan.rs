@@ -10,7 +10,13 @@ use crate::kind::FilterKind;
 use crate::policy::{FilterPolicy, FilterSize, MAX_MILLIBITS, MIN_MILLIBITS};
 use crate::sizing;
 
-const HEADER_BITS: u64 = HEADER_LEN as u64 * 8;
+// The formulas and the kinds are of one mind about what there is.
+const _: () = assert!(
+    bloom::MAX_PROBES == sizing::bloom::MAX_NUM_PROBES
+        && blocked::MAX_PROBES == sizing::blocked::MAX_NUM_PROBES
+        && blocked::MAX_SALT_BITS == sizing::blocked::MAX_SALT_BITS
+);
+
 const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// What the payload is to meet.
@@ -23,15 +29,15 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// `num_entries` is at least 1.
-    pub(crate) fn new(policy: &FilterPolicy, num_entries: u64) -> Self {
+    /// `num_entries` is at least 1; `header_len` is the frame's, in bytes.
+    pub(crate) fn new(policy: &FilterPolicy, num_entries: u64, header_len: usize) -> Self {
         match policy.size() {
             FilterSize::FalsePositiveRate(rate) => Self::Rate(rate),
             FilterSize::MillibitsPerKey(millibits) => {
                 let total = u128::from(num_entries) * u128::from(millibits) / 1000;
                 let total = u64::try_from(total).unwrap_or(u64::MAX);
                 // The header is paid for out of the budget, up to one part in 64.
-                Self::from_bits(total - (total / 64).min(HEADER_BITS), num_entries)
+                Self::from_bits(total - (total / 64).min(header_len as u64 * 8), num_entries)
             }
             FilterSize::MaxBytes(bytes) => {
                 Self::from_bits(bytes.saturating_sub(HEADER_LEN as u64).saturating_mul(8), num_entries)
@@ -68,11 +74,19 @@ fn bits_of(num_entries: u64, millibits: u32) -> u64 {
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
+/// Below so many lines, a whole line more or less is felt.
+const FEW_LINES: u64 = 64;
+/// Sizes tried to meet a rate.
+const MAX_TRIES: u32 = 1000;
+
 type Planned = (Result<Params, DecodeError>, u64);
 
 fn plan_bloom(target: Target, num_entries: u64, (millibits, probes): (u32, u32)) -> Planned {
     let (num_bytes, num_probes) = match target {
-        Target::Rate(_) => (bits_of(num_entries, millibits).div_ceil(8), probes),
+        Target::Rate(rate) => {
+            let num_bytes = bits_of(num_entries, millibits).div_ceil(8).max(1);
+            (bytes_that_meet(rate, num_bytes, num_entries, probes), probes)
+        }
         Target::Millibits { per_entry, total_bits } => {
             (total_bits / 8, sizing::bloom::best_num_probes(per_entry.max(MIN_MILLIBITS)))
         }
@@ -81,19 +95,39 @@ fn plan_bloom(target: Target, num_entries: u64, (millibits, probes): (u32, u32))
     (bloom::Params::new(num_bytes.saturating_mul(8), num_probes).map(Params::Bloom), num_bytes)
 }
 
+/// A filter of few bits errs more than one of many with as many bits an entry: `num_bytes`, which does for many, or
+/// the few more that meet `rate` exactly.
+fn bytes_that_meet(rate: f64, num_bytes: u64, num_entries: u64, num_probes: u32) -> u64 {
+    let mut tried = num_bytes;
+    // The excess is a few bytes in all; the bound is there so that no formula can make a build hang.
+    for _ in 0..MAX_TRIES {
+        let num_bits = tried.saturating_mul(8);
+        if sizing::bloom::exact_false_positive_rate(num_bits, num_entries, num_probes) <= rate {
+            break;
+        }
+        tried = tried.saturating_add(1 + tried / 4096);
+    }
+    tried
+}
+
 fn plan_blocked(target: Target, num_entries: u64, policy: &FilterPolicy) -> Planned {
-    let salt_bits = policy.num_salt_bits();
-    let line_bits = blocked::LINE_LEN as u64 * 8;
+    let (salt_bits, line_bits) = (policy.num_salt_bits(), blocked::LINE_LEN as u64 * 8);
     let (num_lines, num_probes) = match target {
         Target::Rate(_) => {
             let (millibits, num_probes) = policy.solution();
-            (bits_of(num_entries, millibits).div_ceil(line_bits), num_probes)
+            (bits_of(num_entries, millibits).div_ceil(line_bits).max(1), num_probes)
         }
-        Target::Millibits { per_entry, total_bits } => {
-            (total_bits / line_bits, sizing::blocked::best_num_probes(per_entry.max(MIN_MILLIBITS), salt_bits))
+        Target::Millibits { total_bits, .. } => {
+            // Where lines are few, half of one decides; but never beyond a cap.
+            let capped = matches!(policy.size(), FilterSize::MaxBytes(_));
+            let rounding = if capped || total_bits >= FEW_LINES * line_bits { 0 } else { line_bits / 2 };
+            let num_lines = (total_bits.saturating_add(rounding) / line_bits).max(1);
+            // Probes for the lines there are, not for the bits that were asked for.
+            let millibits = u128::from(num_lines) * u128::from(line_bits) * 1000 / u128::from(num_entries);
+            let millibits = millibits.clamp(u128::from(MIN_MILLIBITS), u128::from(MAX_MILLIBITS)) as u32;
+            (num_lines, sizing::blocked::best_num_probes(millibits, salt_bits))
         }
     };
-    let num_lines = num_lines.max(1);
     let payload_bytes = num_lines.saturating_mul(blocked::LINE_LEN as u64);
     (blocked::Params::new(num_lines, num_probes, salt_bits).map(Params::Blocked), payload_bytes)
 }
@@ -133,7 +167,7 @@ fn range_for(millibits: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, plan};
+    use super::{HEADER_LEN, Target, plan};
     use crate::error::BuildError;
     use crate::filter::Params;
     use crate::kind::FilterKind;
@@ -141,7 +175,7 @@ mod tests {
 
     fn bits(kind: FilterKind, bits_per_key: f64, num_entries: u64) -> Result<Params, BuildError> {
         let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal");
-        plan(&policy, Target::new(&policy, num_entries), num_entries)
+        plan(&policy, Target::new(&policy, num_entries, HEADER_LEN), num_entries)
     }
 
     #[test]
@@ -175,7 +209,9 @@ mod tests {
     fn a_range_larger_than_the_hash_is_cut_to_it() {
         let policy = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1e-12).expect("legal");
         let num_entries = 1 << 30;
-        let Ok(Params::Golomb(p)) = plan(&policy, Target::new(&policy, num_entries), num_entries) else { panic!() };
+        let Ok(Params::Golomb(p)) = plan(&policy, Target::new(&policy, num_entries, HEADER_LEN), num_entries) else {
+            panic!()
+        };
         assert!(p.bucket_range() <= u64::MAX / p.num_buckets());
         assert!(p.bucket_range() > u64::MAX / p.num_buckets() / 100 * 99);
     }

@@ -191,7 +191,7 @@ impl<'a> FilterBlockReader<'a> {
     /// let mut builder = FilterBlockBuilder::new(policy);
     /// (0..20u8).for_each(|i| builder.add_key(&[i]));
     /// let mut frame = Vec::new();
-    /// assert_eq!(builder.finish_compact_into(&mut frame)?, 24 + 2);
+    /// assert_eq!(builder.finish_compact_into(&mut frame)?, 25 + 2);
     /// let reader = FilterBlockReader::open_compact(&frame, policy.hasher(), KeyTransform::WholeKey)?;
     /// assert!(reader.may_contain(&[3]));
     /// # Ok(())
@@ -209,13 +209,15 @@ impl<'a> FilterBlockReader<'a> {
         Ok(Self { filter, facts })
     }
 
-    /// Whether the table may contain `entry`; `false` is certain.
+    /// Whether the table may contain `entry`; `false` is certain. The block's transform is not applied: `entry` is what it
+    /// makes of a key.
     #[inline]
     pub fn may_contain(&self, entry: &[u8]) -> bool {
         self.filter.may_contain(self.facts.hasher.hash(entry))
     }
 
-    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]'s seed.
+    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]'s seed. Who hashes
+    /// with a seed of their own must have had it compared at opening: [`OpenOptions::expect_seed`].
     #[inline]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
         self.filter.may_contain(hash)

@@ -4,7 +4,7 @@
 //! congruential generator seeded with the hash, so any m ≥ 1 and any k do, without a division. (Double
 //! hashing spends its second hash on a step; that step's small multiples make the probes of small filters
 //! collide more often than the exact formula says. The generator's probes follow the formula from one entry
-//! on; `tests/rates.rs` measures it.) A is from Steele and Vigna, "Computationally easy, spectrally good
+//! on; `tests/format/rates.rs` measures it.) A is from Steele and Vigna, "Computationally easy, spectrally good
 //! multipliers for congruential pseudorandom number generators" (2022), table for 64-bit MCGs.
 
 use super::{PARAMS_LEN, check_reserved};

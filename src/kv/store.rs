@@ -137,7 +137,7 @@ impl Store {
             return Err(Error::Poisoned);
         }
         let seq = self.next_seq;
-        self.next_seq += 1;
+        self.next_seq = self.next_seq.saturating_add(1);
         self.memtable.insert(key, Version { seq, value });
         if self.memtable.bytes() >= self.options.memtable_limit() {
             self.flush()?;
@@ -232,7 +232,7 @@ impl Store {
                 self.poisoned = true;
             })?;
         self.tables.insert(0, table);
-        self.next_number += 1;
+        self.next_number = number.saturating_add(1);
         self.memtable = Memtable::default();
         Ok(())
     }

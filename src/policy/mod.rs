@@ -11,4 +11,4 @@ mod transform;
 pub use settings::{FilterPolicy, FilterSize};
 #[cfg(feature = "std")]
 pub(crate) use settings::{MAX_MILLIBITS, MIN_MILLIBITS};
-pub use transform::KeyTransform;
+pub use transform::{CustomTransform, KeyTransform};

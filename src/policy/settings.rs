@@ -157,8 +157,10 @@ impl FilterPolicy {
     /// [`BuildError::Setting`] above 6, [`BuildError::FalsePositiveRate`] if the rate asked for is out of reach with so
     /// few salts.
     pub fn salt_bits(mut self, salt_bits: u32) -> Result<Self, BuildError> {
-        if salt_bits > 6 {
-            return Err(BuildError::Setting { name: "salt_bits", asked: u64::from(salt_bits), min: 0, max: 6 });
+        let max = sizing::blocked::MAX_SALT_BITS;
+        if salt_bits > max {
+            let (asked, max) = (u64::from(salt_bits), u64::from(max));
+            return Err(BuildError::Setting { name: "salt_bits", asked, min: 0, max });
         }
         if let (FilterKind::Blocked, FilterSize::FalsePositiveRate(asked)) = (self.kind, self.size) {
             let (kind, (min, max)) = (self.kind, Self::blocked_rate_limits(salt_bits));

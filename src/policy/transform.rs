@@ -1,10 +1,11 @@
 //! From a table's keys to a filter's entries.
 
-use crate::error::DecodeError;
+use crate::error::{BuildError, DecodeError};
 
 /// What a filter's entries are made from. Stored in the block and compared by readers that say what they expect:
 /// a filter of rows asked for whole keys would answer *no* to keys that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum KeyTransform {
     /// The key as it is.
     #[default]
@@ -19,23 +20,55 @@ pub enum KeyTransform {
         len: u16,
     },
     /// The embedding engine's own transform.
-    Custom {
-        /// 128 to 255.
-        id: u8,
-        /// The engine's own parameter.
-        param: u16,
-    },
+    Custom(CustomTransform),
+}
+
+/// Id and parameter of an engine's own transform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CustomTransform {
+    id: u8,
+    param: u16,
+}
+
+impl CustomTransform {
+    /// A transform that the engine knows by `id`, 128 to 255, and `param`, which may mean what it likes.
+    ///
+    /// ```
+    /// use filterblock::CustomTransform;
+    /// assert_eq!(CustomTransform::new(200, 7)?.id(), 200);
+    /// assert!(CustomTransform::new(5, 7).is_err());
+    /// # Ok::<(), filterblock::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::Setting`] below 128: those ids are the format's.
+    pub const fn new(id: u8, param: u16) -> Result<Self, BuildError> {
+        if id < 128 {
+            return Err(BuildError::Setting { name: "transform id", asked: id as u64, min: 128, max: 255 });
+        }
+        Ok(Self { id, param })
+    }
+
+    /// The id.
+    pub const fn id(self) -> u8 {
+        self.id
+    }
+
+    /// The parameter.
+    pub const fn param(self) -> u16 {
+        self.param
+    }
 }
 
 impl KeyTransform {
-    /// Id and parameter on the wire. A custom id below 128 is raised into its range.
+    /// Id and parameter on the wire.
     pub const fn to_wire(self) -> (u8, u16) {
         match self {
             Self::WholeKey => (0, 0),
             Self::Row => (1, 0),
             Self::RowColumn => (2, 0),
             Self::FixedPrefix { len } => (3, len),
-            Self::Custom { id, param } => (id | 128, param),
+            Self::Custom(custom) => (custom.id, custom.param),
         }
     }
 
@@ -51,8 +84,25 @@ impl KeyTransform {
             }
             (3, len) => Self::FixedPrefix { len },
             (4..=127, _) => return Err(DecodeError::UnknownTransform { found: id }),
-            (128.., param) => Self::Custom { id, param },
+            (128.., param) => Self::Custom(CustomTransform { id, param }),
         })
+    }
+
+    /// The entry that a key is added and asked as (a row, where entries are rows). `None` where the key alone does not
+    /// tell, or is shorter than the prefix: then it is no entry, and only *maybe* is true of it.
+    ///
+    /// ```
+    /// use filterblock::KeyTransform;
+    /// let transform = KeyTransform::FixedPrefix { len: 3 };
+    /// assert_eq!(transform.entry_of(b"user42"), Some(&b"use"[..]));
+    /// assert_eq!(transform.entry_of(b"us"), None);
+    /// ```
+    pub fn entry_of(self, key: &[u8]) -> Option<&[u8]> {
+        match self {
+            Self::WholeKey | Self::Row => Some(key),
+            Self::FixedPrefix { len } => key.get(..usize::from(len)),
+            Self::RowColumn | Self::Custom(_) => None,
+        }
     }
 
     /// Writes the [`KeyTransform::RowColumn`] entry of a cell into `entry`: row, column, and the row's length as
@@ -82,7 +132,7 @@ impl core::fmt::Display for KeyTransform {
             Self::Row => f.write_str("row"),
             Self::RowColumn => f.write_str("row+column"),
             Self::FixedPrefix { len } => write!(f, "prefix:{len}"),
-            Self::Custom { id, param } => write!(f, "custom:{id}:{param}"),
+            Self::Custom(custom) => write!(f, "custom:{}:{}", custom.id, custom.param),
         }
     }
 }

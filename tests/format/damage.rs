@@ -2,8 +2,8 @@
 
 use crate::material::keys;
 use filterblock::{
-    DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher,
-    KeyTransform, OpenOptions,
+    CustomTransform, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
+    KeyHash, KeyHasher, KeyTransform, OpenOptions,
 };
 use std::panic::catch_unwind;
 
@@ -123,14 +123,12 @@ fn expectations_are_compared() {
     assert_eq!(error, DecodeError::WrongSeed { expected: 4, found: 3 });
     let error = options.expect_transform(KeyTransform::Row).open(&block).expect_err("another transform");
     assert_eq!(error, DecodeError::WrongTransform { expected: (1, 0), found: (0, 0) });
-    for (written, asked) in [(15, 15), (15, 143), (143, 15)] {
-        let custom = |id| KeyTransform::Custom { id, param: 7 };
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).expect("legal");
-        let block = FilterBlockBuilder::new(policy.transform(custom(written))).finish().expect("a block");
-        assert!(OpenOptions::new().expect_transform(custom(asked)).open(&block).is_ok(), "one id, two spellings");
-        let error = OpenOptions::new().expect_transform(KeyTransform::Custom { id: asked, param: 8 }).open(&block);
-        assert_eq!(error.unwrap_err(), DecodeError::WrongTransform { expected: (143, 8), found: (143, 7) });
-    }
+    let custom = |param| KeyTransform::Custom(CustomTransform::new(143, param).expect("legal"));
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).expect("legal");
+    let block = FilterBlockBuilder::new(policy.transform(custom(7))).finish().expect("a block");
+    assert!(OpenOptions::new().expect_transform(custom(7)).open(&block).is_ok());
+    let error = OpenOptions::new().expect_transform(custom(8)).open(&block).expect_err("another parameter");
+    assert_eq!(error, DecodeError::WrongTransform { expected: (143, 8), found: (143, 7) });
 }
 
 /// Asks `reader` what an engine would, and more.

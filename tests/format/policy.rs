@@ -64,6 +64,20 @@ fn a_cap_out_of_reach_is_refused_with_the_least_size() {
 }
 
 #[test]
+fn a_cap_of_less_than_a_bit_an_entry_is_refused() {
+    for kind in [FilterKind::Bloom, FilterKind::Blocked] {
+        let finish = |cap| {
+            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
+            (0..10_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
+            builder.finish()
+        };
+        let error = finish(64 + 1_249).expect_err("useless");
+        assert_eq!(error, BuildError::ByteCap { kind, cap_bytes: 1_313, min_bytes: 1_314, num_entries: 10_000 });
+        assert!(finish(1_314).is_ok());
+    }
+}
+
+#[test]
 fn a_byte_cap_is_kept_and_used() {
     for kind in FilterKind::ALL {
         for (num_entries, cap) in [(1, 200), (10, 128), (1_000, 700), (1_000, 1_314), (20_000, 25_000), (20_000, 7_000)]

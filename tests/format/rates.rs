@@ -128,3 +128,38 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
         }
     }
 }
+
+/// Small tables get the size or the rate they ask for, as far as whole bytes and lines allow.
+#[test]
+fn small_tables_get_what_they_ask_for() {
+    for num_entries in (1..300).chain([500, 1_000, 3_000]) {
+        for kind in FilterKind::ALL {
+            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal"));
+            numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+            let mut frame = Vec::new();
+            let len = builder.finish_compact_into(&mut frame).expect("a frame") as f64;
+            let wished = num_entries as f64 * 10.0 / 8.0;
+            // Half a line, a line at least, the longest trailer, and one part in 32.
+            assert!(
+                (len - wished).abs() <= 32.0 + 20.0 + wished / 32.0 || len <= 66.0,
+                "{kind} {num_entries}: {len} bytes"
+            );
+        }
+        for rate in [0.01, 0.001] {
+            let policy = FilterPolicy::with_false_positive_rate(FilterKind::Bloom, rate).expect("legal");
+            let mut builder = FilterBlockBuilder::new(policy);
+            numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+            let block = builder.finish().expect("a block");
+            let num_probes = FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes");
+            let num_bits = (block.len() as u64 - 64) * 8;
+            let exact = sizing::bloom::exact_false_positive_rate(num_bits, num_entries as u64, num_probes);
+            assert!(exact <= rate, "{num_entries} entries: {exact} for {rate}");
+            let fewer = sizing::bloom::exact_false_positive_rate(
+                num_bits - 8 * (2 + num_bits / 8 / 512),
+                num_entries as u64,
+                num_probes,
+            );
+            assert!(num_entries < 3 || fewer > rate, "{num_entries} entries: {num_bits} bits are more than enough");
+        }
+    }
+}

@@ -1,10 +1,8 @@
 //! format-spec.md's vectors, parsed out of the document, against the oracle and the library.
 
 use crate::material::{hex, numbers, unhex};
-use crate::oracle::{Golomb, bloom_bits, mix, word_positions};
-use filterblock::{
-    FORMAT_VERSION, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHasher, MAGIC,
-};
+use crate::oracle::{Golomb, bit, bloom_bits, int, mix, word_positions};
+use filterblock::{FORMAT_VERSION, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, MAGIC};
 
 fn document() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the specification")
@@ -83,18 +81,51 @@ fn golomb_vectors() {
     compare("golomb", &lines);
 }
 
+/// The entry "a", or none, as a block and as a compact frame.
+fn small(kind: FilterKind, entries: &[&[u8]]) -> [Vec<u8>; 2] {
+    let bits = if kind == FilterKind::Bloom { 16.3 } else { 10.0 };
+    let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+    let builder = || {
+        let mut builder = FilterBlockBuilder::new(policy);
+        entries.iter().for_each(|entry| builder.add_key(entry));
+        builder
+    };
+    let mut frame = Vec::new();
+    builder().finish_compact_into(&mut frame).expect("a frame");
+    [builder().finish().expect("a block"), frame]
+}
+
 #[test]
 fn block_vectors() {
-    let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 66).expect("legal");
-    let empty = FilterBlockBuilder::new(policy).finish().expect("a block");
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
-    let mut builder = FilterBlockBuilder::new(policy);
-    builder.add_key(b"a");
-    let one = builder.finish().expect("a block");
-    compare("block", &[format!("empty {}", hex(&empty)), format!("a {}", hex(&one))]);
-    let reader = FilterBlockReader::open(&one).expect("a block");
-    assert!(reader.may_contain(b"a"));
-    assert_eq!((reader.num_probes(), one.len()), (Some(11), HEADER_LEN + 2));
+    let mut lines = Vec::new();
+    let empty = small(FilterKind::Bloom, &[]);
+    let mut show = |kind: &str, entries: &str, [block, frame]: &[Vec<u8>; 2]| {
+        lines.push(format!("block {kind} {entries} {}", hex(block)));
+        lines.push(format!("compact {kind} {entries} {}", hex(frame)));
+    };
+    show("bloom", "none", &empty);
+    for kind in FilterKind::ALL {
+        let frames = small(kind, &[b"a"]);
+        assert!(FilterBlockReader::open(&frames[0]).expect("a block").may_contain(b"a"));
+        show(kind.name(), "a", &frames);
+    }
+    compare("block", &lines);
+}
+
+#[test]
+fn golomb_example() {
+    let [block, _] = small(FilterKind::Golomb, &[b"a"]);
+    let (remainder_bits, bucket_range, payload) = (u64::from(block[40]), int(&block[44..52]), &block[64..]);
+    let hash = KeyHasher::new(0).hash(b"a").get();
+    let (_, value) = Golomb { remainder_bits, directory_bits: 0, num_buckets: 1, bucket_range }.locate(hash);
+    let q = (0..).take_while(|&i| bit(payload, i) == 0).count() as u64;
+    let bits = payload.len() as u64 * 8;
+    let remainder: u64 = (0..remainder_bits).map(|i| bit(payload, bits - remainder_bits + i) << i).sum();
+    assert_eq!(value, (q << remainder_bits) + remainder);
+    compare(
+        "golomb-example",
+        &[format!("{bucket_range} {remainder_bits} {value} {q} {remainder:#x} {}", hex(payload))],
+    );
 }
 
 #[test]

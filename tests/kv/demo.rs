@@ -52,11 +52,11 @@ fn the_figures_add_up() {
     }
     for run in &runs[1..] {
         assert!((9.5..10.5).contains(&run["bits_per_key"].as_f64().unwrap()));
-        assert!(run["absent_reads_avoided_share"].as_f64().unwrap() > 0.97);
+        assert!(run["absent_reads_avoided_share"].as_f64().unwrap() > 0.985);
         let (observed, predicted) = (run["observed_fpr"].as_f64().unwrap(), run["predicted_fpr"].as_f64().unwrap());
         let asked = count(run, "false_positives") as f64 / observed;
         let sigma = (predicted * (1.0 - predicted) / asked).sqrt();
-        assert!((observed - predicted).abs() < 5.0 * sigma, "{observed} against {predicted} ± {sigma}");
+        assert!((observed - predicted).abs() < 4.0 * sigma, "{observed} against {predicted} ± {sigma}");
     }
 }
 

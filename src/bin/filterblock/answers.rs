@@ -1,6 +1,5 @@
 //! What a filter answers for keys that its table holds, and for keys derived from them that it does not.
 
-use crate::block;
 use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::{FilterBlockReader, KeyHash};
@@ -94,7 +93,7 @@ impl<'a> Collected<'a> {
 
     fn take(&mut self, key: &[u8]) {
         // Keys too short for the block's prefix are not its entries.
-        let Some(entry) = block::entry(self.reader.transform(), key) else {
+        let Some(entry) = self.reader.transform().entry_of(key) else {
             return;
         };
         let hasher = self.reader.hasher();

@@ -53,6 +53,14 @@ fn trusted_tag(bytes: &[u8], error: &DecodeError) -> Option<u8> {
     }
 }
 
+/// Whether the magic is as a copy in text mode leaves it: a line end rewritten either way, the upper bit cut off, or its
+/// first byte encoded or replaced as UTF-8.
+fn mangled_as_text(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(2 * MAGIC.len())];
+    let forms: [&[u8]; 5] = [b"\xf1FBLK\r\r\n", b"\xf1FBLK\n\x1a", b"\x71FBLK", b"\xc3\xb1FBLK", b"\xef\xbf\xbdFBLK"];
+    forms.iter().any(|form| start.starts_with(form))
+}
+
 /// Whether the magic's letters stand where a block's would, perhaps among bytes that a copy as text has changed.
 fn looks_like_a_block(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(2 * MAGIC.len())];
@@ -61,9 +69,7 @@ fn looks_like_a_block(bytes: &[u8]) -> bool {
 
 fn text_mode_note(bytes: &[u8], error: &DecodeError) -> &'static str {
     match error {
-        DecodeError::Magic { .. } | DecodeError::TooShort { .. }
-            if looks_like_a_block(bytes) && !bytes.starts_with(&MAGIC) =>
-        {
+        DecodeError::Magic { .. } | DecodeError::TooShort { .. } if mangled_as_text(bytes) => {
             "; the file was changed by a copy in text mode, which rewrites line ends or characters"
         }
         _ => "",
@@ -113,22 +119,12 @@ pub(crate) fn shell_word(path: &Path) -> String {
     word + "\""
 }
 
-/// What a filter is asked for when somebody asks for `key`; `None` where its entries do not cover such a key, so
-/// that only *maybe* is true.
-pub(crate) fn entry(transform: KeyTransform, key: &[u8]) -> Option<&[u8]> {
-    match transform {
-        KeyTransform::WholeKey | KeyTransform::Row => Some(key),
-        KeyTransform::FixedPrefix { len } => key.get(..usize::from(len)),
-        KeyTransform::RowColumn | KeyTransform::Custom { .. } => None,
-    }
-}
-
 /// Refuses blocks whose entries cannot be made from a key alone.
 pub(crate) fn require_keys(path: &Path, reader: &FilterBlockReader<'_>) -> Result<(), Failure> {
     let transform = reader.transform();
     match transform {
         KeyTransform::WholeKey | KeyTransform::Row | KeyTransform::FixedPrefix { .. } => Ok(()),
-        KeyTransform::RowColumn | KeyTransform::Custom { .. } => Err(Failure::damaged(format!(
+        _ => Err(Failure::damaged(format!(
             "{}: filter block at offset 0 ({} bytes): its entries were made by the transform {transform}, and a key \
              alone does not tell which. No key was asked. Run 'filterblock inspect {}'.",
             path.display(),

@@ -31,10 +31,10 @@ pub(crate) struct Args {
     /// The structure: bloom, blocked or golomb
     #[arg(long, value_name = "KIND")]
     kind: FilterKind,
-    /// Size: bits for each distinct key, header included; 10 unless a size is given
+    /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given
     #[arg(long, value_name = "B", conflicts_with_all = ["fpr", "max_bytes"])]
     bits_per_key: Option<f64>,
-    /// Size: the smallest block with at most this false-positive rate, as 0.01 or 1%
+    /// Size: the smallest block whose expected false-positive rate is at most this, as 0.01 or 1%
     #[arg(long, value_name = "P", conflicts_with = "max_bytes", value_parser = parse_rate)]
     fpr: Option<f64>,
     /// Size: the best block of at most so many bytes, as 65536 or 64KiB
@@ -66,6 +66,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let policy = policy(args)?;
     let target = target(&args.output)?;
+    if fs::canonicalize(&args.keys).is_ok_and(|keys| keys == target) {
+        let message = "the keys and the output are one file, which the filter would replace";
+        return Err(Failure::usage("build", message).into());
+    }
     let mut builder = FilterBlockBuilder::new(policy).context(args.context);
     let keys = Keys::open(&args.keys, args.null, "Nothing was written. Run 'filterblock build --help'.")?;
     let seen = keys.for_each(|key| {
@@ -140,8 +144,9 @@ fn write_whole(target: &Path, block: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What any new file gets: the process's mask is applied to it.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        // The old file's mode, or what any new file gets: the process's mask is applied to it.
+        let mode = fs::metadata(target).map_or(0o666, |old| old.permissions().mode() & 0o777);
+        builder.permissions(fs::Permissions::from_mode(mode));
     }
     let mut file = builder.tempfile_in(directory)?;
     file.write_all(block)?;

@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
     }
 
     fn ask(&mut self, key: &[u8]) -> io::Result<()> {
-        let entry = block::entry(self.reader.transform(), key);
+        let entry = self.reader.transform().entry_of(key);
         let hash = entry.map(|entry| self.reader.hasher().hash(entry));
         let maybe = hash.is_none_or(|hash| self.reader.may_contain_hash(hash));
         self.num_queries += 1;

@@ -20,8 +20,8 @@ struct FilterInProgress {
     builder: FilterBlockBuilder,
 }
 
-/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete and durable when
-/// `finish` returns; giving it its final name is the caller's.
+/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish`
+/// returns; syncing it and giving it its final name are the caller's.
 #[derive(Debug)]
 pub(crate) struct TableWriter {
     file: String,

@@ -31,8 +31,8 @@ Examples:
 /// Loads a small row/column store, asks it for what is and what is not there, and shows which disk reads filters avoid
 ///
 /// Every run holds the same data and is asked the same questions: rows that do not exist, columns that existing rows do
-/// not have, and cells that exist. Absent keys lie between present ones, so that key ranges alone settle next to none.
-/// Data blocks are read past the page cache where the file system allows it. Reads are counted by the store and, beside
+/// not have, and cells that exist. Absent keys lie between present ones, and key ranges are asked before filters, which take no credit for
+/// what those settle. Data blocks are read past the page cache where the file system allows it. Reads are counted by the store and, beside
 /// it, by the operating system; if the two disagree, or the answers of two runs do, the demo fails.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Size of each filter, in bits per key
     #[arg(long, default_value_t = 10.0, value_name = "BITS")]
     bits_per_key: f64,
-    /// Kinds of filter to run, beside none [default: all]
+    /// Kinds of filter to run beside none, with commas between; bloom,blocked,golomb unless given
     #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<FilterKind>,
     /// Rows to load instead of the web table, one a line

@@ -45,8 +45,8 @@
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
-//! - `kv`: a small row/column store that lives from filter blocks.
-//! - `cli`: the command-line tool `filterblock`.
+//! - `kv`: a small row/column store that lives from filter blocks. Needs Unix.
+//! - `cli`: the command-line tool `filterblock`. Needs Unix.
 //!
 //! The bytes are specified in `format-spec.md`; the mathematics is in [`sizing`].
 #![cfg_attr(not(feature = "std"), no_std)]

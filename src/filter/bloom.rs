@@ -143,3 +143,39 @@ impl<'a> View<'a> {
         powi(self.fill(), self.params.num_probes())
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::{MAX_PROBES, Params, View, build};
+    use crate::hash::{KeyHash, mix};
+    use crate::sizing::bloom::exact_false_positive_rate;
+
+    /// Any number of bits, also odd ones, with any number of probes: nothing is missing, nothing stands behind the
+    /// last bit, and over many filters absent keys pass at the exact formula's rate.
+    #[test]
+    fn any_number_of_bits_and_probes_will_do() {
+        for num_bits in [1, 2, 7, 8, 9, 61, 64, 101, 1_000, 10_007] {
+            for num_probes in [1, 2, 3, 7, 20, MAX_PROBES] {
+                let params = Params::new(num_bits, num_probes).expect("legal");
+                let num_entries = num_bits / 10 + 1;
+                let (mut passed, mut filters, mut squares) = (0.0, 0.0, 0.0);
+                for round in 0..200 {
+                    let hashes: Vec<u64> = (0..num_entries).map(|i| mix(1 + i + round * 1_000_003)).collect();
+                    let mut payload = Vec::new();
+                    build(&params, &hashes, &mut payload);
+                    let view = View::new(params, &payload, 0).expect("no bit behind the last");
+                    assert!(hashes.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash))));
+                    let absent =
+                        (0..500).filter(|i| view.may_contain(KeyHash::from_raw(mix(!(i + round * 500))))).count();
+                    let share = absent as f64 / 500.0;
+                    (passed, filters, squares) = (passed + share, filters + 1.0, squares + share * share);
+                }
+                let exact = exact_false_positive_rate(num_bits, num_entries, num_probes);
+                let mean = passed / filters;
+                let sigma =
+                    ((squares / filters - mean * mean) / filters).sqrt().max((exact / (filters * 500.0)).sqrt());
+                assert!((mean - exact).abs() <= 4.0 * sigma, "{params:?}: {mean} passed, {exact} expected, ± {sigma}");
+            }
+        }
+    }
+}

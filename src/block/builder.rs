@@ -9,6 +9,7 @@ use super::plan::{Target, plan};
 use super::reader::{FilterBlockReader, OpenOptions};
 use super::{HEADER_LEN, compact};
 use crate::error::{BuildError, DecodeError};
+use crate::filter::blocked::LINE_LEN;
 use crate::filter::{PARAMS_LEN, Params};
 use crate::hash::{KeyHash, KeyHasher};
 use crate::kind::FilterKind;
@@ -214,7 +215,8 @@ impl FilterBlockBuilder {
             (FilterSize::MaxBytes(cap_bytes), Target::Millibits { per_entry, .. })
                 if per_entry < 1_000 && kind != FilterKind::Golomb =>
             {
-                let min_bytes = HEADER_LEN as u64 + num_entries.div_ceil(8);
+                let least_payload = if kind == FilterKind::Blocked { LINE_LEN as u64 } else { 1 };
+                let min_bytes = HEADER_LEN as u64 + num_entries.div_ceil(8).max(least_payload);
                 Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries })
             }
             _ => Ok(()),

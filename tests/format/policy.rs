@@ -75,6 +75,17 @@ fn a_cap_of_less_than_a_bit_an_entry_is_refused() {
         assert_eq!(error, BuildError::ByteCap { kind, cap_bytes: 1_313, min_bytes: 1_314, num_entries: 10_000 });
         assert!(finish(1_314).is_ok());
     }
+    // The least size that is named will do, also where it is a whole line.
+    for kind in FilterKind::ALL {
+        let finish = |cap| {
+            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
+            builder.add_key(b"only");
+            builder.finish()
+        };
+        let Err(BuildError::ByteCap { min_bytes, .. }) = finish(64) else { panic!("{kind}: no room for a payload") };
+        assert_eq!(finish(min_bytes).expect("within reach").len() as u64, min_bytes, "{kind}");
+        assert!(finish(min_bytes - 1).is_err(), "{kind}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! classic filter of the same size.
 //!
 //! A line is eight 64-bit words. An entry's hash picks the line, and in it one bit of every word (or of a
-//! window of words; see [`Params::words`]). All keys are known when a table is written, so the builder tries 2^t
+//! window of words; see [`Params::rounds`]). All keys are known when a table is written, so the builder tries 2^t
 //! *salts* for each word and keeps the one that sets the fewest bits, storing it in the word's upper t bits.
 //! The word's other R = 64 − t bits are its positions. A salt changes the multiplier of the hash, so it
 //! rearranges positions instead of shifting them together.

@@ -61,11 +61,13 @@ mod kind;
 #[cfg(feature = "kv")]
 pub mod kv;
 mod policy;
+#[expect(unsafe_code, reason = "a hint to the processor; each block names why any address will do")]
+mod prefetch;
 pub mod sizing;
 
 #[cfg(feature = "std")]
 pub use block::{CombineError, FilterBlockBuilder};
-pub use block::{FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions};
+pub use block::{FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions, probe_tables};
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
 pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};

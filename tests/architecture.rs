@@ -9,11 +9,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("error.rs", &["kind"]),
     ("bytes.rs", &[]),
     ("hash.rs", &["bytes"]),
+    ("prefetch.rs", &[]),
     ("bits/", &["bytes"]),
     ("sizing/", &["error", "sizing"]),
-    ("filter/bloom", &["bits", "bytes", "error", "hash", "sizing"]),
-    ("filter/blocked", &["bits", "bytes", "error", "hash", "sizing"]),
-    ("filter/golomb", &["bits", "bytes", "error", "hash", "sizing"]),
+    ("filter/bloom", &["bits", "bytes", "error", "hash", "prefetch", "sizing"]),
+    ("filter/blocked", &["bits", "bytes", "error", "hash", "prefetch", "sizing"]),
+    ("filter/golomb", &["bits", "bytes", "error", "hash", "prefetch", "sizing"]),
     ("filter/", &["error", "filter", "hash", "kind", "sizing"]),
     ("policy/", &["bytes", "error", "hash", "kind", "sizing"]),
     ("block/", &["bytes", "error", "filter", "hash", "kind", "policy", "sizing"]),
@@ -24,7 +25,15 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Files that may hold `unsafe`, by prefix: SIMD and the C interface.
-const UNSAFE_FILES: &[&str] = &["capi/", "filter/blocked/avx2.rs"];
+const UNSAFE_FILES: &[&str] = &[
+    "capi/",
+    "prefetch.rs",
+    "filter/blocked/avx2.rs",
+    "filter/blocked/avx512.rs",
+    "filter/blocked/neon.rs",
+    "filter/golomb/bmi2.rs",
+    "filter/golomb/avx512.rs",
+];
 
 const MAX_LINES: usize = 500;
 

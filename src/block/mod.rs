@@ -10,6 +10,7 @@ mod header;
 #[cfg(feature = "std")]
 mod plan;
 mod reader;
+mod tables;
 
 #[cfg(feature = "std")]
 pub use builder::FilterBlockBuilder;
@@ -17,3 +18,4 @@ pub use builder::FilterBlockBuilder;
 pub use combine::CombineError;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
 pub use reader::{FilterBlock, FilterBlockReader, OpenOptions};
+pub use tables::probe_tables;

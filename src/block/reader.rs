@@ -257,7 +257,6 @@ impl<'a> FilterBlockReader<'a> {
         self.facts.entries_estimated
     }
 
-    #[cfg(feature = "std")]
     pub(super) fn filter(&self) -> &FilterView<'a> {
         &self.filter
     }

@@ -12,6 +12,7 @@ use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
+use crate::prefetch::prefetch;
 use crate::sizing::float::powi;
 
 const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
@@ -128,6 +129,12 @@ impl<'a> View<'a> {
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
         // In bounds: a position is below num_bits, and `new` compared num_bits with the slice's length.
         self.params.positions(hash).all(|p| self.bits[(p / 8) as usize] >> (p % 8) & 1 == 1)
+    }
+
+    /// Asks for the lines of all probes.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        self.params.positions(hash).for_each(|p| prefetch(self.bits, (p / 8) as usize));
     }
 
     pub(crate) fn num_bits_set(&self) -> u64 {

@@ -108,6 +108,18 @@ impl FilterLayout {
     }
 }
 
+/// Hashes whose lines are asked for before the first of them is probed.
+const BATCH: usize = 32;
+
+/// Probes batch by batch, each prefetched as a whole.
+#[inline(always)]
+fn in_batches(hashes: &[KeyHash], answers: &mut [bool], prefetch: impl Fn(KeyHash), probe: impl Fn(KeyHash) -> bool) {
+    for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        hashes.iter().for_each(|&hash| prefetch(hash));
+        answers.iter_mut().zip(hashes).for_each(|(answer, &hash)| *answer = probe(hash));
+    }
+}
+
 /// A validated view over payload bytes: answers without failing, allocating or re-parsing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FilterView<'a> {
@@ -148,18 +160,24 @@ impl<'a> FilterView<'a> {
         }
     }
 
-    /// Probes every hash; the kind is looked up once.
+    /// Probes every hash; the kind is looked up once, and lines are on their way before the first is read.
     pub(crate) fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        fn each(hashes: &[KeyHash], answers: &mut [bool], probe: impl Fn(KeyHash) -> bool) {
-            for (answer, &hash) in answers.iter_mut().zip(hashes) {
-                *answer = probe(hash);
-            }
-        }
         match self {
             Self::Empty => answers.fill(false),
-            Self::Bloom(f) => each(hashes, answers, |h| f.may_contain(h)),
-            Self::Blocked(f) => each(hashes, answers, |h| f.may_contain(h)),
-            Self::Golomb(f) => each(hashes, answers, |h| f.may_contain(h)),
+            Self::Bloom(f) => in_batches(hashes, answers, |h| f.prefetch(h), |h| f.may_contain(h)),
+            Self::Blocked(f) => in_batches(hashes, answers, |h| f.prefetch(h), |h| f.may_contain(h)),
+            Self::Golomb(f) => in_batches(hashes, answers, |h| f.prefetch(h), |h| f.may_contain(h)),
+        }
+    }
+
+    /// Asks for the lines that the probe of `hash` reads first.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        match self {
+            Self::Empty => {}
+            Self::Bloom(f) => f.prefetch(hash),
+            Self::Blocked(f) => f.prefetch(hash),
+            Self::Golomb(f) => f.prefetch(hash),
         }
     }
 

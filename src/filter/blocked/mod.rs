@@ -21,6 +21,7 @@ use super::{PARAMS_LEN, check_reserved};
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
+use crate::prefetch::prefetch;
 
 /// Bytes of a line.
 pub(crate) const LINE_LEN: usize = 64;
@@ -310,6 +311,12 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
         self.layout.engine.may_contain(self.layout.params, self.line(hash), hash)
+    }
+
+    /// Asks for the line of `hash`.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        prefetch(self.lines, self.layout.params.line_of(hash) as usize * LINE_LEN);
     }
 
     /// The line of `hash`. In bounds: its index is below num_lines, and `new` compared num_lines with the length.

@@ -17,11 +17,18 @@
 //!
 //! Cost: r + 1 + 1/(e^λ − 1) bits an entry with λ = 2^r · n / range, and about 0.21 for the directory.
 
+#[cfg(feature = "std")]
+mod build;
+
+#[cfg(feature = "std")]
+pub(crate) use build::build;
+
 use super::{PARAMS_LEN, check_reserved};
 use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
+use crate::prefetch::prefetch;
 
 /// Buckets that share an anchor.
 const GROUP: u64 = 64;
@@ -326,6 +333,17 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Asks for the directory entry of the bucket of `hash`, and for its codes where the line says they are.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        let Layout { params, fields_start, codes_start, slope, .. } = self.layout;
+        let (bucket, _) = params.locate(hash);
+        let field = fields_start.wrapping_add(bucket.wrapping_mul(u64::from(params.directory_bits)));
+        prefetch(self.payload, (field / 8) as usize);
+        let codes = codes_start.wrapping_add(slope.at(bucket));
+        prefetch(self.payload, (codes / 8) as usize);
+    }
+
     /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
     /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
     pub(crate) fn predicted_fpr(&self) -> f64 {
@@ -342,103 +360,5 @@ impl<'a> View<'a> {
         }
         // Not above 1 by a rounding.
         (passing / params.range() as f64).min(1.0)
-    }
-}
-
-#[cfg(feature = "std")]
-pub(crate) use build::build;
-
-#[cfg(feature = "std")]
-mod build {
-    use super::{GROUP, Params, Slope};
-    use crate::hash::KeyHash;
-    use crate::{bits, bytes};
-    use std::vec::Vec;
-
-    /// The gaps of the bucket that `keys` fall into, as stored.
-    fn gaps(params: Params, keys: &[u64]) -> impl Iterator<Item = u64> {
-        let mut next_least = 0;
-        keys.iter().filter_map(move |&key| {
-            let (_, offset) = params.locate(KeyHash::from_raw(key));
-            // Two hashes may share an offset, which is then stored once.
-            let gap = offset.checked_sub(next_least)?;
-            next_least = offset + 1;
-            Some(gap)
-        })
-    }
-
-    /// Calls `visit` with each bucket and its keys, in order, empty buckets included.
-    fn for_each_bucket(params: Params, hashes: &[u64], mut visit: impl FnMut(u64, &[u64])) {
-        let mut rest = hashes;
-        for bucket in 0..params.num_buckets {
-            let len = rest.iter().take_while(|&&h| params.locate(KeyHash::from_raw(h)).0 == bucket).count();
-            let (keys, later) = rest.split_at(len);
-            visit(bucket, keys);
-            rest = later;
-        }
-    }
-
-    /// Appends directory and codes of `hashes` (sorted, distinct) and records the directory's width. Works in two
-    /// passes, the first for the lengths; keeps 8 bytes a bucket meanwhile.
-    pub(crate) fn build(params: &mut Params, hashes: &[u64], out: &mut Vec<u8>) {
-        let width = params.remainder_bits();
-        let mut starts = Vec::with_capacity(params.num_buckets as usize + 1);
-        let mut code_bits = 0;
-        for_each_bucket(*params, hashes, |_, keys| {
-            starts.push(code_bits);
-            code_bits += gaps(*params, keys).map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
-        });
-        // The last bucket ends where the payload does.
-        code_bits = code_bits.next_multiple_of(8);
-        starts.push(code_bits);
-
-        let slope = Slope::new(code_bits, params.num_buckets);
-        params.directory_bits = if params.num_buckets == 1 { 0 } else { directory_bits(&starts, slope) };
-        let directory_len = params.directory_len().expect("a directory shorter than the hashes it was made from");
-        let base = out.len();
-        out.resize(base + (directory_len + code_bits / 8) as usize, 0);
-        let (directory, codes) = out[base..].split_at_mut(directory_len as usize);
-        if params.num_buckets > 1 {
-            write_directory(params, &starts, slope, directory);
-        }
-        for_each_bucket(*params, hashes, |bucket, keys| {
-            let (mut unary, mut remainders) = (starts[bucket as usize], starts[bucket as usize + 1]);
-            for gap in gaps(*params, keys) {
-                unary += gap >> width;
-                bits::write(codes, unary, 1, 1);
-                unary += 1;
-                remainders -= u64::from(width);
-                bits::write(codes, remainders, width, gap & ((1 << width) - 1));
-            }
-        });
-    }
-
-    /// How far each bucket's start lies from the line through its group's anchor.
-    fn deviations(starts: &[u64], slope: Slope) -> impl Iterator<Item = i64> {
-        let buckets = &starts[..starts.len() - 1];
-        buckets.chunks(GROUP as usize).flat_map(move |group| {
-            (0..).zip(group).map(move |(index, start)| (start - group[0]).wrapping_sub(slope.at(index)) as i64)
-        })
-    }
-
-    /// The least width whose biased range holds every deviation.
-    fn directory_bits(starts: &[u64], slope: Slope) -> u8 {
-        let bits_for = |d: i64| match d {
-            0 => 0,
-            _ => 65 - if d < 0 { !d } else { d }.leading_zeros(),
-        };
-        let width = deviations(starts, slope).map(bits_for).max().unwrap_or(0);
-        u8::try_from(width).expect("at most 65")
-    }
-
-    fn write_directory(params: &Params, starts: &[u64], slope: Slope, directory: &mut [u8]) {
-        let (anchors, fields) = directory.split_at_mut(params.anchors_len() as usize);
-        for (group, &start) in starts[..starts.len() - 1].iter().step_by(GROUP as usize).skip(1).enumerate() {
-            bytes::put_u64(anchors, group * super::ANCHOR_LEN as usize, start);
-        }
-        let width = u32::from(params.directory_bits);
-        for (index, deviation) in (0..).zip(deviations(starts, slope)) {
-            bits::write(fields, index * u64::from(width), width, params.bias().wrapping_add(deviation as u64));
-        }
     }
 }

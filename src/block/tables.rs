@@ -1,0 +1,36 @@
+//! Many tables, one hash: the read path of a log-structured store.
+
+use super::reader::FilterBlockReader;
+use crate::hash::KeyHash;
+
+/// Asks each of `tables` for `hash`, with every table's first line on its way before the first is read: the misses
+/// overlap, where one probe after another waits for each.
+///
+/// All tables must have been written with the seed that `hash` was made with; have it compared at opening, by
+/// [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).
+///
+/// ```
+/// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, probe_tables};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.seed(7);
+/// let mut builder = FilterBlockBuilder::new(policy);
+/// let mut block_of = |key: &[u8]| {
+///     builder.add_key(key);
+///     builder.finish()
+/// };
+/// let (newer, older) = (block_of(b"b")?, block_of(b"a")?);
+/// let tables = [FilterBlockReader::open(&newer)?, FilterBlockReader::open(&older)?];
+/// let mut answers = [false; 2];
+/// probe_tables(&tables, policy.hasher().hash(b"a"), &mut answers);
+/// assert_eq!(answers, [false, true]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Panics
+/// If the slices' lengths differ: a defect of the caller, whatever the blocks' bytes.
+pub fn probe_tables(tables: &[FilterBlockReader<'_>], hash: KeyHash, answers: &mut [bool]) {
+    assert_eq!(tables.len(), answers.len(), "one answer for each table");
+    tables.iter().for_each(|table| table.filter().prefetch(hash));
+    tables.iter().zip(answers).for_each(|(table, answer)| *answer = table.may_contain_hash(hash));
+}

@@ -17,12 +17,25 @@
 //!
 //! Cost: r + 1 + 1/(e^λ − 1) bits an entry with λ = 2^r · n / range, and about 0.21 for the directory.
 
+#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+#[expect(clippy::incompatible_msrv, reason = "the compiler's version was asked for")]
+mod avx512;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[expect(unsafe_code, reason = "a call into code for a proved instruction set")]
+mod bmi2;
 #[cfg(feature = "std")]
 mod build;
+mod decode;
+mod engine;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 
 #[cfg(feature = "std")]
 pub(crate) use build::build;
 
+use self::decode::{Bucket, Tuning};
+use self::engine::Engine;
 use super::{PARAMS_LEN, check_reserved};
 use crate::bits;
 use crate::bytes;
@@ -179,74 +192,6 @@ impl Slope {
     }
 }
 
-/// The quotients' and remainders' bits of a bucket.
-#[derive(Clone, Copy, Debug)]
-struct Bucket<'a> {
-    codes: &'a [u8],
-    start: u64,
-    end: u64,
-    remainder_bits: u32,
-}
-
-/// A bucket's offsets, rising: the one decoder, for asking and for counting.
-struct Offsets<'a> {
-    bucket: Bucket<'a>,
-    /// First bit of the unary window, and what is left of it.
-    window_start: u64,
-    window: u64,
-    /// Offsets decoded so far.
-    count: u64,
-    /// The last remainder's first bit.
-    remainders_start: u64,
-    remainders_sum: u64,
-}
-
-/// Unary bits taken at a time.
-const WINDOW_BITS: u32 = bits::MAX_FIELD_BITS;
-
-impl<'a> Bucket<'a> {
-    #[inline]
-    fn offsets(self) -> Offsets<'a> {
-        Offsets {
-            bucket: self,
-            window_start: self.start,
-            window: bits::read(self.codes, self.start, WINDOW_BITS),
-            count: 0,
-            remainders_start: self.end,
-            remainders_sum: 0,
-        }
-    }
-}
-
-impl Iterator for Offsets<'_> {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        let Bucket { codes, start, remainder_bits, .. } = self.bucket;
-        self.remainders_start = self.remainders_start.checked_sub(u64::from(remainder_bits))?;
-        while self.window == 0 {
-            self.window_start += u64::from(WINDOW_BITS);
-            if self.window_start >= self.remainders_start {
-                return None;
-            }
-            self.window = bits::read(codes, self.window_start, WINDOW_BITS);
-        }
-        let one = self.window_start + u64::from(self.window.trailing_zeros());
-        if one >= self.remainders_start {
-            return None;
-        }
-        self.window &= self.window - 1;
-        let quotients_sum = one - start - self.count;
-        let remainder = bits::read(codes, self.remainders_start, remainder_bits);
-        self.remainders_sum = self.remainders_sum.wrapping_add(remainder);
-        // Each gap after the first is stored less one, as offsets are distinct.
-        let offset = (quotients_sum << remainder_bits).wrapping_add(self.remainders_sum).wrapping_add(self.count);
-        self.count += 1;
-        Some(offset)
-    }
-}
-
 /// Where the parts of a payload are: what a view has beside the bytes. Places of codes are bits of the whole payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
@@ -256,6 +201,8 @@ pub(crate) struct Layout {
     codes_start: u64,
     codes_end: u64,
     slope: Slope,
+    tuning: Tuning,
+    engine: Engine,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -281,12 +228,21 @@ impl<'a> View<'a> {
         let (codes_start, codes_end) = (declared_bytes * 8, actual_bytes * 8);
         let slope = Slope::new(codes_end - codes_start, params.num_buckets);
         let fields_start = params.anchors_len() * 8;
-        Ok(Self { layout: Layout { params, fields_start, codes_start, codes_end, slope }, payload })
+        let (bucket_bits, entries) = (slope.at(1), params.entries_per_bucket.into());
+        let tuning = Tuning::new(params.remainder_bits(), params.bucket_range, bucket_bits, entries);
+        let engine = Engine::detect(&params);
+        Ok(Self { layout: Layout { params, fields_start, codes_start, codes_end, slope, tuning, engine }, payload })
     }
 
-    /// The view over `payload`, which has passed [`View::new`] with this layout.
+    /// The view over `payload`, which has passed [`View::new`] with this layout. Its length is compared again: loads
+    /// without bounds checks rely on it.
     pub(crate) fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+        assert_eq!(payload.len() as u64 * 8, layout.codes_end, "the bytes of a filter changed their length");
         Self { layout, payload }
+    }
+
+    pub(crate) fn payload(&self) -> &'a [u8] {
+        self.payload
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -294,24 +250,43 @@ impl<'a> View<'a> {
     }
 
     /// First bit of `bucket`, which may be the one past the last.
-    #[inline]
     fn start(&self, bucket: u64) -> u64 {
-        let Layout { params, fields_start, codes_start, codes_end, slope } = self.layout;
+        let Layout { params, fields_start, codes_start, codes_end, slope, .. } = self.layout;
         if bucket == params.num_buckets {
             return codes_end;
         }
         if params.num_buckets == 1 {
             return codes_start;
         }
-        let (group, index) = (bucket / GROUP, bucket % GROUP);
+        let width = u32::from(params.directory_bits);
+        let deviation = bits::read(self.payload, fields_start + bucket * u64::from(width), width);
+        self.group_start(bucket / GROUP).wrapping_add(slope.at(bucket % GROUP)).wrapping_add(deviation)
+    }
+
+    /// Where the line through `group` begins, less the bias of the deviations from it.
+    #[inline]
+    fn group_start(&self, group: u64) -> u64 {
         let anchor = match group {
             0 => 0,
             _ => bytes::u64_padded(self.payload, ((group - 1) * ANCHOR_LEN) as usize),
         };
-        let width = u32::from(params.directory_bits);
-        let deviation = bits::read(self.payload, fields_start + bucket * u64::from(width), width);
-        let in_codes = anchor.wrapping_add(slope.at(index)).wrapping_add(deviation).wrapping_sub(params.bias());
-        codes_start.wrapping_add(in_codes)
+        self.layout.codes_start.wrapping_add(anchor).wrapping_sub(self.layout.params.bias())
+    }
+
+    /// Start and end of `bucket`, as the directory has them.
+    #[inline]
+    fn bounds(&self, bucket: u64) -> (u64, u64) {
+        let Layout { params, fields_start, slope, .. } = self.layout;
+        let (group, index, width) = (bucket / GROUP, bucket % GROUP, u32::from(params.directory_bits));
+        // All but one bucket in 64: its field and the next lie under one anchor, and in what one load gives.
+        if index + 1 < GROUP && bucket + 1 < params.num_buckets && 2 * width <= bits::MAX_FIELD_BITS {
+            let fields = bits::read(self.payload, fields_start + bucket * u64::from(width), 2 * width);
+            let (deviation, next_deviation) = (fields & ((1 << width) - 1), fields >> width);
+            let line = self.group_start(group);
+            let start = line.wrapping_add(slope.at(index)).wrapping_add(deviation);
+            return (start, line.wrapping_add(slope.at(index + 1)).wrapping_add(next_deviation));
+        }
+        (self.start(bucket), self.start(bucket + 1))
     }
 
     /// The bits of `bucket`, or `None` if the directory points outside the codes or backward: damage that only
@@ -319,29 +294,35 @@ impl<'a> View<'a> {
     #[inline]
     fn bucket(&self, bucket: u64) -> Option<Bucket<'a>> {
         let Layout { params, codes_start, codes_end, .. } = self.layout;
-        let (start, end) = (self.start(bucket), self.start(bucket + 1));
+        let (start, end) = self.bounds(bucket);
         let sound = codes_start <= start && start <= end && end <= codes_end;
         sound.then_some(Bucket { codes: self.payload, start, end, remainder_bits: params.remainder_bits() })
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
+        self.layout.engine.may_contain(self, hash)
+    }
+
+    /// The definition of [`View::may_contain`], compiled once for each engine that needs it.
+    #[inline(always)]
+    fn may_contain_portably(&self, hash: KeyHash) -> bool {
         let (bucket, sought) = self.layout.params.locate(hash);
         match self.bucket(bucket) {
-            Some(bucket) => bucket.offsets().find(|&offset| offset >= sought) == Some(sought),
+            Some(bucket) => bucket.contains(&self.layout.tuning, sought),
             None => true,
         }
     }
 
-    /// Asks for the directory entry of the bucket of `hash`, and for its codes where the line says they are.
+    /// Asks for the codes of the bucket of `hash`, as the directory has it. The directory is read and not asked for: it is
+    /// a fortieth of the whole and mostly near, and without it the place is known only to some lines. (An overfull or
+    /// damaged bucket is not asked for beyond its second line.)
     #[inline]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let Layout { params, fields_start, codes_start, slope, .. } = self.layout;
-        let (bucket, _) = params.locate(hash);
-        let field = fields_start.wrapping_add(bucket.wrapping_mul(u64::from(params.directory_bits)));
-        prefetch(self.payload, (field / 8) as usize);
-        let codes = codes_start.wrapping_add(slope.at(bucket));
-        prefetch(self.payload, (codes / 8) as usize);
+        let (bucket, _) = self.layout.params.locate(hash);
+        let (start, end) = self.bounds(bucket);
+        prefetch(self.payload, (start / 8) as usize);
+        prefetch(self.payload, (end / 8) as usize);
     }
 
     /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes

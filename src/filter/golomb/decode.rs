@@ -1,0 +1,300 @@
+//! A bucket's codes: one after the other, or only as far as a question needs.
+
+use crate::bits;
+use crate::hash::fast_range;
+
+/// The quotients' and remainders' bits of a bucket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket<'a> {
+    pub(super) codes: &'a [u8],
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) remainder_bits: u32,
+}
+
+/// A bucket's offsets, rising, one by one: for counting, and what every search is tested against.
+pub(super) struct Offsets<'a> {
+    bucket: Bucket<'a>,
+    /// First bit of the unary window, and what is left of it.
+    window_start: u64,
+    window: u64,
+    /// Offsets decoded so far.
+    count: u64,
+    /// The last remainder's first bit.
+    remainders_start: u64,
+    remainders_sum: u64,
+}
+
+/// Unary bits taken at a time.
+const WINDOW_BITS: u32 = bits::MAX_FIELD_BITS;
+
+/// What a search needs and only the filter's dimensions decide.
+///
+/// The sum of a run of remainders is taken some of them at a time: even and odd ones are added as neighbours in slots of
+/// twice their width, then the slots by a multiplication.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tuning {
+    /// Ones where a slot has its lower half.
+    lower_halves: u64,
+    /// A one in each slot.
+    slots: u64,
+    /// Unary bits per unit of value on average, in 2⁻⁶⁴.
+    unary_rate: u64,
+    /// Loads of remainders per unary bit on average, in 2⁻¹⁶.
+    load_rate: u32,
+    remainder_bits: u8,
+    /// Remainders taken at a time.
+    count: u8,
+    /// First bit of the uppermost slot, which gets the sum of all.
+    uppermost: u8,
+    /// Bits of a word beyond a slot's width.
+    beyond_slot: u8,
+}
+
+impl Tuning {
+    /// For buckets of `bucket_bits` bits and `entries` entries on average.
+    pub(super) const fn new(remainder_bits: u32, bucket_range: u64, bucket_bits: u64, entries: u64) -> Self {
+        // As many as one load holds, and as many as a slot holds the sum of: (2^r + 1) · (2^r − 1) = 2^2r − 1. Without
+        // remainders there is nothing to load.
+        let by_load = match bits::MAX_FIELD_BITS.checked_div(remainder_bits) {
+            Some(count) => count,
+            None => bits::MAX_FIELD_BITS,
+        };
+        let by_slot = if remainder_bits < 6 { (1 << remainder_bits) + 1 } else { by_load };
+        let count = if by_load < by_slot || remainder_bits == 0 { by_load } else { by_slot };
+        let stride = 2 * remainder_bits;
+        let (mut lower_halves, mut slots, mut uppermost, mut index) = (0, 0, 0, 0);
+        while index < count.div_ceil(2) {
+            uppermost = index * stride;
+            slots |= 1 << uppermost;
+            lower_halves |= ((1 << remainder_bits) - 1) << uppermost;
+            index += 1;
+        }
+        let unary_bits = bucket_bits.saturating_sub(entries * remainder_bits as u64);
+        let unary_rate = ((unary_bits as u128) << 64) / bucket_range as u128;
+        let load_rate = match ((entries << 16) / count as u64).checked_div(unary_bits) {
+            Some(rate) => rate,
+            None => 0,
+        };
+        Self {
+            lower_halves,
+            slots,
+            unary_rate: if unary_rate > u64::MAX as u128 { u64::MAX } else { unary_rate as u64 },
+            load_rate: load_rate as u32,
+            remainder_bits: remainder_bits as u8,
+            count: count as u8,
+            uppermost: uppermost as u8,
+            beyond_slot: if remainder_bits == 0 { 0 } else { u64::BITS.saturating_sub(stride) as u8 },
+        }
+    }
+
+    /// Unary bits that stand before a code of value `sought`, on average.
+    #[inline(always)]
+    pub(super) const fn unary_bits_before(&self, sought: u64) -> u64 {
+        fast_range(sought, self.unary_rate)
+    }
+
+    /// The sum of the `count` remainders that end before bit `end` of `codes`, in as many loads as `unary_bits` unary
+    /// bits mostly have remainders for, if not more.
+    #[inline(always)]
+    fn sum(&self, codes: &[u8], mut end: u64, mut count: u64, unary_bits: u64) -> u64 {
+        let width = u32::from(self.remainder_bits);
+        let mut sum = 0;
+        let mut take = |count: &mut u64| {
+            let taken = (*count).min(u64::from(self.count));
+            *count -= taken;
+            let width_of_all = taken as u32 * width;
+            end -= u64::from(width_of_all);
+            let fields = bits::read(codes, end, width_of_all);
+            let pairs = (fields & self.lower_halves) + (fields >> width & self.lower_halves);
+            sum += pairs.wrapping_mul(self.slots) >> self.uppermost & u64::MAX >> self.beyond_slot;
+        };
+        let likely_loads = 1 + (((unary_bits + SLACK_BITS) * u64::from(self.load_rate)) >> 16);
+        for _ in 0..likely_loads {
+            take(&mut count);
+        }
+        while count > 0 {
+            take(&mut count);
+        }
+        sum
+    }
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy)]
+struct Cursor {
+    /// What is left of the value sought.
+    left: u64,
+    /// The next unary bit.
+    unary: u64,
+    /// The end of the next remainder.
+    remainders: u64,
+}
+
+/// Unary bits of deviation from the mean that are allowed for.
+const SLACK_BITS: u64 = 3;
+/// Most unary bits that are skipped in one go.
+const MOST_SKIP_BITS: u64 = 4 * WINDOW_BITS as u64;
+/// Codes that are decoded together in the end: as many remainders of 9 bits as one load holds.
+const SOON: u32 = 6;
+/// Values nearer than this many unary bits are not skipped to.
+const FAR_BITS: u64 = 16;
+
+impl<'a> Bucket<'a> {
+    #[inline]
+    pub(super) fn offsets(self) -> Offsets<'a> {
+        Offsets {
+            bucket: self,
+            window_start: self.start,
+            window: bits::read(self.codes, self.start, WINDOW_BITS),
+            count: 0,
+            remainders_start: self.end,
+            remainders_sum: 0,
+        }
+    }
+
+    /// Whether `sought` is one of the offsets. Skips by rank what lies below it, then decodes.
+    ///
+    /// Of the codes in a run of unary bits only their number and the sum of their remainders are needed to know the value
+    /// behind it. The first run is guessed from what is sought alone, so that no branch waits for the codes; it nearly
+    /// always ends a few codes below. Where it does not, as in overfull buckets, runs follow that cannot lead too far: a
+    /// unary bit advances the value by at most 2^r, a zero by just that, a one by its remainder and one.
+    #[inline(always)]
+    pub(super) fn contains(self, tuning: &Tuning, sought: u64) -> bool {
+        let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };
+        let guess = tuning.unary_bits_before(sought);
+        let guess = guess.saturating_sub(guess / 32 + SLACK_BITS).min(MOST_SKIP_BITS);
+        cursor = self.skip(tuning, cursor, guess).unwrap_or(cursor);
+        loop {
+            let skip = (cursor.left >> self.remainder_bits).min(MOST_SKIP_BITS);
+            if skip < FAR_BITS {
+                break;
+            }
+            let Some(next) = self.skip(tuning, cursor, skip) else { break };
+            cursor = next;
+        }
+        match self.contains_soon(cursor) {
+            Ok(found) => found,
+            Err(further) => self.contains_from(further),
+        }
+    }
+
+    /// Whether the value sought is among the next [`SOON`] codes, or where these end if they lie below it: without a
+    /// branch on where it is, as a branch that is mispredicted keeps the next question from starting.
+    #[inline(always)]
+    fn contains_soon(self, cursor: Cursor) -> Result<bool, Cursor> {
+        let Bucket { codes, remainder_bits, .. } = self;
+        let Cursor { left, unary, remainders } = cursor;
+        let width_of_all = SOON * remainder_bits;
+        if width_of_all > bits::MAX_FIELD_BITS
+            || remainders < u64::from(width_of_all)
+            || left >> remainder_bits >= u64::from(WINDOW_BITS - SOON)
+        {
+            return Err(cursor);
+        }
+        let fields = bits::read(codes, remainders - u64::from(width_of_all), width_of_all);
+        let mut window = bits::read(codes, unary, WINDOW_BITS);
+        // Below zero when passed, which no gap equals.
+        let mut left = left as i64;
+        let (mut found, mut sound, mut used, mut next) = (false, true, 0, remainders);
+        for i in 1..=SOON {
+            // 64 if there is none in the window, whose zeros alone then pass the value.
+            let one = u64::from(window.trailing_zeros());
+            next -= u64::from(remainder_bits);
+            sound &= unary + one < next;
+            let remainder = fields >> ((SOON - i) * remainder_bits) & ((1 << remainder_bits) - 1);
+            let gap = (((one - used) << remainder_bits) + remainder) as i64;
+            found |= sound & (gap == left);
+            left -= gap + 1;
+            used = (one + 1).min(64);
+            window &= window.wrapping_sub(1);
+        }
+        if left < 0 || !sound {
+            return Ok(found);
+        }
+        Err(Cursor { left: left as u64, unary: unary + used, remainders: next })
+    }
+
+    /// `cursor` moved by `unary_bits` (at most [`MOST_SKIP_BITS`]), or `None` if that leads beyond the value sought or
+    /// beyond the last code.
+    #[inline(always)]
+    fn skip(self, tuning: &Tuning, cursor: Cursor, unary_bits: u64) -> Option<Cursor> {
+        let Cursor { left, unary, remainders } = cursor;
+        let width = u64::from(self.remainder_bits);
+        let unary_after = unary + unary_bits;
+        let (mut ones, mut at) = (0, unary);
+        loop {
+            let window = (unary_after - at).min(u64::from(WINDOW_BITS));
+            ones += u64::from(bits::read(self.codes, at, window as u32).count_ones());
+            at += window;
+            if at >= unary_after {
+                break;
+            }
+        }
+        let after = remainders.checked_sub(ones * width).filter(|&after| unary_after <= after)?;
+        let sum = tuning.sum(self.codes, remainders, ones, unary_bits);
+        let left = left.checked_sub(((unary_bits - ones) << self.remainder_bits) + sum + ones)?;
+        Some(Cursor { left, unary: unary_after, remainders: after })
+    }
+
+    /// Code by code.
+    #[inline(always)]
+    fn contains_from(self, cursor: Cursor) -> bool {
+        let Bucket { codes, remainder_bits, .. } = self;
+        let Cursor { mut left, mut unary, mut remainders } = cursor;
+        let (mut window_start, mut window) = (unary, bits::read(codes, unary, WINDOW_BITS));
+        while let Some(remainder_start) = remainders.checked_sub(u64::from(remainder_bits)) {
+            while window == 0 {
+                window_start += u64::from(WINDOW_BITS);
+                if window_start >= remainder_start {
+                    return false;
+                }
+                window = bits::read(codes, window_start, WINDOW_BITS);
+            }
+            let one = window_start + u64::from(window.trailing_zeros());
+            let quotient = one - unary;
+            if one >= remainder_start || quotient > left >> remainder_bits {
+                return false;
+            }
+            left -= quotient << remainder_bits;
+            let remainder = bits::read(codes, remainder_start, remainder_bits);
+            if remainder >= left {
+                return remainder == left;
+            }
+            // Each gap after the first is stored less one, as offsets are distinct.
+            left -= remainder + 1;
+            (unary, remainders) = (one + 1, remainder_start);
+            window &= window - 1;
+        }
+        false
+    }
+}
+
+impl Iterator for Offsets<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let Bucket { codes, start, remainder_bits, .. } = self.bucket;
+        self.remainders_start = self.remainders_start.checked_sub(u64::from(remainder_bits))?;
+        while self.window == 0 {
+            self.window_start += u64::from(WINDOW_BITS);
+            if self.window_start >= self.remainders_start {
+                return None;
+            }
+            self.window = bits::read(codes, self.window_start, WINDOW_BITS);
+        }
+        let one = self.window_start + u64::from(self.window.trailing_zeros());
+        if one >= self.remainders_start {
+            return None;
+        }
+        self.window &= self.window - 1;
+        let quotients_sum = one - start - self.count;
+        let remainder = bits::read(codes, self.remainders_start, remainder_bits);
+        self.remainders_sum = self.remainders_sum.wrapping_add(remainder);
+        // Each gap after the first is stored less one, as offsets are distinct.
+        let offset = (quotients_sum << remainder_bits).wrapping_add(self.remainders_sum).wrapping_add(self.count);
+        self.count += 1;
+        Some(offset)
+    }
+}

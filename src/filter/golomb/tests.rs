@@ -1,0 +1,92 @@
+//! Every engine this machine has against the portable one, and that against decoding code by code.
+
+use super::decode::Bucket;
+use super::engine::Engine;
+use super::{ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, View, build};
+use crate::hash::{KeyHash, mix};
+use std::vec::Vec;
+
+/// As format-spec.md words it: both starts by themselves, every offset decoded, none skipped.
+fn naive(view: &View<'_>, hash: KeyHash) -> bool {
+    let (bucket, sought) = view.layout.params.locate(hash);
+    let (start, end) = (view.start(bucket), view.start(bucket + 1));
+    if start < view.layout.codes_start || start > end || end > view.layout.codes_end {
+        return true;
+    }
+    let remainder_bits = view.layout.params.remainder_bits();
+    Bucket { codes: view.payload, start, end, remainder_bits }.offsets().any(|offset| offset == sought)
+}
+
+/// Compares all answers to `hashes`, and prefetches for them; `false` if `payload` is refused.
+fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
+    let Ok(mut view) = View::new(params, payload, 0) else { return false };
+    let engines = Engine::all(&params);
+    for &hash in hashes {
+        let hash = KeyHash::from_raw(hash);
+        view.prefetch(hash);
+        let expected = naive(&view, hash);
+        for &engine in &engines {
+            view.layout.engine = engine;
+            assert_eq!(view.may_contain(hash), expected, "{engine:?} {hash:?} {params:?} {payload:02x?}");
+        }
+    }
+    true
+}
+
+/// Ranges of a bucket for remainders of `remainder_bits`: as planned, dense, and with quotients of many bits.
+fn ranges(remainder_bits: u32, load: u64) -> [u64; 4] {
+    let planned = (ENTRIES_PER_BUCKET << remainder_bits) * 3 / 2;
+    [planned, planned / 3 + 1, load + 3, planned.saturating_mul(6)]
+}
+
+#[test]
+fn engines_agree_on_what_is_built() {
+    for remainder_bits in 0..=MAX_REMAINDER_BITS {
+        for load in [1, 3, 20, 64, 65, 97, 130, 300] {
+            for (bucket_range, num_buckets) in ranges(remainder_bits, load).into_iter().zip([7, 3, 66, 1]) {
+                let mut params = Params::new(num_buckets, bucket_range, remainder_bits as u8, 0).expect("legal");
+                let seed = bucket_range ^ load << 50;
+                let mut hashes: Vec<u64> = (0..load * num_buckets.min(7)).map(|i| mix(seed ^ (i + 1))).collect();
+                hashes.sort_unstable();
+                let mut payload = Vec::new();
+                build(&mut params, &hashes, &mut payload);
+                let others = (0..100).map(|i| mix(seed ^ (i + 1_000_000)));
+                let asked: Vec<u64> = hashes.iter().step_by(1 + hashes.len() / 200).copied().chain(others).collect();
+                assert!(agree(params, &payload, &asked), "{params:?} is refused");
+                let view = View::new(params, &payload, 0);
+                assert!(hashes.iter().all(|&hash| view.as_ref().is_ok_and(|v| v.may_contain(KeyHash::from_raw(hash)))));
+                damaged(params, &mut payload, &asked);
+            }
+        }
+    }
+}
+
+/// One byte after the other is changed and stays so, half of them in the first 64, where the directory is.
+fn damaged(params: Params, payload: &mut [u8], asked: &[u64]) {
+    for round in 0..6 {
+        let random = mix(payload.len() as u64 ^ round << 32);
+        let span = if round % 2 == 0 { payload.len().min(64) } else { payload.len() };
+        let Some(byte) = payload.get_mut((random >> 32) as usize % span.max(1)) else { return };
+        *byte ^= random as u8;
+        agree(params, payload, &asked[..asked.len().min(60)]);
+    }
+}
+
+/// Bytes and dimensions at random, of which many a directory leads out of the codes.
+#[test]
+fn engines_agree_on_any_bytes() {
+    let mut opened = 0;
+    for case in 0..20_000u64 {
+        let random = |i: u64| mix(case * 1000 + i + 1);
+        let payload: Vec<u8> =
+            (0..random(0) % 400).map(|i| ((random(10 + i) & random(500 + i)) | (random(900) % 2)) as u8).collect();
+        let fields = [(random(1) % 50) as u8, (random(2) % 60) as u8, 1 + (random(3) % 255) as u8];
+        let fields = if case % 2 == 0 { [fields[0] % 12, fields[1] % 8, 64] } else { fields };
+        let Ok(params) = Params::checked(fields, 1 + random(4) % 20, 1 + random(5) % (1 << (random(6) % 59))) else {
+            continue;
+        };
+        let asked: Vec<u64> = (0..40).map(|i| random(2000 + i)).collect();
+        opened += u32::from(agree(params, &payload, &asked));
+    }
+    assert!(opened > 2000, "only {opened} opened");
+}

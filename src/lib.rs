@@ -45,6 +45,8 @@
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
+//! - `rayon`: large blocks are built on all cores; the bytes are the same.
+//! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Linux only, nothing elsewhere.
 //! - `kv`: a small row/column store that lives from filter blocks. Needs Unix.
 //! - `cli`: the command-line tool `filterblock`. Needs Unix.
 //!
@@ -57,16 +59,21 @@ mod bytes;
 mod error;
 mod filter;
 mod hash;
+#[cfg(feature = "std")]
+mod hashes;
 mod kind;
 #[cfg(feature = "kv")]
 pub mod kv;
 mod policy;
-#[expect(unsafe_code, reason = "a hint to the processor; each block names why any address will do")]
+#[cfg_attr(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    expect(unsafe_code, reason = "a hint to the processor; each block names why any address will do")
+)]
 mod prefetch;
 pub mod sizing;
 
 #[cfg(feature = "std")]
-pub use block::{CombineError, FilterBlockBuilder};
+pub use block::{AlignedBytes, CombineError, FilterBlockBuilder};
 pub use block::{FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions, probe_tables};
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
 pub use hash::{KeyHash, KeyHasher};

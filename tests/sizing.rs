@@ -290,11 +290,11 @@ fn rates_match_a_simulation() {
 #[test]
 fn blocked_sizes_are_the_fewest() {
     for salt_bits in 0..=blocked::MAX_SALT_BITS {
-        let at = |m| blocked::false_positive_rate(m, blocked::best_num_probes(m, salt_bits), salt_bits);
+        let at = |m| blocked::false_positive_rate(m, blocked::num_probes(m, salt_bits), salt_bits);
         for exponent in 1..20 {
             let target = 0.35f64.powi(exponent);
             let (millibits, num_probes) = blocked::millibits_for_false_positive_rate(target, salt_bits);
-            assert_eq!(num_probes, blocked::best_num_probes(millibits, salt_bits));
+            assert_eq!(num_probes, blocked::num_probes(millibits, salt_bits));
             if (blocked::MIN_MILLIBITS + 1..blocked::MAX_MILLIBITS).contains(&millibits) {
                 assert!(at(millibits) <= target && at(millibits - 1) > target, "{target}: {millibits}");
             }

@@ -10,7 +10,7 @@ use super::reader::{FilterBlockReader, OpenOptions};
 use super::{HEADER_LEN, compact};
 use crate::error::{BuildError, DecodeError};
 use crate::filter::blocked::LINE_LEN;
-use crate::filter::{PARAMS_LEN, Params};
+use crate::filter::{PARAMS_LEN, Params, needs_order};
 use crate::hash::{KeyHash, KeyHasher};
 use crate::kind::FilterKind;
 use crate::policy::{FilterPolicy, FilterSize};
@@ -151,8 +151,9 @@ impl FilterBlockBuilder {
         seal: impl Fn(Option<&Params>, u64, &mut Vec<u8>, usize),
         open: impl Fn(&[u8]) -> Result<FilterBlockReader<'_>, DecodeError>,
     ) -> Result<usize, BuildError> {
-        self.hashes.sort_unstable();
-        self.hashes.dedup();
+        if needs_order(self.policy.kind()) {
+            self.sort();
+        }
         let start = out.len();
         out.resize(start + header_len, 0);
         let built = self.build_payload(out, header_len).and_then(|params| {
@@ -171,18 +172,37 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Appends the payload; `None` and no bytes without entries.
-    fn build_payload(&self, out: &mut Vec<u8>, header_len: usize) -> Result<Option<Params>, BuildError> {
-        let (policy, num_entries) = (&self.policy, self.hashes.len() as u64);
+    /// Sorts the hashes and drops repeated ones.
+    fn sort(&mut self) {
+        #[cfg(not(feature = "rayon"))]
+        self.hashes.sort_unstable();
+        #[cfg(feature = "rayon")]
+        rayon::slice::ParallelSliceMut::par_sort_unstable(&mut self.hashes[..]);
+        self.hashes.dedup();
+    }
+
+    /// Appends the payload; `None` and no bytes without entries. Takes the hashes for distinct until a build finds one
+    /// twice, or they are too many for a cap.
+    fn build_payload(&mut self, out: &mut Vec<u8>, header_len: usize) -> Result<Option<Params>, BuildError> {
+        let (policy, num_entries) = (self.policy, self.hashes.len() as u64);
         if num_entries == 0 {
             return Ok(None);
         }
-        let (start, mut target) = (out.len(), Target::new(policy, num_entries, header_len));
-        self.check_cap(target, num_entries)?;
+        let (start, mut target) = (out.len(), Target::new(&policy, num_entries, header_len));
+        if let Err(error) = self.check_cap(target, num_entries) {
+            // Repeated hashes may be what is too many.
+            self.sort();
+            let fewer = (self.hashes.len() as u64) < num_entries;
+            return if fewer { self.build_payload(out, header_len) } else { Err(error) };
+        }
         let mut cut_bits = 0;
         loop {
-            let mut params = plan(policy, target, num_entries)?;
-            params.build(&self.hashes, out);
+            let mut params = plan(&policy, target, num_entries)?;
+            if params.build(&mut self.hashes, out).is_err() {
+                out.truncate(start);
+                self.sort();
+                return self.build_payload(out, header_len);
+            }
             let payload_bytes = (out.len() - start) as u64;
             let FilterSize::MaxBytes(cap_bytes) = policy.size() else {
                 return Ok(Some(params));
@@ -229,10 +249,32 @@ impl FilterBlockBuilder {
             let hash = self.hashes.first().copied().unwrap_or(0);
             return Err(BuildError::SelfCheck { hash, num_missing: self.hashes.len() as u64 });
         };
-        let mut missing = self.hashes.iter().filter(|&&hash| !reader.may_contain_hash(KeyHash::from_raw(hash)));
+        #[cfg(not(feature = "rayon"))]
+        let missing = self.hashes.chunks(CHECKED_AT_ONCE).flat_map(|hashes| missing(&reader, hashes));
+        #[cfg(feature = "rayon")]
+        let missing: Vec<u64> = {
+            use rayon::prelude::*;
+            self.hashes.par_chunks(CHECKED_AT_ONCE).flat_map_iter(|hashes| missing(&reader, hashes)).collect()
+        };
+        let mut missing = missing.into_iter();
         match missing.next() {
             None => Ok(()),
-            Some(&hash) => Err(BuildError::SelfCheck { hash, num_missing: 1 + missing.count() as u64 }),
+            Some(hash) => Err(BuildError::SelfCheck { hash, num_missing: 1 + missing.count() as u64 }),
         }
     }
+}
+
+/// Hashes that a self-check asks for together.
+const CHECKED_AT_ONCE: usize = 256;
+
+/// Those of at most [`CHECKED_AT_ONCE`] hashes that a reader says are absent.
+fn missing(reader: &FilterBlockReader<'_>, hashes: &[u64]) -> Vec<u64> {
+    let mut raw = [KeyHash::from_raw(0); CHECKED_AT_ONCE];
+    raw.iter_mut().zip(hashes).for_each(|(raw, &hash)| *raw = KeyHash::from_raw(hash));
+    let mut answers = [false; CHECKED_AT_ONCE];
+    reader.may_contain_hashes(&raw[..hashes.len()], &mut answers[..hashes.len()]);
+    if answers.iter().all(|&answer| answer) {
+        return Vec::new();
+    }
+    hashes.iter().zip(answers).filter(|(_, answer)| !answer).map(|(&hash, _)| hash).collect()
 }

@@ -2,6 +2,8 @@
 //! own.
 
 #[cfg(feature = "std")]
+mod aligned;
+#[cfg(feature = "std")]
 mod builder;
 #[cfg(feature = "std")]
 mod combine;
@@ -12,6 +14,8 @@ mod plan;
 mod reader;
 mod tables;
 
+#[cfg(feature = "std")]
+pub use aligned::AlignedBytes;
 #[cfg(feature = "std")]
 pub use builder::FilterBlockBuilder;
 #[cfg(feature = "std")]

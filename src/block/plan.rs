@@ -125,7 +125,7 @@ fn plan_blocked(target: Target, num_entries: u64, policy: &FilterPolicy) -> Plan
             // Probes for the lines there are, not for the bits that were asked for.
             let millibits = u128::from(num_lines) * u128::from(line_bits) * 1000 / u128::from(num_entries);
             let millibits = millibits.clamp(u128::from(MIN_MILLIBITS), u128::from(MAX_MILLIBITS)) as u32;
-            (num_lines, sizing::blocked::best_num_probes(millibits, salt_bits))
+            (num_lines, sizing::blocked::num_probes(millibits, salt_bits))
         }
     };
     let payload_bytes = num_lines.saturating_mul(blocked::LINE_LEN as u64);

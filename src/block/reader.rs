@@ -134,7 +134,10 @@ pub struct FilterBlock<B> {
 }
 
 impl<B: AsRef<[u8]>> FilterBlock<B> {
-    /// A reader over the kept bytes. Nothing is parsed or checked again: this costs a copy of some words.
+    /// A reader over the kept bytes. Nothing is parsed or checked again but their length: this costs a copy of some words.
+    ///
+    /// # Panics
+    /// If `B` gives bytes of another length than at opening: a defect of `B`.
     #[inline]
     pub fn reader(&self) -> FilterBlockReader<'_> {
         let payload = &self.block.as_ref()[HEADER_LEN..];
@@ -223,7 +226,23 @@ impl<'a> FilterBlockReader<'a> {
         self.filter.may_contain(hash)
     }
 
-    /// Answers for many hashes at once.
+    /// Answers for many hashes at once: while some are probed, the lines of the next are on their way. Pays from a handful of
+    /// hashes on, most where the block is too large for the caches; any number will do, and a thousand are better than thirty.
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+    /// let mut builder = FilterBlockBuilder::new(policy);
+    /// builder.add_key(b"present");
+    /// let block = builder.finish()?;
+    /// let hashes = [b"present", b"missing"].map(|key| policy.hasher().hash(key));
+    /// let mut answers = [false; 2];
+    /// FilterBlockReader::open(&block)?.may_contain_hashes(&hashes, &mut answers);
+    /// assert_eq!(answers, [true, false]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// If the slices' lengths differ: a defect of the caller, whatever the block's bytes.

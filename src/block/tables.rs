@@ -3,8 +3,8 @@
 use super::reader::FilterBlockReader;
 use crate::hash::KeyHash;
 
-/// Asks each of `tables` for `hash`, with every table's first line on its way before the first is read: the misses
-/// overlap, where one probe after another waits for each.
+/// Asks each of `tables` for `hash`. The key is hashed once, and the tables' cache misses overlap: where probes are not so
+/// short that they do so by themselves, every table's first lines are on their way before the first is read.
 ///
 /// All tables must have been written with the seed that `hash` was made with; have it compared at opening, by
 /// [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).
@@ -29,8 +29,12 @@ use crate::hash::KeyHash;
 ///
 /// # Panics
 /// If the slices' lengths differ: a defect of the caller, whatever the blocks' bytes.
+#[inline]
 pub fn probe_tables(tables: &[FilterBlockReader<'_>], hash: KeyHash, answers: &mut [bool]) {
     assert_eq!(tables.len(), answers.len(), "one answer for each table");
-    tables.iter().for_each(|table| table.filter().prefetch(hash));
+    // Tables of a store are of a kind, or nearly.
+    if tables.first().is_some_and(|table| table.filter().gains_by_prefetch()) {
+        tables.iter().for_each(|table| table.filter().prefetch(hash));
+    }
     tables.iter().zip(answers).for_each(|(table, answer)| *answer = table.may_contain_hash(hash));
 }

@@ -50,8 +50,8 @@ pub struct FilterPolicy {
 }
 
 impl FilterPolicy {
-    /// Salts tried for each word of a blocked filter unless [`FilterPolicy::salt_bits`] says otherwise: 2⁴.
-    pub const DEFAULT_SALT_BITS: u32 = 4;
+    /// Salts tried for each word of a blocked filter unless [`FilterPolicy::salt_bits`] says otherwise: 2³.
+    pub const DEFAULT_SALT_BITS: u32 = 3;
 
     fn new(kind: FilterKind, size: FilterSize) -> Self {
         let salt_bits = Self::DEFAULT_SALT_BITS;
@@ -129,7 +129,7 @@ impl FilterPolicy {
 
     fn blocked_rate_limits(salt_bits: u32) -> (f64, f64) {
         let rate = |millibits| {
-            let num_probes = sizing::blocked::best_num_probes(millibits, salt_bits);
+            let num_probes = sizing::blocked::num_probes(millibits, salt_bits);
             sizing::blocked::false_positive_rate(millibits, num_probes, salt_bits)
         };
         (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))

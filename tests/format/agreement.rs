@@ -116,18 +116,4 @@ proptest! {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::ALL[kind], f64::from(millibits) / 1e3).expect("legal");
         check(policy.salt_bits(salt_bits).expect("legal"), &hashes, &strangers);
     }
-
-    #[test]
-    fn order_and_repetition_do_not_matter(mut hashes in prop::collection::vec(any::<u64>(), 1..200), kind in 0usize..3) {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::ALL[kind], 10.0).expect("legal");
-        let build = |hashes: &[u64]| {
-            let mut builder = FilterBlockBuilder::new(policy);
-            hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
-            builder.finish().expect("a block")
-        };
-        let once = build(&hashes);
-        hashes.reverse();
-        hashes.extend_from_within(..hashes.len() / 2);
-        prop_assert_eq!(once, build(&hashes));
-    }
 }

@@ -1,12 +1,16 @@
 //! The format, from outside: bytes, answers, rates and damage, against an oracle that shares no code with the library.
 
 mod agreement;
+mod aligned;
+mod batches;
 mod damage;
 mod golden;
 mod hashing;
 mod material;
 mod oracle;
+mod order;
 mod policy;
 mod rates;
 mod spec;
+mod tables;
 mod union;

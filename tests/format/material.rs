@@ -1,4 +1,6 @@
-//! What several of the tests need: deterministic keys, hexadecimal.
+//! What several of the tests need: deterministic keys, blocks of them, hexadecimal.
+
+use filterblock::{FilterBlockBuilder, FilterPolicy, KeyHash};
 
 /// A deterministic sequence of well-spread 64-bit numbers (SplitMix64).
 pub fn numbers(seed: u64) -> impl Iterator<Item = u64> {
@@ -21,4 +23,27 @@ pub fn hex(bytes: &[u8]) -> String {
 
 pub fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal")).collect()
+}
+
+fn builder_of(policy: FilterPolicy, hashes: &[u64]) -> FilterBlockBuilder {
+    let mut builder = FilterBlockBuilder::new(policy.self_check(false));
+    hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
+    builder
+}
+
+/// The block of `hashes`, added in this order, unchecked.
+pub fn block_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
+    builder_of(policy, hashes).finish().expect("a block")
+}
+
+/// As [`block_of`], the compact frame.
+pub fn frame_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    builder_of(policy, hashes).finish_compact_into(&mut frame).expect("a frame");
+    frame
+}
+
+/// Numbers as hashes.
+pub fn hashes(numbers: impl IntoIterator<Item = u64>) -> Vec<KeyHash> {
+    numbers.into_iter().map(KeyHash::from_raw).collect()
 }

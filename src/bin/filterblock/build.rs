@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Seed of the hash, decimal or 0x…
     #[arg(long, value_name = "S", default_value = "0", value_parser = parse_u64)]
     seed: u64,
-    /// Kind blocked only: try 2^T salts for each word, 0 to 6; 4 unless given
+    /// Kind blocked only: try 2^T salts for each word, 0 to 6; 3 unless given
     #[arg(long, value_name = "T")]
     salt_bits: Option<u32>,
     /// Bind the block to this number, which its readers must then name

@@ -14,8 +14,26 @@
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
-#[expect(unused_unsafe, reason = "register intrinsics became safe after the oldest supported compiler")]
 mod avx2;
+#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+#[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
+mod avx512;
+#[cfg(feature = "std")]
+mod build;
+mod engine;
+#[cfg(all(feature = "std", any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))))]
+#[expect(unsafe_code, reason = "instantiated where the features are; each block names the check that pays for it")]
+mod lanes;
+#[cfg(all(feature = "std", target_arch = "aarch64", target_endian = "little"))]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+mod neon;
+mod portable;
+
+#[cfg(feature = "std")]
+pub(crate) use build::build;
+
+use engine::Engine;
 
 use super::{PARAMS_LEN, check_reserved};
 use crate::bytes;
@@ -120,18 +138,15 @@ impl Params {
         salt << (self.word_positions() - 1) << 1
     }
 
-    /// Of a word's bits under salt 0, 1, 2, …, those with the fewest set, and their salt with them; the least salt
-    /// where several do.
-    #[cfg(feature = "std")]
-    #[inline]
-    fn choose_salt(self, tries: impl Iterator<Item = u64>) -> u64 {
-        let best = tries.enumerate().min_by_key(|(_, bits)| bits.count_ones());
-        best.map_or(0, |(salt, bits)| bits | self.place_salt(salt as u64))
-    }
-
     #[inline]
     fn line_of(self, hash: KeyHash) -> u64 {
         fast_range(hash.get(), self.num_lines)
+    }
+
+    /// The first byte of the line of `hash`.
+    #[inline]
+    fn start_of(self, hash: KeyHash) -> usize {
+        self.line_of(hash) as usize * LINE_LEN
     }
 
     /// The probes of `hash` within its line: one round, or two from nine probes on.
@@ -191,86 +206,17 @@ impl Round {
     }
 }
 
-/// What a line is probed and built with: chosen once, when a filter is opened or built. The portable code is the
-/// definition; the others give the same bytes and answers.
-#[derive(Clone, Copy, Debug)]
-enum Engine {
-    Portable,
-    #[cfg(all(feature = "std", target_arch = "x86_64"))]
-    Avx2(avx2::Avx2),
+/// The line that begins at `start`. In bounds for views, where `start` comes from [`Params::line_of`]: its index is below
+/// num_lines, and num_lines was compared with the length.
+#[inline(always)]
+fn line_at(lines: &[u8], start: usize) -> &[u8; LINE_LEN] {
+    lines[start..].first_chunk().expect("a line")
 }
 
-impl Engine {
-    fn detect() -> Self {
-        #[cfg(all(feature = "std", target_arch = "x86_64"))]
-        if let Some(avx2) = avx2::Avx2::detect() {
-            return Self::Avx2(avx2);
-        }
-        Self::Portable
-    }
-
-    #[inline]
-    fn may_contain(self, params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
-        match self {
-            Self::Portable => line_may_contain(params, line, hash),
-            #[cfg(all(feature = "std", target_arch = "x86_64"))]
-            Self::Avx2(avx2) => avx2.may_contain(params, line, hash),
-        }
-    }
-
-    #[cfg(feature = "std")]
-    fn choose_words(self, params: Params, keys: &[u64]) -> [u64; WORDS] {
-        match self {
-            Self::Portable => choose_words(params, keys),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.choose_words(params, keys),
-        }
-    }
-}
-
-/// Looks at the line in two halves: one absent key in sixteen needs the second, and the branch between them is
-/// the only one that depends on data.
-#[inline]
-fn line_may_contain(params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
-    let rounds = params.rounds(hash);
-    let half = |words: core::ops::Range<usize>| {
-        words.fold(0, |missing, index| {
-            let word = bytes::u64_at(line, index * 8);
-            missing | (params.word_mask(&rounds, index, params.salt_of(word)) & !word)
-        }) == 0
-    };
-    half(0..WORDS / 2) && half(WORDS / 2..WORDS)
-}
-
-/// Appends the lines of `hashes` (sorted, so each line's are neighbours) to `out`.
 #[cfg(feature = "std")]
-pub(crate) fn build(params: &Params, hashes: &[u64], out: &mut std::vec::Vec<u8>) {
-    let start = out.len();
-    out.resize(start + params.payload_len() as usize, 0);
-    let (lines, engine) = (&mut out[start..], Engine::detect());
-    let line_of = |hash: u64| params.line_of(KeyHash::from_raw(hash));
-    for keys in hashes.chunk_by(|&a, &b| line_of(a) == line_of(b)) {
-        let at = line_of(keys[0]) as usize * LINE_LEN;
-        for (word, value) in engine.choose_words(*params, keys).into_iter().enumerate() {
-            bytes::put_u64(lines, at + word * 8, value);
-        }
-    }
-}
-
-/// The words of one line, each under the salt that sets the fewest of its bits; the least salt where several do.
-#[cfg(feature = "std")]
-fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
-    let num_salts = 1 << params.salt_bits;
-    let mut tries = [[0u64; WORDS]; 1 << MAX_SALT_BITS];
-    for &key in keys {
-        let rounds = params.rounds(KeyHash::from_raw(key));
-        for (salt, words) in tries[..num_salts].iter_mut().enumerate() {
-            for (index, word) in words.iter_mut().enumerate() {
-                *word |= params.word_mask(&rounds, index, salt as u32);
-            }
-        }
-    }
-    core::array::from_fn(|index| params.choose_salt(tries[..num_salts].iter().map(|words| words[index])))
+#[inline(always)]
+fn line_at_mut(lines: &mut [u8], start: usize) -> &mut [u8; LINE_LEN] {
+    lines[start..].first_chunk_mut().expect("a line")
 }
 
 /// What a view has beside the bytes.
@@ -278,6 +224,21 @@ fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
 pub(crate) struct Layout {
     params: Params,
     engine: Engine,
+    /// Where the parameters allow it, a probe that stands in the caller's loop.
+    #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+    inlined: Option<avx512::Inlined>,
+}
+
+impl Layout {
+    fn new(params: Params) -> Self {
+        let engine = Engine::detect();
+        Self {
+            params,
+            engine,
+            #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+            inlined: engine.avx512().and_then(|avx512| avx512.inlined(params)),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -292,11 +253,13 @@ impl<'a> View<'a> {
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
-        Ok(Self { layout: Layout { params, engine: Engine::detect() }, lines: payload })
+        Ok(Self { layout: Layout::new(params), lines: payload })
     }
 
-    /// The view over `payload`, which has passed [`View::new`] with this layout.
+    /// The view over `payload`, which has passed [`View::new`] with this layout. Its length is compared again: probes
+    /// without bounds checks rely on it.
     pub(crate) fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+        assert_eq!(payload.len() as u64, layout.params.payload_len(), "the bytes of a filter changed their length");
         Self { layout, lines: payload }
     }
 
@@ -308,22 +271,40 @@ impl<'a> View<'a> {
         &self.layout.params
     }
 
-    #[inline]
+    /// The answer, where engine and parameters allow a probe without a call.
+    #[inline(always)]
+    pub(crate) fn may_contain_inlined(&self, hash: KeyHash) -> Option<bool> {
+        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+        if let Some(inlined) = self.layout.inlined {
+            return Some(inlined.may_contain(self.lines, hash));
+        }
+        let _ = hash;
+        None
+    }
+
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        self.layout.engine.may_contain(self.layout.params, self.line(hash), hash)
+        self.layout.engine.may_contain(&self.layout.params, self.lines, hash)
+    }
+
+    /// Probes every hash, in batches whose lines are on their way before the first is read.
+    pub(crate) fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        self.layout.engine.all_may_contain(self.layout.params, self.lines, hashes, answers);
+    }
+
+    /// Whether asking for lines ahead gains anything across filters. Not where the probe is so short that a processor has
+    /// the lines of the next ten filters on their way by itself: measured with ten tables of 10⁴ to 10⁷ keys.
+    #[inline]
+    pub(crate) fn gains_by_prefetch(&self) -> bool {
+        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+        return self.layout.inlined.is_none();
+        #[cfg(not(all(feature = "std", target_arch = "x86_64", avx512_intrinsics)))]
+        true
     }
 
     /// Asks for the line of `hash`.
     #[inline]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        prefetch(self.lines, self.layout.params.line_of(hash) as usize * LINE_LEN);
-    }
-
-    /// The line of `hash`. In bounds: its index is below num_lines, and `new` compared num_lines with the length.
-    #[inline]
-    fn line(&self, hash: KeyHash) -> &'a [u8; LINE_LEN] {
-        let at = self.layout.params.line_of(hash) as usize * LINE_LEN;
-        self.lines[at..].first_chunk().expect("a line")
+        prefetch(self.lines, self.layout.params.start_of(hash));
     }
 
     /// The share of a line's usable bits that are set, for each word of each line.
@@ -356,36 +337,5 @@ impl<'a> View<'a> {
             }
         }
         sum / (self.layout.params.num_lines as f64 * WORDS as f64)
-    }
-}
-
-#[cfg(all(test, feature = "std"))]
-mod tests {
-    use super::{Engine, LINE_LEN, MAX_PROBES, MAX_SALT_BITS, Params, choose_words, line_may_contain};
-    use crate::bytes;
-    use crate::hash::{KeyHash, mix};
-
-    /// Every engine this machine has, over every setting and loads from none to overfull: same bytes, same answers.
-    #[test]
-    fn engines_agree_with_the_portable_code() {
-        let engine = Engine::detect();
-        for num_probes in 1..=MAX_PROBES {
-            for salt_bits in 0..=MAX_SALT_BITS {
-                let params = Params::new(1, num_probes, salt_bits).expect("legal");
-                for num_keys in [0, 1, 2, 10, 51, 200] {
-                    let keys: Vec<u64> = (0..num_keys).map(|i| mix(i * 31 + u64::from(num_probes))).collect();
-                    let words = choose_words(params, &keys);
-                    assert_eq!(words, engine.choose_words(params, &keys), "{params:?}, {num_keys} keys");
-                    let mut line = [0; LINE_LEN];
-                    (0..).zip(words).for_each(|(i, word)| bytes::put_u64(&mut line, i * 8, word));
-                    for hash in keys.iter().copied().chain((0..200).map(|i| mix(i + 1_000_000))) {
-                        let hash = KeyHash::from_raw(hash);
-                        let answer = line_may_contain(params, &line, hash);
-                        assert_eq!(answer, engine.may_contain(params, &line, hash), "{params:?} {hash:?}");
-                        assert!(answer || !keys.contains(&hash.get()));
-                    }
-                }
-            }
-        }
     }
 }

@@ -1,0 +1,181 @@
+//! The shortest probe: one position in each word, in the caller's loop.
+
+use super::super::lanes::MULTIPLIERS;
+use super::super::{LINE_LEN, Params, SALT_MULTIPLIER, WORDS};
+use crate::hash::KeyHash;
+use crate::prefetch::prefetch;
+use core::arch::x86_64::*;
+
+/// Salts that [`Constants`] has a step for.
+const MAX_SALT_BITS: u32 = 4;
+
+/// What a probe reads beside its line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct Constants {
+    multipliers: [u64; WORDS],
+    /// What each salt adds to a multiplier.
+    salt_steps: [u32; 1 << MAX_SALT_BITS],
+    /// Positions of a word.
+    positions: u64,
+}
+
+/// For each number of salt bits.
+static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
+    const NONE: Constants = Constants { multipliers: MULTIPLIERS, salt_steps: [0; 1 << MAX_SALT_BITS], positions: 0 };
+    let (mut all, mut salt_bits) = ([NONE; MAX_SALT_BITS as usize + 1], 0);
+    while salt_bits < all.len() {
+        all[salt_bits].positions = (u64::BITS as usize - salt_bits) as u64;
+        let mut salt = 0;
+        while salt < 1 << salt_bits {
+            all[salt_bits].salt_steps[salt] = SALT_MULTIPLIER.wrapping_mul(salt as u32);
+            salt += 1;
+        }
+        salt_bits += 1;
+    }
+    all
+};
+
+impl Constants {
+    /// For one probe to each word, and salts within the table.
+    pub(super) fn of(params: Params) -> Option<&'static Self> {
+        let table = CONSTANTS.get(params.salt_bits() as usize);
+        table.filter(|_| params.num_probes() as usize == WORDS)
+    }
+}
+
+/// The lowest bit of each word's byte 4, in a mask of a bit for each byte: where the upper half of a product begins.
+const ALL_HIT: u64 = 0x1010_1010_1010_1010;
+
+/// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
+///
+/// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs half
+/// as much again as the probe. Registers from 16 on do not exist for such a caller, so nothing is clobbered and the
+/// upper halves of the others stay clean; a caller that has them gets the intrinsics.
+///
+/// A salt's step comes from a table by `vpermd`. A position is the upper half of a product, where `vpshufbitqmb`, which
+/// looks up a bit for each byte, takes it from. Multiplying and shifting instead, one port had half as much again to do.
+#[cfg(not(target_feature = "avx512f"))]
+#[inline(always)]
+pub(super) unsafe fn all_hit(constants: &Constants, line: *const u8, hash: u64) -> bool {
+    let hits: u64;
+    // SAFETY: the caller vouches for the features and the line; the other reads are of constants.
+    unsafe {
+        core::arch::asm!(
+            "vpbroadcastd zmm16, {hash:e}",
+            "vmovdqu64 zmm18, [{line}]",
+            "vpsrlvq zmm19, zmm18, qword ptr [{constants} + 128]{{1to8}}",
+            "vpermd zmm19, zmm19, zmmword ptr [{constants} + 64]",
+            "vpaddd zmm19, zmm19, zmmword ptr [{constants}]",
+            "vpmuludq zmm20, zmm16, zmm19",
+            "vpmuludq zmm20, zmm20, qword ptr [{constants} + 128]{{1to8}}",
+            "vpshufbitqmb k1, zmm18, zmm20",
+            "kmovq {hits}, k1",
+            hash = in(reg) hash,
+            line = in(reg) line,
+            constants = in(reg) constants,
+            hits = lateout(reg) hits,
+            options(readonly, nostack, pure, preserves_flags)
+        );
+    }
+    hits & ALL_HIT == ALL_HIT
+}
+
+/// The constants, in registers.
+#[derive(Clone, Copy)]
+struct Registers {
+    multipliers: __m512i,
+    salt_steps: __m512i,
+    positions: __m512i,
+}
+
+impl Registers {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load(constants: &Constants) -> Self {
+        let Constants { multipliers, salt_steps, positions } = constants;
+        // SAFETY: both are arrays of 64 bytes.
+        let [multipliers, salt_steps] = unsafe {
+            [_mm512_loadu_si512(multipliers.as_ptr().cast()), _mm512_loadu_si512(salt_steps.as_ptr().cast())]
+        };
+        Self { multipliers, salt_steps, positions: _mm512_set1_epi64(*positions as i64) }
+    }
+
+    /// As the assembly, of the lower halves of `value`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
+    fn all_hit(self, line: __m512i, value: __m512i) -> bool {
+        let salts = _mm512_srlv_epi64(line, self.positions);
+        let multipliers = _mm512_add_epi32(_mm512_permutexvar_epi32(salts, self.salt_steps), self.multipliers);
+        let product = multiply_low(multiply_low(value, multipliers), self.positions);
+        _mm512_bitshuffle_epi64_mask(line, product) & ALL_HIT == ALL_HIT
+    }
+}
+
+/// Products of the lower halves: what `_mm512_mul_epu32` is for. The compiler knows that as a masking and a
+/// multiplication of whole words, moves the maskings about or drops them, and is left with three multiplications.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn multiply_low(a: __m512i, b: __m512i) -> __m512i {
+    let product;
+    // SAFETY: an operation on registers.
+    unsafe {
+        core::arch::asm!("vpmuludq {product}, {a}, {b}", product = lateout(zmm_reg) product,
+            a = in(zmm_reg) a, b = in(zmm_reg) b, options(pure, nomem, nostack, preserves_flags));
+    }
+    product
+}
+
+#[cfg(target_feature = "avx512f")]
+#[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
+pub(super) unsafe fn all_hit(constants: &Constants, line: *const u8, hash: u64) -> bool {
+    // SAFETY: the caller vouches for the line.
+    let line = unsafe { _mm512_loadu_si512(line.cast()) };
+    Registers::load(constants).all_hit(line, _mm512_set1_epi64(hash as i64))
+}
+
+/// Hashes of a vector.
+const LANES: usize = 8;
+/// Hashes prepared together.
+const BATCH: usize = 2 * LANES;
+
+/// Where the lines of a few hashes start.
+type Starts = [u64; BATCH];
+
+/// Picks the lines of up to [`BATCH`] `hashes`, a vector at a time, and asks for them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn prepare(lines: &[u8], num_lines: __m512i, hashes: &[KeyHash], starts: &mut Starts) {
+    for (hashes, starts) in hashes.chunks(LANES).zip(starts.chunks_exact_mut(LANES)) {
+        // SAFETY: the mask keeps the load within the slice (a `KeyHash` is a word); the store is of eight words.
+        unsafe {
+            let hash = _mm512_maskz_loadu_epi64(u8::MAX >> (LANES - hashes.len()), hashes.as_ptr().cast());
+            let low = _mm512_srli_epi64::<32>(multiply_low(hash, num_lines));
+            let high = multiply_low(_mm512_srli_epi64::<32>(hash), num_lines);
+            let index = _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low));
+            _mm512_storeu_si512(starts.as_mut_ptr().cast(), _mm512_slli_epi64::<6>(index));
+        }
+    }
+    starts.iter().zip(hashes).for_each(|(&start, _)| prefetch(lines, start as usize));
+}
+
+/// An answer for each hash. `lines` are at least one, whole, and fewer than 2^32. The lines of the next hashes are
+/// asked for before those of the current are read.
+#[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
+pub(super) fn ask_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+    let num_lines = lines.len() / LINE_LEN;
+    assert!((1..1 << 32).contains(&num_lines), "a filter has a line, and fits the lanes");
+    let (registers, num_lines) = (Registers::load(constants), _mm512_set1_epi64(num_lines as i64));
+    let mut ahead = hashes.chunks(BATCH);
+    let mut prepare_next = |starts: &mut Starts| prepare(lines, num_lines, ahead.next().unwrap_or(&[]), starts);
+    let mut starts = [[0; BATCH]; 2];
+    prepare_next(&mut starts[0]);
+    for (turn, (hashes, answers)) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)).enumerate() {
+        prepare_next(&mut starts[(turn + 1) % 2]);
+        for ((answer, &start), hash) in answers.iter_mut().zip(&starts[turn % 2]).zip(hashes) {
+            // SAFETY: fast range gave the index of a line below the number of whole lines.
+            let line = unsafe { _mm512_loadu_si512(lines.as_ptr().add(start as usize).cast()) };
+            *answer = registers.all_hit(line, _mm512_set1_epi64(hash.get() as i64));
+        }
+    }
+}

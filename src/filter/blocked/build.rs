@@ -1,0 +1,121 @@
+//! From hashes in any order to lines.
+
+use super::engine::Engine;
+use super::{LINE_LEN, Params};
+use crate::bytes;
+use crate::hash::KeyHash;
+use crate::hashes::{MAX_PARTS, Partitions, Repeated, check_group, check_suspects};
+use std::vec::Vec;
+
+/// Lines of a part at least: small parts cost more to tell apart than they save.
+const MIN_PART_LINES: u64 = 32;
+
+/// Without a choice of salts, lines of up to this many bytes are set in whatever order the hashes have: they stay in a
+/// level-2 cache, and telling parts apart takes longer than it saves.
+const MAX_UNPARTED_LEN: usize = 2 << 20;
+
+/// Appends the lines of `hashes` to `out`.
+///
+/// # Errors
+/// [`Repeated`] if a hash occurs twice; then `out` may have grown. Hashes are reordered, none is lost.
+pub(crate) fn build(params: &Params, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<(), Repeated> {
+    let (params, engine) = (*params, Engine::detect());
+    let start = out.len();
+    out.resize(start + params.payload_len() as usize, 0);
+    let lines = &mut out[start..];
+    if params.salt_bits == 0 && lines.len() <= MAX_UNPARTED_LEN {
+        return insert(params, engine, 0, hashes, lines);
+    }
+    let part_lines = params.num_lines.div_ceil(MAX_PARTS as u64).next_power_of_two().max(MIN_PART_LINES);
+    let num_parts = params.num_lines.div_ceil(part_lines) as usize;
+    let shift = part_lines.trailing_zeros();
+    let line_of = |hash| params.line_of(KeyHash::from_raw(hash));
+    let partitions = Partitions::new(hashes, num_parts, |hash| (line_of(hash) >> shift) as usize);
+
+    let build_part = |scratch: &mut Scratch, (part, lines): (usize, &mut [u8])| {
+        let first_line = (part as u64) << shift;
+        partitions.gather(part, &mut scratch.keys);
+        match params.salt_bits {
+            0 => insert(params, engine, first_line, &scratch.keys, lines),
+            _ => choose(params, engine, first_line, &scratch.keys, lines, &mut scratch.grouped),
+        }
+    };
+    let part_len = part_lines as usize * LINE_LEN;
+    #[cfg(not(feature = "rayon"))]
+    {
+        let mut scratch = Scratch::default();
+        lines.chunks_mut(part_len).enumerate().try_for_each(|part| build_part(&mut scratch, part))
+    }
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        lines.par_chunks_mut(part_len).enumerate().try_for_each_init(Scratch::default, build_part)
+    }
+}
+
+/// What building a part needs; kept from part to part.
+#[derive(Default)]
+struct Scratch {
+    keys: Vec<u64>,
+    grouped: Grouped,
+}
+
+/// Sets the bits of `keys` in `lines`, the first of which has number `first_line`. No line needs its keys together, as
+/// there is nothing to choose.
+fn insert(params: Params, engine: Engine, first_line: u64, keys: &[u64], lines: &mut [u8]) -> Result<(), Repeated> {
+    // Who came twice had all bits set at the second.
+    let mut suspects = Vec::new();
+    engine.insert(params, lines, first_line, keys, &mut suspects);
+    check_suspects(keys, &mut suspects)
+}
+
+/// Builds `lines`, the first of which has number `first_line`, choosing the salts of each from all its keys.
+fn choose(
+    params: Params,
+    engine: Engine,
+    first_line: u64,
+    keys: &[u64],
+    lines: &mut [u8],
+    grouped: &mut Grouped,
+) -> Result<(), Repeated> {
+    let index_of = |key| (params.line_of(KeyHash::from_raw(key)) - first_line) as usize;
+    grouped.group(keys, lines.len() / LINE_LEN, index_of);
+    let mut start = 0;
+    for (line, &end) in lines.chunks_exact_mut(LINE_LEN).zip(&grouped.line_ends) {
+        let keys = &mut grouped.keys[start..end];
+        check_group(keys)?;
+        for (word, value) in engine.choose_words(params, keys).into_iter().enumerate() {
+            bytes::put_u64(line, word * 8, value);
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+/// Keys by line.
+#[derive(Default)]
+struct Grouped {
+    keys: Vec<u64>,
+    /// Where each line's keys end.
+    line_ends: Vec<usize>,
+}
+
+impl Grouped {
+    /// A counting sort by line.
+    fn group(&mut self, keys: &[u64], num_lines: usize, index_of: impl Fn(u64) -> usize) {
+        self.line_ends.clear();
+        self.line_ends.resize(num_lines, 0);
+        keys.iter().for_each(|&key| self.line_ends[index_of(key)] += 1);
+        let mut sum = 0;
+        for end in &mut self.line_ends {
+            sum += core::mem::replace(end, sum);
+        }
+        self.keys.resize(keys.len(), 0);
+        for &key in keys {
+            // From the line's start it counts up to its end.
+            let at = &mut self.line_ends[index_of(key)];
+            self.keys[*at] = key;
+            *at += 1;
+        }
+    }
+}

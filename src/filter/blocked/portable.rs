@@ -1,0 +1,78 @@
+//! The definition, in plain code: what every other engine must give.
+
+use super::{LINE_LEN, Params, WORDS, line_at};
+use crate::bytes;
+use crate::hash::KeyHash;
+use crate::prefetch::prefetch;
+
+#[cfg(feature = "std")]
+use super::{MAX_SALT_BITS, line_at_mut};
+#[cfg(feature = "std")]
+use std::vec::Vec;
+
+#[inline(never)]
+pub(super) fn may_contain(params: &Params, lines: &[u8], hash: KeyHash) -> bool {
+    line_may_contain(*params, line_at(lines, params.start_of(hash)), hash)
+}
+
+/// Looks at the line in two halves: one absent key in sixteen needs the second, and the branch between them is
+/// the only one that depends on data.
+#[inline(always)]
+fn line_may_contain(params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
+    let rounds = params.rounds(hash);
+    let half = |words: core::ops::Range<usize>| {
+        words.fold(0, |missing, index| {
+            let word = bytes::u64_at(line, index * 8);
+            missing | (params.word_mask(&rounds, index, params.salt_of(word)) & !word)
+        }) == 0
+    };
+    half(0..WORDS / 2) && half(WORDS / 2..WORDS)
+}
+
+/// Hashes whose lines are asked for before the first of them is probed.
+const BATCH: usize = 32;
+
+pub(super) fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+    for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        hashes.iter().for_each(|&hash| prefetch(lines, params.start_of(hash)));
+        for (answer, &hash) in answers.iter_mut().zip(hashes) {
+            *answer = line_may_contain(params, line_at(lines, params.start_of(hash)), hash);
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+pub(super) fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
+    let num_salts = 1 << params.salt_bits;
+    let mut tries = [[0u64; WORDS]; 1 << MAX_SALT_BITS];
+    for &key in keys {
+        let rounds = params.rounds(KeyHash::from_raw(key));
+        for (salt, words) in tries[..num_salts].iter_mut().enumerate() {
+            for (index, word) in words.iter_mut().enumerate() {
+                *word |= params.word_mask(&rounds, index, salt as u32);
+            }
+        }
+    }
+    core::array::from_fn(|index| {
+        let best = (0..).zip(&tries[..num_salts]).min_by_key(|(_, words)| words[index].count_ones());
+        best.map_or(0, |(salt, words)| words[index] | params.place_salt(salt))
+    })
+}
+
+#[cfg(feature = "std")]
+pub(super) fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>) {
+    for &key in keys {
+        let hash = KeyHash::from_raw(key);
+        let (rounds, line) =
+            (params.rounds(hash), line_at_mut(lines, (params.line_of(hash) - first_line) as usize * LINE_LEN));
+        let mut missing = 0;
+        for index in 0..WORDS {
+            let (word, bits) = (bytes::u64_at(line, index * 8), params.word_mask(&rounds, index, 0));
+            missing |= bits & !word;
+            bytes::put_u64(line, index * 8, word | bits);
+        }
+        if missing == 0 {
+            present.push(key);
+        }
+    }
+}

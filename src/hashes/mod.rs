@@ -1,0 +1,7 @@
+//! Lists of hashes: grouping them, and telling whether one occurs twice, without sorting them all.
+
+mod distinct;
+mod partition;
+
+pub(crate) use distinct::{Repeated, check_group, check_suspects};
+pub(crate) use partition::{MAX_PARTS, Partitions};

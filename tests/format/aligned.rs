@@ -1,0 +1,93 @@
+//! Bytes that begin at a cache line: as a cache of blocks uses them, with and without huge pages.
+
+use crate::material::{block_of, hashes, numbers};
+use filterblock::{AlignedBytes, DecodeError, FilterKind, FilterPolicy, OpenOptions};
+
+/// Bytes of a cache line.
+const LINE_LEN: usize = 64;
+/// About lines, small pages, huge pages, and more than one of these.
+const LENS: [usize; 14] = [
+    0,
+    1,
+    63,
+    64,
+    65,
+    4_095,
+    4_096,
+    4_097,
+    1 << 20,
+    (2 << 20) - 1,
+    2 << 20,
+    (2 << 20) + 1,
+    (4 << 20) - 64,
+    (6 << 20) + 7,
+];
+
+fn is_aligned(bytes: &AlignedBytes) -> bool {
+    bytes.as_ref().as_ptr().addr() % LINE_LEN == 0
+}
+
+#[test]
+fn bytes_are_aligned_zero_and_writable_to_the_last() {
+    for len in LENS {
+        let mut bytes = AlignedBytes::zeroed(len);
+        assert!(is_aligned(&bytes), "{len}");
+        assert_eq!((bytes.as_ref().len(), bytes.as_mut().len()), (len, len));
+        assert!(bytes.as_ref().iter().all(|&byte| byte == 0), "{len}");
+        assert_eq!(bytes.as_ref().as_ptr(), bytes.as_mut().as_ptr());
+        for (at, byte) in bytes.as_mut().iter_mut().enumerate() {
+            *byte = (at % 253) as u8;
+        }
+        // They stay where they are, whatever is done with their owner.
+        let address = bytes.as_ref().as_ptr();
+        let moved = Box::new([bytes]);
+        assert_eq!(moved[0].as_ref().as_ptr(), address);
+        assert!(moved[0].as_ref().iter().enumerate().all(|(at, &byte)| byte == (at % 253) as u8), "{len}");
+    }
+}
+
+#[test]
+fn many_allocations_are_aligned_each() {
+    let many: Vec<AlignedBytes> = (0..500).map(|len| AlignedBytes::copy_of(&vec![7; len])).collect();
+    assert!(many.iter().all(is_aligned));
+    assert!(many.iter().enumerate().all(|(len, bytes)| bytes.as_ref() == vec![7; len]));
+}
+
+/// A filter in aligned bytes answers as one in a vector: each kind, small, and large enough for huge pages.
+#[test]
+fn filters_in_aligned_bytes_answer_as_elsewhere() {
+    for kind in FilterKind::ALL {
+        for num_entries in [0, 1, 1_000, 300_000] {
+            let policy = FilterPolicy::with_bits_per_key(kind, 64.0).expect("legal");
+            let members: Vec<u64> = numbers(501).take(num_entries).collect();
+            let block = block_of(policy, &members);
+            assert!(num_entries < 300_000 || block.len() >= 2 << 20 || kind == FilterKind::Golomb);
+            let filter = OpenOptions::new().open_owned(AlignedBytes::copy_of(&block)).expect("intact");
+            let elsewhere = OpenOptions::new().open_owned(block.clone()).expect("intact");
+            // Handed on, as a cache does it.
+            let filter = std::thread::spawn(move || filter).join().expect("no panic");
+            assert_eq!(filter.as_bytes(), block);
+            let asked = hashes(numbers(502).take(2_000).chain(members.iter().copied().take(2_000)));
+            for &hash in &asked {
+                assert_eq!(filter.reader().may_contain_hash(hash), elsewhere.reader().may_contain_hash(hash));
+            }
+            assert!(asked[2_000..].iter().all(|&hash| filter.reader().may_contain_hash(hash)), "{kind}");
+            let bytes = filter.into_inner();
+            assert!(is_aligned(&bytes) && bytes.as_ref() == block);
+        }
+    }
+}
+
+/// Bytes can be read into place, and damage in them is an error as anywhere.
+#[test]
+fn blocks_are_read_into_place() {
+    let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal"), &[1, 2, 3]);
+    let mut bytes = AlignedBytes::zeroed(block.len());
+    std::io::Read::read_exact(&mut &block[..], bytes.as_mut()).expect("enough bytes");
+    let mut bytes = OpenOptions::new().open_owned(bytes).expect("intact").into_inner();
+    bytes.as_mut()[70] ^= 1;
+    let error = OpenOptions::new().open_owned(bytes).expect_err("damaged");
+    assert!(matches!(error, DecodeError::PayloadDigest { .. }), "{error}");
+    let error = OpenOptions::new().open_owned(AlignedBytes::zeroed(0)).expect_err("no block");
+    assert!(matches!(error, DecodeError::TooShort { .. }), "{error}");
+}

@@ -1,0 +1,174 @@
+//! Answers for many hashes at once: those of single questions, and the oracle's, wherever the block lies.
+
+use crate::material::{block_of, frame_of, hashes, numbers};
+use crate::oracle::Oracle;
+use filterblock::{AlignedBytes, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform, OpenOptions};
+
+/// Around every number of hashes that an engine takes together, and none.
+const BATCH_LENS: [usize; 13] = [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 1_000];
+
+/// Sizes and salts that reach each engine's cases: fewer than eight probes, eight, more; every salt; each width of search.
+fn policies() -> Vec<FilterPolicy> {
+    let mut all = Vec::new();
+    for bits in [5.0, 10.0, 16.0, 24.0] {
+        let policy = |kind| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+        all.push(policy(FilterKind::Bloom));
+        all.extend((0..=6).map(|salt_bits| policy(FilterKind::Blocked).salt_bits(salt_bits).expect("legal")));
+    }
+    all.push(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 2.0).expect("legal"));
+    for rate in [0.01, 0.001, 1.0 / 65536.0] {
+        all.push(FilterPolicy::with_false_positive_rate(FilterKind::Golomb, rate).expect("legal"));
+    }
+    all
+}
+
+/// Present and absent hashes, in no order.
+fn mixed(members: &[u64], count: usize) -> Vec<KeyHash> {
+    let pick = |(stranger, number): (u64, u64)| match number >> 63 {
+        0 => stranger,
+        _ => members.get(number as usize % members.len().max(1)).copied().unwrap_or(stranger),
+    };
+    hashes(numbers(301).zip(numbers(302)).map(pick).take(count))
+}
+
+/// Asks for batches of each length, from the front and from the back of `asked`.
+fn assert_batches(reader: &FilterBlockReader<'_>, asked: &[KeyHash], expected: &[bool], what: &str) {
+    for len in BATCH_LENS.into_iter().chain([asked.len()]).filter(|&len| len <= asked.len()) {
+        for at in [0, asked.len() - len] {
+            let expected = &expected[at..][..len];
+            // Every answer has to be written: none is right beforehand.
+            let mut answers: Vec<bool> = expected.iter().map(|answer| !answer).collect();
+            reader.may_contain_hashes(&asked[at..][..len], &mut answers);
+            assert_eq!(answers, expected, "{what}: {len} hashes from {at} on");
+        }
+    }
+}
+
+fn one_by_one(reader: &FilterBlockReader<'_>, asked: &[KeyHash]) -> Vec<bool> {
+    asked.iter().map(|&hash| reader.may_contain_hash(hash)).collect()
+}
+
+#[test]
+fn batches_answer_as_single_questions_wherever_the_block_lies() {
+    for policy in policies() {
+        for num_entries in [1, 100, 2_000] {
+            let members: Vec<u64> = numbers(300).take(num_entries).collect();
+            let (block, asked) = (block_of(policy, &members), mixed(&members, 1_000));
+            let oracle = Oracle::open(&block);
+            let expected: Vec<bool> = asked.iter().map(|hash| oracle.may_contain(hash.get())).collect();
+            assert!(expected.contains(&true), "present ones are asked for, too");
+            for shift in 0..8 {
+                let mut buffer = AlignedBytes::zeroed(block.len() + shift);
+                let bytes = &mut buffer.as_mut()[shift..];
+                bytes.copy_from_slice(&block);
+                let reader = FilterBlockReader::open(bytes).expect("intact");
+                let what = format!("{policy:?}, {num_entries} entries, {shift} bytes off");
+                assert_eq!(one_by_one(&reader, &asked), expected, "{what}");
+                assert_batches(&reader, &asked, &expected, &what);
+            }
+        }
+    }
+}
+
+/// The settings above are those that they are taken for.
+#[test]
+fn settings_reach_few_eight_and_many_probes() {
+    let members: Vec<u64> = numbers(300).take(2_000).collect();
+    let num_probes = |kind| -> Vec<u32> {
+        let blocks = policies().into_iter().filter(|policy| policy.kind() == kind);
+        let blocks = blocks.map(|policy| block_of(policy, &members));
+        blocks.map(|block| FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes")).collect()
+    };
+    for kind in [FilterKind::Bloom, FilterKind::Blocked] {
+        let found = num_probes(kind);
+        assert!(found.iter().any(|&n| n < 8) && found.iter().any(|&n| n > 8), "{kind}: {found:?}");
+    }
+    assert!(num_probes(FilterKind::Blocked).contains(&8));
+}
+
+/// Longer than the caches that batches are made for, so that lines are asked for ahead.
+#[test]
+fn batches_of_large_blocks_answer_as_single_questions() {
+    let sized = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+    let blocked = |bits, salt_bits| sized(FilterKind::Blocked, bits).salt_bits(salt_bits).expect("legal");
+    let policies = [
+        (blocked(24.0, 0), 400_000),
+        (blocked(10.0, 2), 900_000),
+        (blocked(12.0, 6), 750_000),
+        (sized(FilterKind::Bloom, 10.0), 900_000),
+        (sized(FilterKind::Bloom, 24.0), 400_000),
+        (FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.0 / 65536.0).expect("legal"), 500_000),
+    ];
+    let members: Vec<u64> = numbers(303).take(900_000).collect();
+    for (policy, num_entries) in policies {
+        let (block, asked) = (block_of(policy, &members[..num_entries]), mixed(&members[..num_entries], 20_000));
+        assert!(block.len() > (1 << 20) + 64, "{policy:?}: {} bytes", block.len());
+        let oracle = Oracle::open(&block);
+        let expected: Vec<bool> = asked.iter().map(|hash| oracle.may_contain(hash.get())).collect();
+        for shift in [0, 5] {
+            let mut buffer = AlignedBytes::zeroed(block.len() + shift);
+            buffer.as_mut()[shift..].copy_from_slice(&block);
+            let reader = OpenOptions::new().trusted(true).open(&buffer.as_ref()[shift..]).expect("intact");
+            assert_eq!(one_by_one(&reader, &asked), expected, "{policy:?}");
+            assert_batches(&reader, &asked, &expected, &format!("{policy:?}, large, {shift} bytes off"));
+        }
+    }
+}
+
+#[test]
+fn batches_of_empty_filters_and_compact_frames_answer_alike() {
+    for policy in policies() {
+        for num_entries in [0, 1, 70, 500] {
+            let members: Vec<u64> = numbers(304).take(num_entries).collect();
+            let (frame, asked) = (frame_of(policy, &members), mixed(&members, 200));
+            let oracle = Oracle::open_compact(&frame);
+            let expected: Vec<bool> = asked.iter().map(|hash| oracle.may_contain(hash.get())).collect();
+            let compact = FilterBlockReader::open_compact(&frame, policy.hasher(), KeyTransform::WholeKey);
+            assert_batches(&compact.expect("a frame"), &asked, &expected, "compact");
+            if num_entries == 0 {
+                let block = block_of(policy, &[]);
+                let reader = FilterBlockReader::open(&block).expect("intact");
+                assert_batches(&reader, &asked, &vec![false; asked.len()], "no entries");
+            }
+        }
+    }
+}
+
+/// Bytes opened without their digest may be anything: then answers mean nothing, but batches and single questions agree,
+/// and nothing is read from outside.
+#[test]
+fn batches_of_damaged_payloads_answer_as_single_questions() {
+    for policy in policies() {
+        for num_entries in [10, 700, 5_000] {
+            let members: Vec<u64> = numbers(305).take(num_entries).collect();
+            let (mut block, asked) = (block_of(policy, &members), mixed(&members, 500));
+            for (seed, share) in [(1, 1), (2, 50), (3, 1_000)] {
+                for (byte, number) in block[64..].iter_mut().zip(numbers(seed)) {
+                    if number % share == 0 {
+                        *byte = (number >> 32) as u8;
+                    }
+                }
+                let reader = OpenOptions::new().trusted(true).open(&block);
+                // Some damage is seen without the digest.
+                let Ok(reader) = reader else { continue };
+                assert_batches(&reader, &asked, &one_by_one(&reader, &asked), &format!("damaged {policy:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "one answer for each hash")]
+fn an_answer_too_few_is_the_callers_defect() {
+    let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal"), &[1]);
+    let reader = FilterBlockReader::open(&block).expect("intact");
+    reader.may_contain_hashes(&hashes([1, 2, 3]), &mut [false; 2]);
+}
+
+#[test]
+#[should_panic(expected = "one answer for each hash")]
+fn an_answer_too_many_is_the_callers_defect() {
+    let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0).expect("legal"), &[]);
+    let reader = FilterBlockReader::open(&block).expect("intact");
+    reader.may_contain_hashes(&[], &mut [false; 1]);
+}

@@ -1,0 +1,155 @@
+//! One hash for many tables: the answers that each table gives by itself.
+
+use crate::material::{block_of, frame_of, hashes, numbers};
+use filterblock::{
+    AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform, OpenOptions,
+    probe_tables,
+};
+
+/// Tables of each kind, of no entries to many, as an engine may hold them.
+struct Store {
+    blocks: Vec<Vec<u8>>,
+    frames: Vec<Vec<u8>>,
+    kept: Vec<FilterBlock<AlignedBytes>>,
+}
+
+/// Entries of the tables; neighbours share half of the smaller one's.
+const NUM_ENTRIES: [usize; 6] = [0, 1, 10, 300, 5_000, 20_000];
+
+fn members(num_entries: usize) -> Vec<u64> {
+    numbers(401).skip(num_entries / 2).take(num_entries).collect()
+}
+
+fn policies() -> Vec<FilterPolicy> {
+    let mut all = Vec::new();
+    for kind in FilterKind::ALL {
+        all.extend([6.0, 10.0, 20.0].map(|bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal")));
+    }
+    // Without a probe in the caller's loop, so that lines are asked for ahead.
+    let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal");
+    all.extend([0, 6].map(|salt_bits| blocked.salt_bits(salt_bits).expect("legal")));
+    all
+}
+
+impl Store {
+    fn new() -> Self {
+        let (mut blocks, mut frames, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for policy in policies() {
+            for num_entries in NUM_ENTRIES {
+                let members = members(num_entries);
+                let block = block_of(policy, &members);
+                frames.push(frame_of(policy, &members));
+                kept.push(OpenOptions::new().open_owned(AlignedBytes::copy_of(&block)).expect("intact"));
+                blocks.push(block);
+            }
+        }
+        Self { blocks, frames, kept }
+    }
+
+    /// Readers of all of them, in an order of which nothing is to depend.
+    fn readers(&self) -> Vec<FilterBlockReader<'_>> {
+        let hasher = policies()[0].hasher();
+        let open_compact = |frame| FilterBlockReader::open_compact(frame, hasher, KeyTransform::WholeKey);
+        let blocks = self.blocks.iter().map(|block| FilterBlockReader::open(block).expect("intact"));
+        let frames = self.frames.iter().map(|frame| open_compact(frame).expect("a frame"));
+        let mut readers: Vec<_> =
+            numbers(402).zip(blocks.chain(frames).chain(self.kept.iter().map(FilterBlock::reader))).collect();
+        readers.sort_by_key(|(number, _)| *number);
+        readers.into_iter().map(|(_, reader)| reader).collect()
+    }
+}
+
+fn assert_as_single(tables: &[FilterBlockReader<'_>], hash: KeyHash) {
+    let expected: Vec<bool> = tables.iter().map(|table| table.may_contain_hash(hash)).collect();
+    // Every answer has to be written: none is right beforehand.
+    let mut answers: Vec<bool> = expected.iter().map(|answer| !answer).collect();
+    probe_tables(tables, hash, &mut answers);
+    assert_eq!(answers, expected, "{} tables, {hash:?}", tables.len());
+}
+
+/// Present in some tables, in none, and the extremes.
+fn asked() -> Vec<KeyHash> {
+    let present = numbers(401).take(25_000).step_by(101);
+    hashes(present.chain(numbers(403).take(200)).chain([0, 1, u64::MAX, u64::MAX << 32]))
+}
+
+#[test]
+fn tables_of_every_kind_size_and_form_answer_as_by_themselves() {
+    let store = Store::new();
+    let readers = store.readers();
+    let (mut passed, mut stopped) = (0, 0);
+    for hash in asked() {
+        assert_as_single(&readers, hash);
+        let maybe = readers.iter().filter(|reader| reader.may_contain_hash(hash)).count();
+        (passed, stopped) = (passed + maybe, stopped + readers.len() - maybe);
+    }
+    assert!(passed > 1_000 && stopped > 1_000, "both answers are asked for");
+}
+
+/// Whichever table comes first, and however many there are.
+#[test]
+fn any_table_may_come_first() {
+    let store = Store::new();
+    let readers = store.readers();
+    for (at, hash) in (0..readers.len()).zip(asked().into_iter().cycle().step_by(7)) {
+        for len in [1, 2, 3, 10] {
+            assert_as_single(&readers[at..][..len.min(readers.len() - at)], hash);
+        }
+    }
+}
+
+#[test]
+fn an_added_hash_passes_its_tables() {
+    for policy in policies() {
+        let blocks: Vec<Vec<u8>> = NUM_ENTRIES.iter().map(|&n| block_of(policy, &members(n))).collect();
+        let tables: Vec<_> = blocks.iter().map(|block| FilterBlockReader::open(block).expect("intact")).collect();
+        for (at, num_entries) in NUM_ENTRIES.into_iter().enumerate() {
+            for hash in hashes(members(num_entries)).into_iter().step_by(1 + num_entries / 100) {
+                let mut answers = [false; NUM_ENTRIES.len()];
+                probe_tables(&tables, hash, &mut answers);
+                assert!(answers[at] && !answers[0], "{policy:?}: table {at}; the first is empty");
+            }
+        }
+    }
+}
+
+/// What lines are asked for ahead is read from the bytes, which may be anything where their digest is left out.
+#[test]
+fn damaged_tables_answer_as_by_themselves() {
+    for policy in policies() {
+        let mut blocks: Vec<Vec<u8>> = NUM_ENTRIES.iter().map(|&n| block_of(policy, &members(n))).collect();
+        for (seed, share) in [(1, 300), (2, 1)] {
+            for (byte, number) in blocks.iter_mut().flat_map(|block| &mut block[64..]).zip(numbers(seed)) {
+                if number % share == 0 {
+                    *byte = (number >> 32) as u8;
+                }
+            }
+            let options = OpenOptions::new().trusted(true);
+            // Some damage is seen without the digest.
+            let tables: Vec<_> = blocks.iter().filter_map(|block| options.open(block).ok()).collect();
+            asked().into_iter().for_each(|hash| assert_as_single(&tables, hash));
+        }
+    }
+}
+
+#[test]
+fn no_tables_need_no_answers() {
+    probe_tables(&[], KeyHash::from_raw(1), &mut []);
+}
+
+fn probe_one_table(answers: &mut [bool]) {
+    let block = block_of(policies()[0], &[1]);
+    probe_tables(&[FilterBlockReader::open(&block).expect("intact")], KeyHash::from_raw(1), answers);
+}
+
+#[test]
+#[should_panic(expected = "one answer for each table")]
+fn an_answer_too_few_is_the_callers_defect() {
+    probe_one_table(&mut []);
+}
+
+#[test]
+#[should_panic(expected = "one answer for each table")]
+fn an_answer_too_many_is_the_callers_defect() {
+    probe_one_table(&mut [false; 2]);
+}

@@ -1,33 +1,41 @@
-//! What does it cost to make a block? From keys to bytes: hashing, sorting, filling, checksums, and the self-check that is on
-//! by default. 10 bits per key; every pass gets keys it has not seen.
+//! What does it cost to make a block? From keys to bytes: hashing, grouping or sorting, filling, checksums. 10 bits per key;
+//! every pass gets keys it has not seen. `blocked` stands for the default number of salts; the row `checked` adds the
+//! self-check, which is on unless turned off.
 
 mod common;
 
 use common::{Keys, build};
-use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use criterion::measurement::WallTime;
+use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, Throughput};
 use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
 
-fn builds(c: &mut Criterion) {
-    for count in [10_000, 1_000_000] {
-        let mut group = c.benchmark_group(format!("build/{count}"));
-        group.throughput(Throughput::Elements(count as u64)).sample_size(if count > 100_000 { 10 } else { 50 });
-        for kind in FilterKind::ALL {
-            group.bench_function(BenchmarkId::from_parameter(kind), |b| {
-                let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("a legal size");
-                let (mut keys, mut builder, mut block) = (Keys::new(1), FilterBlockBuilder::new(policy), Vec::new());
-                b.iter_batched_ref(
-                    || keys.take(count),
-                    |keys| build(&mut builder, keys, &mut block),
-                    BatchSize::PerIteration,
-                );
-            });
-        }
-        group.finish();
-    }
+fn policies() -> impl Iterator<Item = (String, FilterPolicy)> {
+    let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("a legal size");
+    let kinds = FilterKind::ALL.into_iter().map(move |kind| (kind.to_string(), policy(kind)));
+    let salted = [0, 5].into_iter().map(move |salt_bits| {
+        let policy = policy(FilterKind::Blocked).salt_bits(salt_bits).expect("legal");
+        (format!("blocked-salt-bits-{salt_bits}"), policy)
+    });
+    kinds.chain(salted)
+}
+
+fn builds(group: &mut BenchmarkGroup<'_, WallTime>, id: BenchmarkId, policy: FilterPolicy, count: usize) {
+    group.bench_function(id, |b| {
+        let (mut keys, mut builder, mut block) = (Keys::new(1), FilterBlockBuilder::new(policy), Vec::new());
+        b.iter_batched_ref(|| keys.take(count), |keys| build(&mut builder, keys, &mut block), BatchSize::PerIteration);
+    });
 }
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
-    builds(&mut criterion);
+    for count in [10_000, 1_000_000] {
+        let mut group = criterion.benchmark_group(format!("build/{count}"));
+        group.throughput(Throughput::Elements(count as u64)).sample_size(if count > 100_000 { 10 } else { 50 });
+        for (name, policy) in policies() {
+            builds(&mut group, BenchmarkId::new("unchecked", &name), policy.self_check(false), count);
+            builds(&mut group, BenchmarkId::new("checked", &name), policy.self_check(true), count);
+        }
+        group.finish();
+    }
     criterion.final_summary();
 }

@@ -1,0 +1,33 @@
+//! With the feature `engines`: compiles the C ABI over RocksDB and LevelDB and, where `ROCKSDB_SRC` names a RocksDB
+//! source tree, RocksDB's own query code for this machine.
+
+fn main() {
+    println!("cargo::rustc-check-cfg=cfg(rocksdb_src)");
+    println!("cargo::rerun-if-changed=cpp");
+    println!("cargo::rerun-if-env-changed=ROCKSDB_SRC");
+    #[cfg(feature = "engines")]
+    engines();
+}
+
+#[cfg(feature = "engines")]
+fn engines() {
+    let mut cpp = cc::Build::new();
+    cpp.cpp(true).std("c++20").opt_level(3).warnings(false);
+    cpp.clone().file("cpp/rocksdb.cc").file("cpp/leveldb.cc").compile("compare_engines");
+    if let Some(source) = std::env::var_os("ROCKSDB_SRC").map(std::path::PathBuf::from) {
+        assert!(source.join("util/bloom_impl.h").exists(), "ROCKSDB_SRC={source:?} is no RocksDB source tree");
+        cpp.flag("-march=native")
+            // A namespace of its own keeps the tree's inline functions apart from the shared library's.
+            .define("ROCKSDB_NAMESPACE", "rocksdb_src")
+            .define("ROCKSDB_PLATFORM_POSIX", None)
+            .define("ROCKSDB_LIB_IO_POSIX", None)
+            .define("OS_LINUX", None)
+            .include(&source)
+            .include(source.join("include"))
+            .file("cpp/rocksdb_avx2.cc")
+            .compile("compare_rocksdb_avx2");
+        println!("cargo::rustc-cfg=rocksdb_src");
+    }
+    println!("cargo::rustc-link-lib=dylib=rocksdb");
+    println!("cargo::rustc-link-lib=dylib=leveldb");
+}

@@ -1,0 +1,86 @@
+//! Ours.
+
+use crate::keys::Key;
+use crate::peer::{BATCH_LEN, Batches, Caller, Filter, Peer, Size, apart, ask_each};
+use ::filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, OpenOptions};
+use anyhow::Result;
+
+/// How a database would keep a block in memory.
+pub type Buffer = AlignedBytes;
+
+/// With the library's defaults.
+pub fn policy(kind: FilterKind, size: Size) -> FilterPolicy {
+    match size {
+        Size::Bits(bits) => FilterPolicy::with_bits_per_key(kind, f64::from(bits)),
+        Size::Percent(percent) => FilterPolicy::with_false_positive_rate(kind, percent / 100.0),
+        Size::Named => unreachable!("blocks are sized by bits or rate"),
+    }
+    .expect("a legal size")
+}
+
+/// Keys to a block in memory. Opened as trusted: peers verify no digest either.
+pub fn build(policy: FilterPolicy, keys: &[Key]) -> Result<FilterBlock<Buffer>> {
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.reserve(keys.len());
+    keys.iter().for_each(|key| builder.add_key(key));
+    let block = Buffer::copy_of(&builder.finish()?);
+    Ok(OpenOptions::new().trusted(true).open_owned(block)?)
+}
+
+impl Filter for FilterBlock<Buffer> {
+    fn num_bytes(&self) -> usize {
+        self.as_bytes().len()
+    }
+
+    fn ask(&self, keys: &[Key], caller: Caller) -> usize {
+        let reader = self.reader();
+        ask_each(keys, caller, |key| reader.may_contain(key))
+    }
+
+    fn batches(&self) -> Option<&dyn Batches> {
+        Some(self)
+    }
+}
+
+impl Batches for FilterBlock<Buffer> {
+    fn ask_batches(&self, keys: &[Key], answers: &mut [bool]) {
+        let (reader, hasher) = (self.reader(), self.reader().hasher());
+        let mut hashes = [KeyHash::from_raw(0); BATCH_LEN];
+        for (keys, answers) in keys.chunks(BATCH_LEN).zip(answers.chunks_mut(BATCH_LEN)) {
+            let hashes = &mut hashes[..keys.len()];
+            // A store's keys are of many lengths and lie apart: no loop of vector code hashes them.
+            hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = hasher.hash(apart(key)));
+            reader.may_contain_hashes(hashes, answers);
+        }
+    }
+}
+
+fn peer(kind: &'static str, size: Size, policy: FilterPolicy) -> Peer {
+    let build = move |keys: &[Key]| Ok(Box::new(build(policy, keys)?) as Box<dyn Filter>);
+    Peer { name: "filterblock", kind, size, build: Box::new(build) }
+}
+
+/// The kinds that take bits per key. Without the self-check, as peers check nothing; what it costs, a row of its own
+/// says.
+pub fn with_bits(bits: u32) -> Vec<Peer> {
+    let size = Size::Bits(bits);
+    let (bloom, blocked) = (policy(FilterKind::Bloom, size), policy(FilterKind::Blocked, size));
+    let salted = |salt_bits| blocked.self_check(false).salt_bits(salt_bits).expect("a legal choice");
+    vec![
+        peer("bloom", size, bloom.self_check(false)),
+        peer("bloom self-checked", size, bloom),
+        peer("blocked", size, blocked.self_check(false)),
+        peer("blocked self-checked", size, blocked),
+        peer("blocked no choice", size, salted(0)),
+        peer("blocked 16 salts", size, salted(4)),
+    ]
+}
+
+pub fn golombs() -> Vec<Peer> {
+    let sizes = [Size::Percent(1.0), Size::Percent(0.1)].into_iter();
+    let checked_or_not = |size| {
+        let policy = policy(FilterKind::Golomb, size);
+        [peer("golomb", size, policy.self_check(false)), peer("golomb self-checked", size, policy)]
+    };
+    sizes.flat_map(checked_or_not).collect()
+}

@@ -1,0 +1,37 @@
+//! Who is measured, in the order of a round. One file per implementation.
+
+#[cfg(feature = "engines")]
+mod engines;
+mod fastbloom;
+mod filterblock;
+mod floor;
+mod lsm_tree;
+mod sbbf;
+mod xorf;
+
+pub use self::filterblock::{build as build_filterblock, policy as filterblock_policy};
+#[cfg(feature = "engines")]
+pub use engines::version as rocksdb_version;
+
+use crate::peer::{Peer, Size};
+
+/// Is its row the one that others of the same bits per key are compared with?
+pub fn is_reference(peer: &Peer) -> bool {
+    peer.name == "RocksDB" && peer.kind == "FastLocalBloom"
+}
+
+pub fn all() -> Vec<Peer> {
+    let mut peers = Vec::new();
+    for bits in [10, 16] {
+        let size = Size::Bits(bits);
+        #[cfg(feature = "engines")]
+        peers.extend(engines::blooms(bits));
+        peers.extend(self::filterblock::with_bits(bits));
+        peers.extend([sbbf::peer(bits), fastbloom::peer(bits), lsm_tree::peer(bits), floor::peer(size)]);
+    }
+    peers.extend(self::filterblock::golombs());
+    peers.extend(xorf::peers());
+    #[cfg(feature = "engines")]
+    peers.extend(engines::ribbons());
+    peers
+}

@@ -8,7 +8,7 @@ const ALIGNMENT: usize = 64;
 /// Owned bytes that begin at a multiple of 64.
 ///
 /// A block's header is 64 bytes long, so the lines of an aligned blocked filter are cache lines: each query reads one. A
-/// vector begins 16 bytes into a line, and three queries in four read two. Blocks that a cache keeps, or that are
+/// vector begins at any multiple of 16, and then mostly each query reads two. Blocks that a cache keeps, or that are
 /// asked often, are worth the copy. For use with [`OpenOptions::open_owned`](crate::OpenOptions::open_owned).
 ///
 /// With the feature `huge-pages`, on Linux, from 2 MiB on the bytes lie in pages of that size if the system has
@@ -35,6 +35,9 @@ pub struct AlignedBytes {
 
 impl AlignedBytes {
     /// `len` zeros, to be read into.
+    ///
+    /// # Panics
+    /// As a vector of `len` bytes does, if no memory could hold them.
     pub fn zeroed(len: usize) -> Self {
         let memory = Memory::zeroed(len);
         let start = memory.as_ref().as_ptr().align_offset(memory.alignment());
@@ -81,13 +84,13 @@ impl Memory {
         #[cfg(all(feature = "huge-pages", target_os = "linux"))]
         if len >= HUGE_PAGE {
             // Whole pages at both ends, or the last bytes would lie in small ones.
-            let rounded = len.next_multiple_of(HUGE_PAGE) + HUGE_PAGE;
-            if let Ok(pages) = memmap2::MmapMut::map_anon(rounded) {
+            let rounded = len.checked_next_multiple_of(HUGE_PAGE).and_then(|len| len.checked_add(HUGE_PAGE));
+            if let Some(Ok(pages)) = rounded.map(memmap2::MmapMut::map_anon) {
                 let _ = pages.advise(memmap2::Advice::HugePage);
                 return Self::HugePages(pages);
             }
         }
-        Self::Heap(std::vec![0; len + ALIGNMENT])
+        Self::Heap(std::vec![0; len.checked_add(ALIGNMENT).expect("capacity overflow")])
     }
 
     fn alignment(&self) -> usize {

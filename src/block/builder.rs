@@ -18,7 +18,8 @@ use std::vec::Vec;
 
 /// Turns the keys of one table into one filter block.
 ///
-/// Keeps 8 bytes for each added entry, besides the block itself. The same set of entries and the same policy give
+/// Keeps 8 bytes for each added entry, besides the block itself, which where entries were added repeatedly is first made
+/// as large as if they differed. The same set of entries and the same policy give
 /// the same bytes, in whatever order and however often the entries were added.
 ///
 /// ```
@@ -188,7 +189,8 @@ impl FilterBlockBuilder {
         if num_entries == 0 {
             return Ok(None);
         }
-        let (start, mut target) = (out.len(), Target::new(&policy, num_entries, header_len));
+        let (start, capacity) = (out.len(), out.capacity());
+        let mut target = Target::new(&policy, num_entries, header_len);
         if let Err(error) = self.check_cap(target, num_entries) {
             // Repeated hashes may be what is too many.
             self.sort();
@@ -199,7 +201,9 @@ impl FilterBlockBuilder {
         loop {
             let mut params = plan(&policy, target, num_entries)?;
             if params.build(&mut self.hashes, out).is_err() {
+                // Planned for the repeated ones too, it may be many times too large.
                 out.truncate(start);
+                out.shrink_to(capacity);
                 self.sort();
                 return self.build_payload(out, header_len);
             }
@@ -273,7 +277,7 @@ fn missing(reader: &FilterBlockReader<'_>, hashes: &[u64]) -> Vec<u64> {
     raw.iter_mut().zip(hashes).for_each(|(raw, &hash)| *raw = KeyHash::from_raw(hash));
     let mut answers = [false; CHECKED_AT_ONCE];
     reader.may_contain_hashes(&raw[..hashes.len()], &mut answers[..hashes.len()]);
-    if answers.iter().all(|&answer| answer) {
+    if answers[..hashes.len()].iter().all(|&answer| answer) {
         return Vec::new();
     }
     hashes.iter().zip(answers).filter(|(_, answer)| !answer).map(|(&hash, _)| hash).collect()

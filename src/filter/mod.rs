@@ -1,9 +1,9 @@
 //! The kinds of filter, and the dispatch over them.
 //!
 //! Each kind is a file (or folder) of its own and knows none of the others. A kind offers `Params`, what is stored for
-//! it; a builder from distinct hashes to payload bytes; and a view over payload bytes that answers. Build and
-//! query share one probe iterator, so they cannot disagree. What dimensions a kind gets for a size is planned in
-//! `block`, beside the header that the size includes.
+//! it; a builder from distinct hashes to payload bytes; and a view over payload bytes that answers. The portable code is
+//! the definition of a kind's probes; engines that compute them in their own way are tested to give the same. What
+//! dimensions a kind gets for a size is planned in `block`, beside the header that the size includes.
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;

@@ -1,6 +1,6 @@
 //! AVX2: a line is two vectors.
 
-use super::lanes::{self, Lanes};
+use super::lanes::{self, Lanes, instantiate};
 use super::{Params, WORDS};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
@@ -17,59 +17,10 @@ impl Avx2 {
             && std::is_x86_feature_detected!("popcnt");
         all.then_some(Self(()))
     }
-
-    #[inline(always)]
-    pub(super) fn may_contain(self, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-        // SAFETY: `self` proves the features.
-        unsafe { may_contain(params, lines, hash) }
-    }
-
-    pub(super) fn all_may_contain(self, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        // SAFETY: `self` proves the features.
-        unsafe { all_may_contain(params, lines, hashes, answers) }
-    }
-
-    pub(super) fn choose_words(self, params: Params, keys: &[u64]) -> [u64; WORDS] {
-        // SAFETY: `self` proves the features.
-        unsafe { choose_words(params, keys) }
-    }
-
-    pub(super) fn insert(
-        self,
-        params: Params,
-        lines: &mut [u8],
-        first_line: u64,
-        keys: &[u64],
-        present: &mut Vec<u64>,
-    ) {
-        // SAFETY: `self` proves the features.
-        unsafe { insert(params, lines, first_line, keys, present) }
-    }
 }
 
-#[target_feature(enable = "avx2,bmi2,popcnt")]
-unsafe fn may_contain(params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::may_contain::<Words>(*params, lines, hash) }
-}
-
-#[target_feature(enable = "avx2,bmi2,popcnt")]
-unsafe fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::all_may_contain::<Words>(params, lines, hashes, answers) }
-}
-
-#[target_feature(enable = "avx2,bmi2,popcnt")]
-unsafe fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::choose_words::<Words, 8>(params, keys) }
-}
-
-#[target_feature(enable = "avx2,bmi2,popcnt")]
-unsafe fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>) {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::insert::<Words>(params, lines, first_line, keys, present) }
-}
+instantiate!(Avx2, "avx2,bmi2,popcnt", Words, 8);
+instantiate!(batches: Avx2, "avx2,bmi2,popcnt", Words);
 
 /// Four words.
 #[derive(Clone, Copy)]

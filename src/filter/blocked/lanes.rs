@@ -68,6 +68,72 @@ pub(super) trait Lanes: Copy {
     }
 }
 
+/// The functions of an engine: those below for `$words`, compiled for `$features`, of which `$proof` is the proof. So many
+/// salts are tried at a time as the registers hold, `$salts`: 8 or 16.
+macro_rules! instantiate {
+    ($proof:ty, $features:literal, $words:ty, $salts:literal) => {
+        impl $proof {
+            #[inline(always)]
+            pub(super) fn may_contain(self, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
+                #[target_feature(enable = $features)]
+                unsafe fn run(params: &Params, lines: &[u8], hash: KeyHash) -> bool {
+                    // SAFETY: within a function of the features.
+                    unsafe { lanes::may_contain::<$words>(*params, lines, hash) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { run(params, lines, hash) }
+            }
+
+            pub(super) fn choose_words(self, params: Params, keys: &[u64]) -> [u64; WORDS] {
+                #[target_feature(enable = $features)]
+                unsafe fn run(params: Params, keys: &[u64]) -> [u64; WORDS] {
+                    // SAFETY: within a function of the features.
+                    unsafe { lanes::choose_words::<$words, $salts>(params, keys) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { run(params, keys) }
+            }
+
+            pub(super) fn insert(
+                self,
+                params: Params,
+                lines: &mut [u8],
+                first_line: u64,
+                keys: &[u64],
+                present: &mut Vec<u64>,
+            ) {
+                #[target_feature(enable = $features)]
+                unsafe fn run(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>) {
+                    // SAFETY: within a function of the features.
+                    unsafe { lanes::insert::<$words>(params, lines, first_line, keys, present) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { run(params, lines, first_line, keys, present) }
+            }
+        }
+    };
+    (batches: $proof:ty, $features:literal, $words:ty) => {
+        impl $proof {
+            pub(super) fn all_may_contain(
+                self,
+                params: Params,
+                lines: &[u8],
+                hashes: &[KeyHash],
+                answers: &mut [bool],
+            ) {
+                #[target_feature(enable = $features)]
+                unsafe fn run(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+                    // SAFETY: within a function of the features.
+                    unsafe { lanes::all_may_contain::<$words>(params, lines, hashes, answers) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { run(params, lines, hashes, answers) }
+            }
+        }
+    };
+}
+pub(super) use instantiate;
+
 /// [`WORD_MULTIPLIERS`], as words.
 pub(super) const MULTIPLIERS: [u64; WORDS] = {
     let (mut words, mut i) = ([0; WORDS], 0);

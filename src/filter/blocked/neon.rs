@@ -1,6 +1,6 @@
 //! NEON: a line is four vectors.
 
-use super::lanes::{self, Lanes};
+use super::lanes::{self, Lanes, instantiate};
 use super::{Params, WORDS};
 use crate::hash::KeyHash;
 use core::arch::aarch64::*;
@@ -14,59 +14,10 @@ impl Neon {
     pub(super) fn detect() -> Option<Self> {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
     }
-
-    #[inline(always)]
-    pub(super) fn may_contain(self, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-        // SAFETY: `self` proves the features.
-        unsafe { may_contain(params, lines, hash) }
-    }
-
-    pub(super) fn all_may_contain(self, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        // SAFETY: `self` proves the features.
-        unsafe { all_may_contain(params, lines, hashes, answers) }
-    }
-
-    pub(super) fn choose_words(self, params: Params, keys: &[u64]) -> [u64; WORDS] {
-        // SAFETY: `self` proves the features.
-        unsafe { choose_words(params, keys) }
-    }
-
-    pub(super) fn insert(
-        self,
-        params: Params,
-        lines: &mut [u8],
-        first_line: u64,
-        keys: &[u64],
-        present: &mut Vec<u64>,
-    ) {
-        // SAFETY: `self` proves the features.
-        unsafe { insert(params, lines, first_line, keys, present) }
-    }
 }
 
-#[target_feature(enable = "neon")]
-unsafe fn may_contain(params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::may_contain::<Words>(*params, lines, hash) }
-}
-
-#[target_feature(enable = "neon")]
-unsafe fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::all_may_contain::<Words>(params, lines, hashes, answers) }
-}
-
-#[target_feature(enable = "neon")]
-unsafe fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::choose_words::<Words, 8>(params, keys) }
-}
-
-#[target_feature(enable = "neon")]
-unsafe fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>) {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::insert::<Words>(params, lines, first_line, keys, present) }
-}
+instantiate!(Neon, "neon", Words, 8);
+instantiate!(batches: Neon, "neon", Words);
 
 /// Two words.
 #[derive(Clone, Copy)]

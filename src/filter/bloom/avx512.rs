@@ -60,7 +60,7 @@ fn all_may_contain(params: &Params, bits: &[u8], hashes: &[KeyHash], answers: &m
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn may_contain(params: &Params, bits: &[u8], hash: KeyHash) -> bool {
-    let last = bits.len() - READ;
+    let Some(last) = bits.len().checked_sub(READ) else { return true };
     // SAFETY: eight words of a constant.
     let powers = unsafe { _mm512_loadu_si512(POWERS.as_ptr().cast()) };
     let mut x = _mm512_mullo_epi64(_mm512_set1_epi64(hash.get() as i64), powers);

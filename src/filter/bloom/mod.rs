@@ -78,7 +78,7 @@ impl Params {
         Self::new(bytes::u64_at(params, 4), u32::from(params[0]))
     }
 
-    /// The bit positions of `hash`: the one probe sequence, for building and for asking.
+    /// The bit positions of `hash`: the probe sequence, for building and for asking.
     #[inline]
     fn positions(self, hash: KeyHash) -> impl Iterator<Item = u64> {
         let mut x = hash.get();

@@ -72,9 +72,11 @@ impl Tuning {
         }
         let unary_bits = bucket_bits.saturating_sub(entries * remainder_bits as u64);
         let unary_rate = ((unary_bits as u128) << 64) / bucket_range as u128;
+        // No more codes than unary bits: what says otherwise is damage, and must not make loads of nothing.
+        let most = (1 << 16) / count as u64;
         let load_rate = match ((entries << 16) / count as u64).checked_div(unary_bits) {
-            Some(rate) => rate,
-            None => 0,
+            Some(rate) if rate < most => rate,
+            _ => most,
         };
         Self {
             lower_halves,

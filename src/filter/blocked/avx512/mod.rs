@@ -2,7 +2,7 @@
 
 mod probe;
 
-use super::lanes::{self, Lanes};
+use super::lanes::{self, Lanes, instantiate};
 use super::{LINE_LEN, MAX_LINES, Params, WORDS};
 use crate::hash::{KeyHash, fast_range};
 use core::arch::x86_64::*;
@@ -30,31 +30,9 @@ impl Avx512 {
         Constants::of(params).map(|constants| Inlined { constants, _proof: self })
     }
 
-    pub(super) fn may_contain(self, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-        // SAFETY: `self` proves the features.
-        unsafe { may_contain(params, lines, hash) }
-    }
-
     pub(super) fn all_may_contain(self, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
         // SAFETY: `self` proves the features.
         unsafe { all_may_contain(params, lines, hashes, answers) }
-    }
-
-    pub(super) fn choose_words(self, params: Params, keys: &[u64]) -> [u64; WORDS] {
-        // SAFETY: `self` proves the features.
-        unsafe { choose_words(params, keys) }
-    }
-
-    pub(super) fn insert(
-        self,
-        params: Params,
-        lines: &mut [u8],
-        first_line: u64,
-        keys: &[u64],
-        present: &mut Vec<u64>,
-    ) {
-        // SAFETY: `self` proves the features.
-        unsafe { insert(params, lines, first_line, keys, present) }
     }
 }
 
@@ -66,22 +44,20 @@ pub(crate) struct Inlined {
 }
 
 impl Inlined {
-    /// `lines` are at least one, and whole.
+    /// Whether all bits of `hash` are set in its line. (A filter has a line.)
     #[inline(always)]
     pub(super) fn may_contain(self, lines: &[u8], hash: KeyHash) -> bool {
-        debug_assert!(lines.len() >= LINE_LEN);
-        let index = fast_range(hash.get(), (lines.len() / LINE_LEN) as u64) as usize;
-        // SAFETY: the proof is of the features; the index of a line is below the number of whole lines in the slice,
-        // of which there is one at least: `View::new` compared its length with the parameters'.
+        let num_lines = (lines.len() / LINE_LEN) as u64;
+        if num_lines == 0 {
+            return true;
+        }
+        let index = fast_range(hash.get(), num_lines) as usize;
+        // SAFETY: the proof is of the features; the index of a line is below the number of whole lines in the slice.
         unsafe { all_hit(self.constants, lines.as_ptr().add(index * LINE_LEN), hash.get()) }
     }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512ifma,avx512bitalg,avx512vpopcntdq,bmi2")]
-fn may_contain(params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::may_contain::<Words>(*params, lines, hash) }
-}
+instantiate!(Avx512, "avx512f,avx512bw,avx512ifma,avx512bitalg,avx512vpopcntdq,bmi2", Words, 16);
 
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma,avx512bitalg,avx512vpopcntdq,bmi2")]
 fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
@@ -90,18 +66,6 @@ fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &m
         // SAFETY: within a function of the features.
         _ => unsafe { lanes::all_may_contain::<Words>(params, lines, hashes, answers) },
     }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512ifma,avx512bitalg,avx512vpopcntdq,bmi2")]
-fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::choose_words::<Words, 16>(params, keys) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512ifma,avx512bitalg,avx512vpopcntdq,bmi2")]
-fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>) {
-    // SAFETY: within a function of the features.
-    unsafe { lanes::insert::<Words>(params, lines, first_line, keys, present) }
 }
 
 /// Eight words.

@@ -20,6 +20,13 @@ pub(super) struct Constants {
     positions: u64,
 }
 
+/// What the assembly below takes for granted.
+const _: () = {
+    assert!(core::mem::offset_of!(Constants, multipliers) == 0);
+    assert!(core::mem::offset_of!(Constants, salt_steps) == 64);
+    assert!(core::mem::offset_of!(Constants, positions) == 128);
+};
+
 /// For each number of salt bits.
 static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
     const NONE: Constants = Constants { multipliers: MULTIPLIERS, salt_steps: [0; 1 << MAX_SALT_BITS], positions: 0 };
@@ -50,12 +57,11 @@ const ALL_HIT: u64 = 0x1010_1010_1010_1010;
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
 /// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs half
-/// as much again as the probe. Registers from 16 on do not exist for such a caller, so nothing is clobbered and the
-/// upper halves of the others stay clean; a caller that has them gets the intrinsics.
+/// as much again as the probe. Registers from 16 on leave the upper halves of the others clean, so nothing has to be
+/// zeroed behind it. They are declared all the same: a caller may have them.
 ///
 /// A salt's step comes from a table by `vpermd`. A position is the upper half of a product, where `vpshufbitqmb`, which
 /// looks up a bit for each byte, takes it from. Multiplying and shifting instead, one port had half as much again to do.
-#[cfg(not(target_feature = "avx512f"))]
 #[inline(always)]
 pub(super) unsafe fn all_hit(constants: &Constants, line: *const u8, hash: u64) -> bool {
     let hits: u64;
@@ -72,9 +78,10 @@ pub(super) unsafe fn all_hit(constants: &Constants, line: *const u8, hash: u64) 
             "vpshufbitqmb k1, zmm18, zmm20",
             "kmovq {hits}, k1",
             hash = in(reg) hash,
-            line = in(reg) line,
-            constants = in(reg) constants,
+            line = in(reg) line as u64,
+            constants = in(reg) core::ptr::from_ref(constants) as u64,
             hits = lateout(reg) hits,
+            out("zmm16") _, out("zmm18") _, out("zmm19") _, out("zmm20") _, out("k1") _,
             options(readonly, nostack, pure, preserves_flags)
         );
     }
@@ -126,14 +133,6 @@ fn multiply_low(a: __m512i, b: __m512i) -> __m512i {
     product
 }
 
-#[cfg(target_feature = "avx512f")]
-#[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
-pub(super) unsafe fn all_hit(constants: &Constants, line: *const u8, hash: u64) -> bool {
-    // SAFETY: the caller vouches for the line.
-    let line = unsafe { _mm512_loadu_si512(line.cast()) };
-    Registers::load(constants).all_hit(line, _mm512_set1_epi64(hash as i64))
-}
-
 /// Hashes of a vector.
 const LANES: usize = 8;
 /// Hashes prepared together.
@@ -177,5 +176,41 @@ pub(super) fn ask_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], a
             let line = unsafe { _mm512_loadu_si512(lines.as_ptr().add(start as usize).cast()) };
             *answer = registers.all_hit(line, _mm512_set1_epi64(hash.get() as i64));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Avx512;
+    use super::{Constants, LINE_LEN, Params, all_hit};
+    use crate::hash::mix;
+    use core::arch::x86_64::*;
+
+    /// A caller that has AVX-512 may keep values in the registers that the assembly uses.
+    #[test]
+    fn a_callers_registers_are_left_alone() {
+        if Avx512::detect().is_none() {
+            return;
+        }
+        let constants = Constants::of(Params::new(1, 8, 3).expect("legal")).expect("in the table");
+        // SAFETY: the features are there.
+        let (sum, hits) = unsafe { sums_beside_probes(constants, &[u8::MAX; LINE_LEN], 1_000) };
+        assert_eq!((sum, hits), (8 * 1_000 * (24 * 25 / 2), 1_000));
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
+    unsafe fn sums_beside_probes(constants: &Constants, line: &[u8; LINE_LEN], num_probes: u64) -> (i64, u64) {
+        // Steps of which the compiler knows nothing, so that it keeps each sum.
+        let steps: [__m512i; 24] = core::array::from_fn(|i| _mm512_set1_epi64(core::hint::black_box(1 + i as i64)));
+        let (mut sums, mut hits) = ([_mm512_setzero_si512(); 24], 0);
+        for i in 0..num_probes {
+            // SAFETY: the caller's features, and a line.
+            let hit = unsafe { all_hit(constants, line.as_ptr(), mix(i)) };
+            hits += u64::from(hit);
+            for (sum, step) in sums.iter_mut().zip(steps) {
+                *sum = _mm512_mask_add_epi64(*sum, if hit { u8::MAX } else { 0 }, *sum, step);
+            }
+        }
+        (sums.into_iter().map(|sum| _mm512_reduce_add_epi64(sum)).sum(), hits)
     }
 }

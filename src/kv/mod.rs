@@ -56,7 +56,7 @@ pub use options::{Purpose, StoreOptions};
 pub use scan::Scan;
 pub use sstable::{FilterProblem, TableCheck, TableFile, TableFilter, Warning};
 pub use storage::{
-    CacheBypass, DirectStorage, FileStorage, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage, WritableFile,
-    read_exact_at,
+    CacheBypass, DirectStorage, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage,
+    StorageLock, WritableFile, read_exact_at, write_all,
 };
 pub use store::{Stats, Store, TableStats};

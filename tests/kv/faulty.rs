@@ -1,6 +1,6 @@
 //! A storage in memory whose faults are chosen by the test.
 
-use filterblock::kv::{ReadCounts, ReadableFile, Storage, WritableFile};
+use filterblock::kv::{LockMode, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -56,10 +56,6 @@ impl Storage for MemStorage {
         if self.files.lock().unwrap().contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        self.append(name)
-    }
-
-    fn append(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
         self.files.lock().unwrap().entry(name.to_owned()).or_default();
         let (files, faults, log) = (self.files.clone(), self.faults.clone(), self.log.clone());
         Ok(Box::new(MemWriter { files, faults, log, name: name.to_owned() }))
@@ -93,10 +89,19 @@ impl Storage for MemStorage {
         if self.faults.fail_sync_dir.load(Ordering::Relaxed) { Err(broken()) } else { Ok(()) }
     }
 
+    fn lock(&self, _name: &str, _mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
+        Ok(Box::new(NoLock))
+    }
+
     fn read_counts(&self) -> ReadCounts {
         ReadCounts { reads: self.reads.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
     }
 }
+
+#[derive(Debug)]
+struct NoLock;
+
+impl StorageLock for NoLock {}
 
 #[derive(Debug)]
 struct MemWriter {
@@ -107,15 +112,16 @@ struct MemWriter {
 }
 
 impl WritableFile for MemWriter {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut files = self.files.lock().unwrap();
         let file = files.get_mut(&self.name).ok_or(io::ErrorKind::NotFound)?;
         if self.faults.fail_append.load(Ordering::Relaxed) {
-            file.extend_from_slice(&bytes[..bytes.len() / 2]);
             return Err(broken());
         }
-        file.extend_from_slice(bytes);
-        Ok(())
+        // A short write, as the system may make.
+        let len = bytes.len().div_ceil(2);
+        file.extend_from_slice(&bytes[..len]);
+        Ok(len)
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use super::super::cell::{CellKey, CellRef};
 use super::super::error::Error;
 use super::super::options::Purpose;
-use super::super::storage::{PAGE_LEN, WritableFile};
+use super::super::storage::{PAGE_LEN, WritableFile, write_all};
 use super::block::BlockBuilder;
 use super::filters::{FilterProblem, Warning};
 use super::format::{FilterHandle, Footer, filter_context};
@@ -134,7 +134,7 @@ impl TableWriter {
     /// Hands over what is pending once that is at least `len` bytes.
     fn write_out(&mut self, len: usize) -> Result<(), Error> {
         if self.pending.len() >= len {
-            self.out.append(&self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
+            write_all(&mut *self.out, &self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
             self.written += self.pending.len() as u64;
             self.pending.clear();
         }

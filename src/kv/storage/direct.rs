@@ -4,7 +4,7 @@
 
 use super::file::{CountedFile, FileStorage};
 use super::pages::{PAGE_LEN, PageBuf, is_aligned};
-use super::{CacheBypass, ReadCounts, ReadableFile, Storage, WritableFile};
+use super::{CacheBypass, LockMode, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile, write_all};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -35,10 +35,6 @@ impl Storage for DirectStorage {
         self.buffered.create(name)
     }
 
-    fn append(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        self.buffered.append(name)
-    }
-
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
         if self.bypass != CacheBypass::Active {
             return self.buffered.open(name);
@@ -61,6 +57,10 @@ impl Storage for DirectStorage {
 
     fn sync_dir(&self) -> io::Result<()> {
         self.buffered.sync_dir()
+    }
+
+    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
+        self.buffered.lock(name, mode)
     }
 
     fn read_counts(&self) -> ReadCounts {
@@ -103,8 +103,13 @@ fn probe(storage: &FileStorage, dir: &Path) -> io::Result<CacheBypass> {
         return Ok(CacheBypass::Refused { reason });
     }
     const PROBE: &str = "direct-io-probe.tmp";
-    let mut file = storage.append(PROBE)?;
-    file.append(&[0; PAGE_LEN])?;
+    // What an earlier probe may have left.
+    match storage.remove(PROBE) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = storage.create(PROBE)?;
+    write_all(&mut *file, &[0; PAGE_LEN])?;
     file.sync()?;
     let mut page = PageBuf::new(PAGE_LEN);
     let read = open_direct(&storage.path(PROBE))

@@ -1,6 +1,6 @@
 //! The ordinary storage: a directory, positioned reads through the page cache.
 
-use super::{ReadCounter, ReadCounts, ReadableFile, Storage, WritableFile};
+use super::{LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -43,10 +43,6 @@ impl Storage for FileStorage {
         Ok(Box::new(Appender(OpenOptions::new().write(true).create_new(true).open(self.path(name))?)))
     }
 
-    fn append(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(Appender(OpenOptions::new().append(true).create(true).open(self.path(name))?)))
-    }
-
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
         Ok(Arc::new(CountedFile { file: File::open(self.path(name))?, counter: self.counter() }))
     }
@@ -72,21 +68,38 @@ impl Storage for FileStorage {
         File::open(&self.dir)?.sync_all()
     }
 
+    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
+        use rustix::fs::{FlockOperation, flock};
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(self.path(name))?;
+        let operation = match mode {
+            LockMode::Shared => FlockOperation::NonBlockingLockShared,
+            LockMode::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        };
+        flock(&file, operation)?;
+        Ok(Box::new(FileLock(file)))
+    }
+
     fn read_counts(&self) -> ReadCounts {
         self.counter.counts()
     }
 }
 
+/// An advisory lock of the operating system, which ends with the process too.
+#[derive(Debug)]
+struct FileLock(#[expect(dead_code, reason = "held for what dropping it does")] File);
+
+impl StorageLock for FileLock {}
+
 #[derive(Debug)]
 struct Appender(File);
 
 impl WritableFile for Appender {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all(bytes)
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync_all()
+        self.0.sync_data()
     }
 }
 

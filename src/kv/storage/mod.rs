@@ -25,12 +25,6 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's.
     fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>>;
 
-    /// Opens a file for appending behind its last byte; creates it if it does not exist.
-    ///
-    /// # Errors
-    /// The system's.
-    fn append(&self, name: &str) -> io::Result<Box<dyn WritableFile>>;
-
     /// Opens a file for reading.
     ///
     /// # Errors
@@ -61,6 +55,13 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's. Names may then be durable or not: do not retry, take no more writes.
     fn sync_dir(&self) -> io::Result<()>;
 
+    /// Locks the directory through the file `name`, created if it does not exist, until what is returned is dropped.
+    /// Any number may share the lock, or one have it to itself.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if another holds it; otherwise the system's.
+    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>>;
+
     /// What was read through this storage so far.
     fn read_counts(&self) -> ReadCounts;
 
@@ -72,11 +73,12 @@ pub trait Storage: fmt::Debug + Send + Sync {
 
 /// A file being written.
 pub trait WritableFile: fmt::Debug + Send {
-    /// Writes all of `bytes` behind the last byte.
+    /// Writes `bytes`, or the first of them, behind the last byte, and returns how many were written. Callers want
+    /// [`write_all`].
     ///
     /// # Errors
-    /// The system's. A part of `bytes` may have been written.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// The system's. Nothing of `bytes` was then written.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Makes everything appended durable.
     ///
@@ -126,6 +128,35 @@ pub fn read_exact_at(file: &dyn ReadableFile, buf: &mut [u8], offset: u64) -> io
     }
     Ok(())
 }
+
+/// Writes all of `bytes`, however many writes that takes.
+///
+/// # Errors
+/// [`io::ErrorKind::WriteZero`] if the file takes no more; otherwise the system's, except interruptions, which are
+/// retried. A part of `bytes` may have been written.
+pub fn write_all(file: &mut dyn WritableFile, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(len) => bytes = &bytes[len..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Who else may hold a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Others that share it.
+    Shared,
+    /// Nobody.
+    Exclusive,
+}
+
+/// A lock that is held until it is dropped.
+pub trait StorageLock: fmt::Debug + Send + Sync {}
 
 /// Whether reads go past the page cache, and if not, why not.
 #[derive(Clone, Debug, PartialEq, Eq)]

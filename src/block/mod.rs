@@ -8,6 +8,8 @@ mod builder;
 #[cfg(feature = "std")]
 mod combine;
 mod compact;
+#[cfg(feature = "std")]
+mod expected;
 mod header;
 #[cfg(feature = "std")]
 mod plan;

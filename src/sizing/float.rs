@@ -61,7 +61,7 @@ pub(crate) fn exp(x: f64) -> f64 {
 }
 
 /// e^x − 1, accurate also where x is tiny.
-pub(super) fn exp_m1(x: f64) -> f64 {
+pub(crate) fn exp_m1(x: f64) -> f64 {
     if x > -0.35 && x < 0.35 { exp_m1_reduced(x) } else { exp(x) - 1.0 }
 }
 

@@ -83,6 +83,6 @@ pub use policy::{CustomTransform, KeyTransform};
 pub use policy::{FilterPolicy, FilterSize};
 
 /// The README's example, compiled and run.
-#[cfg(all(doctest, feature = "std"))]
+#[cfg(all(doctest, feature = "kv"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -25,6 +25,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("lib.rs", &["PUBLIC"]),
 ];
 
+/// Within the store, from the bottom up: a module may import those of its own line and of the lines above it.
+const STORE_LAYERS: &[&[&str]] = &[
+    &["encoding", "error", "fences", "names", "purpose", "range", "sync"],
+    &["cell", "prefix", "storage"],
+    &["batch", "budget", "cache", "ledger", "log", "memtable"],
+    &["manifest"],
+    &["options"],
+    &["sstable"],
+    &["version"],
+    &["compaction", "merge"],
+    &["scan"],
+    &["store"],
+];
+
 /// Files that may hold `unsafe`, by prefix: SIMD and the C interface.
 const UNSAFE_FILES: &[&str] = &[
     "capi/",
@@ -134,6 +148,32 @@ fn layers_only_look_down() {
         }
     }
     assert!(seen > 30, "only {seen} imports found: the test has gone blind");
+    assert!(forbidden.is_empty(), "forbidden:\n{}", forbidden.join("\n"));
+}
+
+#[test]
+fn the_store_only_looks_down() {
+    let line = |name: &str| STORE_LAYERS.iter().position(|line| line.contains(&name));
+    let (mut forbidden, mut seen) = (Vec::new(), 0);
+    for (file, source) in sources() {
+        let Some(file) = file.strip_prefix("kv/").filter(|file| *file != "mod.rs") else {
+            continue;
+        };
+        let module = file.split('/').next().unwrap_or("").trim_end_matches(".rs");
+        let Some(own) = line(module) else {
+            forbidden.push(format!("kv/{file} belongs to no layer"));
+            continue;
+        };
+        let code = code(&source).replace("crate::", "");
+        let code = code.split("#[cfg(test)]").next().unwrap_or("");
+        for name in imported_upward(file, code) {
+            seen += 1;
+            if name != module && line(&name).is_none_or(|other| other > own) {
+                forbidden.push(format!("kv/{file} imports {name}"));
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} imports found: the test has gone blind");
     assert!(forbidden.is_empty(), "forbidden:\n{}", forbidden.join("\n"));
 }
 

@@ -29,14 +29,35 @@ pub(crate) struct CellKey<'a> {
 
 impl CellKey<'_> {
     pub(crate) fn check_len(&self) -> Result<(), Error> {
-        check_len("row", self.row, MAX_ROW_LEN)?;
-        check_len("column", self.column, MAX_COLUMN_LEN)
+        check_len("row", self.row.len(), MAX_ROW_LEN)?;
+        check_len("column", self.column.len(), MAX_COLUMN_LEN)
     }
 }
 
-pub(crate) fn check_len(what: &'static str, bytes: &[u8], max: usize) -> Result<(), Error> {
-    if bytes.len() > max {
-        return Err(Error::TooLong { what, len_bytes: bytes.len() as u64, max_bytes: max as u64 });
+/// A key with bytes of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OwnedKey {
+    pub(crate) row: Vec<u8>,
+    pub(crate) column: Vec<u8>,
+}
+
+impl OwnedKey {
+    pub(crate) fn as_key(&self) -> CellKey<'_> {
+        CellKey { row: &self.row, column: &self.column }
+    }
+
+    /// Takes the bytes of another key, and keeps the memory.
+    pub(crate) fn assign(&mut self, key: CellKey<'_>) {
+        self.row.clear();
+        self.row.extend_from_slice(key.row);
+        self.column.clear();
+        self.column.extend_from_slice(key.column);
+    }
+}
+
+pub(crate) fn check_len(what: &'static str, len: usize, max: usize) -> Result<(), Error> {
+    if len > max {
+        return Err(Error::TooLong { what, len_bytes: len as u64, max_bytes: max as u64 });
     }
     Ok(())
 }
@@ -77,5 +98,9 @@ pub(crate) struct OwnedCell {
 impl OwnedCell {
     pub(crate) fn key(&self) -> CellKey<'_> {
         CellKey { row: &self.row, column: &self.column }
+    }
+
+    pub(crate) fn as_ref(&self) -> CellRef<'_> {
+        CellRef { key: self.key(), seq: self.version.seq, value: self.version.value.as_deref() }
     }
 }

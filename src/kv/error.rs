@@ -18,7 +18,7 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// Bytes of a table are not what was written.
+    /// Bytes of a table, log or manifest are not what was written.
     Damaged {
         /// The table's file.
         file: String,
@@ -27,7 +27,7 @@ pub enum Error {
         /// What is wrong with it.
         damage: Damage,
     },
-    /// A table written by a later version of the store.
+    /// A table, log or manifest written by a later version of the store.
     NewerVersion {
         /// The table's file.
         file: String,
@@ -54,6 +54,34 @@ pub enum Error {
         /// The limit.
         max_bytes: u64,
     },
+    /// The directory holds files, but none of a store: nothing is created or removed there.
+    NotAStore {
+        /// Some of the files.
+        files: Vec<String>,
+        /// How many there are.
+        num_files: usize,
+    },
+    /// Nothing is there, and nothing was to be created.
+    NoStore,
+    /// The directory holds tables or logs, but no manifest that says which of them count.
+    NoManifest {
+        /// Tables, logs and filter files.
+        num_files: usize,
+    },
+    /// A file that the manifest names is not there.
+    Missing {
+        /// The file.
+        file: String,
+    },
+    /// Another process, or another [`Store`](super::Store) of this one, has the store open.
+    Locked,
+    /// The store was opened for reading only.
+    ReadOnly,
+    /// The store's background work has failed and writes would pile up. It is tried again with each write that needs room.
+    Stalled {
+        /// What failed.
+        cause: String,
+    },
     /// An earlier sync failed, so nobody knows what is on the disk: the store takes no more writes until it is
     /// opened again.
     Poisoned,
@@ -62,6 +90,24 @@ pub enum Error {
 impl Error {
     pub(crate) fn io(file: &str, operation: &'static str, source: io::Error) -> Self {
         Self::Io { file: file.to_owned(), operation, source }
+    }
+
+    /// The same failure once more, for another who waited for the same thing: errors of the system cannot be cloned.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Io { file, operation, source } => {
+                let source = match source.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => io::Error::new(source.kind(), source.to_string()),
+                };
+                Self::Io { file: file.clone(), operation, source }
+            }
+            Self::Damaged { file, offset, damage } => Self::damaged(file, *offset, *damage),
+            Self::Missing { file } => Self::Missing { file: file.clone() },
+            Self::Poisoned => Self::Poisoned,
+            Self::ReadOnly => Self::ReadOnly,
+            other => Self::Stalled { cause: other.to_string() },
+        }
     }
 
     pub(crate) fn damaged(file: &str, offset: u64, damage: Damage) -> Self {
@@ -75,13 +121,26 @@ impl fmt::Display for Error {
             Self::Io { file, operation, source } => write!(f, "{file}: {operation}: {source}"),
             Self::Damaged { file, offset, damage } => write!(f, "{file}: at offset {offset}: {damage}"),
             Self::NewerVersion { file, found, supported } => {
-                write!(f, "{file}: table version {found} is newer than this reader's {supported}")
+                write!(f, "{file}: version {found} is newer than this reader's {supported}")
             }
             Self::Misplaced { file, named, stored } => {
                 write!(f, "{file}: the name says table {named}, the footer says table {stored}")
             }
             Self::TooLong { what, len_bytes, max_bytes } => {
                 write!(f, "a {what} of {len_bytes} bytes is above the limit of {max_bytes}")
+            }
+            Self::NotAStore { files, num_files } => {
+                write!(f, "not a store: {num_files} other files are here, among them {}", files.join(", "))
+            }
+            Self::NoStore => f.write_str("no store is here"),
+            Self::NoManifest { num_files } => {
+                write!(f, "the manifest is missing: {num_files} tables and logs are here, but which of them count?")
+            }
+            Self::Missing { file } => write!(f, "{file}: missing, though the manifest names it"),
+            Self::Locked => f.write_str("the store is open elsewhere"),
+            Self::ReadOnly => f.write_str("the store was opened for reading only"),
+            Self::Stalled { cause } => {
+                write!(f, "background work has failed, and no more can be taken in until it succeeds: {cause}")
             }
             Self::Poisoned => {
                 f.write_str("an earlier sync failed: the store takes no more writes until it is opened again")
@@ -99,7 +158,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// What is wrong with a table's bytes.
+/// What is wrong with a file's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
@@ -140,6 +199,13 @@ pub enum Damage {
         /// The unit's length.
         len_bytes: u64,
     },
+    /// A field that cannot be, given what was read before it.
+    Contradiction {
+        /// Which field.
+        name: &'static str,
+        /// What it says.
+        found: u64,
+    },
     /// Keys are not in strictly ascending order.
     Order {
         /// Number of the first block or cell that is not above its predecessor.
@@ -158,6 +224,7 @@ impl fmt::Display for Damage {
                 write!(f, "{unit} checksum stored {stored:#010x}, computed {computed:#010x}")
             }
             Self::Field { name, found, expected } => write!(f, "{name} is {found} where {expected} is expected"),
+            Self::Contradiction { name, found } => write!(f, "{name} cannot be {found}"),
             Self::CutOff { unit, len_bytes } => write!(f, "{unit} of {len_bytes} bytes ends inside a field"),
             Self::Order { position } => write!(f, "keys out of order at position {position}"),
         }

@@ -1,62 +1,104 @@
 //! A row/column store that lives from filter blocks: the embedding, and the instrument that measures it.
 //!
-//! Cells are (row, column) → value, the model of BigTable and HBase. Writes go to a [`Store`]'s memtable; `flush`
-//! turns it into an SSTable: 4-KiB data blocks, an index of their key ranges, one filter block a [`Purpose`], and a
-//! footer. A lookup asks the memtable, then the tables, newest first:
+//! Cells are (row, column) → value, the model of BigTable and HBase. The store is a log-structured merge tree: a write
+//! goes to a log and to a memtable; a full memtable is flushed to a table of level 0; compaction merges tables into
+//! deeper levels, each ten times the one above. Tables have 4-KiB data blocks, an index of their key ranges, one filter
+//! block a [`Purpose`], and a footer. A lookup asks memtables, then tables, the newest first:
 //!
 //! ```text
-//! get(row, column) ─ memtable ─ table 7 ─ table 6 ─ … ─ table 1
-//!                                  │
-//!             key ranges in memory ├─ no block's range holds the key ─▶ out of key range
-//!           filter block in memory ├─ no ─▶ avoided by the filter: one data-block read saved
-//!                     one pread    └─ maybe ─▶ true positive, tombstone or false positive
+//! get(row, column) ─ memtables ─ tables of level 0 ─ a table of level 1 ─ … ─ a table of level 6
+//!                                   │
+//!              key ranges in memory ├─ no block's range holds the key ─▶ out of key range
+//!                      filter block ├─ no ─▶ avoided by the filter: one data-block read saved
+//!            cache, then one pread  └─ maybe ─▶ true positive, tombstone or false positive
 //! ```
 //!
-//! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved,
-//! what they missed and what they should have missed by calculation can be read off and compared. Key ranges are
-//! asked before the filter: a filter takes no credit for what min/max pruning saves.
+//! # What can be relied on
 //!
-//! A filter can only save work. One that is damaged, newer than this library or missing means *maybe*: the lookup
-//! reads on, the ledger counts it, and [`Store::warnings`] says so once. Damage to anything else is a typed
-//! [`Error`], never a wrong answer.
+//! - **A write that returned is kept**, as [`Sync`] says from when on, and in the order of writes: a crash loses at most
+//!   a last part of them. A [`WriteBatch`] is kept as a whole or not at all. Files are synced, renamed, and their
+//!   directory synced, before the manifest names them; after a failed sync the store takes no more writes.
+//! - **Readers see one moment.** A [`Snapshot`] holds on to memtables and tables that are never changed, only replaced.
+//!   Any number of threads read and write one [`Store`].
+//! - **Damage is a typed [`Error`], never a wrong answer.** Every byte on the disk is under a checksum that also knows
+//!   the file and the place where it belongs. A log's end that a crash tore off is told from damage by what later
+//!   records say was durable.
+//! - **A filter can only save work.** One that is damaged, newer than this library or missing means *maybe*: the lookup
+//!   reads on, the ledger counts it, and [`Store::warnings`] says so once. [`Store::verify`] asks every filter for every
+//!   key of its table; [`Store::rebuild_filters`] replaces filters and leaves the data as it is.
+//!
+//! # Filters
+//!
+//! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::filter`]), by level
+//! if asked for. A [budget] in bytes for the whole store is solved for the least sum of false-positive rates
+//! whenever a table is written. An absent row *and* an absent column of a row that exists each save their read; a scan
+//! whose rows must all begin alike leaves out tables without such rows.
+//!
+//! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved,
+//! what they missed and what they should have missed by calculation can be read off and compared, by table, level, kind
+//! and purpose ([`Store::ledger_report`]). Key ranges are asked before the filter: a filter takes no credit for what
+//! min/max pruning saves.
 //!
 //! ```
 //! use filterblock::kv::{Store, StoreOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! let mut store = Store::open_dir(dir.path(), StoreOptions::default())?;
+//! let store = Store::open_dir(dir.path(), StoreOptions::default())?;
 //! store.put(b"com.example.www/", b"language:", b"EN")?;
 //! store.put(b"com.example.zoo/", b"language:", b"DE")?;
 //! store.flush()?;
 //! assert_eq!(store.get(b"com.example.www/", b"language:")?.as_deref(), Some(&b"EN"[..]));
 //! assert_eq!(store.get(b"com.example.xyz/", b"language:")?, None);
 //! assert_eq!(store.ledger().total().lookups, 2);
+//! store.close()?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The first form of the store has no write-ahead log and no compaction: what was not flushed is lost with the
-//! process, and deleted cells keep their space. All I/O goes through [`Storage`], which has the calls both will need.
+//! All I/O goes through [`Storage`]: real files, direct I/O, or a [simulation](SimStorage) that loses, tears and
+//! reorders what was not synced.
 
+mod batch;
+pub mod budget;
+mod cache;
 mod cell;
+mod compaction;
+mod encoding;
 mod error;
+mod fences;
 mod ledger;
+mod log;
+mod manifest;
 mod memtable;
+mod merge;
+mod names;
 mod options;
+mod prefix;
+mod purpose;
+mod range;
 mod scan;
 mod sstable;
 mod storage;
 mod store;
+mod sync;
+mod version;
 
+pub use batch::{MAX_BATCH_LEN, WriteBatch};
+pub use cache::{CacheStats, FilterResidence};
 pub use cell::{Cell, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
-pub use ledger::{Imbalance, Ledger, Outcome, Tally};
-pub use options::{Purpose, StoreOptions};
+pub use ledger::{Account, Imbalance, Ledger, LedgerReport, LevelTally, Outcome, Tally};
+pub use options::{Maintenance, StoreOptions, Sync};
+pub use purpose::Purpose;
 pub use scan::Scan;
-pub use sstable::{FilterProblem, TableCheck, TableFile, TableFilter, Warning};
+pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, Warning};
 pub use storage::{
-    CacheBypass, DirectStorage, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage,
-    StorageLock, WritableFile, read_exact_at, write_all,
+    CacheBypass, CrashImage, CrashKind, DirectStorage, Fault, FaultKind, FileStorage, LockMode, Operation,
+    OperationKind, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, SimStorage, Storage, StorageLock, WritableFile,
+    read_exact_at, write_all,
 };
-pub use store::{Stats, Store, TableStats};
+pub use store::{
+    FilterVerification, RebuildOptions, RebuildReport, RebuiltTable, Snapshot, Stats, Store, TableStats,
+    TableVerification, VerifyReport,
+};

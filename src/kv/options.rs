@@ -1,107 +1,228 @@
 //! How a store is set up.
 
-use crate::{FilterKind, FilterPolicy, KeyTransform};
-use core::fmt;
+use super::cache::FilterResidence;
+use super::manifest::NUM_LEVELS;
+use super::purpose::Purpose;
+use crate::{FilterKind, FilterPolicy};
+use std::time::Duration;
 
-/// What a table's filter is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Purpose {
-    /// May the table have a cell of this row?
-    Row,
-    /// May the table have this cell?
-    RowColumn,
+/// When a write is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Before it is acknowledged. Writes of several threads share a sync.
+    Always,
+    /// About so long after it was acknowledged. A crash of the machine may lose the last writes, never earlier ones
+    /// without the later; a crash of the process alone loses nothing.
+    Interval(Duration),
+    /// When the memtable is full, or on [`Store::sync`](super::Store::sync). Otherwise as [`Sync::Interval`].
+    Never,
 }
 
-impl Purpose {
-    /// Both, in the order of their ids.
-    pub const ALL: [Self; 2] = [Self::Row, Self::RowColumn];
-
-    /// The id in a table's footer.
-    pub const fn id(self) -> u8 {
-        match self {
-            Self::Row => 1,
-            Self::RowColumn => 2,
-        }
-    }
-
-    /// The purpose with this id, if this version knows it.
-    pub fn from_id(id: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|purpose| purpose.id() == id)
-    }
-
-    /// What the filter's entries are made from.
-    pub const fn transform(self) -> KeyTransform {
-        match self {
-            Self::Row => KeyTransform::Row,
-            Self::RowColumn => KeyTransform::RowColumn,
-        }
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-impl fmt::Display for Purpose {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Row => "row",
-            Self::RowColumn => "row+column",
-        })
-    }
+/// Who flushes and compacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maintenance {
+    /// A thread of the store.
+    Background,
+    /// The thread that writes, between its writes, at moments that `seed` decides: the same writes give the same
+    /// files. For tests.
+    Inline {
+        /// Decides when work that is due is done.
+        seed: u64,
+    },
 }
 
 /// How a store is set up. Filters concern tables written from now on; older tables keep theirs.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    policies: [Option<FilterPolicy>; 2],
-    seed: Option<u64>,
-    memtable_bytes_max: usize,
+    pub(crate) filters: FilterOptions,
+    pub(crate) seed: Option<u64>,
+    pub(crate) memtable_bytes_max: usize,
+    pub(crate) sync: Sync,
+    pub(crate) maintenance: Maintenance,
+    pub(crate) cache_bytes: u64,
+    pub(crate) filter_residence: FilterResidence,
+    pub(crate) level0_tables_max: usize,
+    pub(crate) level_bytes_base: u64,
+    pub(crate) level_ratio: u32,
+    pub(crate) table_bytes_max: u64,
+    pub(crate) read_only: bool,
+    pub(crate) create: bool,
+}
+
+/// Which filters tables get.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FilterOptions {
+    policies: [[Option<FilterPolicy>; Purpose::ALL.len()]; NUM_LEVELS],
+    pub(crate) prefix_len: u16,
+    pub(crate) budget_bytes: Option<u64>,
+    pub(crate) skip_last_level: bool,
+}
+
+impl FilterOptions {
+    /// What was asked for, whatever the budget makes of it.
+    pub(crate) fn policy(&self, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
+        self.policies[level][purpose.index()].map(|policy| policy.transform(purpose.transform(self.prefix_len)))
+    }
 }
 
 impl StoreOptions {
     /// No filters.
     pub const fn without_filters() -> Self {
-        Self { policies: [None; 2], seed: None, memtable_bytes_max: 8 << 20 }
+        Self {
+            filters: FilterOptions {
+                policies: [[None; Purpose::ALL.len()]; NUM_LEVELS],
+                prefix_len: 0,
+                budget_bytes: None,
+                skip_last_level: false,
+            },
+            seed: None,
+            memtable_bytes_max: 8 << 20,
+            sync: Sync::Always,
+            maintenance: Maintenance::Background,
+            cache_bytes: 32 << 20,
+            filter_residence: FilterResidence::Pinned,
+            level0_tables_max: 4,
+            level_bytes_base: 64 << 20,
+            level_ratio: 10,
+            table_bytes_max: 16 << 20,
+            read_only: false,
+            create: true,
+        }
     }
 
-    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform.
+    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform. For
+    /// [`Purpose::Prefix`], see [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
-        self.policies[purpose.index()] = policy.into();
+        let policy = policy.into();
+        for level in &mut self.filters.policies {
+            level[purpose.index()] = policy;
+        }
         self
     }
 
-    /// The store-wide seed of the hash, used while the store has no table; afterwards the tables' seed stands.
-    /// Unless set it is random, as it should be wherever strangers choose keys.
+    /// As [`StoreOptions::filter`], for the tables of one level, 0 to 6. Nothing happens for deeper ones. Set it after
+    /// the filters of all levels.
+    ///
+    /// Flushes write to level 0, whose tables live shortly and are all asked: a kind that is fast to build and to ask
+    /// suits them. The deepest level holds nearly all keys: there the smallest kind pays.
+    #[must_use]
+    pub fn level_filter(mut self, level: usize, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
+        if let Some(level) = self.filters.policies.get_mut(level) {
+            level[purpose.index()] = policy.into();
+        }
+        self
+    }
+
+    /// Writes a filter of the rows' first `len` bytes into every table. Scans whose rows must all start with the same
+    /// `len` bytes ask it; shorter rows are no entries and are never looked for in it.
+    #[must_use]
+    pub fn prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
+        self.filters.prefix_len = len;
+        self.filter(Purpose::Prefix, policy)
+    }
+
+    /// All filters of the store together take at most so many bytes. The bits per key of the policies are then set by
+    /// the store, so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get
+    /// many bits each. Solved again for every table written, from the true numbers of entries.
+    #[must_use]
+    pub const fn filter_budget_bytes(mut self, bytes: u64) -> Self {
+        self.filters.budget_bytes = Some(bytes);
+        self
+    }
+
+    /// Tables of the deepest level get no filter: it saves the most memory, and costs a read for each absent key.
+    #[must_use]
+    pub const fn skip_last_level_filters(mut self, skip: bool) -> Self {
+        self.filters.skip_last_level = skip;
+        self
+    }
+
+    /// The seed of the hash for filters of a new store; an existing one keeps its own until its filters are built
+    /// again with another. Unless set it is random, as it should be wherever strangers choose keys.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// The memtable is flushed when it holds about this many bytes. 8 MiB unless set.
+    /// The memtable is flushed when it takes about this many bytes of memory. 8 MiB unless set. Up to two more
+    /// memtables may be waiting to be flushed.
     #[must_use]
     pub const fn memtable_bytes_max(mut self, bytes: usize) -> Self {
         self.memtable_bytes_max = bytes;
         self
     }
 
-    pub(crate) fn policy(&self, purpose: Purpose) -> Option<FilterPolicy> {
-        self.policies[purpose.index()]
+    /// When a write is durable. Before it is acknowledged, unless set.
+    #[must_use]
+    pub const fn sync(mut self, sync: Sync) -> Self {
+        self.sync = sync;
+        self
     }
 
-    pub(crate) fn seed_if_set(&self) -> Option<u64> {
-        self.seed
+    /// Who flushes and compacts. A background thread, unless set.
+    #[must_use]
+    pub const fn maintenance(mut self, maintenance: Maintenance) -> Self {
+        self.maintenance = maintenance;
+        self
     }
 
-    pub(crate) fn memtable_limit(&self) -> usize {
-        self.memtable_bytes_max
+    /// Data blocks, and filters, are kept in memory up to so many bytes. 32 MiB unless set; 0 keeps no data block.
+    #[must_use]
+    pub const fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// Where filters are. Pinned in memory, unless set.
+    #[must_use]
+    pub const fn filter_residence(mut self, residence: FilterResidence) -> Self {
+        self.filter_residence = residence;
+        self
+    }
+
+    /// Level 0 is compacted when it has so many tables, at least 1. 4 unless set.
+    #[must_use]
+    pub const fn level0_tables_max(mut self, tables: usize) -> Self {
+        self.level0_tables_max = if tables == 0 { 1 } else { tables };
+        self
+    }
+
+    /// Level 1 is compacted when its tables have so many bytes, each deeper level when it has `ratio` times, at least
+    /// 2, as many as the one above. 64 MiB and 10 unless set.
+    #[must_use]
+    pub const fn level_bytes(mut self, base: u64, ratio: u32) -> Self {
+        self.level_bytes_base = base;
+        self.level_ratio = if ratio < 2 { 2 } else { ratio };
+        self
+    }
+
+    /// Compaction begins a new table when one has about so many bytes. 16 MiB unless set.
+    #[must_use]
+    pub const fn table_bytes_max(mut self, bytes: u64) -> Self {
+        self.table_bytes_max = bytes;
+        self
+    }
+
+    /// Opens the store without changing anything in its directory; any number may do so at once, and none while it is
+    /// open for writing.
+    #[must_use]
+    pub const fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Whether a store is created where there is none. It is, unless set.
+    #[must_use]
+    pub const fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
     }
 }
 
 impl Default for StoreOptions {
-    /// Blocked filters of 10 bits per key for both purposes.
+    /// Blocked filters of 10 bits per key for rows and for cells.
     fn default() -> Self {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).ok();
         Self::without_filters().filter(Purpose::Row, policy).filter(Purpose::RowColumn, policy)

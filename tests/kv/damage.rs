@@ -1,19 +1,27 @@
 //! Damage, faults of the storage, and what is newer than this library: the right answer or a typed error.
 
-use crate::faulty::MemStorage;
 use filterblock::kv::{
-    Damage, Error, FilterProblem, Outcome, PAGE_LEN, Purpose, Storage, Store, StoreOptions, read_exact_at,
+    Damage, Error, Fault, FaultKind, FilterProblem, Maintenance, OperationKind, Outcome, PAGE_LEN, Purpose,
+    RebuildOptions, SimStorage, Storage, Store, StoreOptions, Sync, read_exact_at,
 };
 use filterblock::{DecodeError, FilterKind, FilterPolicy};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
-const TABLE: &str = "000001.sst";
 const NUM_ROWS: u64 = 60;
 
 fn options() -> StoreOptions {
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).unwrap();
-    StoreOptions::without_filters().filter(Purpose::Row, policy).filter(Purpose::RowColumn, policy).seed(5)
+    StoreOptions::without_filters()
+        .filter(Purpose::Row, policy)
+        .filter(Purpose::RowColumn, policy)
+        .seed(5)
+        .cache_bytes(0)
+        .maintenance(Maintenance::Inline { seed: 1 })
+}
+
+fn open(storage: &SimStorage) -> Result<Store, Error> {
+    Store::open(Arc::new(storage.clone()), options())
 }
 
 fn key(i: u64) -> Vec<u8> {
@@ -24,16 +32,19 @@ fn value(i: u64) -> Vec<u8> {
     format!("{i:0100}").into_bytes()
 }
 
-/// A table of two data blocks, an index, two filters and a footer: a page each.
-fn storage() -> Arc<MemStorage> {
-    let storage = Arc::new(MemStorage::default());
-    let mut store = Store::open(storage.clone(), options()).unwrap();
+/// A store of one table, closed. Its name is the first table's.
+fn storage() -> (SimStorage, String) {
+    let storage = SimStorage::new();
+    let store = open(&storage).unwrap();
     for i in 0..NUM_ROWS {
         store.put(&key(2 * i), b"column", &value(i)).unwrap();
     }
     store.flush().unwrap();
-    assert_eq!(storage.contents(TABLE).len(), 6 * PAGE_LEN);
-    storage
+    store.close().unwrap();
+    let table = storage.names().into_iter().find(|name| name.ends_with(".sst")).unwrap();
+    // Two data blocks, an index, two filters and a footer: a page each.
+    assert_eq!(storage.contents(&table).unwrap().len(), 6 * PAGE_LEN);
+    (storage, table)
 }
 
 /// Asks for everything that is there and as much that is not. Errors are fine, wrong answers are not; returns how many
@@ -62,57 +73,20 @@ fn is_damage(error: &Error) -> bool {
     true
 }
 
-#[test]
-fn every_flipped_byte_gives_the_right_answer_or_a_typed_error() {
-    let storage = storage();
-    let intact = storage.contents(TABLE);
-    let mut num_warned = 0;
-    for at in 0..intact.len() {
-        let mut damaged = intact.clone();
-        damaged[at] ^= 1 << (at % 8);
-        storage.replace(TABLE, damaged);
-        let page = at / PAGE_LEN;
-        match Store::open(storage.clone(), options()) {
-            Ok(store) => {
-                let num_errors = ask(&store);
-                assert_eq!(num_errors > 0, page < 2, "byte {at}: every byte of a data block is checked, and no filter");
-                assert!(store.warnings().len() <= 1);
-                assert!(store.warnings().is_empty() || matches!(page, 3 | 4));
-                num_warned += store.warnings().len();
-            }
-            Err(error) => assert!(matches!(page, 2 | 5) && is_damage(&error), "byte {at}: {error}"),
-        }
-    }
-    // Each byte of both filter blocks, without the zeros that fill up their pages.
-    storage.replace(TABLE, intact);
-    let store = Store::open(storage, options()).unwrap();
-    assert_eq!(num_warned as u64, store.stats().tables[0].filter_bytes);
-    assert_eq!(ask(&store), 0);
-}
-
-#[test]
-fn every_truncation_is_refused() {
-    let storage = storage();
-    let intact = storage.contents(TABLE);
-    for len in 0..intact.len() {
-        storage.replace(TABLE, intact[..len].to_vec());
-        is_damage(&Store::open(storage.clone(), options()).unwrap_err());
-    }
-    let longer = [&intact[..], &[0; PAGE_LEN]].concat();
-    storage.replace(TABLE, longer);
-    is_damage(&Store::open(storage, options()).unwrap_err());
-}
-
 /// The offsets of the row and the row+column filter.
 const FILTERS_AT: [usize; 2] = [3 * PAGE_LEN, 4 * PAGE_LEN];
 
+fn damage(storage: &SimStorage, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = storage.contents(file).unwrap();
+    change(&mut bytes);
+    storage.replace(file, bytes);
+}
+
 #[test]
 fn a_damaged_filter_is_counted_and_said_once_and_answers_stay_right() {
-    let storage = storage();
-    let mut bytes = storage.contents(TABLE);
-    bytes[FILTERS_AT[1] + 70] ^= 1;
-    storage.replace(TABLE, bytes);
-    let store = Store::open(storage, options()).unwrap();
+    let (storage, table) = storage();
+    damage(&storage, &table, |bytes| bytes[FILTERS_AT[1] + 70] ^= 1);
+    let store = open(&storage).unwrap();
     assert_eq!(ask(&store), 0);
     assert_eq!(ask(&store), 0);
     let (row, cell) = (store.ledger().row, store.ledger().row_column);
@@ -120,26 +94,67 @@ fn a_damaged_filter_is_counted_and_said_once_and_answers_stay_right() {
     assert_eq!(cell.count(Outcome::Avoided) + cell.count(Outcome::NoFilter), 0);
     assert_eq!(cell.count(Outcome::FilterUnusable) + cell.count(Outcome::OutOfKeyRange), 4 * NUM_ROWS);
     assert_eq!(cell.unfiltered_found, 2 * NUM_ROWS);
-    let [warning] = store.warnings() else { panic!("one warning: {:?}", store.warnings()) };
+    let warnings = store.warnings();
+    let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };
     let FilterProblem::Decode(DecodeError::PayloadDigest { stored, computed }) = warning.problem else {
         panic!("{warning}")
     };
     let expected = format!(
-        "000001.sst: filter block at offset 16384 ({} bytes, bloom v1): payload digest stored {stored:#018x}, computed \
-         {computed:#018x}. Filter ignored: lookups stay correct but slower. Run 'filterblock verify 000001.sst'.",
+        "{table}: filter block at offset 16384 ({} bytes, bloom v1): payload digest stored {stored:#018x}, computed \
+         {computed:#018x}. Filter ignored: lookups stay correct but slower. Run 'filterblock rebuild {table}'.",
         warning.len_bytes
     );
     assert_eq!(warning.to_string(), expected);
+
+    // What the message says helps.
+    store.rebuild_filters(&RebuildOptions::new()).unwrap();
+    store.close().unwrap();
+    let store = open(&storage).unwrap();
+    assert_eq!(ask(&store), 0);
+    assert!(store.warnings().is_empty());
+    assert_eq!(store.ledger().total().count(Outcome::FilterUnusable), 0);
+    assert!(store.ledger().row_column.count(Outcome::Avoided) > 50);
+}
+
+#[test]
+fn a_missing_or_foreign_filter_file_is_a_warning() {
+    let (storage, table) = storage();
+    let store = open(&storage).unwrap();
+    store.rebuild_filters(&RebuildOptions::new()).unwrap();
+    store.close().unwrap();
+    let file = storage.names().into_iter().find(|name| name.ends_with(".flt")).unwrap();
+    let intact = storage.contents(&file).unwrap();
+    for (bytes, problem) in [
+        (None, "not found"),
+        (Some(storage.contents(&table).unwrap()), "the name says table"),
+        (Some(intact[..intact.len() - PAGE_LEN].to_vec()), "magic"),
+        (Some(Vec::new()), "length"),
+    ] {
+        match bytes {
+            Some(bytes) => storage.replace(&file, bytes),
+            None => storage.remove(&file).unwrap(),
+        }
+        let store = open(&storage).unwrap();
+        assert_eq!(ask(&store), 0);
+        let warnings = store.warnings();
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].to_string().contains(problem), "{}", warnings[0]);
+        assert!(store.ledger().total().count(Outcome::FilterUnusable) > 0);
+        assert_eq!(store.ledger().total().count(Outcome::Avoided), 0);
+        storage.replace(&file, intact.clone());
+    }
+    let store = open(&storage).unwrap();
+    assert_eq!((ask(&store), store.warnings().len()), (0, 0));
 }
 
 #[test]
 fn filters_of_another_place_or_purpose_are_not_asked() {
-    let storage = storage();
-    let mut bytes = storage.contents(TABLE);
-    let (row, cell) = bytes[FILTERS_AT[0]..FILTERS_AT[1] + PAGE_LEN].split_at_mut(PAGE_LEN);
-    row.swap_with_slice(cell);
-    storage.replace(TABLE, bytes);
-    let store = Store::open(storage, options()).unwrap();
+    let (storage, table) = storage();
+    damage(&storage, &table, |bytes| {
+        let (row, cell) = bytes[FILTERS_AT[0]..FILTERS_AT[1] + PAGE_LEN].split_at_mut(PAGE_LEN);
+        row.swap_with_slice(cell);
+    });
+    let store = open(&storage).unwrap();
     assert_eq!(ask(&store), 0);
     assert_eq!(store.warnings().len(), 2);
     for warning in store.warnings() {
@@ -150,103 +165,223 @@ fn filters_of_another_place_or_purpose_are_not_asked() {
 
 #[test]
 fn a_table_under_another_name_is_refused() {
-    let storage = storage();
-    storage.rename(TABLE, "000002.sst").unwrap();
-    let error = Store::open(storage, options()).unwrap_err();
-    assert!(matches!(error, Error::Misplaced { named: 2, stored: 1, .. }), "{error}");
+    let (storage, table) = storage();
+    let store = open(&storage).unwrap();
+    store.put(b"other", b"", b"").unwrap();
+    store.flush().unwrap();
+    store.close().unwrap();
+    let other = storage.names().into_iter().find(|name| name.ends_with(".sst") && *name != table).unwrap();
+    let [a, b] = [&table, &other].map(|name| storage.contents(name).unwrap());
+    storage.replace(&table, b);
+    storage.replace(&other, a);
+    let error = open(&storage).unwrap_err();
+    assert!(matches!(error, Error::Misplaced { .. }), "{error}");
 }
 
 #[test]
-fn tables_of_another_seed_are_read_without_their_filters() {
-    let (older, newer) = (storage(), Arc::new(MemStorage::default()));
-    let mut store = Store::open(newer.clone(), options().seed(6)).unwrap();
-    store.put(b"unrelated", b"", b"").unwrap();
-    store.flush().unwrap();
-    store.put(b"another", b"", b"").unwrap();
-    store.flush().unwrap();
-    newer.replace(TABLE, older.contents(TABLE));
-    let store = Store::open(newer, options()).unwrap();
-    assert_eq!(ask(&store), 0);
-    assert_eq!(store.warnings().len(), 2);
-    assert!(store.ledger().total().count(Outcome::FilterUnusable) > 0);
-}
-
-#[test]
-fn short_and_interrupted_reads_change_nothing() {
-    let storage = storage();
-    for limit in [1, 7, 4095, 4097] {
-        storage.faults.read_at_most.store(limit, Ordering::Relaxed);
-        storage.faults.interrupt.store(limit != 7, Ordering::Relaxed);
-        let store = Store::open(storage.clone(), options()).unwrap();
-        assert_eq!(ask(&store), 0, "{limit}");
+fn short_and_interrupted_calls_change_nothing() {
+    let short = [1, 7, 4095, 4097].map(|bytes_max| FaultKind::Short { bytes_max });
+    for kind in short.into_iter().chain([FaultKind::Interrupted]) {
+        let (storage, table) = storage();
+        storage.inject(Fault::persistent(kind, 0));
+        let store = open(&storage).unwrap();
+        assert_eq!(ask(&store), 0, "{kind:?}");
+        store.put(b"row9999", b"column", &value(7)).unwrap();
+        store.flush().unwrap();
         assert!(store.warnings().is_empty());
         assert!(store.ledger().total().count(Outcome::Avoided) > 100);
+        assert!(storage.num_injected() > 0, "{kind:?}");
+        storage.lift_faults();
+        assert_eq!(store.get(b"row9999", b"column").unwrap(), Some(value(7)));
+        let file = storage.open(&table).unwrap();
+        let error = read_exact_at(&*file, &mut [0; 2], 6 * PAGE_LEN as u64 - 1).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
     }
-    storage.faults.interrupt.store(false, Ordering::Relaxed);
-    let file = storage.open(TABLE).unwrap();
-    let error = read_exact_at(&*file, &mut [0; 2], 6 * PAGE_LEN as u64 - 1).unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
 }
 
 #[test]
-fn flushes_sync_rename_and_sync_the_directory_in_that_order() {
-    let storage = storage();
-    let log = storage.log.lock().unwrap().clone();
-    assert_eq!(log, ["sync 000001.sst.tmp", "rename 000001.sst.tmp 000001.sst", "sync dir"]);
+fn files_are_synced_renamed_and_their_directory_synced_before_anything_names_them() {
+    let storage = SimStorage::new();
+    let store = open(&storage).unwrap();
+    store.put(b"row", b"column", b"value").unwrap();
+    let before = storage.log().len();
+    store.flush().unwrap();
+    let log: Vec<String> = storage.log()[before..].iter().map(ToString::to_string).collect();
+    // The manifest still goes by the name that its file was created with.
+    let expected = [
+        // The next log, whose beginning and name are durable before the manifest names it.
+        "create 000002.wal",
+        "write 000002.wal",
+        "sync 000002.wal",
+        "sync dir",
+        "write MANIFEST.tmp",
+        "sync MANIFEST.tmp",
+        // The table.
+        "create 000003.sst.tmp",
+        "write 000003.sst.tmp",
+        "sync 000003.sst.tmp",
+        "rename 000003.sst.tmp 000003.sst",
+        "sync dir",
+        "write MANIFEST.tmp",
+        "sync MANIFEST.tmp",
+        "remove 000001.wal",
+    ];
+    assert_eq!(log, expected);
+}
+
+/// A store with a write that waits to be flushed, and the number of its last operation.
+fn unflushed() -> (SimStorage, Store, u64) {
+    let (storage, _) = storage();
+    let store = Store::open(Arc::new(storage.clone()), options().sync(Sync::Never)).unwrap();
+    store.put(b"new", b"column", b"value").unwrap();
+    let last = storage.num_operations();
+    (storage, store, last)
 }
 
 #[test]
 fn after_a_failed_sync_the_store_takes_no_more_writes() {
-    for sync_dir in [false, true] {
-        let storage = storage();
-        let mut store = Store::open(storage.clone(), options()).unwrap();
-        store.put(b"new", b"column", b"value").unwrap();
-        let fault = if sync_dir { &storage.faults.fail_sync_dir } else { &storage.faults.fail_sync };
-        fault.store(true, Ordering::Relaxed);
-        assert!(matches!(store.flush(), Err(Error::Io { .. })));
-        fault.store(false, Ordering::Relaxed);
-        assert!(matches!(store.flush(), Err(Error::Poisoned)));
-        assert!(matches!(store.put(b"more", b"column", b"value"), Err(Error::Poisoned)));
-        assert!(matches!(store.delete(b"more", b"column"), Err(Error::Poisoned)));
+    let (storage, store, last) = unflushed();
+    let operations = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&operations);
+    storage.on_operation(move |_, operation| seen.lock().unwrap().push(operation.kind));
+    store.flush().unwrap();
+    let operations = operations.lock().unwrap().clone();
+    let mut num_poisoned = 0;
+    for (number, kind) in (last + 1..).zip(operations) {
+        let (storage, store, last_now) = unflushed();
+        assert_eq!(last_now, last);
+        storage.inject(Fault::once(FaultKind::Io, number));
+        let flushed = store.flush();
+        // A log that is not needed any more may stay until the store is opened again, and a filter that cannot be read
+        // is only not used.
+        let is_harmless = kind == OperationKind::Remove || !store.warnings().is_empty();
+        assert_eq!(flushed.is_ok(), is_harmless, "{kind}");
+        assert!(is_harmless || matches!(flushed, Err(Error::Io { .. })), "{kind}: {flushed:?}");
+        use OperationKind::{Rename, Sync, SyncDir, Write};
+        // A write to the manifest that failed may be there as a whole: nobody knows either.
+        let is_poison = matches!(kind, Sync | SyncDir | Rename) || (kind == Write && store.flush().is_err());
+        num_poisoned += u64::from(is_poison);
+        let writes =
+            [store.flush(), store.put(b"more", b"column", b"value"), store.delete(b"gone", b"column"), store.compact()];
+        for write in writes {
+            match is_poison {
+                true => assert!(matches!(write, Err(Error::Poisoned)), "{kind}: {write:?}"),
+                false => write.unwrap(),
+            }
+        }
         assert_eq!(store.get(b"new", b"column").unwrap().as_deref(), Some(&b"value"[..]));
         assert_eq!(ask(&store), 0);
+        assert_eq!(store.close().is_err(), is_poison);
+        let store = open(&storage).unwrap();
+        assert_eq!(ask(&store), 0);
+        assert_eq!(store.get(b"new", b"column").unwrap().as_deref(), Some(&b"value"[..]));
+        store.put(b"more", b"column", b"value").unwrap();
+    }
+    // Both logs and the table synced, the table renamed, two syncs of the directory, two edits written and synced.
+    assert_eq!(num_poisoned, 3 + 1 + 2 + 2 + 2);
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_is_no_reason_to_stop() {
+    let (storage, _) = storage();
+    let store = open(&storage).unwrap();
+    store.put(b"before", b"column", b"value").unwrap();
+    storage.inject(Fault::persistent(FaultKind::NoSpace, 0));
+    for _ in 0..3 {
+        assert!(matches!(store.put(b"during", b"column", b"value"), Err(Error::Io { .. })));
+        assert!(matches!(store.flush(), Err(Error::Io { .. })));
+    }
+    assert_eq!(store.get(b"during", b"column").unwrap(), None);
+    assert_eq!(store.get(b"before", b"column").unwrap().as_deref(), Some(&b"value"[..]));
+    storage.lift_faults();
+    store.put(b"after", b"column", b"value").unwrap();
+    store.flush().unwrap();
+    store.close().unwrap();
+    let store = open(&storage).unwrap();
+    assert_eq!(ask(&store), 0);
+    for (row, there) in [(&b"before"[..], true), (b"during", false), (b"after", true)] {
+        assert_eq!(store.get(row, b"column").unwrap().is_some(), there);
     }
 }
 
 #[test]
-fn a_failed_write_can_be_tried_again() {
-    let storage = storage();
-    let mut store = Store::open(storage.clone(), options()).unwrap();
-    store.put(b"new", b"column", b"value").unwrap();
-    storage.faults.fail_append.store(true, Ordering::Relaxed);
-    assert!(matches!(store.flush(), Err(Error::Io { .. })));
-    assert_eq!(storage.list().unwrap(), [TABLE]);
-    storage.faults.fail_append.store(false, Ordering::Relaxed);
-    store.flush().unwrap();
-    let store = Store::open(storage, options()).unwrap();
-    assert_eq!(store.get(b"new", b"column").unwrap().as_deref(), Some(&b"value"[..]));
-}
-
-#[test]
-fn unfinished_tables_are_removed_and_other_files_left_alone() {
-    let storage = storage();
-    storage.replace("000002.sst.tmp", vec![1; 100]);
+fn unfinished_files_are_removed_and_other_files_left_alone() {
+    let (storage, _) = storage();
+    for name in ["000007.sst.tmp", "000008.flt.tmp", "000009.sst", "000005.wal", "MANIFEST.tmp"] {
+        storage.replace(name, vec![1; 100]);
+    }
     for name in ["notes.tmp", "2.sst", "notes"] {
         storage.replace(name, vec![1]);
     }
-    let store = Store::open(storage.clone(), options()).unwrap();
+    let store = open(&storage).unwrap();
     assert_eq!(ask(&store), 0);
-    assert_eq!(storage.list().unwrap(), [TABLE, "2.sst", "notes", "notes.tmp"]);
+    let strange: Vec<String> = storage.names().into_iter().filter(|name| !name.starts_with("0000")).collect();
+    assert_eq!(strange, ["2.sst", "LOCK", "MANIFEST", "notes", "notes.tmp"]);
+    assert_eq!(storage.names().len(), strange.len() + 2);
+    // Numbers of files that were there are not given again.
+    store.put(b"row", b"column", b"value").unwrap();
+    store.flush().unwrap();
+    assert!(storage.names().iter().any(|name| name.ends_with(".sst") && name.as_str() > "000009.sst"));
+}
+
+#[test]
+fn what_is_no_store_is_refused_and_left_alone() {
+    type Case<'a> = (&'a [&'a str], fn(&Error) -> bool);
+    let cases: [Case<'_>; 3] = [
+        (&["photo.jpg", "notes"], |error| matches!(error, Error::NotAStore { num_files: 2, .. })),
+        (&["000001.sst", "000002.wal", "x"], |error| matches!(error, Error::NoManifest { num_files: 2 })),
+        (&["MANIFEST"], |error| matches!(error, Error::Damaged { .. })),
+    ];
+    for (names, is_expected) in cases {
+        let storage = SimStorage::new();
+        names.iter().for_each(|name| storage.replace(name, b"something".to_vec()));
+        let error = open(&storage).unwrap_err();
+        assert!(is_expected(&error), "{error}");
+        assert!(names.iter().all(|name| storage.contents(name).as_deref() == Some(b"something")));
+    }
+    for options in [options().create(false), options().read_only(true)] {
+        let error = Store::open(Arc::new(SimStorage::new()), options).unwrap_err();
+        assert!(matches!(error, Error::NoStore), "{error}");
+    }
+}
+
+#[test]
+fn a_store_is_open_once_for_writing_or_often_for_reading() {
+    let (storage, _) = storage();
+    let reader = || Store::open(Arc::new(storage.clone()), options().read_only(true));
+    let store = open(&storage).unwrap();
+    assert!(matches!(open(&storage), Err(Error::Locked)));
+    assert!(matches!(reader(), Err(Error::Locked)));
+    store.put(b"in the log", b"column", b"value").unwrap();
+    drop(store);
+    let before: BTreeMap<_, _> =
+        storage.names().into_iter().map(|name| (name.clone(), storage.contents(&name))).collect();
+    let readers = [reader().unwrap(), reader().unwrap()];
+    assert!(matches!(open(&storage), Err(Error::Locked)));
+    for store in &readers {
+        assert_eq!(ask(store), 0);
+        assert_eq!(store.get(b"in the log", b"column").unwrap().as_deref(), Some(&b"value"[..]));
+        assert!(matches!(store.put(b"", b"", b""), Err(Error::ReadOnly)));
+        assert!(matches!(store.flush(), Err(Error::ReadOnly)));
+        assert!(matches!(store.compact(), Err(Error::ReadOnly)));
+        assert!(matches!(store.sync(), Err(Error::ReadOnly)));
+        assert!(matches!(store.rebuild_filters(&RebuildOptions::new()), Err(Error::ReadOnly)));
+        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    }
+    drop(readers);
+    let after: BTreeMap<_, _> =
+        storage.names().into_iter().map(|name| (name.clone(), storage.contents(&name))).collect();
+    assert_eq!(before, after, "readers change nothing");
 }
 
 #[test]
 fn a_block_of_another_place_is_refused() {
-    let storage = storage();
-    let mut bytes = storage.contents(TABLE);
-    let (first, second) = bytes[..2 * PAGE_LEN].split_at_mut(PAGE_LEN);
-    first.swap_with_slice(second);
-    storage.replace(TABLE, bytes);
-    let store = Store::open(storage, options()).unwrap();
+    let (storage, table) = storage();
+    damage(&storage, &table, |bytes| {
+        let (first, second) = bytes[..2 * PAGE_LEN].split_at_mut(PAGE_LEN);
+        first.swap_with_slice(second);
+    });
+    let store = open(&storage).unwrap();
     let error = store.get(&key(0), b"column").unwrap_err();
     assert!(
         matches!(error, Error::Damaged { offset: 0, damage: Damage::Checksum { unit: "data block", .. }, .. }),

@@ -3,18 +3,18 @@
 use serde_json::Value;
 use std::process::{Command, Output};
 
-fn demo(args: &[&str]) -> Output {
+pub(crate) fn demo(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_filterblock")).arg("demo").args(args).output().unwrap()
 }
 
-fn json(args: &[&str]) -> Value {
+pub(crate) fn json(args: &[&str]) -> Value {
     let output = demo(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty(), "nothing is said where there is no terminal");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn count(value: &Value, field: &str) -> u64 {
+pub(crate) fn count(value: &Value, field: &str) -> u64 {
     value[field].as_u64().unwrap_or_else(|| panic!("{field} in {value}"))
 }
 
@@ -90,6 +90,9 @@ fn what_cannot_be_run_is_a_matter_of_usage() {
         &["--kind", "cuckoo"],
         &["--keys", "there-is-no-such-file"],
         &["--rows", "1000", "--keys", "a", "--absent", "b"],
+        &["--workload", "latest"],
+        &["--absent-share", "10"],
+        &["--workload", "zipfian", "--absent-share", "101"],
     ] {
         assert_eq!(demo(args).status.code(), Some(2), "{args:?}");
     }

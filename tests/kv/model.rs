@@ -1,7 +1,8 @@
 //! The store against an ordered map, with every kind of filter and without.
 
-use crate::faulty::MemStorage;
-use filterblock::kv::{Cell, Purpose, Store, StoreOptions};
+use filterblock::kv::{
+    Cell, CrashKind, Maintenance, Purpose, RebuildOptions, SimStorage, Snapshot, Store, StoreOptions, WriteBatch,
+};
 use filterblock::{FilterKind, FilterPolicy};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -24,10 +25,20 @@ enum Op {
         row: u8,
         column: u8,
     },
+    /// Several writes at once.
+    Batch(Vec<(u8, u8, Option<Vec<u8>>)>),
     Flush,
+    Compact,
+    Settle,
+    Rebuild {
+        seed: u64,
+    },
+    /// Closes the store and opens it again.
     Reopen,
-    /// Opens again without a flush: what was not flushed is gone.
-    Crash,
+    /// As the process is killed: nothing is closed.
+    Kill,
+    /// Keeps a snapshot, which must stay as it is.
+    Snapshot,
 }
 
 fn row(i: u8) -> Vec<u8> {
@@ -43,12 +54,18 @@ fn op() -> impl Strategy<Value = Op> {
     // Values around the size of a block, for blocks of one cell and of several pages.
     let value_len = prop_oneof![4 => 0..40usize, 1 => 1000..3000usize, 1 => 4000..4200usize, 1 => 8000..9000usize];
     let value = (value_len, any::<u8>()).prop_map(|(len, byte)| vec![byte; len]);
+    let written = (0..ROWS, 0..COLUMNS, prop::option::of(Just(vec![7; 20])));
     prop_oneof![
         8 => (0..ROWS, 0..COLUMNS, value).prop_map(|(row, column, value)| Op::Put { row, column, value }),
         3 => (0..ROWS, 0..COLUMNS).prop_map(|(row, column)| Op::Delete { row, column }),
+        2 => prop::collection::vec(written, 0..4).prop_map(Op::Batch),
         2 => Just(Op::Flush),
+        1 => Just(Op::Compact),
+        1 => Just(Op::Settle),
+        1 => any::<u64>().prop_map(|seed| Op::Rebuild { seed }),
         1 => Just(Op::Reopen),
-        1 => Just(Op::Crash),
+        1 => Just(Op::Kill),
+        1 => Just(Op::Snapshot),
     ]
 }
 
@@ -95,42 +112,124 @@ fn check_against_model(store: &Store, model: &Model) {
             assert_eq!(found, expected, "{range:?}");
         }
     }
-    assert_eq!(store.ledger().check(), Ok(()));
+    assert_eq!(store.ledger_report().check(), Ok(()));
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+/// Small enough for several levels of several tables.
+fn small(options: StoreOptions, seed: u64) -> StoreOptions {
+    options
+        .maintenance(Maintenance::Inline { seed })
+        .memtable_bytes_max(3_000)
+        .level0_tables_max(2)
+        .level_bytes(40_000, 2)
+        .table_bytes_max(9_000)
+}
 
-    #[test]
-    fn the_store_is_the_model(ops in prop::collection::vec(op(), 1..60)) {
-        for options in all_options() {
-            let storage = Arc::new(MemStorage::default());
-            let mut store = Store::open(storage.clone(), options).unwrap();
-            let (mut model, mut durable) = (Model::new(), Model::new());
-            for op in &ops {
-                match op {
-                    Op::Put { row: r, column: c, value } => {
-                        store.put(&row(*r), &column(*c), value).unwrap();
+fn apply(op: &Op, store: &Store, model: &mut Model) {
+    match op {
+        Op::Put { row: r, column: c, value } => {
+            store.put(&row(*r), &column(*c), value).unwrap();
+            model.insert((row(*r), column(*c)), value.clone());
+        }
+        Op::Delete { row: r, column: c } => {
+            store.delete(&row(*r), &column(*c)).unwrap();
+            model.remove(&(row(*r), column(*c)));
+        }
+        Op::Batch(writes) => {
+            let mut batch = WriteBatch::new();
+            for (r, c, value) in writes {
+                match value {
+                    Some(value) => {
+                        batch.put(&row(*r), &column(*c), value).unwrap();
                         model.insert((row(*r), column(*c)), value.clone());
                     }
-                    Op::Delete { row: r, column: c } => {
-                        store.delete(&row(*r), &column(*c)).unwrap();
+                    None => {
+                        batch.delete(&row(*r), &column(*c)).unwrap();
                         model.remove(&(row(*r), column(*c)));
                     }
-                    Op::Flush | Op::Reopen => {
-                        store.flush().unwrap();
-                        durable.clone_from(&model);
-                    }
-                    Op::Crash => model.clone_from(&durable),
-                }
-                if matches!(op, Op::Reopen | Op::Crash) {
-                    store = Store::open(storage.clone(), options).unwrap();
                 }
             }
+            store.write(batch).unwrap();
+        }
+        Op::Flush => store.flush().unwrap(),
+        Op::Compact => store.compact().unwrap(),
+        Op::Settle => store.settle().unwrap(),
+        Op::Rebuild { seed } => {
+            let report = store.rebuild_filters(&RebuildOptions::new().seed(*seed)).unwrap();
+            assert_eq!(report.tables.len(), store.stats().tables.len());
+        }
+        Op::Reopen | Op::Kill | Op::Snapshot => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_is_the_model(ops in prop::collection::vec(op(), 1..80), seed: u64) {
+        for options in all_options() {
+            let options = small(options, seed);
+            let mut storage = SimStorage::new();
+            let mut store = Store::open(Arc::new(storage.clone()), options).unwrap();
+            let mut model = Model::new();
+            let mut kept: Option<(Snapshot, Model)> = None;
+            for op in &ops {
+                apply(op, &store, &mut model);
+                match op {
+                    Op::Snapshot => kept = Some((store.snapshot(), model.clone())),
+                    Op::Reopen | Op::Kill => {
+                        if let Some((snapshot, model)) = kept.take() {
+                            check_snapshot(&snapshot, &model);
+                        }
+                        if matches!(op, Op::Reopen) {
+                            store.close().unwrap();
+                            store = Store::open(Arc::new(storage.clone()), options).unwrap();
+                        } else {
+                            let image = storage.crash_image(CrashKind::Everything);
+                            drop(store);
+                            storage = image;
+                            store = Store::open(Arc::new(storage.clone()), options).unwrap();
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if let Some((snapshot, model)) = &kept {
+                check_snapshot(snapshot, model);
+            }
             check_against_model(&store, &model);
-            store.flush().unwrap();
+            store.compact().unwrap();
             check_against_model(&store, &model);
+            let cells: u64 = store.stats().tables.iter().map(|table| table.num_cells).sum();
+            assert_eq!(cells, model.len() as u64, "compaction leaves the live cells and nothing else");
+            let report = store.verify().unwrap();
+            assert_eq!(report.false_negatives(), 0);
+            drop(kept);
+            drop(store);
+            // Nothing is left behind but what the store is made of.
+            let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+            let num_filter_files = storage.names().iter().filter(|name| name.ends_with(".flt")).count();
+            let num_tables = store.stats().tables.len();
+            assert!(num_filter_files <= num_tables);
+            assert_eq!(storage.names().len(), num_tables + num_filter_files + 3, "{:?}", storage.names());
+        }
+    }
+}
+
+fn check_snapshot(snapshot: &Snapshot, model: &Model) {
+    let cell = |((row, column), value): (&(Vec<u8>, Vec<u8>), &Vec<u8>)| Cell {
+        row: row.clone(),
+        column: column.clone(),
+        value: value.clone(),
+    };
+    let expected: Vec<Cell> = model.iter().map(cell).collect();
+    assert_eq!(snapshot.scan(..).collect::<Result<Vec<_>, _>>().unwrap(), expected);
+    for r in 0..ROWS {
+        for c in 0..COLUMNS {
+            let (row, column) = (row(r), column(c));
+            let found = snapshot.get(&row, &column).unwrap();
+            assert_eq!(found.as_ref(), model.get(&(row, column)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Standard output that survives being closed, and how figures are written.
 
 use crate::exit::Failure;
+use serde_json::{Map, Value};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
@@ -21,7 +22,7 @@ impl Output {
     }
 
     /// One JSON document on a line of its own.
-    pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+    pub(crate) fn json(&mut self, value: &Value) -> io::Result<()> {
         writeln!(self, "{value}")
     }
 
@@ -83,18 +84,32 @@ pub(crate) fn rate(rate: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
+/// As `1 table` or `2 tables`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// 64 bits as both people and JSON get them: a string, because many JSON readers keep only 53 bits of a number.
 pub(crate) fn hex(value: u64) -> String {
     format!("{value:#018x}")
 }
 
-/// A key as people can read it on a terminal: control bytes and what is not UTF-8 escaped.
+/// A key as people can read it on a terminal, between double quotes: control bytes and what is not UTF-8 escaped.
 pub(crate) fn printable(key: &[u8]) -> String {
+    escaped(key, &['\\', '"'])
+}
+
+/// Bytes as a field of a line: escaped as in [`printable`], but for double quotes.
+pub(crate) fn field(bytes: &[u8]) -> String {
+    escaped(bytes, &['\\'])
+}
+
+fn escaped(bytes: &[u8], behind_backslash: &[char]) -> String {
     let mut text = String::new();
-    for chunk in key.utf8_chunks() {
+    for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
-                '\\' | '"' => text.extend(['\\', c]),
+                c if behind_backslash.contains(&c) => text.extend(['\\', c]),
                 c if c.is_control() => text.extend(c.escape_default()),
                 c => text.push(c),
             }
@@ -104,6 +119,17 @@ pub(crate) fn printable(key: &[u8]) -> String {
         }
     }
     text
+}
+
+/// Bytes in JSON: `name` where they are UTF-8, otherwise `name_hex`.
+pub(crate) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => object.insert(name.to_owned(), text.into()),
+        Err(_) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            object.insert(format!("{name}_hex"), digits.into())
+        }
+    };
 }
 
 /// Rows of cells in columns: the first to the left, the others to the right.

@@ -12,10 +12,11 @@
 //! row, column, value. A cell too large for a page has a block of several pages to itself; every other block is one page.
 
 use super::super::cell::{CellKey, CellRef};
+use super::super::encoding::{Push, masked_crc};
 use super::super::error::{Damage, Error};
 use super::super::storage::PAGE_LEN;
-use super::format::{Cursor, Push, masked_crc};
 use crate::bytes;
+use core::ops::Range;
 
 /// The first bytes of a data block, so that a table can be known by its beginning too.
 pub(super) const BLOCK_MAGIC: [u8; 4] = *b"\xf5FBD";
@@ -42,6 +43,11 @@ impl BlockBuilder {
 
     pub(super) fn is_empty(&self) -> bool {
         self.num_cells == 0
+    }
+
+    /// Its length so far.
+    pub(super) fn len(&self) -> usize {
+        self.block.len()
     }
 
     /// Whether the block stays within one page with `cell` added.
@@ -108,6 +114,15 @@ impl<'a> BlockReader<'a> {
         if stored != computed {
             return Err(damaged(Damage::Checksum { unit, stored, computed }));
         }
+        Self::open_checked(file, offset, block)
+    }
+
+    /// Takes a block whose checksum is known to hold.
+    pub(super) fn open_checked(file: &'a str, offset: u64, block: &'a [u8]) -> Result<Self, Error> {
+        let damaged = |damage| Error::damaged(file, offset, damage);
+        let Some(header) = bytes::array_at::<CELLS_AT>(block, 0) else {
+            return Err(damaged(Damage::CutOff { unit: "data block", len_bytes: block.len() as u64 }));
+        };
         let content_len = bytes::u32_at(&header, CONTENT_LEN_AT);
         let Some(cells) = block[CELLS_AT..].get(..content_len as usize) else {
             let expected = (block.len() - CELLS_AT) as u64;
@@ -119,36 +134,66 @@ impl<'a> BlockReader<'a> {
     /// The cells in order. Ends with an error if the block's bytes do not hold as many as it says.
     pub(super) fn cells(&self) -> impl Iterator<Item = Result<CellRef<'a>, Error>> + use<'a> {
         let Self { file, offset, cells, num_cells } = *self;
-        let mut cursor = Cursor::new(cells);
-        let mut left = num_cells;
+        let (mut at, mut left) = (0, num_cells);
         core::iter::from_fn(move || {
-            if left == 0 {
-                return None;
-            }
-            left -= 1;
-            match next_cell(&mut cursor) {
-                Some(cell) => Some(Ok(cell)),
-                None => {
-                    left = 0;
-                    let damage = Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 };
-                    Some(Err(Error::damaged(file, offset, damage)))
-                }
-            }
+            left = left.checked_sub(1)?;
+            let Some(place) = CellPlace::read(cells, at) else {
+                left = 0;
+                return Some(Err(cell_cut_off(file, offset, cells)));
+            };
+            at = place.end();
+            Some(Ok(place.cell(cells)))
         })
+    }
+
+    /// Where the cells stand in the block, for those who walk over them place by place, and their number.
+    pub(super) fn place(&self) -> (Range<usize>, u32) {
+        (CELLS_AT..CELLS_AT + self.cells.len(), self.num_cells)
     }
 }
 
-fn next_cell<'a>(cursor: &mut Cursor<'a>) -> Option<CellRef<'a>> {
-    let kind = cursor.u8()?;
-    let (row_len, column_len) = (cursor.u16()?, cursor.u16()?);
-    let (value_len, seq) = (cursor.u32()?, cursor.u64()?);
-    let row = cursor.take(usize::from(row_len))?;
-    let column = cursor.take(usize::from(column_len))?;
-    let value = cursor.take(value_len as usize)?;
-    let value = match kind {
-        TOMBSTONE => None,
-        VALUE => Some(value),
-        _ => return None,
-    };
-    Some(CellRef { key: CellKey { row, column }, seq, value })
+pub(super) fn cell_cut_off(file: &str, offset: u64, cells: &[u8]) -> Error {
+    Error::damaged(file, offset, Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 })
+}
+
+/// Where a cell stands among the bytes of its block's cells, all of it within them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CellPlace {
+    row_at: usize,
+    column_at: usize,
+    value_at: usize,
+    end: usize,
+    seq: u64,
+    has_value: bool,
+}
+
+impl CellPlace {
+    /// The cell at `at`; `None` if the bytes there are none.
+    pub(super) fn read(cells: &[u8], at: usize) -> Option<Self> {
+        let header = bytes::array_at::<CELL_HEADER_LEN>(cells, at)?;
+        let has_value = match header[0] {
+            TOMBSTONE => false,
+            VALUE => true,
+            _ => return None,
+        };
+        let row_at = at + CELL_HEADER_LEN;
+        let column_at = row_at + usize::from(bytes::u16_at(&header, 1));
+        let value_at = column_at + usize::from(bytes::u16_at(&header, 3));
+        let end = value_at.checked_add(bytes::u32_at(&header, 5) as usize)?;
+        (end <= cells.len()).then_some(())?;
+        Some(Self { row_at, column_at, value_at, end, seq: bytes::u64_at(&header, 9), has_value })
+    }
+
+    /// Where the next cell stands.
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The cell, of the bytes that the place was read from.
+    pub(super) fn cell<'a>(&self, cells: &'a [u8]) -> CellRef<'a> {
+        let row = &cells[self.row_at..self.column_at];
+        let column = &cells[self.column_at..self.value_at];
+        let value = self.has_value.then(|| &cells[self.value_at..self.end]);
+        CellRef { key: CellKey { row, column }, seq: self.seq, value }
+    }
 }

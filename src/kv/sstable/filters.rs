@@ -1,105 +1,24 @@
-//! A table's filter blocks: opened once with every check, then asked from memory.
-//!
-//! Nothing that is wrong with a filter is an error of the store. It becomes a [`Warning`], and the filter's lookups
-//! read on as if it had said *maybe*.
+//! The filters of an open table.
 
-use super::super::options::Purpose;
-use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
-use super::format::{FilterHandle, Footer, filter_context, padded};
-use crate::{BuildError, DecodeError, DecodeErrorClass, FilterBlock, FilterKind, KeyHash, MAGIC, OpenOptions};
-use core::fmt;
-
-/// Why a table's filter is not used.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum FilterProblem {
-    /// Its bytes are not an intact block of this table, seed and purpose, or newer than this library.
-    Decode(DecodeError),
-    /// Its bytes could not be read.
-    Unreadable(String),
-    /// The footer gives it a purpose that this version does not know.
-    UnknownPurpose(u8),
-    /// It could not be built, so the table was written without.
-    NotBuilt(BuildError),
-}
-
-impl fmt::Display for FilterProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Decode(error) => error.fmt(f),
-            Self::Unreadable(reason) => write!(f, "cannot be read: {reason}"),
-            Self::UnknownPurpose(id) => write!(f, "purpose {id} is unknown to this reader"),
-            Self::NotBuilt(error) => write!(f, "not written: {error}"),
-        }
-    }
-}
-
-/// One filter that is not used, said once for each opening of its table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Warning {
-    /// The table's file.
-    pub file: String,
-    /// Where the filter block starts in it.
-    pub offset: u64,
-    /// The filter block's length.
-    pub len_bytes: u64,
-    /// Kind and version as the block's bytes claim, which may be the very thing that is damaged.
-    pub claimed_format: String,
-    /// What is wrong.
-    pub problem: FilterProblem,
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, offset, len_bytes, claimed_format, problem } = self;
-        if let FilterProblem::NotBuilt(_) = problem {
-            return write!(f, "{file}: filter {problem}. Lookups stay correct but slower.");
-        }
-        write!(
-            f,
-            "{file}: filter block at offset {offset} ({len_bytes} bytes, {claimed_format}): {problem}. \
-             Filter ignored: lookups stay correct but slower. "
-        )?;
-        match problem {
-            FilterProblem::UnknownPurpose(_) => f.write_str("A newer version of this program reads it."),
-            FilterProblem::Decode(error) if error.class() == DecodeErrorClass::Newer => {
-                f.write_str("A newer version of this program reads it.")
-            }
-            _ => write!(f, "Run 'filterblock verify {file}'."),
-        }
-    }
-}
-
-/// Kind and version as `block` claims.
-pub(super) fn claimed_format(block: &[u8]) -> String {
-    let Some(&[version, tag, ..]) = block.strip_prefix(&MAGIC[..]) else {
-        return "unknown format".to_owned();
-    };
-    match FilterKind::from_tag(tag) {
-        Some(kind) => format!("{kind} v{version}"),
-        None => format!("kind {tag} v{version}"),
-    }
-}
-
-/// What a filter says to a lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    No,
-    Maybe,
-    NoFilter,
-    Unusable,
-}
-
-/// A filter whose every check has passed, with what takes a walk through its bytes to know.
-#[derive(Debug)]
-pub(super) struct OpenFilter {
-    filter: FilterBlock<PageBuf>,
-    predicted_fpr: f64,
-    num_entries: u64,
-}
+use super::super::cache::FileId;
+use super::super::error::Error;
+use super::super::ledger::{FilterAccount, TableCounters};
+use super::super::names::FileName;
+use super::super::purpose::Purpose;
+use super::super::storage::ReadableFile;
+use super::context::TableContext;
+use super::data::open_footer;
+use super::filter::{FilterPlace, FilterStats, Loaded, OpenFilter, Verdict};
+use super::format::{FilterHandle, Footer, filter_context};
+use super::hashes::EntryHashes;
+use super::warning::{FilterProblem, Warning};
+use crate::{KeyTransform, OpenOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a table has for one purpose.
 #[derive(Debug, Default)]
+#[expect(clippy::large_enum_variant, reason = "three a table; a box would be one more miss for each lookup")]
 enum Slot {
     #[default]
     Missing,
@@ -107,50 +26,106 @@ enum Slot {
     Open(OpenFilter),
 }
 
-/// The filters of an open table.
+/// The filters of an open table, its own or those of a file that was written later.
 #[derive(Debug, Default)]
-pub(super) struct TableFilters {
+pub(crate) struct TableFilters {
     slots: [Slot; Purpose::ALL.len()],
     bytes: u64,
+    file: Option<FilterFile>,
+}
+
+/// A file of filters that were built again. It is removed with the last holder, once it is said to be obsolete.
+#[derive(Debug)]
+struct FilterFile {
+    context: Arc<TableContext>,
+    number: u64,
+    is_obsolete: AtomicBool,
+}
+
+impl Drop for FilterFile {
+    fn drop(&mut self) {
+        if self.is_obsolete.load(Ordering::Acquire) {
+            // What cannot be removed now is removed when the store is opened.
+            let _ = self.context.storage.remove(&FileName::Filters(self.number).to_string());
+        }
+    }
 }
 
 impl TableFilters {
-    /// Reads and opens what the footer lists. Filters of other seeds than `seed`, the store's, cannot be asked with
-    /// the store's hashes.
+    /// Reads and opens the filters that stand in the table's own file.
     pub(super) fn open(
+        context: &Arc<TableContext>,
         file: &str,
-        source: &dyn ReadableFile,
+        file_id: FileId,
+        source: &Arc<dyn ReadableFile>,
         footer: &Footer,
-        seed: u64,
-        warnings: &mut Vec<Warning>,
     ) -> Self {
         let mut filters = Self::default();
         for (handle, offset) in footer.filter_places() {
-            let mut claimed = "unread".to_owned();
-            let problem = match Purpose::from_id(handle.purpose_id) {
-                None => FilterProblem::UnknownPurpose(handle.purpose_id),
-                Some(purpose) => {
-                    let options = OpenOptions::new()
-                        .context(filter_context(footer.number, purpose))
-                        .expect_seed(seed)
-                        .expect_transform(purpose.transform());
-                    match open_filter(source, handle, offset, options, &mut claimed) {
-                        Ok(filter) => {
-                            filters.bytes += handle.len;
-                            filters.slots[purpose.index()] = Slot::Open(filter);
-                            continue;
-                        }
-                        Err(problem) => {
-                            filters.slots[purpose.index()] = Slot::Unusable;
-                            problem
-                        }
-                    }
-                }
+            let (context, file, source) = (Arc::clone(context), file.to_owned(), Arc::clone(source));
+            let options = OpenOptions::new().expect_seed(footer.seed);
+            let mut place = FilterPlace { context, file, file_id, source, handle, offset, options };
+            let Some((purpose, transform)) = handle.purpose() else {
+                place.warn("unread".to_owned(), filters.unknown(handle));
+                continue;
             };
-            let (len_bytes, claimed_format) = (handle.len, claimed);
-            warnings.push(Warning { file: file.to_owned(), offset, len_bytes, claimed_format, problem });
+            place.options = options.context(filter_context(footer.number, purpose)).expect_transform(transform);
+            filters.slots[purpose.index()] = match OpenFilter::open(purpose, place) {
+                Some(filter) => {
+                    filters.bytes += handle.len;
+                    Slot::Open(filter)
+                }
+                None => Slot::Unusable,
+            };
         }
         filters
+    }
+
+    /// Reads and opens the filters of file `number`, which were built again for the table of `footer`. If even the
+    /// file cannot be opened, every filter that the table was written with is unusable.
+    pub(super) fn open_file(context: &Arc<TableContext>, number: u64, footer: &Footer) -> Self {
+        let name = FileName::Filters(number).to_string();
+        let opened = context.storage.open(&name).map_err(|error| Error::io(&name, "open", error)).and_then(|source| {
+            let (filters, _, _) = open_footer(&name, &*source)?;
+            match (filters.number == number, filters.table == footer.table) {
+                (false, _) => Err(Error::Misplaced { file: name.clone(), named: number, stored: filters.number }),
+                (_, false) => Err(Error::Misplaced { file: name.clone(), named: footer.table, stored: filters.table }),
+                _ => Ok((source, filters)),
+            }
+        });
+        let mut filters = match opened {
+            Ok((source, footer)) => Self::open(context, &name, context.cache.open_file(), &source, &footer),
+            Err(error) => {
+                let mut filters = Self::default();
+                let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
+                purposes.for_each(|purpose| filters.slots[purpose.index()] = Slot::Unusable);
+                let (claimed_format, problem) = ("unread".to_owned(), FilterProblem::Unreadable(error.to_string()));
+                context.warn(Warning { file: name, offset: 0, len_bytes: 0, claimed_format, problem });
+                filters
+            }
+        };
+        filters.file = Some(FilterFile { context: Arc::clone(context), number, is_obsolete: AtomicBool::new(false) });
+        filters
+    }
+
+    /// The number of the file that they stand in, unless that is the table's.
+    pub(crate) fn file_number(&self) -> Option<u64> {
+        self.file.as_ref().map(|file| file.number)
+    }
+
+    pub(super) fn mark_obsolete(&self) {
+        if let Some(file) = &self.file {
+            file.is_obsolete.store(true, Ordering::Release);
+        }
+    }
+
+    /// A filter that is not asked, and why. Its purpose's lookups show it in the ledger, if the purpose is known.
+    fn unknown(&mut self, handle: FilterHandle) -> FilterProblem {
+        let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
+            return FilterProblem::UnknownPurpose(handle.purpose_id);
+        };
+        self.slots[purpose.index()] = Slot::Unusable;
+        FilterProblem::UnknownParameter { purpose, param: handle.param }
     }
 
     /// The purpose whose filter answers lookups of cells. A row filter can stand in for a row+column filter that
@@ -162,28 +137,60 @@ impl TableFilters {
         }
     }
 
-    pub(super) fn ask(&self, purpose: Purpose, hash: impl FnOnce() -> KeyHash) -> Verdict {
+    /// What the filter of a purpose says; if it has to be read, that goes on the account of filter blocks.
+    pub(super) fn ask(&self, purpose: Purpose, hashes: &EntryHashes<'_>, counters: &TableCounters) -> Verdict {
         match &self.slots[purpose.index()] {
             Slot::Missing => Verdict::NoFilter,
             Slot::Unusable => Verdict::Unusable,
-            Slot::Open(open) if open.filter.reader().may_contain_hash(hash()) => Verdict::Maybe,
-            Slot::Open(_) => Verdict::No,
+            Slot::Open(filter) => filter.ask(hashes, counters.filter_blocks()),
         }
     }
 
-    /// The rate that the purpose's filter errs at, from its bits as they stand; 0 without one, for it says nothing.
-    pub(super) fn predicted_fpr(&self, purpose: Purpose) -> f64 {
-        self.get(purpose).map_or(0.0, |filter| filter.predicted_fpr)
+    /// What the filter of a purpose says, if it is in memory.
+    #[inline]
+    pub(super) fn ask_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
+        match &self.slots[purpose.index()] {
+            Slot::Open(filter) => filter.ask_pinned(hashes),
+            Slot::Missing | Slot::Unusable => None,
+        }
+    }
+
+    /// The length of the prefixes that the prefix filter has as entries, if there is one to ask.
+    pub(crate) fn prefix_len(&self) -> Option<u16> {
+        match self.get(Purpose::Prefix)?.transform() {
+            KeyTransform::FixedPrefix { len } => Some(len),
+            _ => None,
+        }
+    }
+
+    /// The usable filter of a purpose.
+    pub(crate) fn load(&self, purpose: Purpose, counters: &TableCounters) -> Option<Loaded<'_>> {
+        self.get(purpose)?.load(counters.filter_blocks())
+    }
+
+    /// What the ledger must know about the usable filters.
+    pub(super) fn accounts(&self) -> [Option<FilterAccount>; Purpose::ALL.len()] {
+        Purpose::ALL.map(|purpose| self.get(purpose).map(OpenFilter::account))
     }
 
     /// Length of the usable filters.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Distinct entries of the usable filters.
-    pub(super) fn num_entries(&self) -> u64 {
-        Purpose::ALL.into_iter().filter_map(|purpose| self.get(purpose)).map(|filter| filter.num_entries).sum()
+    /// A usable filter of a purpose.
+    pub(super) fn stats(&self, purpose: Purpose) -> Option<FilterStats> {
+        self.get(purpose).map(OpenFilter::stats)
+    }
+
+    /// Whether there is a filter of this purpose, usable or not.
+    pub(crate) fn has(&self, purpose: Purpose) -> bool {
+        !matches!(self.slots[purpose.index()], Slot::Missing)
+    }
+
+    /// Whether there is a filter of this purpose that cannot be asked.
+    pub(crate) fn is_unusable(&self, purpose: Purpose) -> bool {
+        matches!(self.slots[purpose.index()], Slot::Unusable)
     }
 
     fn get(&self, purpose: Purpose) -> Option<&OpenFilter> {
@@ -192,29 +199,4 @@ impl TableFilters {
             Slot::Missing | Slot::Unusable => None,
         }
     }
-}
-
-/// Reads a filter block, whole pages at a time, and cuts the padding off.
-pub(super) fn read_filter(source: &dyn ReadableFile, handle: FilterHandle, offset: u64) -> Result<PageBuf, String> {
-    let len = usize::try_from(handle.len).map_err(|_| "longer than memory".to_owned())?;
-    let padded = padded(handle.len).and_then(|len| usize::try_from(len).ok()).unwrap_or(len);
-    let mut block = PageBuf::new(padded);
-    read_exact_at(source, block.as_mut_slice(), offset).map_err(|error| error.to_string())?;
-    block.truncate(len);
-    Ok(block)
-}
-
-fn open_filter(
-    source: &dyn ReadableFile,
-    handle: FilterHandle,
-    offset: u64,
-    options: OpenOptions,
-    claimed: &mut String,
-) -> Result<OpenFilter, FilterProblem> {
-    let block = read_filter(source, handle, offset).map_err(FilterProblem::Unreadable)?;
-    *claimed = claimed_format(block.as_slice());
-    let filter = options.open_owned(block).map_err(FilterProblem::Decode)?;
-    let reader = filter.reader();
-    let (predicted_fpr, num_entries) = (reader.false_positive_rate(), reader.num_entries().unwrap_or(0));
-    Ok(OpenFilter { filter, predicted_fpr, num_entries })
 }

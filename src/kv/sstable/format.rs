@@ -5,26 +5,32 @@
 //! | 0 | 8 | magic |
 //! | 8 | 4 | version |
 //! | 12 | 4 | zero |
-//! | 16 | 8 | number of the table |
-//! | 24 | 8 | hash seed of its filters |
-//! | 32 | 8 | number of cells, tombstones included |
-//! | 40 | 8 | number of tombstones |
-//! | 48 | 8 | least sequence number |
-//! | 56 | 8 | greatest sequence number |
-//! | 64 | 8 | length of the data blocks in bytes, a multiple of 4096 |
-//! | 72 | 8 | length of the index in bytes, without padding |
-//! | 80 | 8 | number of filters, at most 8 |
-//! | 88 | 16 each | filter: length in bytes without padding (8), purpose (1), zero (7) |
+//! | 16 | 8 | number of the file |
+//! | 24 | 8 | number of the table that the filters belong to: the same, except in a file of rebuilt filters |
+//! | 32 | 8 | hash seed of its filters |
+//! | 40 | 8 | number of cells, tombstones included |
+//! | 48 | 8 | number of tombstones |
+//! | 56 | 8 | number of distinct rows |
+//! | 64 | 8 | least sequence number |
+//! | 72 | 8 | greatest sequence number |
+//! | 80 | 8 | length of the data blocks in bytes, a multiple of 4096 |
+//! | 88 | 8 | length of the index in bytes, without padding |
+//! | 96 | 8 | number of filters, at most 8 |
+//! | 104 | 16 each | filter: length in bytes without padding (8), purpose (1), zero (1), parameter (2), zero (4) |
 //! | 4092 | 4 | CRC-32 of everything before it, masked |
 //!
 //! Lengths say everything about places: data starts at 0, and each part follows the padding of the one before, in the
 //! order data, index, filters, footer. There is no offset to contradict them.
+//!
+//! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
+//! A filter with any other parameter is not asked, like one with an unknown purpose.
 
+use super::super::encoding::masked_crc;
 use super::super::error::{Damage, Error};
-use super::super::options::Purpose;
+use super::super::purpose::Purpose;
 use super::super::storage::PAGE_LEN;
-use crate::KeyHasher;
 use crate::bytes;
+use crate::{KeyHasher, KeyTransform};
 
 /// The version of the table format that is written, and the newest that is read.
 pub(crate) const TABLE_VERSION: u32 = 1;
@@ -37,126 +43,35 @@ pub(crate) const MAX_FILTERS: usize = 8;
 
 const VERSION_AT: usize = FOOTER_MAGIC.len();
 const NUMBER_AT: usize = VERSION_AT + 8;
-const SEED_AT: usize = NUMBER_AT + 8;
+const TABLE_AT: usize = NUMBER_AT + 8;
+const SEED_AT: usize = TABLE_AT + 8;
 const NUM_CELLS_AT: usize = SEED_AT + 8;
 const NUM_TOMBSTONES_AT: usize = NUM_CELLS_AT + 8;
-const MIN_SEQ_AT: usize = NUM_TOMBSTONES_AT + 8;
+const NUM_ROWS_AT: usize = NUM_TOMBSTONES_AT + 8;
+const MIN_SEQ_AT: usize = NUM_ROWS_AT + 8;
 const MAX_SEQ_AT: usize = MIN_SEQ_AT + 8;
 const DATA_LEN_AT: usize = MAX_SEQ_AT + 8;
 const INDEX_LEN_AT: usize = DATA_LEN_AT + 8;
 const NUM_FILTERS_AT: usize = INDEX_LEN_AT + 8;
 const FILTERS_AT: usize = NUM_FILTERS_AT + 8;
 const FILTER_STRIDE: usize = 16;
-const CRC_AT: usize = FOOTER_LEN - 4;
-const _: () = assert!(FILTERS_AT == 88 && FILTERS_AT + MAX_FILTERS * FILTER_STRIDE <= CRC_AT);
+/// Within a filter's 16 bytes.
+const PURPOSE_AT: usize = 8;
+const PARAM_AT: usize = 10;
+pub(super) const CRC_AT: usize = FOOTER_LEN - 4;
+const _: () = assert!(FILTERS_AT == 104 && FILTERS_AT + MAX_FILTERS * FILTER_STRIDE <= CRC_AT);
 
 /// The next multiple of a page, or `None` beyond 64 bits.
 pub(crate) fn padded(len: u64) -> Option<u64> {
     len.checked_next_multiple_of(PAGE_LEN as u64)
 }
 
-/// CRC-32 of `bytes` and of the place where they belong, so that intact bytes of another table or offset fail too.
-/// Rotated and offset, because a CRC of data that contains its own CRC is weak.
-pub(crate) fn masked_crc(table: u64, offset: u64, bytes: &[u8]) -> u32 {
-    let mut place = [0; 16];
-    bytes::put_u64(&mut place, 0, table);
-    bytes::put_u64(&mut place, 8, offset);
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(&place);
-    crc.update(bytes);
-    crc.finalize().rotate_right(15).wrapping_add(0xa282_ead8)
-}
-
-/// The context that a table's filter block is bound to: a hash of the table's number and the filter's purpose.
-pub(crate) fn filter_context(table: u64, purpose: Purpose) -> u64 {
+/// The context that a filter block is bound to: a hash of the number of its file and of the filter's purpose.
+pub(crate) fn filter_context(file: u64, purpose: Purpose) -> u64 {
     let mut place = [0; 9];
-    bytes::put_u64(&mut place, 0, table);
+    bytes::put_u64(&mut place, 0, file);
     place[8] = purpose.id();
     KeyHasher::new(0).hash(&place).get()
-}
-
-/// The name of a table's file.
-pub(crate) fn table_name(number: u64) -> String {
-    format!("{number:06}.sst")
-}
-
-/// The number in a table's name; `None` for other files.
-pub(crate) fn table_number(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(".sst")?;
-    let number = digits.parse().ok()?;
-    // Only the one spelling, or two names could claim one number.
-    (table_name(number) == name).then_some(number)
-}
-
-/// Appends little-endian integers.
-pub(crate) trait Push {
-    fn push_u16(&mut self, value: u16);
-    fn push_u32(&mut self, value: u32);
-    fn push_u64(&mut self, value: u64);
-}
-
-impl Push for Vec<u8> {
-    fn push_u16(&mut self, value: u16) {
-        let at = self.len();
-        self.resize(at + 2, 0);
-        bytes::put_u16(self, at, value);
-    }
-
-    fn push_u32(&mut self, value: u32) {
-        let at = self.len();
-        self.resize(at + 4, 0);
-        bytes::put_u32(self, at, value);
-    }
-
-    fn push_u64(&mut self, value: u64) {
-        let at = self.len();
-        self.resize(at + 8, 0);
-        bytes::put_u64(self, at, value);
-    }
-}
-
-/// Reads fields one after the other; `None` at the end of the bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
-    }
-
-    pub(crate) fn at(&self) -> usize {
-        self.at
-    }
-
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.at == self.bytes.len()
-    }
-
-    pub(crate) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(len)?;
-        let taken = self.bytes.get(self.at..end)?;
-        self.at = end;
-        Some(taken)
-    }
-
-    pub(crate) fn u8(&mut self) -> Option<u8> {
-        self.take(1).map(|bytes| bytes[0])
-    }
-
-    pub(crate) fn u16(&mut self) -> Option<u16> {
-        self.take(2).map(|field| bytes::u16_at(field, 0))
-    }
-
-    pub(crate) fn u32(&mut self) -> Option<u32> {
-        self.take(4).map(|field| bytes::u32_at(field, 0))
-    }
-
-    pub(crate) fn u64(&mut self) -> Option<u64> {
-        self.take(8).map(|field| bytes::u64_at(field, 0))
-    }
 }
 
 /// Where a filter block lies in its table.
@@ -164,16 +79,29 @@ impl<'a> Cursor<'a> {
 pub(crate) struct FilterHandle {
     /// A [`Purpose::id`], or a later version's.
     pub(crate) purpose_id: u8,
+    /// The length of a prefix filter's prefixes, 0 for the other purposes; or a later version's.
+    pub(crate) param: u16,
     pub(crate) len: u64,
+}
+
+impl FilterHandle {
+    /// What the filter is asked and what its entries are made from; `None` for a purpose or a parameter that this
+    /// version does not write.
+    pub(crate) fn purpose(&self) -> Option<(Purpose, KeyTransform)> {
+        let purpose = Purpose::from_id(self.purpose_id)?;
+        Some((purpose, purpose.transform_of_param(self.param)?))
+    }
 }
 
 /// The footer's fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) number: u64,
+    pub(crate) table: u64,
     pub(crate) seed: u64,
     pub(crate) num_cells: u64,
     pub(crate) num_tombstones: u64,
+    pub(crate) num_rows: u64,
     pub(crate) min_seq: u64,
     pub(crate) max_seq: u64,
     pub(crate) data_len: u64,
@@ -188,9 +116,11 @@ impl Footer {
         bytes::put_u32(&mut page, VERSION_AT, TABLE_VERSION);
         let fields = [
             (NUMBER_AT, self.number),
+            (TABLE_AT, self.table),
             (SEED_AT, self.seed),
             (NUM_CELLS_AT, self.num_cells),
             (NUM_TOMBSTONES_AT, self.num_tombstones),
+            (NUM_ROWS_AT, self.num_rows),
             (MIN_SEQ_AT, self.min_seq),
             (MAX_SEQ_AT, self.max_seq),
             (DATA_LEN_AT, self.data_len),
@@ -202,7 +132,8 @@ impl Footer {
         }
         for (filter, at) in self.filters.iter().zip((FILTERS_AT..).step_by(FILTER_STRIDE)) {
             bytes::put_u64(&mut page, at, filter.len);
-            page[at + 8] = filter.purpose_id;
+            page[at + PURPOSE_AT] = filter.purpose_id;
+            bytes::put_u16(&mut page, at + PARAM_AT, filter.param);
         }
         let crc = masked_crc(0, offset, &page[..CRC_AT]);
         bytes::put_u32(&mut page, CRC_AT, crc);
@@ -231,12 +162,18 @@ impl Footer {
             let expected = MAX_FILTERS as u64;
             return Err(damaged(Damage::Field { name: "number of filters", found: num_filters, expected }));
         }
-        let filter = |at| FilterHandle { purpose_id: page[at + 8], len: bytes::u64_at(page, at) };
+        let filter = |at: usize| FilterHandle {
+            purpose_id: page[at + PURPOSE_AT],
+            param: bytes::u16_at(page, at + PARAM_AT),
+            len: bytes::u64_at(page, at),
+        };
         let footer = Self {
             number: bytes::u64_at(page, NUMBER_AT),
+            table: bytes::u64_at(page, TABLE_AT),
             seed: bytes::u64_at(page, SEED_AT),
             num_cells: bytes::u64_at(page, NUM_CELLS_AT),
             num_tombstones: bytes::u64_at(page, NUM_TOMBSTONES_AT),
+            num_rows: bytes::u64_at(page, NUM_ROWS_AT),
             min_seq: bytes::u64_at(page, MIN_SEQ_AT),
             max_seq: bytes::u64_at(page, MAX_SEQ_AT),
             data_len: bytes::u64_at(page, DATA_LEN_AT),
@@ -273,26 +210,22 @@ impl Footer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cursor, FilterHandle, Footer, table_name, table_number};
-
-    #[test]
-    fn names_have_one_spelling() {
-        assert_eq!(table_number(&table_name(7)), Some(7));
-        assert_eq!(table_number(&table_name(12_345_678)), Some(12_345_678));
-        for name in ["7.sst", "0000007.sst", "+00007.sst", "000007.sst.tmp", "000007", ".sst"] {
-            assert_eq!(table_number(name), None, "{name}");
-        }
-    }
+    use super::{FilterHandle, Footer, KeyTransform, Purpose};
 
     #[test]
     fn a_footer_returns_and_only_at_its_place() {
-        let filters = vec![FilterHandle { purpose_id: 1, len: 5000 }, FilterHandle { purpose_id: 77, len: 1 }];
+        let filters = vec![
+            FilterHandle { purpose_id: 1, param: 0, len: 5000 },
+            FilterHandle { purpose_id: 77, param: 0xabcd, len: 1 },
+        ];
         let (number, seed, num_cells, num_tombstones) = (3, 4, 5, 1);
         let footer = Footer {
             number,
+            table: number,
             seed,
             num_cells,
             num_tombstones,
+            num_rows: 2,
             min_seq: 6,
             max_seq: 7,
             data_len: 8192,
@@ -308,9 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_ends_where_its_bytes_end() {
-        let mut cursor = Cursor::new(&[1, 2, 0, 3]);
-        assert_eq!((cursor.u8(), cursor.u16(), cursor.u16(), cursor.at()), (Some(1), Some(2), None, 3));
-        assert_eq!((cursor.take(usize::MAX), cursor.u8(), cursor.is_at_end()), (None, Some(3), true));
+    fn parameters_decide_with_the_purpose_what_a_filter_is() {
+        let purpose = |purpose_id, param| FilterHandle { purpose_id, param, len: 1 }.purpose();
+        assert_eq!(purpose(1, 0), Some((Purpose::Row, KeyTransform::Row)));
+        assert_eq!(purpose(3, 5), Some((Purpose::Prefix, KeyTransform::FixedPrefix { len: 5 })));
+        for (purpose_id, param) in [(1, 5), (2, 1), (3, 0), (4, 0), (0, 0)] {
+            assert_eq!(purpose(purpose_id, param), None, "{purpose_id} {param}");
+        }
     }
 }

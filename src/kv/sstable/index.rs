@@ -11,11 +11,14 @@
 //! Blocks follow each other without gaps, so offsets are sums of pages.
 
 use super::super::cell::CellKey;
+use super::super::encoding::{Cursor, Push, masked_crc};
 use super::super::error::{Damage, Error};
+use super::super::fences::{Fences, partition_point};
+use super::super::range::{is_before, is_behind};
 use super::super::storage::PAGE_LEN;
-use super::format::{Cursor, Push, masked_crc};
 use crate::bytes;
-use core::ops::Range;
+use core::cmp::Ordering;
+use core::ops::{Bound, Range};
 
 const NUM_BLOCKS_AT: usize = 4;
 const ENTRIES_AT: usize = NUM_BLOCKS_AT + 4;
@@ -73,12 +76,17 @@ struct Entry {
 pub(super) struct Index {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
+    /// Of the blocks' first rows.
+    firsts: Fences,
+    /// Of the blocks' last rows.
+    lasts: Fences,
 }
 
 impl Index {
     /// Checks and takes the bytes that were read at `offset` of table `table`, whose data is `data_len` bytes long.
     pub(super) fn decode(file: &str, table: u64, offset: u64, bytes: Vec<u8>, data_len: u64) -> Result<Self, Error> {
         let damaged = |damage| Error::damaged(file, offset, damage);
+        let too_long = |found| Damage::Field { name: "length of the blocks", found, expected: data_len };
         let cut_off = || damaged(Damage::CutOff { unit: "index", len_bytes: bytes.len() as u64 });
         if bytes.len() < ENTRIES_AT {
             return Err(cut_off());
@@ -94,7 +102,8 @@ impl Index {
         let mut data_end = 0u64;
         for _ in 0..num_blocks {
             let entry = next_entry(&mut cursor, data_end).ok_or_else(cut_off)?;
-            data_end += entry.place.len as u64;
+            let end = data_end.checked_add(entry.place.len as u64).filter(|&end| end <= data_len);
+            data_end = end.ok_or_else(|| damaged(too_long(data_end)))?;
             entries.push(entry);
         }
         if !cursor.is_at_end() {
@@ -103,10 +112,20 @@ impl Index {
         if data_end != data_len {
             return Err(damaged(Damage::Field { name: "length of the blocks", found: data_end, expected: data_len }));
         }
-        let index = Self { bytes, entries };
-        match index.first_out_of_order() {
-            None => Ok(index),
-            Some(position) => Err(damaged(Damage::Order { position: position as u64 })),
+        let mut index = Self { bytes, entries, firsts: Fences::default(), lasts: Fences::default() };
+        if let Some(position) = index.first_out_of_order() {
+            return Err(damaged(Damage::Order { position: position as u64 }));
+        }
+        index.build_fences();
+        Ok(index)
+    }
+
+    fn build_fences(&mut self) {
+        if let Some((first, last)) = self.key_range() {
+            let firsts = (0..self.len()).map(|block| self.keys(block).0.row);
+            let lasts = (0..self.len()).map(|block| self.keys(block).1.row);
+            let fences = (Fences::new(first.row, last.row, firsts), Fences::new(first.row, last.row, lasts));
+            (self.firsts, self.lasts) = fences;
         }
     }
 
@@ -147,28 +166,44 @@ impl Index {
 
     /// The block whose key range holds `key`; no other can have it.
     pub(super) fn find(&self, key: CellKey<'_>) -> Option<usize> {
-        let block = self.first_block_ending_at_or_after(|last| last < key);
-        (block < self.len() && self.keys(block).0 <= key).then_some(block)
+        let block = self.first_block_ending_at_or_after(key.row, |last| last < key);
+        if block == self.len() {
+            return None;
+        }
+        let starts_before = match self.firsts.compare(block, key.row) {
+            Some(order) => order == Ordering::Less,
+            None => self.keys(block).0 <= key,
+        };
+        starts_before.then_some(block)
     }
 
     /// The blocks whose key ranges reach into `row`.
     pub(super) fn find_row(&self, row: &[u8]) -> Range<usize> {
-        let start = self.first_block_ending_at_or_after(|last| last.row < row);
-        let more = (start..self.len()).take_while(|&block| self.keys(block).0.row <= row).count();
-        start..start + more
+        self.find_rows(Bound::Included(row), Bound::Included(row))
     }
 
-    /// The first block whose last key is not `before` what is sought.
-    pub(super) fn first_block_ending_at_or_after(&self, before: impl Fn(CellKey<'_>) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match before(self.keys(middle).1) {
-                true => low = middle + 1,
-                false => high = middle,
+    /// The blocks whose key ranges overlap a range of rows.
+    pub(super) fn find_rows(&self, start: Bound<&[u8]>, end: Bound<&[u8]>) -> Range<usize> {
+        let first = match start {
+            Bound::Included(row) | Bound::Excluded(row) => {
+                self.first_block_ending_at_or_after(row, |last| is_before(last.row, start))
             }
+            Bound::Unbounded => 0,
+        };
+        let reaches = |block: usize| !is_behind(self.keys(block).0.row, end);
+        // A row takes a block or two: look there before the rest.
+        let (mut low, mut step) = (first, 1);
+        while low + step <= self.len() && reaches(low + step - 1) {
+            low += step;
+            step *= 2;
         }
-        low
+        first..partition_point(low..self.len().min(low + step), reaches)
+    }
+
+    /// The first block whose last key is not `before` what is sought. `before` may be true of last rows up to `row`,
+    /// never of others.
+    fn first_block_ending_at_or_after(&self, row: &[u8], before: impl Fn(CellKey<'_>) -> bool) -> usize {
+        partition_point(self.lasts.around(row), |block| before(self.keys(block).1))
     }
 }
 
@@ -179,4 +214,76 @@ fn next_entry(cursor: &mut Cursor<'_>, offset: u64) -> Option<Entry> {
     cursor.take(lens.iter().map(|&len| usize::from(len)).sum())?;
     let len = (pages as usize).checked_mul(PAGE_LEN)?;
     Some(Entry { place: BlockPlace { offset, len }, keys_at, lens })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, CellKey, Index, IndexBuilder, PAGE_LEN};
+
+    /// Rows with long and short common beginnings, rows that are prefixes of others, and many columns in one row.
+    fn tables() -> Vec<Vec<(Vec<u8>, Vec<u8>)>> {
+        let numbered = |head: &str| {
+            let key = |i: u32| (format!("{head}{i:03}").into_bytes(), vec![]);
+            (0..60).map(key).collect::<Vec<_>>()
+        };
+        let columns = (0..40u8).map(|i| (b"the same row".to_vec(), vec![i])).collect();
+        let mut nested: Vec<_> = (0..30).map(|len| (vec![0; len], b"c".to_vec())).collect();
+        nested.extend((0..10).map(|len| ([&[0; 12][..], &vec![0xff; len + 1]].concat(), vec![])));
+        nested.sort();
+        vec![numbered(""), numbered("a long common beginning "), columns, nested, vec![(vec![], vec![])]]
+    }
+
+    fn index(keys: &[(Vec<u8>, Vec<u8>)], per_block: usize) -> Index {
+        let key = |(row, column): &'_ (Vec<u8>, Vec<u8>)| (row.clone(), column.clone());
+        let mut builder = IndexBuilder::new();
+        let blocks: Vec<_> =
+            keys.chunks(per_block).map(|block| (key(&block[0]), key(&block[block.len() - 1]))).collect();
+        for ((first_row, first_column), (last_row, last_column)) in &blocks {
+            let first = CellKey { row: first_row, column: first_column };
+            builder.push(1, first, CellKey { row: last_row, column: last_column });
+        }
+        let data_len = (blocks.len() * PAGE_LEN) as u64;
+        Index::decode("index", 1, data_len, builder.finish(1, data_len), data_len).unwrap()
+    }
+
+    #[test]
+    fn blocks_are_found_as_by_looking_at_each() {
+        let mut asked = 0;
+        for keys in tables() {
+            for per_block in [1, 3, 4] {
+                let index = index(&keys, per_block);
+                let around = |row: &[u8]| [row.to_vec(), [row, &[0]].concat(), row[..row.len() / 2].to_vec()];
+                let mut rows: Vec<Vec<u8>> = keys.iter().flat_map(|(row, _)| around(row)).collect();
+                rows.extend([b"a long common".to_vec(), b"b".to_vec(), vec![0xff; 40]]);
+                rows.dedup();
+                for row in &rows {
+                    for column in [&b""[..], b"c", &[20]] {
+                        let key = CellKey { row, column };
+                        let holds = |block: &usize| index.keys(*block).0 <= key && key <= index.keys(*block).1;
+                        assert_eq!(index.find(key), (0..index.len()).find(holds), "{key:?}");
+                    }
+                    let bounds = [Bound::Included(&row[..]), Bound::Excluded(&row[..]), Bound::Unbounded];
+                    for start in bounds {
+                        for end_row in [row, &rows[asked % rows.len()]] {
+                            for end in [Bound::Included(&end_row[..]), Bound::Excluded(&end_row[..]), Bound::Unbounded]
+                            {
+                                check_rows(&index, start, end);
+                                asked += 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        assert!(asked > 5_000, "{asked}");
+    }
+
+    fn check_rows(index: &Index, start: Bound<&[u8]>, end: Bound<&[u8]>) {
+        let overlaps = |block: &usize| {
+            let (first, last) = index.keys(*block);
+            !super::is_before(last.row, start) && !super::is_behind(first.row, end)
+        };
+        let expected: Vec<usize> = (0..index.len()).filter(overlaps).collect();
+        assert_eq!(index.find_rows(start, end).collect::<Vec<_>>(), expected, "{start:?} {end:?}");
+    }
 }

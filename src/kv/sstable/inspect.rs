@@ -1,13 +1,15 @@
 //! One table looked at from outside a store, by tools.
 
-use super::super::error::Error;
-use super::super::options::Purpose;
+use super::super::cell::OwnedKey;
+use super::super::error::{Damage, Error};
+use super::super::purpose::Purpose;
 use super::super::storage::{FileStorage, PAGE_LEN, PageBuf, ReadableFile, Storage, read_exact_at};
 use super::block::{BLOCK_MAGIC, BlockReader};
-use super::filters::{FilterProblem, Warning, claimed_format, read_filter};
+use super::data::Structure;
+use super::filter::read_filter;
 use super::format::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context};
 use super::index::Index;
-use super::reader::open_structure;
+use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::{DecodeError, FilterBlockReader, KeyTransform, OpenOptions};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,6 +21,8 @@ use std::sync::Arc;
 pub struct TableFilter {
     /// What the filter is asked.
     pub purpose: Purpose,
+    /// What its entries are made from.
+    pub transform: KeyTransform,
     /// Where the block starts in the table's file.
     pub offset: u64,
     /// The block's length in bytes.
@@ -34,7 +38,7 @@ pub struct TableFilter {
 impl TableFilter {
     /// What a block in this place is expected to be.
     pub fn open_options(&self) -> OpenOptions {
-        OpenOptions::new().context(self.context).expect_seed(self.seed).expect_transform(self.purpose.transform())
+        OpenOptions::new().context(self.context).expect_seed(self.seed).expect_transform(self.transform)
     }
 
     /// Opens the block with every check.
@@ -57,6 +61,8 @@ pub struct TableCheck {
     pub missing_in_row_filter: u64,
     /// Cells that the row+column filter does not let pass: each hides data. Always 0 without a usable one.
     pub missing_in_row_column_filter: u64,
+    /// Cells whose row's prefix the prefix filter does not let pass: each hides data. Always 0 without a usable one.
+    pub missing_in_prefix_filter: u64,
 }
 
 /// A table's file, opened by itself.
@@ -99,17 +105,17 @@ impl TableFile {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
         let source = open_source(path).map_err(|error| Error::io(&file, "open", error))?;
-        let (footer, index) = open_structure(&file, &*source)?;
+        let Structure { footer, index, .. } = Structure::open(&file, &*source)?;
         let mut filters = Vec::new();
         for (handle, offset) in footer.filter_places() {
-            let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
+            let Some((purpose, transform)) = handle.purpose() else {
                 continue;
             };
             let block = read_filter(&*source, handle, offset)
                 .map_err(|reason| Error::io(&file, "read a filter", io::Error::other(reason)))?;
             let context = filter_context(footer.number, purpose);
             let (len, seed, bytes) = (handle.len, footer.seed, block.as_slice().to_vec());
-            filters.push(TableFilter { purpose, offset, len, context, seed, bytes });
+            filters.push(TableFilter { purpose, transform, offset, len, context, seed, bytes });
         }
         let num_unknown_filters = footer.filters.len() - filters.len();
         Ok(Self { file, source, footer, index, filters, num_unknown_filters })
@@ -120,7 +126,7 @@ impl TableFile {
         &self.filters
     }
 
-    /// Filters whose purpose this version does not know; they are not among [`TableFile::filters`].
+    /// Filters whose purpose or parameter this version does not know; they are not among [`TableFile::filters`].
     pub fn num_unknown_filters(&self) -> usize {
         self.num_unknown_filters
     }
@@ -181,13 +187,18 @@ impl TableFile {
             let filter = self.filters.iter().find(|filter| filter.purpose == purpose)?;
             filter.open().ok()
         };
-        let (rows, cells) = (reader(Purpose::Row), reader(Purpose::RowColumn));
-        let (mut check, mut entry) = (TableCheck::default(), Vec::new());
+        let [rows, cells, prefixes] = Purpose::ALL.map(reader);
+        let (mut check, mut entry, mut last) = (TableCheck::default(), Vec::new(), OwnedKey::default());
         for block in 0..self.index.len() {
             let pages = self.read_block(block)?;
             let offset = self.index.place(block).offset;
             for cell in BlockReader::open(&self.file, self.footer.number, offset, pages.as_slice())?.cells() {
                 let cell = cell?;
+                if check.num_cells > 0 && last.as_key() >= cell.key {
+                    let damage = Damage::Order { position: check.num_cells };
+                    return Err(Error::damaged(&self.file, offset, damage));
+                }
+                last.assign(cell.key);
                 check.num_cells += 1;
                 check.num_tombstones += u64::from(cell.value.is_none());
                 let missing = rows.is_some_and(|reader| !reader.may_contain(cell.key.row));
@@ -195,6 +206,20 @@ impl TableFile {
                 KeyTransform::row_column_entry(cell.key.row, cell.key.column, &mut entry);
                 let missing = cells.is_some_and(|reader| !reader.may_contain(&entry));
                 check.missing_in_row_column_filter += u64::from(missing);
+                let missing = prefixes.is_some_and(|reader| {
+                    let prefix = reader.transform().entry_of(cell.key.row);
+                    prefix.is_some_and(|prefix| !reader.may_contain(prefix))
+                });
+                check.missing_in_prefix_filter += u64::from(missing);
+            }
+        }
+        let counts = [
+            ("number of cells", check.num_cells, self.footer.num_cells),
+            ("number of tombstones", check.num_tombstones, self.footer.num_tombstones),
+        ];
+        for (name, found, expected) in counts {
+            if found != expected {
+                return Err(Error::damaged(&self.file, 0, Damage::Field { name, found, expected }));
             }
         }
         Ok(check)

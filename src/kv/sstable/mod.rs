@@ -10,15 +10,27 @@
 //! that write them.
 
 mod block;
+mod context;
+mod cursor;
+mod data;
+mod filter;
+mod filter_writer;
 mod filters;
 mod format;
+mod hashes;
 mod index;
 mod inspect;
-mod reader;
+mod prefix_lookup;
+mod table;
+mod warning;
 mod writer;
 
-pub use filters::{FilterProblem, Warning};
-pub(crate) use format::{table_name, table_number};
+pub(crate) use context::TableContext;
+pub(crate) use cursor::{LevelCursor, Reading};
+pub use filter::FilterStats;
+pub(crate) use filter_writer::{FilterFileWriter, Policies};
+pub(crate) use hashes::EntryHashes;
 pub use inspect::{TableCheck, TableFile, TableFilter};
-pub(crate) use reader::{EntryHashes, Table};
+pub(crate) use table::Table;
+pub use warning::{FilterProblem, Warning};
 pub(crate) use writer::TableWriter;

@@ -1,24 +1,16 @@
 //! From cells in order to a table.
 
-use super::super::cell::{CellKey, CellRef};
+use super::super::cell::{CellRef, OwnedKey};
 use super::super::error::Error;
-use super::super::options::Purpose;
 use super::super::storage::{PAGE_LEN, WritableFile, write_all};
 use super::block::BlockBuilder;
-use super::filters::{FilterProblem, Warning};
-use super::format::{FilterHandle, Footer, filter_context};
+use super::filter_writer::{FilterWriter, Policies};
+use super::format::Footer;
 use super::index::IndexBuilder;
-use crate::{FilterBlockBuilder, FilterPolicy, KeyTransform};
+use super::warning::Warning;
 
 /// Written in pieces of about this many bytes.
 const WRITE_LEN: usize = 1 << 20;
-
-/// A filter being collected.
-#[derive(Debug)]
-struct FilterInProgress {
-    purpose: Purpose,
-    builder: FilterBlockBuilder,
-}
 
 /// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish`
 /// returns; syncing it and giving it its final name are the caller's.
@@ -29,43 +21,33 @@ pub(crate) struct TableWriter {
     pending: Vec<u8>,
     written: u64,
     block: BlockBuilder,
-    first_key: Option<(Vec<u8>, Vec<u8>)>,
-    last_key: (Vec<u8>, Vec<u8>),
+    /// Of the current block.
+    first_key: OwnedKey,
+    last_key: OwnedKey,
     index: IndexBuilder,
-    filters: Vec<FilterInProgress>,
-    entry: Vec<u8>,
+    filters: FilterWriter,
     footer: Footer,
 }
 
 impl TableWriter {
-    pub(crate) fn new(
-        file: String,
-        out: Box<dyn WritableFile>,
-        number: u64,
-        seed: u64,
-        policy: impl Fn(Purpose) -> Option<FilterPolicy>,
-    ) -> Self {
-        let filter = |purpose: Purpose| {
-            let policy = policy(purpose)?.seed(seed).transform(purpose.transform());
-            let builder = FilterBlockBuilder::new(policy).context(filter_context(number, purpose));
-            Some(FilterInProgress { purpose, builder })
-        };
+    pub(crate) fn new(file: String, out: Box<dyn WritableFile>, number: u64, seed: u64, policies: &Policies) -> Self {
         Self {
             file,
             out,
             pending: Vec::new(),
             written: 0,
             block: BlockBuilder::new(),
-            first_key: None,
-            last_key: Default::default(),
+            first_key: OwnedKey::default(),
+            last_key: OwnedKey::default(),
             index: IndexBuilder::new(),
-            filters: Purpose::ALL.into_iter().filter_map(filter).collect(),
-            entry: Vec::new(),
+            filters: FilterWriter::new(number, policies),
             footer: Footer {
                 number,
+                table: number,
                 seed,
                 num_cells: 0,
                 num_tombstones: 0,
+                num_rows: 0,
                 min_seq: u64::MAX,
                 max_seq: 0,
                 data_len: 0,
@@ -79,56 +61,40 @@ impl TableWriter {
         if !self.block.is_empty() && !self.block.fits(cell) {
             self.finish_block()?;
         }
-        self.add_to_filters(cell.key);
+        let last = (self.footer.num_cells > 0).then(|| self.last_key.as_key());
+        self.filters.add(cell.key, last);
+        self.footer.num_rows += u64::from(last.is_none_or(|last| last.row != cell.key.row));
+        if self.block.is_empty() {
+            self.first_key.assign(cell.key);
+        }
+        self.last_key.assign(cell.key);
         self.block.push(cell);
         let footer = &mut self.footer;
         footer.num_cells += 1;
         footer.num_tombstones += u64::from(cell.value.is_none());
         footer.min_seq = footer.min_seq.min(cell.seq);
         footer.max_seq = footer.max_seq.max(cell.seq);
-        if self.first_key.is_none() {
-            self.first_key = Some((cell.key.row.to_vec(), cell.key.column.to_vec()));
-        }
-        let (row, column) = &mut self.last_key;
-        replace(row, cell.key.row);
-        replace(column, cell.key.column);
         Ok(())
     }
 
-    fn add_to_filters(&mut self, key: CellKey<'_>) {
-        // Cells of a row follow each other: its entry is added with the first. Across a block's end it may be added
-        // twice, which costs nothing, as the builder drops duplicates.
-        let new_row = self.block.is_empty() || self.last_key.0 != key.row;
-        for filter in &mut self.filters {
-            match filter.purpose {
-                Purpose::Row if new_row => filter.builder.add_key(key.row),
-                Purpose::Row => {}
-                Purpose::RowColumn => {
-                    KeyTransform::row_column_entry(key.row, key.column, &mut self.entry);
-                    filter.builder.add_key(&self.entry);
-                }
-            }
-        }
+    /// Length of the data blocks so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.offset() + self.block.len() as u64
     }
 
     fn finish_block(&mut self) -> Result<(), Error> {
-        let Some((row, column)) = self.first_key.take() else {
+        if self.block.is_empty() {
             return Ok(());
-        };
-        let pages = self.block.finish_into(self.footer.number, self.offset(), &mut self.pending);
-        let (last_row, last_column) = &self.last_key;
-        let first = CellKey { row: &row, column: &column };
-        self.index.push(pages, first, CellKey { row: last_row, column: last_column });
+        }
+        let offset = self.offset();
+        let pages = self.block.finish_into(self.footer.number, offset, &mut self.pending);
+        self.index.push(pages, self.first_key.as_key(), self.last_key.as_key());
         self.write_out(WRITE_LEN)
     }
 
     /// Where the next byte will stand.
     fn offset(&self) -> u64 {
         self.written + self.pending.len() as u64
-    }
-
-    fn pad(&mut self) {
-        self.pending.resize(self.pending.len().next_multiple_of(PAGE_LEN), 0);
     }
 
     /// Hands over what is pending once that is at least `len` bytes.
@@ -141,41 +107,20 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Completes the file up to its last byte, but does not sync it. A filter that cannot be built is left out with a
-    /// warning: the table does not need it.
-    pub(crate) fn finish(mut self, warnings: &mut Vec<Warning>) -> Result<Box<dyn WritableFile>, Error> {
+    /// Completes the file up to its last byte, but does not sync it. Returns what is to be said about filters that could
+    /// not be built.
+    pub(crate) fn finish(mut self) -> Result<(Box<dyn WritableFile>, Vec<Warning>), Error> {
         self.finish_block()?;
         self.footer.data_len = self.offset();
-        let index = core::mem::replace(&mut self.index, IndexBuilder::new());
-        let index = index.finish(self.footer.number, self.footer.data_len);
+        let index = self.index.finish(self.footer.number, self.footer.data_len);
         self.footer.index_len = index.len() as u64;
         self.pending.extend_from_slice(&index);
-        self.pad();
-        for mut filter in core::mem::take(&mut self.filters) {
-            let offset = self.offset();
-            match filter.builder.finish_into(&mut self.pending) {
-                Ok(len) => {
-                    let purpose_id = filter.purpose.id();
-                    self.footer.filters.push(FilterHandle { purpose_id, len: len as u64 });
-                    self.pad();
-                }
-                Err(error) => warnings.push(Warning {
-                    file: self.file.clone(),
-                    offset,
-                    len_bytes: 0,
-                    claimed_format: filter.builder.policy().kind().to_string(),
-                    problem: FilterProblem::NotBuilt(error),
-                }),
-            }
-        }
-        let footer = self.footer.encode(self.offset());
+        self.pending.resize(self.pending.len().next_multiple_of(PAGE_LEN), 0);
+        let offset = self.written + self.pending.len() as u64;
+        let warnings = self.filters.finish_into(&self.file, offset, &mut self.pending, &mut self.footer);
+        let footer = self.footer.encode(self.written + self.pending.len() as u64);
         self.pending.extend_from_slice(&footer);
-        self.write_out(0)?;
-        Ok(self.out)
+        write_all(&mut *self.out, &self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
+        Ok((self.out, warnings))
     }
-}
-
-fn replace(bytes: &mut Vec<u8>, with: &[u8]) {
-    bytes.clear();
-    bytes.extend_from_slice(with);
 }

@@ -24,7 +24,18 @@ impl FileStorage {
         Ok(Self::existing(dir))
     }
 
-    /// The directory at `dir`, which is not created.
+    /// The directory at `dir`, which must exist.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] if there is none.
+    pub fn open_existing(dir: &Path) -> io::Result<Self> {
+        match fs::metadata(dir)?.is_dir() {
+            true => Ok(Self::existing(dir)),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// The directory at `dir`, whether it is there or not.
     pub(in crate::kv) fn existing(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), counter: Arc::default() }
     }
@@ -70,13 +81,24 @@ impl Storage for FileStorage {
 
     fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
         use rustix::fs::{FlockOperation, flock};
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(self.path(name))?;
-        let operation = match mode {
-            LockMode::Shared => FlockOperation::NonBlockingLockShared,
-            LockMode::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        let path = self.path(name);
+        let (file, operation) = match mode {
+            LockMode::Shared => (File::open(path), FlockOperation::NonBlockingLockShared),
+            LockMode::Exclusive => {
+                let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+                (file, FlockOperation::NonBlockingLockExclusive)
+            }
         };
-        flock(&file, operation)?;
-        Ok(Box::new(FileLock(file)))
+        match file {
+            Ok(file) => {
+                flock(&file, operation)?;
+                Ok(Box::new(FileLock(Some(file))))
+            }
+            Err(error) if mode == LockMode::Shared && error.kind() == io::ErrorKind::NotFound => {
+                Ok(Box::new(FileLock(None)))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn read_counts(&self) -> ReadCounts {
@@ -84,9 +106,19 @@ impl Storage for FileStorage {
     }
 }
 
-/// An advisory lock of the operating system, which ends with the process too.
+/// An advisory lock of the operating system, which ends with the process too. None where there is nothing to lock.
 #[derive(Debug)]
-struct FileLock(#[expect(dead_code, reason = "held for what dropping it does")] File);
+struct FileLock(Option<File>);
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Closing the file would do, but for a process that another thread is just starting: until it runs its program, it
+        // holds a copy of everything that is open here.
+        if let Some(file) = &self.0 {
+            let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
+        }
+    }
+}
 
 impl StorageLock for FileLock {}
 

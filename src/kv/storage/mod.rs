@@ -7,10 +7,12 @@
 mod direct;
 mod file;
 mod pages;
+mod sim;
 
 pub use direct::DirectStorage;
 pub use file::FileStorage;
 pub use pages::{PAGE_LEN, PageBuf};
+pub use sim::{CrashImage, CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
 
 use core::fmt;
 use std::io;
@@ -55,8 +57,9 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's. Names may then be durable or not: do not retry, take no more writes.
     fn sync_dir(&self) -> io::Result<()>;
 
-    /// Locks the directory through the file `name`, created if it does not exist, until what is returned is dropped.
-    /// Any number may share the lock, or one have it to itself.
+    /// Locks the directory through the file `name` until what is returned is dropped. Any number may share the lock, or
+    /// one have it to itself. The file is created for that one; where there is none, nobody has the directory to
+    /// himself, and sharing changes nothing.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if another holds it; otherwise the system's.

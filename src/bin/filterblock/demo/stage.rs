@@ -1,0 +1,74 @@
+//! A store that is loaded for one run and removed behind it.
+
+use super::data::{Dataset, random};
+use anyhow::Context;
+use filterblock::FilterPolicy;
+use filterblock::kv::{CacheBypass, DirectStorage, Maintenance, Purpose, Storage, Store, StoreOptions, Sync};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Fixed, so that a run can be repeated bit for bit. A store that strangers write to leaves its seed to chance.
+const SEED: u64 = 0x5eed;
+/// Tables that lie side by side, as compaction leaves them.
+const NUM_SETTLED: u64 = 4;
+/// Tables across the whole key range, as flushes leave them.
+const NUM_RECENT: u64 = 2;
+/// One row in so many is in a recent table.
+const RECENT_SHARE: u64 = 4;
+
+/// A loaded store in a directory of its own.
+pub(super) struct Stage {
+    dir: PathBuf,
+    pub(super) store: Store,
+    pub(super) bypass: CacheBypass,
+    pub(super) load: Duration,
+}
+
+impl Stage {
+    /// Makes a store in `parent` with `policy` for both purposes, and loads `data` into it.
+    pub(super) fn set(data: &Dataset, policy: Option<FilterPolicy>, parent: &Path) -> anyhow::Result<Self> {
+        let dir = parent.join(policy.map_or("none", |policy| policy.kind().name()));
+        let storage = Arc::new(DirectStorage::open(&dir).context("cannot open the store's directory")?);
+        let bypass = storage.cache_bypass();
+        let options = StoreOptions::without_filters()
+            .filter(Purpose::Row, policy)
+            .filter(Purpose::RowColumn, policy)
+            .seed(SEED)
+            // The same tables in every run, and every read a read of the device.
+            .memtable_bytes_max(usize::MAX)
+            .maintenance(Maintenance::Inline { seed: SEED })
+            .level0_tables_max(usize::MAX)
+            .cache_bytes(0)
+            .sync(Sync::Never);
+        let started = Instant::now();
+        let store = Store::open(storage, options)?;
+        load(data, &store)?;
+        Ok(Self { dir, store, bypass, load: started.elapsed() })
+    }
+
+    /// Removes the store.
+    pub(super) fn strike(self) -> anyhow::Result<()> {
+        drop(self.store);
+        std::fs::remove_dir_all(&self.dir).context("cannot remove the store")
+    }
+}
+
+/// Fills the store table by table: most rows in tables side by side, the others in tables across the whole range, so
+/// that lookups meet tables they can rule out by key range and tables they cannot.
+fn load(data: &Dataset, store: &Store) -> Result<(), filterblock::kv::Error> {
+    let num_rows = data.rows.len() as u64;
+    let table_of = |i: u64| match random(b"table", i) {
+        r if r % RECENT_SHARE == 0 => NUM_SETTLED + (r >> 32) % NUM_RECENT,
+        _ => i * NUM_SETTLED / num_rows,
+    };
+    for table in 0..NUM_SETTLED + NUM_RECENT {
+        for (row, _) in data.rows.iter().zip(0..).filter(|(_, i)| table_of(*i) == table) {
+            for (column, value) in &row.columns {
+                store.put(&row.row, column, value)?;
+            }
+        }
+        store.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The account of every lookup in every table, and what it cost.
+//!
+//! A lookup of one cell, one row or one prefix in one table ends in exactly one [`Outcome`]. It is booked under the
+//! [`Purpose`] of the filter that was responsible for it: row lookups under [`Purpose::Row`]; cell lookups under
+//! [`Purpose::RowColumn`], except in tables that have a row filter only, where that one answers. A table without
+//! either books row lookups under row, cell lookups under row+column, as [`Outcome::NoFilter`]. A scan whose rows all
+//! share a prefix of the store's length makes one prefix lookup in each table that it reaches.
+//!
+//! What a filter could know decides between true and false positive. A row filter that passes a cell lookup is right
+//! if the table has the row, with or without the column; the latter are counted in [`Tally::column_absent`], for they
+//! cost a read that only a row+column filter saves. A prefix filter is right if the table has a row with the prefix;
+//! where none of these is in the scan's range, [`Tally::range_absent`] counts it. Lookups without a usable filter are
+//! booked as such whether they find the key or not, and [`Tally::unfiltered_found`] says how many did: the rest is
+//! what a filter could have saved.
+//!
+//! Data blocks are booked where they were needed: those that a lookup reads until it has its outcome under its
+//! purpose, those that a scan reads from then on under scans. Reads are those of storage; blocks found in a cache are
+//! hits.
+//!
+//! | file | |
+//! |---|---|
+//! | `outcome`, `tally` | how a lookup ends; sums of one purpose and their identities |
+//! | `counters` | the live counters of a table, without locks |
+//! | `accounts` | an account for each opened table, and the sums of those that are gone |
+//! | `text`, `json`, `prometheus` | a report for people, for programs, for monitoring |
+
+mod accounts;
+mod counters;
+mod json;
+mod outcome;
+mod prometheus;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub(crate) use accounts::Accounts;
+pub use accounts::{Account, LedgerReport, LevelTally};
+pub(crate) use counters::{BlockCounters, FilterAccount, PurposeCounters, TableCounters};
+pub use outcome::Outcome;
+pub use tally::Tally;
+
+use super::purpose::Purpose;
+use core::fmt;
+use core::ops::Add;
+
+/// A snapshot of the account of a store or a table. Exact while no lookup is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// What row filters were responsible for.
+    pub row: Tally,
+    /// What row+column filters were responsible for.
+    pub row_column: Tally,
+    /// What prefix filters were responsible for.
+    pub prefix: Tally,
+    /// Data blocks read by scans, beyond those that settled a prefix lookup.
+    pub scan_block_reads: u64,
+    /// Their bytes.
+    pub scan_block_bytes: u64,
+    /// Data blocks that scans found in the cache.
+    pub scan_block_cache_hits: u64,
+    /// Filter blocks read from storage after their table was opened, because the cache did not have them.
+    pub filter_block_reads: u64,
+    /// Their bytes.
+    pub filter_block_bytes: u64,
+    /// Filter blocks found in the cache. Filters held in memory with their table count nowhere.
+    pub filter_block_cache_hits: u64,
+}
+
+impl Ledger {
+    /// The sums of one purpose.
+    pub const fn of(&self, purpose: Purpose) -> &Tally {
+        match purpose {
+            Purpose::Row => &self.row,
+            Purpose::RowColumn => &self.row_column,
+            Purpose::Prefix => &self.prefix,
+        }
+    }
+
+    /// The sums over all purposes.
+    pub fn total(&self) -> Tally {
+        self.row + self.row_column + self.prefix
+    }
+
+    /// Data blocks read from storage by lookups and scans.
+    pub fn data_block_reads(&self) -> u64 {
+        self.total().data_block_reads + self.scan_block_reads
+    }
+
+    /// Their bytes: what a storage that bypasses the page cache has read from the device for data blocks.
+    pub fn data_block_bytes(&self) -> u64 {
+        self.total().data_block_bytes + self.scan_block_bytes
+    }
+
+    /// Data blocks that lookups and scans found in the cache.
+    pub fn data_block_cache_hits(&self) -> u64 {
+        self.total().data_block_cache_hits + self.scan_block_cache_hits
+    }
+
+    /// What happened since `earlier`, a snapshot of the same store.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.zip(earlier, |now, then| now.since(&then), u64::saturating_sub)
+    }
+
+    fn zip(&self, other: &Self, tally: fn(Tally, Tally) -> Tally, count: fn(u64, u64) -> u64) -> Self {
+        Self {
+            row: tally(self.row, other.row),
+            row_column: tally(self.row_column, other.row_column),
+            prefix: tally(self.prefix, other.prefix),
+            scan_block_reads: count(self.scan_block_reads, other.scan_block_reads),
+            scan_block_bytes: count(self.scan_block_bytes, other.scan_block_bytes),
+            scan_block_cache_hits: count(self.scan_block_cache_hits, other.scan_block_cache_hits),
+            filter_block_reads: count(self.filter_block_reads, other.filter_block_reads),
+            filter_block_bytes: count(self.filter_block_bytes, other.filter_block_bytes),
+            filter_block_cache_hits: count(self.filter_block_cache_hits, other.filter_block_cache_hits),
+        }
+    }
+
+    /// Checks the identities of every purpose; first of all, that every lookup ended in exactly one outcome. They
+    /// hold while no lookup is under way.
+    ///
+    /// # Errors
+    /// The first identity that does not hold: a defect of the store.
+    pub fn check(&self) -> Result<(), Imbalance> {
+        Purpose::ALL.into_iter().try_for_each(|purpose| self.of(purpose).check(purpose))
+    }
+}
+
+impl Add for Ledger {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.zip(&other, Tally::add, u64::saturating_add)
+    }
+}
+
+/// An identity of the ledger that does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Imbalance {
+    /// Whose sums.
+    pub purpose: Purpose,
+    /// The identity.
+    pub rule: &'static str,
+    /// Its left side.
+    pub left: u64,
+    /// Its right side.
+    pub right: u64,
+}
+
+impl fmt::Display for Imbalance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { purpose, rule, left, right } = self;
+        write!(f, "{purpose} ledger out of balance: {rule}, but {left} against {right}")
+    }
+}
+
+impl std::error::Error for Imbalance {}

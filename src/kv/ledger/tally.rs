@@ -1,0 +1,183 @@
+//! The sums of one purpose, and the identities that hold among them.
+
+use super::super::purpose::Purpose;
+use super::Imbalance;
+use super::outcome::Outcome;
+use core::ops::Add;
+
+/// The sums of one purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Lookups begun, one for each key or prefix and table.
+    pub lookups: u64,
+    pub(super) outcomes: [u64; Outcome::ALL.len()],
+    /// Of the lookups without a usable filter, those that found what they asked for, or a tombstone.
+    pub unfiltered_found: u64,
+    /// Of a row filter's true positives, those where the row is there and the column asked for is not.
+    pub column_absent: u64,
+    /// Of a prefix filter's true positives, those where rows with the prefix are there, none of them in the range
+    /// asked for.
+    pub range_absent: u64,
+    /// Data blocks read from storage.
+    pub data_block_reads: u64,
+    /// Their bytes.
+    pub data_block_bytes: u64,
+    /// Data blocks found in the cache.
+    pub data_block_cache_hits: u64,
+    /// False positives to be expected: each filter's predicted rate, once for every absent key it was asked.
+    pub expected_false_positives: f64,
+}
+
+impl Tally {
+    /// Lookups that ended so.
+    pub const fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize]
+    }
+
+    /// Absent keys that filters were asked: avoided lookups and false positives.
+    pub const fn absent_asked(&self) -> u64 {
+        self.count(Outcome::Avoided) + self.count(Outcome::FalsePositive)
+    }
+
+    /// False positives per absent key asked; `None` before the first.
+    pub fn observed_fpr(&self) -> Option<f64> {
+        ratio(self.count(Outcome::FalsePositive) as f64, self.absent_asked())
+    }
+
+    /// The rate to be expected from the filters that were asked; `None` before the first absent key.
+    pub fn predicted_fpr(&self) -> Option<f64> {
+        ratio(self.expected_false_positives, self.absent_asked())
+    }
+
+    /// What happened since `earlier`, a snapshot of the same store.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.zip(earlier, u64::saturating_sub, |now, then| (now - then).max(0.0))
+    }
+
+    fn zip(&self, other: &Self, count: fn(u64, u64) -> u64, expected: fn(f64, f64) -> f64) -> Self {
+        Self {
+            lookups: count(self.lookups, other.lookups),
+            outcomes: core::array::from_fn(|i| count(self.outcomes[i], other.outcomes[i])),
+            unfiltered_found: count(self.unfiltered_found, other.unfiltered_found),
+            column_absent: count(self.column_absent, other.column_absent),
+            range_absent: count(self.range_absent, other.range_absent),
+            data_block_reads: count(self.data_block_reads, other.data_block_reads),
+            data_block_bytes: count(self.data_block_bytes, other.data_block_bytes),
+            data_block_cache_hits: count(self.data_block_cache_hits, other.data_block_cache_hits),
+            expected_false_positives: expected(self.expected_false_positives, other.expected_false_positives),
+        }
+    }
+
+    /// The identities that hold whatever was asked.
+    pub(super) fn check(&self, purpose: Purpose) -> Result<(), Imbalance> {
+        let require = |holds, rule, left, right| match holds {
+            true => Ok(()),
+            false => Err(Imbalance { purpose, rule, left, right }),
+        };
+        let equal = |rule, left: u64, right: u64| require(left == right, rule, left, right);
+        let at_most = |rule, left: u64, right: u64| require(left <= right, rule, left, right);
+
+        equal("lookups = sum of outcomes", self.lookups, self.outcomes.iter().sum())?;
+        let unfiltered = self.count(Outcome::NoFilter) + self.count(Outcome::FilterUnusable);
+        at_most("unfiltered found ≤ no filter + filter unusable", self.unfiltered_found, unfiltered)?;
+
+        let true_positives = self.count(Outcome::TruePositive);
+        let of = |only, count| if purpose == only { count } else { 0 };
+        let column_absent_max = of(Purpose::Row, true_positives);
+        at_most("column absent ≤ true positives of row filters", self.column_absent, column_absent_max)?;
+        let range_absent_max = of(Purpose::Prefix, true_positives);
+        at_most("range absent ≤ true positives of prefix filters", self.range_absent, range_absent_max)?;
+        equal("tombstones of prefix lookups = 0", of(Purpose::Prefix, self.count(Outcome::Tombstone)), 0)?;
+
+        let costly = Outcome::ALL.into_iter().filter(|outcome| outcome.costs_a_read());
+        let costly: u64 = costly.map(|outcome| self.count(outcome)).sum();
+        let blocks = self.data_block_reads + self.data_block_cache_hits;
+        at_most("outcomes that cost a read ≤ data-block reads + cache hits", costly, blocks)?;
+        if purpose == Purpose::RowColumn {
+            // A cell lives in one block. A row may take several, and so may the search for a prefix, so there is no
+            // upper bound for those.
+            let most = costly + self.count(Outcome::Failed);
+            at_most("data-block reads + cache hits ≤ outcomes that cost a read + failed", blocks, most)?;
+        }
+        let bytes_max = if self.data_block_reads == 0 { 0 } else { u64::MAX };
+        at_most("no bytes without data-block reads", self.data_block_bytes, bytes_max)
+    }
+}
+
+impl Add for Tally {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.zip(&other, u64::saturating_add, |a, b| a + b)
+    }
+}
+
+fn ratio(part: f64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, Purpose, Tally};
+
+    fn tally(lookups: u64, outcomes: &[(Outcome, u64)]) -> Tally {
+        let mut tally = Tally { lookups, ..Tally::default() };
+        outcomes.iter().for_each(|&(outcome, count)| tally.outcomes[outcome as usize] = count);
+        tally
+    }
+
+    fn rule(tally: Tally, purpose: Purpose) -> &'static str {
+        tally.check(purpose).map_or_else(|imbalance| imbalance.rule, |()| "balanced")
+    }
+
+    #[test]
+    fn each_identity_is_noticed_when_it_breaks() {
+        use Outcome::{Failed, FalsePositive, NoFilter, OutOfKeyRange, Tombstone, TruePositive};
+        let lost = tally(2, &[(OutOfKeyRange, 1)]);
+        assert_eq!(rule(lost, Purpose::Row), "lookups = sum of outcomes");
+
+        let read = |tally: Tally| Tally { data_block_reads: tally.lookups, ..tally };
+        let found = Tally { unfiltered_found: 2, ..read(tally(1, &[(NoFilter, 1)])) };
+        assert_eq!(rule(found, Purpose::Row), "unfiltered found ≤ no filter + filter unusable");
+
+        let passed = read(tally(3, &[(TruePositive, 3)]));
+        for (purpose, fits_column, fits_range) in
+            [(Purpose::Row, true, false), (Purpose::RowColumn, false, false), (Purpose::Prefix, false, true)]
+        {
+            let column = Tally { column_absent: 3, ..passed };
+            assert_eq!(column.check(purpose).is_ok(), fits_column, "{purpose}");
+            let range = Tally { range_absent: 3, ..passed };
+            assert_eq!(range.check(purpose).is_ok(), fits_range, "{purpose}");
+            let too_many = Tally { column_absent: 4, range_absent: 4, ..passed };
+            assert!(too_many.check(purpose).is_err());
+        }
+
+        let deleted = read(tally(1, &[(Tombstone, 1)]));
+        assert_eq!(rule(deleted, Purpose::Row), "balanced");
+        assert_eq!(rule(deleted, Purpose::Prefix), "tombstones of prefix lookups = 0");
+
+        let unread = tally(1, &[(FalsePositive, 1)]);
+        assert_eq!(rule(unread, Purpose::Prefix), "outcomes that cost a read ≤ data-block reads + cache hits");
+        let hit = Tally { data_block_cache_hits: 1, ..unread };
+        assert_eq!(rule(hit, Purpose::RowColumn), "balanced");
+
+        let twice = Tally { data_block_reads: 1, ..hit };
+        assert_eq!(rule(twice, Purpose::Row), "balanced");
+        let upper = "data-block reads + cache hits ≤ outcomes that cost a read + failed";
+        assert_eq!(rule(twice, Purpose::RowColumn), upper);
+        let failed = Tally { data_block_reads: 1, ..tally(1, &[(Failed, 1)]) };
+        assert_eq!(rule(failed, Purpose::RowColumn), "balanced");
+
+        let bytes = Tally { data_block_bytes: 4096, ..hit };
+        assert_eq!(rule(bytes, Purpose::RowColumn), "no bytes without data-block reads");
+    }
+
+    #[test]
+    fn what_happened_since_is_what_must_be_added() {
+        let first = Tally { range_absent: 1, ..tally(3, &[(Outcome::TruePositive, 3)]) };
+        let later = Tally { data_block_cache_hits: 9, expected_false_positives: 0.5, ..first };
+        let sum = first + later;
+        assert_eq!((sum.since(&first), sum.lookups, sum.range_absent), (later, 6, 2));
+    }
+}

@@ -1,0 +1,313 @@
+//! Accounts that open and close, and their renderings.
+
+use super::super::purpose::Purpose;
+use super::{Accounts, FilterAccount, Ledger, LedgerReport, Outcome, TableCounters, Tally};
+use crate::FilterKind;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A lookup with this outcome, and a block of 4096 bytes where it costs a read: every third from the cache.
+fn book(counters: &TableCounters, purpose: Purpose, outcome: Outcome, times: u64) {
+    let counters = counters.of(purpose);
+    for time in 0..times {
+        counters.begin();
+        match (outcome.costs_a_read(), time % 3) {
+            (false, _) => {}
+            (true, 2) => counters.blocks().note_cache_hit(),
+            (true, _) => counters.blocks().note_read(4096),
+        }
+        counters.end(outcome);
+    }
+}
+
+fn filter(kind: FilterKind, predicted_fpr: f64) -> Option<FilterAccount> {
+    Some(FilterAccount { kind, predicted_fpr })
+}
+
+/// Two tables in two levels, and one that is gone.
+fn accounts() -> (Accounts, [Arc<TableCounters>; 2]) {
+    let accounts = Accounts::default();
+    let gone = accounts.open(3, 0, [filter(FilterKind::Blocked, 0.01), None, None]);
+    book(&gone, Purpose::Row, Outcome::Avoided, 99);
+    book(&gone, Purpose::Row, Outcome::FalsePositive, 1);
+    book(&gone, Purpose::RowColumn, Outcome::NoFilter, 4);
+    gone.of(Purpose::RowColumn).note_unfiltered_found();
+    gone.scans().note_read(8192);
+    drop(gone);
+
+    let first = accounts.open(7, 0, [filter(FilterKind::Blocked, 0.02), filter(FilterKind::Golomb, 0.001), None]);
+    book(&first, Purpose::Row, Outcome::Avoided, 197);
+    book(&first, Purpose::Row, Outcome::FalsePositive, 3);
+    book(&first, Purpose::Row, Outcome::TruePositive, 5);
+    first.of(Purpose::Row).note_column_absent();
+    book(&first, Purpose::RowColumn, Outcome::Tombstone, 2);
+    book(&first, Purpose::RowColumn, Outcome::Failed, 1);
+    first.filter_blocks().note_read(5000);
+    first.filter_blocks().note_cache_hit();
+
+    let second = accounts.open(2, 1, [None, None, filter(FilterKind::Bloom, 0.05)]);
+    book(&second, Purpose::Prefix, Outcome::TruePositive, 3);
+    second.of(Purpose::Prefix).note_range_absent();
+    book(&second, Purpose::Prefix, Outcome::Avoided, 19);
+    book(&second, Purpose::Prefix, Outcome::FalsePositive, 1);
+    book(&second, Purpose::Row, Outcome::FilterUnusable, 1);
+    book(&second, Purpose::Row, Outcome::OutOfKeyRange, 6);
+    second.scans().note_cache_hit();
+    (accounts, [first, second])
+}
+
+fn find(report: &LedgerReport, level: u32, purpose: Purpose, kind: Option<FilterKind>) -> Tally {
+    let mut found = report.by_level.iter().filter(|of| (of.level, of.purpose, of.kind) == (level, purpose, kind));
+    let tally = found.next().expect("a line").tally;
+    assert!(found.next().is_none(), "one line a level, purpose and kind");
+    tally
+}
+
+#[test]
+fn what_is_gone_stays_in_the_sums() {
+    let (accounts, [first, second]) = accounts();
+    let report = accounts.report();
+    assert_eq!(report.check(), Ok(()));
+    assert_eq!(report.tables.iter().map(|account| account.table).collect::<Vec<_>>(), [7, 2]);
+    let rows = find(&report, 0, Purpose::Row, Some(FilterKind::Blocked));
+    assert_eq!((rows.count(Outcome::Avoided), rows.count(Outcome::FalsePositive)), (99 + 197, 1 + 3));
+    assert!((rows.expected_false_positives - (100.0 * 0.01 + 200.0 * 0.02)).abs() < 1e-12);
+    assert_eq!(find(&report, 0, Purpose::RowColumn, None).unfiltered_found, 1);
+    assert_eq!(find(&report, 0, Purpose::RowColumn, Some(FilterKind::Golomb)).lookups, 3);
+    assert_eq!(find(&report, 1, Purpose::Prefix, Some(FilterKind::Bloom)).range_absent, 1);
+    assert_eq!(report.total.scan_block_bytes, 8192);
+    assert_eq!((report.total.filter_block_bytes, report.total.filter_block_cache_hits), (5000, 1));
+    let from_cache = [1, 4, 3, 5, 2, 3, 1, 1].iter().map(|costly: &u64| costly / 3).sum::<u64>() + 1;
+    assert_eq!(report.total.data_block_cache_hits(), from_cache, "every third read, and a scan's");
+
+    // Other filters, the same table: a line of its own, while a reader still counts on the old account.
+    let replaced = accounts.open(7, 0, [filter(FilterKind::Bloom, 0.5), None, None]);
+    book(&replaced, Purpose::Row, Outcome::Avoided, 10);
+    book(&first, Purpose::Row, Outcome::Avoided, 1);
+    let now = accounts.report();
+    assert_eq!(now.check(), Ok(()));
+    assert_eq!(find(&now, 0, Purpose::Row, Some(FilterKind::Bloom)).expected_false_positives, 5.0);
+    assert_eq!(find(&now, 0, Purpose::Row, Some(FilterKind::Blocked)).lookups, rows.lookups + 1);
+    assert_eq!((now.total.row.lookups, now.tables.len()), (report.total.row.lookups + 11, 3));
+
+    drop((first, second, replaced));
+    let closed = accounts.report();
+    assert_eq!((closed.total, closed.check(), closed.tables.len()), (now.total, Ok(()), 0));
+    let lines = |report: &LedgerReport| report.by_level.iter().map(|of| of.tally.lookups).collect::<Vec<_>>();
+    let asked = |lines: Vec<u64>| lines.into_iter().filter(|&lookups| lookups > 0).collect::<Vec<_>>();
+    assert_eq!(asked(lines(&closed)), asked(lines(&now)));
+}
+
+#[test]
+fn nothing_is_lost_while_accounts_close_under_reports() {
+    const THREADS: u32 = 4;
+    const TABLES: u64 = 50;
+    const LOOKUPS: u64 = 200;
+    let accounts = Accounts::default();
+    std::thread::scope(|scope| {
+        for level in 0..THREADS {
+            let accounts = &accounts;
+            scope.spawn(move || {
+                for table in 0..TABLES {
+                    let counters = accounts.open(table, level, [filter(FilterKind::Golomb, 0.25), None, None]);
+                    book(&counters, Purpose::Row, Outcome::FalsePositive, LOOKUPS);
+                }
+            });
+        }
+        let mut last = 0;
+        for _ in 0..100 {
+            let lookups = accounts.report().total.row.lookups;
+            assert!(lookups >= last, "{lookups} after {last}");
+            last = lookups;
+        }
+    });
+    let report = accounts.report();
+    assert_eq!((report.check(), report.tables.len()), (Ok(()), 0));
+    assert_eq!(report.total.row.lookups, u64::from(THREADS) * TABLES * LOOKUPS);
+    assert_eq!(report.total.row.expected_false_positives, report.total.row.lookups as f64 / 4.0);
+}
+
+fn check_tally(json: &Value, tally: &Tally) {
+    let count = |name: &str| json[name].as_u64().expect(name);
+    assert_eq!(count("lookups"), tally.lookups);
+    let outcomes = json["outcomes"].as_object().expect("a map");
+    assert_eq!(outcomes.len(), Outcome::ALL.len());
+    for outcome in Outcome::ALL {
+        assert_eq!(outcomes[outcome.id()], tally.count(outcome), "{outcome}");
+    }
+    assert_eq!(count("unfiltered_found"), tally.unfiltered_found);
+    assert_eq!(count("column_absent"), tally.column_absent);
+    assert_eq!(count("range_absent"), tally.range_absent);
+    assert_eq!(count("data_block_reads"), tally.data_block_reads);
+    assert_eq!(count("data_block_bytes"), tally.data_block_bytes);
+    assert_eq!(count("data_block_cache_hits"), tally.data_block_cache_hits);
+    // The parser may be off by the last bit.
+    let near = |name: &str, value: Option<f64>| match (json[name].as_f64(), value) {
+        (Some(read), Some(value)) => assert!((read - value).abs() <= value * 1e-15, "{name}: {read} for {value}"),
+        (read, value) => assert_eq!((read, json[name].is_null()), (value, true), "{name}"),
+    };
+    near("expected_false_positives", Some(tally.expected_false_positives));
+    near("observed_fpr", tally.observed_fpr());
+    near("predicted_fpr", tally.predicted_fpr());
+}
+
+fn check_ledger(json: &Value, ledger: &Ledger) {
+    for (name, purpose) in [("row", Purpose::Row), ("row_column", Purpose::RowColumn), ("prefix", Purpose::Prefix)] {
+        check_tally(&json[name], ledger.of(purpose));
+    }
+    let rest = [
+        ("scan_block_reads", ledger.scan_block_reads),
+        ("scan_block_bytes", ledger.scan_block_bytes),
+        ("scan_block_cache_hits", ledger.scan_block_cache_hits),
+        ("filter_block_reads", ledger.filter_block_reads),
+        ("filter_block_bytes", ledger.filter_block_bytes),
+        ("filter_block_cache_hits", ledger.filter_block_cache_hits),
+    ];
+    rest.into_iter().for_each(|(name, value)| assert_eq!(json[name], value, "{name}"));
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(3 + rest.len()));
+}
+
+#[test]
+fn json_has_every_number() {
+    let (accounts, _held) = accounts();
+    let report = accounts.report();
+    let json: Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+    check_ledger(&json["total"], &report.total);
+    let levels = json["by_level"].as_array().unwrap();
+    assert_eq!(levels.len(), report.by_level.len());
+    for (json, of_level) in levels.iter().zip(&report.by_level) {
+        assert_eq!((&json["level"], &json["purpose"]), (&of_level.level.into(), &of_level.purpose.name().into()));
+        assert_eq!(json["kind"].as_str(), of_level.kind.map(FilterKind::name));
+        check_tally(&json["tally"], &of_level.tally);
+    }
+    let tables = json["tables"].as_array().unwrap();
+    assert_eq!(tables.len(), report.tables.len());
+    for (json, account) in tables.iter().zip(&report.tables) {
+        assert_eq!((&json["table"], &json["level"]), (&account.table.into(), &account.level.into()));
+        for purpose in Purpose::ALL {
+            let kind = account.kinds[purpose.index()].map(FilterKind::name);
+            assert_eq!(json["kinds"][purpose.name()].as_str(), kind);
+        }
+        check_ledger(&json["ledger"], &account.ledger);
+    }
+}
+
+/// A sample's labels and value.
+type Sample = (BTreeMap<String, String>, f64);
+
+/// Reads the exposition format by its grammar and checks what it demands of a whole exposition. Returns the samples
+/// of each metric.
+fn parse_prometheus(text: &str) -> BTreeMap<String, Vec<Sample>> {
+    assert!(text.ends_with('\n'));
+    let (mut metrics, mut current) = (BTreeMap::<String, Vec<Sample>>::new(), String::new());
+    let (mut helped, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    for line in text.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, docs) = help.split_once(' ').expect("a name and its help");
+            assert!(!docs.is_empty() && helped.insert(name.to_owned()), "one HELP for {name}");
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').expect("a name and its type");
+            assert_eq!(kind, if name.ends_with("_total") { "counter" } else { "gauge" }, "{name}");
+            assert!(helped.contains(name), "HELP before TYPE");
+            assert!(metrics.insert(name.to_owned(), Vec::new()).is_none(), "one TYPE for {name}");
+            name.clone_into(&mut current);
+        } else {
+            let (name, labels, value) = parse_sample(line);
+            assert_eq!(name, current, "samples stand under their TYPE");
+            assert!(seen.insert((name.clone(), labels.clone())), "a sample twice: {line}");
+            assert!(value.is_finite() && value >= 0.0);
+            metrics.get_mut(&name).expect("a metric").push((labels, value));
+        }
+    }
+    metrics
+}
+
+fn parse_sample(line: &str) -> (String, BTreeMap<String, String>, f64) {
+    let is_name = |name: &str| {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        name.chars().all(word) && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    };
+    let (series, value) = line.rsplit_once(' ').expect("a value");
+    let (name, labels) = match series.strip_suffix('}') {
+        Some(series) => series.split_once('{').expect("braces in pairs"),
+        None => (series, ""),
+    };
+    assert!(is_name(name), "{line}");
+    let mut read = BTreeMap::new();
+    // No value of ours holds a comma or an escape, which the writer's own test covers.
+    for label in labels.split(',').filter(|label| !label.is_empty()) {
+        let (label, quoted) = label.split_once('=').expect("a label and its value");
+        let value = quoted.strip_prefix('"').and_then(|value| value.strip_suffix('"')).expect("quotes");
+        assert!(is_name(label) && !value.contains(['"', '\\']), "{line}");
+        assert!(read.insert(label.to_owned(), value.to_owned()).is_none(), "a label twice: {line}");
+    }
+    (name.to_owned(), read, value.parse().expect("a number"))
+}
+
+#[test]
+fn prometheus_text_is_well_formed_and_adds_up() {
+    let (accounts, _held) = accounts();
+    let report = accounts.report();
+    let metrics = parse_prometheus(&report.to_prometheus());
+    let sum = |name: &str, wanted: &[(&str, &str)]| -> f64 {
+        let fits = |labels: &BTreeMap<String, String>| wanted.iter().all(|&(label, value)| labels[label] == value);
+        metrics[name].iter().filter(|(labels, _)| fits(labels)).map(|(_, value)| value).sum()
+    };
+    for purpose in Purpose::ALL {
+        let (tally, of) = (report.total.of(purpose), [("purpose", purpose.name())]);
+        let counters = [
+            ("filterblock_table_lookups_total", tally.lookups),
+            ("filterblock_unfiltered_found_total", tally.unfiltered_found),
+            ("filterblock_column_absent_total", tally.column_absent),
+            ("filterblock_range_absent_total", tally.range_absent),
+            ("filterblock_data_block_reads_total", tally.data_block_reads),
+            ("filterblock_data_block_read_bytes_total", tally.data_block_bytes),
+            ("filterblock_data_block_cache_hits_total", tally.data_block_cache_hits),
+            ("filterblock_table_lookup_outcomes_total", tally.lookups),
+        ];
+        counters.into_iter().for_each(|(name, value)| assert_eq!(sum(name, &of), value as f64, "{name} {purpose}"));
+        for outcome in Outcome::ALL {
+            let wanted = [of[0], ("outcome", outcome.id())];
+            assert_eq!(sum("filterblock_table_lookup_outcomes_total", &wanted), tally.count(outcome) as f64);
+        }
+        let expected = sum("filterblock_expected_false_positives_total", &of);
+        assert!((expected - tally.expected_false_positives).abs() < 1e-12);
+    }
+    let total = &report.total;
+    for (name, value) in [
+        ("filterblock_scan_block_reads_total", total.scan_block_reads),
+        ("filterblock_scan_block_read_bytes_total", total.scan_block_bytes),
+        ("filterblock_scan_block_cache_hits_total", total.scan_block_cache_hits),
+        ("filterblock_filter_block_reads_total", total.filter_block_reads),
+        ("filterblock_filter_block_read_bytes_total", total.filter_block_bytes),
+        ("filterblock_filter_block_cache_hits_total", total.filter_block_cache_hits),
+    ] {
+        assert_eq!(sum(name, &[]), value as f64, "{name}");
+    }
+    for (name, rate) in [
+        ("filterblock_observed_false_positive_ratio", Tally::observed_fpr as fn(&Tally) -> Option<f64>),
+        ("filterblock_predicted_false_positive_ratio", Tally::predicted_fpr),
+    ] {
+        let rates: Vec<f64> = report.by_level.iter().filter_map(|of_level| rate(&of_level.tally)).collect();
+        assert_eq!(metrics[name].iter().map(|(_, value)| *value).collect::<Vec<_>>(), rates, "{name}");
+        assert_eq!(rates.len(), 2, "of the five lines, two were asked for absent keys");
+    }
+    assert_eq!(metrics.len(), 10 + 6 + 1);
+    println!("{} metrics, {} samples", metrics.len(), metrics.values().map(Vec::len).sum::<usize>());
+}
+
+#[test]
+fn an_empty_report_is_well_formed() {
+    let report = LedgerReport::default();
+    assert!(parse_prometheus(&report.to_prometheus()).values().all(|samples| samples.len() <= 1));
+    assert_eq!(report.to_string().lines().count(), 1 + Purpose::ALL.len() + 5);
+    assert_eq!(report.check(), Ok(()));
+}
+
+#[test]
+fn the_table_is_as_ever() {
+    let (accounts, _held) = accounts();
+    let table = accounts.report().to_string();
+    assert_eq!(table, include_str!("report.golden.txt"), "\n{table}");
+}

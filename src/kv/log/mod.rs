@@ -1,0 +1,80 @@
+//! Logs: files that only grow, record by record; the write-ahead log and the manifest are two of them.
+//!
+//! | record offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | CRC-32 of the header behind it and of the record's place (number of the file, offset), masked |
+//! | 4 | 4 | CRC-32 of the payload and of its place, masked |
+//! | 8 | 4 | length of the payload in bytes |
+//! | 12 | 4 | zero |
+//! | 16 | 8 | synced length: how many bytes of the file were durable when the record was written |
+//! | 24 | | payload |
+//!
+//! Records follow each other without gaps. The first one's payload is what the file is: magic (8), version (4),
+//! zero (4), number (8).
+//!
+//! # What a bad record means
+//!
+//! A crash loses and tears what was not synced, so a log may end in the middle of a record, and nobody was promised
+//! what stood there. Bytes that were synced and are wrong are damage, and cutting them off would lose promised writes.
+//! The synced length tells the two apart: if any intact record behind a bad one says that the bad one's bytes were
+//! durable before it was written, the log is damaged. Otherwise the log ends at the bad record. A log that was closed
+//! in order is *sealed*: its length stands in the manifest, and every bad byte within that length is damage.
+
+mod reader;
+mod writer;
+
+pub(crate) use reader::LogContents;
+pub(crate) use writer::LogWriter;
+
+use super::encoding::{Cursor, Push};
+
+/// What a log is, as its first record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogKind {
+    WriteAhead,
+    Manifest,
+}
+
+/// The version of both logs that is written, and the newest that is read.
+pub(crate) const LOG_VERSION: u32 = 1;
+
+const RECORD_HEADER_LEN: usize = 24;
+const PAYLOAD_CRC_AT: usize = 4;
+const PAYLOAD_LEN_AT: usize = 8;
+const SYNCED_AT: usize = 16;
+
+impl LogKind {
+    /// Not text, no zero byte, CR LF inside, as the magic of tables.
+    const fn magic(self) -> [u8; 8] {
+        match self {
+            Self::WriteAhead => *b"\xf7FBWAL\r\n",
+            Self::Manifest => *b"\xf9FBMAN\r\n",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::WriteAhead => "write-ahead log",
+            Self::Manifest => "manifest",
+        }
+    }
+
+    fn first_payload(self, number: u64) -> Vec<u8> {
+        let mut payload = self.magic().to_vec();
+        payload.push_u32(LOG_VERSION);
+        payload.push_u32(0);
+        payload.push_u64(number);
+        payload
+    }
+}
+
+/// Magic, version and number in a first record; `None` if it is too short.
+fn decode_first(payload: &[u8]) -> Option<([u8; 8], u32, u64)> {
+    let mut cursor = Cursor::new(payload);
+    let magic = *cursor.take(8)?.first_chunk()?;
+    let (version, _zero) = (cursor.u32()?, cursor.u32()?);
+    Some((magic, version, cursor.u64()?))
+}
+
+#[cfg(test)]
+mod tests;

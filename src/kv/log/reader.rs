@@ -1,0 +1,177 @@
+//! Reading a log, and telling a torn end from damage.
+
+use super::super::encoding::masked_crc;
+use super::super::error::{Damage, Error};
+use super::super::storage::{Storage, read_exact_at};
+use super::{LOG_VERSION, LogKind, PAYLOAD_CRC_AT, PAYLOAD_LEN_AT, RECORD_HEADER_LEN, SYNCED_AT, decode_first};
+use crate::bytes;
+use core::ops::Range;
+
+/// The intact records of a log.
+#[derive(Debug)]
+pub(crate) struct LogContents {
+    file: String,
+    bytes: Vec<u8>,
+    /// The payloads' places, the first record's left out.
+    payloads: Vec<Range<usize>>,
+}
+
+impl LogContents {
+    /// Reads the log `file`. `sealed` is its length, if it was closed in order. Its first record was durable before
+    /// anything was promised about the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::NewerVersion`]; [`Error::Damaged`] for bad bytes that were durable once.
+    pub(crate) fn read(
+        storage: &dyn Storage,
+        file: &str,
+        number: u64,
+        kind: LogKind,
+        sealed: Option<u64>,
+    ) -> Result<Self, Error> {
+        let mut bytes = read_file(storage, file)?;
+        let len = bytes.len() as u64;
+        if let Some(sealed) = sealed {
+            if len < sealed {
+                let damage = Damage::Field { name: "length of a closed log", found: len, expected: sealed };
+                return Err(Error::damaged(file, len, damage));
+            }
+            // What an append that failed may have left behind the seal.
+            bytes.truncate(sealed as usize);
+        }
+        let mut records = Records { number, bytes: &bytes, at: 0 };
+        let mut payloads = Vec::new();
+        while let Some(Ok(record)) = records.peek() {
+            records.at = record.payload.end;
+            payloads.push(record.payload);
+        }
+        if let Some(Err(damage)) = records.peek() {
+            let at = records.at;
+            if sealed.is_some() || records.promised_behind(at) {
+                return Err(Error::damaged(file, at as u64, damage));
+            }
+        }
+        match payloads.first() {
+            Some(first) => check_first(file, &bytes[first.clone()], number, kind)?,
+            None => {
+                let damage = records.record_at(0).err();
+                let damage = damage.unwrap_or(Damage::CutOff { unit: "log", len_bytes: bytes.len() as u64 });
+                return Err(Error::damaged(file, 0, damage));
+            }
+        }
+        let payloads = payloads.split_off(payloads.len().min(1));
+        Ok(Self { file: file.to_owned(), bytes, payloads })
+    }
+
+    /// The payloads in order, each with its offset in the file.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.payloads.iter().map(|place| (place.start as u64, &self.bytes[place.clone()]))
+    }
+
+    /// Bytes read.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+}
+
+fn read_file(storage: &dyn Storage, file: &str) -> Result<Vec<u8>, Error> {
+    let read = || {
+        let source = storage.open(file)?;
+        // The memory asked for is what the file really has.
+        let mut bytes = vec![0; usize::try_from(source.len()?).map_err(std::io::Error::other)?];
+        read_exact_at(&*source, &mut bytes, 0)?;
+        Ok(bytes)
+    };
+    read().map_err(|error| Error::io(file, "read", error))
+}
+
+fn check_first(file: &str, payload: &[u8], number: u64, kind: LogKind) -> Result<(), Error> {
+    let damaged = |damage| Error::damaged(file, RECORD_HEADER_LEN as u64, damage);
+    let cut_off = Damage::CutOff { unit: "first record", len_bytes: payload.len() as u64 };
+    let (magic, version, stored) = decode_first(payload).ok_or_else(|| damaged(cut_off))?;
+    if magic != kind.magic() {
+        return Err(damaged(Damage::Magic { unit: kind.name(), found: bytes::u64_from(magic) }));
+    }
+    if version > LOG_VERSION {
+        return Err(Error::NewerVersion { file: file.to_owned(), found: version, supported: LOG_VERSION });
+    }
+    if stored != number {
+        return Err(Error::Misplaced { file: file.to_owned(), named: number, stored });
+    }
+    Ok(())
+}
+
+struct Record {
+    payload: Range<usize>,
+    synced: u64,
+}
+
+/// Walks over records.
+struct Records<'a> {
+    number: u64,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Records<'_> {
+    /// The record at the current place; `None` at the end of the bytes.
+    fn peek(&self) -> Option<Result<Record, Damage>> {
+        (self.at < self.bytes.len()).then(|| self.record_at(self.at))
+    }
+
+    fn record_at(&self, at: usize) -> Result<Record, Damage> {
+        let (payload, synced) = self.header_at(at)?;
+        let unit = "record payload";
+        let header = &self.bytes[at..];
+        let bytes = self.bytes.get(payload.clone());
+        let bytes = bytes.ok_or(Damage::CutOff { unit, len_bytes: (header.len() - RECORD_HEADER_LEN) as u64 })?;
+        let stored = bytes::u32_at(header, PAYLOAD_CRC_AT);
+        let computed = masked_crc(self.number, payload.start as u64, bytes);
+        if stored != computed {
+            return Err(Damage::Checksum { unit, stored, computed });
+        }
+        Ok(Record { payload, synced })
+    }
+
+    /// Where the payload of the record at `at` stands, if its header is intact.
+    fn header_at(&self, at: usize) -> Result<(Range<usize>, u64), Damage> {
+        let unit = "record header";
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let header = bytes::array_at::<RECORD_HEADER_LEN>(rest, 0);
+        let header = header.ok_or(Damage::CutOff { unit, len_bytes: rest.len() as u64 })?;
+        let stored = bytes::u32_at(&header, 0);
+        let computed = masked_crc(self.number, at as u64, &header[PAYLOAD_CRC_AT..]);
+        if stored != computed {
+            return Err(Damage::Checksum { unit, stored, computed });
+        }
+        let start = at + RECORD_HEADER_LEN;
+        let len = bytes::u32_at(&header, PAYLOAD_LEN_AT) as usize;
+        Ok((start..start.saturating_add(len), bytes::u64_at(&header, SYNCED_AT)))
+    }
+
+    /// Whether an intact record behind `bad` says that the byte at `bad` was durable. Headers have a checksum of
+    /// their own, so that looking for one at every byte costs as much as reading on.
+    fn promised_behind(&self, bad: usize) -> bool {
+        let mut at = bad + 1;
+        if let Ok((payload, _)) = self.header_at(bad) {
+            // The length is right, the payload is not: the next record stands behind it.
+            at = payload.end;
+        }
+        while at + RECORD_HEADER_LEN <= self.bytes.len() {
+            match self.record_at(at) {
+                Ok(record) if record.synced > bad as u64 => return true,
+                Ok(record) => at = record.payload.end,
+                // Behind an intact header the next record stands behind the payload, unless that ends outside.
+                Err(_) => {
+                    let end = self.header_at(at).map_or(usize::MAX, |(payload, _)| payload.end);
+                    at = if end <= self.bytes.len() { end } else { at + 1 };
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,122 @@
+//! Logs that are torn, damaged, sealed, misplaced and newer.
+
+use super::super::error::{Damage, Error};
+use super::super::storage::{FileStorage, Storage, write_all};
+use super::writer::record;
+use super::{LogContents, LogKind, LogWriter};
+
+const NUMBER: u64 = 7;
+const KIND: LogKind = LogKind::WriteAhead;
+const PAYLOADS: [&[u8]; 4] = [b"first", b"", b"third", &[0; 40]];
+
+fn storage() -> (tempfile::TempDir, FileStorage) {
+    let dir = tempfile::tempdir().unwrap();
+    let storage = FileStorage::open(dir.path()).unwrap();
+    (dir, storage)
+}
+
+/// A log of four records, the second and third synced before the fourth was written; and where records end.
+fn log() -> (Vec<u8>, Vec<usize>) {
+    let (dir, storage) = storage();
+    let mut log = LogWriter::create(&storage, "log", NUMBER, KIND).unwrap();
+    let mut ends = vec![log.len() as usize];
+    for (i, payload) in PAYLOADS.into_iter().enumerate() {
+        log.push(payload);
+        log.append().unwrap();
+        ends.push(log.len() as usize);
+        if i == 2 {
+            log.sync().unwrap();
+        }
+    }
+    assert!(!log.is_synced());
+    (std::fs::read(dir.path().join("log")).unwrap(), ends)
+}
+
+fn read(bytes: &[u8], sealed: Option<u64>) -> Result<Vec<Vec<u8>>, Error> {
+    let (_dir, storage) = storage();
+    write_all(&mut *storage.create("log").unwrap(), bytes).unwrap();
+    let contents = LogContents::read(&storage, "log", NUMBER, KIND, sealed)?;
+    Ok(contents.payloads().map(|(_, payload)| payload.to_vec()).collect())
+}
+
+#[test]
+fn records_return_in_order() {
+    let (bytes, ends) = log();
+    assert_eq!(bytes.len(), ends[4]);
+    for sealed in [None, Some(bytes.len() as u64)] {
+        assert_eq!(read(&bytes, sealed).unwrap(), PAYLOADS);
+    }
+    // Sealed before the last record, which some append left there and then failed.
+    assert_eq!(read(&bytes, Some(ends[3] as u64)).unwrap(), PAYLOADS[..3]);
+}
+
+/// The payloads of the first records; without even one record the log is damaged.
+fn check_whole(bytes: &[u8], num_records: usize) {
+    match read(bytes, None) {
+        Err(error) => assert!(num_records == 0 && matches!(error, Error::Damaged { offset: 0, .. }), "{error}"),
+        Ok(payloads) => assert_eq!(payloads, PAYLOADS[..num_records - 1]),
+    }
+}
+
+#[test]
+fn a_log_may_end_anywhere_behind_its_first_record_unless_it_is_sealed() {
+    let (bytes, ends) = log();
+    for len in 0..bytes.len() {
+        check_whole(&bytes[..len], ends.iter().filter(|&&end| end <= len).count());
+        assert!(matches!(read(&bytes[..len], Some(bytes.len() as u64)), Err(Error::Damaged { .. })), "{len}");
+        // What a file system may leave of bytes that were not synced.
+        let zeros = [&bytes[..len], &vec![0; bytes.len() - len]].concat();
+        check_whole(&zeros, ends.iter().filter(|&&end| zeros[..end] == bytes[..end]).count());
+    }
+}
+
+#[test]
+fn what_was_promised_and_is_wrong_is_damage() {
+    let (bytes, ends) = log();
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << (at % 8);
+        assert!(matches!(read(&damaged, Some(bytes.len() as u64)), Err(Error::Damaged { .. })), "{at}");
+        match read(&damaged, None) {
+            // The last record was written after the sync, and says what the sync covered.
+            Err(Error::Damaged { offset, .. }) => assert!(at < ends[3] && offset <= at as u64, "{at}"),
+            other => {
+                assert!(at >= ends[3], "{at}");
+                assert_eq!(other.unwrap(), PAYLOADS[..3]);
+            }
+        }
+    }
+}
+
+#[test]
+fn records_behind_a_torn_one_do_not_count_unless_they_promise_it() {
+    let (bytes, ends) = log();
+    // The third record is lost, the fourth survives: writes reached the disk in another order, none was promised.
+    let mut torn = bytes[..ends[2]].to_vec();
+    torn.resize(ends[3], 0);
+    torn.extend(record(NUMBER, ends[3] as u64, ends[2] as u64, PAYLOADS[3]));
+    assert_eq!(read(&torn, None).unwrap(), PAYLOADS[..2]);
+    let promised = record(NUMBER, ends[3] as u64, ends[2] as u64 + 1, PAYLOADS[3]);
+    torn.truncate(ends[3]);
+    torn.extend(promised);
+    assert!(matches!(read(&torn, None), Err(Error::Damaged { offset, .. }) if offset == ends[2] as u64));
+}
+
+#[test]
+fn a_log_is_bound_to_its_number_and_kind() {
+    let (bytes, _) = log();
+    let (_dir, storage) = storage();
+    write_all(&mut *storage.create("log").unwrap(), &bytes).unwrap();
+    // Checksums know the number: under another one, nothing in the file is a record.
+    let error = LogContents::read(&storage, "log", 8, KIND, None).unwrap_err();
+    assert!(matches!(error, Error::Damaged { damage: Damage::Checksum { .. }, .. }), "{error}");
+    let error = LogContents::read(&storage, "log", NUMBER, LogKind::Manifest, None).unwrap_err();
+    assert!(matches!(error, Error::Damaged { damage: Damage::Magic { unit: "manifest", .. }, .. }), "{error}");
+
+    let mut newer = KIND.first_payload(NUMBER);
+    newer[8] = 9;
+    assert!(matches!(read(&record(NUMBER, 0, 0, &newer), None), Err(Error::NewerVersion { found: 9, .. })));
+    assert!(matches!(read(&record(NUMBER, 0, 0, b"short"), None), Err(Error::Damaged { .. })));
+    let other = record(NUMBER, 0, 0, &KIND.first_payload(8));
+    assert!(matches!(read(&other, None), Err(Error::Misplaced { named: 7, stored: 8, .. })));
+}

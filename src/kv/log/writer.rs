@@ -1,0 +1,111 @@
+//! Writing a log.
+
+#[cfg(test)]
+use super::super::encoding::Push;
+use super::super::encoding::masked_crc;
+use super::super::storage::{Storage, WritableFile, write_all};
+use super::{LogKind, PAYLOAD_CRC_AT, PAYLOAD_LEN_AT, RECORD_HEADER_LEN, SYNCED_AT};
+use crate::bytes;
+use std::io;
+
+/// A log being written.
+///
+/// After a failed [`LogWriter::append`] its last bytes may be a part of a record: nothing more may be appended.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    file: Box<dyn WritableFile>,
+    name: String,
+    number: u64,
+    /// Bytes of whole records that were handed over.
+    len: u64,
+    /// Bytes known to be durable.
+    synced: u64,
+    pending: Vec<u8>,
+    broken: bool,
+}
+
+impl LogWriter {
+    /// Creates the file `name` and writes its first record. Neither the file nor its name is durable yet.
+    pub(crate) fn create(storage: &dyn Storage, name: &str, number: u64, kind: LogKind) -> io::Result<Self> {
+        let file = storage.create(name)?;
+        let (name, pending) = (name.to_owned(), Vec::new());
+        let mut log = Self { file, name, number, len: 0, synced: 0, pending, broken: false };
+        log.push(&kind.first_payload(number));
+        log.append()?;
+        Ok(log)
+    }
+
+    /// Collects a record for the next [`LogWriter::append`]. Payloads are shorter than 4 GiB.
+    pub(crate) fn push(&mut self, payload: &[u8]) {
+        let start = self.pending.len();
+        let offset = self.len + start as u64;
+        self.pending.resize(start + RECORD_HEADER_LEN, 0);
+        let header = &mut self.pending[start..];
+        let payload_crc = masked_crc(self.number, offset + RECORD_HEADER_LEN as u64, payload);
+        bytes::put_u32(header, PAYLOAD_CRC_AT, payload_crc);
+        bytes::put_u32(header, PAYLOAD_LEN_AT, payload.len() as u32);
+        bytes::put_u64(header, SYNCED_AT, self.synced);
+        let header_crc = masked_crc(self.number, offset, &header[PAYLOAD_CRC_AT..]);
+        bytes::put_u32(header, 0, header_crc);
+        self.pending.extend_from_slice(payload);
+    }
+
+    /// Writes what was collected, in one piece if the system takes it so.
+    pub(crate) fn append(&mut self) -> io::Result<()> {
+        let written = write_all(&mut *self.file, &self.pending);
+        match written {
+            Ok(()) => self.len += self.pending.len() as u64,
+            Err(_) => self.broken = true,
+        }
+        self.pending.clear();
+        // A large batch is no reason to hold its memory for ever.
+        self.pending.shrink_to(1 << 20);
+        written
+    }
+
+    /// Makes everything appended durable.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        if self.synced < self.len {
+            self.file.sync()?;
+            self.synced = self.len;
+        }
+        Ok(())
+    }
+
+    /// Whether an append has failed.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    pub(crate) fn is_synced(&self) -> bool {
+        self.synced == self.len
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Length of its whole records in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// A record as [`LogWriter::push`] makes it, for tests that damage it.
+#[cfg(test)]
+pub(super) fn record(number: u64, offset: u64, synced: u64, payload: &[u8]) -> Vec<u8> {
+    let mut header = Vec::new();
+    header.push_u32(masked_crc(number, offset + RECORD_HEADER_LEN as u64, payload));
+    header.push_u32(payload.len() as u32);
+    header.push_u32(0);
+    header.push_u64(synced);
+    let mut record = Vec::new();
+    record.push_u32(masked_crc(number, offset, &header));
+    record.extend_from_slice(&header);
+    record.extend_from_slice(payload);
+    record
+}

@@ -1,0 +1,263 @@
+//! The manifest's edits, their bytes, and the state that they add up to.
+//!
+//! A record is a run of edits, each a tag (1) and its fields:
+//!
+//! | tag | edit | fields |
+//! |---|---|---|
+//! | 1 | seed | hash seed of filters to be written (8) |
+//! | 2 | next number | for the next file (8) |
+//! | 3 | last sequence number | of all writes in tables and closed logs (8) |
+//! | 4 | log begun | number (8) |
+//! | 5 | log sealed | number (8), length (8) |
+//! | 6 | log ended | number (8): its writes are in tables |
+//! | 7 | table added | number (8), level (4), length (8), CRC of the footer (4), file of rebuilt filters or 0 (8) |
+//! | 8 | table removed | number (8) |
+//! | 9 | table moved | number (8), level (4) |
+//! | 10 | filters rebuilt | number of the table (8), of the file of its filters (8) |
+
+use super::super::encoding::{Cursor, Push};
+use super::super::error::Damage;
+use std::collections::BTreeMap;
+
+/// Deepest level and all above it.
+pub(crate) const NUM_LEVELS: usize = 7;
+
+/// A table, as the manifest knows it: enough to tell another file of the same name from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableState {
+    pub(crate) number: u64,
+    pub(crate) level: u32,
+    pub(crate) len: u64,
+    pub(crate) footer_crc: u32,
+    /// The file that holds its filters, unless they are the table's own.
+    pub(crate) filter_file: Option<u64>,
+}
+
+/// A log whose writes are not all in tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogState {
+    pub(crate) number: u64,
+    /// Its length, if it was closed in order.
+    pub(crate) sealed: Option<u64>,
+}
+
+/// A change of the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    Seed(u64),
+    NextNumber(u64),
+    LastSeq(u64),
+    LogBegun(u64),
+    LogSealed { number: u64, len: u64 },
+    LogEnded(u64),
+    TableAdded(TableState),
+    TableRemoved(u64),
+    TableMoved { number: u64, level: u32 },
+    FiltersRebuilt { table: u64, file: u64 },
+}
+
+/// What the edits add up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) seed: u64,
+    pub(crate) next_number: u64,
+    pub(crate) last_seq: u64,
+    /// Oldest first.
+    pub(crate) logs: Vec<LogState>,
+    pub(crate) tables: BTreeMap<u64, TableState>,
+}
+
+impl State {
+    /// The state after `edits`; all of them, or the first that contradicts the state.
+    pub(crate) fn applied(mut self, edits: &[Edit]) -> Result<Self, Damage> {
+        edits.iter().try_for_each(|&edit| self.apply(edit))?;
+        Ok(self)
+    }
+
+    fn apply(&mut self, edit: Edit) -> Result<(), Damage> {
+        let wrong = |name, found| Damage::Contradiction { name, found };
+        match edit {
+            Edit::Seed(seed) => self.seed = seed,
+            Edit::NextNumber(number) => self.next_number = number,
+            Edit::LastSeq(seq) => self.last_seq = seq,
+            Edit::LogBegun(number) => {
+                if self.logs.iter().any(|log| log.number >= number || log.sealed.is_none()) {
+                    return Err(wrong("number of a new log", number));
+                }
+                self.logs.push(LogState { number, sealed: None });
+            }
+            Edit::LogSealed { number, len } => {
+                let log = self.logs.iter_mut().find(|log| log.number == number && log.sealed.is_none());
+                log.ok_or(wrong("number of a sealed log", number))?.sealed = Some(len);
+            }
+            Edit::LogEnded(number) => {
+                let place = self.logs.iter().position(|log| log.number == number);
+                self.logs.remove(place.ok_or(wrong("number of an ended log", number))?);
+            }
+            Edit::TableAdded(table) => {
+                if table.level as usize >= NUM_LEVELS {
+                    return Err(wrong("level of a table", table.level.into()));
+                }
+                if self.tables.insert(table.number, table).is_some() {
+                    return Err(wrong("number of a new table", table.number));
+                }
+            }
+            Edit::TableRemoved(number) => {
+                self.tables.remove(&number).ok_or(wrong("number of a removed table", number))?;
+            }
+            Edit::TableMoved { number, level } if (level as usize) < NUM_LEVELS => {
+                self.tables.get_mut(&number).ok_or(wrong("number of a moved table", number))?.level = level;
+            }
+            Edit::TableMoved { level, .. } => return Err(wrong("level of a table", level.into())),
+            Edit::FiltersRebuilt { table, file } => {
+                let state = self.tables.get_mut(&table).ok_or(wrong("number of a table with new filters", table))?;
+                state.filter_file = Some(file);
+            }
+        }
+        Ok(())
+    }
+
+    /// Edits that make this state of nothing.
+    pub(crate) fn as_edits(&self) -> Vec<Edit> {
+        let mut edits = vec![Edit::Seed(self.seed), Edit::NextNumber(self.next_number), Edit::LastSeq(self.last_seq)];
+        for &LogState { number, sealed } in &self.logs {
+            edits.push(Edit::LogBegun(number));
+            edits.extend(sealed.map(|len| Edit::LogSealed { number, len }));
+        }
+        edits.extend(self.tables.values().copied().map(Edit::TableAdded));
+        edits
+    }
+}
+
+pub(super) fn encode(edits: &[Edit]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for &edit in edits {
+        let (tag, numbers): (u8, &[u64]) = match &edit {
+            Edit::Seed(seed) => (1, &[*seed]),
+            Edit::NextNumber(number) => (2, &[*number]),
+            Edit::LastSeq(seq) => (3, &[*seq]),
+            Edit::LogBegun(number) => (4, &[*number]),
+            Edit::LogSealed { number, len } => (5, &[*number, *len]),
+            Edit::LogEnded(number) => (6, &[*number]),
+            Edit::TableAdded(table) => {
+                out.push(7);
+                out.push_u64(table.number);
+                out.push_u32(table.level);
+                out.push_u64(table.len);
+                out.push_u32(table.footer_crc);
+                out.push_u64(table.filter_file.unwrap_or(0));
+                continue;
+            }
+            Edit::TableRemoved(number) => (8, &[*number]),
+            Edit::TableMoved { number, level } => {
+                out.push(9);
+                out.push_u64(*number);
+                out.push_u32(*level);
+                continue;
+            }
+            Edit::FiltersRebuilt { table, file } => (10, &[*table, *file]),
+        };
+        out.push(tag);
+        numbers.iter().for_each(|&number| out.push_u64(number));
+    }
+    out
+}
+
+pub(super) fn decode(payload: &[u8]) -> Result<Vec<Edit>, Damage> {
+    let mut cursor = Cursor::new(payload);
+    let mut edits = Vec::new();
+    let cut_off = Damage::CutOff { unit: "edit", len_bytes: payload.len() as u64 };
+    while let Some(tag) = cursor.u8() {
+        if !(1..=10).contains(&tag) {
+            return Err(Damage::Field { name: "tag of an edit", found: tag.into(), expected: 10 });
+        }
+        edits.push(next_edit(tag, &mut cursor).ok_or(cut_off)?);
+    }
+    Ok(edits)
+}
+
+fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
+    Some(match tag {
+        1 => Edit::Seed(cursor.u64()?),
+        2 => Edit::NextNumber(cursor.u64()?),
+        3 => Edit::LastSeq(cursor.u64()?),
+        4 => Edit::LogBegun(cursor.u64()?),
+        5 => Edit::LogSealed { number: cursor.u64()?, len: cursor.u64()? },
+        6 => Edit::LogEnded(cursor.u64()?),
+        7 => Edit::TableAdded(TableState {
+            number: cursor.u64()?,
+            level: cursor.u32()?,
+            len: cursor.u64()?,
+            footer_crc: cursor.u32()?,
+            filter_file: Some(cursor.u64()?).filter(|&file| file != 0),
+        }),
+        8 => Edit::TableRemoved(cursor.u64()?),
+        9 => Edit::TableMoved { number: cursor.u64()?, level: cursor.u32()? },
+        10 => Edit::FiltersRebuilt { table: cursor.u64()?, file: cursor.u64()? },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::error::Damage;
+    use super::{Edit, State, TableState, decode, encode};
+
+    fn all_edits() -> Vec<Edit> {
+        let table = TableState { number: 5, level: 1, len: 8192, footer_crc: 77, filter_file: None };
+        vec![
+            Edit::Seed(1),
+            Edit::NextNumber(9),
+            Edit::LastSeq(100),
+            Edit::LogBegun(3),
+            Edit::LogSealed { number: 3, len: 50 },
+            Edit::LogBegun(4),
+            Edit::LogEnded(3),
+            Edit::TableAdded(table),
+            Edit::TableAdded(TableState { number: 6, filter_file: Some(7), ..table }),
+            Edit::TableRemoved(6),
+            Edit::TableMoved { number: 5, level: 6 },
+            Edit::FiltersRebuilt { table: 5, file: 8 },
+        ]
+    }
+
+    #[test]
+    fn edits_return_and_no_part_of_one_does() {
+        let edits = all_edits();
+        let bytes = encode(&edits);
+        assert_eq!(decode(&bytes).unwrap(), edits);
+        let whole: Vec<usize> = (0..=edits.len()).map(|n| encode(&edits[..n]).len()).collect();
+        for len in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..len]).is_ok(), whole.contains(&len), "{len}");
+        }
+        assert!(decode(&[0]).is_err() && decode(&[11]).is_err());
+    }
+
+    #[test]
+    fn a_state_is_the_edits_that_make_it() {
+        let state = State::default().applied(&all_edits()).unwrap();
+        assert_eq!((state.logs.len(), state.tables.len(), state.tables[&5].filter_file), (1, 1, Some(8)));
+        assert_eq!(State::default().applied(&state.as_edits()).unwrap(), state);
+    }
+
+    #[test]
+    fn edits_that_contradict_the_state_are_refused() {
+        let state = State::default().applied(&all_edits()).unwrap();
+        let table = state.tables[&5];
+        for edit in [
+            Edit::LogBegun(4),
+            Edit::LogBegun(5),
+            Edit::LogSealed { number: 3, len: 1 },
+            Edit::LogEnded(3),
+            Edit::TableAdded(table),
+            Edit::TableAdded(TableState { number: 50, level: 7, ..table }),
+            Edit::TableRemoved(6),
+            Edit::TableMoved { number: 6, level: 1 },
+            Edit::TableMoved { number: 5, level: 7 },
+            Edit::FiltersRebuilt { table: 6, file: 1 },
+        ] {
+            let refused = state.clone().applied(&[edit]);
+            assert!(matches!(refused, Err(Damage::Contradiction { .. })), "{edit:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Ranges of rows.
+
+use core::ops::Bound;
+
+/// A range of rows.
+#[derive(Clone, Debug)]
+pub(crate) struct RowRange {
+    pub(crate) start: Bound<Vec<u8>>,
+    pub(crate) end: Bound<Vec<u8>>,
+}
+
+impl RowRange {
+    pub(crate) const ALL: Self = Self { start: Bound::Unbounded, end: Bound::Unbounded };
+
+    pub(crate) fn start(&self) -> Bound<&[u8]> {
+        self.start.as_ref().map(Vec::as_slice)
+    }
+
+    pub(crate) fn end(&self) -> Bound<&[u8]> {
+        self.end.as_ref().map(Vec::as_slice)
+    }
+
+    /// Whether no row lies between the bounds, whatever the order that a caller has brought them in.
+    pub(crate) fn is_empty(&self) -> bool {
+        match (self.start(), self.end()) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+            (Bound::Included(start), Bound::Included(end)) => start > end,
+            (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end) | Bound::Excluded(end)) => {
+                start >= end
+            }
+        }
+    }
+}
+
+/// Whether `row` lies before a range that starts so.
+pub(crate) fn is_before(row: &[u8], start: Bound<&[u8]>) -> bool {
+    match start {
+        Bound::Included(start) => row < start,
+        Bound::Excluded(start) => row <= start,
+        Bound::Unbounded => false,
+    }
+}
+
+/// Whether `row` lies behind a range that ends so.
+pub(crate) fn is_behind(row: &[u8], end: Bound<&[u8]>) -> bool {
+    match end {
+        Bound::Included(end) => row > end,
+        Bound::Excluded(end) => row >= end,
+        Bound::Unbounded => false,
+    }
+}

@@ -1,0 +1,266 @@
+//! Walking over the cells of tables in order.
+
+use super::super::cell::CellRef;
+use super::super::error::Error;
+use super::super::prefix::safe_prefix;
+use super::super::purpose::Purpose;
+use super::super::range::{RowRange, is_before, is_behind};
+use super::super::storage::PageBuf;
+use super::block::CellPlace;
+use super::data::Block;
+use super::prefix_lookup::PrefixLookup;
+use super::table::Table;
+use core::ops::Range;
+use std::sync::Arc;
+
+/// Maintenance reads blocks in pieces of about this many bytes: it needs all of them.
+const RUN_LEN: usize = 256 << 10;
+
+/// Who reads, and so how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// A scan: a block at a time, on the account of scans; tables may be left out by their prefix filters.
+    Scan {
+        /// The length of prefixes whose scans are booked in tables without a prefix filter; 0 books none.
+        prefix_len: u16,
+    },
+    /// Compaction and the like: many blocks at a time, on no account.
+    Maintenance,
+}
+
+/// The cells of a range in tables that are disjoint and in order, one table at a time.
+#[derive(Debug)]
+pub(crate) struct LevelCursor {
+    tables: std::vec::IntoIter<Arc<Table>>,
+    range: Arc<RowRange>,
+    reading: Reading,
+    current: Option<TableCursor>,
+}
+
+impl LevelCursor {
+    pub(crate) fn new(tables: Vec<Arc<Table>>, range: Arc<RowRange>, reading: Reading) -> Result<Self, Error> {
+        let mut cursor = Self { tables: tables.into_iter(), range, reading, current: None };
+        cursor.next_table()?;
+        Ok(cursor)
+    }
+
+    pub(crate) fn current(&self) -> Option<CellRef<'_>> {
+        self.current.as_ref()?.current()
+    }
+
+    pub(crate) fn advance(&mut self) -> Result<(), Error> {
+        if let Some(cursor) = &mut self.current {
+            cursor.advance(&self.range)?;
+            if cursor.current().is_none() {
+                self.next_table()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_table(&mut self) -> Result<(), Error> {
+        self.current = None;
+        while self.current.is_none() {
+            let Some(table) = self.tables.next() else {
+                break;
+            };
+            self.current = TableCursor::open(table, &self.range, self.reading)?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of one or more blocks.
+#[derive(Debug)]
+enum Held {
+    Block(Block),
+    Run(PageBuf),
+}
+
+/// The cells of a range in one table.
+#[derive(Debug)]
+struct TableCursor {
+    table: Arc<Table>,
+    reading: Reading,
+    /// A prefix lookup is under way, which pays for what is read.
+    is_lookup: bool,
+    /// The blocks still to come, the current one left out.
+    blocks: Range<usize>,
+    held: Held,
+    /// The blocks of a run that were not walked over yet, each with its place in the run.
+    run: std::vec::IntoIter<(usize, Range<usize>)>,
+    block: usize,
+    /// The current block's cells, in `held`.
+    cells: Range<usize>,
+    /// Cells behind the current one in its block.
+    cells_left: u32,
+    current: Option<CellPlace>,
+}
+
+impl TableCursor {
+    /// Stands at the first cell of the range; `None` if the table has none there.
+    fn open(table: Arc<Table>, range: &RowRange, reading: Reading) -> Result<Option<Self>, Error> {
+        let blocks = table.data().index().find_rows(range.start(), range.end());
+        let lookup = match reading {
+            Reading::Maintenance => None,
+            Reading::Scan { prefix_len } => {
+                let len = table.filters().prefix_len().unwrap_or(prefix_len);
+                let prefix = safe_prefix(range.start(), range.end(), len).filter(|_| len > 0);
+                prefix.map(|prefix| PrefixLookup::begin(&table, prefix.into_owned()))
+            }
+        };
+        if blocks.is_empty() {
+            lookup.into_iter().for_each(|lookup| lookup.out_of_range());
+            return Ok(None);
+        }
+        let Some(lookup) = lookup else {
+            let mut cursor = Self::at_block(Arc::clone(&table), blocks, reading, false)?;
+            cursor.skip_to(range)?;
+            return Ok(cursor.is_within(range).then_some(cursor));
+        };
+        // The filter's answer must be booked whatever happens to the first block.
+        let Some(lookup) = lookup.ask() else {
+            return Ok(None);
+        };
+        match Self::for_prefix(Arc::clone(&table), blocks, range, reading, lookup.prefix()) {
+            Ok((cursor, has_prefix)) => {
+                let found = cursor.is_some();
+                lookup.end(found, has_prefix);
+                Ok(cursor)
+            }
+            Err(error) => {
+                lookup.fail();
+                Err(error)
+            }
+        }
+    }
+
+    /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or beside it:
+    /// such rows are neighbours, so the first block, and the index, show it.
+    fn for_prefix(
+        table: Arc<Table>,
+        blocks: Range<usize>,
+        range: &RowRange,
+        reading: Reading,
+        prefix: &[u8],
+    ) -> Result<(Option<Self>, bool), Error> {
+        let before = blocks.start.checked_sub(1);
+        let mut has_prefix = before.is_some_and(|block| table.data().index().keys(block).1.row.starts_with(prefix));
+        let mut cursor = Self::at_block(table, blocks, reading, true)?;
+        while let Some(cell) = cursor.current() {
+            has_prefix |= cell.key.row.starts_with(prefix);
+            if !is_before(cell.key.row, range.start()) {
+                break;
+            }
+            cursor.step()?;
+        }
+        cursor.is_lookup = false;
+        let is_within = cursor.is_within(range);
+        Ok((is_within.then_some(cursor), has_prefix))
+    }
+
+    /// Stands at the first cell of the first of `blocks`.
+    fn at_block(table: Arc<Table>, blocks: Range<usize>, reading: Reading, is_lookup: bool) -> Result<Self, Error> {
+        let (held, run) = (Held::Run(PageBuf::new(0)), Vec::new().into_iter());
+        let (block, cells) = (blocks.start, 0..0);
+        let (cells_left, current) = (0, None);
+        let mut cursor = Self { table, reading, is_lookup, blocks, held, run, block, cells, cells_left, current };
+        cursor.step()?;
+        Ok(cursor)
+    }
+
+    fn current(&self) -> Option<CellRef<'_>> {
+        Some(self.current.as_ref()?.cell(self.cells()))
+    }
+
+    fn advance(&mut self, range: &RowRange) -> Result<(), Error> {
+        self.step()?;
+        if !self.is_within(range) {
+            self.current = None;
+        }
+        Ok(())
+    }
+
+    fn skip_to(&mut self, range: &RowRange) -> Result<(), Error> {
+        while self.current().is_some_and(|cell| is_before(cell.key.row, range.start())) {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn is_within(&self, range: &RowRange) -> bool {
+        self.current().is_some_and(|cell| !is_behind(cell.key.row, range.end()))
+    }
+
+    fn cells(&self) -> &[u8] {
+        match &self.held {
+            Held::Block(block) => block.cells(),
+            Held::Run(pages) => &pages.as_slice()[self.cells.clone()],
+        }
+    }
+
+    /// Goes on to the next cell, in this block or the next.
+    fn step(&mut self) -> Result<(), Error> {
+        while self.cells_left == 0 {
+            if !self.next_block()? {
+                self.current = None;
+                return Ok(());
+            }
+        }
+        self.cells_left -= 1;
+        let at = self.current.as_ref().map_or(0, CellPlace::end);
+        let place = CellPlace::read(self.cells(), at);
+        let place = place.ok_or_else(|| self.table.data().cell_cut_off(self.block, self.cells()))?;
+        self.current = Some(place);
+        Ok(())
+    }
+
+    /// Goes on to the next block; false if there is none.
+    fn next_block(&mut self) -> Result<bool, Error> {
+        self.current = None;
+        match self.reading {
+            Reading::Maintenance => self.next_block_of_run(),
+            Reading::Scan { .. } => {
+                let Some(block) = self.blocks.next() else {
+                    return Ok(false);
+                };
+                let counters = self.table.counters();
+                let account = if self.is_lookup { counters.of(Purpose::Prefix).blocks() } else { counters.scans() };
+                let loaded = self.table.data().read_block(block, account)?;
+                (self.block, self.cells_left) = (block, loaded.num_cells());
+                self.held = Held::Block(loaded);
+                Ok(true)
+            }
+        }
+    }
+
+    fn next_block_of_run(&mut self) -> Result<bool, Error> {
+        if self.run.as_slice().is_empty() && !self.next_run()? {
+            return Ok(false);
+        }
+        let (Some((block, place)), Held::Run(pages)) = (self.run.next(), &self.held) else {
+            return Ok(false);
+        };
+        let (cells, num_cells) = self.table.data().check_block(block, &pages.as_slice()[place.clone()])?.place();
+        (self.block, self.cells_left) = (block, num_cells);
+        self.cells = place.start + cells.start..place.start + cells.end;
+        Ok(true)
+    }
+
+    fn next_run(&mut self) -> Result<bool, Error> {
+        let (index, start) = (self.table.data().index(), self.blocks.start);
+        let (mut run, mut len) = (Vec::new(), 0);
+        while let Some(block) = self.blocks.clone().next().filter(|_| len < RUN_LEN) {
+            let end = len + index.place(block).len;
+            run.push((block, len..end));
+            len = end;
+            self.blocks.start += 1;
+        }
+        if run.is_empty() {
+            return Ok(false);
+        }
+        self.held = Held::Run(self.table.data().read_blocks(start..self.blocks.start)?);
+        self.run = run.into_iter();
+        Ok(true)
+    }
+}

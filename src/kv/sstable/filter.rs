@@ -1,0 +1,214 @@
+//! One filter of an open table: opened with every check, then kept in memory or found in the cache.
+
+use super::super::cache::{FileId, FilterResidence, PinnedBytes};
+use super::super::ledger::{BlockCounters, FilterAccount};
+use super::super::purpose::Purpose;
+use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
+use super::context::TableContext;
+use super::format::{FilterHandle, padded};
+use super::hashes::EntryHashes;
+use super::warning::{FilterProblem, Warning, claimed_format};
+use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a filter says to a lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    No,
+    Maybe,
+    NoFilter,
+    Unusable,
+}
+
+/// A usable filter of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FilterStats {
+    /// What it is asked.
+    pub purpose: Purpose,
+    /// Its kind.
+    pub kind: FilterKind,
+    /// Length of its block in bytes.
+    pub bytes: u64,
+    /// Its distinct entries.
+    pub num_entries: u64,
+    /// The rate that it errs at, from its bits as they stand.
+    pub predicted_fpr: f64,
+}
+
+/// Where a filter stands, and what it must be.
+#[derive(Clone, Debug)]
+pub(super) struct FilterPlace {
+    pub(super) context: Arc<TableContext>,
+    pub(super) file: String,
+    pub(super) file_id: FileId,
+    pub(super) source: Arc<dyn ReadableFile>,
+    pub(super) handle: FilterHandle,
+    pub(super) offset: u64,
+    pub(super) options: OpenOptions,
+}
+
+impl FilterPlace {
+    /// Reads the filter and checks all of it. A failure has been said when this returns.
+    fn open(&self) -> Option<FilterBlock<PageBuf>> {
+        let mut claimed = "unread".to_owned();
+        let read = read_filter(&*self.source, self.handle, self.offset).map_err(FilterProblem::Unreadable);
+        let opened = read.and_then(|block| {
+            claimed = claimed_format(block.as_slice());
+            self.options.open_owned(block).map_err(FilterProblem::Decode)
+        });
+        opened.map_err(|problem| self.warn(claimed, problem)).ok()
+    }
+
+    pub(super) fn warn(&self, claimed_format: String, problem: FilterProblem) {
+        let (file, offset, len_bytes) = (self.file.clone(), self.offset, self.handle.len);
+        self.context.warn(Warning { file, offset, len_bytes, claimed_format, problem });
+    }
+}
+
+/// Reads a filter block, whole pages at a time, and cuts the padding off.
+pub(super) fn read_filter(source: &dyn ReadableFile, handle: FilterHandle, offset: u64) -> Result<PageBuf, String> {
+    let len = usize::try_from(handle.len).map_err(|_| "longer than memory".to_owned())?;
+    let padded = padded(handle.len).and_then(|len| usize::try_from(len).ok()).unwrap_or(len);
+    let mut block = PageBuf::new(padded);
+    read_exact_at(source, block.as_mut_slice(), offset).map_err(|error| error.to_string())?;
+    block.truncate(len);
+    Ok(block)
+}
+
+/// A filter whose every check has passed, with what takes a walk through its bytes to know.
+#[derive(Debug)]
+pub(super) struct OpenFilter {
+    stats: FilterStats,
+    transform: KeyTransform,
+    hasher: KeyHasher,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    Pinned {
+        filter: FilterBlock<PageBuf>,
+        _bytes: PinnedBytes,
+    },
+    Cached {
+        place: FilterPlace,
+        /// It could not be read again, which has been said.
+        has_failed: AtomicBool,
+    },
+}
+
+/// A filter to be asked, for a moment.
+pub(crate) enum Loaded<'a> {
+    Pinned(&'a FilterBlock<PageBuf>),
+    Cached(Arc<FilterBlock<PageBuf>>),
+}
+
+impl Loaded<'_> {
+    pub(crate) fn reader(&self) -> FilterBlockReader<'_> {
+        match self {
+            Self::Pinned(filter) => filter.reader(),
+            Self::Cached(filter) => filter.reader(),
+        }
+    }
+}
+
+impl OpenFilter {
+    /// Opens the filter at `place`; `None` if it cannot be used, which has been said then.
+    pub(super) fn open(purpose: Purpose, place: FilterPlace) -> Option<Self> {
+        let filter = place.open()?;
+        let reader = filter.reader();
+        let stats = FilterStats {
+            purpose,
+            // A block that opened has a known kind; the policy's default stands in for what cannot be.
+            kind: reader.kind().unwrap_or(FilterKind::Blocked),
+            bytes: place.handle.len,
+            num_entries: reader.num_entries().unwrap_or(0),
+            predicted_fpr: reader.false_positive_rate(),
+        };
+        let (transform, hasher) = (reader.transform(), reader.hasher());
+        let cache = &place.context.cache;
+        // What no cache can hold would be read for each lookup.
+        let is_cached =
+            place.context.filter_residence == FilterResidence::Cached && cache.fits_filter(place.handle.len);
+        let held = if is_cached {
+            cache.insert_filter(place.file_id, place.offset, Arc::new(filter));
+            Held::Cached { place, has_failed: AtomicBool::new(false) }
+        } else {
+            Held::Pinned { filter, _bytes: cache.pin(place.handle.len) }
+        };
+        Some(Self { stats, transform, hasher, held })
+    }
+
+    pub(super) fn stats(&self) -> FilterStats {
+        self.stats
+    }
+
+    pub(super) fn transform(&self) -> KeyTransform {
+        self.transform
+    }
+
+    pub(super) fn account(&self) -> FilterAccount {
+        FilterAccount { kind: self.stats.kind, predicted_fpr: self.stats.predicted_fpr }
+    }
+
+    /// The filter's answer; what reading it costs goes on the given account.
+    #[inline]
+    pub(super) fn ask(&self, hashes: &EntryHashes<'_>, account: &BlockCounters) -> Verdict {
+        self.load(account).map_or(Verdict::Unusable, |filter| self.ask_reader(filter.reader(), hashes))
+    }
+
+    /// The filter's answer, if it is in memory.
+    #[inline]
+    pub(super) fn ask_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
+        match &self.held {
+            Held::Pinned { filter, .. } => Some(self.ask_reader(filter.reader(), hashes)),
+            Held::Cached { .. } => None,
+        }
+    }
+
+    #[inline]
+    fn ask_reader(&self, reader: FilterBlockReader<'_>, hashes: &EntryHashes<'_>) -> Verdict {
+        match reader.may_contain_hash(hashes.get(self.stats.purpose, self.hasher)) {
+            true => Verdict::Maybe,
+            false => Verdict::No,
+        }
+    }
+
+    /// The filter, from memory, the cache, or the disk. `None` if it cannot be read any more.
+    #[inline]
+    pub(super) fn load(&self, account: &BlockCounters) -> Option<Loaded<'_>> {
+        match &self.held {
+            Held::Pinned { filter, .. } => Some(Loaded::Pinned(filter)),
+            Held::Cached { place, has_failed } => load_cached(place, has_failed, account).map(Loaded::Cached),
+        }
+    }
+}
+
+fn load_cached(
+    place: &FilterPlace,
+    has_failed: &AtomicBool,
+    account: &BlockCounters,
+) -> Option<Arc<FilterBlock<PageBuf>>> {
+    let cache = &place.context.cache;
+    if let Some(filter) = cache.filter(place.file_id, place.offset) {
+        account.note_cache_hit();
+        return Some(filter);
+    }
+    // Said once, and not tried again: a disk that fails is slow, too.
+    if has_failed.load(Ordering::Relaxed) {
+        return None;
+    }
+    match place.open() {
+        Some(filter) => {
+            account.note_read(place.handle.len.next_multiple_of(super::super::storage::PAGE_LEN as u64) as usize);
+            let filter = Arc::new(filter);
+            cache.insert_filter(place.file_id, place.offset, Arc::clone(&filter));
+            Some(filter)
+        }
+        None => {
+            has_failed.store(true, Ordering::Relaxed);
+            None
+        }
+    }
+}

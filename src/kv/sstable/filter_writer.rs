@@ -1,0 +1,121 @@
+//! Collecting a table's filters while its cells go by, and the file of filters that are built again.
+
+use super::super::cell::CellKey;
+use super::super::error::Error;
+use super::super::purpose::Purpose;
+use super::super::storage::{PAGE_LEN, WritableFile, write_all};
+use super::format::{FilterHandle, Footer, filter_context};
+use super::warning::{FilterProblem, Warning};
+use crate::{FilterBlockBuilder, FilterPolicy, KeyTransform};
+
+/// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its seed and transform set.
+pub(crate) type Policies = [Option<FilterPolicy>; Purpose::ALL.len()];
+
+#[derive(Debug)]
+struct FilterInProgress {
+    purpose: Purpose,
+    builder: FilterBlockBuilder,
+}
+
+/// The filters of a table in the making.
+#[derive(Debug)]
+pub(super) struct FilterWriter {
+    filters: Vec<FilterInProgress>,
+    entry: Vec<u8>,
+}
+
+impl FilterWriter {
+    /// For the file with this number.
+    pub(super) fn new(file_number: u64, policies: &Policies) -> Self {
+        let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
+            let builder = FilterBlockBuilder::new((*policy)?).context(filter_context(file_number, purpose));
+            Some(FilterInProgress { purpose, builder })
+        });
+        Self { filters: filters.collect(), entry: Vec::new() }
+    }
+
+    /// Adds a cell, in order. `last` is the one before it.
+    pub(super) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
+        // Cells of a row, and rows of a prefix, follow each other: an entry is added with the first of them.
+        let is_new_row = last.is_none_or(|last| last.row != key.row);
+        for filter in &mut self.filters {
+            let transform = filter.builder.policy().key_transform();
+            match filter.purpose {
+                Purpose::Row if is_new_row => filter.builder.add_key(key.row),
+                Purpose::Prefix if is_new_row => {
+                    let prefix = transform.entry_of(key.row);
+                    if prefix != last.and_then(|last| transform.entry_of(last.row)) {
+                        prefix.into_iter().for_each(|prefix| filter.builder.add_key(prefix));
+                    }
+                }
+                Purpose::Row | Purpose::Prefix => {}
+                Purpose::RowColumn => {
+                    KeyTransform::row_column_entry(key.row, key.column, &mut self.entry);
+                    filter.builder.add_key(&self.entry);
+                }
+            }
+        }
+    }
+
+    /// Appends the filter blocks, each in whole pages, to `out`, whose end will stand at `offset` of `file`, and names them
+    /// in `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
+    pub(super) fn finish_into(
+        self,
+        file: &str,
+        mut offset: u64,
+        out: &mut Vec<u8>,
+        footer: &mut Footer,
+    ) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for mut filter in self.filters {
+            let start = out.len();
+            match filter.builder.finish_into(out) {
+                Ok(len) => {
+                    let (purpose_id, transform) = (filter.purpose.id(), filter.builder.policy().key_transform());
+                    footer.filters.push(FilterHandle { purpose_id, param: transform.to_wire().1, len: len as u64 });
+                    out.resize(start + len.next_multiple_of(PAGE_LEN), 0);
+                    offset += (out.len() - start) as u64;
+                }
+                Err(error) => warnings.push(Warning {
+                    file: file.to_owned(),
+                    offset,
+                    len_bytes: 0,
+                    claimed_format: filter.builder.policy().kind().to_string(),
+                    problem: FilterProblem::NotBuilt(error),
+                }),
+            }
+        }
+        warnings
+    }
+}
+
+/// Writes a file of filters for a table that exists: `new add* finish`, its cells in order.
+#[derive(Debug)]
+pub(crate) struct FilterFileWriter {
+    file: String,
+    number: u64,
+    seed: u64,
+    filters: FilterWriter,
+}
+
+impl FilterFileWriter {
+    pub(crate) fn new(file: String, number: u64, seed: u64, policies: &Policies) -> Self {
+        Self { file, number, seed, filters: FilterWriter::new(number, policies) }
+    }
+
+    pub(crate) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
+        self.filters.add(key, last);
+    }
+
+    /// Writes the file for the table of `footer`. Syncing it and giving it its name are the caller's.
+    pub(crate) fn finish(self, footer: &Footer, out: &mut dyn WritableFile) -> Result<Vec<Warning>, Error> {
+        let (number, seed, filters) = (self.number, self.seed, Vec::new());
+        let mut footer = Footer { number, seed, data_len: 0, index_len: 0, filters, ..footer.clone() };
+        let mut bytes = Vec::new();
+        let warnings = self.filters.finish_into(&self.file, 0, &mut bytes, &mut footer);
+        let page = footer.encode(bytes.len() as u64);
+        bytes.extend_from_slice(&page);
+        write_all(out, &bytes).map_err(|error| Error::io(&self.file, "write", error))?;
+        Ok(warnings)
+    }
+}

@@ -1,0 +1,58 @@
+//! The hashes of one lookup.
+
+use super::super::cell::CellKey;
+use super::super::purpose::Purpose;
+use crate::{KeyHash, KeyHasher, KeyTransform};
+use core::cell::{OnceCell, RefCell};
+
+/// The hashes of one lookup, each computed when the first filter asks for it and then probed in every table.
+///
+/// Filters of a store share a seed, except while their seed is being changed: a filter of another seed has its own
+/// hash computed each time.
+#[derive(Debug)]
+pub(crate) struct EntryHashes<'a> {
+    key: CellKey<'a>,
+    hashes: [OnceCell<(u64, KeyHash)>; Purpose::ALL.len()],
+}
+
+impl<'a> EntryHashes<'a> {
+    /// For a cell, a row (the column is not looked at) or a prefix, given in place of the row.
+    pub(crate) fn new(key: CellKey<'a>) -> Self {
+        Self { key, hashes: Default::default() }
+    }
+
+    pub(super) fn get(&self, purpose: Purpose, hasher: KeyHasher) -> KeyHash {
+        let hash = || (hasher.seed(), self.hash(purpose, hasher));
+        match *self.hashes[purpose.index()].get_or_init(hash) {
+            (seed, hash) if seed == hasher.seed() => hash,
+            _ => self.hash(purpose, hasher),
+        }
+    }
+
+    fn hash(&self, purpose: Purpose, hasher: KeyHasher) -> KeyHash {
+        // A joined entry needs its bytes in one piece; the buffer is kept, so that lookups do not allocate.
+        thread_local!(static ENTRY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+        match purpose {
+            Purpose::Row | Purpose::Prefix => hasher.hash(self.key.row),
+            Purpose::RowColumn => ENTRY.with_borrow_mut(|entry| {
+                KeyTransform::row_column_entry(self.key.row, self.key.column, entry);
+                hasher.hash(entry)
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CellKey, EntryHashes, KeyHasher, Purpose};
+
+    #[test]
+    fn filters_of_several_seeds_are_asked_with_their_own_hashes() {
+        let hashes = EntryHashes::new(CellKey { row: b"row", column: b"column" });
+        let [first, second] = [1, 2].map(KeyHasher::new);
+        for hasher in [first, second, first, second] {
+            assert_eq!(hashes.get(Purpose::Row, hasher), hasher.hash(b"row"));
+            assert_eq!(hashes.get(Purpose::RowColumn, hasher), hasher.hash(b"rowcolumn\x03\0\0\0"));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What is said about a filter that is not used.
+//!
+//! Nothing that is wrong with a filter is an error of the store. It becomes a [`Warning`], and the filter's lookups
+//! read on as if it had said *maybe*.
+
+use super::super::purpose::Purpose;
+use crate::{BuildError, DecodeError, DecodeErrorClass, FilterKind, MAGIC};
+use core::fmt;
+
+/// Why a table's filter is not used.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FilterProblem {
+    /// Its bytes are not an intact block of this table, seed and purpose, or newer than this library.
+    Decode(DecodeError),
+    /// Its bytes could not be read.
+    Unreadable(String),
+    /// The footer gives it a purpose that this version does not know.
+    UnknownPurpose(u8),
+    /// The footer gives it a parameter that this version does not write for its purpose.
+    UnknownParameter {
+        /// What the filter is asked.
+        purpose: Purpose,
+        /// The parameter: the length of a prefix filter's prefixes, 0 for the other purposes.
+        param: u16,
+    },
+    /// It could not be built, so the table was written without.
+    NotBuilt(BuildError),
+}
+
+impl fmt::Display for FilterProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decode(error) => error.fmt(f),
+            Self::Unreadable(reason) => write!(f, "cannot be read: {reason}"),
+            Self::UnknownPurpose(id) => write!(f, "purpose {id} is unknown to this reader"),
+            Self::UnknownParameter { purpose, param } => {
+                write!(f, "parameter {param} of a {purpose} filter is unknown to this reader")
+            }
+            Self::NotBuilt(error) => write!(f, "not written: {error}"),
+        }
+    }
+}
+
+/// One filter that is not used, said once for each opening of its table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Warning {
+    /// The table's file.
+    pub file: String,
+    /// Where the filter block starts in it.
+    pub offset: u64,
+    /// The filter block's length.
+    pub len_bytes: u64,
+    /// Kind and version as the block's bytes claim, which may be the very thing that is damaged.
+    pub claimed_format: String,
+    /// What is wrong.
+    pub problem: FilterProblem,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, offset, len_bytes, claimed_format, problem } = self;
+        if let FilterProblem::NotBuilt(_) = problem {
+            return write!(f, "{file}: filter {problem}. Lookups stay correct but slower.");
+        }
+        write!(
+            f,
+            "{file}: filter block at offset {offset} ({len_bytes} bytes, {claimed_format}): {problem}. \
+             Filter ignored: lookups stay correct but slower. "
+        )?;
+        match problem {
+            FilterProblem::UnknownPurpose(_) | FilterProblem::UnknownParameter { .. } => {
+                f.write_str("A newer version of this program reads it.")
+            }
+            FilterProblem::Decode(error) if error.class() == DecodeErrorClass::Newer => {
+                f.write_str("A newer version of this program reads it.")
+            }
+            _ => write!(f, "Run 'filterblock rebuild {file}'."),
+        }
+    }
+}
+
+/// Kind and version as `block` claims.
+pub(super) fn claimed_format(block: &[u8]) -> String {
+    let Some(&[version, tag, ..]) = block.strip_prefix(&MAGIC[..]) else {
+        return "unknown format".to_owned();
+    };
+    match FilterKind::from_tag(tag) {
+        Some(kind) => format!("{kind} v{version}"),
+        None => format!("kind {tag} v{version}"),
+    }
+}

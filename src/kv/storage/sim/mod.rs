@@ -1,0 +1,306 @@
+//! A storage in memory that forgets, as disks do.
+//!
+//! It knows for every byte whether a [`sync`](WritableFile::sync) covers it, and for every name whether a
+//! [`sync_dir`](Storage::sync_dir) does, so that it can show what a power loss may leave ([`CrashImage`]), and it
+//! fails on demand ([`Fault`]). Everything is deterministic. The rules are those of POSIX at their least generous:
+//!
+//! - Unsynced writes survive, vanish, are torn at any byte, or lose any of their 512-byte sectors to zeros or garbage;
+//!   the file's length grows with them or does not.
+//! - Unsynced creations, renames and removals survive or not, each on its own, except that one of a name is undone
+//!   only with all later ones of that name. A rename is atomic. A sync of a file makes its bytes durable, not its name;
+//!   a sync of the directory makes names durable, not bytes.
+//! - After a failed sync nothing that it was asked to make durable ever is, whatever later syncs claim.
+
+mod directory;
+mod fault;
+mod files;
+mod image;
+mod inode;
+mod operation;
+mod random;
+#[cfg(test)]
+mod tests;
+
+pub use fault::{Fault, FaultKind};
+pub use image::{CrashImage, CrashKind};
+pub use operation::{Operation, OperationKind};
+
+use super::{LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
+use core::fmt;
+use directory::Directory;
+use fault::Faults;
+use files::{Lock, Locks, Reader, Writer};
+use inode::Inode;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+type Observer = Box<dyn FnMut(&SimStorage, &Operation) + Send>;
+
+/// A simulated directory in memory. Clones are handles of the same one.
+///
+/// ```
+/// use filterblock::kv::{CrashKind, Fault, FaultKind, SimStorage, Storage, write_all};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let storage = SimStorage::new();
+/// let mut file = storage.create("log")?;
+/// write_all(&mut *file, b"synced")?;
+/// file.sync()?;
+/// storage.sync_dir()?;
+/// write_all(&mut *file, b", and not")?;
+///
+/// // At worst a power loss leaves what was synced.
+/// let image = storage.crash_image(CrashKind::NothingUnsynced);
+/// assert_eq!(image.contents("log").as_deref(), Some(&b"synced"[..]));
+/// // Ten of the other things it may leave.
+/// for image in storage.crash_images(7, 10) {
+///     assert!(image.storage.contents("log").is_some_and(|bytes| bytes.starts_with(b"synced")), "{}", image.kind);
+/// }
+///
+/// // The next write finds the disk full.
+/// storage.inject(Fault::once(FaultKind::NoSpace, storage.num_operations() + 1));
+/// let error = write_all(&mut *file, b"more").unwrap_err();
+/// assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+/// assert_eq!(storage.num_injected(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct SimStorage {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    disk: Mutex<Disk>,
+    observer: Mutex<Option<Observer>>,
+    counter: Arc<ReadCounter>,
+    locks: Arc<Mutex<Locks>>,
+}
+
+#[derive(Debug, Default)]
+struct Disk {
+    directory: Directory,
+    faults: Faults,
+    num_operations: u64,
+    /// Operations after this one fail: the machine is gone.
+    last_operation: Option<u64>,
+    log: Vec<Operation>,
+}
+
+/// What an operation is, before it has a number.
+struct Call<'a> {
+    kind: OperationKind,
+    file: &'a str,
+    to: &'a str,
+    /// Bytes to be moved.
+    len: usize,
+}
+
+impl<'a> Call<'a> {
+    fn new(kind: OperationKind, file: &'a str) -> Self {
+        Self { kind, file, to: "", len: 0 }
+    }
+}
+
+impl SimStorage {
+    /// An empty directory.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn from_files(files: image::Files) -> Self {
+        let node = |(name, bytes)| (name, Arc::new(Mutex::new(Inode::durable(bytes))));
+        let storage = Self::new();
+        lock(&storage.shared.disk).directory = Directory::durable(files.into_iter().map(node).collect());
+        storage
+    }
+
+    /// The bytes of a file as a reader sees them, if there is one of that name. No operation, so never a fault.
+    #[must_use]
+    pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
+        lock(&self.shared.disk).directory.get(name).map(|node| lock(node).bytes().to_vec())
+    }
+
+    /// Puts a file of these bytes under a name, over what may be there; it and all names are durable. No operation.
+    /// Who has the old file open keeps that.
+    pub fn replace(&self, name: &str, bytes: Vec<u8>) {
+        lock(&self.shared.disk).directory.replace(name, Inode::durable(Arc::new(bytes)));
+    }
+
+    /// The names of all files, in ascending order. No operation.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        lock(&self.shared.disk).directory.visible().keys().cloned().collect()
+    }
+
+    /// How many operations there were, faults included.
+    #[must_use]
+    pub fn num_operations(&self) -> u64 {
+        lock(&self.shared.disk).num_operations
+    }
+
+    /// Those operations, oldest first, that [change something](OperationKind::changes) or would have but for a fault.
+    #[must_use]
+    pub fn log(&self) -> Vec<Operation> {
+        lock(&self.shared.disk).log.clone()
+    }
+
+    /// Sets a fault. Of several that apply to an operation the one set first is injected.
+    pub fn inject(&self, fault: Fault) {
+        lock(&self.shared.disk).faults.add(fault);
+    }
+
+    /// Sets no fault any more. What a failed sync has lost stays lost.
+    pub fn lift_faults(&self) {
+        lock(&self.shared.disk).faults.lift();
+    }
+
+    /// How many operations were injected a fault.
+    #[must_use]
+    pub fn num_injected(&self) -> u64 {
+        lock(&self.shared.disk).faults.injected()
+    }
+
+    /// The machine is gone after operation number `last`: all later ones fail, do nothing, and are not counted.
+    /// [`SimStorage::crash_images`] then shows what is left.
+    pub fn crash_after(&self, last: u64) {
+        lock(&self.shared.disk).last_operation = Some(last);
+    }
+
+    /// Has `observer` called after every operation, in place of an earlier one. While it runs, operations on this
+    /// storage are not observed, so it is for those who have one thread.
+    pub fn on_operation(&self, observer: impl FnMut(&Self, &Operation) + Send + 'static) {
+        *lock(&self.shared.observer) = Some(Box::new(observer));
+    }
+
+    /// The storage as a power loss of this kind leaves it now.
+    #[must_use]
+    pub fn crash_image(&self, kind: CrashKind) -> Self {
+        Self::from_files(image::files_after(&lock(&self.shared.disk).directory, kind))
+    }
+
+    /// What a power loss may leave now: different images, those of [`CrashKind::FIXED`] first, then random ones until
+    /// there are `wanted`. There are fewer if no more are found, and only one if everything is durable.
+    #[must_use]
+    pub fn crash_images(&self, seed: u64, wanted: usize) -> Vec<CrashImage> {
+        let outcomes = image::distinct(&lock(&self.shared.disk).directory, seed, wanted);
+        outcomes.into_iter().map(|(kind, files)| CrashImage { kind, storage: Self::from_files(files) }).collect()
+    }
+
+    /// Counts an operation, lets it fail if a fault wants it, or does it; then tells the observer. `act` gets the
+    /// operation's number and how many bytes may be moved.
+    fn operate<T>(
+        &self,
+        call: Call<'_>,
+        act: impl FnOnce(&mut Directory, u64, usize) -> io::Result<T>,
+        lose: impl FnOnce(&mut Directory),
+    ) -> io::Result<T> {
+        let mut disk = lock(&self.shared.disk);
+        if disk.last_operation.is_some_and(|last| disk.num_operations >= last) {
+            return Err(io::Error::other("the machine is gone"));
+        }
+        disk.num_operations += 1;
+        let number = disk.num_operations;
+        let fault = disk.faults.draw(number, call.kind, call.len);
+        let len = match fault {
+            Some(FaultKind::Short { bytes_max }) => call.len.min(bytes_max.max(1)),
+            _ => call.len,
+        };
+        let result = match fault.and_then(FaultKind::error) {
+            Some(error) => Err(error),
+            None => act(&mut disk.directory, number, len),
+        };
+        if fault == Some(FaultKind::FailedSync) {
+            lose(&mut disk.directory);
+        }
+        let operation =
+            Operation { number, kind: call.kind, file: call.file.to_owned(), to: call.to.to_owned(), fault };
+        if call.kind.changes() {
+            disk.log.push(operation.clone());
+        }
+        drop(disk);
+        self.observe(&operation);
+        result
+    }
+
+    fn observe(&self, operation: &Operation) {
+        // Taken out, so that the observer may use the storage.
+        let Some(mut observer) = lock(&self.shared.observer).take() else { return };
+        observer(self, operation);
+        lock(&self.shared.observer).get_or_insert(observer);
+    }
+}
+
+impl fmt::Debug for SimStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimStorage").field("names", &self.names()).finish_non_exhaustive()
+    }
+}
+
+impl Storage for SimStorage {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
+        let create = |directory: &mut Directory, number, _| match directory.get(name) {
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            None => Ok(directory.create(name, number)),
+        };
+        let node = self.operate(Call::new(OperationKind::Create, name), create, |_| {})?;
+        Ok(Box::new(Writer { storage: self.clone(), name: name.to_owned(), node }))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
+        let open = |directory: &mut Directory, _, _| directory.get(name).cloned().ok_or(io::ErrorKind::NotFound.into());
+        let node = self.operate(Call::new(OperationKind::Open, name), open, |_| {})?;
+        Ok(Arc::new(Reader { storage: self.clone(), name: name.to_owned(), node }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let rename = |directory: &mut Directory, number, _| match directory.rename(from, to, number) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotFound.into()),
+        };
+        self.operate(Call { to, ..Call::new(OperationKind::Rename, from) }, rename, |_| {})
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let remove = |directory: &mut Directory, number, _| match directory.remove(name, number) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotFound.into()),
+        };
+        self.operate(Call::new(OperationKind::Remove, name), remove, |_| {})
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let list = |directory: &mut Directory, _, _| Ok(directory.visible().keys().cloned().collect());
+        self.operate(Call::new(OperationKind::List, ""), list, |_| {})
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        let sync = |directory: &mut Directory, _, _| {
+            directory.sync();
+            Ok(())
+        };
+        self.operate(Call::new(OperationKind::SyncDir, ""), sync, Directory::doubt)
+    }
+
+    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
+        let lock = |directory: &mut Directory, number, _| {
+            if directory.get(name).is_none() {
+                directory.create(name, number);
+            }
+            Lock::take(&self.shared.locks, name, mode)
+        };
+        let lock = self.operate(Call::new(OperationKind::Lock, name), lock, |_| {})?;
+        Ok(Box::new(lock))
+    }
+
+    fn read_counts(&self) -> ReadCounts {
+        self.shared.counter.counts()
+    }
+}
+
+/// A panic elsewhere leaves the data behind a mutex as sound as it was: every change is one call.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

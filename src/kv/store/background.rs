@@ -1,0 +1,139 @@
+//! Who does the work that is due: the background thread, or the threads that write.
+
+use super::super::error::Error;
+use super::super::options::{Maintenance, Sync};
+use super::super::sync::thread;
+use super::core::{Core, Work};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The background thread looks for something to sync at most so often.
+const INTERVAL_MIN: Duration = Duration::from_millis(1);
+/// One job in so many chances is done inline.
+const INLINE_CHANCE: u64 = 4;
+
+/// Starts the background thread of a store that has one.
+pub(super) fn spawn(core: &Arc<Core>) -> Result<Option<thread::JoinHandle<()>>, Error> {
+    if core.options.read_only || core.options.maintenance != Maintenance::Background {
+        return Ok(None);
+    }
+    let core = Arc::clone(core);
+    let thread = thread::Builder::new().name("store".to_owned()).spawn(move || core.maintain());
+    thread.map(Some).map_err(|error| Error::io("store", "start the background thread", error))
+}
+
+impl Core {
+    /// The background thread.
+    fn maintain(&self) {
+        while self.wait_until_wanted() {
+            let result = self.run_due_jobs();
+            let mut work = self.work.lock();
+            work.busy = false;
+            work.progress += 1;
+            record(&mut work, result);
+            drop(work);
+            self.work_changed.notify_all();
+        }
+    }
+
+    /// False if the thread is to end.
+    fn wait_until_wanted(&self) -> bool {
+        loop {
+            let mut work = self.work.lock();
+            if work.stopping {
+                return false;
+            }
+            if core::mem::take(&mut work.wanted) {
+                work.busy = true;
+                return true;
+            }
+            match self.options.sync {
+                Sync::Interval(interval) => {
+                    // None at all would keep the thread spinning; writes then sync themselves.
+                    let interval = interval.max(INTERVAL_MIN);
+                    drop(self.work_changed.wait_timeout(work, interval));
+                    self.sync_in_background(interval);
+                }
+                Sync::Always | Sync::Never => drop(self.work_changed.wait(work)),
+            }
+        }
+    }
+
+    fn run_due_jobs(&self) -> Result<(), Error> {
+        // Released between jobs, for those who have work of their own.
+        while !self.is_stopping() && self.run_job(&mut self.maintenance.lock())? {
+            self.note_progress();
+        }
+        Ok(())
+    }
+
+    /// Tells those who wait that something was done.
+    pub(super) fn note_progress(&self) {
+        self.work.lock().progress += 1;
+        self.work_changed.notify_all();
+    }
+
+    /// Tells the background thread that there may be something to do.
+    pub(super) fn want_work(&self) {
+        self.work.lock().wanted = true;
+        self.work_changed.notify_all();
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.work.lock().stopping
+    }
+
+    /// Has maintenance end.
+    pub(super) fn stop(&self) {
+        self.work.lock().stopping = true;
+        self.work_changed.notify_all();
+    }
+
+    /// Does one job that is due, at some of the chances it gets. In the thread of a writer whose write is done: what
+    /// fails here is its next write's matter.
+    pub(super) fn run_some_inline(&self) {
+        let Maintenance::Inline { .. } = self.options.maintenance else {
+            return;
+        };
+        let mut maintenance = self.maintenance.lock();
+        // A step of a linear congruential generator (Knuth's MMIX); its high bits are the random ones.
+        maintenance.random =
+            maintenance.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if (maintenance.random >> 33) % INLINE_CHANCE == 0 {
+            let result = self.run_job(&mut maintenance).map(drop);
+            record(&mut self.work.lock(), result);
+        }
+    }
+
+    /// Does all work that is due, or waits until it is done.
+    pub(super) fn settle(&self) -> Result<(), Error> {
+        self.check_writable()?;
+        if let Maintenance::Inline { .. } = self.options.maintenance {
+            while self.run_job(&mut self.maintenance.lock())? {}
+            return Ok(());
+        }
+        let failures = self.work.lock().num_failures;
+        self.want_work();
+        let mut work = self.work.lock();
+        while work.wanted || work.busy {
+            if work.num_failures > failures {
+                break;
+            }
+            work = self.work_changed.wait(work);
+        }
+        match &work.failed {
+            Some(error) if work.num_failures > failures => Err(error.again()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn record(work: &mut Work, result: Result<(), Error>) {
+    match result {
+        Ok(()) => work.failed = None,
+        Err(error) => {
+            work.failed = Some(error);
+            work.num_failures += 1;
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What the threads of a store share.
+
+use super::super::batch::WriteBatch;
+use super::super::error::Error;
+use super::super::log::LogWriter;
+use super::super::manifest::{Edit, Failure, Manifest};
+use super::super::memtable::Memtable;
+use super::super::names::FileName;
+use super::super::options::StoreOptions;
+use super::super::sstable::{Table, TableContext};
+use super::super::storage::StorageLock;
+use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
+use super::super::version::Version;
+use core::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+/// The memtables, newest first, and the tables. Only the first memtable is written to.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(super) memtables: Vec<Arc<Memtable>>,
+    pub(super) version: Arc<Version>,
+}
+
+impl View {
+    /// The memtable to be flushed next, if any is waiting.
+    pub(super) fn oldest_full(&self) -> Option<&Arc<Memtable>> {
+        self.memtables.get(1..)?.last()
+    }
+}
+
+/// Who writes holds it.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// `None` in a store that is opened for reading, and in one that is closed.
+    pub(super) log: Option<LogWriter>,
+    pub(super) last_seq: u64,
+    /// Bytes written since the last pause for compaction.
+    pub(super) bytes_since_pause: usize,
+    pub(super) last_sync: std::time::Instant,
+}
+
+/// Writers that wait for their group to be written.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pub(super) next_ticket: u64,
+    pub(super) waiting: Vec<WriteBatch>,
+    /// Tickets below this one are done.
+    pub(super) done_before: u64,
+    /// What went wrong, for those whose group failed.
+    pub(super) failed: BTreeMap<u64, Error>,
+    pub(super) has_leader: bool,
+}
+
+/// The state of maintenance.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// There may be something to do.
+    pub(super) wanted: bool,
+    /// The store is being closed.
+    pub(super) stopping: bool,
+    /// A job is being done by the background thread.
+    pub(super) busy: bool,
+    /// What the last job failed with, until one succeeds.
+    pub(super) failed: Option<Error>,
+    /// Counts what was done, so that who waits notices what happened before he waited.
+    pub(super) progress: u64,
+    /// Counts failures, so that who waits can tell a new one from an old.
+    pub(super) num_failures: u64,
+}
+
+/// Who maintains holds it.
+#[derive(Debug)]
+pub(super) struct Maintenance {
+    /// Decides when inline work is done.
+    pub(super) random: u64,
+    /// What the filters of a table were last built again for, in bytes, to meet the budget.
+    pub(super) shrunk: BTreeMap<u64, u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(super) options: StoreOptions,
+    /// Of filters to be written.
+    pub(super) seed: AtomicU64,
+    pub(super) tables: Arc<TableContext>,
+    pub(super) queue: Mutex<Queue>,
+    pub(super) committed: Condvar,
+    pub(super) writer: Mutex<Writer>,
+    pub(super) maintenance: Mutex<Maintenance>,
+    /// `None` in a store that is opened for reading.
+    pub(super) manifest: Mutex<Option<Manifest>>,
+    /// Who syncs the directory holds it. See [`Core::sync_dir`].
+    pub(super) directory: Mutex<()>,
+    pub(super) view: RwLock<Arc<View>>,
+    /// The last write that readers may see.
+    pub(super) visible: AtomicU64,
+    pub(super) next_number: AtomicU64,
+    /// 0 or 1. Never goes back to 0.
+    pub(super) poisoned: AtomicU64,
+    pub(super) work: Mutex<Work>,
+    pub(super) work_changed: Condvar,
+    /// Held until nobody reads the store any more.
+    pub(super) _lock: Box<dyn StorageLock>,
+}
+
+impl Core {
+    /// The view, and the last write that it holds completely.
+    pub(super) fn view_and_seq(&self) -> (Arc<View>, u64) {
+        let view = self.view.read();
+        // Under the lock: a memtable is put on top of another under it too, so whatever is visible now is in this view.
+        (Arc::clone(&view), self.visible.load(Ordering::Acquire))
+    }
+
+    pub(super) fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view.read())
+    }
+
+    pub(super) fn new_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire) != 0
+    }
+
+    pub(super) fn check_poison(&self) -> Result<(), Error> {
+        if self.is_poisoned() { Err(Error::Poisoned) } else { Ok(()) }
+    }
+
+    pub(super) fn check_writable(&self) -> Result<(), Error> {
+        if self.options.read_only { Err(Error::ReadOnly) } else { self.check_poison() }
+    }
+
+    /// Nobody knows what is on the disk: no more writes.
+    pub(super) fn poison(&self, file: &str, operation: &'static str, error: io::Error) -> Error {
+        self.poisoned.store(1, Ordering::Release);
+        Error::io(file, operation, error)
+    }
+
+    /// Makes `edits` durable and then visible: `change` makes the new view of the current one.
+    pub(super) fn commit(
+        &self,
+        edits: &[Edit],
+        change: impl FnOnce(&View) -> Result<View, Error>,
+    ) -> Result<(), Error> {
+        let mut manifest = self.manifest.lock();
+        self.check_poison()?;
+        let manifest = manifest.as_mut().ok_or(Error::ReadOnly)?;
+        // The view changes under the manifest's lock only, so what is made here is what is put in place below.
+        let view = change(&self.view())?;
+        let mut edits = edits.to_vec();
+        edits.push(Edit::NextNumber(self.next_number.load(Ordering::Relaxed)));
+        // A manifest that has grown gets its name anew.
+        let _turn = self.directory.lock();
+        self.check_poison()?;
+        manifest.commit(&edits).map_err(|Failure { file, operation, source }| self.poison(file, operation, source))?;
+        let before = core::mem::replace(&mut *self.view.write(), Arc::new(view));
+        // Outside the lock: the last holder of a table removes its file.
+        drop(before);
+        Ok(())
+    }
+
+    /// A commit that only exchanges tables.
+    pub(super) fn commit_tables(&self, edits: &[Edit], gone: &[u64], come: &[Arc<Table>]) -> Result<(), Error> {
+        self.commit(edits, |view| {
+            let version = view.version.changed(gone, come).map_err(|[a, b]| overlap(&a, &b))?;
+            Ok(View { version: Arc::new(version), ..view.clone() })
+        })
+    }
+
+    /// Removes a file that nothing refers to any more. If that fails, opening the store does it.
+    pub(super) fn remove_file(&self, file: FileName) {
+        let _ = self.tables.storage.remove(&file.to_string());
+    }
+}
+
+/// Two tables of a level that share keys: then nobody knows which of them is newer.
+pub(super) fn overlap(a: &Table, b: &Table) -> Error {
+    let damage =
+        super::super::error::Damage::Contradiction { name: "number of the overlapping table", found: b.number() };
+    Error::damaged(&FileName::Table(a.number()).to_string(), 0, damage)
+}

@@ -1,0 +1,127 @@
+//! From a memtable to a table; and how any table comes to be: written, synced, renamed, opened.
+
+use super::super::error::Error;
+use super::super::manifest::Edit;
+use super::super::names::FileName;
+use super::super::options::Maintenance;
+use super::super::sstable::{Policies, Table, TableWriter};
+use super::super::storage::WritableFile;
+use super::core::{Core, View};
+use super::write::{MAX_WAITING_MEMTABLES, Seen};
+use std::sync::Arc;
+
+/// A table being written.
+pub(super) struct Output {
+    pub(super) number: u64,
+    pub(super) writer: TableWriter,
+}
+
+impl Core {
+    /// Writes what is in memory to tables and waits for it.
+    pub(super) fn flush(&self) -> Result<(), Error> {
+        self.check_writable()?;
+        let first = self.seen(None);
+        let mut writer = self.writer.lock();
+        self.check_poison()?;
+        loop {
+            let seen = self.seen(Some(first));
+            if self.view().memtables.len() <= MAX_WAITING_MEMTABLES {
+                break;
+            }
+            self.make_progress(seen)?;
+        }
+        if self.view().memtables.first().is_some_and(|memtable| !memtable.is_empty()) {
+            self.rotate(&mut writer)?;
+        }
+        drop(writer);
+        let last = self.view().memtables.get(1).map_or(0, |memtable| memtable.log_number());
+        loop {
+            let seen = self.seen(Some(first));
+            let view = self.view();
+            if view.oldest_full().is_none_or(|memtable| memtable.log_number() > last) {
+                return Ok(());
+            }
+            self.make_progress(seen)?;
+        }
+    }
+
+    /// Flushes a memtable, or waits for it.
+    fn make_progress(&self, seen: Seen) -> Result<(), Error> {
+        self.check_poison()?;
+        match self.options.maintenance {
+            Maintenance::Inline { .. } => {
+                let _turn = self.maintenance.lock();
+                self.flush_oldest().map(drop)
+            }
+            Maintenance::Background => self.wait_for_work(seen),
+        }
+    }
+
+    /// Writes the oldest memtable that waits to a table of level 0. False if none waits. Only who maintains may call it.
+    pub(super) fn flush_oldest(&self) -> Result<bool, Error> {
+        let view = self.view();
+        let Some(memtable) = view.oldest_full() else {
+            return Ok(false);
+        };
+        // Rows and prefixes are not counted: at most as many as cells.
+        let policies = self.policies(&view.version, &[], 0, [memtable.num_entries(); 3]);
+        let mut output = self.begin_table(&policies)?;
+        let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
+        if let Err(error) = written {
+            self.abandon(output.number);
+            return Err(error);
+        }
+        let table = self.finish_table(output, 0)?;
+        self.sync_dir()?;
+        let log = memtable.log_number();
+        self.commit(&[Edit::TableAdded(table.state()), Edit::LogEnded(log)], |view| {
+            let version = view.version.changed(&[], &[Arc::clone(&table)]);
+            let version = Arc::new(version.map_err(|[a, b]| super::core::overlap(&a, &b))?);
+            let memtables = view.memtables.iter().filter(|other| !Arc::ptr_eq(other, memtable)).cloned().collect();
+            Ok(View { memtables, version })
+        })?;
+        self.remove_file(FileName::Log(log));
+        Ok(true)
+    }
+
+    pub(super) fn begin_table(&self, policies: &Policies) -> Result<Output, Error> {
+        let number = self.new_number();
+        let tmp = FileName::Table(number).tmp();
+        let out = self.tables.storage.create(&tmp).map_err(|error| {
+            self.abandon(number);
+            Error::io(&tmp, "create", error)
+        })?;
+        Ok(Output { number, writer: TableWriter::new(tmp, out, number, self.seed(), policies) })
+    }
+
+    /// Completes, syncs, renames and opens a table. Its name is durable after [`Core::sync_dir`].
+    pub(super) fn finish_table(&self, output: Output, level: usize) -> Result<Arc<Table>, Error> {
+        let (number, tmp) = (output.number, FileName::Table(output.number).tmp());
+        let (mut out, warnings) = output.writer.finish().inspect_err(|_| self.abandon(number))?;
+        self.publish(&mut *out, &tmp, FileName::Table(number))?;
+        warnings.into_iter().for_each(|warning| self.tables.warn(warning));
+        let table = Table::open(&self.tables, number, level, None);
+        // Nothing refers to it yet, so what does not read back need not stay.
+        Ok(Arc::new(table.inspect_err(|_| self.remove_file(FileName::Table(number)))?))
+    }
+
+    /// Syncs a finished file and gives it its name.
+    pub(super) fn publish(&self, out: &mut dyn WritableFile, tmp: &str, file: FileName) -> Result<(), Error> {
+        out.sync().map_err(|error| self.poison(tmp, "sync", error))?;
+        let name = file.to_string();
+        self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(&name, "rename", error))
+    }
+
+    /// Makes the names of published files durable. One thread at a time: a sync that fails says so once and may lose the
+    /// names of all, so none may succeed between it and the poison that follows.
+    pub(super) fn sync_dir(&self) -> Result<(), Error> {
+        let _turn = self.directory.lock();
+        self.check_poison()?;
+        self.tables.storage.sync_dir().map_err(|error| self.poison("store", "sync the directory", error))
+    }
+
+    /// Removes what was written of a table. If that fails, opening the store does it.
+    pub(super) fn abandon(&self, number: u64) {
+        let _ = self.tables.storage.remove(&FileName::Table(number).tmp());
+    }
+}

@@ -1,0 +1,173 @@
+//! Jobs of maintenance, the longest of which is merging tables.
+
+use super::super::cell::CellRef;
+use super::super::compaction::{self, Compaction};
+use super::super::error::Error;
+use super::super::manifest::{Edit, NUM_LEVELS};
+use super::super::merge::{Merge, Source};
+use super::super::options::Sync;
+use super::super::purpose::Purpose;
+use super::super::range::RowRange;
+use super::super::sstable::{LevelCursor, Reading, Table};
+use super::super::version::Version;
+use super::core::{Core, Maintenance};
+use super::flush::Output;
+use super::policies::entries_of;
+use std::sync::Arc;
+
+/// After about so many bytes a merge looks up: memtables may wait to be flushed, and the store to be closed.
+const BYTES_BETWEEN_GLANCES: usize = 256 << 10;
+/// What a cell counts for, beside its value.
+const CELL_WORTH_BYTES: usize = 200;
+
+/// What a merge has written.
+#[derive(Default)]
+struct Outputs {
+    finished: Vec<Arc<Table>>,
+    current: Option<Output>,
+}
+
+impl Core {
+    /// Does the job that is most urgent. False if none is due.
+    pub(super) fn run_job(&self, maintenance: &mut Maintenance) -> Result<bool, Error> {
+        self.check_writable()?;
+        if self.flush_oldest()? {
+            return Ok(true);
+        }
+        let compaction = compaction::pick(&self.view().version, &self.options);
+        if let Some(compaction) = compaction {
+            return self.run_compaction(&compaction);
+        }
+        self.shrink_filters(maintenance)
+    }
+
+    /// Merges everything into the deepest level that has a table.
+    pub(super) fn compact_all(&self) -> Result<(), Error> {
+        let mut maintenance = self.maintenance.lock();
+        let deepest = self.view().version.deepest().max(1);
+        for level in 0..deepest.min(NUM_LEVELS - 1) {
+            if let Some(compaction) = compaction::whole_level(&self.view().version, level) {
+                self.run_compaction(&compaction)?;
+            }
+        }
+        // Tombstones that came there before what they hid was gone.
+        if let Some(compaction) = compaction::tombstones_of(&self.view().version, deepest) {
+            self.run_compaction(&compaction)?;
+        }
+        while self.shrink_filters(&mut maintenance)? {}
+        Ok(())
+    }
+
+    /// Merges tables into the next level. False if the store is being closed: nothing has changed then.
+    fn run_compaction(&self, compaction: &Compaction) -> Result<bool, Error> {
+        let version = Arc::clone(&self.view().version);
+        if compaction.is_move() && self.has_same_filters(compaction) {
+            return self.move_tables(compaction).map(|()| true);
+        }
+        let mut outputs = Outputs::default();
+        match self.merge(compaction, &version, &mut outputs) {
+            Ok(true) => {}
+            given_up => {
+                // No manifest names them.
+                outputs.current.iter().for_each(|output| self.abandon(output.number));
+                outputs.finished.iter().for_each(|table| table.mark_obsolete());
+                return given_up;
+            }
+        }
+        let outputs = outputs.finished;
+        if !outputs.is_empty() {
+            self.sync_dir()?;
+        }
+        let gone: Vec<u64> = compaction.inputs().map(|table| table.number()).collect();
+        let removed = gone.iter().copied().map(Edit::TableRemoved);
+        let added = outputs.iter().map(|table| Edit::TableAdded(table.state()));
+        self.commit_tables(&removed.chain(added).collect::<Vec<_>>(), &gone, &outputs)?;
+        compaction.inputs().for_each(|table| table.mark_obsolete());
+        Ok(true)
+    }
+
+    /// Whether tables of both levels get the same filters, whatever they hold.
+    fn has_same_filters(&self, compaction: &Compaction) -> bool {
+        let filters = &self.options.filters;
+        let same = Purpose::ALL.into_iter().all(|purpose| {
+            filters.policy(compaction.from_level, purpose) == filters.policy(compaction.to_level, purpose)
+        });
+        same && filters.budget_bytes.is_none() && !filters.skip_last_level
+    }
+
+    fn move_tables(&self, compaction: &Compaction) -> Result<(), Error> {
+        let level = compaction.to_level;
+        let gone: Vec<u64> = compaction.upper.iter().map(|table| table.number()).collect();
+        let come: Vec<Arc<Table>> = compaction.upper.iter().map(|table| Arc::new(table.at_level(level))).collect();
+        let moved: Vec<Edit> = gone.iter().map(|&number| Edit::TableMoved { number, level: level as u32 }).collect();
+        self.commit_tables(&moved, &gone, &come)
+    }
+
+    /// Writes the tables that replace the inputs. False if the store is being closed.
+    fn merge(&self, compaction: &Compaction, version: &Version, outputs: &mut Outputs) -> Result<bool, Error> {
+        let level = compaction.to_level;
+        let gone: Vec<u64> = compaction.inputs().map(|table| table.number()).collect();
+        let policies = self.policies(version, &gone, level, entries_of(compaction.inputs()));
+        let mut merge = Merge::new(sources(compaction)?);
+        let mut since_glance = 0;
+        while let Some(cell) = merge.current() {
+            if self.is_time_to_glance(&mut since_glance, &cell) {
+                if self.is_stopping() {
+                    return Ok(false);
+                }
+                self.flush_while_merging()?;
+            }
+            // A tombstone hides what lies deeper; where nothing does, it has done its work.
+            let has_done_its_work = cell.value.is_none() && !version.is_below(level, cell.key);
+            if !has_done_its_work {
+                let output = match &mut outputs.current {
+                    Some(output) => output,
+                    None => outputs.current.insert(self.begin_table(&policies)?),
+                };
+                output.writer.add(&cell)?;
+            }
+            if let Some(full) = outputs.current.take_if(|output| output.writer.len() >= self.options.table_bytes_max) {
+                outputs.finished.push(self.finish_table(full, level)?);
+            }
+            merge.advance()?;
+        }
+        if let Some(last) = outputs.current.take() {
+            outputs.finished.push(self.finish_table(last, level)?);
+        }
+        Ok(true)
+    }
+
+    /// Counts what a long job has gone over since it last looked up.
+    pub(super) fn is_time_to_glance(&self, since_glance: &mut usize, cell: &CellRef<'_>) -> bool {
+        *since_glance += CELL_WORTH_BYTES + cell.value.map_or(0, <[u8]>::len);
+        let is_time = *since_glance >= BYTES_BETWEEN_GLANCES;
+        if is_time {
+            *since_glance = 0;
+        }
+        is_time
+    }
+
+    /// Writers must not wait for a merge to end, nor the log for its sync.
+    pub(super) fn flush_while_merging(&self) -> Result<(), Error> {
+        if let Sync::Interval(interval) = self.options.sync {
+            self.sync_in_background(interval);
+        }
+        if self.flush_oldest()? {
+            self.note_progress();
+        }
+        Ok(())
+    }
+}
+
+fn sources(compaction: &Compaction) -> Result<Vec<Source>, Error> {
+    let range = Arc::new(RowRange::ALL);
+    let cursor = |tables: Vec<Arc<Table>>| {
+        LevelCursor::new(tables, Arc::clone(&range), Reading::Maintenance).map(Source::Tables)
+    };
+    let mut sources = match compaction.from_level {
+        0 => compaction.upper.iter().map(|table| cursor(vec![Arc::clone(table)])).collect::<Result<Vec<_>, _>>()?,
+        _ => vec![cursor(compaction.upper.clone())?],
+    };
+    sources.push(cursor(compaction.lower.clone())?);
+    Ok(sources)
+}

@@ -1,0 +1,289 @@
+//! The store: what callers see, and the state that its threads share.
+//!
+//! ```text
+//! put ─▶ log ─▶ memtable ─ full ─▶ memtables ─ flush ─▶ level 0 ─ compaction ─▶ level 1 ─▶ … ─▶ level 6
+//!                  │                   │                   │                       │
+//! get ◀────────────┴── first found ────┴───────────────────┴───────────────────────┘
+//! ```
+//!
+//! Readers take a [view](core::View): memtables and tables that are never changed, only replaced, except for the newest
+//! memtable, whose entries carry sequence numbers. So a snapshot is a view and a number, and nothing that it can see
+//! goes away before it does.
+//!
+//! Locks are taken in this order: writer, maintenance, manifest, directory, view. A lock that is waited for is never held by
+//! someone who waits for one before it.
+
+mod background;
+mod core;
+mod flush;
+mod merge;
+mod open;
+mod policies;
+mod read;
+mod rebuild;
+mod stats;
+mod verify;
+mod write;
+
+pub use read::Snapshot;
+pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
+pub use stats::{Stats, TableStats};
+pub use verify::{FilterVerification, TableVerification, VerifyReport};
+
+use self::core::Core;
+use super::batch::WriteBatch;
+use super::error::Error;
+use super::ledger::{Ledger, LedgerReport};
+use super::options::StoreOptions;
+use super::scan::Scan;
+use super::sstable::Warning;
+use super::storage::{FileStorage, Storage};
+use super::sync::thread;
+use ::core::ops::RangeBounds;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A row/column store in one directory, for any number of threads that write and read it.
+#[derive(Debug)]
+pub struct Store {
+    core: Arc<Core>,
+    background: Option<thread::JoinHandle<()>>,
+}
+
+impl Store {
+    /// Opens the store in the directory at `dir`, created if it does not exist.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_dir(dir: &Path, options: StoreOptions) -> Result<Self, Error> {
+        let storage = match options.create && !options.read_only {
+            true => FileStorage::open(dir),
+            false => FileStorage::open_existing(dir),
+        };
+        let storage = storage.map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::NoStore,
+            _ => Error::io(&dir.display().to_string(), "open the store", error),
+        })?;
+        Self::open(Arc::new(storage), options)
+    }
+
+    /// Opens the store in `storage`: every table's footer, index and filters, and the writes that stand in logs only,
+    /// which become a table.
+    ///
+    /// # Errors
+    /// [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`]; [`Error::Io`]; and whatever is wrong with a file
+    /// apart from filters: a store does not open without all of its data, and does not change a directory that it
+    /// cannot open.
+    pub fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Self, Error> {
+        let core = Arc::new(open::open(storage, options)?);
+        let background = background::spawn(&core)?;
+        Ok(Self { core, background })
+    }
+
+    /// Writes a cell.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`]; and as [`Store::write`].
+    pub fn put(&self, row: &[u8], column: &[u8], value: &[u8]) -> Result<(), Error> {
+        let mut batch = WriteBatch::new();
+        batch.put(row, column, value)?;
+        self.write(batch)
+    }
+
+    /// Deletes a cell, whether it exists or not.
+    ///
+    /// # Errors
+    /// As [`Store::put`].
+    pub fn delete(&self, row: &[u8], column: &[u8]) -> Result<(), Error> {
+        let mut batch = WriteBatch::new();
+        batch.delete(row, column)?;
+        self.write(batch)
+    }
+
+    /// Makes all writes of a batch, or none.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is there as a whole or
+    /// not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync. [`Error::Stalled`] if
+    /// memory is full and cannot be flushed. [`Error::ReadOnly`].
+    pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
+        self.core.check_writable()?;
+        self.core.write(batch)?;
+        self.core.run_some_inline();
+        Ok(())
+    }
+
+    /// Makes everything written so far durable.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the sync failed: the store then takes no more writes. [`Error::Poisoned`], [`Error::ReadOnly`].
+    pub fn sync(&self) -> Result<(), Error> {
+        self.core.sync_log()
+    }
+
+    /// The value of a cell.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`] where the answer could not be read.
+    pub fn get(&self, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let (view, seq) = self.core.view_and_seq();
+        self.core.get(&view, seq, row, column)
+    }
+
+    /// The columns of a row and their values; empty for a row that does not exist.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn get_row(&self, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
+        let (view, seq) = self.core.view_and_seq();
+        self.core.get_row(&view, seq, row)
+    }
+
+    /// The live cells of a range of rows, in order, as they are now. If all rows of the range start with the same
+    /// bytes, filters of prefixes are asked.
+    ///
+    /// ```
+    /// use filterblock::kv::{Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default())?;
+    /// store.put(b"b", b"column", b"value")?;
+    /// store.put(b"d", b"column", b"value")?;
+    /// assert_eq!(store.scan(..).count(), 2);
+    /// assert_eq!(store.scan(&b"a"[..]..&b"d"[..]).count(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn scan<'a>(&self, rows: impl RangeBounds<&'a [u8]>) -> Scan {
+        self.snapshot().scan(rows)
+    }
+
+    /// The live cells of all rows that start with `prefix`, in order, as they are now.
+    ///
+    /// ```
+    /// use filterblock::kv::{Store, StoreOptions};
+    /// use filterblock::{FilterKind, FilterPolicy};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default().prefix_filter(5, policy))?;
+    /// store.put(b"user1/name", b"", b"Ada")?;
+    /// store.put(b"user2/name", b"", b"Bob")?;
+    /// store.flush()?;
+    /// assert_eq!(store.scan_prefix(b"user1/").count(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn scan_prefix(&self, prefix: &[u8]) -> Scan {
+        self.snapshot().scan_prefix(prefix)
+    }
+
+    /// The store as it is now, for as long as the snapshot is kept.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(Arc::clone(&self.core))
+    }
+
+    /// Writes what is in memory to a table and waits for it. Does nothing if nothing was written.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or whatever else the work of the background failed with meanwhile. The cells stay in memory and in
+    /// the log and can be read; but if a sync or the rename failed, further writes and flushes are refused with
+    /// [`Error::Poisoned`], for nobody knows what is on the disk.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.core.flush()
+    }
+
+    /// Merges everything into one level, the deepest that has a table: no overwritten cell is left, and no tombstone.
+    ///
+    /// # Errors
+    /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. The tables are then as they were.
+    pub fn compact(&self) -> Result<(), Error> {
+        self.core.flush()?;
+        self.core.compact_all()
+    }
+
+    /// Does all work that is due, or waits until it is done: flushes, compactions, filters that exceed the budget.
+    ///
+    /// # Errors
+    /// What that work failed with.
+    pub fn settle(&self) -> Result<(), Error> {
+        self.core.settle()
+    }
+
+    /// Asks every filter for every key of its table, and for as many that are not there. Reads all tables.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`] for a data block that is not what was written. What is wrong with a filter
+    /// stands in the report.
+    pub fn verify(&self) -> Result<VerifyReport, Error> {
+        self.core.verify()
+    }
+
+    /// Builds the filters of all tables again, with another kind, size or seed, and leaves the data as it is. Reads all
+    /// tables. A crash leaves each table with its old filters or with its new ones.
+    ///
+    /// # Errors
+    /// As [`Store::flush`] and [`Store::verify`]. Some tables may then have their new filters.
+    pub fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
+        self.core.rebuild_filters(options)
+    }
+
+    /// The account of all table lookups since the store was opened.
+    pub fn ledger(&self) -> Ledger {
+        self.ledger_report().total
+    }
+
+    /// The account by level, kind of filter and purpose, and by table.
+    pub fn ledger_report(&self) -> LedgerReport {
+        self.core.tables.accounts.report()
+    }
+
+    /// The filters that are not used, each said once.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.core.tables.warnings.lock().clone()
+    }
+
+    /// The storage.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.core.tables.storage
+    }
+
+    /// What the store holds, table by table.
+    pub fn stats(&self) -> Stats {
+        self.core.stats()
+    }
+
+    /// Closes the store: everything written is durable, and the log is sealed, so that damage to it will be known from
+    /// a crash. What is in memory stays in the log. Dropping the store does the same, and says nothing if it fails.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the log could not be synced or sealed; [`Error::Poisoned`].
+    pub fn close(mut self) -> Result<(), Error> {
+        self.stop();
+        self.core.seal()
+    }
+
+    /// Ends the background thread; a compaction that is under way is given up.
+    fn stop(&mut self) {
+        self.core.stop();
+        if let Some(thread) = self.background.take() {
+            // It ends by returning; if it panicked, what it guards is whole.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.stop();
+        // Not closed, or closed before: then there is nothing left to seal.
+        let _ = self.core.seal();
+        // With nobody left who reads, every lookup that began has ended.
+        let is_alone = Arc::strong_count(&self.core) == 1;
+        debug_assert!(!is_alone || self.ledger_report().check().is_ok(), "{:?}", self.ledger_report().check());
+    }
+}

@@ -1,0 +1,271 @@
+//! Opening: what the directory is, what the manifest says, what only logs know.
+//!
+//! Nothing in the directory changes before everything in it has been found in order. Then writes that stand in logs
+//! only become a table, a new log is begun, and a new manifest takes the old one's name, which switches from the
+//! state before to the state after at once. A crash on the way leaves the state before, and files that nothing names:
+//! those are removed last, or by the next opening.
+
+use super::super::batch;
+use super::super::cache::BlockCache;
+use super::super::error::{Damage, Error};
+use super::super::ledger::Accounts;
+use super::super::log::{LogContents, LogKind, LogWriter};
+use super::super::manifest::{self, Failure, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
+use super::super::memtable::Memtable;
+use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
+use super::super::options::{Maintenance as Who, StoreOptions};
+use super::super::sstable::{Table, TableContext};
+use super::super::storage::{LockMode, Storage, StorageLock};
+use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
+use super::super::version::Version;
+use super::core::{Core, Maintenance, Queue, View, Work, Writer, overlap};
+use core::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// No store gets to this write; a file that claims a later one is damaged, however right its checksum.
+const MAX_SEQ: u64 = 1 << 56;
+/// What a file system probe may leave behind, beside what the store itself does.
+const PROBE_NAME: &str = "direct-io-probe.tmp";
+
+pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
+    let names = list(&*storage)?;
+    let is_there = names.iter().any(|name| name == MANIFEST_NAME);
+    if !is_there {
+        check_empty(&names)?;
+        if options.read_only || !options.create {
+            return Err(Error::NoStore);
+        }
+    }
+    let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
+    let lock = storage.lock(LOCK_NAME, mode).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => Error::Locked,
+        _ => Error::io(LOCK_NAME, "lock", error),
+    })?;
+    // Another may have created or closed the store before it gave up the lock.
+    let names = list(&*storage)?;
+    let state = match names.iter().any(|name| name == MANIFEST_NAME) {
+        true => manifest::read(&*storage)?,
+        false => create(&storage, options.seed.unwrap_or_else(random_seed))?,
+    };
+    let core = load(storage, options, lock, &names, state)?;
+    if !options.read_only {
+        core.take_over(&names)?;
+    }
+    Ok(core)
+}
+
+/// Begins a store of nothing. Its manifest comes first: files with numbers and no manifest are a store that lost it.
+fn create(storage: &Arc<dyn Storage>, seed: u64) -> Result<State, Error> {
+    let state = State { seed, next_number: 1, ..State::default() };
+    Manifest::create(Arc::clone(storage), state.clone()).map_err(io_error)?;
+    Ok(state)
+}
+
+fn io_error(Failure { file, operation, source }: Failure) -> Error {
+    Error::io(file, operation, source)
+}
+
+fn list(storage: &dyn Storage) -> Result<Vec<String>, Error> {
+    storage.list().map_err(|error| Error::io("store", "list the directory", error))
+}
+
+/// Refuses to create a store among files that are not known to be harmless.
+fn check_empty(names: &[String]) -> Result<(), Error> {
+    let num_files = names.iter().filter(|name| FileName::parse(name).is_some()).count();
+    if num_files > 0 {
+        return Err(Error::NoManifest { num_files });
+    }
+    let harmless = [LOCK_NAME, MANIFEST_TMP_NAME, PROBE_NAME];
+    let mut files: Vec<String> = names.iter().filter(|name| !harmless.contains(&name.as_str())).cloned().collect();
+    if files.is_empty() {
+        return Ok(());
+    }
+    let num_files = files.len();
+    files.sort_unstable();
+    files.truncate(3);
+    Err(Error::NotAStore { files, num_files })
+}
+
+/// The state of the store, in memory, with all that its logs add. Changes nothing on the disk.
+fn load(
+    storage: Arc<dyn Storage>,
+    options: StoreOptions,
+    lock: Box<dyn StorageLock>,
+    names: &[String],
+    state: State,
+) -> Result<Core, Error> {
+    let tables = Arc::new(TableContext {
+        storage,
+        accounts: Accounts::default(),
+        warnings: Mutex::default(),
+        prefix_len: options.filters.prefix_len,
+        cache: BlockCache::new(options.cache_bytes),
+        filter_residence: options.filter_residence,
+    });
+    let version = load_tables(&tables, &state)?;
+    let memtable = Memtable::new(0);
+    let mut last_seq = state.last_seq;
+    for log in &state.logs {
+        replay(&*tables.storage, log, &memtable, names)?;
+    }
+    check_no_log_missed(&*tables.storage, &state.logs, names)?;
+    last_seq = last_seq.max(memtable.max_seq());
+    for table in version.tables() {
+        last_seq = last_seq.max(table.footer().max_seq);
+    }
+    let of_manifest =
+        [("next number", state.next_number, MAX_FILE_NUMBER), ("last sequence number", last_seq, MAX_SEQ)];
+    for (name, found, max) in of_manifest {
+        if found > max {
+            return Err(Error::damaged(MANIFEST_NAME, 0, Damage::Contradiction { name, found }));
+        }
+    }
+    let highest = names.iter().filter_map(|name| number_of(name)).max().unwrap_or(0);
+    let next_number = state.next_number.max(highest.saturating_add(1));
+    let random = match options.maintenance {
+        Who::Inline { seed } => seed,
+        Who::Background => 0,
+    };
+    let view = View { memtables: vec![Arc::new(memtable)], version: Arc::new(version) };
+    let writer = Writer { log: None, last_seq, bytes_since_pause: 0, last_sync: Instant::now() };
+    Ok(Core {
+        seed: AtomicU64::new(state.seed),
+        options,
+        tables,
+        queue: Mutex::new(Queue::default()),
+        committed: Condvar::default(),
+        writer: Mutex::new(writer),
+        maintenance: Mutex::new(Maintenance { random, shrunk: BTreeMap::new() }),
+        manifest: Mutex::new(None),
+        directory: Mutex::new(()),
+        view: RwLock::new(Arc::new(view)),
+        visible: AtomicU64::new(last_seq),
+        next_number: AtomicU64::new(next_number),
+        poisoned: AtomicU64::new(0),
+        work: Mutex::new(Work::default()),
+        work_changed: Condvar::default(),
+        _lock: lock,
+    })
+}
+
+/// The number in the name of a file, finished or not.
+fn number_of(name: &str) -> Option<u64> {
+    FileName::parse(name.strip_suffix(TMP_SUFFIX).unwrap_or(name)).map(FileName::number)
+}
+
+fn load_tables(context: &Arc<TableContext>, state: &State) -> Result<Version, Error> {
+    let mut tables = Vec::with_capacity(state.tables.len());
+    for known in state.tables.values() {
+        let table = Table::open(context, known.number, known.level as usize, known.filter_file)?;
+        let found = table.state();
+        let fields = [
+            ("length of the table", found.len, known.len),
+            ("checksum of the footer", found.footer_crc.into(), known.footer_crc.into()),
+        ];
+        for (name, found, expected) in fields {
+            if found != expected {
+                return Err(Error::damaged(table.file(), found, Damage::Field { name, found, expected }));
+            }
+        }
+        tables.push(Arc::new(table));
+    }
+    Version::new(tables).map_err(|[a, b]| overlap(&a, &b))
+}
+
+/// Brings the writes of a log into the memtable.
+fn replay(storage: &dyn Storage, log: &LogState, memtable: &Memtable, names: &[String]) -> Result<(), Error> {
+    let file = FileName::Log(log.number).to_string();
+    if !names.contains(&file) {
+        return Err(Error::Missing { file });
+    }
+    let contents = LogContents::read(storage, &file, log.number, LogKind::WriteAhead, log.sealed)?;
+    for (offset, record) in contents.payloads() {
+        let damage = Damage::CutOff { unit: "batch", len_bytes: record.len() as u64 };
+        memtable.insert(batch::decode(record).ok_or_else(|| Error::damaged(&file, offset, damage))?);
+    }
+    Ok(())
+}
+
+/// Looks for a log that the manifest has forgotten. Its last record may be bad because a crash tore it, or because of
+/// damage: then it was durable, and what relied on it was written. Nothing is written to a log before the record that
+/// begins it is durable, so a log that holds writes and is newer than all that are known tells the two apart.
+fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[String]) -> Result<(), Error> {
+    let newest_known = known.last().map_or(0, |log| log.number);
+    for name in names {
+        let Some(FileName::Log(number)) = FileName::parse(name).filter(|file| file.number() > newest_known) else {
+            continue;
+        };
+        let has_writes = match LogContents::read(storage, name, number, LogKind::WriteAhead, None) {
+            Ok(contents) => contents.payloads().next().is_some(),
+            // Its first record was not durable yet, so neither was the edit that begins it.
+            Err(Error::Damaged { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        if has_writes {
+            let damage = Damage::Contradiction { name: "a log with writes that it does not name", found: number };
+            return Err(Error::damaged(MANIFEST_NAME, 0, damage));
+        }
+    }
+    Ok(())
+}
+
+impl Core {
+    /// Makes the loaded state the one on the disk, and removes what no longer belongs to it.
+    fn take_over(&self, names: &[String]) -> Result<(), Error> {
+        let view = self.view();
+        let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
+        let mut version = Arc::clone(&view.version);
+        if let Some(memtable) = replayed {
+            let mut output = self.begin_table(&self.policies(&version, &[], 0, [memtable.num_entries(); 3]))?;
+            memtable.for_each_newest(|cell| output.writer.add(&cell))?;
+            let table = self.finish_table(output, 0)?;
+            version = Arc::new(version.changed(&[], &[table]).map_err(|[a, b]| overlap(&a, &b))?);
+        }
+        let number = self.new_number();
+        let name = FileName::Log(number).to_string();
+        let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)
+            .map_err(|error| Error::io(&name, "create", error))?;
+        log.sync().map_err(|error| Error::io(&name, "sync", error))?;
+        self.sync_dir()?;
+        let mut writer = self.writer.lock();
+        let state = State {
+            seed: self.seed(),
+            next_number: self.next_number.load(Ordering::Relaxed),
+            last_seq: writer.last_seq,
+            logs: vec![LogState { number, sealed: None }],
+            tables: version.tables().map(|table| (table.number(), table.state())).collect(),
+        };
+        let manifest = Manifest::create(Arc::clone(&self.tables.storage), state).map_err(io_error)?;
+        self.remove_strangers(names, manifest.state());
+        *self.manifest.lock() = Some(manifest);
+        writer.log = Some(log);
+        let memtables = vec![Arc::new(Memtable::new(number))];
+        *self.view.write() = Arc::new(View { memtables, version });
+        Ok(())
+    }
+
+    /// Removes the files of `names` that are a store's, but that `state` does not name. What cannot be removed now
+    /// is tried again at the next opening.
+    fn remove_strangers(&self, names: &[String], state: &State) {
+        for name in names {
+            let is_ours = number_of(name).is_some() || name == MANIFEST_TMP_NAME;
+            let is_named = FileName::parse(name).is_some_and(|file| match file {
+                FileName::Log(number) => state.logs.iter().any(|log| log.number == number),
+                FileName::Table(number) => state.tables.contains_key(&number),
+                FileName::Filters(number) => state.tables.values().any(|table| table.filter_file == Some(number)),
+            });
+            if is_ours && !is_named {
+                let _ = self.tables.storage.remove(name);
+            }
+        }
+    }
+}
+
+/// A seed that strangers cannot guess, from the keys that the standard library draws for its own maps.
+fn random_seed() -> u64 {
+    RandomState::new().hash_one(0u64)
+}

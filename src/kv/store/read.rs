@@ -1,0 +1,141 @@
+//! Reading a view.
+
+use super::super::cell::{CellKey, Version as CellVersion};
+use super::super::error::Error;
+use super::super::merge::{MemoryCursor, Merge, Source};
+use super::super::prefix::prefix_range;
+use super::super::range::RowRange;
+use super::super::scan::Scan;
+use super::super::sstable::{EntryHashes, LevelCursor, Reading, Table};
+use super::core::{Core, View};
+use core::ops::{Bound, RangeBounds};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A store as it was at one moment.
+///
+/// It sees no later write, and keeps what it sees: memtables in memory, tables on the disk, and the lock of the
+/// directory. Keep it no longer than needed.
+///
+/// ```
+/// use filterblock::kv::{Store, StoreOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// let store = Store::open_dir(dir.path(), StoreOptions::default())?;
+/// store.put(b"row", b"column", b"before")?;
+/// let snapshot = store.snapshot();
+/// store.put(b"row", b"column", b"after")?;
+/// assert_eq!(snapshot.get(b"row", b"column")?.as_deref(), Some(&b"before"[..]));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    core: Arc<Core>,
+    view: Arc<View>,
+    seq: u64,
+}
+
+impl Snapshot {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        let (view, seq) = core.view_and_seq();
+        Self { core, view, seq }
+    }
+
+    /// As [`Store::get`](super::Store::get).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get(&self, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.core.get(&self.view, self.seq, row, column)
+    }
+
+    /// As [`Store::get_row`](super::Store::get_row).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_row(&self, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
+        self.core.get_row(&self.view, self.seq, row)
+    }
+
+    /// As [`Store::scan`](super::Store::scan).
+    pub fn scan<'a>(&self, rows: impl RangeBounds<&'a [u8]>) -> Scan {
+        let owned = |bound: Bound<&&[u8]>| bound.map(|row| row.to_vec());
+        self.scan_range(RowRange { start: owned(rows.start_bound()), end: owned(rows.end_bound()) })
+    }
+
+    /// As [`Store::scan_prefix`](super::Store::scan_prefix).
+    pub fn scan_prefix(&self, prefix: &[u8]) -> Scan {
+        let (start, end) = prefix_range(prefix);
+        self.scan_range(RowRange { start, end })
+    }
+
+    fn scan_range(&self, range: RowRange) -> Scan {
+        let store = Arc::clone(&self.core) as Arc<_>;
+        if range.is_empty() {
+            return Scan::new(Ok(Merge::new(Vec::new())), store);
+        }
+        Scan::new(self.core.sources(&self.view, self.seq, range).map(Merge::new), store)
+    }
+}
+
+impl Core {
+    pub(super) fn get(&self, view: &View, seq: u64, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let key = CellKey { row, column };
+        // The newest first, so the first version found is the last one written.
+        for memtable in &view.memtables {
+            if let Some(version) = memtable.get(key, seq) {
+                return Ok(version.value);
+            }
+        }
+        let hashes = EntryHashes::new(key);
+        for table in view.version.tables_for_cell(key) {
+            if let Some(version) = table.get(key, &hashes)? {
+                return Ok(version.value);
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn get_row(&self, view: &View, seq: u64, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
+        let mut newest: BTreeMap<Vec<u8>, CellVersion> = BTreeMap::new();
+        for memtable in &view.memtables {
+            let start = Bound::Included(CellKey { row, column: b"" });
+            for cell in memtable.cells_from(start, |key| key.row != row, seq, usize::MAX) {
+                newest.entry(cell.column).or_insert(cell.version);
+            }
+        }
+        let hashes = EntryHashes::new(CellKey { row, column: b"" });
+        for table in view.version.tables_for_row(row) {
+            for (column, version) in table.get_row(row, &hashes)? {
+                newest.entry(column).or_insert(version);
+            }
+        }
+        Ok(newest.into_iter().filter_map(|(column, version)| Some((column, version.value?))).collect())
+    }
+
+    fn sources(&self, view: &View, seq: u64, range: RowRange) -> Result<Vec<Source>, Error> {
+        let range = Arc::new(range);
+        let memory = |memtable: &Arc<_>| {
+            Source::Memory(MemoryCursor::new(Arc::clone(memtable), seq, range.start(), range.end.clone()))
+        };
+        let mut sources: Vec<Source> = view.memtables.iter().map(memory).collect();
+        let reading = Reading::Scan { prefix_len: self.tables.prefix_len };
+        let mut add = |tables: &[Arc<Table>]| {
+            let cursor = LevelCursor::new(tables.to_vec(), Arc::clone(&range), reading)?;
+            sources.push(Source::Tables(cursor));
+            Ok::<(), Error>(())
+        };
+        for table in view.version.level(0) {
+            add(core::slice::from_ref(table))?;
+        }
+        for (level, tables) in view.version.levels().enumerate().skip(1) {
+            let overlapping = view.version.overlapping_rows(level, (range.start(), range.end()));
+            if !overlapping.is_empty() {
+                add(&tables[overlapping])?;
+            }
+        }
+        Ok(sources)
+    }
+}

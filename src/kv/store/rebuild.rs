@@ -1,0 +1,153 @@
+//! Building filters again, beside the data that they are of.
+
+use super::super::cell::OwnedKey;
+use super::super::error::Error;
+use super::super::manifest::Edit;
+use super::super::names::FileName;
+use super::super::purpose::Purpose;
+use super::super::range::RowRange;
+use super::super::sstable::{FilterFileWriter, LevelCursor, Policies, Reading, Table};
+use super::core::Core;
+use super::policies::entries_of;
+use crate::FilterPolicy;
+use core::sync::atomic::Ordering;
+use std::sync::Arc;
+
+/// Which filters are built again, and how. As the store's options say, unless something else is set.
+///
+/// ```
+/// use filterblock::kv::{Purpose, RebuildOptions, Store, StoreOptions};
+/// use filterblock::{FilterKind, FilterPolicy};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// let store = Store::open_dir(dir.path(), StoreOptions::default())?;
+/// store.put(b"row", b"column", b"value")?;
+/// store.flush()?;
+/// let golomb = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001)?;
+/// let report = store.rebuild_filters(&RebuildOptions::new().filter(Purpose::RowColumn, golomb).seed(7))?;
+/// assert_eq!(report.tables.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RebuildOptions {
+    policies: [Option<Option<FilterPolicy>>; Purpose::ALL.len()],
+    seed: Option<u64>,
+    table: Option<u64>,
+}
+
+impl RebuildOptions {
+    /// All tables, as the store's options say.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The filter of a purpose, or none, for these tables, whatever the store's options say about new ones. Compaction
+    /// writes new tables, whose filters are as the options say, and a budget that is exceeded has its way.
+    #[must_use]
+    pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
+        self.policies[purpose.index()] = Some(policy.into());
+        self
+    }
+
+    /// A new seed, for these filters and for all that are written from now on.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Only the filters of the table with this number.
+    #[must_use]
+    pub fn table(mut self, number: u64) -> Self {
+        self.table = Some(number);
+        self
+    }
+}
+
+/// What was built again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RebuildReport {
+    /// The tables, in the order of lookups.
+    pub tables: Vec<RebuiltTable>,
+}
+
+/// A table with new filters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RebuiltTable {
+    /// The table's file.
+    pub file: String,
+    /// The file of its filters.
+    pub filter_file: String,
+    /// Length of the usable filters before, in bytes.
+    pub bytes_before: u64,
+    /// Length of the usable filters now, in bytes.
+    pub bytes_now: u64,
+}
+
+impl Core {
+    pub(super) fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
+        self.check_writable()?;
+        let _turn = self.maintenance.lock();
+        if let Some(seed) = options.seed {
+            self.commit(&[Edit::Seed(seed)], |view| Ok(view.clone()))?;
+            self.seed.store(seed, Ordering::Relaxed);
+        }
+        let version = Arc::clone(&self.view().version);
+        let mut report = RebuildReport::default();
+        for table in version.tables().filter(|table| options.table.is_none_or(|number| number == table.number())) {
+            let mut policies = self.policies(&version, &[table.number()], table.level(), entries_of([table]));
+            for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies) {
+                if let Some(asked) = asked {
+                    policies[purpose.index()] = asked.and_then(|policy| self.complete(policy, purpose));
+                }
+            }
+            report.tables.push(self.rebuild_table(table, &policies)?);
+        }
+        Ok(report)
+    }
+
+    /// Gives a table new filters. Only who maintains may call it.
+    pub(super) fn rebuild_table(&self, table: &Arc<Table>, policies: &Policies) -> Result<RebuiltTable, Error> {
+        let file = FileName::Filters(self.new_number());
+        let tmp = file.tmp();
+        self.write_filters(table, policies, file).inspect_err(|_| {
+            // If this fails too, opening the store does it.
+            let _ = self.tables.storage.remove(&tmp);
+        })?;
+        let replaced = Arc::new(table.with_filter_file(file.number()));
+        let bytes_now = replaced.filters().bytes();
+        let edit = Edit::FiltersRebuilt { table: table.number(), file: file.number() };
+        self.commit_tables(&[edit], &[table.number()], &[replaced])?;
+        table.mark_filters_obsolete();
+        let bytes_before = table.filters().bytes();
+        Ok(RebuiltTable { file: table.file().to_owned(), filter_file: file.to_string(), bytes_before, bytes_now })
+    }
+
+    /// Writes the file of a table's new filters, durably.
+    fn write_filters(&self, table: &Arc<Table>, policies: &Policies, file: FileName) -> Result<(), Error> {
+        let tmp = file.tmp();
+        let mut writer = FilterFileWriter::new(tmp.clone(), file.number(), self.seed(), policies);
+        let (mut last, mut since_glance) = (None::<OwnedKey>, 0);
+        let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
+        while let Some(cell) = cells.current() {
+            writer.add(cell.key, last.as_ref().map(OwnedKey::as_key));
+            last.get_or_insert_default().assign(cell.key);
+            if self.is_time_to_glance(&mut since_glance, &cell) {
+                if self.is_stopping() {
+                    return Err(Error::Stalled { cause: "the store is being closed".to_owned() });
+                }
+                self.flush_while_merging()?;
+            }
+            cells.advance()?;
+        }
+        let mut out = self.tables.storage.create(&tmp).map_err(|error| Error::io(&tmp, "create", error))?;
+        let warnings = writer.finish(table.footer(), &mut *out)?;
+        self.publish(&mut *out, &tmp, file)?;
+        self.sync_dir()?;
+        warnings.into_iter().for_each(|warning| self.tables.warn(warning));
+        Ok(())
+    }
+}

@@ -1,0 +1,252 @@
+//! Writing: groups of batches, the log, and making room.
+
+use super::super::batch::{self, WriteBatch};
+use super::super::error::Error;
+use super::super::log::{LogKind, LogWriter};
+use super::super::manifest::Edit;
+use super::super::memtable::Memtable;
+use super::super::names::FileName;
+use super::super::options::{Maintenance, Sync};
+use super::super::sync::{MutexGuard, thread};
+use super::core::{Core, View, Writer};
+use core::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Memtables that may wait to be flushed before writers wait too.
+pub(super) const MAX_WAITING_MEMTABLES: usize = 2;
+/// Tables in level 0 from which on writers are slowed down, and at which they wait, as multiples of the number that
+/// compaction begins at.
+const SLOW_LEVEL0_FACTOR: usize = 2;
+const STOP_LEVEL0_FACTOR: usize = 6;
+/// Slowed-down writers pause once for so many bytes, a millisecond for each table too many.
+const BYTES_PER_PAUSE: usize = 64 << 10;
+
+/// How far maintenance had come when somebody looked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    progress: u64,
+    num_failures: u64,
+}
+
+impl Core {
+    /// Writes a batch, together with those of other threads that come while the log is busy.
+    pub(super) fn write(&self, batch: WriteBatch) -> Result<(), Error> {
+        if batch.is_empty() {
+            return self.check_poison();
+        }
+        let mut queue = self.queue.lock();
+        let ticket = queue.next_ticket;
+        queue.next_ticket += 1;
+        queue.waiting.push(batch);
+        while queue.has_leader && ticket >= queue.done_before {
+            queue = self.committed.wait(queue);
+        }
+        if ticket < queue.done_before {
+            return queue.failed.remove(&ticket).map_or(Ok(()), Err);
+        }
+        // Nobody leads, so everything that waits is written by this thread, its own batch included.
+        queue.has_leader = true;
+        let first = queue.done_before;
+        let mut group = core::mem::take(&mut queue.waiting);
+        drop(queue);
+        let result = self.write_group(&mut group);
+        let mut queue = self.queue.lock();
+        queue.has_leader = false;
+        queue.done_before = first + group.len() as u64;
+        if let Err(error) = &result {
+            let others = (first..queue.done_before).filter(|&other| other != ticket);
+            let failed: Vec<_> = others.map(|other| (other, error.again())).collect();
+            queue.failed.extend(failed);
+        }
+        // Waking nobody is a system call too.
+        let has_others = group.len() > 1 || !queue.waiting.is_empty();
+        drop(queue);
+        if has_others {
+            self.committed.notify_all();
+        }
+        result
+    }
+
+    fn write_group(&self, group: &mut [WriteBatch]) -> Result<(), Error> {
+        let mut writer = self.writer.lock();
+        self.make_room(&mut writer)?;
+        let Writer { log, last_seq, .. } = &mut *writer;
+        let log = log.as_mut().ok_or(Error::ReadOnly)?;
+        let mut seq = *last_seq;
+        for batch in &mut *group {
+            log.push(batch.record(seq + 1));
+            seq += batch.len() as u64;
+        }
+        let len_before = log.len();
+        log.append().map_err(|error| Error::io(log.name(), "write", error))?;
+        let bytes = (log.len() - len_before) as usize;
+        *last_seq = seq;
+        self.sync_if_due(&mut writer)?;
+        let view = self.view();
+        if let Some(memtable) = view.memtables.first() {
+            let first_seq = seq + 1 - group.iter().map(|batch| batch.len() as u64).sum::<u64>();
+            let mut next = first_seq;
+            for batch in &mut *group {
+                let record = batch.record(next);
+                memtable.insert(batch::decode(record).into_iter().flatten());
+                next += batch.len() as u64;
+            }
+        }
+        self.visible.store(seq, Ordering::Release);
+        self.pause(&mut writer, &view, bytes);
+        Ok(())
+    }
+
+    fn sync_if_due(&self, writer: &mut Writer) -> Result<(), Error> {
+        match self.options.sync {
+            Sync::Always => self.sync_writer(writer),
+            Sync::Interval(interval) if writer.last_sync.elapsed() >= interval => self.sync_writer(writer),
+            Sync::Interval(_) | Sync::Never => Ok(()),
+        }
+    }
+
+    fn sync_writer(&self, writer: &mut Writer) -> Result<(), Error> {
+        let log = writer.log.as_mut().ok_or(Error::ReadOnly)?;
+        writer.last_sync = Instant::now();
+        log.sync().map_err(|error| self.poison(log.name(), "sync", error))
+    }
+
+    /// Syncs the log on behalf of [`Sync::Interval`], unless a writer holds it, who will see to it.
+    pub(super) fn sync_in_background(&self, interval: Duration) {
+        if let Some(mut writer) = self.writer.try_lock() {
+            let is_due = writer.last_sync.elapsed() >= interval && !self.is_poisoned();
+            if is_due && writer.log.as_ref().is_some_and(|log| !log.is_synced()) {
+                // A failure poisons the store, which the next write says.
+                let _ = self.sync_writer(&mut writer);
+            }
+        }
+    }
+
+    /// Makes everything written so far durable.
+    pub(super) fn sync_log(&self) -> Result<(), Error> {
+        let mut writer = self.writer.lock();
+        self.check_poison()?;
+        self.sync_writer(&mut writer)
+    }
+
+    /// Seals the log, if that has not been done.
+    pub(super) fn seal(&self) -> Result<(), Error> {
+        let mut writer = self.writer.lock();
+        if writer.log.is_none() {
+            return Ok(());
+        }
+        self.check_poison()?;
+        self.sync_writer(&mut writer)?;
+        let Some(log) = writer.log.take() else {
+            return Ok(());
+        };
+        let sealed = Edit::LogSealed { number: log.number(), len: log.len() };
+        self.commit(&[sealed, Edit::LastSeq(writer.last_seq)], |view| Ok(view.clone()))
+    }
+
+    /// Sees to it that the memtable can take more, waiting for maintenance if that cannot keep up.
+    fn make_room(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<(), Error> {
+        let first = self.seen(None);
+        loop {
+            let seen = self.seen(Some(first));
+            self.check_poison()?;
+            let is_broken = writer.log.as_ref().ok_or(Error::ReadOnly)?.is_broken();
+            let view = self.view();
+            let limit = self.options.memtable_bytes_max;
+            let is_full = view.memtables.first().is_some_and(|table| !table.is_empty() && table.bytes() >= limit);
+            if !is_broken && !is_full {
+                return Ok(());
+            }
+            let stop = self.options.level0_tables_max.saturating_mul(STOP_LEVEL0_FACTOR);
+            if view.memtables.len() <= MAX_WAITING_MEMTABLES && view.version.level(0).len() < stop {
+                self.rotate(writer)?;
+                continue;
+            }
+            match self.options.maintenance {
+                Maintenance::Inline { .. } => {
+                    self.run_job(&mut self.maintenance.lock())?;
+                }
+                Maintenance::Background => self.wait_for_work(seen).map_err(|error| match error {
+                    Error::Poisoned => Error::Poisoned,
+                    other => Error::Stalled { cause: other.to_string() },
+                })?,
+            }
+        }
+    }
+
+    /// Waits until maintenance has done something since `seen`; or says what it failed with since then.
+    pub(super) fn wait_for_work(&self, seen: Seen) -> Result<(), Error> {
+        let mut work = self.work.lock();
+        // Once: others wait here too, and would wake each other over and over until the work is done.
+        if !core::mem::replace(&mut work.wanted, true) {
+            self.work_changed.notify_all();
+        }
+        match &work.failed {
+            // It is tried again at once, for the next who waits.
+            Some(error) if work.num_failures > seen.num_failures => Err(error.again()),
+            _ if work.progress != seen.progress => Ok(()),
+            _ => {
+                drop(self.work_changed.wait(work));
+                Ok(())
+            }
+        }
+    }
+
+    /// What maintenance has done so far. Failures before `first` do not count any more.
+    pub(super) fn seen(&self, first: Option<Seen>) -> Seen {
+        let work = self.work.lock();
+        Seen { progress: work.progress, num_failures: first.map_or(work.num_failures, |seen| seen.num_failures) }
+    }
+
+    /// Slows writers down while compaction is behind, a little at a time, so that none has to wait for long.
+    fn pause(&self, writer: &mut Writer, view: &View, bytes: usize) {
+        let slow = self.options.level0_tables_max.saturating_mul(SLOW_LEVEL0_FACTOR);
+        let too_many = (view.version.level(0).len() + 1).saturating_sub(slow);
+        if too_many == 0 || self.options.maintenance != Maintenance::Background {
+            return;
+        }
+        writer.bytes_since_pause += bytes;
+        if writer.bytes_since_pause >= BYTES_PER_PAUSE {
+            writer.bytes_since_pause = 0;
+            thread::sleep(Duration::from_millis(too_many as u64));
+        }
+    }
+
+    /// Closes the log and begins a new one, and a new memtable with it.
+    pub(super) fn rotate(&self, writer: &mut Writer) -> Result<(), Error> {
+        let old = writer.log.as_mut().ok_or(Error::ReadOnly)?;
+        let number = self.new_number();
+        let name = FileName::Log(number).to_string();
+        let storage = &self.tables.storage;
+        let mut log = LogWriter::create(&**storage, &name, number, LogKind::WriteAhead).map_err(|error| {
+            self.remove_file(FileName::Log(number));
+            Error::io(&name, "create", error)
+        })?;
+        // A log that the manifest names has a first record: without one it is damaged, not new.
+        log.sync().map_err(|error| self.poison(&name, "sync", error))?;
+        old.sync().map_err(|error| self.poison(old.name(), "sync", error))?;
+        self.sync_dir()?;
+        let ended = self.view().memtables.first().filter(|memtable| memtable.is_empty()).map(|_| old.number());
+        let mut edits = vec![
+            Edit::LogSealed { number: old.number(), len: old.len() },
+            Edit::LogBegun(number),
+            Edit::LastSeq(writer.last_seq),
+        ];
+        edits.extend(ended.map(Edit::LogEnded));
+        self.commit(&edits, |view| {
+            let mut memtables = view.memtables.clone();
+            if ended.is_some() {
+                memtables.remove(0);
+            }
+            memtables.insert(0, Arc::new(Memtable::new(number)));
+            Ok(View { memtables, ..view.clone() })
+        })?;
+        writer.log = Some(log);
+        if let Some(ended) = ended {
+            self.remove_file(FileName::Log(ended));
+        }
+        self.want_work();
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! Locks and threads: the standard library's, or those of a model checker that tries many schedules.
+//!
+//! A lock is not lost with a thread that panicked while holding it: what the store guards is changed in steps that
+//! leave it whole, so the next holder goes on.
+
+#[cfg(shuttle)]
+use shuttle::sync as imp;
+#[cfg(not(shuttle))]
+use std::sync as imp;
+
+use core::fmt;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+#[cfg(shuttle)]
+pub(crate) use shuttle::{sync::atomic::AtomicU64, thread};
+#[cfg(not(shuttle))]
+pub(crate) use std::{sync::atomic::AtomicU64, thread};
+
+pub(crate) use imp::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+
+/// A mutex without poisoning.
+#[derive(Default)]
+pub(crate) struct Mutex<T>(imp::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(imp::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock if nobody holds it.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
+}
+
+impl<T> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mutex")
+    }
+}
+
+/// A reader-writer lock without poisoning.
+#[derive(Default)]
+pub(crate) struct RwLock<T>(imp::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(imp::RwLock::new(value))
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RwLock")
+    }
+}
+
+/// A condition variable for [`Mutex`].
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(imp::Condvar);
+
+impl Condvar {
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits at most so long.
+    #[cfg(not(shuttle))]
+    pub(crate) fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
+        self.0.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// A model checker knows no time: a timeout may pass at once.
+    #[cfg(shuttle)]
+    pub(crate) fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, _timeout: Duration) -> MutexGuard<'a, T> {
+        self.wait(guard)
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}

@@ -1,0 +1,114 @@
+//! Which tables are live, level by level: never changed, only replaced.
+//!
+//! Level 0 holds what flushes wrote: tables that may overlap, newest first. In each deeper level tables are disjoint
+//! and in key order, and everything in it is older than the same cell in a level above.
+
+use super::cell::CellKey;
+use super::fences::{Fences, partition_point};
+use super::manifest::NUM_LEVELS;
+use super::range::{is_before, is_behind};
+use super::sstable::Table;
+use core::ops::{Bound, Range};
+use std::sync::Arc;
+
+/// The live tables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Version {
+    levels: [Vec<Arc<Table>>; NUM_LEVELS],
+    /// Of the tables' last rows, for each deeper level.
+    lasts: [Fences; NUM_LEVELS],
+}
+
+impl Version {
+    /// Sorts tables into their levels. If two tables of a deeper level overlap, returns them as the error.
+    pub(crate) fn new(tables: impl IntoIterator<Item = Arc<Table>>) -> Result<Self, [Arc<Table>; 2]> {
+        let mut version = Self::default();
+        for table in tables {
+            version.levels[table.level()].push(table);
+        }
+        // Numbers are given in the order of flushes.
+        version.levels[0].sort_by_key(|table| core::cmp::Reverse(table.number()));
+        for level in &mut version.levels[1..] {
+            level.sort_by(|a, b| a.first_key().cmp(&b.first_key()));
+            let overlap = level.windows(2).find(|pair| pair[0].last_key() >= pair[1].first_key());
+            if let Some(pair) = overlap {
+                return Err([Arc::clone(&pair[0]), Arc::clone(&pair[1])]);
+            }
+        }
+        for (level, lasts) in version.levels.iter().zip(&mut version.lasts).skip(1) {
+            if let (Some(first), Some(last)) = (level.first(), level.last()) {
+                let rows = level.iter().map(|table| table.last_key().row);
+                *lasts = Fences::new(first.first_key().row, last.last_key().row, rows);
+            }
+        }
+        Ok(version)
+    }
+
+    pub(crate) fn level(&self, level: usize) -> &[Arc<Table>] {
+        &self.levels[level]
+    }
+
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &[Arc<Table>]> {
+        self.levels.iter().map(Vec::as_slice)
+    }
+
+    /// All tables, in the order in which lookups ask them.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.levels.iter().flatten()
+    }
+
+    /// Length of a level's files.
+    pub(crate) fn level_bytes(&self, level: usize) -> u64 {
+        self.levels[level].iter().map(|table| table.file_len()).sum()
+    }
+
+    /// The deepest level that has a table; 0 for a store of none.
+    pub(crate) fn deepest(&self) -> usize {
+        self.levels.iter().rposition(|level| !level.is_empty()).unwrap_or(0)
+    }
+
+    /// The tables that may hold a cell, newest first: all of level 0, and one of each deeper level.
+    pub(crate) fn tables_for_cell<'a>(&'a self, key: CellKey<'a>) -> impl Iterator<Item = &'a Arc<Table>> {
+        let deeper = self.levels.iter().zip(&self.lasts).skip(1).filter_map(move |(level, lasts)| {
+            level.get(partition_point(lasts.around(key.row), |place| level[place].last_key() < key))
+        });
+        self.levels[0].iter().chain(deeper)
+    }
+
+    /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those that
+    /// reach into it, in key order; but at least one, which can tell that the row is out of its range.
+    pub(crate) fn tables_for_row<'a>(&'a self, row: &'a [u8]) -> impl Iterator<Item = &'a Arc<Table>> {
+        let deeper = self.levels.iter().zip(&self.lasts).skip(1).flat_map(move |(level, lasts)| {
+            let start = partition_point(lasts.around(row), |place| level[place].last_key().row < row);
+            let more = level[start..].iter().take_while(|table| table.first_key().row <= row).count();
+            level.iter().skip(start).take(more.max(1))
+        });
+        self.levels[0].iter().chain(deeper)
+    }
+
+    /// The tables of a deeper level that overlap a range of cells.
+    pub(crate) fn overlapping(&self, level: usize, first: CellKey<'_>, last: CellKey<'_>) -> Range<usize> {
+        let level = &self.levels[level];
+        let start = level.partition_point(|table| table.last_key() < first);
+        start..start + level[start..].iter().take_while(|table| table.first_key() <= last).count()
+    }
+
+    /// The tables of a deeper level that overlap a range of rows.
+    pub(crate) fn overlapping_rows(&self, level: usize, rows: (Bound<&[u8]>, Bound<&[u8]>)) -> Range<usize> {
+        let level = &self.levels[level];
+        let start = level.partition_point(|table| is_before(table.last_key().row, rows.0));
+        let more = level[start..].iter().take_while(|table| !is_behind(table.first_key().row, rows.1)).count();
+        start..start + more
+    }
+
+    /// Whether a level below `level` may hold the cell.
+    pub(crate) fn is_below(&self, level: usize, key: CellKey<'_>) -> bool {
+        (level + 1..NUM_LEVELS).any(|deeper| !self.overlapping(deeper, key, key).is_empty())
+    }
+
+    /// The version without the tables of these numbers and with other ones. Those that come must not overlap.
+    pub(crate) fn changed(&self, gone: &[u64], come: &[Arc<Table>]) -> Result<Self, [Arc<Table>; 2]> {
+        let stays = self.tables().filter(|table| !gone.contains(&table.number()));
+        Self::new(stays.chain(come).map(Arc::clone))
+    }
+}

@@ -1,0 +1,244 @@
+//! When a write is durable: the three ways of syncing, groups of writers, batches.
+
+use filterblock::kv::{
+    CrashKind, Error, Fault, FaultKind, LockMode, MAX_VALUE_LEN, OperationKind, ReadCounts, ReadableFile, SimStorage,
+    Storage, StorageLock, Store, StoreOptions, Sync, WritableFile, WriteBatch,
+};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+fn open(storage: &SimStorage, sync: Sync) -> Store {
+    Store::open(Arc::new(storage.clone()), StoreOptions::default().sync(sync)).unwrap()
+}
+
+/// What a crash leaves of `row`, `nothing unsynced` being the worst.
+fn after_a_crash(storage: &SimStorage) -> Option<Vec<u8>> {
+    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Sync::Always);
+    store.get(b"row", b"column").unwrap()
+}
+
+fn syncs_of_logs(storage: &SimStorage) -> usize {
+    let is_sync = |operation: &&filterblock::kv::Operation| {
+        operation.kind == OperationKind::Sync && operation.file.ends_with(".wal")
+    };
+    storage.log().iter().filter(is_sync).count()
+}
+
+#[test]
+fn a_write_is_durable_when_its_way_of_syncing_says_so() {
+    let hour = Duration::from_secs(3600);
+    for (sync, at_once) in [
+        (Sync::Always, true),
+        (Sync::Interval(Duration::ZERO), true),
+        (Sync::Interval(hour), false),
+        (Sync::Never, false),
+    ] {
+        let storage = SimStorage::new();
+        let store = open(&storage, sync);
+        store.put(b"row", b"column", b"value").unwrap();
+        assert_eq!(after_a_crash(&storage).is_some(), at_once, "{sync:?}");
+        store.sync().unwrap();
+        assert!(after_a_crash(&storage).is_some(), "{sync:?}");
+        store.put(b"row", b"column", b"later").unwrap();
+        store.close().unwrap();
+        assert_eq!(after_a_crash(&storage).as_deref(), Some(&b"later"[..]), "{sync:?}");
+    }
+}
+
+#[test]
+fn an_interval_passes_without_another_write() {
+    let storage = SimStorage::new();
+    let store = open(&storage, Sync::Interval(Duration::from_millis(1)));
+    store.put(b"row", b"column", b"value").unwrap();
+    // However long it takes: without the background thread's sync this does not end.
+    while after_a_crash(&storage).is_none() {
+        std::thread::yield_now();
+    }
+    drop(store);
+}
+
+#[test]
+fn writers_share_syncs() {
+    const THREADS: u64 = 8;
+    const WRITES: u64 = 50;
+    let storage = SimStorage::new();
+    let store = open(&storage, Sync::Always);
+    let before = syncs_of_logs(&storage);
+    // While one thread syncs, the others come and wait.
+    storage.on_operation(|_, operation| {
+        if operation.kind == OperationKind::Sync {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let store = &store;
+            scope.spawn(move || {
+                for i in 0..WRITES {
+                    store.put(&[thread as u8], b"counter", &i.to_string().into_bytes()).unwrap();
+                    // What was acknowledged is seen at once.
+                    assert_eq!(store.get(&[thread as u8], b"counter").unwrap(), Some(i.to_string().into_bytes()));
+                }
+            });
+        }
+    });
+    let syncs = syncs_of_logs(&storage) - before;
+    println!("{} writes, {syncs} syncs", THREADS * WRITES);
+    assert!((syncs as u64) < THREADS * WRITES, "{syncs}");
+    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Sync::Always);
+    for thread in 0..THREADS {
+        let last = (WRITES - 1).to_string().into_bytes();
+        assert_eq!(store.get(&[thread as u8], b"counter").unwrap(), Some(last));
+    }
+}
+
+#[test]
+fn all_of_a_group_are_told_that_it_failed() {
+    const THREADS: u8 = 6;
+    let storage = SimStorage::new();
+    let store = open(&storage, Sync::Always);
+    storage.inject(Fault::persistent(FaultKind::NoSpace, 0));
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let store = &store;
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let error = store.put(&[thread], b"column", b"value").unwrap_err();
+                    assert!(matches!(error, Error::Io { .. }), "{error}");
+                }
+            });
+        }
+    });
+    storage.lift_faults();
+    assert_eq!(store.scan(..).count(), 0);
+    store.put(b"row", b"column", b"value").unwrap();
+    assert_eq!(store.scan(..).count(), 1);
+    assert!(after_a_crash(&storage).is_some());
+}
+
+#[test]
+fn a_batch_is_one_write() {
+    let storage = SimStorage::new();
+    let store = open(&storage, Sync::Always);
+    let mut batch = WriteBatch::new();
+    assert!(batch.is_empty());
+    store.write(batch.clone()).unwrap();
+    for i in 0..100u8 {
+        batch.put(&[i], b"column", &[i; 300]).unwrap();
+    }
+    batch.delete(&[7], b"column").unwrap().put(&[8], b"column", b"twice").unwrap();
+    assert_eq!(batch.len(), 102);
+    let too_long = batch.put(b"", b"", &vec![0; MAX_VALUE_LEN + 1]).unwrap_err();
+    assert!(matches!(too_long, Error::TooLong { what: "value", .. }));
+    let before = storage.num_operations();
+    store.write(batch).unwrap();
+    assert_eq!(storage.num_operations() - before, 2, "a write and a sync");
+    assert_eq!(store.scan(..).count(), 99);
+    assert_eq!(store.get(&[8], b"column").unwrap().as_deref(), Some(&b"twice"[..]));
+    // Whatever a crash leaves of it is all or nothing.
+    let storage = SimStorage::new();
+    let store = open(&storage, Sync::Never);
+    store.put(b"before", b"", b"").unwrap();
+    store.sync().unwrap();
+    let mut batch = WriteBatch::new();
+    for i in 0..50u8 {
+        batch.put(&[i], b"column", &[i; 300]).unwrap();
+    }
+    store.write(batch).unwrap();
+    let mut left = [0; 2];
+    for image in storage.crash_images(1, 200) {
+        let store = open(&image.storage, Sync::Always);
+        match store.scan(..).count() {
+            1 => left[0] += 1,
+            51 => left[1] += 1,
+            other => panic!("{other} cells left by {:?}", image.kind),
+        }
+    }
+    assert!(left[0] > 10 && left[1] > 0, "{left:?}");
+}
+
+#[test]
+fn a_background_that_fails_is_said_and_tried_again() {
+    let storage = SimStorage::new();
+    let options = StoreOptions::default().memtable_bytes_max(2_000).sync(Sync::Never);
+    let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+    store.put(b"before", b"column", b"value").unwrap();
+    storage.inject(Fault::persistent(FaultKind::NoSpace, 0));
+    assert!(matches!(store.flush(), Err(Error::Io { .. })));
+    storage.lift_faults();
+    store.flush().unwrap();
+    let table = |names: Vec<String>| names.iter().filter(|name| name.ends_with(".sst")).count();
+    assert_eq!(table(storage.names()), 1);
+
+    // Only tables cannot be written: logs go on until memory is full of what waits.
+    let refused = Arc::new(AtomicU64::new(0));
+    let failing = FailingTables { inner: storage.crash_image(CrashKind::Everything), refused: Arc::clone(&refused) };
+    let store = Store::open(Arc::new(failing), options).unwrap();
+    refused.store(1, Ordering::Relaxed);
+    let mut written = 0u32;
+    let stalled = loop {
+        match store.put(&written.to_string().into_bytes(), b"column", &[7; 500]) {
+            Ok(()) => written += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(stalled, Error::Stalled { .. }), "{stalled}");
+    assert!(stalled.to_string().contains("no room for tables"), "{stalled}");
+    assert!(written > 5, "memory takes some before it is full");
+    assert!(matches!(store.flush(), Err(Error::Io { .. } | Error::Stalled { .. })));
+    for i in 0..written {
+        assert!(store.get(&i.to_string().into_bytes(), b"column").unwrap().is_some());
+    }
+    refused.store(0, Ordering::Relaxed);
+    store.put(b"after", b"column", b"value").unwrap();
+    store.flush().unwrap();
+    store.settle().unwrap();
+    assert_eq!(store.scan(..).count() as u32, written + 2);
+    assert_eq!(store.stats().memtable_cells, 0);
+}
+
+/// A storage that refuses new tables while it is told to.
+#[derive(Debug)]
+struct FailingTables {
+    inner: SimStorage,
+    refused: Arc<AtomicU64>,
+}
+
+impl Storage for FailingTables {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
+        match name.contains(".sst") && self.refused.load(Ordering::Relaxed) != 0 {
+            true => Err(io::Error::other("no room for tables")),
+            false => self.inner.create(name),
+        }
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
+        self.inner.open(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.inner.list()
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        self.inner.sync_dir()
+    }
+
+    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
+        self.inner.lock(name, mode)
+    }
+
+    fn read_counts(&self) -> ReadCounts {
+        self.inner.read_counts()
+    }
+}

@@ -5,6 +5,7 @@ mod calc;
 mod damage;
 mod inspect;
 mod query;
+mod store;
 mod table;
 mod verify;
 mod whole;

@@ -2,7 +2,8 @@
 
 use crate::Place;
 
-const SUBCOMMANDS: [&str; 7] = ["build", "query", "inspect", "verify", "calc", "demo", "completions"];
+const SUBCOMMANDS: [&str; 12] =
+    ["build", "query", "inspect", "verify", "calc", "fill", "get", "scan", "stats", "rebuild", "demo", "completions"];
 
 #[test]
 fn help_opens_with_examples() {
@@ -44,7 +45,7 @@ fn completions_know_the_subcommands() {
 #[test]
 fn unknown_commands_end_with_2() {
     let place = Place::new();
-    place.expect_failure(2, "rebuild");
+    place.expect_failure(2, "repair");
     place.expect_failure(2, "build --unknown");
     let output = place.command([""; 0]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -57,7 +58,7 @@ fn the_examples_work() {
     place.write("keys.txt", "some-key\nother\n");
     let help = place.expect(0, "--help");
     let examples: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  filterblock ")).collect();
-    assert_eq!(examples.len(), 6);
+    assert_eq!(examples.len(), 12);
     // The demo takes its time and has tests of its own.
     for example in examples.into_iter().filter(|&example| example != "demo") {
         place.expect(0, example);

@@ -1,5 +1,6 @@
 //! The command line as a whole, and the notations that its values may be written in.
 
+use crate::store::{fill, get, rebuild, scan, stats};
 use crate::{build, calc, completions, demo, inspect, query, verify};
 use clap::{Parser, Subcommand};
 use filterblock::FORMAT_VERSION;
@@ -16,17 +17,25 @@ Examples:
   filterblock inspect table.fb
   filterblock verify table.fb --keys keys.txt
   filterblock calc --entries 1e6 --fpr 1%
+  filterblock fill db --rows-only keys.txt
+  filterblock get db some-key
+  filterblock scan db --prefix some
+  filterblock stats db
+  filterblock verify db
+  filterblock rebuild db --kind golomb --fpr 0.1%
   filterblock demo";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done; a single key is maybe present
-  1  a single key is certainly absent
+  0  done; a single key is maybe present; a cell or row is there
+  1  a single key is certainly absent; a cell or row is not there
   2  wrong usage
-  3  a filter block is damaged, of a newer format, or does not fit the keys
-  4  input or output failed";
+  3  a filter block or store is damaged, of a newer format, or does not fit the keys
+  4  input or output failed; a store is not there, or open elsewhere";
 
 /// Builds, asks, shows and checks filter blocks: small files that tell which keys a table certainly does not hold
+///
+/// fill, get, scan, stats and rebuild work on a small row/column store that lives from them.
 #[derive(Parser)]
 #[command(name = "filterblock", version = VERSION.as_str(), before_help = EXAMPLES, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
@@ -41,6 +50,11 @@ pub(crate) enum Command {
     Inspect(inspect::Args),
     Verify(verify::Args),
     Calc(calc::Args),
+    Fill(fill::Args),
+    Get(get::Args),
+    Scan(scan::Args),
+    Stats(stats::Args),
+    Rebuild(rebuild::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }

@@ -5,11 +5,12 @@ use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::keys::{self, Keys, Seen};
 use crate::output::{self, Output};
+use crate::target::Target;
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs;
+use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -65,8 +66,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let policy = policy(args)?;
-    let target = target(&args.output)?;
-    if fs::canonicalize(&args.keys).is_ok_and(|keys| keys == target) {
+    let target = Target::new(&args.output, "No key was read. Name a file in a directory that exists.")?;
+    if fs::canonicalize(&args.keys).is_ok_and(|keys| keys == target.path()) {
         let message = "the keys and the output are one file, which the filter would replace";
         return Err(Failure::usage("build", message).into());
     }
@@ -77,8 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ControlFlow::Continue(())
     })?;
     let block = keys::with_spinner("building", || builder.finish()).map_err(|error| refused(args, &error, &builder))?;
-    write_whole(&target, &block)
-        .map_err(|error| Failure::io(&args.output, "cannot write", &error, "The file is as it was. Name another."))?;
+    target.write(&block)?;
     warn_of_carriage_returns(args, seen);
     summarize(args, seen, &block)?;
     Ok(Code::Ok.into())
@@ -109,53 +109,6 @@ fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Fai
     let calc = format!("filterblock calc --entries {}{bytes}", builder.num_added());
     let next = if bytes.is_empty() { "filterblock calc --help" } else { &calc };
     Failure::usage("build", format_args!("{error}. {} was not written. Run '{next}'", args.output.display()))
-}
-
-/// Where the block will be renamed to: `output`, or what it links to. Refuses early, before hours of reading, what
-/// a renaming would destroy or fail on.
-fn target(output: &Path) -> Result<PathBuf, Failure> {
-    let refuse = |error: io::Error| {
-        Failure::io(output, "cannot be written to", &error, "No key was read. Name a file in a directory that exists.")
-    };
-    let target = match fs::metadata(output) {
-        Ok(metadata) if metadata.is_file() => fs::canonicalize(output).map_err(refuse)?,
-        Ok(metadata) if metadata.is_dir() => return Err(refuse(ErrorKind::IsADirectory.into())),
-        Ok(_) => return Err(refuse(io::Error::other("not a regular file"))),
-        Err(error) if error.kind() == ErrorKind::NotFound => output.to_owned(),
-        Err(error) => return Err(refuse(error)),
-    };
-    if target.file_name().is_none() {
-        return Err(refuse(ErrorKind::InvalidInput.into()));
-    }
-    fs::metadata(directory(&target)).map_err(refuse)?;
-    Ok(target)
-}
-
-fn directory(file: &Path) -> &Path {
-    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Writes to a temporary file beside `target`, makes it durable, and gives it its name; whoever looks at `target`
-/// sees the old file or the new one. A temporary file that does not get that far is removed.
-fn write_whole(target: &Path, block: &[u8]) -> io::Result<()> {
-    let directory = directory(target);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".filterblock-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The old file's mode, or what any new file gets: the process's mask is applied to it.
-        let mode = fs::metadata(target).map_or(0o666, |old| old.permissions().mode() & 0o777);
-        builder.permissions(fs::Permissions::from_mode(mode));
-    }
-    let mut file = builder.tempfile_in(directory)?;
-    file.write_all(block)?;
-    file.as_file().sync_all()?;
-    file.persist(target)?;
-    if cfg!(unix) {
-        File::open(directory)?.sync_all()?;
-    }
-    Ok(())
 }
 
 /// Keys from a file with CR LF line ends are rarely what was meant.

@@ -11,15 +11,15 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Code {
-    /// Done; a single key is maybe present.
+    /// Done; a single key is maybe present, a cell or row is there.
     Ok = 0,
-    /// A single key is certainly absent.
+    /// A single key is certainly absent; a cell or row is not there.
     Absent = 1,
     /// The command line asks for what cannot be.
     Usage = 2,
-    /// A filter block is damaged, newer than this tool, or not the one for these keys.
+    /// A filter block or a store is damaged, newer than this tool, or not the one for these keys.
     Damaged = 3,
-    /// Reading or writing failed.
+    /// Reading or writing failed; a store is not there, or open elsewhere.
     Io = 4,
 }
 
@@ -39,17 +39,22 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn usage(subcommand: &str, message: impl fmt::Display) -> Self {
         let message = format!("error: {message}\n\nFor more information, try 'filterblock {subcommand} --help'.");
-        Self { code: Code::Usage, message }
+        Self::new(Code::Usage, message)
     }
 
     pub(crate) fn damaged(message: String) -> Self {
-        Self { code: Code::Damaged, message }
+        Self::new(Code::Damaged, message)
     }
 
     /// `failed` is what could not be done, as in "cannot read"; `consequence` one or more sentences, the last of
     /// which names the next command.
     pub(crate) fn io(path: &Path, failed: &str, error: &std::io::Error, consequence: &str) -> Self {
         Self { code: Code::Io, message: format!("{}: {failed}: {error}. {consequence}", path.display()) }
+    }
+
+    /// With a message that says all.
+    pub(crate) fn new(code: Code, message: String) -> Self {
+        Self { code, message }
     }
 
     /// Of a table of the store; `consequence` as for [`Failure::io`].
@@ -95,9 +100,10 @@ pub(crate) fn code_of_build(error: &BuildError) -> Code {
     }
 }
 
-fn code_of_store(error: &kv::Error) -> Code {
+pub(crate) fn code_of_store(error: &kv::Error) -> Code {
     match error {
         kv::Error::Damaged { .. } | kv::Error::NewerVersion { .. } | kv::Error::Misplaced { .. } => Code::Damaged,
+        kv::Error::Missing { .. } | kv::Error::NoManifest { .. } => Code::Damaged,
         kv::Error::TooLong { .. } => Code::Usage,
         _ => Code::Io,
     }

@@ -1,4 +1,5 @@
-//! The command-line tool: builds, asks, shows and checks filter blocks, and calculates their sizes.
+//! The command-line tool: builds, asks, shows and checks filter blocks, calculates their sizes, and keeps a small
+//! row/column store that lives from them.
 
 mod answers;
 mod args;
@@ -13,7 +14,9 @@ mod keys;
 mod model;
 mod output;
 mod query;
+mod store;
 mod table;
+mod target;
 mod verify;
 
 use args::{Cli, Command};
@@ -27,6 +30,11 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Calc(args) => calc::run(args),
+        Command::Fill(args) => store::fill::run(args),
+        Command::Get(args) => store::get::run(args),
+        Command::Scan(args) => store::scan::run(args),
+        Command::Stats(args) => store::stats::run(args),
+        Command::Rebuild(args) => store::rebuild::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => completions::run(args),
     };

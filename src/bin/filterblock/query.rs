@@ -150,12 +150,7 @@ impl<'a> Session<'a> {
 
 fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -> Value {
     let mut record = Map::new();
-    match std::str::from_utf8(key) {
-        Ok(key) => record.insert("key".to_owned(), key.into()),
-        Err(_) => {
-            record.insert("key_hex".to_owned(), key.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
-        }
-    };
+    output::put_bytes(&mut record, "key", key);
     record.insert("answer".to_owned(), answer.into());
     if let Some(why) = why {
         record.insert("hash".to_owned(), hash.into());

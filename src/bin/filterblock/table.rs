@@ -147,9 +147,11 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
     }
     let consequence = "Lookups in it fail. Restore the file from a copy. Run 'filterblock inspect' to see its filters.";
     let check = table.check().map_err(|error| failures.push(Failure::table(&error, consequence))).ok()?;
-    for (purpose, num_missing) in
-        [("row", check.missing_in_row_filter), ("row+column", check.missing_in_row_column_filter)]
-    {
+    for (purpose, num_missing) in [
+        ("row", check.missing_in_row_filter),
+        ("row+column", check.missing_in_row_column_filter),
+        ("prefix", check.missing_in_prefix_filter),
+    ] {
         if num_missing > 0 {
             failures.push(Failure::damaged(format!(
                 "{}: the {purpose} filter answers 'no' for {num_missing} of {} cells that the table holds. Lookups do not \
@@ -179,6 +181,7 @@ fn report(path: &Path, checked: Option<&(TableFile, TableCheck)>, failures: &[Fa
         put("num_filters", json!(table.filters().len()));
         put("missing_in_row_filter", json!(check.missing_in_row_filter));
         put("missing_in_row_column_filter", json!(check.missing_in_row_column_filter));
+        put("missing_in_prefix_filter", json!(check.missing_in_prefix_filter));
     }
     fields.into()
 }

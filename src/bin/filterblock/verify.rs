@@ -7,6 +7,7 @@ use crate::block;
 use crate::exit::{self, Code, Failure};
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
+use crate::store;
 use crate::table;
 use filterblock::{FilterBlockReader, FilterKind};
 use serde_json::{Map, Value, json};
@@ -19,17 +20,19 @@ Examples:
   filterblock verify table.fb
   filterblock verify table.fb --keys keys.txt
   filterblock verify *.fb --json
-  filterblock verify store/*.sst               tables, against the cells they hold";
+  filterblock verify db                        a store: tables and filters, against the cells they hold
+  filterblock verify db/*.sst                  its tables, each by itself";
 
-/// Check blocks, and their answers against keys
+/// Check blocks, tables and stores, and the answers of filters against keys
 ///
-/// Checks checksums and structure; of a table of the store every cell too, and that its filters miss none. With --keys also that no key of the list is missing, and how often absent keys,
-/// derived from those of the list, are answered 'maybe' (8 bytes of memory for each key). Goes on after a bad
-/// file; the exit code is the worst of all.
+/// Checks checksums and structure; of a table every cell too, and that its filters miss none; of a store the same, and
+/// how often its filters answer 'maybe' for absent keys. With --keys, of a block, also that no key of the list is
+/// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for
+/// each key). Goes on after a bad file; the exit code is the worst of all.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
-    /// Files that hold a block each, or tables of the store
+    /// Files that hold a block each, tables of a store, or directories of stores
     #[arg(value_name = "F", required = true)]
     files: Vec<PathBuf>,
     /// The keys that every one of the blocks was built from; '-' is standard input, for one block
@@ -54,6 +57,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = Output::new();
     let mut worst = Code::Ok;
     for path in &args.files {
+        if path.is_dir() {
+            worst = worst.max(store::verify::verify(path, args.keys.is_some(), args.json, &mut out)?);
+            continue;
+        }
         if table::is_table(path).unwrap_or(false) {
             worst = worst.max(table::verify(path, args.keys.is_some(), args.json, &mut out)?);
             continue;

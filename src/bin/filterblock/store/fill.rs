@@ -1,0 +1,342 @@
+//! `filterblock fill`: from lines to the cells of a store.
+
+use super::filters::FilterArgs;
+use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text};
+use crate::args::{parse_bytes, parse_count, parse_u64};
+use crate::exit::{self, Code, Failure};
+use crate::keys::{self, Keys};
+use crate::output::{self, Output};
+use filterblock::kv::{Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, Sync, WriteBatch};
+use serde_json::json;
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  filterblock fill db cells.tsv
+  filterblock fill db --rows-only keys.txt --kind golomb --fpr 0.1%
+  filterblock fill db --synthetic 1e6 --level-kind 0=bloom --budget 1MiB --compact
+  filterblock scan old --prefix user | filterblock fill new";
+
+/// Cells that are written at once, unless something else is asked for.
+const CELLS_PER_WRITE: u64 = 1000;
+/// A write does not grow beyond about this many bytes.
+const MAX_WRITE_BYTES: usize = 4 << 20;
+
+/// Write cells into a store, and create it if it is not there
+///
+/// Reads one cell a line and writes them in their order, so that the last of several values of a cell counts. The
+/// filters that are asked for concern the tables written now; tables that are there keep theirs until they are compacted.
+/// At the end everything is written to tables.
+#[derive(clap::Args)]
+#[command(before_help = EXAMPLES, after_help = cells::NOTATION)]
+pub(crate) struct Args {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// File of cells; standard input without one, or for '-'
+    #[arg(value_name = "CELLS", default_value = "-", hide_default_value = true)]
+    cells: PathBuf,
+    /// Lines are rows, taken byte by byte as 'build' takes keys
+    #[arg(long)]
+    rows_only: bool,
+    /// Write N rows that are made up, instead of reading any
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["cells", "rows_only", "null"])]
+    synthetic: Option<u64>,
+    /// The column of rows that come without one
+    #[arg(long, value_name = "COLUMN", default_value = "column")]
+    column: String,
+    /// The value of the rows of --rows-only; empty unless given
+    #[arg(long, value_name = "VALUE", default_value = "", hide_default_value = true, requires = "rows_only")]
+    value: String,
+    /// Length of the values of --synthetic
+    #[arg(long, value_name = "N", default_value = "100", value_parser = parse_bytes, requires = "synthetic")]
+    value_bytes: u64,
+    /// Lines end in NUL, not in a newline
+    #[arg(long, short = '0')]
+    null: bool,
+    #[command(flatten)]
+    filters: FilterArgs,
+    /// Seed of the hash for the filters of a new store, decimal or 0x…; random unless given
+    #[arg(long, value_name = "S", value_parser = parse_u64)]
+    seed: Option<u64>,
+    /// When a write is durable: always (before it is acknowledged), interval:MS, or never (when a log is full)
+    #[arg(long, value_name = "WHEN", default_value = "always", value_parser = parse_sync)]
+    sync: Sync,
+    /// Cells that are written at once, all or none of them: 1000, or 1 with --ack, unless given
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    batch: Option<u64>,
+    /// Print 'ok N' as soon as N cells are acknowledged, after each write
+    #[arg(long)]
+    ack: bool,
+    /// At the end merge everything into the deepest level
+    #[arg(long)]
+    compact: bool,
+    /// Cells are flushed to a table when they take about so much memory; 8MiB unless given
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    memtable_bytes: Option<u64>,
+    /// Length of level 1 from which on it is compacted, ten times as much for each deeper one; 64MiB unless given
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    level_bytes: Option<u64>,
+    /// Length at which compaction begins another table; 16MiB unless given
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    table_bytes: Option<u64>,
+    /// Print the summary as JSON, and with --ack an object a line
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_sync(text: &str) -> Result<Sync, String> {
+    let interval = |text: &str| text.parse().ok().filter(|&ms| ms > 0).map(Duration::from_millis);
+    match (text, text.strip_prefix("interval:").and_then(interval)) {
+        ("always", _) => Ok(Sync::Always),
+        ("never", _) => Ok(Sync::Never),
+        (_, Some(interval)) => Ok(Sync::Interval(interval)),
+        _ => Err("expected always, never or a number of milliseconds as in interval:100".to_owned()),
+    }
+}
+
+impl Args {
+    fn options(&self) -> Result<StoreOptions, Failure> {
+        let mut options = self.filters.options("fill")?.sync(self.sync);
+        if let Some(seed) = self.seed {
+            options = options.seed(seed);
+        }
+        if let Some(bytes) = self.memtable_bytes {
+            options = options.memtable_bytes_max(usize::try_from(bytes).unwrap_or(usize::MAX));
+        }
+        if let Some(bytes) = self.level_bytes {
+            options = options.level_bytes(bytes, 10);
+        }
+        if let Some(bytes) = self.table_bytes {
+            options = options.table_bytes_max(bytes);
+        }
+        Ok(options)
+    }
+
+    fn input_name(&self) -> String {
+        if keys::is_stdin(&self.cells) { "standard input".to_owned() } else { self.cells.display().to_string() }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let options = args.options()?;
+    if args.value_bytes > MAX_VALUE_LEN as u64 {
+        return Err(Failure::usage("fill", format_args!("values have at most {MAX_VALUE_LEN} bytes")).into());
+    }
+    let input = match args.synthetic {
+        None => Some(Keys::open(&args.cells, args.null, "Not all cells were written. Run 'filterblock fill --help'.")?),
+        Some(_) => None,
+    };
+    let created = !args.dir.join(MANIFEST_NAME).exists();
+    let store = Store::open_dir(&args.dir, options);
+    let store = store.map_err(|error| failure(&args.dir, &error, "Nothing was written."))?;
+    let mut filler = Filler::new(args, &store);
+    match (input, args.synthetic) {
+        (Some(input), _) => filler.read(input)?,
+        (None, num_rows) => keys::with_spinner("writing", || filler.make_up(num_rows.unwrap_or(0)))?,
+    }
+    filler.write()?;
+    let Filler { out, num_cells, num_deletions, num_writes, .. } = filler;
+    let done = format!("{} written, but not all to tables.", output::count(num_cells, "cell"));
+    let result = keys::with_spinner("finishing", || finish(args, store));
+    let (stats, warnings) = result.map_err(|error| failure(&args.dir, &error, &done))?;
+    warnings.iter().for_each(exit::message);
+    let summary = Summary { created, num_cells, num_deletions, num_writes };
+    summary.print(args, &stats, out)?;
+    Ok(Code::Ok.into())
+}
+
+/// Writes everything to tables, and closes the store. Returns what it holds, and what to say of its filters.
+fn finish(args: &Args, store: Store) -> Result<(Stats, Vec<String>), Error> {
+    store.flush()?;
+    store.settle()?;
+    if args.compact {
+        store.compact()?;
+    }
+    let warnings = store.warnings().iter().map(|warning| warning_text(&args.dir, warning)).collect();
+    let stats = store.stats();
+    store.close()?;
+    Ok((stats, warnings))
+}
+
+/// Collects cells and writes them.
+struct Filler<'a> {
+    args: &'a Args,
+    store: &'a Store,
+    out: Output,
+    batch: WriteBatch,
+    batch_bytes: usize,
+    cells_per_write: u64,
+    /// Cells that are acknowledged.
+    num_cells: u64,
+    num_deletions: u64,
+    num_writes: u64,
+}
+
+impl<'a> Filler<'a> {
+    fn new(args: &'a Args, store: &'a Store) -> Self {
+        let default = if args.ack { 1 } else { CELLS_PER_WRITE };
+        let cells_per_write = args.batch.unwrap_or(default).max(1);
+        let (out, batch) = (Output::new(), WriteBatch::new());
+        let (num_cells, num_deletions, num_writes) = (0, 0, 0);
+        Self { args, store, out, batch, batch_bytes: 0, cells_per_write, num_cells, num_deletions, num_writes }
+    }
+
+    fn read(&mut self, input: Keys) -> Result<(), Failure> {
+        let acks_on_terminal = self.args.ack && io::stdout().is_terminal();
+        let input = if acks_on_terminal { input.without_progress() } else { input };
+        let (mut number, mut result) = (0u64, Ok(()));
+        input.for_each(|line| {
+            number += 1;
+            result = self.take_line(line, number);
+            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        result
+    }
+
+    fn take_line(&mut self, line: &[u8], number: u64) -> Result<(), Failure> {
+        let Args { rows_only, column, value, .. } = self.args;
+        if *rows_only {
+            let taken = self.take(line, column.as_bytes(), Some(value.as_bytes()));
+            return taken.or_else(|error| self.refuse(number, &error.to_string())).and_then(|()| self.write_if_full());
+        }
+        match cells::parse(line) {
+            Ok(cells::Line { row, column, value }) => {
+                let taken = self.take(&row, &column, value.as_deref());
+                taken.or_else(|error| self.refuse(number, &error.to_string())).and_then(|()| self.write_if_full())
+            }
+            Err(reason) => self.refuse(number, &reason),
+        }
+    }
+
+    /// A line that is no cell ends the input; what came before it is kept.
+    fn refuse(&mut self, line: u64, reason: &str) -> Result<(), Failure> {
+        self.write()?;
+        let message = format!(
+            "{}: line {line}: {reason}. {} before it written. Run 'filterblock fill --help'.",
+            self.args.input_name(),
+            output::count(self.num_cells, "cell")
+        );
+        Err(Failure::new(Code::Usage, message))
+    }
+
+    fn make_up(&mut self, num_rows: u64) -> Result<(), Failure> {
+        // Checked before: a value is not longer than memory.
+        let value_len = self.args.value_bytes as usize;
+        for number in 0..num_rows {
+            let (row, value) = (synthetic::row(number), synthetic::value(number, value_len));
+            let taken = self.take(row.as_bytes(), self.args.column.as_bytes(), Some(&value));
+            taken.map_err(|error| self.failed(&error))?;
+            self.write_if_full()?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, row: &[u8], column: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
+        match value {
+            Some(value) => self.batch.put(row, column, value)?,
+            None => self.batch.delete(row, column)?,
+        };
+        self.num_deletions += u64::from(value.is_none());
+        self.batch_bytes += row.len() + column.len() + value.map_or(0, <[u8]>::len);
+        Ok(())
+    }
+
+    fn write_if_full(&mut self) -> Result<(), Failure> {
+        let is_full = self.batch.len() as u64 >= self.cells_per_write || self.batch_bytes >= MAX_WRITE_BYTES;
+        if is_full { self.write() } else { Ok(()) }
+    }
+
+    /// Writes what was collected, and says so.
+    fn write(&mut self) -> Result<(), Failure> {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let len = batch.len() as u64;
+        self.batch_bytes = 0;
+        self.store.write(batch).map_err(|error| self.failed(&error))?;
+        self.num_cells += len;
+        self.num_writes += 1;
+        if !self.args.ack {
+            return Ok(());
+        }
+        let written = match self.args.json {
+            true => self.out.json(&json!({ "ok": self.num_cells })),
+            false => writeln!(self.out, "ok {}", self.num_cells),
+        };
+        written.and_then(|()| self.out.flush()).map_err(output::failure)
+    }
+
+    fn failed(&self, error: &Error) -> Failure {
+        failure(&self.args.dir, error, &format!("{} before written.", output::count(self.num_cells, "cell")))
+    }
+}
+
+/// What was written.
+struct Summary {
+    created: bool,
+    num_cells: u64,
+    num_deletions: u64,
+    num_writes: u64,
+}
+
+impl Summary {
+    fn print(&self, args: &Args, stats: &Stats, mut out: Output) -> Result<(), Failure> {
+        let written =
+            if args.json { self.json(&args.dir, stats, &mut out) } else { self.text(&args.dir, stats, &mut out) };
+        written.map_err(output::failure)?;
+        out.finish()
+    }
+
+    fn json(&self, dir: &Path, stats: &Stats, out: &mut Output) -> io::Result<()> {
+        let Totals { file_bytes, filter_bytes, filter_entries } = totals(stats);
+        out.json(&json!({
+            "store": dir.to_string_lossy(),
+            "created": self.created,
+            "cells_written": self.num_cells,
+            "deletions": self.num_deletions,
+            "writes": self.num_writes,
+            "tables": stats.tables.len(),
+            "file_bytes": file_bytes,
+            "filter_bytes": filter_bytes,
+            "filter_entries": filter_entries,
+        }))
+    }
+
+    fn text(&self, dir: &Path, stats: &Stats, out: &mut Output) -> io::Result<()> {
+        let Totals { file_bytes, filter_bytes, filter_entries } = totals(stats);
+        let bits = match filter_entries {
+            0 => String::new(),
+            entries => format!(" ({:.3} bits/key)", filter_bytes as f64 * 8.0 / entries as f64),
+        };
+        writeln!(
+            out,
+            "{}: {}, {} written ({}); the store has {} of {file_bytes} bytes, filters of {filter_bytes} bytes{bits}",
+            dir.display(),
+            if self.created { "created" } else { "opened" },
+            output::count(self.num_cells, "cell"),
+            output::count(self.num_deletions, "deletion"),
+            output::count(stats.tables.len() as u64, "table"),
+        )
+    }
+}
+
+struct Totals {
+    file_bytes: u64,
+    filter_bytes: u64,
+    filter_entries: u64,
+}
+
+fn totals(stats: &Stats) -> Totals {
+    let sum = |of: fn(&filterblock::kv::TableStats) -> u64| stats.tables.iter().map(of).sum();
+    Totals {
+        file_bytes: sum(|table| table.file_bytes),
+        filter_bytes: sum(|table| table.filter_bytes),
+        filter_entries: sum(|table| table.filter_entries),
+    }
+}

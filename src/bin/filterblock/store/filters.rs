@@ -1,0 +1,114 @@
+//! Which filters a store's tables get: the options that `fill` and `rebuild` share.
+
+use crate::args::{parse_bytes, parse_rate};
+use crate::exit::Failure;
+use filterblock::kv::{Purpose, StoreOptions};
+use filterblock::{FilterKind, FilterPolicy};
+use std::str::FromStr;
+
+pub(crate) const DEFAULT_KIND: FilterKind = FilterKind::Blocked;
+pub(crate) const DEFAULT_BITS_PER_KEY: f64 = 10.0;
+/// Levels of a store.
+const NUM_LEVELS: usize = 7;
+
+/// A kind of filter, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind(pub(crate) Option<FilterKind>);
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self(None)),
+            _ => text.parse().map(|kind| Self(Some(kind))).map_err(|error| format!("{error}, or none")),
+        }
+    }
+}
+
+/// A kind for one level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LevelKind {
+    level: usize,
+    kind: Kind,
+}
+
+impl FromStr for LevelKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (level, kind) = text.split_once('=').ok_or("expected a level, '=' and a kind, as in 0=bloom")?;
+        let level = level.parse().ok().filter(|&level| level < NUM_LEVELS);
+        Ok(Self { level: level.ok_or("expected a level from 0 to 6")?, kind: kind.parse()? })
+    }
+}
+
+/// Kind and size.
+#[derive(clap::Args)]
+pub(crate) struct KindArgs {
+    /// The structure: bloom, blocked, golomb, or none
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<Kind>,
+    /// Size: bits for each distinct entry
+    #[arg(long, value_name = "B", conflicts_with = "fpr")]
+    pub(crate) bits_per_key: Option<f64>,
+    /// Size: the smallest filter whose expected false-positive rate is at most this, as 0.01 or 1%
+    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    pub(crate) fpr: Option<f64>,
+}
+
+impl KindArgs {
+    /// A filter of this kind, in the size that was asked for.
+    pub(crate) fn policy_of(&self, subcommand: &str, kind: Kind) -> Result<Option<FilterPolicy>, Failure> {
+        let Kind(Some(kind)) = kind else {
+            return Ok(None);
+        };
+        let policy = match self.fpr {
+            Some(rate) => FilterPolicy::with_false_positive_rate(kind, rate),
+            None => FilterPolicy::with_bits_per_key(kind, self.bits_per_key.unwrap_or(DEFAULT_BITS_PER_KEY)),
+        };
+        policy.map(Some).map_err(|error| Failure::usage(subcommand, error))
+    }
+}
+
+/// The filters of tables to be written.
+#[derive(clap::Args)]
+pub(crate) struct FilterArgs {
+    #[command(flatten)]
+    kind: KindArgs,
+    /// Another kind for the tables of one level, as 0=bloom; may be given for each level, 0 to 6
+    #[arg(long = "level-kind", value_name = "LEVEL=KIND")]
+    level_kinds: Vec<LevelKind>,
+    /// Also write filters of the first N bytes of rows, for scans
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    prefix_len: Option<u16>,
+    /// All filters together take at most so many bytes, shared so that lookups pass the fewest of them, as 64KiB
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with_all = ["bits_per_key", "fpr"])]
+    budget: Option<u64>,
+    /// Write no filters into the deepest level
+    #[arg(long)]
+    skip_last_level: bool,
+}
+
+impl FilterArgs {
+    pub(crate) fn options(&self, subcommand: &str) -> Result<StoreOptions, Failure> {
+        let policy = self.kind.policy_of(subcommand, self.kind.kind.unwrap_or(Kind(Some(DEFAULT_KIND))))?;
+        let mut options = StoreOptions::without_filters().skip_last_level_filters(self.skip_last_level);
+        options = options.filter(Purpose::Row, policy).filter(Purpose::RowColumn, policy);
+        if let Some(len) = self.prefix_len {
+            options = options.prefix_filter(len, policy);
+        }
+        for &LevelKind { level, kind } in &self.level_kinds {
+            let policy = self.kind.policy_of(subcommand, kind)?;
+            options = options.level_filter(level, Purpose::Row, policy);
+            options = options.level_filter(level, Purpose::RowColumn, policy);
+            if self.prefix_len.is_some() {
+                options = options.level_filter(level, Purpose::Prefix, policy);
+            }
+        }
+        Ok(match self.budget {
+            Some(bytes) => options.filter_budget_bytes(bytes),
+            None => options,
+        })
+    }
+}

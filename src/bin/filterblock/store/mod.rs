@@ -1,0 +1,114 @@
+//! Commands on the directory of a store, and what they say when it cannot be opened or read.
+
+mod cells;
+mod explain;
+pub(crate) mod fill;
+mod filters;
+pub(crate) mod get;
+mod prometheus;
+pub(crate) mod rebuild;
+pub(crate) mod scan;
+pub(crate) mod stats;
+mod synthetic;
+pub(crate) mod verify;
+
+use crate::block::shell_word;
+use crate::exit::{self, Failure, code_of_store};
+use crate::output;
+use filterblock::kv::{Error, FilterProblem, Store, StoreOptions, Warning};
+use std::path::{Path, PathBuf};
+
+/// The manifest's name: a directory with a file of this name is a store.
+const MANIFEST_NAME: &str = "MANIFEST";
+
+/// Opens the store without changing it, and says which of its filters are not used.
+pub(crate) fn open_for_reading(dir: &Path) -> Result<Store, Failure> {
+    let store = open_quietly(dir)?;
+    store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, warning)));
+    Ok(store)
+}
+
+/// Opens the store without changing it.
+fn open_quietly(dir: &Path) -> Result<Store, Failure> {
+    let opened = Store::open_dir(dir, StoreOptions::default().read_only(true));
+    opened.map_err(|error| failure(dir, &error, "Nothing was read."))
+}
+
+/// The message for an error of the store in `dir`. `done` is a sentence that says what was done until then.
+pub(crate) fn failure(dir: &Path, error: &Error, done: &str) -> Failure {
+    let (what, next) = (what_failed(dir, error), next(dir, error));
+    Failure::new(code_of_store(error), format!("{what}. {done} {next}"))
+}
+
+/// What is wrong, and with which file.
+fn what_failed(dir: &Path, error: &Error) -> String {
+    match error {
+        Error::Io { file, operation, source } => {
+            format!("{}: cannot {operation}: {source}", path_of(dir, file).display())
+        }
+        Error::NewerVersion { file, found, supported } => {
+            let path = path_of(dir, file);
+            format!("{}: its version {found} is newer than {supported}, which this filterblock reads", path.display())
+        }
+        Error::NoManifest { num_files } => format!(
+            "{}: {MANIFEST_NAME} is missing, and nothing else says which of the {} here count",
+            dir.display(),
+            output::count(*num_files as u64, "file")
+        ),
+        Error::NotAStore { files, num_files } => format!(
+            "{}: not a store: there is no {MANIFEST_NAME}, but {}, among them {}",
+            dir.display(),
+            output::count(*num_files as u64, "other file"),
+            files.iter().map(|file| output::printable(file.as_bytes())).collect::<Vec<_>>().join(", ")
+        ),
+        Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => {
+            // They begin with the name of the file.
+            format!("{}", dir.join(error.to_string()).display())
+        }
+        _ => format!("{}: {error}", dir.display()),
+    }
+}
+
+/// A file as errors name it: one of the directory's, or the directory itself.
+fn path_of(dir: &Path, file: &str) -> PathBuf {
+    if file == "store" || Path::new(file) == dir { dir.to_owned() } else { dir.join(file) }
+}
+
+/// The next command.
+fn next(dir: &Path, error: &Error) -> String {
+    let store = shell_word(dir);
+    match error {
+        Error::NewerVersion { .. } => {
+            "A newer filterblock reads it; 'filterblock --version' shows this one's.".to_owned()
+        }
+        Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => {
+            format!("Restore the file from a copy, then run 'filterblock verify {store}'.")
+        }
+        Error::NoManifest { .. } => {
+            format!("Restore {MANIFEST_NAME} from a copy, then run 'filterblock verify {store}'.")
+        }
+        Error::NotAStore { .. } => {
+            "Name the directory of a store; 'filterblock fill --help' shows how one is made.".to_owned()
+        }
+        Error::NoStore => format!("To create one, run 'filterblock fill {store} CELLS'."),
+        Error::Locked => {
+            let lock = shell_word(&dir.join("LOCK"));
+            format!("Close it there and run the command again; 'fuser {lock}' names the process.")
+        }
+        Error::Io { .. } if dir.is_file() => {
+            format!("Name the directory of a store. To see what this file is, run 'filterblock inspect {store}'.")
+        }
+        _ => format!("Mend that, then run 'filterblock verify {store}'."),
+    }
+}
+
+/// A warning as the store gives it, with the path of the file instead of its name.
+pub(crate) fn warning_text(dir: &Path, warning: &Warning) -> String {
+    let path = dir.join(&warning.file);
+    let file = path.display().to_string();
+    let text = Warning { file: file.clone(), ..warning.clone() }.to_string();
+    // Verifying takes tables and stores; a file of filters that cannot be read is built again.
+    let is_filter_file = matches!(warning.problem, FilterProblem::Unreadable(_)) && file.ends_with(".flt");
+    let command = if is_filter_file { "verify" } else { "rebuild" };
+    text.replace(&format!("'filterblock {command} {file}'"), &format!("'filterblock rebuild {}'", shell_word(&path)))
+}

@@ -1,0 +1,246 @@
+//! `filterblock rebuild`: new filters for the tables that are there.
+
+use super::filters::{DEFAULT_BITS_PER_KEY, DEFAULT_KIND, Kind, KindArgs};
+use super::{failure, open_quietly, warning_text};
+use crate::args::parse_u64;
+use crate::exit::{self, Code, Failure};
+use crate::keys;
+use crate::output::{self, Output};
+use filterblock::kv::{
+    Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
+    TableStats,
+};
+use filterblock::{FilterKind, FilterPolicy, HEADER_LEN};
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  filterblock rebuild db --kind golomb --fpr 0.1%
+  filterblock rebuild db/000123.sst            one that is damaged, as it was
+  filterblock rebuild db --random-seed         after a seed has become known";
+
+/// Filters with fewer entries tell nothing of the bits per key that were asked for: their blocks are rounded up.
+const TELLING_ENTRIES: u64 = 1000;
+/// What bits per key may be.
+const LEGAL_BITS: std::ops::RangeInclusive<f64> = 2.0..=64.0;
+
+/// Build the filters of a store again, or those of one table
+///
+/// Reads the tables and leaves them as they are; new filters stand in files of their own. Without kind and size each
+/// filter is built as it is (of less than 1000 entries: with 10 bits per key), and one that cannot be used as the largest
+/// one for the same purpose. With --kind all tables get filters for rows and for cells, of 10 bits per key unless a size
+/// is given.
+#[derive(clap::Args)]
+#[command(before_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The directory of a store, or one of its tables, as DIR/000123.sst
+    #[arg(value_name = "DIR|TABLE")]
+    place: PathBuf,
+    #[command(flatten)]
+    filters: KindArgs,
+    /// Length of the prefixes of prefix filters, which all tables then get; unless given, those that are there keep theirs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    prefix_len: Option<u16>,
+    /// A new seed of the hash, decimal or 0x…, for these filters and for all that are written later
+    #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with = "random_seed")]
+    seed: Option<u64>,
+    /// A new seed that nobody knows
+    #[arg(long)]
+    random_seed: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (dir, file) = split(&args.place)?;
+    let file = file.as_deref();
+    let stats = open_quietly(&dir)?.stats();
+    if file.is_some() && wanted(&stats, file).is_empty() {
+        let (table, store) = (args.place.display(), dir.display());
+        let message = format!("{table} is no table of the store {store}; 'filterblock stats' lists them");
+        return Err(Failure::usage("rebuild", message).into());
+    }
+    let plan = Plan::new(args, &stats)?;
+    let seed = if args.random_seed { Some(rand::random()) } else { args.seed };
+    let store = Store::open_dir(&dir, plan.store_options());
+    let store = store.map_err(|error| failure(&dir, &error, "Nothing was changed."))?;
+    let num_warnings = store.warnings().len();
+    // Opening has made a table of what stood in a log only.
+    let tables = wanted(&store.stats(), file);
+    let mut report = RebuildReport::default();
+    let rebuilt = keys::with_spinner("building filters", || rebuild(&store, &plan, &tables, seed, &mut report));
+    for warning in store.warnings().iter().skip(num_warnings) {
+        exit::message(warning_text(&dir, warning));
+    }
+    let done = format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
+    rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &error, &done))?;
+    print(args, &dir, &report, seed)?;
+    Ok(Code::Ok.into())
+}
+
+/// The directory of the store, and the file if a single table is meant.
+fn split(place: &Path) -> Result<(PathBuf, Option<String>), Failure> {
+    if place.extension().is_none_or(|extension| extension != "sst" && extension != "flt") || place.is_dir() {
+        return Ok((place.to_owned(), None));
+    }
+    let name = place.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| Failure::usage("rebuild", format_args!("{}: no table's name", place.display())))?;
+    let dir = place.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((dir.to_owned(), Some(name.to_owned())))
+}
+
+/// The tables whose filters are to be built: all, or the one of this file, its own or that of its filters.
+fn wanted(stats: &Stats, file: Option<&str>) -> Vec<TableStats> {
+    let is_wanted =
+        |table: &&TableStats| file.is_none_or(|file| file == table.file || table.filter_file.as_deref() == Some(file));
+    stats.tables.iter().filter(is_wanted).cloned().collect()
+}
+
+fn rebuild(
+    store: &Store,
+    plan: &Plan<'_>,
+    tables: &[TableStats],
+    seed: Option<u64>,
+    report: &mut RebuildReport,
+) -> Result<(), Error> {
+    for table in tables {
+        let mut options = RebuildOptions::new().table(table.number);
+        for purpose in Purpose::ALL {
+            options = options.filter(purpose, plan.policy(table, purpose));
+        }
+        if let Some(seed) = seed {
+            options = options.seed(seed);
+        }
+        report.tables.extend(store.rebuild_filters(&options)?.tables);
+    }
+    Ok(())
+}
+
+fn print(args: &Args, dir: &Path, report: &RebuildReport, seed: Option<u64>) -> Result<(), Failure> {
+    let mut out = Output::new();
+    let written = if args.json { json(&mut out, dir, report, seed) } else { text(&mut out, dir, report) };
+    written.map_err(output::failure)?;
+    out.finish()
+}
+
+fn json(out: &mut Output, dir: &Path, report: &RebuildReport, seed: Option<u64>) -> io::Result<()> {
+    let table = |table: &RebuiltTable| {
+        json!({
+            "file": table.file,
+            "filter_file": table.filter_file,
+            "bytes_before": table.bytes_before,
+            "bytes_now": table.bytes_now,
+        })
+    };
+    out.json(&json!({
+        "store": dir.to_string_lossy(),
+        "seed": seed.map(output::hex),
+        "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
+    }))
+}
+
+fn text(out: &mut Output, dir: &Path, report: &RebuildReport) -> io::Result<()> {
+    for table in &report.tables {
+        let RebuiltTable { file, filter_file, bytes_before, bytes_now } = table;
+        writeln!(
+            out,
+            "{}: filters of {bytes_now} bytes in {filter_file}, {bytes_before} before",
+            dir.join(file).display()
+        )?;
+    }
+    let num_tables = output::count(report.tables.len() as u64, "table");
+    writeln!(out, "{}: new filters for {num_tables}", dir.display())
+}
+
+/// Which filters tables get.
+struct Plan<'a> {
+    args: &'a Args,
+    stats: &'a Stats,
+    prefix_len: Option<u16>,
+    /// What was asked for, by [`Purpose::ALL`]; otherwise filters stay as they are.
+    asked: Option<[Option<FilterPolicy>; Purpose::ALL.len()]>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
+        let prefix_len = args.prefix_len.or_else(|| stats.tables.iter().find_map(|table| table.prefix_len));
+        let KindArgs { kind, bits_per_key, fpr } = args.filters;
+        let mut plan = Self { args, stats, prefix_len, asked: None };
+        if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {
+            let mut asked = [None; Purpose::ALL.len()];
+            for (asked, purpose) in asked.iter_mut().zip(Purpose::ALL) {
+                let kind = kind.unwrap_or_else(|| Kind(Some(plan.kind_of(purpose))));
+                *asked = args.filters.policy_of("rebuild", kind)?;
+            }
+            plan.asked = Some(asked);
+        }
+        Ok(plan)
+    }
+
+    /// The store as this command opens it: nothing happens but what it asks for. A log that was not closed becomes a
+    /// table, with filters as the others.
+    fn store_options(&self) -> StoreOptions {
+        let mut options = StoreOptions::without_filters().create(false).maintenance(Maintenance::Inline { seed: 0 });
+        for purpose in [Purpose::Row, Purpose::RowColumn] {
+            options = options.filter(purpose, self.usual(purpose));
+        }
+        match self.prefix_len {
+            Some(len) => options.prefix_filter(len, self.usual(Purpose::Prefix)),
+            None => options,
+        }
+    }
+
+    /// The filter that a table is to get for a purpose.
+    fn policy(&self, table: &TableStats, purpose: Purpose) -> Option<FilterPolicy> {
+        let filter = table.filters.iter().find(|filter| filter.purpose == purpose);
+        let has_one = filter.is_some() || table.unusable.contains(&purpose);
+        let is_asked_for = match purpose {
+            Purpose::Row | Purpose::RowColumn => self.args.filters.kind.is_some(),
+            Purpose::Prefix => self.args.prefix_len.is_some(),
+        };
+        if !has_one && !is_asked_for {
+            return None;
+        }
+        match (self.asked, filter.and_then(as_it_is)) {
+            (None, Some(policy)) => Some(policy),
+            (Some(_), _) | (None, None) => self.usual(purpose),
+        }
+    }
+
+    /// What was asked for, or what the largest filter for this purpose is.
+    fn usual(&self, purpose: Purpose) -> Option<FilterPolicy> {
+        match self.asked {
+            Some(asked) => asked[purpose as usize],
+            None => self
+                .largest(purpose)
+                .and_then(as_it_is)
+                .or_else(|| FilterPolicy::with_bits_per_key(self.kind_of(purpose), DEFAULT_BITS_PER_KEY).ok()),
+        }
+    }
+
+    fn kind_of(&self, purpose: Purpose) -> FilterKind {
+        self.largest(purpose).map_or(DEFAULT_KIND, |filter| filter.kind)
+    }
+
+    fn largest(&self, purpose: Purpose) -> Option<&'a FilterStats> {
+        let filters = self.stats.tables.iter().flat_map(|table| &table.filters);
+        filters.filter(|filter| filter.purpose == purpose).max_by_key(|filter| filter.num_entries)
+    }
+}
+
+/// The policy of a filter, as far as its block tells it.
+fn as_it_is(filter: &FilterStats) -> Option<FilterPolicy> {
+    if filter.num_entries < TELLING_ENTRIES {
+        return FilterPolicy::with_bits_per_key(filter.kind, DEFAULT_BITS_PER_KEY).ok();
+    }
+    // The builder pays the header out of the bits that were asked for, up to one part in 64 of them.
+    let (entries, header_bits) = (filter.num_entries as f64, HEADER_LEN as f64 * 8.0);
+    let payload = (filter.bytes as f64 * 8.0 - header_bits) / entries;
+    // Rounded to a tenth, so that chance does not add up when filters are built again and again.
+    let bits = ((payload + (payload / 63.0).min(header_bits / entries)) * 10.0).round() / 10.0;
+    FilterPolicy::with_bits_per_key(filter.kind, bits.clamp(*LEGAL_BITS.start(), *LEGAL_BITS.end())).ok()
+}

@@ -1,0 +1,206 @@
+//! `filterblock stats`: what a store holds, level by level and table by table.
+
+use super::{failure, open_for_reading, prometheus, warning_text};
+use crate::exit::{Code, Failure};
+use crate::keys::Keys;
+use crate::output::{self, Output};
+use filterblock::kv::{FilterStats, Stats, Store, TableStats};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  filterblock stats db
+  filterblock stats db --ask rows.txt          how its filters answer for these rows
+  filterblock stats db --json
+  filterblock stats db --prometheus > /var/lib/node_exporter/db.prom";
+
+/// Show levels, tables and filters of a store
+///
+/// False-positive rates are predicted from the filters' bits as they stand. With --ask rows are looked up first, and
+/// the ledger shows what became of each lookup in each table.
+#[derive(clap::Args)]
+#[command(before_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Look up the rows of this file first, one a line, byte by byte; '-' is standard input
+    #[arg(long, value_name = "FILE")]
+    ask: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "prometheus")]
+    json: bool,
+    /// Print Prometheus' text exposition format
+    #[arg(long)]
+    prometheus: bool,
+}
+
+/// The tables of a level.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Level {
+    pub(super) num_tables: u64,
+    pub(super) num_cells: u64,
+    pub(super) num_tombstones: u64,
+    pub(super) data_bytes: u64,
+    pub(super) file_bytes: u64,
+    pub(super) filter_bytes: u64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let store = open_for_reading(&args.dir)?;
+    if let Some(rows) = &args.ask {
+        ask(args, &store, rows)?;
+    }
+    let mut out = Output::new();
+    let written = if args.prometheus {
+        out.write_all(prometheus::text(&store).as_bytes())
+    } else if args.json {
+        out.json(&json(args, &store)?)
+    } else {
+        print(&mut out, args, &store)
+    };
+    written.map_err(output::failure)?;
+    out.finish()?;
+    Ok(Code::Ok.into())
+}
+
+fn ask(args: &Args, store: &Store, rows: &Path) -> Result<(), Failure> {
+    let rows = Keys::open(rows, false, "Not all rows were looked up. Run 'filterblock stats --help'.")?;
+    let mut result = Ok(());
+    rows.for_each(|row| match store.get_row(row) {
+        Ok(_) => ControlFlow::Continue(()),
+        Err(error) => {
+            result = Err(failure(&args.dir, &error, "Not all rows were looked up."));
+            ControlFlow::Break(())
+        }
+    })?;
+    result
+}
+
+/// The levels that have tables.
+pub(super) fn levels(stats: &Stats) -> BTreeMap<usize, Level> {
+    let mut levels: BTreeMap<usize, Level> = BTreeMap::new();
+    for table in &stats.tables {
+        let level = levels.entry(table.level).or_default();
+        level.num_tables += 1;
+        level.num_cells += table.num_cells;
+        level.num_tombstones += table.num_tombstones;
+        level.data_bytes += table.data_bytes;
+        level.file_bytes += table.file_bytes;
+        level.filter_bytes += table.filter_bytes;
+    }
+    levels
+}
+
+fn bits_per_key(filter: &FilterStats) -> Option<f64> {
+    (filter.num_entries > 0).then(|| filter.bytes as f64 * 8.0 / filter.num_entries as f64)
+}
+
+fn json(args: &Args, store: &Store) -> serde_json::Result<Value> {
+    let stats = store.stats();
+    let level = |(number, level): (&usize, &Level)| {
+        json!({
+            "level": number,
+            "tables": level.num_tables,
+            "cells": level.num_cells,
+            "tombstones": level.num_tombstones,
+            "data_bytes": level.data_bytes,
+            "file_bytes": level.file_bytes,
+            "filter_bytes": level.filter_bytes,
+        })
+    };
+    let warnings: Vec<String> = store.warnings().iter().map(|warning| warning_text(&args.dir, warning)).collect();
+    let ledger = match args.ask {
+        Some(_) => serde_json::to_value(store.ledger_report())?,
+        None => Value::Null,
+    };
+    Ok(json!({
+        "store": args.dir.to_string_lossy(),
+        "cells_in_log": stats.memtable_cells,
+        "levels": levels(&stats).iter().map(level).collect::<Vec<_>>(),
+        "tables": stats.tables.iter().map(table_json).collect::<Vec<_>>(),
+        "warnings": warnings,
+        "ledger": ledger,
+    }))
+}
+
+fn table_json(table: &TableStats) -> Value {
+    let filter = |filter: &FilterStats| {
+        json!({
+            "purpose": filter.purpose.name(),
+            "kind": filter.kind.name(),
+            "bytes": filter.bytes,
+            "entries": filter.num_entries,
+            "bits_per_key": bits_per_key(filter),
+            "predicted_fpr": filter.predicted_fpr,
+        })
+    };
+    json!({
+        "file": table.file,
+        "level": table.level,
+        "cells": table.num_cells,
+        "tombstones": table.num_tombstones,
+        "data_blocks": table.num_blocks,
+        "data_bytes": table.data_bytes,
+        "file_bytes": table.file_bytes,
+        "filter_file": table.filter_file,
+        "filters": table.filters.iter().map(filter).collect::<Vec<_>>(),
+        "unusable_filters": table.unusable.iter().map(|purpose| purpose.name()).collect::<Vec<_>>(),
+    })
+}
+
+fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
+    let stats = store.stats();
+    let titles = ["level", "tables", "cells", "tombstones", "data bytes", "file bytes", "filter bytes"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    for (number, level) in levels(&stats) {
+        let Level { num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes } = level;
+        let counts = [num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes];
+        rows.push(std::iter::once(number.to_string()).chain(counts.map(|count| count.to_string())).collect());
+    }
+    let (num_tables, in_log) = (stats.tables.len() as u64, output::count(stats.memtable_cells, "cell"));
+    writeln!(out, "{}: {}, {in_log} in the log only\n", args.dir.display(), output::count(num_tables, "table"))?;
+    output::table(out, &rows)?;
+    writeln!(out)?;
+    output::table(out, &filter_rows(&stats))?;
+    if args.ask.is_some() {
+        write!(out, "\n{}", store.ledger_report())?;
+    }
+    Ok(())
+}
+
+/// A line for each filter, and for each table without any.
+fn filter_rows(stats: &Stats) -> Vec<Vec<String>> {
+    let titles = ["table", "level", "cells", "filter", "kind", "entries", "bytes", "bits/key", "predicted FPR"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    for table in &stats.tables {
+        let start = [table.file.clone(), table.level.to_string(), table.num_cells.to_string()];
+        let mut row = |purpose: &str, rest: [String; 5]| {
+            let filter = std::iter::once(purpose.to_owned());
+            rows.push(start.iter().cloned().chain(filter).chain(rest).collect());
+        };
+        for filter in &table.filters {
+            let bits = bits_per_key(filter).map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}"));
+            let (entries, bytes) = (filter.num_entries.to_string(), filter.bytes.to_string());
+            row(
+                filter.purpose.name(),
+                [filter.kind.to_string(), entries, bytes, bits, output::rate(filter.predicted_fpr)],
+            );
+        }
+        let nothing = || ["-", "-", "-", "-"].map(str::to_owned);
+        for purpose in &table.unusable {
+            let [a, b, c, d] = nothing();
+            row(purpose.name(), ["unusable".to_owned(), a, b, c, d]);
+        }
+        if table.filters.is_empty() && table.unusable.is_empty() {
+            let [a, b, c, d] = nothing();
+            row("-", ["none".to_owned(), a, b, c, d]);
+        }
+    }
+    rows
+}

@@ -1,0 +1,172 @@
+//! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its table.
+
+use super::{failure, warning_text};
+use crate::block::shell_word;
+use crate::exit::{self, Code, Failure};
+use crate::keys;
+use crate::output::{self, Output};
+use filterblock::kv::{FilterVerification, Store, StoreOptions, TableFile, TableVerification, VerifyReport};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Checks the store in `dir`. Tells of failures on standard error and returns the worst code.
+pub(crate) fn verify(dir: &Path, with_keys: bool, json: bool, out: &mut Output) -> Result<Code, Failure> {
+    let mut failures = Vec::new();
+    let report = keys::with_spinner("verifying", || check(dir, with_keys, &mut failures));
+    out.flush().map_err(output::failure)?;
+    let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
+    failures.iter().for_each(exit::message);
+    let written = match (json, &report) {
+        (true, _) => out.json(&json_report(dir, report.as_ref(), &failures, worst)),
+        (false, Some(report)) => print(out, dir, report, failures.is_empty()),
+        (false, None) => Ok(()),
+    };
+    written.map_err(output::failure)?;
+    Ok(worst)
+}
+
+fn check(dir: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<VerifyReport> {
+    if with_keys {
+        let message = format!("{} is a store, which is checked against its own cells: leave out --keys", dir.display());
+        failures.push(Failure::usage("verify", message));
+        return None;
+    }
+    let opened = Store::open_dir(dir, StoreOptions::default().read_only(true));
+    let store = opened.map_err(|error| failures.push(failure(dir, &error, "Nothing else was checked."))).ok()?;
+    let verified = store.verify();
+    failures.extend(store.warnings().iter().map(|warning| Failure::damaged(warning_text(dir, warning))));
+    let report = match verified {
+        Ok(report) => report,
+        Err(error) => {
+            let of_tables = check_tables(dir, &store);
+            match of_tables.is_empty() {
+                true => failures.push(failure(dir, &error, "Not all was checked.")),
+                false => failures.extend(of_tables),
+            }
+            return None;
+        }
+    };
+    for table in &report.tables {
+        failures.extend(table.filters.iter().filter_map(|filter| hidden(dir, table, filter)));
+    }
+    Some(report)
+}
+
+/// Each table by itself, after the first one that is damaged.
+fn check_tables(dir: &Path, store: &Store) -> Vec<Failure> {
+    let check = |file: &str| {
+        let path = dir.join(file);
+        let error = TableFile::open(&path).and_then(|table| table.check()).err()?;
+        let consequence = format!(
+            "Lookups that need it fail. Restore the file from a copy, then run 'filterblock verify {}'.",
+            shell_word(dir)
+        );
+        Some(Failure::table(&error, &consequence))
+    };
+    store.stats().tables.iter().filter_map(|table| check(&table.file)).collect()
+}
+
+/// The worst that a filter can do.
+fn hidden(dir: &Path, table: &TableVerification, filter: &FilterVerification) -> Option<Failure> {
+    let path = dir.join(&table.file);
+    (filter.false_negatives > 0).then(|| {
+        Failure::damaged(format!(
+            "{}: the {} filter answers 'no' for {} of {} cells that the table holds. Lookups do not find them: stop \
+             using the store. Run 'filterblock rebuild {}'.",
+            path.display(),
+            filter.purpose,
+            filter.false_negatives,
+            filter.present_asked,
+            shell_word(&path)
+        ))
+    })
+}
+
+/// How far the observed rate is from the predicted one, in standard deviations of a binomial count.
+fn deviation_sigma(filter: &FilterVerification) -> Option<f64> {
+    let (asked, rate) = (filter.absent_asked as f64, filter.predicted_fpr);
+    let sigma = (asked * rate * (1.0 - rate)).sqrt();
+    (sigma > 0.0).then(|| (filter.false_positives as f64 - asked * rate) / sigma)
+}
+
+fn json_report(dir: &Path, report: Option<&VerifyReport>, failures: &[Failure], worst: Code) -> Value {
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    put("file", json!(dir.to_string_lossy()));
+    put("ok", json!(failures.is_empty()));
+    if !failures.is_empty() {
+        put("errors", failures.iter().map(Failure::to_string).collect());
+        put("exit_code", json!(worst as u8));
+    }
+    if let Some(report) = report {
+        put("num_cells", json!(num_cells(report)));
+        put("false_negatives", json!(report.false_negatives()));
+        put("tables", report.tables.iter().map(table_json).collect());
+    }
+    fields.into()
+}
+
+fn num_cells(report: &VerifyReport) -> u64 {
+    report.tables.iter().map(|table| table.num_cells).sum()
+}
+
+fn table_json(table: &TableVerification) -> Value {
+    let filter = |filter: &FilterVerification| {
+        json!({
+            "purpose": filter.purpose.name(),
+            "kind": filter.kind.name(),
+            "keys_asked": filter.present_asked,
+            "false_negatives": filter.false_negatives,
+            "absent_asked": filter.absent_asked,
+            "false_positives": filter.false_positives,
+            "observed_fpr": filter.observed_fpr(),
+            "predicted_fpr": filter.predicted_fpr,
+            "deviation_sigma": deviation_sigma(filter),
+        })
+    };
+    json!({
+        "file": table.file,
+        "level": table.level,
+        "num_cells": table.num_cells,
+        "filters": table.filters.iter().map(filter).collect::<Vec<_>>(),
+        "unusable_filters": table.unusable.iter().map(|purpose| purpose.name()).collect::<Vec<_>>(),
+    })
+}
+
+fn print(out: &mut Output, dir: &Path, report: &VerifyReport, is_ok: bool) -> io::Result<()> {
+    let (num_tables, num_filters) = (report.tables.len() as u64, report.filters().count() as u64);
+    // What is wrong was told on standard error.
+    let verdict = if is_ok { "ok: " } else { "" };
+    writeln!(
+        out,
+        "{}: {verdict}{} in {}, {}; every data block is right, {} missing in a filter",
+        dir.display(),
+        output::count(num_cells(report), "cell"),
+        output::count(num_tables, "table"),
+        output::count(num_filters, "filter"),
+        output::count(report.false_negatives(), "cell")
+    )?;
+    let titles =
+        ["table", "level", "filter", "kind", "asked", "missing", "absent", "maybe", "observed", "predicted", "sigma"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    for table in &report.tables {
+        for filter in &table.filters {
+            let sigma = deviation_sigma(filter).map_or_else(|| "-".to_owned(), |sigma| format!("{sigma:+.1}"));
+            rows.push(vec![
+                table.file.clone(),
+                table.level.to_string(),
+                filter.purpose.to_string(),
+                filter.kind.to_string(),
+                filter.present_asked.to_string(),
+                filter.false_negatives.to_string(),
+                filter.absent_asked.to_string(),
+                filter.false_positives.to_string(),
+                output::rate(filter.observed_fpr()),
+                output::rate(filter.predicted_fpr),
+                sigma,
+            ]);
+        }
+    }
+    output::table(out, &rows)
+}

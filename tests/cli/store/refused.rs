@@ -1,0 +1,150 @@
+//! Directories that cannot be opened: the message, the code, and nothing changed.
+
+use super::{Writer, files, tables, with_store};
+use crate::Place;
+use crate::damage::header_crc;
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+/// Every command fails on `db` with `code` and a message that starts so, ends so, and names a command that exists.
+#[track_caller]
+fn refused(place: &Place, code: i32, start: &str, end: &str) {
+    let before = files(place);
+    for line in ["get db row", "scan db", "stats db", "stats db --prometheus", "rebuild db"] {
+        let message = place.expect_failure(code, line);
+        let expected = format!("{start}. Nothing was read. {end}\n");
+        assert!(message.starts_with(start), "{line}: {message}, not {expected}");
+        assert!(message.ends_with(&format!(". Nothing was read. {end}\n")), "{line}: {message}, not {expected}");
+    }
+    let message = place.expect_failure(code, "verify db");
+    assert!(
+        message.starts_with(start) && message.ends_with(&format!(". Nothing else was checked. {end}\n")),
+        "{message}"
+    );
+    let report: serde_json::Value = serde_json::from_slice(&place.run("verify db --json").stdout).unwrap();
+    assert_eq!((&report["ok"], &report["exit_code"]), (&false.into(), &code.into()));
+    assert_eq!(report["errors"][0], message.trim_end());
+    assert!(files(place) == before);
+    if let Some((_, command)) = end.split_once("'filterblock ") {
+        let subcommand = command.split([' ', '\'']).next().unwrap();
+        place.expect(
+            0,
+            &if subcommand.starts_with('-') { subcommand.to_owned() } else { format!("{subcommand} --help") },
+        );
+    }
+}
+
+/// The same, and the store cannot be written to either.
+#[track_caller]
+fn refused_to_all(place: &Place, code: i32, start: &str, end: &str) {
+    refused(place, code, start, end);
+    place.write("cells.tsv", "row\tcolumn\tvalue\n");
+    let before = files(place);
+    let message = place.expect_failure(code, "fill db cells.tsv");
+    assert!(message.starts_with(start) && message.ends_with(&format!(". Nothing was written. {end}\n")), "{message}");
+    assert!(files(place) == before);
+}
+
+const RESTORE: &str = "Restore the file from a copy, then run 'filterblock verify db'.";
+
+#[test]
+fn directories_that_are_no_stores() {
+    let place = Place::new();
+    fs::create_dir(place.path("db")).unwrap();
+    refused(&place, 4, "db: no store is here", "To create one, run 'filterblock fill db CELLS'.");
+    for i in 0..5 {
+        place.write(&format!("db/{i}.txt"), "text");
+    }
+    let start = "db: not a store: there is no MANIFEST, but 5 other files, among them 0.txt, 1.txt, 2.txt";
+    let end = "Name the directory of a store; 'filterblock fill --help' shows how one is made.";
+    refused_to_all(&place, 4, start, end);
+    for line in ["get none row", "scan none", "stats none", "rebuild none"] {
+        let message = place.expect_failure(4, line);
+        assert!(message.starts_with("none: no store is here. Nothing was read. To create one, run "), "{message}");
+        assert!(!place.path("none").exists());
+    }
+    place.write("file", "text");
+    let message = place.expect_failure(4, "get file row");
+    assert!(message.starts_with("file: cannot open the store: not a directory. Nothing was read. "), "{message}");
+    assert!(message.ends_with("run 'filterblock inspect file'.\n"), "{message}");
+}
+
+#[test]
+fn stores_that_are_open_elsewhere() {
+    let place = with_store();
+    let end = "Close it there and run the command again; 'fuser db/LOCK' names the process.";
+    let writer = Writer::start(&place, "row\tcolumn\tvalue\n");
+    refused_to_all(&place, 4, "db: the store is open elsewhere", end);
+    writer.kill();
+    assert_eq!(place.expect(0, "get db row column"), "value");
+}
+
+#[test]
+fn readers_do_not_mind_each_other() {
+    let place = Place::new();
+    place.expect(0, "fill db --synthetic 3000");
+    // More than a pipe holds, and nobody reads it.
+    let mut reader = place.command(["scan", "db"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0];
+    reader.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    place.expect(0, "verify db");
+    let message = place.expect_failure(4, "rebuild db");
+    assert!(message.starts_with("db: the store is open elsewhere. Nothing was changed. "), "{message}");
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    place.expect(0, "rebuild db");
+}
+
+#[test]
+fn files_that_are_missing() {
+    let place = with_store();
+    let table = &tables(&place)[0];
+    fs::rename(place.path(&format!("db/{table}")), place.path("kept")).unwrap();
+    refused_to_all(&place, 3, &format!("db/{table}: missing, though the manifest names it"), RESTORE);
+    fs::rename(place.path("kept"), place.path(&format!("db/{table}"))).unwrap();
+    place.expect(0, "verify db");
+    fs::rename(place.path("db/MANIFEST"), place.path("kept")).unwrap();
+    // Two tables and a log.
+    let start = "db: MANIFEST is missing, and nothing else says which of the 3 files here count";
+    refused_to_all(&place, 3, start, "Restore MANIFEST from a copy, then run 'filterblock verify db'.");
+    fs::rename(place.path("kept"), place.path("db/MANIFEST")).unwrap();
+    place.expect(0, "verify db");
+}
+
+#[test]
+fn files_that_are_damaged() {
+    let place = with_store();
+    let names = tables(&place);
+    let table = format!("db/{}", names[0]);
+    let intact = place.read(&table);
+    let footer = intact.len() - 4096;
+    super::flip(&place, &table, footer + 50);
+    refused_to_all(&place, 3, &format!("{table}: at offset {footer}: footer checksum stored 0x"), RESTORE);
+    place.write(&table, place.read(&format!("db/{}", names[1])));
+    let [named, stored] = [0, 1].map(|i| names[i].strip_suffix(".sst").unwrap().parse::<u64>().unwrap());
+    let start = format!("{table}: the name says table {named}, the footer says table {stored}");
+    refused_to_all(&place, 3, &start, RESTORE);
+    place.write(&table, &intact[..4096]);
+    refused_to_all(&place, 3, &format!("{table}: at offset 0: no footer here"), RESTORE);
+    place.write(&table, &intact);
+    place.expect(0, "verify db");
+    super::flip(&place, "db/MANIFEST", 60);
+    refused_to_all(&place, 3, "db/MANIFEST: at offset ", RESTORE);
+}
+
+#[test]
+fn tables_of_a_newer_version() {
+    let place = with_store();
+    let table = format!("db/{}", tables(&place)[0]);
+    let mut bytes = place.read(&table);
+    let footer = bytes.len() - 4096;
+    bytes[footer + 8] = 9;
+    // The checksum knows the file number, which is 0 in footers, and the offset.
+    let place_of_page: Vec<u8> = (0..16).map(|i| if i < 8 { 0 } else { (footer >> (8 * (i - 8))) as u8 }).collect();
+    let crc = header_crc(&[&place_of_page, &bytes[footer..footer + 4092]].concat());
+    (0..4).for_each(|i| bytes[footer + 4092 + i] = (crc >> (8 * i)) as u8);
+    place.write(&table, bytes);
+    let start = format!("{table}: its version 9 is newer than 1, which this filterblock reads");
+    refused_to_all(&place, 3, &start, "A newer filterblock reads it; 'filterblock --version' shows this one's.");
+}

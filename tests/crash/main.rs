@@ -1,0 +1,40 @@
+//! The store on a storage that crashes and fails at every operation.
+//!
+//! Everything follows from seeds and nothing from time: a message names the seed, the step, the operation and the image
+//! or the fault, and the same test meets them again. `FILTERBLOCK_CRASH_SEED=1000` begins with that seed instead of 0, to
+//! try others. How much is tried stands in [`plan`]; what it came to is printed.
+
+mod crashes;
+mod faults;
+mod model;
+mod plan;
+mod workload;
+
+use filterblock::kv::Sync;
+use plan::{CRASHES, FAULTS};
+
+#[test]
+fn crashes_lose_nothing_acknowledged() {
+    crashes::run(&CRASHES, Sync::Always);
+}
+
+#[test]
+fn crashes_without_syncs_leave_a_prefix_of_history() {
+    crashes::run(&CRASHES, Sync::Never);
+}
+
+#[test]
+fn faults_lose_nothing_acknowledged() {
+    faults::run(&FAULTS, Sync::Always);
+}
+
+#[test]
+fn faults_without_syncs_leave_a_prefix_of_history() {
+    faults::run(&FAULTS, Sync::Never);
+}
+
+#[test]
+fn seeds_decide_everything() {
+    crashes::check_that_seeds_decide(Sync::Always);
+    crashes::check_that_seeds_decide(Sync::Never);
+}

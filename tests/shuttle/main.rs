@@ -1,0 +1,100 @@
+//! Schedules of the store's threads, tried by the thousand: `RUSTFLAGS="--cfg shuttle" cargo test --release --features
+//! kv --test shuttle`. Empty without that `cfg`.
+//!
+//! Every lock, condition variable, thread and shared number of the store is then one of [`shuttle`]'s, which decides at
+//! each of them who goes on: at random, or by priorities that change a few times (probabilistic concurrency testing,
+//! Burckhardt et al., ASPLOS 2010), which finds what takes few but well-placed preemptions. A schedule that deadlocks
+//! or panics is printed, and `shuttle::replay` repeats it.
+#![cfg(shuttle)]
+
+mod counters;
+mod faults;
+mod snapshots;
+
+use filterblock::kv::{Cell, CrashKind, Maintenance, Purpose, SimStorage, Snapshot, Store, StoreOptions, Sync};
+use filterblock::{FilterKind, FilterPolicy};
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::{Config, Runner};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Preemptions that probabilistic concurrency testing places.
+const DEPTH: usize = 4;
+/// A debug build takes ten times as long.
+const SPARSENESS: usize = if cfg!(debug_assertions) { 10 } else { 1 };
+
+/// Runs `body` under as many random schedules, and as many with few preemptions.
+fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + std::marker::Sync + 'static) {
+    let num_schedules = num_schedules / SPARSENESS;
+    let mut config = Config::new();
+    // Merging and scanning take more than the 32 KiB that threads get otherwise.
+    config.stack_size = 1 << 20;
+    // That all orders of atomic numbers are taken for the strongest one is known.
+    config.silence_warnings = true;
+    let random = Runner::new(RandomScheduler::new_from_seed(1, num_schedules), config.clone()).run(body.clone());
+    let pct = Runner::new(PctScheduler::new_from_seed(2, DEPTH, num_schedules), config).run(body);
+    println!("{name}: {random} random schedules, {pct} of {DEPTH} preemptions");
+    assert_eq!((random, pct), (num_schedules, num_schedules));
+}
+
+/// So small that a few writes fill a memtable, and a few flushes a level.
+fn options() -> StoreOptions {
+    let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
+    StoreOptions::without_filters()
+        .filter(Purpose::Row, policy(FilterKind::Bloom))
+        .filter(Purpose::RowColumn, policy(FilterKind::Blocked))
+        .prefix_filter(1, policy(FilterKind::Bloom))
+        .seed(5)
+        .sync(Sync::Always)
+        .maintenance(Maintenance::Background)
+        .cache_bytes(0)
+        .memtable_bytes_max(600)
+        .level0_tables_max(1)
+        .level_bytes(30_000, 2)
+}
+
+fn open(storage: &SimStorage, options: StoreOptions) -> Store {
+    Store::open(Arc::new(storage.clone()), options).unwrap()
+}
+
+fn number(value: &[u8]) -> u64 {
+    std::str::from_utf8(value).unwrap().parse().unwrap()
+}
+
+/// The cells of a store as numbers, by row.
+fn numbers(cells: impl Iterator<Item = Result<Cell, filterblock::kv::Error>>) -> BTreeMap<Vec<u8>, u64> {
+    cells.map(Result::unwrap).map(|cell| (cell.row, number(&cell.value))).collect()
+}
+
+/// A snapshot that is asked twice says the same, whatever way it is asked.
+fn read_twice(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, u64> {
+    let first = numbers(snapshot.scan(..));
+    for (row, &expected) in &first {
+        assert_eq!(snapshot.get(row, b"").unwrap().map(|value| number(&value)), Some(expected));
+        assert_eq!(snapshot.get_row(row).unwrap().len(), 1);
+        assert_eq!(numbers(snapshot.scan_prefix(&row[..1])).get(row), Some(&expected));
+    }
+    assert_eq!(numbers(snapshot.scan(..)), first);
+    first
+}
+
+/// Nobody uses the store any more: its accounts balance, its filters deny nothing, it closes, and on the disk is what
+/// was acknowledged and nothing else.
+fn finish(store: Store, storage: &SimStorage, expected: &BTreeMap<Vec<u8>, u64>) {
+    assert_eq!(&numbers(store.scan(..)), expected);
+    assert_eq!(store.ledger_report().check(), Ok(()));
+    assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    assert!(store.warnings().is_empty(), "{:?}", store.warnings());
+    store.sync().unwrap();
+    // A power loss right now would take nothing.
+    let image = storage.crash_image(CrashKind::NothingUnsynced);
+    store.close().unwrap();
+    for storage in [storage.clone(), image] {
+        let store = open(&storage, options().maintenance(Maintenance::Inline { seed: 1 }));
+        assert_eq!(&numbers(store.scan(..)), expected);
+        let num_filter_files = storage.names().iter().filter(|name| name.ends_with(".flt")).count();
+        let num_tables = store.stats().tables.len();
+        assert_eq!(storage.names().len(), num_tables + num_filter_files + 3, "{:?}", storage.names());
+        assert!(num_filter_files <= num_tables);
+    }
+}

@@ -1,0 +1,74 @@
+//! A stream of writes that is the same each time, and what a store holds after the first so many of them.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+const NUM_ROWS: u64 = 400;
+const NUM_COLUMNS: u64 = 3;
+
+/// Cells by row and column.
+pub type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
+
+/// SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ (x >> 31)) % end
+    }
+
+    pub fn one_in(&mut self, chance: u64) -> bool {
+        self.below(chance) == 0
+    }
+}
+
+/// A write to one cell.
+struct Write1 {
+    row: Vec<u8>,
+    column: Vec<u8>,
+    /// `None` deletes the cell.
+    value: Option<Vec<u8>>,
+}
+
+/// Writes by their number. Cells are few, so most writes overwrite; one in eight deletes.
+#[derive(Clone, Copy)]
+pub struct Stream {
+    pub seed: u64,
+}
+
+impl Stream {
+    fn write(self, number: u64) -> Write1 {
+        let mut random = Random(self.seed ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let row = format!("row-{:03}", random.below(NUM_ROWS)).into_bytes();
+        let column = format!("c{}", random.below(NUM_COLUMNS)).into_bytes();
+        let len = if random.one_in(64) { 9000 } else { random.below(200) };
+        // No two writes write the same, so what a cell holds says which of them was the last.
+        let value = format!("{number}:{}", "v".repeat(len as usize)).into_bytes();
+        Write1 { row, column, value: (!random.one_in(8)).then_some(value) }
+    }
+
+    /// Makes the writes of these numbers in `cells`.
+    pub fn apply(self, numbers: std::ops::Range<u64>, cells: &mut Cells) {
+        for Write1 { row, column, value } in numbers.map(|number| self.write(number)) {
+            match value {
+                Some(value) => cells.insert((row, column), value),
+                None => cells.remove(&(row, column)),
+            };
+        }
+    }
+
+    /// The lines that have the tool make the writes of these numbers.
+    pub fn lines(self, numbers: std::ops::Range<u64>) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for Write1 { row, column, value } in numbers.map(|number| self.write(number)) {
+            let value = value.unwrap_or_else(|| b"\\N".to_vec());
+            lines.write_all(&[&row[..], b"\t", &column, b"\t", &value, b"\n"].concat()).unwrap();
+        }
+        lines
+    }
+}

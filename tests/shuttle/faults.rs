@@ -97,6 +97,8 @@ fn race(maintenance: Maintenance, kind: FaultKind) {
         assert_eq!(found(&store, writer), *expected, "in this process");
     }
     assert_eq!(store.ledger_report().check(), Ok(()));
+    // The background thread may be on the way from its fault to the poison.
+    let _ = store.settle();
     let is_poisoned = matches!(store.sync(), Err(Error::Poisoned));
     let mut storages =
         vec![storage.crash_image(CrashKind::NothingUnsynced), storage.crash_image(CrashKind::Everything)];

@@ -237,6 +237,10 @@ fn as_it_is(filter: &FilterStats) -> Option<FilterPolicy> {
     if filter.num_entries < TELLING_ENTRIES {
         return FilterPolicy::with_bits_per_key(filter.kind, DEFAULT_BITS_PER_KEY).ok();
     }
+    if filter.kind == FilterKind::Golomb {
+        // Its size depends on its entries' hashes and its steps are coarse; its rate is exact but for the last digits.
+        return FilterPolicy::with_false_positive_rate(filter.kind, filter.predicted_fpr * (1.0 + 1e-9)).ok();
+    }
     // The builder pays the header out of the bits that were asked for, up to one part in 64 of them.
     let (entries, header_bits) = (filter.num_entries as f64, HEADER_LEN as f64 * 8.0);
     let payload = (filter.bytes as f64 * 8.0 - header_bits) / entries;

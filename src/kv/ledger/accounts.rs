@@ -79,9 +79,14 @@ impl LedgerReport {
 /// What the sums by level are kept by.
 type Key = (u32, Purpose, Option<FilterKind>);
 
+/// A list as short as this is not looked through.
+const SWEEP_MIN: usize = 64;
+
 #[derive(Debug, Default)]
 struct Books {
     open: Vec<Arc<TableCounters>>,
+    /// How long the list is when it is next looked through for accounts to close.
+    next_sweep: usize,
     closed: Ledger,
     closed_by_level: BTreeMap<Key, Tally>,
 }
@@ -129,8 +134,12 @@ impl Accounts {
     ) -> Arc<TableCounters> {
         let counters = Arc::new(TableCounters::new(table, level, filters));
         let mut books = self.lock();
-        // Tables come and go in step, so this keeps the list about as long as there are tables.
-        books.close_abandoned();
+        // Looked through whenever it has doubled, the list stays about as long as there are tables, and each table costs the
+        // same however many there are.
+        if books.open.len() >= books.next_sweep {
+            books.close_abandoned();
+            books.next_sweep = (2 * books.open.len()).max(SWEEP_MIN);
+        }
         books.open.push(Arc::clone(&counters));
         counters
     }

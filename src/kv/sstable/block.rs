@@ -25,7 +25,7 @@ const CRC_AT: usize = BLOCK_MAGIC.len();
 const CONTENT_LEN_AT: usize = CRC_AT + 4;
 const NUM_CELLS_AT: usize = CONTENT_LEN_AT + 4;
 const CELLS_AT: usize = NUM_CELLS_AT + 4;
-const CELL_HEADER_LEN: usize = 1 + 2 + 2 + 4 + 8;
+pub(super) const CELL_HEADER_LEN: usize = 1 + 2 + 2 + 4 + 8;
 const TOMBSTONE: u8 = 0;
 const VALUE: u8 = 1;
 

@@ -6,7 +6,7 @@ use super::super::error::{Damage, Error};
 use super::super::ledger::BlockCounters;
 use super::super::names::FileName;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
-use super::block::{BlockReader, cell_cut_off};
+use super::block::{BlockReader, CELL_HEADER_LEN, cell_cut_off};
 use super::context::TableContext;
 use super::format::{CRC_AT, FOOTER_LEN, Footer, padded};
 use super::index::Index;
@@ -36,9 +36,26 @@ pub(super) fn open_footer(file: &str, source: &dyn ReadableFile) -> Result<(Foot
     Ok((footer, bytes::u32_at(page.as_slice(), CRC_AT), file_len))
 }
 
+/// Refuses counts that the data cannot hold, so that sums over tables stay sums.
+fn check_counts(file: &str, footer: &Footer, file_len: u64) -> Result<(), Error> {
+    let counts = [
+        ("number of cells", footer.num_cells, footer.data_len / CELL_HEADER_LEN as u64),
+        ("number of tombstones", footer.num_tombstones, footer.num_cells),
+        ("number of rows", footer.num_rows, footer.num_cells),
+    ];
+    match counts.into_iter().find(|(_, found, most)| found > most) {
+        Some((name, found, expected)) => {
+            let footer_at = file_len.saturating_sub(FOOTER_LEN as u64);
+            Err(Error::damaged(file, footer_at, Damage::Field { name, found, expected }))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Structure {
     pub(super) fn open(file: &str, source: &dyn ReadableFile) -> Result<Self, Error> {
         let (footer, footer_crc, file_len) = open_footer(file, source)?;
+        check_counts(file, &footer, file_len)?;
         // The footer's lengths add up to the file's, so none of them asks for more memory than the file has bytes.
         let index_len = footer.index_len as usize;
         let page = read_pages(file, source, footer.data_len, index_len.next_multiple_of(FOOTER_LEN))?;
@@ -157,6 +174,41 @@ impl Drop for TableData {
             self.context.cache.remove_file(self.file_id);
             // What cannot be removed now is removed when the store is opened.
             let _ = self.context.storage.remove(&self.file);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Damage, Error, Footer, check_counts};
+
+    #[test]
+    fn counts_that_the_data_cannot_hold_are_refused() {
+        let right = Footer {
+            number: 1,
+            table: 1,
+            seed: 0,
+            num_cells: 240,
+            num_tombstones: 240,
+            num_rows: 240,
+            min_seq: 1,
+            max_seq: 9,
+            data_len: 4096,
+            index_len: 20,
+            filters: Vec::new(),
+        };
+        assert!(check_counts("table", &right, 12_288).is_ok());
+        for wrong in [
+            Footer { num_cells: 241, ..right.clone() },
+            Footer { num_cells: u64::MAX, ..right.clone() },
+            Footer { num_tombstones: 241, ..right.clone() },
+            Footer { num_rows: u64::MAX, ..right.clone() },
+        ] {
+            let refused = check_counts("table", &wrong, 12_288);
+            assert!(
+                matches!(refused, Err(Error::Damaged { offset: 8192, damage: Damage::Field { .. }, .. })),
+                "{wrong:?}"
+            );
         }
     }
 }

@@ -178,7 +178,7 @@ impl TableFile {
         }
     }
 
-    /// Reads every data block, checks checksums, order and counts, and asks every filter that opens for every cell.
+    /// Reads every data block, checks checksums, order, key ranges and counts, and asks every filter that opens for every cell.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`] at the first block that is not what was written.
@@ -192,8 +192,14 @@ impl TableFile {
         for block in 0..self.index.len() {
             let pages = self.read_block(block)?;
             let offset = self.index.place(block).offset;
+            let keys = self.index.keys(block);
             for cell in BlockReader::open(&self.file, self.footer.number, offset, pages.as_slice())?.cells() {
                 let cell = cell?;
+                // A lookup would not find it.
+                if cell.key < keys.0 || cell.key > keys.1 {
+                    let damage = Damage::Contradiction { name: "key range in the index of block", found: block as u64 };
+                    return Err(Error::damaged(&self.file, offset, damage));
+                }
                 if check.num_cells > 0 && last.as_key() >= cell.key {
                     let damage = Damage::Order { position: check.num_cells };
                     return Err(Error::damaged(&self.file, offset, damage));

@@ -4,6 +4,7 @@ use super::super::error::Error;
 use super::super::manifest::Edit;
 use super::super::names::FileName;
 use super::super::options::Maintenance;
+use super::super::purpose::Purpose;
 use super::super::sstable::{Policies, Table, TableWriter};
 use super::super::storage::WritableFile;
 use super::core::{Core, View};
@@ -64,7 +65,7 @@ impl Core {
             return Ok(false);
         };
         // Rows and prefixes are not counted: at most as many as cells.
-        let policies = self.policies(&view.version, &[], 0, [memtable.num_entries(); 3]);
+        let policies = self.policies(&view.version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
         let mut output = self.begin_table(&policies)?;
         let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
         if let Err(error) = written {

@@ -14,6 +14,7 @@ use super::super::manifest::{self, Failure, LogState, MANIFEST_NAME, MANIFEST_TM
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance as Who, StoreOptions};
+use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::{LockMode, Storage, StorageLock};
 use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
@@ -32,22 +33,16 @@ const MAX_SEQ: u64 = 1 << 56;
 const PROBE_NAME: &str = "direct-io-probe.tmp";
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
-    let names = list(&*storage)?;
-    let is_there = names.iter().any(|name| name == MANIFEST_NAME);
-    if !is_there {
-        check_empty(&names)?;
-        if options.read_only || !options.create {
-            return Err(Error::NoStore);
-        }
-    }
+    // Before the lock, whose file must not appear where no store belongs.
+    is_there(&list(&*storage)?, &options)?;
     let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
     let lock = storage.lock(LOCK_NAME, mode).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Error::Locked,
         _ => Error::io(LOCK_NAME, "lock", error),
     })?;
-    // Another may have created or closed the store before it gave up the lock.
+    // And again: another may have changed everything before it gave up the lock.
     let names = list(&*storage)?;
-    let state = match names.iter().any(|name| name == MANIFEST_NAME) {
+    let state = match is_there(&names, &options)? {
         true => manifest::read(&*storage)?,
         false => create(&storage, options.seed.unwrap_or_else(random_seed))?,
     };
@@ -56,6 +51,15 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
         core.take_over(&names)?;
     }
     Ok(core)
+}
+
+/// Whether there is a store; if not, one may be created.
+fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
+    if names.iter().any(|name| name == MANIFEST_NAME) {
+        return Ok(true);
+    }
+    check_empty(names)?;
+    if options.read_only || !options.create { Err(Error::NoStore) } else { Ok(false) }
 }
 
 /// Begins a store of nothing. Its manifest comes first: files with numbers and no manifest are a store that lost it.
@@ -220,7 +224,8 @@ impl Core {
         let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
         let mut version = Arc::clone(&view.version);
         if let Some(memtable) = replayed {
-            let mut output = self.begin_table(&self.policies(&version, &[], 0, [memtable.num_entries(); 3]))?;
+            let mut output =
+                self.begin_table(&self.policies(&version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]))?;
             memtable.for_each_newest(|cell| output.writer.add(&cell))?;
             let table = self.finish_table(output, 0)?;
             version = Arc::new(version.changed(&[], &[table]).map_err(|[a, b]| overlap(&a, &b))?);

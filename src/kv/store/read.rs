@@ -32,9 +32,10 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    core: Arc<Core>,
     view: Arc<View>,
     seq: u64,
+    /// Dropped last: what the view lets go of is removed under the store's lock.
+    core: Arc<Core>,
 }
 
 impl Snapshot {

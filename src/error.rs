@@ -112,7 +112,7 @@ pub enum DecodeErrorClass {
     /// The bytes are intact but use something this version does not know: upgrade the reader.
     Newer,
     /// The bytes are an intact block of this format, but not the one the caller expected here:
-    /// another place, seed or key transform.
+    /// another place, hash, seed or key transform.
     Mismatch,
 }
 
@@ -223,12 +223,24 @@ pub enum DecodeError {
         /// The context the block was written with.
         found: u64,
     },
-    /// The block was hashed with another seed than the caller hashes with.
+    /// The block was hashed by another function than the caller hashes by.
+    WrongHash {
+        /// Id of the caller's hash.
+        expected: u8,
+        /// Id of the block's hash.
+        found: u8,
+    },
+    /// The block was hashed with another seed, or under another secret key, than the caller hashes with.
     WrongSeed {
-        /// The caller's seed.
+        /// The caller's seed, or its key's id.
         expected: u64,
-        /// The block's seed.
+        /// The block's.
         found: u64,
+    },
+    /// The block was hashed under a secret key, which it does not contain and the caller did not give.
+    KeyNeeded {
+        /// The number that names the key.
+        key_id: u64,
     },
     /// The block's entries were made by another key transform than the caller's.
     WrongTransform {
@@ -264,9 +276,11 @@ impl DecodeError {
             | Self::UnknownTransform { .. }
             | Self::UnknownFeatures { .. }
             | Self::Reserved { .. } => DecodeErrorClass::Newer,
-            Self::WrongContext { .. } | Self::WrongSeed { .. } | Self::WrongTransform { .. } => {
-                DecodeErrorClass::Mismatch
-            }
+            Self::WrongContext { .. }
+            | Self::WrongHash { .. }
+            | Self::WrongSeed { .. }
+            | Self::KeyNeeded { .. }
+            | Self::WrongTransform { .. } => DecodeErrorClass::Mismatch,
         }
     }
 }
@@ -310,6 +324,10 @@ impl fmt::Display for DecodeError {
             }
             Self::WrongSeed { expected, found } => {
                 write!(f, "hash seed expected {expected:#018x}, found {found:#018x}")
+            }
+            Self::WrongHash { expected, found } => write!(f, "hash id expected {expected}, found {found}"),
+            Self::KeyNeeded { key_id } => {
+                write!(f, "hashed under the secret key {key_id:#018x}, which was not given")
             }
             Self::WrongTransform { expected, found } => {
                 let ((id_a, param_a), (id_b, param_b)) = (expected, found);

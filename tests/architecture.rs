@@ -8,7 +8,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("kind.rs", &[]),
     ("error.rs", &["kind"]),
     ("bytes.rs", &[]),
-    ("hash.rs", &["bytes"]),
+    ("hash/", &["bytes"]),
     ("hashes/", &[]),
     ("prefetch.rs", &[]),
     ("bits/", &["bytes"]),
@@ -213,5 +213,5 @@ fn the_reader_sees_an_import_it_must_forbid() {
     assert_eq!(imported("pub(crate) fn f() {}"), Vec::<String>::new());
     assert_eq!(imported_upward("filter/combine.rs", "use super::super::block::X;"), ["block"]);
     assert_eq!(imported_upward("filter/blocked/mod.rs", "use super::super::kv::X; use super::PARAMS_LEN;"), ["kv"]);
-    assert!(!layer("hash.rs").expect("a layer").1.contains(&"block"));
+    assert!(!layer("hash/mod.rs").expect("a layer").1.contains(&"block"));
 }

@@ -67,7 +67,7 @@ impl FilterBlockBuilder {
         self.add_hash(self.hasher.hash(entry));
     }
 
-    /// Adds an entry by its hash, which must have been made with the policy's seed.
+    /// Adds an entry by its hash, which must have been made with the policy's hasher.
     #[inline]
     pub fn add_hash(&mut self, hash: KeyHash) {
         self.hashes.push(hash.get());
@@ -105,6 +105,7 @@ impl FilterBlockBuilder {
             let header = Header {
                 kind: policy.kind(),
                 transform: policy.key_transform(),
+                hash_id: policy.hasher().hash_id(),
                 seed: policy.hasher().seed(),
                 num_entries,
                 entries_estimated: false,
@@ -112,10 +113,8 @@ impl FilterBlockBuilder {
             };
             header.write(frame, context);
         };
-        let options = OpenOptions::new()
-            .context(context)
-            .expect_seed(self.hasher.seed())
-            .expect_transform(policy.key_transform());
+        let options =
+            OpenOptions::new().context(context).expect_hasher(self.hasher).expect_transform(policy.key_transform());
         self.finish_frame(
             out,
             HEADER_LEN,

@@ -19,7 +19,14 @@ pub enum CombineError {
         /// The kind met.
         found: FilterKind,
     },
-    /// Different hash seeds: equal keys have unequal hashes.
+    /// Different hash functions: equal keys have unequal hashes.
+    Hash {
+        /// Hash id of the first block.
+        a: u8,
+        /// Hash id of the second block.
+        b: u8,
+    },
+    /// Different hash seeds, or secret keys: equal keys have unequal hashes.
     Seed {
         /// Seed of the first block.
         a: u64,
@@ -53,6 +60,7 @@ impl fmt::Display for CombineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Kind { found } => write!(f, "only bloom blocks can be combined, not {found}"),
+            Self::Hash { a, b } => write!(f, "hash ids differ: {a} and {b}"),
             Self::Seed { a, b } => write!(f, "hash seeds differ: {a:#018x} and {b:#018x}"),
             Self::Transform { a, b } => write!(f, "key transforms differ: {a} and {b}"),
             Self::NumBits { a, b } => write!(f, "numbers of bits differ: {a} and {b}"),
@@ -80,9 +88,12 @@ fn bloom_of<'b>(reader: &FilterBlockReader<'b>) -> Result<Option<bloom::View<'b>
 }
 
 fn pair<'a, 'b>(a: &'a FilterBlockReader<'b>, b: &'a FilterBlockReader<'b>) -> Result<Pair<'a, 'b>, CombineError> {
-    let (seed_a, seed_b) = (a.hasher().seed(), b.hasher().seed());
-    if seed_a != seed_b {
-        return Err(CombineError::Seed { a: seed_a, b: seed_b });
+    let (x, y) = (a.hasher(), b.hasher());
+    if x.hash_id() != y.hash_id() {
+        return Err(CombineError::Hash { a: x.hash_id(), b: y.hash_id() });
+    }
+    if x.seed() != y.seed() {
+        return Err(CombineError::Seed { a: x.seed(), b: y.seed() });
     }
     if a.transform() != b.transform() {
         return Err(CombineError::Transform { a: a.transform(), b: b.transform() });
@@ -190,6 +201,7 @@ impl FilterBlockReader<'_> {
         let header = Header {
             kind: FilterKind::Bloom,
             transform: self.transform(),
+            hash_id: self.hasher().hash_id(),
             seed: self.hasher().seed(),
             num_entries,
             entries_estimated: params.is_some(),

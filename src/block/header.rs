@@ -9,7 +9,7 @@
 //! | 11 | 1 | key-transform id |
 //! | 12 | 2 | feature bits: the low byte may be ignored when unknown, the high byte must be understood |
 //! | 14 | 2 | key-transform parameter |
-//! | 16 | 8 | hash seed |
+//! | 16 | 8 | hash seed, or the id of a secret key |
 //! | 24 | 8 | number of entries |
 //! | 32 | 8 | payload length in bytes |
 //! | 40 | 12 | parameters of the kind |
@@ -54,14 +54,13 @@ const REQUIRED_FEATURES: u16 = 0xff00;
 /// Feature bit 0: the number of entries is an estimate.
 const ENTRIES_ESTIMATED: u16 = 1;
 
-/// One-shot XXH3-64 with seed.
-const HASH_XXH3: u8 = 1;
-
 /// The fields of a header that are not fixed by the format or computed from the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: FilterKind,
     pub(crate) transform: KeyTransform,
+    pub(crate) hash_id: u8,
+    /// The seed, or the key's id.
     pub(crate) seed: u64,
     pub(crate) num_entries: u64,
     /// The number of entries is an estimate, as a union's is.
@@ -85,7 +84,7 @@ impl Header {
         header[..VERSION_AT].copy_from_slice(&MAGIC);
         header[VERSION_AT] = FORMAT_VERSION;
         header[KIND_AT] = self.kind.tag();
-        header[HASH_AT] = HASH_XXH3;
+        header[HASH_AT] = self.hash_id;
         header[TRANSFORM_AT] = transform;
         bytes::put_u16(header, FEATURES_AT, if self.entries_estimated { ENTRIES_ESTIMATED } else { 0 });
         bytes::put_u16(header, TRANSFORM_PARAM_AT, transform_param);
@@ -122,8 +121,9 @@ impl Header {
         }
         let kind = header[KIND_AT];
         let kind = FilterKind::from_tag(kind).ok_or(DecodeError::UnknownKind { found: kind })?;
-        if header[HASH_AT] != HASH_XXH3 {
-            return Err(DecodeError::UnknownHash { found: header[HASH_AT] });
+        let hash_id = header[HASH_AT];
+        if ![hash::XXH3_ID, hash::SIPHASH_ID].contains(&hash_id) {
+            return Err(DecodeError::UnknownHash { found: hash_id });
         }
         let features = bytes::u16_at(&header, FEATURES_AT);
         let required = features & REQUIRED_FEATURES;
@@ -140,7 +140,7 @@ impl Header {
         params.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
         let (seed, num_entries) = (bytes::u64_at(&header, SEED_AT), bytes::u64_at(&header, NUM_ENTRIES_AT));
         let entries_estimated = features & ENTRIES_ESTIMATED != 0;
-        Ok(Self { kind, transform, seed, num_entries, entries_estimated, params })
+        Ok(Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params })
     }
 
     fn check_crc(header: &[u8; HEADER_LEN], block: &[u8], context: u64) -> Result<(), DecodeError> {

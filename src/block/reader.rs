@@ -4,7 +4,7 @@ use super::header::Header;
 use super::{HEADER_LEN, compact};
 use crate::error::DecodeError;
 use crate::filter::{FilterLayout, FilterView, Params};
-use crate::hash::{KeyHash, KeyHasher};
+use crate::hash::{self, KeyHash, KeyHasher};
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 
@@ -12,15 +12,15 @@ use crate::policy::KeyTransform;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenOptions {
     context: u64,
-    seed: Option<u64>,
+    hasher: Option<KeyHasher>,
     transform: Option<KeyTransform>,
     trusted: bool,
 }
 
 impl OpenOptions {
-    /// No context, any seed, any transform, digest verified.
+    /// No context, any seed but no secret key, any transform, digest verified.
     pub const fn new() -> Self {
-        Self { context: 0, seed: None, transform: None, trusted: false }
+        Self { context: 0, hasher: None, transform: None, trusted: false }
     }
 
     /// The context the block was written with.
@@ -30,10 +30,16 @@ impl OpenOptions {
         self
     }
 
-    /// Refuses blocks of another seed. Needed by who probes with hashes of their own.
+    /// Refuses blocks that were not hashed by XXH3-64 with this seed. Needed by who probes with hashes of their own.
     #[must_use]
-    pub const fn expect_seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+    pub const fn expect_seed(self, seed: u64) -> Self {
+        self.expect_hasher(KeyHasher::new(seed))
+    }
+
+    /// Refuses blocks that were hashed by another hasher. Blocks hashed under a secret key open with it only.
+    #[must_use]
+    pub const fn expect_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = Some(hasher);
         self
     }
 
@@ -70,16 +76,14 @@ impl OpenOptions {
     /// ```
     ///
     /// # Errors
-    /// A [`DecodeError`] for anything that is not an intact block of this format, context, seed and transform. It always
+    /// A [`DecodeError`] for anything that is not an intact block of this format, context, hasher and transform. It always
     /// means *maybe*.
     pub fn open<'a>(&self, block: &'a [u8]) -> Result<FilterBlockReader<'a>, DecodeError> {
         let header = Header::read(block, self.context)?;
         if !self.trusted {
             Header::check_digest(block, self.context)?;
         }
-        if let Some(expected) = self.seed.filter(|&seed| seed != header.seed) {
-            return Err(DecodeError::WrongSeed { expected, found: header.seed });
-        }
+        let hasher = self.hasher(&header)?;
         let found = header.transform.to_wire();
         if let Some(expected) = self.transform.map(KeyTransform::to_wire).filter(|&expected| expected != found) {
             return Err(DecodeError::WrongTransform { expected, found });
@@ -93,7 +97,7 @@ impl OpenOptions {
             }
         };
         let facts = Facts {
-            hasher: KeyHasher::new(header.seed),
+            hasher,
             kind: Some(header.kind),
             transform: header.transform,
             num_entries: Some(header.num_entries),
@@ -101,6 +105,20 @@ impl OpenOptions {
             frame_len: block.len(),
         };
         Ok(FilterBlockReader { filter, facts })
+    }
+
+    /// The block's hasher: the one that was expected, or the one that the header tells.
+    fn hasher(&self, header: &Header) -> Result<KeyHasher, DecodeError> {
+        let (found_id, found) = (header.hash_id, header.seed);
+        match self.hasher {
+            Some(hasher) if hasher.hash_id() != found_id => {
+                Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: found_id })
+            }
+            Some(hasher) if hasher.seed() != found => Err(DecodeError::WrongSeed { expected: hasher.seed(), found }),
+            Some(hasher) => Ok(hasher),
+            None if found_id == hash::XXH3_ID => Ok(KeyHasher::new(found)),
+            None => Err(DecodeError::KeyNeeded { key_id: found }),
+        }
     }
 
     /// Opens a block that keeps its bytes; see [`FilterBlock`].
@@ -185,7 +203,7 @@ impl<'a> FilterBlockReader<'a> {
         OpenOptions::new().open(block)
     }
 
-    /// Opens a compact frame, whose seed and transform the engine knows. Takes constant time.
+    /// Opens a compact frame, whose hasher and transform the engine knows. Takes constant time.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
@@ -219,8 +237,8 @@ impl<'a> FilterBlockReader<'a> {
         self.filter.may_contain(self.facts.hasher.hash(entry))
     }
 
-    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]'s seed. Who hashes
-    /// with a seed of their own must have had it compared at opening: [`OpenOptions::expect_seed`].
+    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]. Who hashes with
+    /// a hasher of their own must have had it compared at opening: [`OpenOptions::expect_hasher`].
     #[inline]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
         self.filter.may_contain(hash)

@@ -44,7 +44,7 @@ pub struct FilterPolicy {
     /// For a size by rate: thousandths of a bit an entry, and probes, that meet it.
     solution: (u32, u32),
     salt_bits: u32,
-    seed: u64,
+    hasher: KeyHasher,
     transform: KeyTransform,
     self_check: bool,
 }
@@ -56,7 +56,15 @@ impl FilterPolicy {
     fn new(kind: FilterKind, size: FilterSize) -> Self {
         let salt_bits = Self::DEFAULT_SALT_BITS;
         let solution = Self::solve(kind, size, salt_bits);
-        Self { kind, size, solution, salt_bits, seed: 0, transform: KeyTransform::WholeKey, self_check: true }
+        Self {
+            kind,
+            size,
+            solution,
+            salt_bits,
+            hasher: KeyHasher::new(0),
+            transform: KeyTransform::WholeKey,
+            self_check: true,
+        }
     }
 
     /// A filter of `bits_per_key` bits for each distinct entry, 2 to 64, kept to a thousandth.
@@ -135,11 +143,17 @@ impl FilterPolicy {
         (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
     }
 
-    /// Seed of the hash. Give all tables of a store the same, so that one hash probes them all; make it random and
-    /// secret where strangers choose keys. 0 unless set.
+    /// Hashes entries by XXH3-64 with this seed. Give all tables of a store the same, so that one hash probes them all;
+    /// make it random and secret where strangers choose keys, or see [`KeyHasher::keyed`]. 0 unless set.
     #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+    pub fn seed(self, seed: u64) -> Self {
+        self.hashed_by(KeyHasher::new(seed))
+    }
+
+    /// Hashes entries by `hasher`, the same for all tables of a store. XXH3-64 with seed 0 unless set.
+    #[must_use]
+    pub fn hashed_by(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = hasher;
         self
     }
 
@@ -191,9 +205,9 @@ impl FilterPolicy {
         self.size
     }
 
-    /// A hasher with the policy's seed.
+    /// The hasher of entries.
     pub fn hasher(&self) -> KeyHasher {
-        KeyHasher::new(self.seed)
+        self.hasher
     }
 
     /// What the entries are made from.

@@ -4,6 +4,7 @@ mod build;
 mod calc;
 mod damage;
 mod inspect;
+mod keyed;
 mod query;
 mod store;
 mod table;

@@ -53,7 +53,7 @@ pub(crate) enum Step {
     Flush,
     Compact,
     Settle,
-    RebuildFilters(RebuildOptions),
+    RebuildFilters(Box<RebuildOptions>),
     /// Asks for everything.
     Read,
     /// Takes a snapshot and keeps it.
@@ -104,7 +104,7 @@ fn step(random: &mut Random) -> Step {
         80..85 => Step::Flush,
         85..87 => Step::Compact,
         87..89 => Step::Settle,
-        89..91 => Step::RebuildFilters(rebuild_options(random)),
+        89..91 => Step::RebuildFilters(Box::new(rebuild_options(random))),
         91..93 => Step::Hold,
         93..95 => Step::Release,
         _ => Step::Reopen { close: random.below(2) == 0 },
@@ -120,7 +120,7 @@ pub(crate) fn steps(seed: u64, num_steps: usize) -> Vec<Step> {
 /// A short workload that does everything once, in an order that the seed decides, with writes between.
 pub(crate) fn steps_of_every_kind(seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
-    let rebuild = Step::RebuildFilters(rebuild_options(&mut random));
+    let rebuild = Step::RebuildFilters(Box::new(rebuild_options(&mut random)));
     let reopen = Step::Reopen { close: random.below(2) == 0 };
     let mut rare = vec![Step::Sync, Step::Flush, Step::Compact, Step::Read, rebuild, reopen];
     let mut steps = Vec::new();

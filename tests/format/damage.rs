@@ -100,7 +100,8 @@ fn intact_but_unknown_is_newer() {
     };
     assert_eq!(newer(8, 2), DecodeError::NewerVersion { found: 2, supported: 1 });
     assert_eq!(newer(9, 200), DecodeError::UnknownKind { found: 200 });
-    assert_eq!(newer(10, 2), DecodeError::UnknownHash { found: 2 });
+    assert_eq!(newer(10, 3), DecodeError::UnknownHash { found: 3 });
+    assert_eq!(newer(10, 0), DecodeError::UnknownHash { found: 0 });
     assert_eq!(newer(11, 4), DecodeError::UnknownTransform { found: 4 });
     assert_eq!(newer(11, 127), DecodeError::UnknownTransform { found: 127 });
     assert_eq!(newer(13, 0x80), DecodeError::UnknownFeatures { bits: 0x8000 });

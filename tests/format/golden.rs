@@ -5,7 +5,9 @@
 
 use crate::material::{hex, unhex};
 use crate::oracle::Oracle;
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+use filterblock::{
+    FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -42,6 +44,9 @@ fn cell(row: &[u8], column: &[u8]) -> Vec<u8> {
     entry
 }
 
+/// The only secret key of these files.
+const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
+
 struct Case {
     name: String,
     keys: &'static str,
@@ -72,6 +77,9 @@ fn cases() -> Vec<Case> {
         for keys in ["none", "twenty", "thousand"] {
             add(&format!("{keys}-10bits-compact"), keys, bits(10.0).seed(7), 0, true);
         }
+        let keyed = bits(10.0).hashed_by(KeyHasher::keyed(HASH_KEY));
+        add("thousand-10bits-keyed", "thousand", keyed, 2, false);
+        add("twenty-10bits-keyed-compact", "twenty", keyed, 0, true);
     }
     for salt_bits in [0, 2, 6] {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 12.0).expect("legal");
@@ -96,12 +104,15 @@ impl Case {
 
     fn describe(&self, file: &str) -> Value {
         let (transform, transform_param) = self.policy.key_transform().to_wire();
+        let hasher = self.policy.hasher();
         json!({
             "file": file,
             "frame": if self.compact { "compact" } else { "block" },
             "kind": self.policy.kind().name(),
             "entries": format!("{}.entries", self.keys),
-            "seed": format!("{:#018x}", self.policy.hasher().seed()),
+            "hash_id": hasher.hash_id(),
+            "hash_key": (hasher.hash_id() == 2).then(|| hex(&HASH_KEY)),
+            "seed": format!("{:#018x}", hasher.seed()),
             "context": format!("{:#018x}", self.context),
             "transform_id": transform,
             "transform_param": transform_param,
@@ -170,7 +181,7 @@ fn stored_bytes_answer() {
             false => (
                 OpenOptions::new()
                     .context(case.context)
-                    .expect_seed(case.policy.hasher().seed())
+                    .expect_hasher(case.policy.hasher())
                     .expect_transform(case.policy.key_transform())
                     .open(&stored),
                 Oracle::open(&stored),

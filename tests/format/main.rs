@@ -1,11 +1,13 @@
 //! The format, from outside: bytes, answers, rates and damage, against an oracle that shares no code with the library.
 
+mod adversary;
 mod agreement;
 mod aligned;
 mod batches;
 mod damage;
 mod golden;
 mod hashing;
+mod keyed;
 mod material;
 mod oracle;
 mod order;

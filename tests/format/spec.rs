@@ -43,6 +43,19 @@ fn hash_vectors() {
 }
 
 #[test]
+fn siphash_vectors() {
+    let line = |key: [u8; 16]| {
+        let hasher = KeyHasher::keyed(key);
+        let lens = [0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 255, 256, 1024];
+        let hashes: Vec<String> = lens.iter().map(|&n| format!("{:#018x}", hasher.hash(&entry(n)).get())).collect();
+        assert_eq!(hasher.hash(b"filterblock key id").get(), hasher.seed());
+        format!("{} {} {:#018x}", hex(&key), hashes.join(" "), hasher.seed())
+    };
+    let counting = std::array::from_fn(|i| i as u8);
+    compare("siphash", &[[0; 16], counting, [0xff; 16]].map(line));
+}
+
+#[test]
 fn mix_vectors() {
     let line = |context: u64| format!("{context:#018x} {:#018x}", mix(context));
     compare("mix", &[0, 1, 0x0123_4567_89ab_cdef, u64::MAX].map(line));
@@ -166,6 +179,7 @@ fn reject_vectors() {
         (8, 2),
         (9, 4),
         (10, 2),
+        (10, 3),
         (11, 4),
         (13, 1),
         (14, 1),

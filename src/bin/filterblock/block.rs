@@ -14,9 +14,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Opens a file's only block.
-pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], context: u64) -> Result<FilterBlockReader<'a>, Failure> {
-    let opened = OpenOptions::new().context(context).open(bytes);
-    opened.map_err(|error| Failure::damaged(describe(path, bytes, &error)))
+pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], options: OpenOptions) -> Result<FilterBlockReader<'a>, Failure> {
+    options.open(bytes).map_err(|error| Failure::damaged(describe(path, bytes, &error)))
 }
 
 /// The format version in the header of a block that was opened: the byte behind the magic.
@@ -96,6 +95,10 @@ fn consequence(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
             DecodeError::WrongContext { found, .. } => format!(
                 "Filter ignored: it is intact, but belongs to another place. If it is the right one, run 'filterblock \
                  inspect --context {found:#x} {file}'."
+            ),
+            DecodeError::KeyNeeded { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongHash { .. } => format!(
+                "Filter ignored: it is intact, but was hashed otherwise. If you have its key, run 'filterblock inspect \
+                 --hash-key-file KEY {file}'."
             ),
             _ => format!("Filter ignored: it is intact, but not of these keys. Run {rebuild}."),
         },

@@ -3,10 +3,11 @@
 use crate::args::{parse_bytes, parse_rate, parse_u64};
 use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
+use crate::expected;
 use crate::keys::{self, Keys, Seen};
 use crate::output::{self, Output};
 use crate::target::Target;
-use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
 use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// Seed of the hash, decimal or 0x…
     #[arg(long, value_name = "S", default_value = "0", value_parser = parse_u64)]
     seed: u64,
+    /// Hash by SipHash-1-3 under the secret key in a file of 16 bytes, or of 32 hexadecimal digits
+    #[arg(long, value_name = "F", conflicts_with = "seed")]
+    hash_key_file: Option<PathBuf>,
     /// Kind blocked only: try 2^T salts for each word, 0 to 6; 3 unless given
     #[arg(long, value_name = "T")]
     salt_bits: Option<u32>,
@@ -80,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let block = keys::with_spinner("building", || builder.finish()).map_err(|error| refused(args, &error, &builder))?;
     target.write(&block)?;
     warn_of_carriage_returns(args, seen);
-    summarize(args, seen, &block)?;
+    summarize(args, policy.hasher(), seen, &block)?;
     Ok(Code::Ok.into())
 }
 
@@ -92,7 +96,11 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
         (.., Some(bytes)) => FilterPolicy::with_max_bytes(args.kind, bytes),
         (None, None, None) => FilterPolicy::with_bits_per_key(args.kind, DEFAULT_BITS_PER_KEY),
     };
-    let policy = policy.map_err(refused)?.seed(args.seed);
+    let hasher = match &args.hash_key_file {
+        Some(path) => expected::read_hash_key(path)?,
+        None => KeyHasher::new(args.seed),
+    };
+    let policy = policy.map_err(refused)?.hashed_by(hasher);
     match args.salt_bits {
         None => Ok(policy),
         Some(salt_bits) if args.kind == FilterKind::Blocked => policy.salt_bits(salt_bits).map_err(refused),
@@ -125,8 +133,8 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
     }
 }
 
-fn summarize(args: &Args, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
-    let reader = OpenOptions::new().context(args.context).open(block)?;
+fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
+    let reader = OpenOptions::new().context(args.context).expect_hasher(hasher).open(block)?;
     let (num_entries, predicted_fpr) = (reader.num_entries().unwrap_or(0), reader.false_positive_rate());
     let mut out = Output::new();
     if args.json {
@@ -138,7 +146,8 @@ fn summarize(args: &Args, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
             "block_len_bytes": block.len(),
             "bits_per_key": reader.bits_per_key(),
             "predicted_fpr": predicted_fpr,
-            "seed": output::hex(args.seed),
+            "hash_id": hasher.hash_id(),
+            "seed": output::hex(hasher.seed()),
         }))
         .map_err(output::failure)?;
     } else {

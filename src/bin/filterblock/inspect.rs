@@ -1,8 +1,8 @@
 //! `filterblock inspect`: what a block says of itself.
 
-use crate::args::parse_u64;
 use crate::block;
 use crate::exit::Code;
+use crate::expected::ExpectedArgs;
 use crate::output::{self, Output};
 use crate::table;
 use filterblock::{FilterBlockReader, FilterKind};
@@ -16,9 +16,6 @@ Examples:
   filterblock inspect table.fb
   filterblock inspect table.fb --json
   filterblock inspect store/000001.sst         the filters of a table, with their offsets";
-
-/// The hash of format version 1; a reader of this version opens no block of another.
-const HASH_NAME: &str = "xxh3-64";
 
 /// Show a block's kind, size, rate and fill
 ///
@@ -34,9 +31,8 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// The number that the block was bound to when it was built
-    #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
-    context: u64,
+    #[command(flatten)]
+    expected: ExpectedArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -44,7 +40,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return table::inspect(&args.file, args.json);
     }
     let bytes = block::read(&args.file)?;
-    let reader = block::open(&args.file, &bytes, args.context)?;
+    let reader = block::open(&args.file, &bytes, args.expected.options()?)?;
     let fields = fields(&bytes, &reader);
     let mut out = Output::new();
     let written = if args.json { out.json(&Value::Object(fields)) } else { print(&mut out, &fields, "") };
@@ -66,8 +62,10 @@ pub(crate) fn fields(block: &[u8], reader: &FilterBlockReader<'_>) -> Map<String
     }
     put("predicted_fpr", json!(reader.false_positive_rate()));
     put("block_len_bytes", json!(reader.block_len()));
-    put("hash", json!(HASH_NAME));
-    put("seed", json!(output::hex(reader.hasher().seed())));
+    let hasher = reader.hasher();
+    let (hash, seed) = if hasher.hash_id() == 1 { ("xxh3-64", "seed") } else { ("siphash-1-3", "hash_key_id") };
+    put("hash", json!(hash));
+    put(seed, json!(output::hex(hasher.seed())));
     put("transform", json!(reader.transform().to_string()));
     put("fill", json!(reader.fill()));
     fields

@@ -9,6 +9,7 @@ mod calc;
 mod completions;
 mod demo;
 mod exit;
+mod expected;
 mod inspect;
 mod keys;
 mod model;

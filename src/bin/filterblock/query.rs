@@ -1,8 +1,8 @@
 //! `filterblock query`: maybe or no, for each key.
 
-use crate::args::parse_u64;
 use crate::block;
 use crate::exit::{Code, Failure};
+use crate::expected::ExpectedArgs;
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
 use crate::table;
@@ -49,9 +49,8 @@ pub(crate) struct Args {
     /// Print an object a line: the key as 'key', or as 'key_hex' where it is not UTF-8
     #[arg(long)]
     json: bool,
-    /// The number that the block was bound to when it was built
-    #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
-    context: u64,
+    #[command(flatten)]
+    expected: ExpectedArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(table::refuse_query(&args.file).into());
     }
     let bytes = block::read(&args.file)?;
-    let reader = block::open(&args.file, &bytes, args.context)?;
+    let reader = block::open(&args.file, &bytes, args.expected.options()?)?;
     block::require_keys(&args.file, &reader)?;
     let keys = match &args.keys {
         Some(path) => {

@@ -2,14 +2,14 @@
 //! missing, and absent keys pass no more often than predicted.
 
 use crate::answers::{self, Answers};
-use crate::args::parse_u64;
 use crate::block;
 use crate::exit::{self, Code, Failure};
+use crate::expected::ExpectedArgs;
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
 use crate::store;
 use crate::table;
-use filterblock::{FilterBlockReader, FilterKind};
+use filterblock::{FilterBlockReader, FilterKind, OpenOptions};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -44,9 +44,8 @@ pub(crate) struct Args {
     /// Print a JSON object a line, one for each file
     #[arg(long)]
     json: bool,
-    /// The number that the blocks were bound to when they were built
-    #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
-    context: u64,
+    #[command(flatten)]
+    expected: ExpectedArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -54,6 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "standard input can be read only once: name a file of keys, or a single block";
         return Err(Failure::usage("verify", message).into());
     }
+    let options = args.expected.options()?;
     let mut out = Output::new();
     let mut worst = Code::Ok;
     for path in &args.files {
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             continue;
         }
         let report = match block::read(path) {
-            Ok(bytes) => check(args, path, &bytes)?,
+            Ok(bytes) => check(args, options, path, &bytes)?,
             Err(failure) => Report::failed(path, failure),
         };
         if let Some(failure) = &report.failure {
@@ -83,8 +83,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Checks one block. An error is one of the list of keys, which no other block will fare better with.
-fn check<'a>(args: &Args, path: &'a Path, bytes: &[u8]) -> Result<Report<'a>, Failure> {
-    let opened = block::open(path, bytes, args.context);
+fn check<'a>(args: &Args, options: OpenOptions, path: &'a Path, bytes: &[u8]) -> Result<Report<'a>, Failure> {
+    let opened = block::open(path, bytes, options);
     let reader = match opened.and_then(|reader| match args.keys {
         Some(_) => block::require_keys(path, &reader).map(|()| reader),
         None => Ok(reader),

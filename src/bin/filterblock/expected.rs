@@ -1,0 +1,62 @@
+//! What a block cannot say of itself and its reader must know: the number that it is bound to, and a secret key.
+
+use crate::args::parse_u64;
+use crate::exit::{Code, Failure};
+use filterblock::{KeyHasher, OpenOptions};
+use std::path::{Path, PathBuf};
+
+/// Flags of all subcommands that open a file's block.
+#[derive(clap::Args)]
+pub(crate) struct ExpectedArgs {
+    /// The number that the block was bound to when it was built
+    #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
+    context: u64,
+    /// The secret key under which the block was hashed: a file of 16 bytes, or of 32 hexadecimal digits
+    #[arg(long, value_name = "F")]
+    hash_key_file: Option<PathBuf>,
+}
+
+impl ExpectedArgs {
+    pub(crate) fn options(&self) -> Result<OpenOptions, Failure> {
+        let mut options = OpenOptions::new().context(self.context);
+        if let Some(path) = &self.hash_key_file {
+            options = options.expect_hasher(read_hash_key(path)?);
+        }
+        Ok(options)
+    }
+}
+
+/// The hasher under the secret key in a file. Not an argument: those are shown to every user of the machine.
+pub(crate) fn read_hash_key(path: &Path) -> Result<KeyHasher, Failure> {
+    const NEXT: &str =
+        "No block was read or written. Run 'head -c 16 /dev/urandom > KEY' to draw a key for new blocks.";
+    let bytes = std::fs::read(path).map_err(|error| Failure::io(path, "cannot read the hash key", &error, NEXT))?;
+    let key = bytes.as_slice().try_into().ok().or_else(|| unhex(bytes.trim_ascii_end()));
+    key.map(KeyHasher::keyed).ok_or_else(|| {
+        let (path, len) = (path.display(), bytes.len());
+        let message =
+            format!("{path}: {len} bytes that are no hash key, which has 16, or 32 hexadecimal digits. {NEXT}");
+        Failure::new(Code::Usage, message)
+    })
+}
+
+fn unhex(digits: &[u8]) -> Option<[u8; 16]> {
+    let digit = |&byte: &u8| char::from(byte).to_digit(16);
+    let digits: Vec<u32> = digits.iter().map(digit).collect::<Option<_>>()?;
+    let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect();
+    if digits.len() == 32 { bytes.try_into().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unhex;
+
+    #[test]
+    fn keys_are_read_from_hexadecimal_digits() {
+        let key = *b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\xfe\xff";
+        assert_eq!(unhex(b"000102030405060708090a0b0c0dfeFF"), Some(key));
+        for wrong in [&b""[..], b"00", &[b'0'; 31], &[b'0'; 33], &[b'0'; 34], b"000102030405060708090a0b0c0dfeFg"] {
+            assert_eq!(unhex(wrong), None);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! From an entry's bytes to its 64-bit [`KeyHash`], the only thing a filter ever sees.
+//!
+//! A store hashes a key once, with one hasher for all its tables, and probes any number of filters with the
+//! result. There are two functions:
+//!
+//! - One-shot seeded XXH3-64 (`XXH3_64bits_withSeed`, xxHash 0.8 and later), [`KeyHasher::new`]: fast and well
+//!   distributed, but no pseudo-random function. Who may choose keys and knows the seed can make absent keys that every
+//!   filter passes, and entries whose hashes are equal; and that a secret seed prevents it is likely, not promised.
+//! - SipHash-1-3 under a secret key of 128 bits, [`KeyHasher::keyed`]: made so that who does not know the key learns nothing
+//!   from hashes. Slower, and blocks can be asked for keys by who has the key only.
+
+mod siphash;
+
+use crate::bytes;
+use core::fmt;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The 64-bit hash of an entry.
+///
+/// Filters assume uniform bits in all 64 positions, so make hashes with [`KeyHasher`], or pass a hash of
+/// at least its quality to [`KeyHash::from_raw`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct KeyHash(u64);
+
+impl KeyHash {
+    /// Takes a hash computed elsewhere.
+    #[inline]
+    pub const fn from_raw(hash: u64) -> Self {
+        Self(hash)
+    }
+
+    /// The 64 bits.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The format's number for XXH3-64 with a seed.
+pub(crate) const XXH3_ID: u8 = 1;
+/// The format's number for SipHash-1-3.
+pub(crate) const SIPHASH_ID: u8 = 2;
+
+/// The entry whose hash names a key.
+const KEY_ID_ENTRY: &[u8] = b"filterblock key id";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Xxh3 { seed: u64 },
+    SipHash { key: [u64; 2], key_id: u64 },
+}
+
+/// Hashes entries: a function and its seed or key. Shown, it does not tell the key.
+///
+/// ```
+/// use filterblock::KeyHasher;
+/// let hasher = KeyHasher::new(42);
+/// assert_eq!(hasher.hash(b"row"), hasher.hash(b"row"));
+/// assert_ne!(hasher.hash(b"row"), KeyHasher::new(43).hash(b"row"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct KeyHasher(Function);
+
+impl KeyHasher {
+    /// XXH3-64 with the given seed.
+    #[inline]
+    pub const fn new(seed: u64) -> Self {
+        Self(Function::Xxh3 { seed })
+    }
+
+    /// SipHash-1-3 under a secret key, for entries that strangers choose.
+    ///
+    /// Draw the key from the operating system's random numbers and keep it where the store keeps its secrets. Blocks do not
+    /// contain it, only a number that names it: they open for who gives the key, by
+    /// [`OpenOptions::expect_hasher`](crate::OpenOptions::expect_hasher).
+    ///
+    /// ```
+    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let hasher = KeyHasher::keyed(*b"drawn at random!");
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.hashed_by(hasher);
+    /// let mut builder = FilterBlockBuilder::new(policy);
+    /// builder.add_key(b"key");
+    /// let block = builder.finish()?;
+    /// assert!(OpenOptions::new().expect_hasher(hasher).open(&block)?.may_contain(b"key"));
+    /// let refused = FilterBlockReader::open(&block).unwrap_err();
+    /// assert_eq!(refused, DecodeError::KeyNeeded { key_id: hasher.seed() });
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn keyed(key: [u8; 16]) -> Self {
+        let key = [0, 8].map(|at| bytes::u64_at(&key, at));
+        Self(Function::SipHash { key, key_id: siphash::siphash13(key, KEY_ID_ENTRY) })
+    }
+
+    /// The function, by the format's number: 1 is XXH3-64, 2 is SipHash-1-3.
+    #[inline]
+    pub const fn hash_id(&self) -> u8 {
+        match self.0 {
+            Function::Xxh3 { .. } => XXH3_ID,
+            Function::SipHash { .. } => SIPHASH_ID,
+        }
+    }
+
+    /// What blocks say of the hasher besides its function: the seed; for a key, the number that names it and does not tell
+    /// it.
+    #[inline]
+    pub const fn seed(&self) -> u64 {
+        match self.0 {
+            Function::Xxh3 { seed } => seed,
+            Function::SipHash { key_id, .. } => key_id,
+        }
+    }
+
+    /// The hash of `entry`.
+    #[inline]
+    pub fn hash(&self, entry: &[u8]) -> KeyHash {
+        KeyHash(match self.0 {
+            Function::Xxh3 { seed } => xxh3_64_with_seed(entry, seed),
+            Function::SipHash { key, .. } => siphash::siphash13(key, entry),
+        })
+    }
+}
+
+/// XXH3-64 with seed 0.
+impl Default for KeyHasher {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl fmt::Debug for KeyHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyHasher").field("hash_id", &self.hash_id()).field("seed", &self.seed()).finish()
+    }
+}
+
+/// Maps a uniform 64-bit value to a uniform index below `range`: the upper half of their 128-bit product
+/// (Lemire, "Fast random integer generation in an interval", 2019). Monotone in `value`.
+#[inline]
+pub(crate) const fn fast_range(value: u64, range: u64) -> u64 {
+    ((value as u128 * range as u128) >> 64) as u64
+}
+
+/// XXH3-64 of a payload.
+pub(crate) fn digest(payload: &[u8]) -> u64 {
+    xxh3_64_with_seed(payload, 0)
+}
+
+/// A bijection of the 64-bit integers that maps 0 to 0 (the finaliser of MurmurHash3).
+pub(crate) const fn mix(mut z: u64) -> u64 {
+    z ^= z >> 33;
+    z = z.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    z ^= z >> 33;
+    z = z.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    z ^ (z >> 33)
+}
+
+/// The inverse of [`mix`].
+pub(crate) const fn unmix(mut z: u64) -> u64 {
+    z ^= z >> 33;
+    z = z.wrapping_mul(0x9cb4_b2f8_1293_37db);
+    z ^= z >> 33;
+    z = z.wrapping_mul(0x4f74_430c_22a5_4005);
+    z ^ (z >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{mix, unmix};
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn a_shown_hasher_does_not_tell_its_key() {
+        let hasher = super::KeyHasher::keyed([0xab; 16]);
+        let shown = std::format!("{hasher:?} {hasher:#?} {hasher:x?}");
+        assert!(shown.contains(&hasher.seed().to_string()), "{shown}");
+        let word = 0xabab_abab_abab_abab_u64;
+        assert!(![std::format!("{word}"), std::format!("{word:x}")].iter().any(|key| shown.contains(key)), "{shown}");
+    }
+
+    #[test]
+    fn unmix_inverts_mix() {
+        for i in 0..10_000u64 {
+            let z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            assert_eq!(unmix(mix(z)), z);
+            assert_eq!(mix(unmix(z)), z);
+        }
+        assert_eq!(mix(0), 0);
+    }
+}

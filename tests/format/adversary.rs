@@ -1,0 +1,61 @@
+//! Who knows the seed computes absent keys that every filter passes; who does not, asks as anybody else.
+//!
+//! XXH3-64 of eight bytes is a bijection under each seed, every step of which can be undone: there is exactly one entry of
+//! eight bytes for each hash, so also for the hash of every present key.
+
+use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
+
+const MULTIPLIER: u64 = 0x9fb2_1c65_1e98_df25;
+/// Bytes 8 to 24 of XXH3's secret, as two words combined.
+const SECRET: u64 = 0x1cad_21f7_2c81_017c ^ 0xdb97_9083_e96d_d4de;
+
+/// The entry of eight bytes with this hash under this seed.
+fn entry_with_hash(hash: u64, seed: u64) -> [u8; 8] {
+    let inverse = (0..6).fold(1u64, |x, _| x.wrapping_mul(2u64.wrapping_sub(MULTIPLIER.wrapping_mul(x))));
+    assert_eq!(MULTIPLIER.wrapping_mul(inverse), 1);
+    let mut h = hash ^ hash >> 28;
+    h = (h ^ hash >> 56).wrapping_mul(inverse);
+    h = (h ^ ((h >> 35) + 8)).wrapping_mul(inverse);
+    // 1 + x^49 + x^24 is its own inverse to the power 63 among polynomials over two elements modulo x^64 + 1.
+    h = (0..63).fold(h, |h, _| h ^ h.rotate_left(49) ^ h.rotate_left(24));
+    let seed = seed ^ u64::from((seed as u32).swap_bytes()) << 32;
+    let words = h ^ SECRET.wrapping_sub(seed);
+    // The first half of the entry is the upper half of the integer; each is little-endian.
+    std::array::from_fn(|i| (words.rotate_left(32) >> (8 * i)) as u8)
+}
+
+fn block(kind: FilterKind, bits_per_key: f64, hasher: KeyHasher, keys: &[Vec<u8>]) -> Vec<u8> {
+    let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal").hashed_by(hasher);
+    let mut builder = FilterBlockBuilder::new(policy);
+    keys.iter().for_each(|key| builder.add_key(key));
+    builder.finish().expect("a block")
+}
+
+#[test]
+fn a_known_seed_lets_anybody_make_keys_that_always_pass() {
+    let present: Vec<Vec<u8>> = (0..2_000).map(|i| format!("com.example/{i}").into_bytes()).collect();
+    for seed in [0, 1, 0x5eed, u64::MAX, 0x0123_4567_89ab_cdef] {
+        let known = KeyHasher::new(seed);
+        let crafted: Vec<[u8; 8]> = present.iter().map(|key| entry_with_hash(known.hash(key).get(), seed)).collect();
+        for (key, crafted) in present.iter().zip(&crafted) {
+            assert_eq!(known.hash(crafted), known.hash(key));
+            assert!(key.len() != crafted.len(), "absent");
+        }
+        for kind in FilterKind::ALL {
+            for bits_per_key in [8.0, 30.0] {
+                let block = block(kind, bits_per_key, known, &present);
+                let filter = FilterBlockReader::open(&block).expect("intact");
+                assert!(crafted.iter().all(|key| filter.may_contain(key)), "{kind}: no filter helps");
+            }
+            // The same keys under a seed or a key that the attacker does not know: as often as any absent keys.
+            for secret in [KeyHasher::new(seed ^ 0x9e37_79b9_7f4a_7c15), KeyHasher::keyed([seed as u8; 16])] {
+                let block = block(kind, 8.0, secret, &present);
+                let filter = OpenOptions::new().expect_hasher(secret).open(&block).expect("intact");
+                let passed = crafted.iter().filter(|key| filter.may_contain(key.as_slice())).count() as f64;
+                let (rate, asked) = (filter.false_positive_rate(), crafted.len() as f64);
+                let sigma = (asked * rate * (1.0 - rate)).sqrt();
+                assert!((passed - asked * rate).abs() <= 4.0 * sigma, "{kind}: {passed} of {asked} at {rate}");
+            }
+        }
+    }
+}

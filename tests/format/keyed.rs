@@ -1,0 +1,82 @@
+//! Blocks hashed under a secret key.
+
+use crate::material::keys;
+use filterblock::{
+    CombineError, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
+    KeyHasher, KeyTransform, OpenOptions,
+};
+
+const KEY: [u8; 16] = *b"0123456789abcdef";
+
+fn block(kind: FilterKind, hasher: KeyHasher) -> Vec<u8> {
+    let policy = FilterPolicy::with_bits_per_key(kind, 12.0).expect("legal").hashed_by(hasher);
+    let mut builder = FilterBlockBuilder::new(policy);
+    keys(8, 400).iter().for_each(|key| builder.add_key(key));
+    builder.finish().expect("a block")
+}
+
+#[test]
+fn a_keyed_block_opens_for_who_gives_its_key() {
+    let hasher = KeyHasher::keyed(KEY);
+    for kind in FilterKind::ALL {
+        let block = block(kind, hasher);
+        let reader = OpenOptions::new().expect_hasher(hasher).open(&block).expect("an intact block");
+        assert_eq!((reader.hasher(), reader.hasher().hash_id()), (hasher, 2));
+        for key in keys(8, 400) {
+            assert!(reader.may_contain(&key) && reader.may_contain_hash(hasher.hash(&key)));
+        }
+        // Nothing of the key stands in the block, whose header names it.
+        assert!(!block.windows(8).any(|window| window == &KEY[..8] || window == &KEY[8..]));
+        let refused = |options: OpenOptions| {
+            let error = options.open(&block).expect_err("no or another hasher");
+            assert_eq!(error.class(), DecodeErrorClass::Mismatch, "{error}");
+            error
+        };
+        assert_eq!(refused(OpenOptions::new()), DecodeError::KeyNeeded { key_id: hasher.seed() });
+        assert_eq!(refused(OpenOptions::new().trusted(true)), DecodeError::KeyNeeded { key_id: hasher.seed() });
+        // A seed that happens to be the key's id is another hash.
+        let by_seed = refused(OpenOptions::new().expect_seed(hasher.seed()));
+        assert_eq!(by_seed, DecodeError::WrongHash { expected: 1, found: 2 });
+        for bit in 0..128 {
+            let mut key = KEY;
+            key[bit / 8] ^= 1 << (bit % 8);
+            let other = KeyHasher::keyed(key);
+            let expected = DecodeError::WrongSeed { expected: other.seed(), found: hasher.seed() };
+            assert_eq!(refused(OpenOptions::new().expect_hasher(other)), expected);
+        }
+    }
+    let by_seed = block(FilterKind::Bloom, KeyHasher::new(5));
+    let error = OpenOptions::new().expect_hasher(hasher).open(&by_seed).expect_err("another hash");
+    assert_eq!(error, DecodeError::WrongHash { expected: 2, found: 1 });
+}
+
+#[test]
+fn keyed_frames_and_unions_are_as_others() {
+    let hasher = KeyHasher::keyed(KEY);
+    let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 512).expect("legal").hashed_by(hasher);
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.add_key(b"framed");
+    let mut frame = Vec::new();
+    builder.finish_compact_into(&mut frame).expect("a frame");
+    let reader = FilterBlockReader::open_compact(&frame, hasher, KeyTransform::WholeKey).expect("a frame");
+    assert!(reader.may_contain(b"framed"));
+
+    let block_of = |hasher: KeyHasher, key: &[u8]| {
+        let mut builder = FilterBlockBuilder::new(policy.hashed_by(hasher));
+        builder.add_key(key);
+        builder.finish().expect("a block")
+    };
+    let options = OpenOptions::new().expect_hasher(hasher);
+    let (a, b) = (block_of(hasher, b"a"), block_of(hasher, b"b"));
+    let (a, b) = (options.open(&a).expect("intact"), options.open(&b).expect("intact"));
+    let union = a.union(&b, 0).expect("a block");
+    let union = options.open(&union).expect("a keyed block, as its parts were");
+    assert!(union.may_contain(b"a") && union.may_contain(b"b"));
+    let other = block_of(KeyHasher::new(0), b"a");
+    let other = FilterBlockReader::open(&other).expect("intact");
+    assert_eq!(a.union(&other, 0), Err(CombineError::Hash { a: 2, b: 1 }));
+    let other_key = KeyHasher::keyed([0; 16]);
+    let other = block_of(other_key, b"a");
+    let other = OpenOptions::new().expect_hasher(other_key).open(&other).expect("intact");
+    assert_eq!(a.union(&other, 0), Err(CombineError::Seed { a: hasher.seed(), b: other_key.seed() }));
+}

@@ -152,6 +152,11 @@ impl<'a> BlockReader<'a> {
     }
 }
 
+#[cold]
+pub(super) fn cell_not_covered(file: &str, offset: u64, seq: u64) -> Error {
+    Error::damaged(file, offset, Damage::Contradiction { name: "sequence number of a cell", found: seq })
+}
+
 pub(super) fn cell_cut_off(file: &str, offset: u64, cells: &[u8]) -> Error {
     Error::damaged(file, offset, Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 })
 }
@@ -182,6 +187,11 @@ impl CellPlace {
         let end = value_at.checked_add(bytes::u32_at(&header, 5) as usize)?;
         (end <= cells.len()).then_some(())?;
         Some(Self { row_at, column_at, value_at, end, seq: bytes::u64_at(&header, 9), has_value })
+    }
+
+    /// The number of its write.
+    pub(super) fn seq(&self) -> u64 {
+        self.seq
     }
 
     /// Where the next cell stands.

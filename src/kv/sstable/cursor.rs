@@ -211,6 +211,7 @@ impl TableCursor {
         let at = self.current.as_ref().map_or(0, CellPlace::end);
         let place = CellPlace::read(self.cells(), at);
         let place = place.ok_or_else(|| self.table.data().cell_cut_off(self.block, self.cells()))?;
+        self.table.data().check_seq(self.block, place.seq())?;
         self.current = Some(place);
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::super::error::{Damage, Error};
 use super::super::ledger::BlockCounters;
 use super::super::names::FileName;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
-use super::block::{BlockReader, CELL_HEADER_LEN, cell_cut_off};
+use super::block::{BlockReader, CELL_HEADER_LEN, cell_cut_off, cell_not_covered};
 use super::context::TableContext;
 use super::format::{CRC_AT, FOOTER_LEN, Footer, padded};
 use super::index::Index;
@@ -156,6 +156,16 @@ impl TableData {
     pub(super) fn check_block<'a>(&'a self, block: usize, pages: &'a [u8]) -> Result<BlockReader<'a>, Error> {
         let Structure { footer, index, .. } = &self.structure;
         BlockReader::open(&self.file, footer.number, index.place(block).offset, pages)
+    }
+
+    /// Refuses a cell whose sequence number the footer does not cover. The store counts on from the footers' numbers, so a
+    /// greater one would pass for later than writes to come, and a merged table could be one that does not open.
+    #[inline]
+    pub(super) fn check_seq(&self, block: usize, seq: u64) -> Result<(), Error> {
+        match self.structure.footer.covers(seq) {
+            true => Ok(()),
+            false => Err(cell_not_covered(&self.file, self.index().place(block).offset, seq)),
+        }
     }
 
     /// A block whose bytes do not hold as many cells as it says.

@@ -196,6 +196,11 @@ impl Footer {
         self.filters.iter().try_fold(index_end, |end, filter| end.checked_add(padded(filter.len)?))
     }
 
+    /// Whether a cell of this sequence number may stand in the table.
+    pub(crate) fn covers(&self, seq: u64) -> bool {
+        (self.min_seq..=self.max_seq).contains(&seq)
+    }
+
     /// The filters and their offsets.
     pub(crate) fn filter_places(&self) -> Vec<(FilterHandle, u64)> {
         let mut offset = self.data_len + self.index_len.next_multiple_of(PAGE_LEN as u64);

@@ -4,7 +4,7 @@ use super::super::cell::OwnedKey;
 use super::super::error::{Damage, Error};
 use super::super::purpose::Purpose;
 use super::super::storage::{FileStorage, PAGE_LEN, PageBuf, ReadableFile, Storage, read_exact_at};
-use super::block::{BLOCK_MAGIC, BlockReader};
+use super::block::{BLOCK_MAGIC, BlockReader, cell_not_covered};
 use super::data::Structure;
 use super::filter::read_filter;
 use super::format::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context};
@@ -178,7 +178,7 @@ impl TableFile {
         }
     }
 
-    /// Reads every data block, checks checksums, order, key ranges and counts, and asks every filter that opens for every cell.
+    /// Reads every data block, checks checksums, order, key ranges, sequence numbers and counts, and asks every filter that opens for every cell.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`] at the first block that is not what was written.
@@ -199,6 +199,9 @@ impl TableFile {
                 if cell.key < keys.0 || cell.key > keys.1 {
                     let damage = Damage::Contradiction { name: "key range in the index of block", found: block as u64 };
                     return Err(Error::damaged(&self.file, offset, damage));
+                }
+                if !self.footer.covers(cell.seq) {
+                    return Err(cell_not_covered(&self.file, offset, cell.seq));
                 }
                 if check.num_cells > 0 && last.as_key() >= cell.key {
                     let damage = Damage::Order { position: check.num_cells };

@@ -1,28 +1,4 @@
-//! A block damaged by who can compute checksums: what stands behind them must hold alone.
-#![no_main]
+//! See `src/targets/repaired.rs`.
+#![cfg_attr(fuzzing, no_main)]
 
-use filterblock::{DecodeError, OpenOptions};
-use filterblock_fuzz::oracle::Oracle;
-use filterblock_fuzz::{Repair, ask, repair};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    let Some((&mode, damaged)) = input.split_first() else { return };
-    if damaged.len() < filterblock::HEADER_LEN {
-        return;
-    }
-    let mode = Repair::from_mode(mode);
-    let mut block = damaged.to_vec();
-    repair(&mut block, mode);
-
-    let options = OpenOptions::new().context(mode.context);
-    for options in [options, options.trusted(true)] {
-        match options.open(&block) {
-            Ok(reader) => ask(&reader, &Oracle::open(&block), &block),
-            Err(DecodeError::Magic { .. } | DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. }) => {
-                panic!("repaired in vain: {mode:?}")
-            }
-            Err(error) => assert!(!error.to_string().is_empty()),
-        }
-    }
-});
+filterblock_fuzz::target!(repaired);

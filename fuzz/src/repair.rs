@@ -1,12 +1,13 @@
-//! Makes a mutated block pass the checks that stop nearly every mutation: magic, checksums, payload length.
+//! Makes a mutated filter block pass the checks that stop nearly every mutation: magic, checksums, payload length.
 
-use crate::oracle;
+use crate::oracle::{int, mix};
+use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8] = b"\xf1FBLK\r\n\x1a";
 const PAYLOAD_LEN_AT: usize = 32;
 const DIGEST_AT: usize = 52;
 const CRC_AT: usize = 60;
-const HEADER_LEN: usize = 64;
+pub const HEADER_LEN: usize = 64;
 
 /// What to repair besides magic and CRC, read from the input's first byte.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,20 @@ impl Repair {
     pub fn from_mode(mode: u8) -> Self {
         Self { payload_len: mode & 1 == 0, digest: mode & 2 == 0, context: u64::from(mode >> 2) }
     }
+
+    /// Everything.
+    pub fn all(context: u64) -> Self {
+        Self { payload_len: true, digest: true, context }
+    }
+}
+
+fn header_crc(header: &[u8], context: u64) -> u32 {
+    masked(crc32fast::hash(&header[..CRC_AT])) ^ mix(context) as u32
+}
+
+/// The mask of every CRC of blocks and of the store.
+pub fn masked(crc: u32) -> u32 {
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 /// Recomputes what format-spec.md, section 4.2, says, in `block` of at least a header's length.
@@ -30,11 +45,17 @@ pub fn repair(block: &mut [u8], repair: Repair) {
     if repair.payload_len {
         header[PAYLOAD_LEN_AT..][..8].copy_from_slice(&(payload.len() as u64).to_le_bytes());
     }
-    let mixed = oracle::mix(repair.context);
     if repair.digest {
-        let digest = xxhash_rust::xxh3::xxh3_64(payload) ^ mixed;
+        let digest = xxh3_64(payload) ^ mix(repair.context);
         header[DIGEST_AT..CRC_AT].copy_from_slice(&digest.to_le_bytes());
     }
-    let crc = crc32fast::hash(&header[..CRC_AT]).rotate_right(15).wrapping_add(0xa282_ead8) ^ mixed as u32;
+    let crc = header_crc(header, repair.context);
     header[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// Whether header and payload have the checksums of a block of this context.
+pub fn is_sealed(block: &[u8], context: u64) -> bool {
+    let Some((header, payload)) = block.split_at_checked(HEADER_LEN) else { return false };
+    int(&header[CRC_AT..]) == u64::from(header_crc(header, context))
+        && int(&header[DIGEST_AT..CRC_AT]) == xxh3_64(payload) ^ mix(context)
 }

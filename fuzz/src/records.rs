@@ -1,0 +1,219 @@
+//! Logs of records, as the documentation of the store's `log`, `manifest` and `batch` modules describes their bytes;
+//! written and read here without the library.
+
+use crate::oracle::int;
+use crate::repair::masked;
+use std::ops::Range;
+
+const HEADER_LEN: usize = 24;
+/// Ends a record's payload in an input.
+const MARK: [u8; 3] = *b"\xa5rc";
+/// The most records that an input can stand for.
+const MAX_RECORDS: usize = 256;
+
+/// The magic of a write-ahead log's first record, and of a manifest's.
+pub const LOG_MAGIC: [u8; 8] = *b"\xf7FBWAL\r\n";
+pub const MANIFEST_MAGIC: [u8; 8] = *b"\xf9FBMAN\r\n";
+
+/// The checksum of `bytes` at `offset` of the file with this number.
+pub fn placed_crc(number: u64, offset: u64, bytes: &[u8]) -> u32 {
+    let place = [number.to_le_bytes(), offset.to_le_bytes()].concat();
+    masked(crc32fast::hash(&[&place, bytes].concat()))
+}
+
+/// A log in the making.
+#[derive(Clone, Debug)]
+pub struct LogBytes {
+    number: u64,
+    pub bytes: Vec<u8>,
+}
+
+impl LogBytes {
+    pub fn empty(number: u64) -> Self {
+        Self { number, bytes: Vec::new() }
+    }
+
+    /// A log with its first record.
+    pub fn new(magic: [u8; 8], number: u64) -> Self {
+        let mut log = Self::empty(number);
+        log.push(&[&magic[..], &[1, 0, 0, 0, 0, 0, 0, 0], &number.to_le_bytes()].concat(), 0);
+        log
+    }
+
+    /// Appends a record. `synced` is the length that it says was durable.
+    pub fn push(&mut self, payload: &[u8], synced: u64) {
+        let at = self.bytes.len() as u64;
+        let payload_crc = placed_crc(self.number, at + HEADER_LEN as u64, payload);
+        let header =
+            [&payload_crc.to_le_bytes()[..], &(payload.len() as u32).to_le_bytes(), &[0; 4], &synced.to_le_bytes()]
+                .concat();
+        self.bytes.extend_from_slice(&placed_crc(self.number, at, &header).to_le_bytes());
+        self.bytes.extend_from_slice(&header);
+        self.bytes.extend_from_slice(payload);
+    }
+}
+
+/// Appends the records that `input` stands for: they end at marks of three bytes, and each is a byte of faults and a
+/// payload. All checksums are right but those that a fault breaks. Faults of 0: nothing is wrong with the record, and it
+/// says that all before it was durable.
+pub fn assemble(log: &mut LogBytes, input: &[u8]) {
+    let number = log.number;
+    let mut rest = input;
+    for _ in 0..MAX_RECORDS {
+        let end = rest.windows(MARK.len()).position(|bytes| bytes == MARK);
+        let Some((&faults, payload)) = rest[..end.unwrap_or(rest.len())].split_first() else { break };
+        let at = log.bytes.len();
+        let synced = match faults & 3 {
+            0 => at as u64,
+            1 => 0,
+            2 => (at as u64).saturating_sub(1),
+            _ => u64::MAX,
+        };
+        log.push(payload, synced);
+        let header = &mut log.bytes[at..];
+        match faults >> 2 & 7 {
+            // The payload's checksum, under a header that is intact.
+            1 => {
+                header[4] ^= 1;
+                let crc = placed_crc(number, at as u64, &header[4..HEADER_LEN]);
+                header[..4].copy_from_slice(&crc.to_le_bytes());
+            }
+            // The header's.
+            2 => header[0] ^= 1,
+            // The length, under a checksum that knows it: one more or one less than is there.
+            change @ 3..=4 => {
+                header[8] = if change == 3 { header[8].wrapping_add(1) } else { header[8].wrapping_sub(1) };
+                let crc = placed_crc(number, at as u64, &header[4..HEADER_LEN]);
+                header[..4].copy_from_slice(&crc.to_le_bytes());
+            }
+            // Zeros for a payload, as a torn write leaves them.
+            5 => header[HEADER_LEN..].fill(0),
+            _ => {}
+        }
+        match end {
+            Some(end) => rest = &rest[end + MARK.len()..],
+            None => break,
+        }
+    }
+}
+
+/// An input of [`assemble`] for these payloads.
+pub fn disassemble<'a>(payloads: impl IntoIterator<Item = (u8, &'a [u8])>) -> Vec<u8> {
+    let records: Vec<Vec<u8>> = payloads.into_iter().map(|(faults, payload)| [&[faults], payload].concat()).collect();
+    records.join(&MARK[..])
+}
+
+/// The payloads of the intact records from the beginning of a log on.
+pub fn payloads(number: u64, log: &[u8]) -> Vec<Range<usize>> {
+    let (mut at, mut payloads) = (0, Vec::new());
+    while let Some(header) = log.get(at..at + HEADER_LEN) {
+        let start = at + HEADER_LEN;
+        let Some(payload) = log.get(start..start + int(&header[8..12]) as usize) else { break };
+        let crcs = [placed_crc(number, at as u64, &header[4..]), placed_crc(number, start as u64, payload)];
+        if crcs.map(u64::from) != [int(&header[..4]), int(&header[4..8])] {
+            break;
+        }
+        at = start + payload.len();
+        payloads.push(start..at);
+    }
+    payloads
+}
+
+/// A write of a batch: sequence number, row, column, and a value unless the cell is deleted.
+pub type Write<'a> = (u64, &'a [u8], &'a [u8], Option<&'a [u8]>);
+
+/// The writes of a batch's record; `None` if it is none.
+pub fn writes(record: &[u8]) -> Option<Vec<Write<'_>>> {
+    let (head, mut rest) = record.split_at_checked(12)?;
+    let first_seq = int(&head[..8]);
+    let num_writes = int(&head[8..]);
+    first_seq.checked_add(num_writes)?;
+    let mut writes = Vec::new();
+    for seq in first_seq..first_seq + num_writes {
+        let lens = rest.get(..9)?;
+        let mut parts = rest.get(9..)?;
+        let mut part = |field: &[u8]| {
+            let part = parts.get(..int(field) as usize)?;
+            parts = &parts[part.len()..];
+            Some(part)
+        };
+        let (row, column, value) = (part(&lens[1..3])?, part(&lens[3..5])?, part(&lens[5..9])?);
+        let value = match lens[0] {
+            0 if value.is_empty() => None,
+            1 => Some(value),
+            _ => return None,
+        };
+        writes.push((seq, row, column, value));
+        rest = parts;
+    }
+    rest.is_empty().then_some(writes)
+}
+
+/// A batch's record.
+pub fn batch(first_seq: u64, writes: &[(&[u8], &[u8], Option<&[u8]>)]) -> Vec<u8> {
+    let mut record = first_seq.to_le_bytes().to_vec();
+    record.extend((writes.len() as u32).to_le_bytes());
+    for (row, column, value) in writes {
+        record.push(u8::from(value.is_some()));
+        record.extend((row.len() as u16).to_le_bytes());
+        record.extend((column.len() as u16).to_le_bytes());
+        record.extend((value.map_or(0, <[u8]>::len) as u32).to_le_bytes());
+        record.extend([row, column, value.unwrap_or_default()].concat());
+    }
+    record
+}
+
+/// An edit of a manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    Seed(u64),
+    NextNumber(u64),
+    LastSeq(u64),
+    LogBegun(u64),
+    LogSealed { number: u64, len: u64 },
+    LogEnded(u64),
+    TableAdded { number: u64, level: u32, len: u64, footer_crc: u32, filter_file: u64 },
+    TableRemoved(u64),
+    TableMoved { number: u64, level: u32 },
+    FiltersRebuilt { table: u64, file: u64 },
+}
+
+/// A record of edits.
+pub fn edits(edits: &[Edit]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut push = |tag: u8, fields: &[&[u8]]| {
+        out.push(tag);
+        out.extend(fields.concat());
+    };
+    for edit in edits {
+        match edit {
+            Edit::Seed(seed) => push(1, &[&seed.to_le_bytes()]),
+            Edit::NextNumber(number) => push(2, &[&number.to_le_bytes()]),
+            Edit::LastSeq(seq) => push(3, &[&seq.to_le_bytes()]),
+            Edit::LogBegun(number) => push(4, &[&number.to_le_bytes()]),
+            Edit::LogSealed { number, len } => push(5, &[&number.to_le_bytes(), &len.to_le_bytes()]),
+            Edit::LogEnded(number) => push(6, &[&number.to_le_bytes()]),
+            Edit::TableAdded { number, level, len, footer_crc, filter_file } => push(
+                7,
+                &[
+                    &number.to_le_bytes(),
+                    &level.to_le_bytes(),
+                    &len.to_le_bytes(),
+                    &footer_crc.to_le_bytes(),
+                    &filter_file.to_le_bytes(),
+                ],
+            ),
+            Edit::TableRemoved(number) => push(8, &[&number.to_le_bytes()]),
+            Edit::TableMoved { number, level } => push(9, &[&number.to_le_bytes(), &level.to_le_bytes()]),
+            Edit::FiltersRebuilt { table, file } => push(10, &[&table.to_le_bytes(), &file.to_le_bytes()]),
+        }
+    }
+    out
+}
+
+/// A manifest of one record of edits.
+pub fn manifest(edits: &[Edit]) -> Vec<u8> {
+    let mut log = LogBytes::new(MANIFEST_MAGIC, 0);
+    log.push(&self::edits(edits), 0);
+    log.bytes
+}

@@ -1,0 +1,99 @@
+//! Seeds of the targets that take filter blocks, from the golden files and the library.
+
+use super::Seeds;
+use crate::case::{Case, Damage, Size};
+use arbitrary::{Arbitrary, Unstructured};
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+/// Larger golden files add bytes, not paths.
+const MAX_SEED_BYTES: usize = 2048;
+
+pub(super) fn add(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    golden(seeds)?;
+    built(seeds)?;
+    cases(seeds)
+}
+
+/// A block goes to `open` as it is, and to `repaired` behind the mode byte that repairs everything.
+fn add_block(seeds: &mut Seeds, name: &str, block: &[u8]) {
+    seeds.add("open", name, block);
+    seeds.add("repaired", name, &[&[0], block].concat());
+}
+
+fn golden(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/v1"))? {
+        let file = file?;
+        let name = file.file_name().into_string().map_err(|_| "a file name that is not UTF-8")?;
+        let Some(name) = name.strip_suffix(".bin") else { continue };
+        let bytes = fs::read(file.path())?;
+        match name.strip_suffix("-compact") {
+            _ if bytes.len() > MAX_SEED_BYTES => {}
+            Some(name) => seeds.add("compact", name, &bytes),
+            None => add_block(seeds, name, &bytes),
+        }
+    }
+    Ok(())
+}
+
+/// Shapes that the golden files lack: a directory of several anchors, a union, every width of the frame's integers.
+fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    for kind in FilterKind::ALL {
+        for (bits, count) in [(2.0, 9_000u32), (3.0, 130), (30.0, 70), (64.0, 129)] {
+            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(kind, bits)?.seed(7));
+            let add = |builder: &mut FilterBlockBuilder| (0..count).for_each(|i| builder.add_key(&i.to_le_bytes()));
+            let name = format!("{kind}-{count}-{bits}bits");
+            add(&mut builder);
+            add_block(seeds, &name, &builder.finish()?);
+            add(&mut builder);
+            let mut frame = Vec::new();
+            builder.finish_compact_into(&mut frame)?;
+            seeds.add("compact", &name, &frame);
+        }
+    }
+    let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(FilterKind::Bloom, 128)?);
+    let mut block = |key: &[u8]| {
+        builder.add_key(key);
+        builder.finish()
+    };
+    let (a, b) = (block(b"a")?, block(b"b")?);
+    let open = filterblock::FilterBlockReader::open;
+    add_block(seeds, "bloom-union", &open(&a)?.union(&open(&b)?, 0)?);
+    Ok(())
+}
+
+fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    let sizes = [
+        ("10bits", Size::BitsPerKey(10.0)),
+        ("2bits", Size::BitsPerKey(2.0)),
+        ("64bits", Size::BitsPerKey(64.0)),
+        ("rate", Size::FalsePositiveRate(0.25 / 25.0)),
+        ("capped", Size::MaxBytes(1500)),
+    ];
+    for kind in 0..3u8 {
+        for (name, size) in sizes {
+            for (num_more, transform) in [(0, (0, 0)), (0, (3, 8)), (1000, (200, 513))] {
+                let case = Case {
+                    kind,
+                    size,
+                    salt_bits: 4,
+                    seed: 0x5eed,
+                    context: u64::from(num_more),
+                    transform,
+                    damage: Damage { at: 62 + u16::from(kind), bits: 16 },
+                    num_more,
+                    entries: (0..transform.1 % 512).map(|i| vec![i as u8; usize::from(i) * 5]).collect(),
+                };
+                let bytes = case.encode();
+                if Case::arbitrary(&mut Unstructured::new(&bytes))? != case {
+                    return Err(format!("read back differently: {case:?}").into());
+                }
+                let kind = FilterKind::ALL[usize::from(kind)];
+                seeds.add("built", &format!("{kind}-{name}-{num_more}-{}", transform.0), &bytes);
+            }
+        }
+    }
+    Ok(())
+}

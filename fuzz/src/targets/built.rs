@@ -1,0 +1,104 @@
+use crate::blocks::Portable;
+use crate::case::Case;
+use crate::oracle::Oracle;
+use arbitrary::{Arbitrary, Unstructured};
+use filterblock::{
+    BuildError, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterPolicy, FilterSize, KeyHash, OpenOptions,
+};
+use std::collections::BTreeSet;
+
+/// The oracle builds bit by bit: so many entries keep an execution within milliseconds.
+const MAX_ORACLE_ENTRIES: usize = 160;
+
+/// Any policy and entries: what was added is found, the bytes depend on the set alone and are the oracle's, portable and
+/// other code answer alike, damage never passes.
+pub fn built(input: &[u8]) {
+    let Ok(case) = Case::arbitrary_take_rest(Unstructured::new(input)) else { return };
+    let Ok(policy) = case.policy() else { return };
+    let entries = case.entries.iter().map(|entry| policy.hasher().hash(entry));
+    let more = (0..u64::from(case.num_more)).map(|i| policy.hasher().hash(&i.to_le_bytes()));
+    let hashes: Vec<KeyHash> = entries.chain(more).collect();
+
+    let mut builder = FilterBlockBuilder::new(policy).context(case.context);
+    hashes.iter().for_each(|&hash| builder.add_hash(hash));
+    let block = match builder.finish() {
+        Ok(block) => block,
+        Err(BuildError::ByteCap { cap_bytes, min_bytes, .. }) => return assert!(min_bytes > cap_bytes),
+        Err(error) => panic!("{error}"),
+    };
+    if let FilterSize::MaxBytes(cap) = policy.size() {
+        assert!(block.len() as u64 <= cap);
+    }
+    // Backward, and each twice.
+    hashes.iter().rev().for_each(|&hash| (0..2).for_each(|_| builder.add_hash(hash)));
+    assert_eq!(builder.finish().as_ref(), Ok(&block), "order and repetition");
+
+    let options = OpenOptions::new().context(case.context);
+    let options = options.expect_seed(case.seed).expect_transform(policy.key_transform());
+    let reader = options.open(&block).expect("a block just written");
+    assert!(case.entries.iter().all(|entry| reader.may_contain(entry)));
+    check_answers(&reader, &Portable::open(&block, case.context), &Oracle::open(&block), &hashes, &block[64..]);
+    check_compact(policy, &hashes);
+    check_refusals(&case, options, block);
+}
+
+/// Everything is found, and strangers are answered alike: alone, in a batch, portably and by the oracle, whose bytes are
+/// the same.
+fn check_answers(
+    reader: &FilterBlockReader<'_>,
+    portable: &Portable<'_>,
+    oracle: &Oracle,
+    hashes: &[KeyHash],
+    payload: &[u8],
+) {
+    let strangers = (0..64).map(|i: u64| KeyHash::from_raw(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let asked: Vec<KeyHash> = hashes.iter().copied().chain(strangers).collect();
+    let mut batch = vec![false; asked.len()];
+    reader.may_contain_hashes(&asked, &mut batch);
+    for (&hash, &answer) in asked.iter().zip(&batch) {
+        assert_eq!(reader.may_contain_hash(hash), answer, "{hash:?}: alone and in a batch");
+    }
+    assert!(batch[..hashes.len()].iter().all(|&answer| answer), "an entry is not found");
+    portable.check(&asked, &batch);
+    // All strangers, and some of many entries.
+    for (&hash, &answer) in asked.iter().zip(&batch).rev().take(64 + MAX_ORACLE_ENTRIES) {
+        assert_eq!(oracle.may_contain(hash.get()), answer, "{hash:?}: oracle and reader");
+    }
+    let distinct: BTreeSet<u64> = hashes.iter().map(|hash| hash.get()).collect();
+    if distinct.len() <= MAX_ORACLE_ENTRIES {
+        assert_eq!(oracle.rebuild(&distinct), payload, "the oracle's bytes");
+    }
+}
+
+fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {
+    let mut builder = FilterBlockBuilder::new(policy);
+    hashes.iter().for_each(|&hash| builder.add_hash(hash));
+    let mut frame = Vec::new();
+    builder.finish_compact_into(&mut frame).expect("what fits into a block fits into a frame");
+    let reader = FilterBlockReader::open_compact(&frame, policy.hasher(), policy.key_transform()).expect("a frame");
+    let (portable, oracle) = (Portable::open_compact(&frame), Oracle::open_compact(&frame));
+    let payload = match oracle {
+        // Whose parameters tell nothing of what an empty set would take.
+        Oracle::Empty => &[],
+        Oracle::Bloom { ref bits, .. } => &bits[..],
+        Oracle::Blocked { ref lines, .. } => &lines[..],
+        Oracle::Golomb { ref payload, .. } => &payload[..],
+    };
+    check_answers(&reader, &portable, &oracle, hashes, payload);
+}
+
+/// Other expectations, and one damaged byte.
+fn check_refusals(case: &Case, options: OpenOptions, mut block: Vec<u8>) {
+    let (expected, found) = (case.context ^ 1, case.context);
+    let elsewhere = options.context(expected).open(&block).map(|_| ());
+    assert_eq!(elsewhere, Err(DecodeError::WrongContext { expected, found }));
+    let (expected, found) = (case.seed ^ 1, case.seed);
+    let reseeded = options.expect_seed(expected).open(&block).map(|_| ());
+    assert_eq!(reseeded, Err(DecodeError::WrongSeed { expected, found }));
+
+    let at = usize::from(case.damage.at) % block.len();
+    block[at] ^= case.damage.bits.max(1);
+    assert!(OpenOptions::new().context(case.context).open(&block).is_err(), "damage at {at} passed");
+    block.pop();
+    assert!(OpenOptions::new().context(case.context).open(&block).is_err(), "damage at {at} and a lost byte passed");
+}

@@ -1,0 +1,11 @@
+use crate::blocks::{Portable, ask};
+use crate::oracle::Oracle;
+use filterblock::{FilterBlockReader, KeyHasher, KeyTransform};
+
+/// Any bytes as a compact frame, which no checksum protects.
+pub fn compact(frame: &[u8]) {
+    match FilterBlockReader::open_compact(frame, KeyHasher::new(7), KeyTransform::WholeKey) {
+        Ok(reader) => ask(&reader, &Portable::open_compact(frame), &Oracle::open_compact(frame), frame),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

@@ -1,0 +1,106 @@
+use crate::pages::inflate;
+use crate::records::{Edit, manifest};
+use crate::sample::{Files, sample};
+use crate::sstable::{Forgery, Parts, footer_crc, forge, is_forged};
+use crate::store::{all, ask, check_error, go_on, is_ascending, open};
+use filterblock::kv::TableFile;
+
+/// Any bytes as a table. The input's first byte says what becomes of the pages behind it:
+///
+/// | bits | |
+/// |---|---|
+/// | 0 | 0: they replace a table of the sample store, as they are; 1: their checksums are repaired, and a manifest that knows them is written |
+/// | 1 | not repaired: which table; repaired: the filters' checksums are left as they are |
+/// | 2 | repaired: the data blocks' checksums are left as they are |
+/// | 3 | repaired: the index's checksum is left as it is |
+/// | 4 | repaired: lengths are not repaired |
+/// | 5, 6 | repaired: the level, 0, 1, 6 or one that is not |
+/// | 7 | the store is written to, closed, opened again and compacted |
+pub fn table(input: &[u8]) {
+    let Some((&mode, pages)) = input.split_first() else { return };
+    let mut file = inflate(pages);
+    let goes_on = mode >> 7 == 1;
+    match mode & 1 {
+        0 => damaged(mode >> 1 & 1 == 0, file, goes_on),
+        _ => {
+            let is_left = |bit: u8| mode >> bit & 1 == 1;
+            let (filters, data, index, lens) = (!is_left(1), !is_left(2), !is_left(3), !is_left(4));
+            forge(&mut file, Forgery { data, index, filters, lens });
+            forged([0, 1, 6, 7][usize::from(mode >> 5 & 3)], file, goes_on);
+        }
+    }
+}
+
+/// A table that the manifest knows as it was: every answer is right, or a typed error.
+fn damaged(is_deep: bool, file: Vec<u8>, goes_on: bool) {
+    let sample = sample();
+    let number = if is_deep { sample.deep.number } else { sample.shallow.number };
+    let name = format!("{number:06}.sst");
+    let original = &sample.files[&name];
+    open_file(&file);
+    if file.len() != original.len() || footer_crc(&file) != footer_crc(original) {
+        let mut files = sample.files.clone();
+        files.insert(name, file);
+        return assert!(open(&files).is_none(), "a table that the manifest does not know");
+    }
+    if is_forged(original, &file) {
+        return;
+    }
+    let mut files = sample.files.clone();
+    files.insert(name, file);
+    if let Some((storage, store)) = open(&files) {
+        let asked = sample.state.ask(&store);
+        if asked.errors == 0 && goes_on {
+            go_on(&storage, store, sample.state.all().to_vec(), true);
+        }
+    }
+}
+
+/// A table that the manifest knows as it is.
+fn forged(level: u32, file: Vec<u8>, goes_on: bool) {
+    let parts = Parts::of(&file);
+    let (number, room) = (parts.number.clamp(1, 999_999), file.len() as u64);
+    let edits = [
+        Edit::Seed(5),
+        Edit::NextNumber(number + 1),
+        Edit::LastSeq(0),
+        Edit::TableAdded { number, level, len: room, footer_crc: footer_crc(&file), filter_file: 0 },
+    ];
+    // What holds of the table by itself.
+    let checked = open_file(&file);
+    let mut files = Files::from([("MANIFEST".to_owned(), manifest(&edits))]);
+    files.insert(format!("{number:06}.sst"), file);
+    let Some((storage, store)) = open(&files) else { return };
+    let Ok(cells) = all(&store) else { return ask(&store, &[], false) };
+    let is_consistent = checked == Some(true);
+    assert!(!is_consistent || is_ascending(&cells), "{cells:?}");
+    ask(&store, &cells, is_consistent);
+    if goes_on {
+        go_on(&storage, store, cells, is_consistent);
+    }
+}
+
+/// Opens the file by itself. Whether every check passes, if it opens.
+fn open_file(file: &[u8]) -> Option<bool> {
+    let on_disk = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(on_disk.path(), file).expect("a file");
+    let table = TableFile::open(on_disk.path()).inspect_err(check_error).ok()?;
+    assert!(table.filters().len() + table.num_unknown_filters() <= 8);
+    assert!(table.num_blocks() <= file.len() as u64 && table.data_len() <= file.len() as u64);
+    assert!(table.key_range().is_none_or(|[first, last]| first <= last));
+    for filter in table.filters() {
+        if let Err(error) = filter.open() {
+            assert!(!table.warning(filter, error).to_string().is_empty());
+        }
+    }
+    let check = match table.check() {
+        Ok(check) => check,
+        Err(error) => {
+            check_error(&error);
+            return Some(false);
+        }
+    };
+    assert_eq!((check.num_cells, check.num_tombstones), (table.num_cells(), table.num_tombstones()));
+    let missing = [check.missing_in_row_filter, check.missing_in_row_column_filter, check.missing_in_prefix_filter];
+    Some(missing == [0; 3])
+}

@@ -27,13 +27,15 @@ mod replay;
 macro_rules! target {
     ($name:ident) => {
         #[cfg(fuzzing)]
-        libfuzzer_sys::fuzz_target!(|input: &[u8]| $crate::targets::$name(input));
+        libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+            $crate::targets::$name(input);
+        });
 
         #[cfg(not(fuzzing))]
         fn main() -> std::io::Result<()> {
             for path in std::env::args_os().skip(1) {
-                $crate::targets::$name(&std::fs::read(&path)?);
-                println!("{}: no defect", std::path::Path::new(&path).display());
+                let reached = $crate::targets::$name(&std::fs::read(&path)?);
+                println!("{}: no defect ({reached:?})", std::path::Path::new(&path).display());
             }
             Ok(())
         }

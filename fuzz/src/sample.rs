@@ -6,7 +6,7 @@ use filterblock::kv::{
     FilterResidence, Maintenance, Purpose, RebuildOptions, SimStorage, Store, StoreOptions, Sync, WriteBatch,
 };
 use filterblock::{FilterKind, FilterPolicy};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 /// Row and column, and the live value.
@@ -21,6 +21,10 @@ pub struct Sample {
     /// A table of a deeper level, and one of level 0 with a file of rebuilt filters.
     pub deep: Table,
     pub shallow: Table,
+    /// Row and column of the cells of the table of level 0, tombstones included.
+    pub shallow_keys: BTreeSet<(Vec<u8>, Vec<u8>)>,
+    /// As [`levels`] says.
+    pub levels: Vec<(usize, u64)>,
 }
 
 /// A table's number and the name of the file in question.
@@ -41,11 +45,15 @@ pub fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .prefix_filter(2, policy(FilterKind::Blocked))
         .seed(5)
-        .cache_bytes(16 << 10)
-        .filter_residence(FilterResidence::Cached)
+        .cache_bytes(64 << 10)
         .maintenance(Maintenance::Inline { seed: 1 })
         .level0_tables_max(100)
         .sync(Sync::Never)
+}
+
+/// The same, with filters in a cache that is too small for them.
+pub fn crowded_options() -> StoreOptions {
+    options().filter_residence(FilterResidence::Cached).cache_bytes(10 << 10)
 }
 
 /// A directory of these files.
@@ -74,18 +82,27 @@ fn row(i: u32) -> Vec<u8> {
 struct Writer<'a> {
     store: &'a Store,
     cells: Cells,
+    /// What was written since the last table.
+    keys: BTreeSet<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Writer<'_> {
     fn put(&mut self, i: u32, column: &[u8], value: &[u8]) {
         self.store.put(&row(i), column, value).expect("a write");
         self.cells.insert((row(i), column.to_vec()), value.to_vec());
+        self.keys.insert((row(i), column.to_vec()));
     }
 
     fn delete(&mut self, i: u32, column: &[u8]) {
         self.store.delete(&row(i), column).expect("a write");
         self.cells.remove(&(row(i), column.to_vec()));
+        self.keys.insert((row(i), column.to_vec()));
     }
+}
+
+/// Level and number of each table.
+pub fn levels(store: &Store) -> Vec<(usize, u64)> {
+    store.stats().tables.iter().map(|table| (table.level, table.number)).collect()
 }
 
 /// The sample, made once.
@@ -97,7 +114,7 @@ pub fn sample() -> &'static Sample {
 fn make() -> Sample {
     let storage = SimStorage::new();
     let store = open(&storage);
-    let mut writer = Writer { store: &store, cells: Cells::new() };
+    let mut writer = Writer { store: &store, cells: Cells::new(), keys: BTreeSet::new() };
     for i in 0..12 {
         writer.put(i, b"x", format!("deep {i}").as_bytes());
     }
@@ -108,14 +125,16 @@ fn make() -> Sample {
     writer.put(1, b"x", b"twice");
     writer.delete(2, b"x");
     store.compact().expect("one table");
+    writer.keys.clear();
     for i in (0..16).step_by(3) {
         writer.put(i, b"y", format!("shallow {i}").as_bytes());
     }
     writer.delete(4, b"x");
     writer.delete(5, b"none");
     store.flush().expect("a table");
-    let numbers = store.stats().tables.iter().map(|table| (table.level, table.number)).collect::<Vec<_>>();
-    let [(0, shallow), (1.., deep)] = numbers[..] else { panic!("tables of two levels: {numbers:?}") };
+    let shallow_keys = core::mem::take(&mut writer.keys);
+    let levels = levels(&store);
+    let [(0, shallow), (1.., deep)] = levels[..] else { panic!("tables of two levels: {levels:?}") };
     let rebuilt = store.rebuild_filters(&RebuildOptions::new().table(shallow)).expect("filters").tables.remove(0);
     let mut batch = WriteBatch::new();
     batch.put(b"a00", b"x", b"in the log").expect("a cell");
@@ -134,5 +153,7 @@ fn make() -> Sample {
         state: State::new(&cells, &rows, &columns),
         deep: Table { number: deep, file: format!("{deep:06}.sst") },
         shallow: Table { number: shallow, file: rebuilt.filter_file },
+        shallow_keys,
+        levels,
     }
 }

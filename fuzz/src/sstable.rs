@@ -24,8 +24,6 @@ pub struct Parts {
     pub index: Range<usize>,
     /// Each with its purpose.
     pub filters: Vec<(u8, Range<usize>)>,
-    /// Where the footer begins.
-    pub footer: usize,
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
@@ -43,27 +41,32 @@ fn within(at: usize, len: u64, end: usize) -> Option<Range<usize>> {
 }
 
 impl Parts {
-    /// The parts of a file of at least one page.
-    pub fn of(file: &[u8]) -> Self {
-        let footer = (file.len() - PAGE_LEN) / PAGE_LEN * PAGE_LEN;
+    /// The parts of a file of a page at least.
+    pub fn of(file: &[u8]) -> Option<Self> {
+        let footer = file.len().checked_sub(PAGE_LEN)? / PAGE_LEN * PAGE_LEN;
         let fields = &file[footer..footer + PAGE_LEN];
-        let mut parts = Self { number: u64_at(fields, NUMBER_AT), footer, ..Self::default() };
-        let Some(data) = within(0, u64_at(fields, DATA_LEN_AT), footer) else { return parts };
-        let Some(index) = within(data.end, u64_at(fields, INDEX_LEN_AT), footer) else { return parts };
-        parts.blocks = blocks(&file[index.clone()], data.end);
-        parts.index = index.clone();
-        let mut at = index.end.next_multiple_of(PAGE_LEN);
+        let mut parts = Self { number: u64_at(fields, NUMBER_AT), ..Self::default() };
+        parts.find(file, fields, footer);
+        Some(parts)
+    }
+
+    /// Looks for all that ends before the footer; `None` where something does not.
+    fn find(&mut self, file: &[u8], fields: &[u8], footer: usize) -> Option<()> {
+        let data = within(0, u64_at(fields, DATA_LEN_AT), footer)?;
+        self.index = within(data.end, u64_at(fields, INDEX_LEN_AT), footer)?;
+        self.blocks = blocks(&file[self.index.clone()], data.end);
+        let mut at = self.index.end.next_multiple_of(PAGE_LEN);
         for filter in 0..u64_at(fields, NUM_FILTERS_AT).min(8) as usize {
             let field = FILTERS_AT + 16 * filter;
-            let Some(place) = within(at, u64_at(fields, field), footer) else { break };
+            let place = within(at, u64_at(fields, field), footer)?;
             at = place.end.next_multiple_of(PAGE_LEN);
-            parts.filters.push((fields[field + 8], place));
+            self.filters.push((fields[field + 8], place));
         }
-        parts
+        Some(())
     }
 
     /// The context that a filter block of this file is bound to.
-    fn context(&self, purpose: u8) -> u64 {
+    pub fn context(&self, purpose: u8) -> u64 {
         xxhash_rust::xxh3::xxh3_64(&[&self.number.to_le_bytes()[..], &[purpose]].concat())
     }
 }
@@ -99,7 +102,7 @@ pub fn forge(file: &mut Vec<u8>, forgery: Forgery) {
     if forgery.lens {
         repair_lens(file, footer);
     }
-    let parts = Parts::of(file);
+    let parts = Parts::of(file).unwrap_or_default();
     if forgery.data {
         for block in parts.blocks.iter().filter(|block| !block.is_empty()) {
             put(file, block.start, BLOCK_MAGIC);
@@ -143,7 +146,7 @@ pub fn footer_crc(file: &[u8]) -> u32 {
 /// Whether a part of `file` that is not what stands in `original` has checksums that hold: then somebody has computed
 /// them, or found them by chance, and nothing can be said about answers.
 pub fn is_forged(original: &[u8], file: &[u8]) -> bool {
-    let parts = Parts::of(original);
+    let parts = Parts::of(original).unwrap_or_default();
     let differs = |place: &Range<usize>| file.get(place.clone()).is_some_and(|now| now != &original[place.clone()]);
     let crc_holds = |place: Range<usize>, behind: usize, number: u64| {
         let (part, offset) = (&file[place.clone()], place.start as u64);

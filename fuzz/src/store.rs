@@ -1,6 +1,6 @@
 //! Opening a store of any files, and asking it for everything, in bounds that no bytes may break.
 
-use crate::sample::{Files, files, options, storage};
+use crate::sample::{Files, files, storage};
 use crate::state::assert_typed;
 use filterblock::kv::{Cell, Damage, Error, OperationKind, SimStorage, Store, StoreOptions};
 use std::sync::Arc;
@@ -16,16 +16,23 @@ pub fn check_error(error: &Error) {
     assert!(!error.to_string().is_empty(), "{error:?}");
 }
 
+/// A store and where it is.
+pub struct Opened {
+    storage: SimStorage,
+    options: StoreOptions,
+    pub store: Store,
+}
+
 /// Opens a store of these files for reading, then for writing. Opening for reading changes nothing, and neither does
 /// opening that fails; both fail or neither.
-pub fn open(files: &Files) -> Option<(SimStorage, Store)> {
+pub fn open(files: &Files, options: StoreOptions) -> Option<Opened> {
     let storage = storage(files);
-    let read_only = open_unchanged(&storage, options().read_only(true), files);
-    let opened = Store::open(Arc::new(storage.clone()), options());
+    let read_only = open_unchanged(&storage, options.read_only(true), files);
+    let opened = Store::open(Arc::new(storage.clone()), options);
     match (read_only, opened) {
         (Some(before), Ok(store)) => {
             assert_eq!(before, all(&store).ok(), "opened for reading and for writing");
-            Some((storage, store))
+            Some(Opened { storage, options, store })
         }
         (None, Err(error)) => {
             check_error(&error);
@@ -153,7 +160,8 @@ fn is_at_last_number(error: &Error) -> bool {
 
 /// Writes, closes, opens and compacts a store that holds `cells`. Where `consistent`, nothing fails and everything is
 /// answered as before.
-pub fn go_on(storage: &SimStorage, store: Store, mut cells: Vec<Cell>, consistent: bool) {
+pub fn go_on(opened: Opened, mut cells: Vec<Cell>, consistent: bool) {
+    let Opened { storage, options, store } = opened;
     let (first, last) = (cells.first().cloned(), cells.last().cloned());
     let new = Cell { row: b"new row".to_vec(), column: b"column".to_vec(), value: b"value".to_vec() };
     let mut write = |cell: &Cell, value: Option<&[u8]>| {
@@ -180,7 +188,7 @@ pub fn go_on(storage: &SimStorage, store: Store, mut cells: Vec<Cell>, consisten
     check(&store, "written");
     assert!(settle(store.close()).is_some() || !consistent, "closed");
     for compact in [true, false] {
-        let store = match Store::open(Arc::new(storage.clone()), options()) {
+        let store = match Store::open(Arc::new(storage.clone()), options) {
             Ok(store) => store,
             Err(error) if !consistent || is_at_last_number(&error) => return check_error(&error),
             Err(error) => panic!("a store that opened does not open again: {error}"),

@@ -92,7 +92,7 @@ fn one_table(options: StoreOptions, write: Write) -> std::result::Result<Vec<u8>
 fn filters(seeds: &mut Seeds) -> Result {
     let sample = sample();
     let file = &sample.files[&sample.shallow.file];
-    for (name, mode) in [("asked", 0u8), ("verified", 4), ("rebuilt", 8)] {
+    for (name, mode) in [("asked", 0u8), ("crowded", 4), ("rebuilt", 8), ("verified", 0xe0)] {
         seeds.add("filters", &format!("whole-{name}"), &[&[mode], &deflate(file)[..]].concat());
         seeds.add("filters", &format!("forged-{name}"), &[&[mode | 1], &unsealed(file)[..]].concat());
     }
@@ -102,7 +102,7 @@ fn filters(seeds: &mut Seeds) -> Result {
         for purpose in Purpose::ALL {
             let file = rebuilt(kind, purpose)?;
             let name = format!("{kind}-{}", purpose.name().replace('+', "-"));
-            seeds.add("filters", &name, &[&[5], &unsealed(&file)[..]].concat());
+            seeds.add("filters", &name, &[&[1], &unsealed(&file)[..]].concat());
         }
     }
     Ok(())
@@ -136,6 +136,7 @@ fn logs(seeds: &mut Seeds) -> Result {
         seeds.add("log", &format!("whole-{name}"), &[&[mode], &written[..]].concat());
         let batches = disassemble(records[1..].iter().map(|&record| (0, record)));
         seeds.add("log", &format!("forged-{name}"), &[&[mode | 3], &batches[..]].concat());
+        seeds.add("log", &format!("forged-{name}-and-on"), &[&[mode | 3 | 16], &batches[..]].concat());
         seeds.add("log", &format!("first-only-{name}"), &[mode | 2]);
     }
     seeds.add("log", "all-forged", &[&[1], &disassemble(records.iter().map(|&record| (0, record)))[..]].concat());

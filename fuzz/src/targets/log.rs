@@ -1,5 +1,6 @@
+use super::Reached;
 use crate::records::{Edit, LOG_MAGIC, LogBytes, assemble, manifest, payloads, writes};
-use crate::sample::{Cells, Files};
+use crate::sample::{Cells, Files, options};
 use crate::store::{all, ask, go_on, is_ascending, open};
 use filterblock::kv::Cell;
 use std::collections::BTreeMap;
@@ -16,10 +17,11 @@ const MAX_SEQ: u64 = 1 << 56;
 /// | 0 | 0: they are the log as it is; 1: they stand for records whose checksums are made right ([`assemble`]) |
 /// | 1 | 1: the log's first record is written in front of them |
 /// | 2, 3 | 0: the manifest says that the log has begun; 1: that it was sealed at its length; 2: at half of that; 3: nothing |
+/// | 4 | the store is written to, closed, opened again and compacted |
 ///
 /// What a store holds that has opened is what the records say, read here on its own.
-pub fn log(input: &[u8]) {
-    let Some((&mode, bytes)) = input.split_first() else { return };
+pub fn log(input: &[u8]) -> Reached {
+    let Some((&mode, bytes)) = input.split_first() else { return Reached::Nothing };
     let mut log = match mode >> 1 & 1 {
         0 => LogBytes::empty(NUMBER),
         _ => LogBytes::new(LOG_MAGIC, NUMBER),
@@ -42,7 +44,7 @@ pub fn log(input: &[u8]) {
     }
     let mut files = Files::from([("MANIFEST".to_owned(), manifest(&edits))]);
     files.insert(format!("{NUMBER:06}.wal"), log.clone());
-    let opened = open(&files);
+    let opened = open(&files, options());
 
     let log = &log[..sealed.unwrap_or(log.len())];
     let payloads = payloads(NUMBER, log);
@@ -53,20 +55,24 @@ pub fn log(input: &[u8]) {
         // It is no log of the store's; were there writes in it, the manifest would have been damaged.
         false => Some(Cells::new()),
     };
-    let Some((storage, store)) = opened else {
+    let Some(opened) = opened else {
         // A log that nothing is wrong with must open.
         let is_intact = has_first && is_whole && held.is_some() && (is_named || payloads.len() == 1);
-        return assert!(!is_intact, "an intact log is refused");
+        assert!(!is_intact, "an intact log is refused");
+        return Reached::Refused;
     };
     assert!(!is_named || has_first, "a log without a beginning");
     assert!(sealed.is_none() || is_whole, "a sealed log that ends early");
     let held = held.expect("a store of what is no batch");
     let expected: Vec<Cell> = held.into_iter().map(|((row, column), value)| Cell { row, column, value }).collect();
-    let cells = all(&store).expect("no table is damaged");
+    let cells = all(&opened.store).expect("no table is damaged");
     assert_eq!(cells, expected);
     assert!(is_ascending(&cells));
-    ask(&store, &cells, true);
-    go_on(&storage, store, cells, true);
+    ask(&opened.store, &cells, true);
+    if mode >> 4 & 1 == 1 {
+        go_on(opened, cells, true);
+    }
+    Reached::Compared
 }
 
 fn is_first(payload: &[u8]) -> bool {

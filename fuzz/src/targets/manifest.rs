@@ -1,12 +1,13 @@
+use super::Reached;
 use crate::records::{LogBytes, MANIFEST_MAGIC, assemble};
-use crate::sample::sample;
+use crate::sample::{levels, options, sample};
 use crate::store::{all, ask, go_on, is_ascending, open};
 
 /// Any bytes as the manifest of the sample store. The input's first byte says what becomes of the bytes behind it: bit 0,
 /// they stand for records whose checksums are made right ([`assemble`]); bit 1, a manifest's first record is written in
-/// front of them; bit 2, the tables are compacted and the store opened again.
-pub fn manifest(input: &[u8]) {
-    let Some((&mode, bytes)) = input.split_first() else { return };
+/// front of them; bit 2, the store is written to, closed, opened again and compacted.
+pub fn manifest(input: &[u8]) -> Reached {
+    let Some((&mode, bytes)) = input.split_first() else { return Reached::Nothing };
     let mut log = match mode >> 1 & 1 {
         0 => LogBytes::empty(0),
         _ => LogBytes::new(MANIFEST_MAGIC, 0),
@@ -17,13 +18,16 @@ pub fn manifest(input: &[u8]) {
     }
     let mut files = sample().files.clone();
     files.insert("MANIFEST".to_owned(), log.bytes);
-    let Some((storage, store)) = open(&files) else { return };
+    let Some(opened) = open(&files, options()) else { return Reached::Refused };
     // Whatever tables and logs it names, each is intact.
-    let cells = all(&store).expect("no table is damaged");
+    let cells = all(&opened.store).expect("no table is damaged");
     assert!(is_ascending(&cells), "{cells:?}");
-    // Levels in the wrong order show other versions of cells to scans than to lookups.
-    ask(&store, &cells, false);
+    // Levels in the wrong order show other versions of cells to scans than to lookups. What stood in a log only is a table
+    // in front of the others now.
+    let is_right = levels(&opened.store).ends_with(&sample().levels) && cells == sample().state.all();
+    ask(&opened.store, &cells, is_right);
     if mode >> 2 & 1 == 1 {
-        go_on(&storage, store, cells, false);
+        go_on(opened, cells, is_right);
     }
+    if is_right { Reached::Compared } else { Reached::Opened }
 }

@@ -18,8 +18,21 @@ pub use open::open;
 pub use repaired::repaired;
 pub use table::table;
 
+/// How far an input came. What is wrong is a panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reached {
+    /// It stands for nothing that could be tried.
+    Nothing,
+    /// It was refused with an error.
+    Refused,
+    /// What it stands for opened, and some of it may have been refused later.
+    Opened,
+    /// Every check passed and every answer was compared.
+    Compared,
+}
+
 /// A target's name and what it does with an input.
-pub type Target = (&'static str, fn(&[u8]));
+pub type Target = (&'static str, fn(&[u8]) -> Reached);
 
 /// All targets, by name.
 pub const ALL: [Target; 8] = [

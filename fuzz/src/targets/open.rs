@@ -1,9 +1,10 @@
+use super::Reached;
 use crate::blocks::{Portable, ask};
 use crate::oracle::Oracle;
 use filterblock::{DecodeError, FilterBlockReader, OpenOptions};
 
 /// Any bytes as a block: opened or refused, with the digest and without, never a panic.
-pub fn open(bytes: &[u8]) {
+pub fn open(bytes: &[u8]) -> Reached {
     let opened = FilterBlockReader::open(bytes);
     let trusted = OpenOptions::new().trusted(true).open(bytes);
     match (&opened, &trusted) {
@@ -17,4 +18,5 @@ pub fn open(bytes: &[u8]) {
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
+    if opened.is_ok() { Reached::Compared } else { Reached::Refused }
 }

@@ -1,6 +1,7 @@
+use super::Reached;
 use crate::pages::inflate;
 use crate::records::{Edit, manifest};
-use crate::sample::{Files, sample};
+use crate::sample::{Files, options, sample};
 use crate::sstable::{Forgery, Parts, footer_crc, forge, is_forged};
 use crate::store::{all, ask, check_error, go_on, is_ascending, open};
 use filterblock::kv::TableFile;
@@ -16,8 +17,8 @@ use filterblock::kv::TableFile;
 /// | 4 | repaired: lengths are not repaired |
 /// | 5, 6 | repaired: the level, 0, 1, 6 or one that is not |
 /// | 7 | the store is written to, closed, opened again and compacted |
-pub fn table(input: &[u8]) {
-    let Some((&mode, pages)) = input.split_first() else { return };
+pub fn table(input: &[u8]) -> Reached {
+    let Some((&mode, pages)) = input.split_first() else { return Reached::Nothing };
     let mut file = inflate(pages);
     let goes_on = mode >> 7 == 1;
     match mode & 1 {
@@ -26,13 +27,13 @@ pub fn table(input: &[u8]) {
             let is_left = |bit: u8| mode >> bit & 1 == 1;
             let (filters, data, index, lens) = (!is_left(1), !is_left(2), !is_left(3), !is_left(4));
             forge(&mut file, Forgery { data, index, filters, lens });
-            forged([0, 1, 6, 7][usize::from(mode >> 5 & 3)], file, goes_on);
+            forged([0, 1, 6, 7][usize::from(mode >> 5 & 3)], file, goes_on)
         }
     }
 }
 
 /// A table that the manifest knows as it was: every answer is right, or a typed error.
-fn damaged(is_deep: bool, file: Vec<u8>, goes_on: bool) {
+fn damaged(is_deep: bool, file: Vec<u8>, goes_on: bool) -> Reached {
     let sample = sample();
     let number = if is_deep { sample.deep.number } else { sample.shallow.number };
     let name = format!("{number:06}.sst");
@@ -41,43 +42,50 @@ fn damaged(is_deep: bool, file: Vec<u8>, goes_on: bool) {
     if file.len() != original.len() || footer_crc(&file) != footer_crc(original) {
         let mut files = sample.files.clone();
         files.insert(name, file);
-        return assert!(open(&files).is_none(), "a table that the manifest does not know");
+        assert!(open(&files, options()).is_none(), "a table that the manifest does not know");
+        return Reached::Refused;
     }
     if is_forged(original, &file) {
-        return;
+        return Reached::Nothing;
     }
     let mut files = sample.files.clone();
     files.insert(name, file);
-    if let Some((storage, store)) = open(&files) {
-        let asked = sample.state.ask(&store);
-        if asked.errors == 0 && goes_on {
-            go_on(&storage, store, sample.state.all().to_vec(), true);
-        }
+    let Some(opened) = open(&files, options()) else { return Reached::Refused };
+    if sample.state.ask(&opened.store).errors > 0 {
+        return Reached::Opened;
     }
+    if goes_on {
+        go_on(opened, sample.state.all().to_vec(), true);
+    }
+    Reached::Compared
 }
 
 /// A table that the manifest knows as it is.
-fn forged(level: u32, file: Vec<u8>, goes_on: bool) {
-    let parts = Parts::of(&file);
-    let (number, room) = (parts.number.clamp(1, 999_999), file.len() as u64);
+fn forged(level: u32, file: Vec<u8>, goes_on: bool) -> Reached {
+    let number = Parts::of(&file).map_or(0, |parts| parts.number).clamp(1, 999_999);
+    let len = file.len() as u64;
     let edits = [
         Edit::Seed(5),
         Edit::NextNumber(number + 1),
         Edit::LastSeq(0),
-        Edit::TableAdded { number, level, len: room, footer_crc: footer_crc(&file), filter_file: 0 },
+        Edit::TableAdded { number, level, len, footer_crc: footer_crc(&file), filter_file: 0 },
     ];
     // What holds of the table by itself.
     let checked = open_file(&file);
     let mut files = Files::from([("MANIFEST".to_owned(), manifest(&edits))]);
     files.insert(format!("{number:06}.sst"), file);
-    let Some((storage, store)) = open(&files) else { return };
-    let Ok(cells) = all(&store) else { return ask(&store, &[], false) };
+    let Some(opened) = open(&files, options()) else { return Reached::Refused };
+    let Ok(cells) = all(&opened.store) else {
+        ask(&opened.store, &[], false);
+        return Reached::Opened;
+    };
     let is_consistent = checked == Some(true);
     assert!(!is_consistent || is_ascending(&cells), "{cells:?}");
-    ask(&store, &cells, is_consistent);
+    ask(&opened.store, &cells, is_consistent);
     if goes_on {
-        go_on(&storage, store, cells, is_consistent);
+        go_on(opened, cells, is_consistent);
     }
+    if is_consistent { Reached::Compared } else { Reached::Opened }
 }
 
 /// Opens the file by itself. Whether every check passes, if it opens.

@@ -184,7 +184,8 @@ impl TableFile {
     /// [`Error::Io`] or [`Error::Damaged`] at the first block that is not what was written.
     pub fn check(&self) -> Result<TableCheck, Error> {
         let reader = |purpose| {
-            let filter = self.filters.iter().find(|filter| filter.purpose == purpose)?;
+            // Of two, which no store writes, a lookup asks the last.
+            let filter = self.filters.iter().rfind(|filter| filter.purpose == purpose)?;
             filter.open().ok()
         };
         let [rows, cells, prefixes] = Purpose::ALL.map(reader);

@@ -58,7 +58,7 @@ impl<'a> Arbitrary<'a> for Case {
             context: u.arbitrary()?,
             transform: (u.arbitrary()?, u.arbitrary()?),
             damage: u.arbitrary()?,
-            num_more: u.arbitrary::<u16>()? % 1024,
+            num_more: u.arbitrary::<u16>()? % 512,
             entries: Vec::new(),
         };
         while !u.is_empty() {

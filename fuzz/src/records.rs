@@ -119,11 +119,11 @@ pub fn payloads(number: u64, log: &[u8]) -> Vec<Range<usize>> {
     payloads
 }
 
-/// A write of a batch: sequence number, row, column, and a value unless the cell is deleted.
-pub type Write<'a> = (u64, &'a [u8], &'a [u8], Option<&'a [u8]>);
+/// A write of a batch: row, column, and a value unless the cell is deleted.
+pub type Write<'a> = (&'a [u8], &'a [u8], Option<&'a [u8]>);
 
-/// The writes of a batch's record; `None` if it is none.
-pub fn writes(record: &[u8]) -> Option<Vec<Write<'_>>> {
+/// The writes of a batch's record, each with its sequence number; `None` if it is none.
+pub fn writes(record: &[u8]) -> Option<Vec<(u64, Write<'_>)>> {
     let (head, mut rest) = record.split_at_checked(12)?;
     let first_seq = int(&head[..8]);
     let num_writes = int(&head[8..]);
@@ -143,14 +143,14 @@ pub fn writes(record: &[u8]) -> Option<Vec<Write<'_>>> {
             1 => Some(value),
             _ => return None,
         };
-        writes.push((seq, row, column, value));
+        writes.push((seq, (row, column, value)));
         rest = parts;
     }
     rest.is_empty().then_some(writes)
 }
 
 /// A batch's record.
-pub fn batch(first_seq: u64, writes: &[(&[u8], &[u8], Option<&[u8]>)]) -> Vec<u8> {
+pub fn batch(first_seq: u64, writes: &[Write<'_>]) -> Vec<u8> {
     let mut record = first_seq.to_le_bytes().to_vec();
     record.extend((writes.len() as u32).to_le_bytes());
     for (row, column, value) in writes {

@@ -74,7 +74,7 @@ fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     ];
     for kind in 0..3u8 {
         for (name, size) in sizes {
-            for (num_more, transform) in [(0, (0, 0)), (0, (3, 8)), (1000, (200, 513))] {
+            for (num_more, transform) in [(0, (0, 0)), (0, (3, 8)), (500, (200, 513))] {
                 let case = Case {
                     kind,
                     size,

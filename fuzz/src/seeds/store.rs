@@ -54,9 +54,10 @@ fn tables(seeds: &mut Seeds) -> Result {
 }
 
 type Write = fn(&Store) -> std::result::Result<(), filterblock::kv::Error>;
+type Shape = (&'static str, StoreOptions, Write);
 
 /// Tables of different shapes.
-fn small_tables() -> std::result::Result<Vec<(&'static str, StoreOptions, Write)>, Box<dyn Error>> {
+fn small_tables() -> std::result::Result<Vec<Shape>, Box<dyn Error>> {
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
     let golomb = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.01)?;
     let bare = options().filter(Purpose::Row, None).filter(Purpose::RowColumn, None).filter(Purpose::Prefix, None);

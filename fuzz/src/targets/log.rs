@@ -87,7 +87,7 @@ fn is_first(payload: &[u8]) -> bool {
 fn replay<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<Cells> {
     let mut newest = BTreeMap::new();
     for record in records {
-        for (seq, row, column, value) in writes(record)? {
+        for (seq, (row, column, value)) in writes(record)? {
             if seq > MAX_SEQ {
                 return None;
             }

@@ -142,6 +142,13 @@ pub enum DecodeError {
         /// What stands there, read as a little-endian integer.
         found: u64,
     },
+    /// The number of entries is flagged as an estimate, which only that of a bloom block with entries can be.
+    MisplacedEstimate {
+        /// The block's kind.
+        kind: FilterKind,
+        /// Its number of entries.
+        num_entries: u64,
+    },
     /// The header's CRC-32 does not match its bytes.
     HeaderChecksum {
         /// The checksum stored.
@@ -269,6 +276,7 @@ impl DecodeError {
             | Self::PayloadDigest { .. }
             | Self::PayloadLength { .. }
             | Self::Parameter { .. }
+            | Self::MisplacedEstimate { .. }
             | Self::Padding { .. } => DecodeErrorClass::Damaged,
             Self::NewerVersion { .. }
             | Self::UnknownKind { .. }
@@ -303,6 +311,12 @@ impl fmt::Display for DecodeError {
             }
             Self::Parameter { name, value, min, max } => {
                 write!(f, "{name} = {value} is outside the legal range {min} to {max}")
+            }
+            Self::MisplacedEstimate { kind, num_entries } => {
+                write!(
+                    f,
+                    "{num_entries} entries of a {kind} block are flagged as an estimate, which only a bloom block has"
+                )
             }
             Self::Padding { offset_bytes, found } => {
                 write!(f, "byte {offset_bytes} holds {found:#04x} where unused bits must be zero")

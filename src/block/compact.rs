@@ -17,6 +17,8 @@ use crate::kind::FilterKind;
 
 /// Version of the frame, in the tag's upper four bits.
 const VERSION: u8 = 1;
+/// No version to come: erased flash reads as ones.
+const ERASED: u8 = 15;
 
 /// The frame of a filter without entries.
 #[cfg(feature = "std")]
@@ -41,9 +43,10 @@ pub(crate) fn read(frame: &[u8]) -> Result<(Option<Params>, FilterView<'_>), Dec
     let mut rest = frame;
     let tag = pop(&mut rest, frame)?;
     if tag >> 4 != VERSION {
-        // Version 0 was never written.
         return Err(match tag >> 4 {
-            0 => DecodeError::Parameter { name: "compact_version", value: 0, min: 1, max: 1 },
+            found @ (0 | ERASED) => {
+                DecodeError::Parameter { name: "compact_version", value: found.into(), min: 1, max: VERSION.into() }
+            }
             found => DecodeError::NewerVersion { found, supported: VERSION },
         });
     }
@@ -89,10 +92,10 @@ fn pop(rest: &mut &[u8], frame: &[u8]) -> Result<u8, DecodeError> {
     Ok(pop_many(rest, frame, 1)?[0])
 }
 
-/// Takes an integer of `len` bytes, at most 8, whose last byte is not zero: there is one way to write a value.
+/// Takes an integer of `len` bytes, 1 to 8, whose last byte is not zero: there is one way to write a value, and none for 0.
 fn pop_short(rest: &mut &[u8], frame: &[u8], len: u8) -> Result<u64, DecodeError> {
-    if len > 8 {
-        return Err(DecodeError::Parameter { name: "compact_integer_len", value: u64::from(len), min: 0, max: 8 });
+    if !(1..=8).contains(&len) {
+        return Err(DecodeError::Parameter { name: "compact_integer_len", value: u64::from(len), min: 1, max: 8 });
     }
     let taken = pop_many(rest, frame, usize::from(len))?;
     match taken.last() {

@@ -169,6 +169,16 @@ impl Header {
         Ok(())
     }
 
+    /// Only a union or intersection has an estimate, and these are of bloom filters with entries. From another kind's
+    /// estimate would follow wrong dimensions.
+    pub(crate) fn check_estimate(&self) -> Result<(), DecodeError> {
+        let Self { kind, num_entries, entries_estimated, .. } = *self;
+        if entries_estimated && (kind != FilterKind::Bloom || num_entries == 0) {
+            return Err(DecodeError::MisplacedEstimate { kind, num_entries });
+        }
+        Ok(())
+    }
+
     /// A block of no entries has no parameters and no payload.
     pub(crate) fn check_empty(&self, payload_len: u64) -> Result<(), DecodeError> {
         if payload_len != 0 {

@@ -88,6 +88,7 @@ impl OpenOptions {
         if let Some(expected) = self.transform.map(KeyTransform::to_wire).filter(|&expected| expected != found) {
             return Err(DecodeError::WrongTransform { expected, found });
         }
+        header.check_estimate()?;
         let payload = &block[HEADER_LEN..];
         let filter = match header.num_entries {
             0 => header.check_empty(payload.len() as u64).map(|()| FilterView::Empty)?,

@@ -106,7 +106,7 @@ impl KeyTransform {
     }
 
     /// Writes the [`KeyTransform::RowColumn`] entry of a cell into `entry`: row, column, and the row's length as
-    /// a little-endian 32-bit integer, so that no two cells share an entry.
+    /// a little-endian 32-bit integer (modulo 2³²), so that no two cells of rows below 4 GiB share an entry.
     ///
     /// ```
     /// use filterblock::KeyTransform;

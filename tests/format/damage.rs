@@ -1,5 +1,6 @@
 //! Damaged bytes: a typed error each time, and never a panic.
 
+use crate::assembled::repair;
 use crate::material::keys;
 use filterblock::{
     CustomTransform, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
@@ -71,23 +72,6 @@ fn another_place_is_not_damage() {
     }
 }
 
-/// Recomputes both checksums of a block under `context`, as format-spec.md section 4.2 says.
-pub fn repair(block: &mut [u8], context: u64) {
-    let put = |bytes: &mut [u8], value: u64| (0..).zip(bytes).for_each(|(i, byte)| *byte = (value >> (8 * i)) as u8);
-    let mixed = crate::oracle::mix(context);
-    let digest = KeyHasher::new(0).hash(&block[64..]).get() ^ mixed;
-    put(&mut block[52..60], digest);
-    let crc = crc32(&block[..60]).rotate_right(15).wrapping_add(0xa282_ead8) ^ mixed as u32;
-    put(&mut block[60..64], crc.into());
-}
-
-/// Bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
-    })
-}
-
 #[test]
 fn intact_but_unknown_is_newer() {
     let newer = |offset: usize, value: u8| {
@@ -113,6 +97,38 @@ fn intact_but_unknown_is_newer() {
     block[12] = 0xfe;
     repair(&mut block, CONTEXT);
     assert!(open(&block).is_ok());
+}
+
+#[test]
+fn an_estimate_where_none_can_be_is_damage() {
+    let flagged = |kind, empty: bool| {
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+        let mut builder = FilterBlockBuilder::new(policy).context(CONTEXT);
+        if !empty {
+            keys(7, 100).iter().for_each(|key| builder.add_key(key));
+        }
+        let mut block = builder.finish().expect("a block");
+        block[12] |= 1;
+        repair(&mut block, CONTEXT);
+        block
+    };
+    for kind in FilterKind::ALL {
+        for num_entries in [0, 100] {
+            let block = flagged(kind, num_entries == 0);
+            for options in [OpenOptions::new(), OpenOptions::new().trusted(true)] {
+                match options.context(CONTEXT).open(&block) {
+                    Ok(reader) => {
+                        assert!((kind, num_entries) == (FilterKind::Bloom, 100) && reader.entries_estimated());
+                    }
+                    Err(error) => {
+                        assert!((kind, num_entries) != (FilterKind::Bloom, 100));
+                        assert_eq!(error, DecodeError::MisplacedEstimate { kind, num_entries });
+                        assert_eq!(error.class(), DecodeErrorClass::Damaged);
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -202,4 +218,9 @@ fn compact_frames_never_panic_and_empty_is_never_absent() {
     }
     let newer = FilterBlockReader::open_compact(&[1, 0x21], KeyHasher::new(0), KeyTransform::WholeKey);
     assert_eq!(newer.expect_err("version 2"), DecodeError::NewerVersion { found: 2, supported: 1 });
+    for (tag, class) in
+        [(0x00, DecodeErrorClass::Damaged), (0xe1, DecodeErrorClass::Newer), (0xff, DecodeErrorClass::Damaged)]
+    {
+        assert_eq!(open(&[tag; 70]).expect_err("another version").class(), class, "{tag:#x}");
+    }
 }

@@ -3,10 +3,12 @@
 //! `tests/golden/v1` is append-only. `FILTERBLOCK_BLESS=1 cargo test --test format golden` writes the files that are
 //! listed here and missing there; a file that exists is never rewritten.
 
+use crate::assembled::{Header, Shape};
 use crate::material::{hex, unhex};
 use crate::oracle::Oracle;
 use filterblock::{
-    FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
+    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
+    OpenOptions,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -35,7 +37,13 @@ fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
             words(500).iter().flat_map(|row| [b"title".as_slice(), b""].map(|column| cell(row, column))).collect(),
         ),
         ("many", words(9_000)),
+        ("middle", words(400).into_iter().filter(|word| third(word) == 1).collect()),
     ]
+}
+
+/// The third of the hashes' range that a key's is in.
+fn third(key: &[u8]) -> u64 {
+    crate::oracle::range(KeyHasher::new(0).hash(key).get(), 3)
 }
 
 fn cell(row: &[u8], column: &[u8]) -> Vec<u8> {
@@ -47,7 +55,19 @@ fn cell(row: &[u8], column: &[u8]) -> Vec<u8> {
 /// The only secret key of these files.
 const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
 
+/// How a case's bytes are made.
+#[derive(Clone, Copy)]
+enum Source {
+    /// By the builder.
+    Policy,
+    /// By uniting the block of the first half of the keys with that of the others.
+    Union,
+    /// By the oracle, as no policy leads to these parameters.
+    Shape(Shape),
+}
+
 struct Case {
+    source: Source,
     name: String,
     keys: &'static str,
     salt_bits: u32,
@@ -61,7 +81,8 @@ fn cases() -> Vec<Case> {
     for kind in FilterKind::ALL {
         let mut add = |name: &str, keys, policy: FilterPolicy, context, compact| {
             let salt_bits = FilterPolicy::DEFAULT_SALT_BITS;
-            cases.push(Case { name: format!("{kind}-{name}"), keys, salt_bits, policy, context, compact });
+            let (source, name) = (Source::Policy, format!("{kind}-{name}"));
+            cases.push(Case { source, name, keys, salt_bits, policy, context, compact });
         };
         let bits = |b| FilterPolicy::with_bits_per_key(kind, b).expect("legal");
         for keys in ["none", "one", "two", "equal", "twenty", "long", "thousand", "many"] {
@@ -85,21 +106,84 @@ fn cases() -> Vec<Case> {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 12.0).expect("legal");
         let policy = policy.salt_bits(salt_bits).expect("legal");
         let name = format!("blocked-thousand-salts{salt_bits}");
-        cases.push(Case { name, keys: "thousand", salt_bits, policy, context: 0, compact: false });
+        let source = Source::Policy;
+        cases.push(Case { source, name, keys: "thousand", salt_bits, policy, context: 0, compact: false });
     }
+    cases.extend(rarer_cases());
+    cases
+}
+
+/// What the cases above do not reach.
+fn rarer_cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |source, name: &str, keys, policy: FilterPolicy, compact| {
+        let name = format!("{}-{name}", policy.kind());
+        let context = if keys == "none" { 0x5eed_0000_0000_0005 } else { 0 };
+        let salt_bits = match source {
+            Source::Shape(Shape::Blocked { salt_bits, .. }) => salt_bits.into(),
+            _ => FilterPolicy::DEFAULT_SALT_BITS,
+        };
+        cases.push(Case { source, name, keys, salt_bits, policy, context, compact });
+    };
+    let custom = KeyTransform::Custom(CustomTransform::new(143, 7).expect("legal"));
+    for kind in FilterKind::ALL {
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").transform(custom);
+        add(Source::Policy, "twenty-10bits-custom", "twenty", policy, false);
+        add(Source::Policy, "none-10bits-seed-custom", "none", policy.seed(9), false);
+        add(Source::Policy, "none-10bits-keyed", "none", policy.hashed_by(KeyHasher::keyed(HASH_KEY)), false);
+    }
+    let [bloom, blocked, golomb] =
+        FilterKind::ALL.map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(3));
+    let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 96).expect("legal");
+    add(Source::Union, "twenty-union", "twenty", capped, false);
+    add(Source::Policy, "middle-10bits-gaps", "middle", golomb.seed(0), false);
+    add(Source::Policy, "many-10bits-compact", "many", golomb, true);
+    let shape = |num_probes, num_bits| Source::Shape(Shape::Bloom { num_probes, num_bits });
+    add(shape(5, 203), "twenty-203bits", "twenty", bloom, false);
+    add(shape(64, 1), "one-1bit", "one", bloom, false);
+    let shape = |num_probes, salt_bits, num_lines| Source::Shape(Shape::Blocked { num_probes, salt_bits, num_lines });
+    for (num_probes, salt_bits, num_lines) in [(16, 1, 3), (1, 4, 25), (11, 5, 1), (8, 1, 20), (9, 4, 20), (7, 5, 20)] {
+        let keys = if num_lines == 20 { "thousand" } else { "twenty" };
+        let name = format!("{keys}-{num_probes}probes-salts{salt_bits}");
+        add(shape(num_probes, salt_bits, num_lines), &name, keys, blocked, false);
+    }
+    let shape = |remainder_bits, entries_per_bucket, bucket_range| {
+        Source::Shape(Shape::Golomb { remainder_bits, entries_per_bucket, bucket_range })
+    };
+    add(shape(0, 64, 40), "twenty-r0", "twenty", golomb, false);
+    add(shape(3, 7, 71), "twenty-buckets-of-7", "twenty", golomb, false);
+    add(shape(5, 1, 50), "thousand-buckets-of-1", "thousand", golomb, false);
+    add(shape(48, 255, 1 << 57), "twenty-r48", "twenty", golomb, false);
+    add(shape(0, 5, 1), "twenty-range-of-1", "twenty", golomb, false);
     cases
 }
 
 impl Case {
     fn build(&self, keys: &[Vec<u8>]) -> Vec<u8> {
-        let mut builder = FilterBlockBuilder::new(self.policy).context(self.context);
-        keys.iter().for_each(|key| builder.add_key(key));
-        let mut out = Vec::new();
-        match self.compact {
-            true => builder.finish_compact_into(&mut out).expect("a frame"),
-            false => builder.finish_into(&mut out).expect("a block"),
+        let builder = |keys: &[Vec<u8>]| {
+            let mut builder = FilterBlockBuilder::new(self.policy).context(self.context);
+            keys.iter().for_each(|key| builder.add_key(key));
+            builder
         };
-        out
+        match self.source {
+            Source::Policy if self.compact => {
+                let mut out = Vec::new();
+                builder(keys).finish_compact_into(&mut out).expect("a frame");
+                out
+            }
+            Source::Policy => builder(keys).finish().expect("a block"),
+            Source::Union => {
+                let (first, second) = keys.split_at(keys.len() / 2);
+                let blocks = [first, second].map(|keys| builder(keys).finish().expect("a block"));
+                let [a, b] = blocks.each_ref().map(|block| FilterBlockReader::open(block).expect("a sound block"));
+                a.union(&b, self.context).expect("equal shapes")
+            }
+            Source::Shape(shape) => {
+                let (hasher, transform) = (self.policy.hasher(), self.policy.key_transform().to_wire());
+                let header = Header { hasher, transform, features: 0, context: self.context };
+                shape.block(&header, &keys.iter().map(|key| hasher.hash(key).get()).collect())
+            }
+        }
     }
 
     fn describe(&self, file: &str) -> Value {
@@ -116,7 +200,10 @@ impl Case {
             "context": format!("{:#018x}", self.context),
             "transform_id": transform,
             "transform_param": transform_param,
-            "size": format!("{:?}", self.policy.size()),
+            "size": match self.source {
+                Source::Policy | Source::Union => format!("{:?}", self.policy.size()),
+                Source::Shape(shape) => format!("{shape:?}"),
+            },
             "salt_bits": self.salt_bits,
         })
     }
@@ -153,7 +240,7 @@ fn built_bytes_equal_stored_bytes() {
     if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
         bless();
     }
-    assert!(cases().len() >= 24);
+    assert!(cases().len() >= 82);
     for (name, keys) in key_sets() {
         assert!(read_keys(name) == keys, "{name}.entries is not what this test makes");
     }

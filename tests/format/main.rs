@@ -3,6 +3,7 @@
 mod adversary;
 mod agreement;
 mod aligned;
+mod assembled;
 mod batches;
 mod damage;
 mod golden;
@@ -13,6 +14,7 @@ mod oracle;
 mod order;
 mod policy;
 mod rates;
+mod rejects;
 mod spec;
 mod tables;
 mod union;

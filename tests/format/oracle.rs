@@ -215,7 +215,8 @@ impl Golomb {
         self.anchors_len() + (self.num_buckets * self.directory_bits).div_ceil(8)
     }
 
-    fn line_at(&self, code_bits: u64, bucket: u64) -> u64 {
+    /// The line's height over its anchor.
+    pub fn line_at(&self, code_bits: u64, bucket: u64) -> u64 {
         ((256 * u128::from(code_bits) / u128::from(self.num_buckets)) as u64 * (bucket % 64)) >> 8
     }
 
@@ -223,7 +224,8 @@ impl Golomb {
         if self.directory_bits == 0 { 0 } else { 1 << (self.directory_bits - 1) }
     }
 
-    fn start(&self, payload: &[u8], bucket: u64) -> u64 {
+    /// The first bit of `bucket`.
+    pub fn start(&self, payload: &[u8], bucket: u64) -> u64 {
         let code_bits = (payload.len() as u64 - self.directory_len()) * 8;
         if bucket == self.num_buckets {
             return code_bits;
@@ -241,7 +243,7 @@ impl Golomb {
     }
 
     /// `None` if the bucket cannot be read.
-    fn offsets(&self, payload: &[u8], bucket: u64) -> Option<Vec<u64>> {
+    pub fn offsets(&self, payload: &[u8], bucket: u64) -> Option<Vec<u64>> {
         let codes = &payload[self.directory_len() as usize..];
         let (s, e) = (self.start(payload, bucket), self.start(payload, bucket + 1));
         if s > e || e > codes.len() as u64 * 8 {
@@ -260,13 +262,13 @@ impl Golomb {
         Some(offsets)
     }
 
-    fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {
+    /// Start of each bucket and the end of the last, and each bucket as its unary bits and its remainders.
+    fn codes(&self, hashes: &BTreeSet<u64>) -> (Vec<u64>, Vec<(Vec<bool>, Vec<u64>)>) {
         let mut buckets = vec![BTreeSet::new(); self.num_buckets as usize];
         for &hash in hashes {
             let (bucket, offset) = self.locate(hash);
             buckets[bucket as usize].insert(offset);
         }
-        // Each bucket as its unary bits and its remainders.
         let (mut starts, mut codes) = (vec![0u64], Vec::new());
         for offsets in &buckets {
             let (mut next, mut unary, mut remainders) = (0, Vec::new(), Vec::new());
@@ -281,8 +283,35 @@ impl Golomb {
             starts.push(starts[starts.len() - 1] + len);
             codes.push((unary, remainders));
         }
-        let code_bits = starts[starts.len() - 1].next_multiple_of(8);
-        *starts.last_mut().expect("a start") = code_bits;
+        let end = starts.last_mut().expect("a start");
+        *end = end.next_multiple_of(8);
+        (starts, codes)
+    }
+
+    /// How far each bucket's start lies from the line through its anchor.
+    fn deviations(&self, starts: &[u64]) -> Vec<i64> {
+        let code_bits = starts[self.num_buckets as usize];
+        let deviation = |bucket: u64| {
+            let anchor = starts[(bucket / 64 * 64) as usize];
+            starts[bucket as usize].wrapping_sub(anchor).wrapping_sub(self.line_at(code_bits, bucket)) as i64
+        };
+        (0..self.num_buckets).map(deviation).collect()
+    }
+
+    /// With the least `directory_bits` that will do for `hashes`.
+    pub fn with_least_directory(self, hashes: &BTreeSet<u64>) -> Self {
+        let deviations = self.deviations(&self.codes(hashes).0);
+        let fits = |d: u64| match d {
+            0 => deviations.iter().all(|&v| v == 0),
+            _ => deviations.iter().all(|v| (-(1 << (d - 1))..1 << (d - 1)).contains(v)),
+        };
+        let directory_bits = if self.num_buckets == 1 { Some(0) } else { (0..=57).find(|&d| fits(d)) };
+        Self { directory_bits: directory_bits.expect("a filter that can be written"), ..self }
+    }
+
+    fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {
+        let (starts, codes) = self.codes(hashes);
+        let code_bits = starts[self.num_buckets as usize];
         let mut payload = vec![0u8; (self.directory_len() + code_bits / 8) as usize];
         let (directory, out) = payload.split_at_mut(self.directory_len() as usize);
         for (bucket, (unary, remainders)) in codes.iter().enumerate() {
@@ -292,17 +321,14 @@ impl Golomb {
             }
         }
         if self.num_buckets > 1 {
-            let (anchors, deviations) = directory.split_at_mut(self.anchors_len() as usize);
-            for bucket in 0..self.num_buckets {
-                let start = starts[bucket as usize];
-                let anchor = starts[(bucket / 64 * 64) as usize];
-                if bucket % 64 == 0 && bucket > 0 {
-                    set_field(&mut anchors[8 * (bucket as usize / 64 - 1)..], 0, 64, start);
-                }
-                let deviation = start.wrapping_sub(anchor).wrapping_sub(self.line_at(code_bits, bucket));
-                let stored = deviation.wrapping_add(self.bias());
+            let (anchors, fields) = directory.split_at_mut(self.anchors_len() as usize);
+            for (group, &start) in starts[..self.num_buckets as usize].iter().step_by(64).enumerate().skip(1) {
+                set_field(&mut anchors[8 * (group - 1)..], 0, 64, start);
+            }
+            for (bucket, deviation) in (0..).zip(self.deviations(&starts)) {
+                let stored = (deviation as u64).wrapping_add(self.bias());
                 assert!(stored < 1 << self.directory_bits, "directory_bits is too small");
-                set_field(deviations, bucket * self.directory_bits, self.directory_bits, stored);
+                set_field(fields, bucket * self.directory_bits, self.directory_bits, stored);
             }
         }
         payload

@@ -1,15 +1,18 @@
 //! format-spec.md's vectors, parsed out of the document, against the oracle and the library.
 
+use crate::assembled::{Header, Shape};
 use crate::material::{hex, numbers, unhex};
-use crate::oracle::{Golomb, bit, bloom_bits, int, mix, word_positions};
-use filterblock::{FORMAT_VERSION, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, MAGIC};
+use crate::oracle::{Golomb, Oracle, bit, bloom_bits, int, mix, word_positions};
+use filterblock::{
+    FORMAT_VERSION, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher, MAGIC,
+};
 
 fn document() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the specification")
 }
 
 /// Compares the lines of the block of vectors called `name` with `computed`, and prints what should stand there.
-fn compare(name: &str, computed: &[String]) {
+pub fn compare(name: &str, computed: &[String]) {
     let text = document();
     let fence = format!("```vectors {name}\n");
     let block = text.split_once(&fence).unwrap_or_else(|| panic!("no vectors called {name}")).1;
@@ -95,7 +98,7 @@ fn golomb_vectors() {
 }
 
 /// The entry "a", or none, as a block and as a compact frame.
-fn small(kind: FilterKind, entries: &[&[u8]]) -> [Vec<u8>; 2] {
+pub fn small(kind: FilterKind, entries: &[&[u8]]) -> [Vec<u8>; 2] {
     let bits = if kind == FilterKind::Bloom { 16.3 } else { 10.0 };
     let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
     let builder = || {
@@ -151,50 +154,36 @@ fn constants_stand_in_the_document() {
 }
 
 #[test]
-fn reject_vectors() {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
-    let mut builder = FilterBlockBuilder::new(policy);
-    builder.add_key(b"a");
-    let sound = builder.finish().expect("a block");
-    let changed = |offset: usize, value: u8, repaired: bool| {
-        let mut block = sound.clone();
-        block[offset] = value;
-        if repaired {
-            crate::damage::repair(&mut block, 0);
-        }
-        block
+fn golomb_of_several_buckets() {
+    let shape = Shape::Golomb { remainder_bits: 2, entries_per_bucket: 1, bucket_range: 50 };
+    let hashes = [b"a", b"b", b"c"].map(|entry| KeyHasher::new(0).hash(entry).get());
+    let block = shape.block(&Header::default(), &hashes.into());
+    let (Oracle::Golomb { golomb, .. }, payload) = (Oracle::open(&block), &block[64..]) else { panic!("golomb") };
+    let code_bits = golomb.start(payload, golomb.num_buckets);
+    let mut lines = Vec::new();
+    for bucket in 0..golomb.num_buckets {
+        let (start, values) = (golomb.start(payload, bucket), golomb.offsets(payload, bucket).expect("readable"));
+        let deviation = start as i64 - golomb.line_at(code_bits, bucket) as i64;
+        lines.push(format!("{bucket} {start} {deviation} {}", list(&values)));
+    }
+    let slope = 256 * code_bits / golomb.num_buckets;
+    lines.push(format!("{code_bits} {slope} {} {}", golomb.directory_bits, hex(payload)));
+    let reader = FilterBlockReader::open(&block).expect("a block");
+    assert!(hashes.iter().all(|&hash| reader.may_contain_hash(KeyHash::from_raw(hash))));
+    compare("golomb-buckets", &lines);
+}
+
+#[test]
+fn golomb_starts_under_anchors() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1/golomb-many-10bits.bin");
+    let block = std::fs::read(path).expect("a golden file");
+    let (Oracle::Golomb { golomb, .. }, payload) = (Oracle::open(&block), &block[64..]) else { panic!("golomb") };
+    let code_bits = golomb.start(payload, golomb.num_buckets);
+    let last = golomb.num_buckets - 1;
+    let line = |bucket: u64| {
+        let (start, anchor) = (golomb.start(payload, bucket), golomb.start(payload, bucket / 64 * 64));
+        let deviation = (start - anchor) as i64 - golomb.line_at(code_bits, bucket) as i64;
+        format!("{} {bucket} {anchor} {deviation} {start}", golomb.num_buckets)
     };
-    let in_context_1 = {
-        let mut builder = FilterBlockBuilder::new(policy).context(1);
-        builder.add_key(b"a");
-        builder.finish().expect("a block")
-    };
-    let mut blocks = vec![sound[..63].to_vec(), sound[..65].to_vec(), [sound.as_slice(), &[0]].concat(), in_context_1];
-    // magic, checksums, payload; then what a later version might use; then fields out of range.
-    blocks.extend(
-        [(0, 0xf2), (30, 1), (60, 0), (64, 0), (65, 0x80)].map(|(offset, value)| changed(offset, value, false)),
-    );
-    let repaired = [
-        (8, 0),
-        (8, 2),
-        (9, 4),
-        (10, 2),
-        (10, 3),
-        (11, 4),
-        (13, 1),
-        (14, 1),
-        (24, 0),
-        (32, 3),
-        (40, 0),
-        (40, 65),
-        (41, 1),
-        (44, 9),
-        (44, 17),
-    ];
-    blocks.extend(repaired.map(|(offset, value)| changed(offset, value, true)));
-    let line = |block: &Vec<u8>| {
-        let error = FilterBlockReader::open(block).expect_err("to be rejected");
-        format!("{} {}", error.class(), hex(block))
-    };
-    compare("reject", &blocks.iter().map(line).collect::<Vec<_>>());
+    compare("golomb-starts", &[0, 1, 63, 64, 65, 127, 128, 129, last].map(line));
 }

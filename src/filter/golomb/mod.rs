@@ -52,6 +52,8 @@ pub(crate) const MAX_REMAINDER_BITS: u32 = 48;
 #[cfg(feature = "std")]
 pub(crate) const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
 const ANCHOR_LEN: u64 = 8;
+/// Longest payload in bytes: its bits can be counted in 64.
+const MAX_PAYLOAD_LEN: u64 = (1 << 61) - 1;
 
 /// Dimensions: stored as `remainder_bits: u8` at 0, `directory_bits: u8` at 1, `entries_per_bucket: u8` at 2, zero
 /// at 3, `bucket_range: u64` at 4. The number of buckets follows from the number of entries.
@@ -215,7 +217,7 @@ impl<'a> View<'a> {
     pub(crate) fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
         let actual_bytes = payload.len() as u64;
         let declared_bytes = params.directory_len().unwrap_or(u64::MAX);
-        if declared_bytes >= actual_bytes {
+        if declared_bytes >= actual_bytes || actual_bytes > MAX_PAYLOAD_LEN {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
         // Below the payload's length, so within usize. And num_buckets · directory_bits is within 64 bits, or

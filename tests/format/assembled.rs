@@ -1,0 +1,123 @@
+//! Blocks put together from parameters without the library's builder: such as no policy leads to, and changed ones whose
+//! checksums are right.
+
+use crate::oracle::{Golomb, Oracle, mix};
+use filterblock::KeyHasher;
+use std::collections::BTreeSet;
+
+/// The parameters that a writer is free to choose.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    Bloom { num_probes: u8, num_bits: u64 },
+    Blocked { num_probes: u8, salt_bits: u8, num_lines: u64 },
+    Golomb { remainder_bits: u8, entries_per_bucket: u8, bucket_range: u64 },
+}
+
+/// The fields of a header that are not computed from the payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    pub hasher: KeyHasher,
+    /// Id and parameter.
+    pub transform: (u8, u16),
+    pub features: u16,
+    pub context: u64,
+}
+
+impl Default for Header {
+    fn default() -> Self {
+        Self { hasher: KeyHasher::new(0), transform: (0, 0), features: 0, context: 0 }
+    }
+}
+
+impl Shape {
+    pub fn kind(self) -> u8 {
+        match self {
+            Self::Bloom { .. } => 1,
+            Self::Blocked { .. } => 2,
+            Self::Golomb { .. } => 3,
+        }
+    }
+
+    /// The filter of `hashes`, at least one, without its payload.
+    fn oracle(self, hashes: &BTreeSet<u64>) -> Oracle {
+        match self {
+            Self::Bloom { num_probes, num_bits } => {
+                Oracle::Bloom { num_probes: num_probes.into(), num_bits, bits: Vec::new() }
+            }
+            Self::Blocked { num_probes, salt_bits, num_lines } => Oracle::Blocked {
+                num_probes: num_probes.into(),
+                salt_bits: salt_bits.into(),
+                lines: vec![0; num_lines as usize * 64],
+            },
+            Self::Golomb { remainder_bits, entries_per_bucket, bucket_range } => {
+                let golomb = Golomb {
+                    remainder_bits: remainder_bits.into(),
+                    directory_bits: 0,
+                    num_buckets: (hashes.len() as u64).div_ceil(entries_per_bucket.into()),
+                    bucket_range,
+                };
+                Oracle::Golomb { golomb: golomb.with_least_directory(hashes), payload: Vec::new() }
+            }
+        }
+    }
+
+    /// The block of `hashes`.
+    pub fn block(self, header: &Header, hashes: &BTreeSet<u64>) -> Vec<u8> {
+        let (mut params, mut payload) = ([0; 12], Vec::new());
+        if !hashes.is_empty() {
+            let filter = self.oracle(hashes);
+            payload = filter.rebuild(hashes);
+            match (self, filter) {
+                (Self::Bloom { num_probes, num_bits }, _) => {
+                    params[0] = num_probes;
+                    put(&mut params[4..], num_bits);
+                }
+                (Self::Blocked { num_probes, salt_bits, .. }, _) => {
+                    params[..2].copy_from_slice(&[num_probes, salt_bits])
+                }
+                (Self::Golomb { remainder_bits, entries_per_bucket, bucket_range }, Oracle::Golomb { golomb, .. }) => {
+                    params[..3].copy_from_slice(&[remainder_bits, golomb.directory_bits as u8, entries_per_bucket]);
+                    put(&mut params[4..], bucket_range);
+                }
+                (Self::Golomb { .. }, _) => unreachable!("the oracle's filter is of the shape's kind"),
+            }
+        }
+        raw_block(self.kind(), header, hashes.len() as u64, params, &payload)
+    }
+}
+
+/// A block of any fields and any payload.
+pub fn raw_block(kind: u8, header: &Header, num_entries: u64, params: [u8; 12], payload: &[u8]) -> Vec<u8> {
+    let mut block = vec![0; 64];
+    block[..8].copy_from_slice(b"\xf1FBLK\r\n\x1a");
+    block[8..12].copy_from_slice(&[1, kind, header.hasher.hash_id(), header.transform.0]);
+    put(&mut block[12..14], header.features.into());
+    put(&mut block[14..16], header.transform.1.into());
+    put(&mut block[16..24], header.hasher.seed());
+    put(&mut block[24..32], num_entries);
+    put(&mut block[32..40], payload.len() as u64);
+    block[40..52].copy_from_slice(&params);
+    block.extend(payload);
+    repair(&mut block, header.context);
+    block
+}
+
+fn put(bytes: &mut [u8], value: u64) {
+    (0..).zip(bytes).for_each(|(i, byte)| *byte = (value >> (8 * i)) as u8);
+}
+
+/// Recomputes both checksums of a block under `context`, as format-spec.md section 4.2 says.
+pub fn repair(block: &mut [u8], context: u64) {
+    let mixed = mix(context);
+    let digest = KeyHasher::new(0).hash(&block[64..]).get() ^ mixed;
+    put(&mut block[52..60], digest);
+    let crc = crc32(&block[..60]).rotate_right(15).wrapping_add(0xa282_ead8) ^ mixed as u32;
+    put(&mut block[60..64], crc.into());
+}
+
+/// Bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}

@@ -1,0 +1,259 @@
+//! format-spec.md's vectors of blocks and frames that a reader rejects, each with the row that it fails, and of blocks that
+//! it must not reject.
+
+use crate::assembled::{Header, Shape, raw_block, repair};
+use crate::material::{hex, unhex};
+use crate::oracle::mix;
+use crate::spec::{compare, small};
+use filterblock::{
+    DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
+};
+
+/// The row of the document's section 9 that `error` is of.
+fn row(error: &DecodeError, block: &[u8]) -> &'static str {
+    let empty = block.len() >= 64 && block[24..32] == [0; 8];
+    let length_is_told = || crate::oracle::int(&block[32..40]) == block.len() as u64 - 64;
+    match error {
+        DecodeError::TooShort { .. } => "length",
+        DecodeError::Magic { .. } => "magic",
+        DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. } => "crc",
+        DecodeError::Parameter { name: "version", .. } | DecodeError::NewerVersion { .. } => "version",
+        DecodeError::UnknownKind { .. } => "kind",
+        DecodeError::UnknownHash { .. } => "hash_id",
+        DecodeError::UnknownFeatures { .. } => "features",
+        DecodeError::UnknownTransform { .. } | DecodeError::Reserved { offset_bytes: 14 | 15, .. } => "transform",
+        DecodeError::PayloadLength { .. } if !length_is_told() => "payload_len",
+        DecodeError::PayloadDigest { .. } => "digest",
+        DecodeError::WrongHash { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongTransform { .. } => {
+            "expected"
+        }
+        DecodeError::KeyNeeded { .. } => "key",
+        DecodeError::MisplacedEstimate { .. } => "estimate",
+        DecodeError::PayloadLength { .. } if empty => "empty-len",
+        DecodeError::Reserved { .. } if empty => "empty-params",
+        DecodeError::Reserved { .. } => "reserved",
+        DecodeError::Parameter { .. } | DecodeError::PayloadLength { .. } => "range",
+        DecodeError::Padding { .. } => "unused",
+        error => panic!("{error:?} is of no row"),
+    }
+}
+
+/// Bytes and values to set in a block, whose checksums are then repaired.
+type Changes<'a> = &'a [(usize, u8)];
+
+fn changed(sound: &[u8], changes: Changes) -> Vec<u8> {
+    let mut block = sound.to_vec();
+    changes.iter().for_each(|&(offset, value)| block[offset] = value);
+    repair(&mut block, 0);
+    block
+}
+
+/// As [`changed`], with `payload_len` and the length of the payload as given.
+fn resized(sound: &[u8], payload_len: u8) -> Vec<u8> {
+    let mut block = sound.to_vec();
+    block.resize(64 + usize::from(payload_len), 0);
+    changed(&block, &[(32, payload_len)])
+}
+
+/// The golomb block of "a", "b" and "c" of the document's section 7.
+fn several_buckets() -> Vec<u8> {
+    let shape = Shape::Golomb { remainder_bits: 2, entries_per_bucket: 1, bucket_range: 50 };
+    let hashes = [b"a", b"b", b"c"].map(|entry| KeyHasher::new(0).hash(entry).get());
+    shape.block(&Header::default(), &hashes.into())
+}
+
+#[test]
+fn reject_vectors() {
+    let [bloom, blocked, golomb] = FilterKind::ALL.map(|kind| small(kind, &[b"a"])[0].clone());
+    let [none, _] = small(FilterKind::Bloom, &[]);
+    let unrepaired = |offset: usize, value: u8| {
+        let mut block = bloom.clone();
+        block[offset] = value;
+        block
+    };
+    // Lengths, magic, checksums, payload; then what a later version might use.
+    let mut blocks = vec![Vec::new(), bloom[..63].to_vec(), unrepaired(0, 0xf2), unrepaired(30, 1), unrepaired(60, 0)];
+    let header: [Changes; 11] = [
+        &[(8, 0)],
+        &[(8, 2)],
+        &[(9, 0)],
+        &[(9, 4)],
+        &[(10, 0)],
+        &[(10, 3)],
+        &[(13, 1)],
+        &[(13, 0x80)],
+        &[(11, 4)],
+        &[(11, 127)],
+        &[(14, 1)],
+    ];
+    blocks.extend(header.map(|changes| changed(&bloom, changes)));
+    blocks.extend([bloom[..65].to_vec(), [bloom.as_slice(), &[0]].concat(), changed(&bloom, &[(32, 3)])]);
+    blocks.extend([(64, 0), (65, 0x80)].map(|(offset, value)| unrepaired(offset, value)));
+    // Of a key that is not given; estimates where none can be; no entries, but something.
+    blocks.push(changed(&bloom, &[(10, 2)]));
+    blocks.extend([&golomb, &blocked, &none].map(|block| changed(block, &[(12, 1)])));
+    blocks.extend([resized(&none, 1), changed(&bloom, &[(24, 0)]), changed(&none, &[(40, 1)])]);
+    // Reserved bytes, then fields out of range, then lengths and unused bits.
+    let several = several_buckets();
+    blocks.extend([(&bloom, 41), (&blocked, 42), (&blocked, 51), (&golomb, 43)].map(|(b, at)| changed(b, &[(at, 1)])));
+    let fields: [(&[u8], Changes); 17] = [
+        (&bloom, &[(40, 0)]),
+        (&bloom, &[(40, 65)]),
+        (&bloom, &[(44, 0)]),
+        (&bloom, &[(44, 17)]),
+        (&bloom, &[(51, 1)]),
+        (&blocked, &[(40, 0)]),
+        (&blocked, &[(40, 17)]),
+        (&blocked, &[(41, 7)]),
+        (&golomb, &[(40, 49)]),
+        (&golomb, &[(41, 58)]),
+        (&golomb, &[(42, 0)]),
+        (&golomb, &[(44, 0), (45, 0)]),
+        // 3 buckets of 2⁶³, then 4 of 2⁶².
+        (&several, &[(51, 0x80)]),
+        (&several, &[(24, 4), (44, 0), (51, 0x40)]),
+        // 128 buckets, of which the second 64 have an anchor; as many as 64 bits count.
+        (&several, &[(24, 128)]),
+        (&golomb, &[(24, 0xff), (25, 0xff), (26, 0xff), (27, 0xff), (28, 0xff), (29, 0xff), (30, 0xff), (31, 0xff)]),
+        (&several, &[(41, 15)]),
+    ];
+    blocks.extend(fields.map(|(block, changes)| changed(block, changes)));
+    blocks.extend([resized(&blocked, 63), resized(&blocked, 0), resized(&golomb, 0), resized(&several, 2)]);
+    blocks.extend([changed(&bloom, &[(44, 14)]), changed(&bloom, &[(44, 9)]), changed(&several, &[(65, 0x85)])]);
+    let line = |block: &Vec<u8>| {
+        let error = FilterBlockReader::open(block).expect_err("to be rejected");
+        let shown = if block.is_empty() { "-".into() } else { hex(block) };
+        format!("{} {} {shown}", error.class(), row(&error, block))
+    };
+    compare("reject", &blocks.iter().map(line).collect::<Vec<_>>());
+}
+
+#[test]
+fn found_context_vectors() {
+    // The inverse of `mix`, as the document words it.
+    let unmix = |mut z: u64| {
+        z = (z ^ (z >> 33)).wrapping_mul(0x9cb4_b2f8_1293_37db);
+        z = (z ^ (z >> 33)).wrapping_mul(0x4f74_430c_22a5_4005);
+        z ^ (z >> 33)
+    };
+    let same_low_half = unmix(1 << 32);
+    assert_eq!(mix(same_low_half), 1 << 32);
+    let line = |context: u64| {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
+        let mut builder = FilterBlockBuilder::new(policy).context(context);
+        builder.add_key(b"a");
+        let block = builder.finish().expect("a block");
+        let error = FilterBlockReader::open(&block).expect_err("another context");
+        let found = match error {
+            DecodeError::WrongContext { found, .. } => format!("{found:#018x}"),
+            DecodeError::PayloadDigest { .. } => "-".to_owned(),
+            _ => panic!("{error}"),
+        };
+        format!("{} {found} {}", error.class(), hex(&block))
+    };
+    compare("found-context", &[1, same_low_half].map(line));
+}
+
+#[test]
+fn compact_reject_vectors() {
+    let golomb = |trailer: &str| format!("0250{trailer}13");
+    let lines = "00".repeat(64);
+    let frames = [
+        String::new(),
+        // Versions and kinds, of one byte alone too.
+        "00".to_owned(),
+        "ff".to_owned(),
+        "20".to_owned(),
+        "ef".to_owned(),
+        "14".to_owned(),
+        "001f".to_owned(),
+        // A trailer cut short, and something before the frame of none.
+        "11".to_owned(),
+        "12".to_owned(),
+        "13".to_owned(),
+        "750108001213".to_owned(),
+        "0010".to_owned(),
+        // Integers of no byte, of nine, with a leading zero byte.
+        golomb("7501080002"),
+        golomb("01080010"),
+        golomb(&format!("{}080098", "01".repeat(17))),
+        golomb(&format!("{}080019", "01".repeat(10))),
+        golomb("007501080012"),
+        golomb("017500080012"),
+        // Ranges and lengths of the kinds.
+        "0711".to_owned(),
+        "000011".to_owned(),
+        "004111".to_owned(),
+        "f312".to_owned(),
+        format!("{}f312", &lines[2..]),
+        format!("{lines}f712"),
+        golomb("017501310012"),
+        golomb("017501083a12"),
+        // 2³² buckets of 2³².
+        golomb(&format!("{}080055", "0000000001".repeat(2))),
+        "01750108001213".to_owned(),
+        // 3 buckets of 50 and 4 bits each in the directory, of which an unused one is set.
+        "0885010de0033202041113".to_owned(),
+    ];
+    let line = |frame: &String| {
+        let bytes = unhex(frame);
+        let error = FilterBlockReader::open_compact(&bytes, KeyHasher::new(0), KeyTransform::WholeKey)
+            .expect_err("to be rejected");
+        let tag = bytes.last().copied().unwrap_or(0);
+        let row = match error {
+            DecodeError::TooShort { len_bytes: 0, .. } => "tag",
+            DecodeError::Parameter { name: "compact_version", .. } | DecodeError::NewerVersion { .. } => "version",
+            DecodeError::UnknownKind { .. } => "kind",
+            DecodeError::TooShort { .. } => "trailer",
+            DecodeError::PayloadLength { .. } if tag == 0x10 => "empty",
+            DecodeError::Parameter { name: "compact_integer_len", .. } | DecodeError::Padding { found: 0, .. } => {
+                "integers"
+            }
+            _ => "payload",
+        };
+        format!("{} {row} {}", error.class(), if frame.is_empty() { "-" } else { frame })
+    };
+    compare("compact-reject", &frames.iter().map(line).collect::<Vec<_>>());
+}
+
+#[test]
+fn accept_vectors() {
+    let [bloom, blocked, golomb] = FilterKind::ALL.map(|kind| small(kind, &[b"a"])[0].clone());
+    let several = several_buckets();
+    let zero_codes = raw_block(3, &Header::default(), 1, golomb[40..52].try_into().expect("12 bytes"), &[0, 0]);
+    let all_ones = raw_block(2, &Header::default(), 1, blocked[40..52].try_into().expect("12 bytes"), &[0xff; 64]);
+    // The third bucket, that of "a", starts at 16 + 255 - 128 of 24 bits.
+    let out_of_bounds = raw_block(
+        3,
+        &Header::default(),
+        3,
+        [2, 8, 1, 0, 50, 0, 0, 0, 0, 0, 0, 0],
+        &[0x80, 0x80, 0xff, 0x01, 0x0d, 0xe0],
+    );
+    let blocks = [
+        ("features-1-to-7", changed(&bloom, &[(12, 0xfe)])),
+        ("estimate", changed(&bloom, &[(12, 1), (24, 9)])),
+        ("prefix-of-any-length", changed(&bloom, &[(11, 3), (14, 0xff), (15, 0xff)])),
+        ("transform-128", changed(&bloom, &[(11, 128)])),
+        ("transform-255", changed(&bloom, &[(11, 255), (14, 1), (15, 2)])),
+        ("most-entries", {
+            let most: Vec<(usize, u8)> = (24..32).map(|at| (at, 0xff)).collect();
+            changed(&bloom, &most)
+        }),
+        ("none-of-blocked", changed(&small(FilterKind::Bloom, &[])[0], &[(9, 2), (16, 7)])),
+        ("lines-of-ones", all_ones),
+        ("one-bucket-with-d", changed(&golomb, &[(41, 57)])),
+        ("codes-of-zeros", zero_codes),
+        ("fewer-values-than-entries", changed(&golomb, &[(24, 64)])),
+        ("bucket-out-of-bounds", out_of_bounds),
+        ("three-buckets", several),
+    ];
+    let line = |(what, block): &(&str, Vec<u8>)| {
+        let reader = FilterBlockReader::open(block).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let hash = reader.hasher().hash(b"a");
+        let answer = reader.may_contain_hash(hash);
+        assert_eq!(answer, crate::oracle::Oracle::open(block).may_contain(hash.get()), "{what}");
+        format!("{what} {} {}", if answer { "maybe" } else { "no" }, hex(block))
+    };
+    compare("accept", &blocks.iter().map(line).collect::<Vec<_>>());
+}

@@ -1,0 +1,404 @@
+//! Random frames, a third of them damaged in some way, and the questions that both readers are asked.
+
+use crate::assembled::{Header, Shape, raw_block, repair};
+use crate::oracle::{int, mix, range};
+use filterblock::{
+    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
+    OpenOptions,
+};
+
+/// A generator (SplitMix64) of its own for each frame, so that a frame can be made again from its number.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        range(self.next(), n)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+
+    fn bytes(&mut self, len: u64) -> Vec<u8> {
+        (0..len).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// What entries are hashed with.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Hash {
+    Seed(u64),
+    Key([u8; 16]),
+}
+
+impl Hash {
+    pub fn hasher(self) -> KeyHasher {
+        match self {
+            Self::Seed(seed) => KeyHasher::new(seed),
+            Self::Key(key) => KeyHasher::keyed(key),
+        }
+    }
+
+    fn random(random: &mut Random) -> Self {
+        match random.below(10) {
+            0..=3 => Self::Seed(0),
+            4..=7 => Self::Seed(random.next()),
+            _ => Self::Key([random.below(20) as u8; 16]),
+        }
+    }
+}
+
+/// Bytes, what the caller expects of them, and what it asks.
+pub struct Frame {
+    pub compact: bool,
+    pub bytes: Vec<u8>,
+    pub context: u64,
+    pub hash: Option<Hash>,
+    pub transform: Option<KeyTransform>,
+    pub entries: Vec<Vec<u8>>,
+    /// A writer makes these bytes of `entries`.
+    pub sound: bool,
+    pub asked: Vec<Vec<u8>>,
+    pub hashes: Vec<u64>,
+}
+
+const MAGIC: &[u8] = b"\xf1FBLK\r\n\x1a";
+
+pub fn frame(seed: u64) -> Frame {
+    let random = &mut Random::new(seed);
+    let entries = entries(random);
+    let (hash, transform) = (Hash::random(random), transform(random));
+    let context = match random.below(4) {
+        0 => random.next(),
+        1 => random.below(100),
+        _ => 0,
+    };
+    let (bytes, compact, sound) = sound_bytes(random, &entries, hash, transform, context);
+    let told = |random: &mut Random| compact || random.one_in(2);
+    let mut frame = Frame {
+        compact,
+        bytes,
+        context,
+        hash: (matches!(hash, Hash::Key(_)) || told(random)).then_some(hash),
+        transform: told(random).then_some(transform),
+        asked: Vec::new(),
+        hashes: Vec::new(),
+        entries,
+        sound,
+    };
+    if random.one_in(3) {
+        frame.sound = false;
+        match compact {
+            true => damage_compact(random, &mut frame),
+            false => damage_block(random, &mut frame),
+        }
+    }
+    ask(random, &mut frame, hash.hasher());
+    frame
+}
+
+fn entries(random: &mut Random) -> Vec<Vec<u8>> {
+    let count = match random.below(1000) {
+        0..50 => 0,
+        50..130 => 1,
+        130..200 => 2,
+        200..920 => 3 + random.below(58),
+        920..990 => 61 + random.below(240),
+        _ => 300 + random.below(1_701),
+    };
+    let len = |random: &mut Random| match random.below(40) {
+        0 => 0,
+        1 if count <= 60 => 200 + random.below(100),
+        2..10 => random.below(40),
+        _ => 8,
+    };
+    let mut entries: Vec<Vec<u8>> = Vec::new();
+    for _ in 0..count {
+        let again = random.one_in(30).then(|| entries.first().cloned()).flatten();
+        entries.push(again.unwrap_or_else(|| {
+            let len = len(random);
+            random.bytes(len)
+        }));
+    }
+    entries
+}
+
+fn transform(random: &mut Random) -> KeyTransform {
+    let param = random.next() as u16;
+    match random.below(8) {
+        0 => KeyTransform::Row,
+        1 => KeyTransform::RowColumn,
+        2 => KeyTransform::FixedPrefix { len: param % 9 },
+        3 => KeyTransform::FixedPrefix { len: param },
+        4 => KeyTransform::Custom(CustomTransform::new(128 | param as u8, param).expect("128 to 255")),
+        _ => KeyTransform::WholeKey,
+    }
+}
+
+/// A policy of any kind and size.
+fn policy(random: &mut Random) -> FilterPolicy {
+    loop {
+        let kind = random.pick(&FilterKind::ALL);
+        let policy = match random.below(4) {
+            0 => {
+                let (least, most) = FilterPolicy::rate_limits(kind);
+                let share = random.below(1 << 20) as f64 / f64::from(1 << 20);
+                FilterPolicy::with_false_positive_rate(kind, least * (most / least).powf(share))
+            }
+            1 => FilterPolicy::with_max_bytes(kind, 64 + random.below(400)),
+            _ => FilterPolicy::with_bits_per_key(kind, 2.0 + random.below(62_001) as f64 / 1000.0),
+        };
+        if let Ok(policy) = policy.and_then(|policy| policy.salt_bits(random.below(7) as u32)) {
+            return policy;
+        }
+    }
+}
+
+/// Parameters that fit so many hashes, few of which a policy leads to.
+fn shape(random: &mut Random, num_hashes: u64) -> Shape {
+    match random.below(3) {
+        0 => Shape::Bloom {
+            num_probes: 1 + random.below(64) as u8,
+            num_bits: (1 + random.below(12 * num_hashes + 8)).next_multiple_of(random.pick(&[1, 8])),
+        },
+        1 => Shape::Blocked {
+            num_probes: 1 + random.below(16) as u8,
+            salt_bits: random.below(7) as u8,
+            num_lines: 1 + random.below(2 + num_hashes / 12),
+        },
+        _ => {
+            let remainder_bits = random.pick(&[0u8, 1, 2, 3, 5, 8, 12, 20, 30, 48]);
+            let entries_per_bucket = random.pick(&[1u8, 2, 3, 7, 16, 64, 64, 255]);
+            let most = u64::MAX / num_hashes.div_ceil(entries_per_bucket.into()).max(1);
+            let range =
+                (u64::from(entries_per_bucket) << remainder_bits) * random.pick(&[1, 2, 5]) / random.pick(&[1, 3]);
+            Shape::Golomb { remainder_bits, entries_per_bucket, bucket_range: range.clamp(1, most) }
+        }
+    }
+}
+
+/// A frame as writers make it, whether it is a compact one, and whether it can be made again from its entries: not if
+/// feature bits are set that no writer sets.
+fn sound_bytes(
+    random: &mut Random,
+    entries: &[Vec<u8>],
+    hash: Hash,
+    transform: KeyTransform,
+    context: u64,
+) -> (Vec<u8>, bool, bool) {
+    let (hasher, compact) = (hash.hasher(), random.one_in(4));
+    if random.below(10) < 4 {
+        let hashes = entries.iter().map(|entry| hasher.hash(entry).get()).collect::<std::collections::BTreeSet<_>>();
+        let shape = shape(random, hashes.len() as u64);
+        let features = if compact || !random.one_in(10) { 0 } else { random.below(256) as u16 & 0xfe };
+        let header = Header { hasher, transform: transform.to_wire(), features, context };
+        let mut block = shape.block(&header, &hashes);
+        if !compact && shape.kind() == 1 && !hashes.is_empty() && random.one_in(5) {
+            block[12] |= 1;
+            let estimate = 1 + random.below(2 * hashes.len() as u64);
+            block[24..26].copy_from_slice(&[estimate as u8, (estimate >> 8) as u8]);
+            repair(&mut block, context);
+        }
+        return match compact.then(|| compact_of(&block)).flatten() {
+            Some(frame) => (frame, true, true),
+            None => (block, false, features == 0),
+        };
+    }
+    loop {
+        let policy = policy(random).hashed_by(hasher).transform(transform);
+        let builder = |entries: &[Vec<u8>]| {
+            let mut builder = FilterBlockBuilder::new(policy).context(context);
+            entries.iter().for_each(|entry| builder.add_key(entry));
+            builder
+        };
+        if policy.kind() == FilterKind::Bloom && !compact && random.one_in(10) {
+            // Built again from all entries, it has the parameters of the two.
+            let (first, second) = entries.split_at(entries.len() / 2);
+            if let (Ok(a), Ok(b)) = (builder(first).finish(), builder(second).finish()) {
+                let options = OpenOptions::new().context(context).expect_hasher(hasher);
+                let open = |block| -> FilterBlockReader<'_> { options.open(block).expect("a block just written") };
+                if let Ok(union) = open(&a).union(&open(&b), context) {
+                    return (union, false, true);
+                }
+            }
+        }
+        let mut frame = Vec::new();
+        let built = match compact {
+            true => builder(entries).finish_compact_into(&mut frame),
+            false => builder(entries).finish_into(&mut frame),
+        };
+        // A cap may be too small.
+        if built.is_ok() {
+            return (frame, compact, true);
+        }
+    }
+}
+
+/// The block's filter as a compact frame, where there is one.
+fn compact_of(block: &[u8]) -> Option<Vec<u8>> {
+    let (params, mut frame) = (&block[40..52], block[64..].to_vec());
+    if int(&block[24..32]) == 0 {
+        return Some(vec![0x10]);
+    }
+    match block[9] {
+        1 if int(&params[4..]) % 8 != 0 => return None,
+        1 => frame.extend([params[0], 0x11]),
+        2 => frame.extend([16 * (params[0] - 1) + params[1], 0x12]),
+        _ => {
+            let num_buckets = int(&block[24..32]).div_ceil(params[2].into());
+            let mut lens = 0;
+            for value in [num_buckets, int(&params[4..])] {
+                let len = (0..8).find(|len| value >> (8 * len) == 0).unwrap_or(8);
+                frame.extend((0..len).map(|i| (value >> (8 * i)) as u8));
+                lens = 16 * lens + len as u8;
+            }
+            frame.extend([params[0], params[1], lens, 0x13]);
+        }
+    }
+    Some(frame)
+}
+
+/// Values at which something begins or ends.
+const EDGES: [u8; 18] = [0, 1, 2, 3, 4, 7, 8, 16, 17, 48, 49, 57, 58, 63, 64, 65, 128, 255];
+
+fn flip_bits(random: &mut Random, bytes: &mut [u8]) {
+    for _ in 0..1 + random.below(3) {
+        if !bytes.is_empty() {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << random.below(8);
+        }
+    }
+}
+
+/// Random bytes over a part of `bytes`, dense or sparse.
+fn noise(random: &mut Random, bytes: &mut [u8]) {
+    let from = random.below(bytes.len() as u64 + 1) as usize;
+    let (dense, all) = (random.one_in(2), random.one_in(2));
+    for byte in &mut bytes[if all { 0 } else { from }..] {
+        *byte = if dense { random.next() as u8 } else { (random.next() & random.next() & random.next()) as u8 };
+    }
+}
+
+fn damage_block(random: &mut Random, frame: &mut Frame) {
+    let Frame { bytes, context, .. } = frame;
+    match random.below(16) {
+        0 => flip_bits(random, bytes),
+        1 => {
+            flip_bits(random, &mut bytes[..64]);
+            repair(bytes, *context);
+        }
+        2 => bytes.truncate(random.below(bytes.len() as u64) as usize),
+        3 => bytes.extend(vec![random.pick(&[0, 1, 255]); 1 + random.below(9) as usize]),
+        4..=7 => {
+            for _ in 0..1 + random.below(2) {
+                let at = random.pick(&[8, 9, 10, 11, 12, 13, 14, 15, 16, 23, 24, 25, 31, 32, 33, 39]);
+                let at = if random.one_in(2) { at } else { 40 + random.below(12) as usize };
+                bytes[at] = if random.one_in(4) { random.next() as u8 } else { random.pick(&EDGES) };
+            }
+            repair(bytes, *context);
+        }
+        8 => *context = random.pick(&[0, *context ^ 1, !*context]),
+        9 => *context = same_low_half(*context, random.next()),
+        10 => frame.hash = random.one_in(3).then(|| Hash::random(random)),
+        11 => frame.transform = Some(transform(random)),
+        12 | 13 => {
+            noise(random, &mut bytes[64..]);
+            repair(bytes, *context);
+        }
+        14 => {
+            let len = random.below(bytes.len() as u64) as usize;
+            bytes.resize(64 + len, 0);
+            bytes[32..40].fill(0);
+            bytes[32..34].copy_from_slice(&[len as u8, (len >> 8) as u8]);
+            repair(bytes, *context);
+        }
+        _ => match random.below(4) {
+            0 => {
+                *bytes = MAGIC.iter().copied().chain(random.bytes(100)).collect();
+            }
+            1 => {
+                flip_bits(random, bytes);
+                *context = !*context;
+            }
+            _ => *bytes = wrapping(random, *context),
+        },
+    }
+}
+
+/// Another context whose mix has the same low half: `crc` passes under it.
+fn same_low_half(context: u64, random: u64) -> u64 {
+    let mut z = mix(context) ^ (random << 32);
+    z = (z ^ (z >> 33)).wrapping_mul(0x9cb4_b2f8_1293_37db);
+    z = (z ^ (z >> 33)).wrapping_mul(0x4f74_430c_22a5_4005);
+    z ^ (z >> 33)
+}
+
+/// A golomb block of long runs of zeros under the widest remainders: its values go beyond 64 bits.
+fn wrapping(random: &mut Random, context: u64) -> Vec<u8> {
+    let mut payload = vec![0; 6_000 + random.below(6_000) as usize];
+    for _ in 0..random.below(12) {
+        let at = random.below(payload.len() as u64) as usize;
+        payload[at] = random.next() as u8;
+    }
+    let params = [48, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 1 + random.below(255) as u8];
+    let header = Header { context, ..Header::default() };
+    raw_block(3, &header, 1 + random.below(64), params, &payload)
+}
+
+fn damage_compact(random: &mut Random, frame: &mut Frame) {
+    let Frame { bytes, .. } = frame;
+    let tail = bytes.len() - bytes.len().min(14);
+    match random.below(8) {
+        0 => flip_bits(random, bytes),
+        1 => bytes.truncate(random.below(bytes.len() as u64 + 1) as usize),
+        2 => bytes.extend([0x10, 0x11, 0x12, 0x13].iter().take(random.below(5) as usize)),
+        3 => {
+            bytes.insert(0, random.next() as u8);
+        }
+        4 | 5 => {
+            for _ in 0..1 + random.below(2) {
+                let at = tail + random.below((bytes.len() - tail) as u64) as usize;
+                bytes[at] = if random.one_in(4) { random.next() as u8 } else { random.pick(&EDGES) };
+            }
+        }
+        6 => noise(random, &mut bytes[..tail]),
+        _ => {
+            let len = random.below(100);
+            *bytes = random.bytes(len);
+            bytes.push(random.pick(&[0x10, 0x11, 0x12, 0x13, 0x14, 0x20, 0xff, 0]));
+        }
+    }
+}
+
+/// Entries present and absent, and hashes: of entries, near to those, anywhere, and the extreme ones.
+fn ask(random: &mut Random, frame: &mut Frame, hasher: KeyHasher) {
+    for entry in frame.entries.iter().take(16) {
+        frame.asked.push(entry.clone());
+    }
+    for _ in 0..6 {
+        let len = random.below(12);
+        frame.asked.push(random.bytes(len));
+    }
+    frame.hashes.extend([0, u64::MAX, 1 << 63]);
+    for _ in 0..10 {
+        let hash = match frame.entries.len() {
+            0 => random.next(),
+            len => hasher.hash(&frame.entries[random.below(len as u64) as usize]).get(),
+        };
+        let near = hash ^ random.next() >> (1 + random.below(63));
+        frame.hashes.extend([random.next(), if random.one_in(4) { hash } else { near }]);
+    }
+}

@@ -1,0 +1,301 @@
+"""Tests of filterblock.py: `python3 -m unittest`, here. The golden files are in ../golden/v1, or in $GOLDEN."""
+from __future__ import annotations
+
+import json
+import os
+import random
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Iterator, Optional
+
+import filterblock as fb
+
+GOLDEN = Path(os.environ.get("GOLDEN", Path(__file__).resolve().parent.parent / "golden" / "v1"))
+SMALL = 220
+SEEDLESS = fb.Hasher.xxh3_with(0)
+
+
+def golden(frame: str) -> Iterator[tuple[dict[str, Any], bytes, fb.Hasher]]:
+    for item in json.loads((GOLDEN / "index.json").read_text()):
+        if item["frame"] == frame:
+            key = item["hash_key"]
+            hasher = fb.Hasher.siphash_with(bytes.fromhex(key)) if key else fb.Hasher.xxh3_with(int(item["seed"], 16))
+            yield item, (GOLDEN / item["file"]).read_bytes(), hasher
+
+
+def outcome(frame: str, data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None) -> str:
+    """Opens, asks and rebuilds; any exception that is not the module's own passes through."""
+    try:
+        f = fb.open_block(data, context, hasher) if frame == "block" else fb.open_compact(data, hasher or SEEDLESS)
+    except (fb.Damaged, fb.Newer, fb.Mismatch) as e:
+        return type(e).__name__
+    for h in (0, 1, 1 << 63, fb.U64, 0x0123456789ABCDEF):
+        f.maybe_hash(h)
+    try:
+        fb.rebuild(f, [1, 1 << 40, 1 << 63, fb.U64])
+    except fb.Unwritable:
+        pass
+    return "ok"
+
+
+def repaired(data: bytes, context: int = 0) -> bytes:
+    """The block with right checksums."""
+    m, body = fb.mix(context), data[64:]
+    head = data[:52] + (fb.xxh3(body) ^ m).to_bytes(8, "little")
+    return head + (fb.masked_crc(head) ^ m & fb.U32).to_bytes(4, "little") + body
+
+
+def literal_values(p: fb.Golomb, payload: bytes, b: int) -> Optional[set[int]]:
+    """The pseudocode of section 7, line by line, on one long integer of bits."""
+    two64 = 2**64
+    B, d, r = p.num_buckets, p.directory_bits, p.remainder_bits
+    anchors_len = 0 if B == 1 else 8 * (-(-B // 64) - 1)
+    directory_len = 0 if B == 1 else -(-B * d // 8)
+    directory = int.from_bytes(payload[anchors_len:anchors_len + directory_len], "little")
+    code_bytes = payload[anchors_len + directory_len:]
+    codes, C = int.from_bytes(code_bytes, "little"), 8 * len(code_bytes)
+    slope = 256 * C // B % two64
+
+    def start(b: int) -> int:
+        if b == B:
+            return C
+        if B == 1:
+            return 0
+        anchor = 0 if b < 64 else int.from_bytes(payload[8 * (b // 64 - 1):8 * (b // 64)], "little")
+        bias = 0 if d == 0 else 2 ** (d - 1)
+        return (anchor + (slope * (b % 64) % two64 >> 8) + (directory >> (b * d)) % 2**d - bias) % two64
+
+    s, e = start(b), start(b + 1)
+    if s > e or e > C:
+        return None
+    unary, remainders, following, found = s, e, 0, set()
+    while True:
+        remainders -= r
+        if remainders < 0:
+            return found
+        one = next((i for i in range(unary, remainders) if codes >> i & 1), None)
+        if one is None:
+            return found
+        gap = (((one - unary) << r) + (codes >> remainders) % 2**r) % two64
+        found.add((following + gap) % two64)
+        following, unary = (following + gap + 1) % two64, one + 1
+
+
+def literal_blocked(p: fb.Blocked, hashes: set[int]) -> bytes:
+    """The text of section 6, line by line."""
+    R, words = 64 - p.salt_bits, []
+    for line in range(p.num_lines):
+        inside = [h for h in hashes if h * p.num_lines >> 64 == line]
+        for w in range(8):
+            best: Optional[tuple[int, int, set[int]]] = None
+            for salt in range(2**p.salt_bits):
+                mult, positions = (fb.MULTS[w] + salt * 0xD1B54A32) % 2**32, set()
+                for h in inside:
+                    x1, x2 = h % 2**32, h * 0xD1342543DE82EF95 % 2**64 >> 32
+                    first = x1 * 0x8CB92BA7 % 2**32 >> 29
+                    n1 = min(p.num_probes, 8)
+                    if (w - first) % 8 < n1:
+                        positions.add(x1 * mult % 2**32 * R >> 32)
+                    if (w - first) % 8 < p.num_probes - n1:
+                        positions.add(x2 * mult % 2**32 * R >> 32)
+                if best is None or len(positions) < best[0]:
+                    best = len(positions), salt, positions
+            assert best is not None
+            words.append(best[1] << R | sum(1 << position for position in best[2]))
+    return b"".join(word.to_bytes(8, "little") for word in words)
+
+
+def random_params(rng: random.Random, kind: int, n: int) -> fb.Params:
+    if kind == fb.BLOOM:
+        return fb.Bloom(rng.randint(1, 64), rng.randint(1, 12 * n + 8))
+    if kind == fb.BLOCKED:
+        return fb.Blocked(rng.randint(1, 16), rng.randint(0, 6), rng.randint(1, 1 + n // 20))
+    r = rng.choice([0, 1, 3, 8, 20, 48])
+    per_bucket = rng.choice([1, 2, 7, 64, 255])
+    most = fb.U64 // max(1, -(-n // per_bucket))
+    return fb.Golomb(r, max(1, min(most, (per_bucket << r) * rng.choice([1, 2, 5]))), 0, 0, per_bucket)
+
+
+class Golden(unittest.TestCase):
+    def test_damage_of_every_byte(self) -> None:
+        for item, data, hasher in golden("block"):
+            if len(data) > SMALL:
+                continue
+            context = int(item["context"], 16)
+            for i in range(len(data)):
+                for flip in (1, 0x80, 0xFF):
+                    bad = data[:i] + bytes([data[i] ^ flip]) + data[i + 1:]
+                    self.assertEqual(outcome("block", bad, context, hasher), "Damaged", (item["file"], i, flip))
+
+    def test_truncated_and_longer(self) -> None:
+        for item, data, hasher in golden("block"):
+            if len(data) > SMALL:
+                continue
+            context = int(item["context"], 16)
+            for bad in [data[:n] for n in range(len(data))] + [data + b"\0", b"\0" + data, data + data]:
+                self.assertEqual(outcome("block", bad, context, hasher), "Damaged", item["file"])
+
+    def test_compact_frames_hold_no_checksum(self) -> None:
+        """Damage may pass (section 8); it must not raise anything else."""
+        for item, data, hasher in golden("compact"):
+            if len(data) > SMALL:
+                continue
+            for i in range(len(data)):
+                for flip in (1, 0x10, 0x80, 0xFF):
+                    outcome("compact", data[:i] + bytes([data[i] ^ flip]) + data[i + 1:], 0, hasher)
+                outcome("compact", data[:i], 0, hasher)
+            self.assertEqual(outcome("compact", b""), "Damaged")
+
+    def test_wrong_context_is_told(self) -> None:
+        for item, data, hasher in golden("block"):
+            context = int(item["context"], 16)
+            with self.assertRaises(fb.Mismatch) as caught:
+                fb.open_block(data, context ^ 0x5000000000000001, hasher)
+            self.assertEqual(caught.exception.found_context, context)
+            bad = bytearray(data)
+            bad[20] ^= 1
+            self.assertEqual(outcome("block", bytes(bad), context ^ 1, hasher), "Damaged")
+
+    def test_other_hash_or_transform(self) -> None:
+        for item, data, hasher in golden("block"):
+            context = int(item["context"], 16)
+            for other in (fb.Hasher.xxh3_with(hasher.seed ^ 1), fb.Hasher.siphash_with(bytes(16))):
+                self.assertEqual(outcome("block", data, context, other), "Mismatch")
+            with self.assertRaises(fb.Mismatch):
+                fb.open_block(data, context, hasher, (item["transform_id"], item["transform_param"] + 1))
+
+
+class Checks(unittest.TestCase):
+    """Rows of section 9, each alone, in blocks with right checksums."""
+
+    def changed(self, block: bytes, **at: int) -> str:
+        bad = bytearray(block)
+        for name, value in at.items():
+            bad[int(name[1:])] = value
+        return outcome("block", repaired(bytes(bad)))
+
+    def test_rows(self) -> None:
+        hashes = [SEEDLESS.hash(bytes([i])) for i in range(3)]
+        bloom = fb.write_block(fb.BLOOM, fb.Bloom(5, 21), hashes, SEEDLESS)
+        blocked = fb.write_block(fb.BLOCKED, fb.Blocked(9, 3, 1), hashes, SEEDLESS)
+        golomb = fb.write_block(fb.GOLOMB, fb.Golomb(3, 100, 0, 0, 1), hashes, SEEDLESS)
+        none = fb.write_block(fb.GOLOMB, None, [], SEEDLESS)
+        for block in (bloom, blocked, golomb, none):
+            self.assertEqual(outcome("block", block), "ok")
+            for wanted, changes in [
+                ("Damaged", {"_8": 0}), ("Newer", {"_8": 2}), ("Newer", {"_9": 0}), ("Newer", {"_9": 4}),
+                ("Newer", {"_10": 0}), ("Mismatch", {"_10": 2}), ("Newer", {"_10": 3}), ("Newer", {"_11": 4}),
+                ("Newer", {"_11": 127}), ("ok", {"_11": 128}), ("ok", {"_11": 255, "_14": 9}),
+                ("ok", {"_11": 3, "_14": 9}), ("Newer", {"_11": 2, "_15": 9}), ("ok", {"_12": 0xFE}),
+                ("Newer", {"_13": 1}), ("Newer", {"_13": 0x80}), ("Damaged", {"_32": 99}), ("Damaged", {"_39": 1}),
+            ]:
+                self.assertEqual(self.changed(block, **changes), wanted, changes)
+        for block, wanted, changes in [
+            (bloom, "ok", {"_12": 1}), (none, "Damaged", {"_12": 1}), (blocked, "Damaged", {"_12": 1}),
+            (golomb, "Damaged", {"_12": 1}), (none, "Newer", {"_51": 1}), (none, "Newer", {"_40": 1}), (none, "Damaged", {"_24": 1}),
+            (bloom, "Damaged", {"_24": 0}), (bloom, "Newer", {"_43": 1}), (bloom, "Damaged", {"_40": 0}),
+            (bloom, "Damaged", {"_40": 65}), (bloom, "ok", {"_40": 64}), (bloom, "Damaged", {"_66": 0x20}),
+            (bloom, "Damaged", {"_51": 1}), (bloom, "Damaged", {"_44": 25}), (blocked, "Newer", {"_42": 1}),
+            (blocked, "Newer", {"_51": 1}), (blocked, "Damaged", {"_40": 17}), (blocked, "Damaged", {"_40": 0}),
+            (blocked, "Damaged", {"_41": 7}), (golomb, "Newer", {"_43": 1}), (golomb, "Damaged", {"_40": 49}),
+            (golomb, "Damaged", {"_41": 58}), (golomb, "Damaged", {"_42": 0}), (golomb, "Damaged", {"_51": 0xFF}),
+            (golomb, "Damaged", {"_44": 0}), (golomb, "Damaged", {"_31": 0xFF}),
+        ]:
+            self.assertEqual(self.changed(block, **changes), wanted, (block.hex(), changes))
+        self.assertEqual(outcome("block", repaired(blocked + b"\0")), "Damaged")
+
+    def test_compact_rows(self) -> None:
+        for wanted, text in [
+            ("Damaged", ""), ("ok", "10"), ("Damaged", "0010"), ("Damaged", "00"), ("Damaged", "01"), ("Newer", "20"),
+            ("Damaged", "ff"), ("Newer", "ef"), ("Newer", "14"), ("Newer", "001f"), ("Damaged", "11"), ("Damaged", "0711"),
+            ("ok", "000711"), ("Damaged", "000011"), ("Damaged", "004111"), ("Damaged", "12"), ("Damaged", "0012"),
+            ("ok", "00" * 64 + "f612"), ("Damaged", "00" * 64 + "f712"), ("Damaged", "00" * 63 + "f012"),
+            ("Damaged", "13"), ("ok", "02500175010800" + "1213"), ("Damaged", "0250" + "017501" + "3100" + "1213"),
+            ("Damaged", "0250" + "017500" + "0800" + "1213"), ("Damaged", "0250" + "007501" + "0800" + "1213"),
+            ("Damaged", "0250" + "7501" + "0800" + "0213"), ("Damaged", "0250" + "01" + "0800" + "1013"),
+            ("Damaged", "017501" + "0800" + "1213"), ("Damaged", "0250" + "01" * 17 + "0800" + "9813"),
+        ]:
+            self.assertEqual(outcome("compact", bytes.fromhex(text)), wanted, text)
+
+
+class Writer(unittest.TestCase):
+    def test_round_trips(self) -> None:
+        rng = random.Random(1)
+        for trial in range(150):
+            kind, n = rng.choice([1, 2, 3]), rng.choice([1, 2, 3, 20, 70, 300])
+            hasher = rng.choice([SEEDLESS, fb.Hasher.xxh3_with(trial), fb.Hasher.siphash_with(rng.randbytes(16))])
+            hashes = {hasher.hash(rng.randbytes(rng.randint(0, 20))) for _ in range(n)}
+            p, context = random_params(rng, kind, len(hashes)), rng.getrandbits(64)
+            block = fb.write_block(kind, p, hashes, hasher, context, (rng.choice([0, 1, 2, 128]), 0))
+            f = fb.open_block(block, context, hasher)
+            self.assertTrue(all(f.maybe_hash(h) for h in hashes))
+            self.assertEqual(fb.rebuild(f, hashes), block)
+            if kind == fb.BLOCKED:
+                self.assertEqual(f.payload, literal_blocked(p, hashes))
+            if not (kind == fb.BLOOM and p.num_bits % 8):
+                g = fb.open_compact(fb.write_compact(f.params if kind != fb.GOLOMB else
+                                                     replace(f.params, entries_per_bucket=None), hashes), hasher)
+                self.assertEqual(g.payload, f.payload)
+                self.assertTrue(all(g.maybe_hash(h) for h in hashes))
+            if isinstance(f.params, fb.Golomb):
+                exact = {fb.golomb_place(h, f.params.num_buckets, f.params.bucket_range) for h in hashes}
+                decoded = {(b, v) for b in range(f.params.num_buckets)
+                           for v in literal_values(f.params, f.payload, b) or ()}
+                self.assertEqual(decoded, exact)
+
+    def test_unwritable(self) -> None:
+        for call in (lambda: fb.write_compact(fb.Bloom(3, 9), [1]), lambda: fb.write_compact(None, [1]),
+                     lambda: fb.write_compact(fb.Golomb(0, 1 << 62, 1), [1 << 63]),
+                     lambda: fb.write_compact(fb.Bloom(3, 1 << 56), [1]),
+                     lambda: fb.write_block(fb.GOLOMB, fb.Golomb(0, 9, 1), [1], SEEDLESS),
+                     lambda: fb.write_block(fb.GOLOMB, None, [], SEEDLESS, estimate=1)):
+            with self.assertRaises(fb.Unwritable):
+                call()
+
+
+class Hostile(unittest.TestCase):
+    def test_random_bytes(self) -> None:
+        rng = random.Random(2)
+        for _ in range(3000):
+            data = rng.randbytes(rng.randint(0, 150))
+            outcome("block", data)
+            outcome("block", fb.MAGIC + data)
+            outcome("compact", data + bytes([rng.choice([0x11, 0x12, 0x13])]))
+
+    def test_random_headers_and_payloads(self) -> None:
+        """Right checksums over fields drawn from edges."""
+        rng, counts = random.Random(3), {"ok": 0, "Damaged": 0, "Newer": 0, "Mismatch": 0}
+        edges = [0, 1, 2, 63, 64, 65, 2**32, 2**56, 2**63, fb.U64]
+        for _ in range(6000):
+            kind, payload = rng.choice([1, 2, 3, 3]), rng.randbytes(rng.choice([0, 1, 5, 64, 100, 128]))
+            a, b = rng.choice([0, 1, 7, 16, 48, 64]), rng.choice([0, 0, 1, 6, 57])
+            params = {1: bytes([a, 0, 0, 0]) + rng.choice([8 * len(payload), *edges]).to_bytes(8, "little"),
+                      2: bytes([a, b]) + bytes(10),
+                      3: bytes([a, b, rng.choice([0, 1, 64, 255]), 0]) + rng.choice(edges).to_bytes(8, "little")}[kind]
+            n = rng.choice(edges + [3, 9, 100])
+            head = fb.HEADER.pack(fb.MAGIC, 1, kind, 1, 0, 0, 0, 0, n, len(payload), params, 0, 0)
+            counts[outcome("block", repaired(head + payload))] += 1
+        self.assertTrue(counts["ok"] > 300 and counts["Damaged"] > 300, counts)
+
+    def test_hostile_golomb_payloads(self) -> None:
+        """The reader decodes any payload as the pseudocode does."""
+        rng, readable = random.Random(4), 0
+        for _ in range(1500):
+            buckets = rng.choice([1, 1, 2, 3, 65, 130])
+            p = fb.Golomb(rng.choice([0, 1, 5, 20, 48]), rng.choice([1, 50, 2**50]), buckets,
+                          rng.choice([0, 1, 3, 6, 57]))
+            anchors, codes = p.layout()
+            payload = bytearray(rng.randbytes(codes + rng.randint(1, 40)))
+            for i in range(7, anchors, 8):  # anchors that may lie inside
+                payload[i - 7:i + 1] = rng.choice([0, rng.randrange(300), fb.U64]).to_bytes(8, "little")
+            reader = fb.GolombReader(p, bytes(payload))
+            for b in range(buckets):
+                got = reader.values(b)
+                readable += got is not None
+                self.assertEqual(got, literal_values(p, bytes(payload), b))
+        self.assertGreater(readable, 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()

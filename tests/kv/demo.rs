@@ -93,6 +93,7 @@ fn what_cannot_be_run_is_a_matter_of_usage() {
         &["--workload", "latest"],
         &["--absent-share", "10"],
         &["--workload", "zipfian", "--absent-share", "101"],
+        &["--workload", "adversary", "--absent-share", "10"],
     ] {
         assert_eq!(demo(args).status.code(), Some(2), "{args:?}");
     }

@@ -1,5 +1,7 @@
 //! The store, through its public interface.
 
+#[cfg(feature = "cli")]
+mod adversary;
 mod budget;
 mod concurrent;
 mod damage;

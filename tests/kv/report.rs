@@ -170,6 +170,19 @@ fn the_page_of_zipfian_reads_shows_its_figures() {
 }
 
 #[test]
+fn the_page_of_the_attack_shows_its_figures() {
+    let (_dir, path) = place();
+    let json = json(&[&SMALL[..], &["--workload", "adversary", "--report", &path]].concat());
+    let page = read(&path);
+    assert_self_contained(&page);
+    let page = parse(&page);
+    assert_eq!(compare(&page, &json), 25 * 3);
+    for i in 1..4 {
+        assert_eq!(num_drawn(with_id(&page, "reads"), &format!("bar s{i}")), 3);
+    }
+}
+
+#[test]
 fn names_of_files_are_text_and_not_markup() {
     let dir = tempfile::tempdir().unwrap();
     let list = |name: &str, step: usize| {

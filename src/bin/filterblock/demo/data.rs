@@ -25,6 +25,8 @@ pub(super) struct Dataset {
     pub(super) absent_rows: Vec<Vec<u8>>,
     /// Given as absent, but loaded or outside the key range, and so not asked.
     pub(super) num_absent_dropped: u64,
+    /// Of the built-in web table: hosts, whose further pages can be guessed.
+    pub(super) num_hosts: Option<u64>,
 }
 
 /// A 64-bit number that depends on `stream` and `i` alone, so that the data is the same on every machine.
@@ -40,12 +42,14 @@ impl Dataset {
         let num_given = absent_rows.len();
         absent_rows.sort_unstable();
         absent_rows.dedup();
-        absent_rows.retain(|absent| {
-            let place = rows.binary_search_by(|loaded| loaded.row.as_slice().cmp(absent));
-            place.is_err_and(|place| place > 0 && place < rows.len())
-        });
+        absent_rows.retain(|absent| is_absent_among(&rows, absent));
         let num_absent_dropped = (num_given - absent_rows.len()) as u64;
-        Self { name, rows, absent_rows, num_absent_dropped }
+        Self { name, rows, absent_rows, num_absent_dropped, num_hosts: None }
+    }
+
+    /// Whether `row` is between the first and the last row, and not loaded.
+    pub(super) fn is_absent(&self, row: &[u8]) -> bool {
+        is_absent_among(&self.rows, row)
     }
 
     /// Rows from files, one a line, each with one column.
@@ -76,6 +80,11 @@ impl Dataset {
     pub(super) fn num_cells(&self) -> u64 {
         self.rows.iter().map(|row| row.columns.len() as u64).sum()
     }
+}
+
+fn is_absent_among(rows: &[DataRow], row: &[u8]) -> bool {
+    let place = rows.binary_search_by(|loaded| loaded.row.as_slice().cmp(row));
+    place.is_err_and(|place| place > 0 && place < rows.len())
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {

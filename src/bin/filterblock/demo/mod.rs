@@ -2,7 +2,10 @@
 //! system.
 
 mod account;
+mod adversary;
+mod adversary_report;
 mod ask;
+mod craft;
 mod data;
 mod lines;
 mod measure;
@@ -23,6 +26,8 @@ use crate::args::parse_count;
 use crate::exit::{Code, Failure, message};
 use crate::output::{self, Output};
 use crate::target::Target;
+use adversary::Unfiltered;
+use adversary_report::AdversaryReport;
 use anyhow::Context;
 use clap::value_parser;
 use data::Dataset;
@@ -44,6 +49,7 @@ Examples:
   filterblock demo
   filterblock demo --report demo.html
   filterblock demo --workload zipfian --absent-share 10,90
+  filterblock demo --workload adversary
   filterblock demo --kind blocked --bits-per-key 12 --json
   filterblock demo --keys present.txt --absent absent.txt --dir /mnt/disk";
 
@@ -59,6 +65,11 @@ const NOT_RUN: &str = "Nothing was run. Name a file in a directory that exists."
 ///
 /// With --workload zipfian the questions are like those of YCSB's workload C instead: one cell at a time, some far more
 /// often than others. In each round, --absent-share per cent of them are for cells that are not there.
+///
+/// With --workload adversary somebody who knows the data and the filters' seed, 0, tries absent rows on filters of his own
+/// and asks for those that one lets pass: each costs a read. Then the store builds its filters again with a seed that he
+/// does not know, and leaves the data as it is: the same rows cost what any absent rows do, or the demo fails. What was slow
+/// then he asks again.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -104,6 +115,8 @@ enum Workload {
     Uniform,
     /// One cell at a time, some far more often than others
     Zipfian,
+    /// Absent rows that somebody has crafted against the filters
+    Adversary,
 }
 
 const DEFAULT_ABSENT_PERCENTS: [u8; 5] = [0, 10, 50, 90, 100];
@@ -120,7 +133,7 @@ struct Demo<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.workload == Workload::Uniform && !args.absent_percents.is_empty() {
+    if args.workload != Workload::Zipfian && !args.absent_percents.is_empty() {
         return Err(Failure::usage("demo", "--absent-share is for --workload zipfian").into());
     }
     let policies = policies(args)?;
@@ -141,6 +154,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match args.workload {
         Workload::Uniform => demo.uniform(),
         Workload::Zipfian => demo.zipfian(),
+        Workload::Adversary => demo.adversary(),
     }
 }
 
@@ -169,18 +183,38 @@ impl Demo<'_> {
         self.publish(&report, page, |out| terminal::print_zipfian(&report, out), &report.failures())
     }
 
+    fn adversary(&self) -> anyhow::Result<ExitCode> {
+        let mut plan = Plan::new(self.args.lookups);
+        self.announce(None);
+        let unfiltered = Unfiltered::set(&self.data, &mut plan, self.place.path())?;
+        let mut runs = Vec::new();
+        for &policy in self.policies.iter().flatten() {
+            self.announce(Some(policy));
+            runs.push(adversary::run(&self.data, &unfiltered, policy, self.place.path())?);
+        }
+        self.progress.finish_and_clear();
+        unfiltered.strike()?;
+        let report = AdversaryReport::new(self.args.bits_per_key, &self.data, &plan, &self.place, &runs);
+        let page = || page::adversary(&report);
+        self.publish(&report, page, |out| terminal::print_adversary(&report, out), &report.failures())
+    }
+
     fn each_policy<T>(&self, mut run: impl FnMut(Option<FilterPolicy>) -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
         let mut runs = Vec::new();
         for &policy in &self.policies {
-            self.progress.inc(1);
-            self.progress.set_message(match policy {
-                None => "running without filters".to_owned(),
-                Some(policy) => format!("running with {}", policy.kind()),
-            });
+            self.announce(policy);
             runs.push(run(policy)?);
         }
         self.progress.finish_and_clear();
         Ok(runs)
+    }
+
+    fn announce(&self, policy: Option<FilterPolicy>) {
+        self.progress.inc(1);
+        self.progress.set_message(match policy {
+            None => "running without filters".to_owned(),
+            Some(policy) => format!("running with {}", policy.kind()),
+        });
     }
 
     /// Writes the page where one is asked for, prints, and tells of failures.

@@ -46,7 +46,7 @@ impl DataFacts {
 /// What is said before any figure, for people.
 pub(super) struct Setting {
     /// A name and the lines behind it.
-    pub(super) facts: [(&'static str, Vec<String>); 3],
+    pub(super) facts: Vec<(&'static str, Vec<String>)>,
 }
 
 impl Setting {
@@ -60,7 +60,7 @@ impl Setting {
             questions.push(format!("{dropped} absent rows not used: repeated, present, or outside the key range"));
         }
         let data = vec![data.dataset.clone(), data.size()];
-        Self { facts: [("Data", data), ("Questions", questions), ("Reads", vec![io.to_owned()])] }
+        Self { facts: vec![("Data", data), ("Questions", questions), ("Reads", vec![io.to_owned()])] }
     }
 
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {

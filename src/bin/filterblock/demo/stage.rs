@@ -19,7 +19,7 @@ const RECENT_SHARE: u64 = 4;
 
 /// A loaded store in a directory of its own.
 pub(super) struct Stage {
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
     pub(super) store: Store,
     pub(super) bypass: CacheBypass,
     pub(super) load: Duration,
@@ -28,13 +28,25 @@ pub(super) struct Stage {
 impl Stage {
     /// Makes a store in `parent` with `policy` for both purposes, and loads `data` into it.
     pub(super) fn set(data: &Dataset, policy: Option<FilterPolicy>, parent: &Path) -> anyhow::Result<Self> {
-        let dir = parent.join(policy.map_or("none", |policy| policy.kind().name()));
+        let name = policy.map_or("none", |policy| policy.kind().name());
+        Self::set_as(name, data, policy, SEED, parent)
+    }
+
+    /// As [`Stage::set`], in the directory `name`, with `seed` for the filters.
+    pub(super) fn set_as(
+        name: &str,
+        data: &Dataset,
+        policy: Option<FilterPolicy>,
+        seed: u64,
+        parent: &Path,
+    ) -> anyhow::Result<Self> {
+        let dir = parent.join(name);
         let storage = Arc::new(DirectStorage::open(&dir).context("cannot open the store's directory")?);
         let bypass = storage.cache_bypass();
         let options = StoreOptions::without_filters()
             .filter(Purpose::Row, policy)
             .filter(Purpose::RowColumn, policy)
-            .seed(SEED)
+            .seed(seed)
             // The same tables in every run, and every read a read of the device.
             .memtable_bytes_max(usize::MAX)
             .maintenance(Maintenance::Inline { seed: SEED })

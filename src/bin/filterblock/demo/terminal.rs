@@ -1,6 +1,7 @@
 //! What the runs came to, on a terminal.
 
 use super::account::Verdict;
+use super::adversary_report::AdversaryReport;
 use super::lines;
 use super::report::Report;
 use super::zipf_report::ZipfReport;
@@ -20,6 +21,13 @@ pub(super) fn print_zipfian(report: &ZipfReport, out: &mut Output) -> io::Result
         lines::print(out, &lines)?;
         writeln!(out)?;
     }
+    print_verdict(&report.verdict(), out)
+}
+
+pub(super) fn print_adversary(report: &AdversaryReport, out: &mut Output) -> io::Result<()> {
+    report.setting.print(out)?;
+    lines::print(out, &report.lines())?;
+    writeln!(out)?;
     print_verdict(&report.verdict(), out)
 }
 

@@ -33,8 +33,15 @@ fn host(i: u64) -> String {
 }
 
 fn page(i: u64) -> Vec<u8> {
-    let r = random(b"page", i);
-    let host = host(i / PAGES_PER_HOST);
+    page_of(host(i / PAGES_PER_HOST), random(b"page", i))
+}
+
+/// A page that somebody who has seen the table may think of: of one of its hosts, and named as pages are named there.
+pub(super) fn guess(i: u64, num_hosts: u64) -> Vec<u8> {
+    page_of(host(random(b"guessed host", i) % num_hosts), random(b"guessed page", i))
+}
+
+fn page_of(host: String, r: u64) -> Vec<u8> {
     let (section, first, second) = (pick(&SECTIONS, r), pick(&FIRST, r >> 8), pick(&SECOND, r >> 16));
     format!("{host}/{section}/{first}-{second}-{:x}.html", r >> 36).into_bytes()
 }
@@ -73,5 +80,6 @@ pub(super) fn generate(num_rows: u64) -> Dataset {
             rows.push(DataRow { row: page(i), columns, absent_column });
         }
     }
-    Dataset::new("built-in web table".to_owned(), rows, absent_rows)
+    let data = Dataset::new("built-in web table".to_owned(), rows, absent_rows);
+    Dataset { num_hosts: Some(num_hosts), ..data }
 }

@@ -1,0 +1,152 @@
+//! An attacker at home: who knows the data and the seed finds out on filters of his own which absent rows they pass.
+
+use super::data::{Dataset, random};
+use super::stage::Stage;
+use super::webtable;
+use anyhow::Context;
+use filterblock::kv::{Purpose, Store, TableFile};
+use filterblock::{FilterBlockReader, FilterPolicy, KeyHasher};
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a library's default would be, and so the first that anybody tries.
+pub(super) const KNOWN_SEED: u64 = 0;
+/// What the attacker has patience for, which decides where filters let hardly anything pass.
+const MAX_TRIED: usize = 10_000_000;
+
+/// What the attacker brings along.
+pub(super) struct Crafted {
+    /// Absent rows, each of which some filter lets pass. Each once.
+    pub(super) rows: Vec<Vec<u8>>,
+    /// The first absent rows that came to his mind, whatever the filters say: as many as `rows` was to have.
+    pub(super) ordinary: Vec<Vec<u8>>,
+    /// Rows that he asked his filters: absent, but for the odd one that exists or is out of range.
+    pub(super) num_tried: u64,
+    /// Those that a filter let pass. A few of them lie between two blocks of its table, where a lookup ends without
+    /// the filter, and are not among `rows`.
+    pub(super) num_passed: u64,
+    /// All of it, but for loading his copy of the store.
+    pub(super) time: Duration,
+}
+
+/// Loads a copy of the store with the known seed, in a directory of the attacker's own in `parent`, and tries rows until
+/// `num` are found.
+pub(super) fn craft(data: &Dataset, policy: FilterPolicy, num: usize, parent: &Path) -> anyhow::Result<Crafted> {
+    let home = Stage::set_as("attacker", data, Some(policy), KNOWN_SEED, parent)?;
+    let started = Instant::now();
+    let stats = home.store.stats();
+    let tables = stats.tables.iter().map(|table| TableFile::open(&home.dir.join(&table.file)));
+    let tables = tables.collect::<Result<Vec<_>, _>>()?;
+    let filters = tables.iter().map(KnownFilter::of).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut crafted = try_rows(data, &filters, &home.store, num)?;
+    crafted.time = started.elapsed();
+    home.strike()?;
+    Ok(crafted)
+}
+
+/// The row filter of a table that the attacker has a copy of.
+struct KnownFilter<'a> {
+    first_row: &'a [u8],
+    last_row: &'a [u8],
+    reader: FilterBlockReader<'a>,
+}
+
+impl<'a> KnownFilter<'a> {
+    fn of(table: &'a TableFile) -> anyhow::Result<Self> {
+        let [(first_row, _), (last_row, _)] = table.key_range().context("a table without cells")?;
+        let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Row);
+        let reader = filter.context("a table without a filter of rows")?.open()?;
+        Ok(Self { first_row, last_row, reader })
+    }
+}
+
+fn try_rows(data: &Dataset, filters: &[KnownFilter<'_>], home: &Store, num: usize) -> anyhow::Result<Crafted> {
+    let hasher = KeyHasher::new(KNOWN_SEED);
+    let (mut rows, mut ordinary, mut found) = (Vec::new(), Vec::new(), HashSet::new());
+    let (mut num_tried, mut num_passed) = (0, 0);
+    for row in guesses(data).take(MAX_TRIED) {
+        num_tried += 1;
+        if ordinary.len() < num && data.is_absent(&row) {
+            ordinary.push(row.clone());
+        }
+        let hash = hasher.hash(&row);
+        let passes = |filter: &KnownFilter<'_>| {
+            (filter.first_row..=filter.last_row).contains(&row.as_slice()) && filter.reader.may_contain_hash(hash)
+        };
+        // Filters rule out most rows sooner than a look at the data does.
+        if !filters.iter().any(passes) || !data.is_absent(&row) {
+            continue;
+        }
+        num_passed += 1;
+        if costs_a_read(home, &row)? && found.insert(row.clone()) {
+            rows.push(row);
+        }
+        if rows.len() == num {
+            break;
+        }
+    }
+    Ok(Crafted { rows, ordinary, num_tried, num_passed, time: Duration::ZERO })
+}
+
+fn costs_a_read(store: &Store, row: &[u8]) -> anyhow::Result<bool> {
+    let reads = || store.storage().read_counts().reads;
+    let before = reads();
+    store.get_row(row)?;
+    Ok(reads() > before)
+}
+
+/// Rows of natural form, in no order: more pages of the web table's hosts, or the absent rows of a list. Some may be
+/// present.
+fn guesses(data: &Dataset) -> Box<dyn Iterator<Item = Vec<u8>> + '_> {
+    if let Some(num_hosts) = data.num_hosts {
+        return Box::new((0..).map(move |i| webtable::guess(i, num_hosts)));
+    }
+    let mut order: Vec<usize> = (0..data.absent_rows.len()).collect();
+    order.sort_by_cached_key(|&i| random(b"guess", i as u64));
+    Box::new(order.into_iter().map(|i| data.absent_rows[i].clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::Dataset;
+    use super::{craft, guesses, webtable};
+    use filterblock::{FilterKind, FilterPolicy};
+    use std::collections::HashSet;
+
+    #[test]
+    fn most_guesses_are_absent_pages_of_known_hosts() {
+        let data = webtable::generate(4000);
+        let guessed: Vec<_> = guesses(&data).take(1000).collect();
+        assert!(guessed.iter().filter(|row| data.is_absent(row)).count() > 950);
+        let of_known_host = |row: &Vec<u8>| {
+            let host = row.split(|&byte| byte == b'/').next().unwrap_or_default();
+            data.rows.iter().any(|known| known.row.starts_with(host)) && row.ends_with(b".html")
+        };
+        assert!(guessed.iter().filter(|row| of_known_host(row)).count() > 900);
+    }
+
+    #[test]
+    fn a_list_is_tried_in_some_order_each_row_once() {
+        let data = webtable::generate(1000);
+        let listed = Dataset { num_hosts: None, ..data };
+        let guessed: Vec<_> = guesses(&listed).collect();
+        assert_ne!(guessed, listed.absent_rows);
+        assert_eq!(guessed.iter().collect::<HashSet<_>>(), listed.absent_rows.iter().collect());
+        assert_eq!(guessed.len(), listed.absent_rows.len());
+    }
+
+    #[test]
+    fn crafted_rows_are_absent_and_take_as_many_guesses_as_the_rate_says() {
+        let data = webtable::generate(2000);
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 8.0).expect("legal");
+        let place = tempfile::tempdir().expect("a directory");
+        let crafted = craft(&data, policy, 100, place.path()).expect("crafted");
+        assert_eq!((crafted.rows.len(), crafted.ordinary.len()), (100, 100));
+        assert_eq!(crafted.rows.iter().collect::<HashSet<_>>().len(), 100);
+        assert!(crafted.rows.iter().chain(&crafted.ordinary).all(|row| data.is_absent(row)));
+        assert!(crafted.num_passed >= 100);
+        // Three tables' filters let 2 of 100 pass each, so about one row in 16: four standard deviations of 100 successes.
+        assert!((1000..2700).contains(&crafted.num_tried), "{}", crafted.num_tried);
+    }
+}

@@ -198,6 +198,9 @@ fn rebuild_blocked(hashes: &BTreeSet<u64>, num_probes: u32, salt_bits: u32, len:
     lines
 }
 
+/// A bucket's unary bits and its remainders.
+type Codes = (Vec<bool>, Vec<u64>);
+
 impl Golomb {
     pub fn locate(&self, hash: u64) -> (u64, u64) {
         let product = u128::from(hash) * u128::from(self.num_buckets);
@@ -262,8 +265,8 @@ impl Golomb {
         Some(offsets)
     }
 
-    /// Start of each bucket and the end of the last, and each bucket as its unary bits and its remainders.
-    fn codes(&self, hashes: &BTreeSet<u64>) -> (Vec<u64>, Vec<(Vec<bool>, Vec<u64>)>) {
+    /// Start of each bucket and the end of the last, and the codes of each.
+    fn codes(&self, hashes: &BTreeSet<u64>) -> (Vec<u64>, Vec<Codes>) {
         let mut buckets = vec![BTreeSet::new(); self.num_buckets as usize];
         for &hash in hashes {
             let (bucket, offset) = self.locate(hash);

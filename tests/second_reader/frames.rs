@@ -181,7 +181,7 @@ fn shape(random: &mut Random, num_hashes: u64) -> Shape {
         },
         _ => {
             let remainder_bits = random.pick(&[0u8, 1, 2, 3, 5, 8, 12, 20, 30, 48]);
-            let entries_per_bucket = random.pick(&[1u8, 2, 3, 7, 16, 64, 64, 255]);
+            let entries_per_bucket = random.pick(&[1u8, 2, 3, 7, 16, 64, 255]);
             let most = u64::MAX / num_hashes.div_ceil(entries_per_bucket.into()).max(1);
             let range =
                 (u64::from(entries_per_bucket) << remainder_bits) * random.pick(&[1, 2, 5]) / random.pick(&[1, 3]);
@@ -272,7 +272,7 @@ fn compact_of(block: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Values at which something begins or ends.
-const EDGES: [u8; 18] = [0, 1, 2, 3, 4, 7, 8, 16, 17, 48, 49, 57, 58, 63, 64, 65, 128, 255];
+const EDGES: [u8; 20] = [0, 1, 2, 3, 4, 6, 7, 8, 16, 17, 48, 49, 57, 58, 63, 64, 65, 127, 128, 255];
 
 fn flip_bits(random: &mut Random, bytes: &mut [u8]) {
     for _ in 0..1 + random.below(3) {
@@ -315,7 +315,10 @@ fn damage_block(random: &mut Random, frame: &mut Frame) {
         10 => frame.hash = random.one_in(3).then(|| Hash::random(random)),
         11 => frame.transform = Some(transform(random)),
         12 | 13 => {
-            noise(random, &mut bytes[64..]);
+            // Half of golomb's in the directory, mostly.
+            let directory = bytes[9] == 3 && random.one_in(2);
+            let end = if directory { bytes.len().min(64 + 1 + random.below(16) as usize) } else { bytes.len() };
+            noise(random, &mut bytes[64..end]);
             repair(bytes, *context);
         }
         14 => {
@@ -374,7 +377,10 @@ fn damage_compact(random: &mut Random, frame: &mut Frame) {
                 bytes[at] = if random.one_in(4) { random.next() as u8 } else { random.pick(&EDGES) };
             }
         }
-        6 => noise(random, &mut bytes[..tail]),
+        6 => {
+            let end = if random.one_in(2) { tail.min(16) } else { tail };
+            noise(random, &mut bytes[..end]);
+        }
         _ => {
             let len = random.below(100);
             *bytes = random.bytes(len);

@@ -6,6 +6,7 @@ mod aligned;
 mod assembled;
 mod batches;
 mod damage;
+mod facts;
 mod golden;
 mod hashing;
 mod keyed;

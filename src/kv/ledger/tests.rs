@@ -311,3 +311,27 @@ fn the_table_is_as_ever() {
     let table = accounts.report().to_string();
     assert_eq!(table, include_str!("report.golden.txt"), "\n{table}");
 }
+
+/// Whoever caused a block to be read: each purpose's lookups, and scans.
+#[test]
+fn the_sums_of_data_blocks_are_of_all_purposes_and_scans() {
+    let tally = |blocks: u64| Tally {
+        data_block_reads: blocks,
+        data_block_bytes: blocks * 4096,
+        data_block_cache_hits: blocks * 1_000_000,
+        ..Tally::default()
+    };
+    let ledger = Ledger {
+        row: tally(3),
+        row_column: tally(50),
+        prefix: tally(700),
+        scan_block_reads: 11_000,
+        scan_block_bytes: 11_000 * 4096,
+        scan_block_cache_hits: 11_000 * 1_000_000,
+        ..Ledger::default()
+    };
+    assert_eq!(ledger.total(), tally(753));
+    assert_eq!(ledger.data_block_reads(), 11_753);
+    assert_eq!(ledger.data_block_bytes(), 11_753 * 4096);
+    assert_eq!(ledger.data_block_cache_hits(), 11_753 * 1_000_000);
+}

@@ -207,3 +207,89 @@ impl CellPlace {
         CellRef { key: CellKey { row, column }, seq: self.seq, value }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockBuilder, BlockReader, CELL_HEADER_LEN, CELLS_AT, CellPlace, CellRef, Damage, Error, PAGE_LEN};
+    use crate::kv::cell::CellKey;
+
+    fn cell<'a>(row: &'a [u8], column: &'a [u8], value: Option<&'a [u8]>, seq: u64) -> CellRef<'a> {
+        CellRef { key: CellKey { row, column }, seq, value }
+    }
+
+    #[test]
+    fn cells_return_from_the_place_they_were_written_for_and_no_other() {
+        let written =
+            [cell(b"a", b"", Some(b"one"), 9), cell(b"a", b"bc", None, 8), cell(b"row", b"c", Some(b""), 300)];
+        let mut builder = BlockBuilder::new();
+        assert!(builder.is_empty());
+        let mut len = CELLS_AT;
+        for cell in &written {
+            builder.push(cell);
+            len += CELL_HEADER_LEN + cell.key.row.len() + cell.key.column.len() + cell.value.map_or(0, <[u8]>::len);
+            assert!(!builder.is_empty());
+            assert_eq!(builder.len(), len);
+        }
+        let mut out = vec![0xee; 5];
+        assert_eq!(builder.finish_into(7, 4096, &mut out), 1);
+        assert!(builder.is_empty(), "ready for the next block");
+        let block = &out[5..];
+        assert_eq!(block.len(), PAGE_LEN);
+        let reader = BlockReader::open("t", 7, 4096, block).expect("intact");
+        assert_eq!(reader.place(), (CELLS_AT..len, 3));
+        let cells: Vec<_> = reader.cells().collect::<Result<_, _>>().expect("three cells");
+        let facts = |cell: &CellRef<'_>| {
+            (cell.key.row.to_vec(), cell.key.column.to_vec(), cell.value.map(<[u8]>::to_vec), cell.seq)
+        };
+        assert_eq!(cells.iter().map(facts).collect::<Vec<_>>(), written.iter().map(facts).collect::<Vec<_>>());
+        for (table, offset) in [(8, 4096), (7, 8192)] {
+            let error = BlockReader::open("t", table, offset, block).expect_err("another place");
+            assert!(matches!(error, Error::Damaged { damage: Damage::Checksum { .. }, .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_filled_to_its_last_byte() {
+        let parts = CELLS_AT + CELL_HEADER_LEN + b"row".len() + b"column".len();
+        for (value_len, fits) in [(PAGE_LEN - parts, true), (PAGE_LEN - parts + 1, false)] {
+            let value = vec![1; value_len];
+            let cell = cell(b"row", b"column", Some(&value), 1);
+            let mut builder = BlockBuilder::new();
+            assert_eq!(builder.fits(&cell), fits, "{value_len}");
+            builder.push(&cell);
+            let mut out = Vec::new();
+            assert_eq!(builder.finish_into(1, 0, &mut out), if fits { 1 } else { 2 });
+            let reader = BlockReader::open("t", 1, 0, &out).expect("intact");
+            assert_eq!(reader.place().0.end, CELLS_AT + CELL_HEADER_LEN + 9 + value_len);
+        }
+    }
+
+    #[test]
+    fn cells_that_are_cut_off_or_of_no_kind_are_refused() {
+        let mut builder = BlockBuilder::new();
+        builder.push(&cell(b"r", b"c", Some(b"value"), 1));
+        let mut out = Vec::new();
+        builder.finish_into(1, 0, &mut out);
+        let len = CELL_HEADER_LEN + 7;
+        let cells = &out[CELLS_AT..CELLS_AT + len];
+        assert_eq!(CellPlace::read(cells, 0).map(|place| place.end()), Some(len));
+        for cut in 0..len {
+            assert!(CellPlace::read(&cells[..cut], 0).is_none(), "{cut} bytes");
+        }
+        let mut unknown = cells.to_vec();
+        unknown[0] = 2;
+        assert!(CellPlace::read(&unknown, 0).is_none());
+        // A length that leads out of the block is damage even where the checksum is not asked.
+        let content_len = PAGE_LEN - CELLS_AT;
+        for (claimed, sound) in [(content_len, true), (content_len + 1, false)] {
+            (out[8], out[9]) = (claimed as u8, (claimed >> 8) as u8);
+            match BlockReader::open_checked("t", 0, &out) {
+                Ok(_) => assert!(sound),
+                Err(Error::Damaged { damage: Damage::Field { found, expected, .. }, .. }) => {
+                    assert_eq!((sound, found, expected), (false, claimed as u64, content_len as u64));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}

@@ -245,6 +245,20 @@ mod tests {
         assert!(Footer::decode("t", &footer.encode(offset + 4096), offset + 4096).is_err());
     }
 
+    /// A filter is bound to its file and purpose: the context is the XXH3 of nine bytes, so stored blocks keep theirs.
+    #[test]
+    fn filter_contexts_differ_by_file_and_purpose() {
+        let mut contexts = std::collections::BTreeSet::new();
+        for file in [0, 1, 2, 256, 1 << 56] {
+            for purpose in Purpose::ALL {
+                let place: Vec<u8> = (0..8).map(|i| (file >> (8 * i)) as u8).chain([purpose.id()]).collect();
+                let context = super::filter_context(file, purpose);
+                assert_eq!(context, crate::KeyHasher::new(0).hash(&place).get());
+                assert!(contexts.insert(context));
+            }
+        }
+    }
+
     #[test]
     fn parameters_decide_with_the_purpose_what_a_filter_is() {
         let purpose = |purpose_id, param| FilterHandle { purpose_id, param, len: 1 }.purpose();

@@ -1,0 +1,145 @@
+//! What a reader says of its block: each fact is that of the bytes, and is what it is called.
+
+use crate::material::{frame_of, numbers};
+use filterblock::{
+    DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHash, KeyHasher,
+    KeyTransform, OpenOptions,
+};
+
+fn policy(kind: FilterKind, bits_per_key: f64) -> FilterPolicy {
+    FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal")
+}
+
+fn block(kind: FilterKind, bits_per_key: f64, num_entries: usize) -> Vec<u8> {
+    let hashes: Vec<u64> = numbers(31).take(num_entries).collect();
+    crate::material::block_of(policy(kind, bits_per_key), &hashes)
+}
+
+fn open_frame(frame: &[u8]) -> Result<FilterBlockReader<'_>, DecodeError> {
+    FilterBlockReader::open_compact(frame, KeyHasher::new(0), KeyTransform::WholeKey)
+}
+
+#[test]
+fn a_block_counts_its_bytes_and_entries() {
+    for kind in FilterKind::ALL {
+        let bytes = block(kind, 12.0, 3_000);
+        let owned = OpenOptions::new().open_owned(bytes.clone()).expect("intact");
+        assert_eq!(owned.as_bytes(), bytes);
+        let reader = owned.reader();
+        assert_eq!(reader.block_len(), bytes.len());
+        assert_eq!(reader.num_entries(), Some(3_000));
+        assert!(!reader.entries_estimated(), "{kind}: what a builder counts is exact");
+        let bits_per_key = reader.bits_per_key().expect("entries are known");
+        assert!((bits_per_key * 3_000.0 / 8.0 - bytes.len() as f64).abs() < 1e-6, "{kind}: {bits_per_key}");
+    }
+}
+
+#[test]
+fn no_entries_have_no_bits_per_key_and_no_rate() {
+    for kind in FilterKind::ALL {
+        let bytes = block(kind, 12.0, 0);
+        let reader = FilterBlockReader::open(&bytes).expect("intact");
+        assert_eq!((reader.num_entries(), reader.bits_per_key(), bytes.len()), (Some(0), None, HEADER_LEN));
+        assert_eq!((reader.false_positive_rate(), reader.fill(), reader.num_probes()), (0.0, 0.0, None));
+    }
+    let frame = frame_of(policy(FilterKind::Bloom, 10.0), &[1, 2, 3]);
+    assert_eq!(open_frame(&frame).expect("a frame").bits_per_key(), None, "a frame does not count its entries");
+}
+
+/// The rate that is read off the payload is the one that absent keys meet, and the fill is the share of set bits.
+#[test]
+fn the_rate_and_the_fill_are_those_of_the_payload() {
+    const ABSENT: usize = 200_000;
+    for (kind, bits_per_key) in
+        [(FilterKind::Bloom, 5.0), (FilterKind::Blocked, 5.0), (FilterKind::Blocked, 12.0), (FilterKind::Golomb, 5.0)]
+    {
+        let bytes = block(kind, bits_per_key, 4_000);
+        let reader = FilterBlockReader::open(&bytes).expect("intact");
+        let passed =
+            numbers(!31).take(ABSENT).filter(|&n| reader.may_contain_hash(KeyHash::from_raw(n))).count() as f64;
+        let expected = reader.false_positive_rate() * ABSENT as f64;
+        assert!((passed - expected).abs() <= 5.0 * expected.sqrt() + 1.0, "{kind}: {passed} passed, {expected} said");
+        let set = bytes[HEADER_LEN..].iter().map(|byte| byte.count_ones()).sum::<u32>();
+        let share = f64::from(set) / ((bytes.len() - HEADER_LEN) * 8) as f64;
+        match kind {
+            FilterKind::Bloom => assert!((reader.fill() - share).abs() < 1e-3, "{} of {share}", reader.fill()),
+            // Salts are among the set bits, at about one half, and not in the fill.
+            FilterKind::Blocked => assert!((reader.fill() - share).abs() < 0.05, "{} of {share}", reader.fill()),
+            _ => assert_eq!(reader.fill(), reader.false_positive_rate()),
+        }
+    }
+}
+
+/// A full line has no bit that says no, whatever the probes and salts; of a zero line every bit does.
+#[test]
+fn a_full_payload_lets_everything_pass_and_an_empty_one_nothing() {
+    for (kind, trailer) in
+        [(FilterKind::Bloom, [7, 0x11]), (FilterKind::Blocked, [0x74, 0x12]), (FilterKind::Blocked, [0xa0, 0x12])]
+    {
+        for (byte, rate) in [(0xff, 1.0), (0, 0.0)] {
+            let frame = [vec![byte; 128], trailer.to_vec()].concat();
+            let reader = open_frame(&frame).expect("a frame");
+            assert_eq!(reader.kind(), Some(kind));
+            assert!((reader.false_positive_rate() - rate).abs() < 1e-12, "{kind}: {}", reader.false_positive_rate());
+            assert!((reader.fill() - rate).abs() < 1e-12, "{kind}: {}", reader.fill());
+        }
+    }
+}
+
+#[test]
+fn probes_are_counted_where_a_kind_probes() {
+    for (trailer, num_probes) in
+        [([7, 0x11], 7), ([64, 0x11], 64), ([0x00, 0x12], 1), ([0x74, 0x12], 8), ([0xf0, 0x12], 16)]
+    {
+        let frame = [vec![0; 64], trailer.to_vec()].concat();
+        assert_eq!(open_frame(&frame).expect("a frame").num_probes(), Some(num_probes));
+    }
+    let frame = frame_of(policy(FilterKind::Golomb, 10.0), &[1, 2, 3]);
+    assert_eq!(open_frame(&frame).expect("a frame").num_probes(), None);
+}
+
+#[test]
+fn what_is_wrong_with_a_frame_is_named() {
+    let refused = |frame: &[u8]| open_frame(frame).expect_err("refused");
+    assert_eq!(refused(&[0x1f]), DecodeError::UnknownKind { found: 15 });
+    assert_eq!(refused(&[9, 9, 0x14]), DecodeError::UnknownKind { found: 4 });
+    assert_eq!(refused(&[9, 0x10]), DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: 1 });
+    let version = DecodeError::Parameter { name: "compact_version", value: 0, min: 1, max: 1 };
+    assert_eq!(refused(&[9, 0x01]), version);
+    // A golomb frame ends: range, buckets' reversed order, remainder bits, directory bits, lengths, tag.
+    let golomb = |before: &[u8], lens: u8| [before, &[3, 0, lens, 0x13]].concat();
+    assert_eq!(refused(&[0x13]), DecodeError::TooShort { len_bytes: 1, min_bytes: 2 });
+    assert_eq!(refused(&golomb(&[1, 1, 1], 0x18)), DecodeError::TooShort { len_bytes: 7, min_bytes: 12 });
+    let padding = |offset_bytes| DecodeError::Padding { offset_bytes, found: 0 };
+    assert_eq!(refused(&golomb(&[1, 1, 1, 5, 0], 0x12)), padding(4));
+    assert_eq!(refused(&golomb(&[1, 1, 5, 0, 5], 0x21)), padding(3));
+    let too_long = |value| DecodeError::Parameter { name: "compact_integer_len", value, min: 0, max: 8 };
+    assert_eq!(refused(&golomb(&[1; 20], 0x19)), too_long(9));
+    assert_eq!(refused(&golomb(&[1; 20], 0xf1)), too_long(15));
+    // Eight bytes are an integer.
+    assert!(open_frame(&golomb(&[1; 20], 0x18)).is_ok());
+}
+
+#[test]
+fn what_is_wrong_with_a_header_is_named() {
+    let sound = FilterBlockBuilder::new(policy(FilterKind::Bloom, 10.0)).finish().expect("a block");
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+    let mut block = sound.clone();
+    block[7] ^= 0xff;
+    let found = number(&block[..8]);
+    assert_eq!(FilterBlockReader::open(&block).expect_err("no magic"), DecodeError::Magic { found });
+    // The checksum it should have is that of the sound block: what is stored is what was changed.
+    let mut block = sound.clone();
+    block[61] ^= 0x5a;
+    let (stored, computed) = (number(&block[60..]) as u32, number(&sound[60..]) as u32);
+    let error = FilterBlockReader::open(&block).expect_err("another checksum");
+    assert_eq!(error, DecodeError::HeaderChecksum { stored, computed });
+    // So, too, under a context, whose part in the checksum is in neither's way.
+    let context = 0x0123_4567_89ab_cdef;
+    let sound = FilterBlockBuilder::new(policy(FilterKind::Bloom, 10.0)).context(context).finish().expect("a block");
+    let mut block = sound.clone();
+    block[61] ^= 0x5a;
+    let (stored, computed) = (number(&block[60..]) as u32, number(&sound[60..]) as u32);
+    let error = OpenOptions::new().context(context).open(&block).expect_err("another checksum");
+    assert_eq!(error, DecodeError::HeaderChecksum { stored, computed });
+}

@@ -106,7 +106,11 @@ fn what_is_wrong_with_a_frame_is_named() {
     assert_eq!(refused(&[9, 0x10]), DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: 1 });
     let version = DecodeError::Parameter { name: "compact_version", value: 0, min: 1, max: 1 };
     assert_eq!(refused(&[9, 0x01]), version);
-    // A golomb frame ends: range, buckets' reversed order, remainder bits, directory bits, lengths, tag.
+    // Blocked filters are whole lines: what is too much is named beside the lines that are there.
+    let lines = |declared_bytes, actual_bytes| DecodeError::PayloadLength { declared_bytes, actual_bytes };
+    assert_eq!(refused(&[vec![0; 130], vec![0x74, 0x12]].concat()), lines(128, 130));
+    assert_eq!(refused(&[vec![0; 63], vec![0x74, 0x12]].concat()), lines(0, 63));
+    // A golomb frame ends: buckets, their range, remainder bits, directory bits, the integers' lengths, tag.
     let golomb = |before: &[u8], lens: u8| [before, &[3, 0, lens, 0x13]].concat();
     assert_eq!(refused(&[0x13]), DecodeError::TooShort { len_bytes: 1, min_bytes: 2 });
     assert_eq!(refused(&golomb(&[1, 1, 1], 0x18)), DecodeError::TooShort { len_bytes: 7, min_bytes: 12 });

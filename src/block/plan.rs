@@ -56,15 +56,19 @@ impl Target {
 
 /// Dimensions of the filter that meets `target` for `num_entries` (at least 1) distinct entries.
 pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> Result<Params, BuildError> {
-    let (params, payload_bytes) = match policy.kind() {
+    let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
+    match dimensions(policy, target, num_entries) {
+        (Ok(params), payload_bytes) if payload_bytes <= max_bytes => Ok(params),
+        (_, payload_bytes) => Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes }),
+    }
+}
+
+/// Dimensions and about the length of the payload, whether this machine's memory has room for it or not.
+fn dimensions(policy: &FilterPolicy, target: Target, num_entries: u64) -> Planned {
+    match policy.kind() {
         FilterKind::Bloom => plan_bloom(target, num_entries, policy.solution()),
         FilterKind::Blocked => plan_blocked(target, num_entries, policy),
         FilterKind::Golomb => plan_golomb(target, num_entries),
-    };
-    let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
-    match params {
-        Ok(params) if payload_bytes <= max_bytes => Ok(params),
-        _ => Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes }),
     }
 }
 
@@ -167,25 +171,34 @@ fn range_for(millibits: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEADER_LEN, Target, plan};
-    use crate::error::BuildError;
+    use super::{HEADER_LEN, Target, dimensions, plan};
+    use crate::error::{BuildError, DecodeError};
     use crate::filter::Params;
     use crate::kind::FilterKind;
     use crate::policy::FilterPolicy;
 
-    fn bits(kind: FilterKind, bits_per_key: f64, num_entries: u64) -> Result<Params, BuildError> {
-        let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal");
-        plan(&policy, Target::new(&policy, num_entries, HEADER_LEN), num_entries)
+    fn with_bits(kind: FilterKind, bits_per_key: f64) -> FilterPolicy {
+        FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal")
+    }
+
+    fn target(policy: &FilterPolicy, num_entries: u64) -> Target {
+        Target::new(policy, num_entries, HEADER_LEN)
+    }
+
+    /// Dimensions on a machine of any size.
+    fn dimensions_of(policy: &FilterPolicy, num_entries: u64) -> Result<Params, DecodeError> {
+        dimensions(policy, target(policy, num_entries), num_entries).0
     }
 
     #[test]
     fn more_entries_than_32_bits_count() {
         let num_entries = (1 << 32) + 5;
-        let Ok(Params::Bloom(p)) = bits(FilterKind::Bloom, 10.0, num_entries) else { panic!("bloom") };
+        let bits = |kind| dimensions_of(&with_bits(kind, 10.0), num_entries);
+        let Ok(Params::Bloom(p)) = bits(FilterKind::Bloom) else { panic!("bloom") };
         assert_eq!((p.num_bits(), p.num_probes()), ((num_entries * 10 - 512) / 8 * 8, 7));
-        let Ok(Params::Blocked(p)) = bits(FilterKind::Blocked, 10.0, num_entries) else { panic!("blocked") };
+        let Ok(Params::Blocked(p)) = bits(FilterKind::Blocked) else { panic!("blocked") };
         assert_eq!(p.payload_len(), (num_entries * 10 - 512) / 512 * 64);
-        let Ok(Params::Golomb(p)) = bits(FilterKind::Golomb, 10.0, num_entries) else { panic!("golomb") };
+        let Ok(Params::Golomb(p)) = bits(FilterKind::Golomb) else { panic!("golomb") };
         assert_eq!(p.num_buckets(), num_entries.div_ceil(64));
         let range = p.num_buckets() as f64 * p.bucket_range() as f64;
         assert!((300.0..330.0).contains(&(range / num_entries as f64)), "1 / 0.0032");
@@ -193,25 +206,41 @@ mod tests {
 
     #[test]
     fn sizes_past_the_format_are_errors() {
+        let bits = |kind, num_entries| {
+            let policy = with_bits(kind, 64.0);
+            plan(&policy, target(&policy, num_entries), num_entries)
+        };
         // 2^40 entries of 64 bits are 2^37 lines, past 2^32; 2^62 entries are more bits than 64 can count.
-        let error = bits(FilterKind::Blocked, 64.0, 1 << 40).expect_err("too many lines");
+        let error = bits(FilterKind::Blocked, 1 << 40).expect_err("too many lines");
         assert!(matches!(error, BuildError::TooLarge { num_entries: 0x100_0000_0000, .. }), "{error}");
         for kind in FilterKind::ALL {
             for num_entries in [1 << 59, 1 << 62, u64::MAX] {
-                let planned = bits(kind, 64.0, num_entries);
-                assert!(planned.is_err() || kind == FilterKind::Golomb, "{kind} {num_entries}");
+                assert!(bits(kind, num_entries).is_err() || kind == FilterKind::Golomb, "{kind} {num_entries}");
             }
         }
-        assert!(bits(FilterKind::Golomb, 64.0, u64::MAX).is_ok(), "the hash is the limit, not an overflow");
+        let golomb = dimensions_of(&with_bits(FilterKind::Golomb, 64.0), u64::MAX);
+        assert!(golomb.is_ok(), "the hash is the limit, not an overflow");
+    }
+
+    #[test]
+    fn sizes_past_the_memory_are_errors() {
+        // 2^31 entries of 10 bits are 2.5 GiB: more than an object may have where addresses have 32 bits.
+        for kind in FilterKind::ALL {
+            let policy = with_bits(kind, 10.0);
+            let planned = plan(&policy, target(&policy, 1 << 31), 1 << 31);
+            assert_eq!(planned.is_err(), usize::BITS == 32, "{kind}: {planned:?}");
+            if let Err(error) = planned {
+                let BuildError::TooLarge { payload_bytes, max_bytes, .. } = error else { panic!("{error}") };
+                assert_eq!(max_bytes, (1 << 31) - 1 - 64);
+                assert!((2_600_000_000..2_750_000_000).contains(&payload_bytes), "{kind}: {payload_bytes}");
+            }
+        }
     }
 
     #[test]
     fn a_range_larger_than_the_hash_is_cut_to_it() {
         let policy = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1e-12).expect("legal");
-        let num_entries = 1 << 30;
-        let Ok(Params::Golomb(p)) = plan(&policy, Target::new(&policy, num_entries, HEADER_LEN), num_entries) else {
-            panic!()
-        };
+        let Ok(Params::Golomb(p)) = dimensions_of(&policy, 1 << 30) else { panic!("golomb") };
         assert!(p.bucket_range() <= u64::MAX / p.num_buckets());
         assert!(p.bucket_range() > u64::MAX / p.num_buckets() / 100 * 99);
     }

@@ -31,7 +31,7 @@ pub(super) fn open_footer(file: &str, source: &dyn ReadableFile) -> Result<(Foot
     let Some(footer_at) = footer_at else {
         return Err(Error::damaged(file, 0, Damage::FileLength { len_bytes: file_len }));
     };
-    let page = read_pages(file, source, footer_at, FOOTER_LEN)?;
+    let page = read_pages(file, source, footer_at, FOOTER_LEN as u64)?;
     let footer = Footer::decode(file, page.as_slice(), footer_at)?;
     Ok((footer, bytes::u32_at(page.as_slice(), CRC_AT), file_len))
 }
@@ -57,18 +57,21 @@ impl Structure {
         let (footer, footer_crc, file_len) = open_footer(file, source)?;
         check_counts(file, &footer, file_len)?;
         // The footer's lengths add up to the file's, so none of them asks for more memory than the file has bytes.
-        let index_len = footer.index_len as usize;
-        let page = read_pages(file, source, footer.data_len, index_len.next_multiple_of(FOOTER_LEN))?;
-        let index = page.as_slice()[..index_len].to_vec();
+        let mut page = read_pages(file, source, footer.data_len, footer.index_len.next_multiple_of(FOOTER_LEN as u64))?;
+        // Within the pages that were read, so within usize.
+        page.truncate(footer.index_len as usize);
+        let index = page.as_slice().to_vec();
         let index = Index::decode(file, footer.number, footer.data_len, index, footer.data_len)?;
         Ok(Self { footer, footer_crc, index, file_len })
     }
 }
 
-fn read_pages(file: &str, source: &dyn ReadableFile, offset: u64, len: usize) -> Result<PageBuf, Error> {
-    let mut pages = PageBuf::new(len);
-    read_exact_at(source, pages.as_mut_slice(), offset).map_err(|error| Error::io(file, "read", error))?;
-    Ok(pages)
+fn read_pages(file: &str, source: &dyn ReadableFile, offset: u64, len: u64) -> Result<PageBuf, Error> {
+    let read = || {
+        let mut pages = PageBuf::for_stored(len)?;
+        read_exact_at(source, pages.as_mut_slice(), offset).map(|()| pages)
+    };
+    read().map_err(|error| Error::io(file, "read", error))
 }
 
 /// A data block whose checksum holds.
@@ -138,7 +141,7 @@ impl TableData {
             let (cells, num_cells) = BlockReader::open_checked(&self.file, place.offset, &bytes)?.place();
             return Ok(Block { bytes, cells, num_cells });
         }
-        let pages = read_pages(&self.file, &*self.source, place.offset, place.len)?;
+        let pages = read_pages(&self.file, &*self.source, place.offset, place.len as u64)?;
         account.note_read(place.len);
         let (cells, num_cells) = self.check_block(block, pages.as_slice())?.place();
         let bytes: Arc<[u8]> = pages.as_slice().into();
@@ -149,7 +152,7 @@ impl TableData {
     /// Reads data blocks in one piece.
     pub(super) fn read_blocks(&self, blocks: Range<usize>) -> Result<PageBuf, Error> {
         let start = self.index().place(blocks.start).offset;
-        let len = blocks.map(|block| self.index().place(block).len).sum();
+        let len = blocks.map(|block| self.index().place(block).len as u64).sum();
         read_pages(&self.file, &*self.source, start, len)
     }
 
@@ -190,11 +193,11 @@ impl Drop for TableData {
 
 #[cfg(test)]
 mod tests {
-    use super::{Damage, Error, Footer, check_counts};
+    use super::{Damage, Error, FOOTER_LEN, Footer, ReadableFile, Structure, check_counts};
+    use std::io;
 
-    #[test]
-    fn counts_that_the_data_cannot_hold_are_refused() {
-        let right = Footer {
+    fn footer() -> Footer {
+        Footer {
             number: 1,
             table: 1,
             seed: 0,
@@ -206,7 +209,46 @@ mod tests {
             data_len: 4096,
             index_len: 20,
             filters: Vec::new(),
-        };
+        }
+    }
+
+    /// A file of zeros that is as long as its footer says, and ends with it.
+    #[derive(Debug)]
+    struct Hole {
+        footer: Vec<u8>,
+        footer_at: u64,
+    }
+
+    impl ReadableFile for Hole {
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+            buf.fill(0);
+            if offset == self.footer_at {
+                buf.copy_from_slice(&self.footer);
+            }
+            Ok(buf.len())
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.footer_at + FOOTER_LEN as u64)
+        }
+    }
+
+    #[test]
+    fn an_index_longer_than_memory_can_hold_is_an_error() {
+        // The least that is too long, and what has no bit left where a `usize` has 32.
+        for index_len in [isize::MAX as u64 + 1, 1 << 63] {
+            let footer_at = 4096 + index_len;
+            let footer = Footer { index_len, ..footer() }.encode(footer_at);
+            let refused = Structure::open("table", &Hole { footer, footer_at });
+            let is_refused = matches!(&refused, Err(Error::Io { source, .. })
+                if source.kind() == io::ErrorKind::OutOfMemory);
+            assert!(is_refused, "{index_len}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn counts_that_the_data_cannot_hold_are_refused() {
+        let right = footer();
         assert!(check_counts("table", &right, 12_288).is_ok());
         for wrong in [
             Footer { num_cells: 241, ..right.clone() },

@@ -9,6 +9,7 @@ use super::format::{FilterHandle, padded};
 use super::hashes::EntryHashes;
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,12 +69,14 @@ impl FilterPlace {
 
 /// Reads a filter block, whole pages at a time, and cuts the padding off.
 pub(super) fn read_filter(source: &dyn ReadableFile, handle: FilterHandle, offset: u64) -> Result<PageBuf, String> {
-    let len = usize::try_from(handle.len).map_err(|_| "longer than memory".to_owned())?;
-    let padded = padded(handle.len).and_then(|len| usize::try_from(len).ok()).unwrap_or(len);
-    let mut block = PageBuf::new(padded);
-    read_exact_at(source, block.as_mut_slice(), offset).map_err(|error| error.to_string())?;
-    block.truncate(len);
-    Ok(block)
+    let read = || {
+        let mut block = PageBuf::for_stored(padded(handle.len).unwrap_or(u64::MAX))?;
+        read_exact_at(source, block.as_mut_slice(), offset)?;
+        // Within the pages that were read, so within usize.
+        block.truncate(handle.len as usize);
+        Ok(block)
+    };
+    read().map_err(|error: io::Error| error.to_string())
 }
 
 /// A filter whose every check has passed, with what takes a walk through its bytes to know.

@@ -212,7 +212,8 @@ fn next_entry(cursor: &mut Cursor<'_>, offset: u64) -> Option<Entry> {
     let lens = [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
     let keys_at = ENTRIES_AT + cursor.at();
     cursor.take(lens.iter().map(|&len| usize::from(len)).sum())?;
-    let len = (pages as usize).checked_mul(PAGE_LEN)?;
+    // Shorter than any object in memory may be. A block that holds one cell, the largest, has 4 129 pages.
+    let len = (pages as usize).checked_mul(PAGE_LEN).filter(|&len| len < isize::MAX as usize - PAGE_LEN)?;
     Some(Entry { place: BlockPlace { offset, len }, keys_at, lens })
 }
 

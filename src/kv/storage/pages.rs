@@ -1,5 +1,7 @@
 //! Buffers that start at a page boundary in memory, as direct I/O demands.
 
+use std::io;
+
 /// The unit of tables and of direct I/O: 4 KiB, a multiple of every common device's logical block.
 pub const PAGE_LEN: usize = 4096;
 
@@ -23,6 +25,14 @@ impl PageBuf {
         // reads notice and work around.
         let start = Some(bytes.as_ptr().align_offset(PAGE_LEN)).filter(|&start| start < PAGE_LEN).unwrap_or(0);
         Self { bytes, start, len }
+    }
+
+    /// A buffer of `len` bytes, as a file says: it may say more than memory can ever hold.
+    pub(in crate::kv) fn for_stored(len: u64) -> io::Result<Self> {
+        match usize::try_from(len) {
+            Ok(len) if len < isize::MAX as usize - PAGE_LEN => Ok(Self::new(len)),
+            _ => Err(io::Error::new(io::ErrorKind::OutOfMemory, format!("{len} bytes are more than memory can hold"))),
+        }
     }
 
     /// Keeps the first `len` bytes.

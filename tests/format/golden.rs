@@ -13,6 +13,9 @@ use filterblock::{
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+/// Keys that no frame was made of.
+const STRANGERS: usize = 3_000;
+
 fn dir() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect()
 }
@@ -66,9 +69,9 @@ enum Source {
     Shape(Shape),
 }
 
-struct Case {
+pub struct Case {
     source: Source,
-    name: String,
+    pub name: String,
     keys: &'static str,
     salt_bits: u32,
     policy: FilterPolicy,
@@ -76,7 +79,7 @@ struct Case {
     compact: bool,
 }
 
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for kind in FilterKind::ALL {
         let mut add = |name: &str, keys, policy: FilterPolicy, context, compact| {
@@ -159,7 +162,12 @@ fn rarer_cases() -> Vec<Case> {
 }
 
 impl Case {
-    fn build(&self, keys: &[Vec<u8>]) -> Vec<u8> {
+    /// The entries, as they are stored.
+    pub fn keys(&self) -> Vec<Vec<u8>> {
+        read_keys(self.keys)
+    }
+
+    pub fn build(&self, keys: &[Vec<u8>]) -> Vec<u8> {
         let builder = |keys: &[Vec<u8>]| {
             let mut builder = FilterBlockBuilder::new(self.policy).context(self.context);
             keys.iter().for_each(|key| builder.add_key(key));
@@ -184,6 +192,35 @@ impl Case {
                 shape.block(&header, &keys.iter().map(|key| hasher.hash(key).get()).collect())
             }
         }
+    }
+
+    /// Asks `frame` for its keys, and for strangers what the oracle says of them. Returns the number of answers.
+    pub fn check_answers(&self, frame: &[u8]) -> usize {
+        let (reader, oracle) = match self.compact {
+            true => (
+                FilterBlockReader::open_compact(frame, self.policy.hasher(), self.policy.key_transform()),
+                Oracle::open_compact(frame),
+            ),
+            false => (
+                OpenOptions::new()
+                    .context(self.context)
+                    .expect_hasher(self.policy.hasher())
+                    .expect_transform(self.policy.key_transform())
+                    .open(frame),
+                Oracle::open(frame),
+            ),
+        };
+        let reader = reader.expect("an intact golden file");
+        let keys = self.keys();
+        for key in &keys {
+            assert!(reader.may_contain(key), "{}: false negative", self.name);
+            assert!(oracle.may_contain(reader.hasher().hash(key).get()), "{}: the oracle's false negative", self.name);
+        }
+        for i in 0..STRANGERS {
+            let key = format!("org.absent.{i}").into_bytes();
+            assert_eq!(reader.may_contain(&key), oracle.may_contain(reader.hasher().hash(&key).get()), "{}", self.name);
+        }
+        keys.len() + STRANGERS
     }
 
     fn describe(&self, file: &str) -> Value {
@@ -257,30 +294,8 @@ fn built_bytes_equal_stored_bytes() {
 
 #[test]
 fn stored_bytes_answer() {
-    let strangers: Vec<Vec<u8>> = (0..3_000u32).map(|i| format!("org.absent.{i}").into_bytes()).collect();
     for case in cases() {
         let stored = std::fs::read(dir().join(format!("{}.bin", case.name))).expect("a golden file");
-        let (reader, oracle) = match case.compact {
-            true => (
-                FilterBlockReader::open_compact(&stored, case.policy.hasher(), case.policy.key_transform()),
-                Oracle::open_compact(&stored),
-            ),
-            false => (
-                OpenOptions::new()
-                    .context(case.context)
-                    .expect_hasher(case.policy.hasher())
-                    .expect_transform(case.policy.key_transform())
-                    .open(&stored),
-                Oracle::open(&stored),
-            ),
-        };
-        let reader = reader.expect("an intact golden file");
-        for key in read_keys(case.keys) {
-            assert!(reader.may_contain(&key), "{}: false negative", case.name);
-            assert!(oracle.may_contain(reader.hasher().hash(&key).get()), "{}: the oracle's false negative", case.name);
-        }
-        for key in &strangers {
-            assert_eq!(reader.may_contain(key), oracle.may_contain(reader.hasher().hash(key).get()), "{}", case.name);
-        }
+        case.check_answers(&stored);
     }
 }

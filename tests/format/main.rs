@@ -5,7 +5,10 @@ mod agreement;
 mod aligned;
 mod assembled;
 mod batches;
+mod control;
 mod damage;
+#[cfg(feature = "kv")]
+mod exchange;
 mod facts;
 mod golden;
 mod hashing;

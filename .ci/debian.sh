@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# Debian packages of this and of other architectures, unpacked beside the system: nothing is installed, and the system
+# need not know of a second architecture.
+
+beside=$PWD/target/beside
+
+# Options of apt: package lists of our own, of all architectures, fetched once.
+apt=(-qq -o APT::Sandbox::User=root -o "Dir::State::Lists=$beside/lists" -o "Dir::Cache=$beside/cache")
+for architecture in amd64 arm64 s390x i386; do apt+=(-o "APT::Architectures::=$architecture"); done
+
+package_lists() {
+  [ ! -e "$beside/lists.fetched" ] || return 0
+  command -v apt-get >/dev/null || cannot "no apt-get here"
+  mkdir -p "$beside/lists/partial" "$beside/cache"
+  # One list of many may fail. What is missing is noticed where a package is asked for.
+  apt-get update "${apt[@]}" >/dev/null 2>&1 || true
+  touch "$beside/lists.fetched"
+}
+
+# unpack <name> <package>...: once.
+unpack() {
+  local name=$1 deb
+  shift
+  [ ! -e "$beside/$name.unpacked" ] || return 0
+  mkdir -p "$beside/$name"
+  (cd "$beside/$name" && apt-get download "${apt[@]}" "$@") || cannot "no packages $* here"
+  for deb in "$beside/$name"/*.deb; do dpkg -x "$deb" "$beside"; done
+  rm -r "${beside:?}/$name"
+  touch "$beside/$name.unpacked"
+}
+
+# The oldest compiler that Cargo.toml promises, for cargo to use.
+msrv=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+oldest_compiler() {
+  package_lists
+  rustc_version=$(apt-cache "${apt[@]}" madison rustc-web 2>/dev/null |
+    awk -F'|' -v msrv="$msrv." '{gsub(/ /, "", $2)} index($2, msrv) == 1 && !found {print $2; found = 1}')
+  [ -n "$rustc_version" ] || cannot "no package of rustc $msrv here"
+  unpack rustc "rustc-web=$rustc_version" "libstd-rust-web-dev=$rustc_version" \
+    "libstd-rust-web-$msrv=$rustc_version" libllvm19
+  export RUSTC=$beside/usr/bin/rustc LD_LIBRARY_PATH=$beside/usr/lib/x86_64-linux-gnu
+  "$RUSTC" --version | grep -F "$msrv" || cannot "rustc $msrv does not run here"
+}
+
+# cross_compiler <Debian's name of an architecture> <the C compiler's>: standard library, C library and linker, and an
+# emulator, each where the system lacks it.
+cross_compiler() {
+  local tools
+  oldest_compiler
+  if [ ! -e "$beside/$1.unpacked" ]; then
+    # With what they depend on.
+    tools=$(apt-get install --simulate --no-install-recommends "${apt[@]}" \
+      "gcc-$2-linux-gnu" "libc6-dev-$1-cross" qemu-user | awk '/^Inst/ {print $2}') ||
+      cannot "no packages of a compiler and an emulator for $1 here"
+    # shellcheck disable=SC2086
+    unpack "$1" "libstd-rust-web-dev:$1=$rustc_version" $tools
+  fi
+  export PATH=$PATH:$beside/usr/bin
+}

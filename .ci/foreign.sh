@@ -1,0 +1,120 @@
+# shellcheck shell=bash
+# Other machines: the whole library's tests, built by the oldest compiler and run under emulation (or natively, where
+# the processor can); what they write, read by each other; and controls that must fail there.
+
+# Where they find each other's files.
+exchange=$PWD/target/ci/exchange
+take_part_in_exchange() {
+  local machine
+  export FILTERBLOCK_EXCHANGE_DIR=$exchange FILTERBLOCK_EXCHANGE_FROM=''
+  for machine in "$exchange"/*; do
+    [ ! -d "$machine" ] || FILTERBLOCK_EXCHANGE_FROM+="${machine##*/} "
+  done
+}
+
+# Too slow under emulation, by name, and why they may be left out. A name that fits no test ends the lane.
+declare -A too_slow=(
+  ["sizing::blocked::probes::tests::the_table_is_what_the_model_says"]="minutes: a model in floats, which golden files depend on too"
+  ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
+  ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests of its module ask it"
+  ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
+  ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"
+)
+
+# The package without its benchmarks: criterion would be half of what each of these lanes compiles.
+without_benches() {
+  local source=$PWD/target/without-benches entry
+  mkdir -p "$source"
+  for entry in *; do
+    case $entry in
+      target | Cargo.*) ;;
+      *) ln -sfn "$PWD/$entry" "$source/$entry" ;;
+    esac
+  done
+  awk '/^\[/ {bench = /^\[\[bench\]\]/} !bench && !/^criterion = /' Cargo.toml >"$source/Cargo.toml"
+  printf '\n[workspace]\n' >>"$source/Cargo.toml"
+  [ ! -e Cargo.lock ] || cp Cargo.lock "$source/"
+  cd "$source" || return
+}
+
+oldest_compiler_lane() {
+  oldest_compiler
+  export CARGO_TARGET_DIR=$PWD/target/debian
+  cargo check --lib --bins --all-features
+  take_part_in_exchange
+  without_benches
+  cargo check --lib --no-default-features
+  cargo test --features kv --test format -- --skip rates:: --show-output
+}
+
+# Whether the processor and the kernel run programs of 32 bits: the C library's loader is one.
+runs_i686() {
+  local root
+  for root in "$beside" ''; do
+    ! "$root/usr/i686-linux-gnu/lib/ld-linux.so.2" --version >/dev/null 2>&1 || return 0
+  done
+  return 1
+}
+
+# foreign <Debian's name of an architecture> <its processor> <emulator> <controls that must fail>
+foreign() {
+  local architecture=$1 processor=$2 emulator=$3 must_fail=$4
+  local target=$processor-unknown-linux-gnu variable skips=() name listed num
+  cross_compiler "$architecture" "$processor"
+  [ "$architecture" != i386 ] || ! runs_i686 || emulator=''
+  variable=CARGO_TARGET_${processor^^}_UNKNOWN_LINUX_GNU
+  # Static, as the C library's linker script names files by where an installation would put them.
+  export "${variable}_LINKER=$processor-linux-gnu-gcc" "${variable}_RUSTFLAGS=-C target-feature=+crt-static -D warnings"
+  [ -z "$emulator" ] || export "${variable}_RUNNER=$emulator"
+  export CARGO_TARGET_DIR=$PWD/target/debian
+  take_part_in_exchange
+  without_benches
+  local suite=(cargo test --target "$target" --features kv
+    --lib --test format --test reader --test sizing --test kv --test architecture)
+
+  cargo check --target "$target" --lib --no-default-features
+  listed=$("${suite[@]}" -- --list)
+  if [ -n "$emulator" ]; then
+    for name in "${!too_slow[@]}"; do
+      num=$(grep -cF "$name" <<<"$listed") || { echo "no test has $name in its name"; return 1; }
+      echo "left out under $emulator: $num with $name in their names: ${too_slow[$name]}"
+      skips+=(--skip "$name")
+    done
+  fi
+  "${suite[@]}" -- --show-output "${skips[@]}"
+  controls "$must_fail" cargo test --target "$target" --features kv --test format
+}
+
+# controls <names> <command>...: of the tests that make a mistake on purpose, these fail, and the others pass.
+controls() {
+  local must_fail=" $1 " name expected status output
+  shift
+  for name in byte_order word_size; do
+    expected=ok
+    [[ $must_fail != *" $name "* ]] || expected=FAILED
+    status=0
+    output=$("$@" -- --ignored --exact "control::control_$name" 2>&1) || status=$?
+    if ! grep -q "^test control::control_$name .* $expected$" <<<"$output" || [ "$expected$status" = FAILED0 ]; then
+      echo "$output"
+      echo "control_$name: not $expected: this is not the machine that it is taken for"
+      return 1
+    fi
+    echo "counted: the test control_$name, $expected, as it must be on this machine"
+  done
+}
+
+# What other machines have written, read here by the newest compiler's code.
+exchange_lane() {
+  take_part_in_exchange
+  case $FILTERBLOCK_EXCHANGE_FROM in
+    *" "*" ") cargo test --features cli --test format exchange:: -- --show-output ;;
+    *) cannot "no other machine has written anything" ;;
+  esac
+}
+
+other_machines() {
+  lane "oldest compiler: $msrv" oldest_compiler_lane
+  lane "big-endian: s390x, emulated" foreign s390x s390x qemu-s390x byte_order
+  lane "32 bits: i686" foreign i386 i686 qemu-i386 word_size
+  lane "NEON: aarch64, emulated" foreign arm64 aarch64 qemu-aarch64 ''
+}

@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# This machine's lanes that take more than one command.
+
+# Copies of the commands that README.md shows first.
+tests=$(sed -n 's/^\(cargo test .*\)$/\1/p' README.md | head -n 1)
+demo=$(sed -n 's/^\(cargo run .* demo\)$/\1/p' README.md | head -n 1)
+test -n "$tests" && test -n "$demo"
+
+scripts_lane() {
+  local shellcheck=shellcheck
+  if ! command -v shellcheck >/dev/null; then
+    package_lists
+    unpack shellcheck shellcheck
+    shellcheck=$beside/usr/bin/shellcheck
+  fi
+  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run
+}
+
+clippy_lane() {
+  local features
+  for features in --no-default-features "" "--features kv" --all-features; do
+    echo "clippy $features"
+    # shellcheck disable=SC2086
+    cargo clippy --all-targets $features -- -D warnings
+  done
+}
+
+# Native libraries that comparisons link to. Prints those that are missing.
+missing_engines() {
+  local libraries library
+  libraries=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null || true)
+  for library; do
+    [[ $libraries == *"lib$library.so "* ]] || echo "lib$library-dev"
+  done
+}
+
+# comparison <directory> <what its engines are>...: compiles without them and with them.
+comparison() {
+  local manifest=benches/$1/Cargo.toml missing
+  shift
+  cargo check --manifest-path "$manifest"
+  missing=$(missing_engines "$@")
+  [ -z "$missing" ] || cannot "compiled without engines; missing here: ${missing//$'\n'/, }"
+  cargo check --manifest-path "$manifest" --features engines
+}
+
+nightly() { cargo +nightly --version >/dev/null 2>&1 || cannot "no nightly toolchain"; }
+
+# All tests of the library under AddressSanitizer. The standard library is not instrumented.
+sanitizer_lane() {
+  nightly
+  local target=x86_64-unknown-linux-gnu
+  export CARGO_TARGET_DIR=$PWD/target/asan RUSTFLAGS=-Zsanitizer=address
+  # It must notice what it is here for.
+  local control=$CARGO_TARGET_DIR/control
+  mkdir -p "$CARGO_TARGET_DIR"
+  rustc +nightly "$RUSTFLAGS" --target "$target" --edition 2024 -o "$control" .ci/control.rs
+  must_report "heap-buffer-overflow" "$control"
+  if ! must_report "detected memory leaks" "$control" leak; then
+    # The kernel may forbid it to look at its own threads.
+    echo "LEAKS ARE NOT LOOKED FOR here"
+    export ASAN_OPTIONS=detect_leaks=0
+  fi
+  without_benches
+  cargo +nightly test --target "$target" --features kv --lib --test format --test reader --test kv -- --skip rates::
+}
+
+# must_report <what> <command>...: it fails and says so.
+must_report() {
+  local what=$1 output
+  shift
+  if output=$("$@" 2>&1) || ! grep -qF "$what" <<<"$output"; then
+    echo "$output"
+    echo "not noticed: $what"
+    return 1
+  fi
+  echo "counted: 1 mistake made on purpose and noticed: $what"
+}
+
+# Licences, banned and repeated crates, and where they come from. Advisories would need their database from the network
+# on every run, and would fail a change for what has not changed.
+deny_lane() {
+  command -v cargo-deny >/dev/null || cannot "no cargo-deny here: \`cargo install cargo-deny --locked\` takes minutes"
+  cargo deny check --hide-inclusion-graph licenses bans sources
+}
+
+# Short fuzz runs from the checked-in corpora.
+fuzz_lane() {
+  nightly
+  local target work
+  command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+  for target in $(cargo +nightly fuzz list); do
+    work=$(mktemp -d)
+    cargo +nightly fuzz run "$target" "$work" "fuzz/corpus/$target" -- \
+      -max_total_time=20 -timeout=5 -rss_limit_mb=512 -malloc_limit_mb=64
+    rm -rf "$work"
+  done
+}

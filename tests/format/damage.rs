@@ -1,4 +1,5 @@
-//! Damaged bytes: a typed error each time, and never a panic.
+//! Blocks that are not what was expected: exact errors, and no panic whatever a payload holds. Every bit, length and
+//! field is changed in `tests/battery`.
 
 use crate::assembled::repair;
 use crate::material::keys;
@@ -20,39 +21,6 @@ fn block(kind: FilterKind, bytes: u64) -> Vec<u8> {
 
 fn open(block: &[u8]) -> Result<FilterBlockReader<'_>, DecodeError> {
     OpenOptions::new().context(CONTEXT).open(block)
-}
-
-#[test]
-fn every_flipped_bit_of_a_4_kib_block_is_an_error() {
-    for kind in FilterKind::ALL {
-        let mut block = block(kind, 4096);
-        assert!(block.len() > 4000 && block.len() <= 4096 && open(&block).is_ok());
-        for bit in 0..block.len() * 8 {
-            block[bit / 8] ^= 1 << (bit % 8);
-            let error = open(&block).expect_err("a flipped bit");
-            assert_eq!(error.class(), DecodeErrorClass::Damaged, "{kind} bit {bit}: {error}");
-            block[bit / 8] ^= 1 << (bit % 8);
-        }
-        assert!(open(&block).is_ok());
-    }
-}
-
-#[test]
-fn every_truncation_and_extension_is_an_error() {
-    for kind in FilterKind::ALL {
-        let mut block = block(kind, 4096);
-        for len in 0..block.len() {
-            let error = open(&block[..len]).expect_err("a truncated block");
-            assert_eq!(error.class(), DecodeErrorClass::Damaged, "{kind} {len}: {error}");
-            let too_short = DecodeError::TooShort { len_bytes: len as u64, min_bytes: 64 };
-            assert_eq!(len < 64, error == too_short);
-        }
-        for _ in 0..64 {
-            block.push(0);
-            let error = open(&block).expect_err("trailing bytes");
-            assert!(matches!(error, DecodeError::PayloadLength { .. }), "{kind}: {error}");
-        }
-    }
 }
 
 #[test]
@@ -159,22 +127,6 @@ fn ask(reader: &FilterBlockReader<'_>) {
 }
 
 #[test]
-fn any_header_byte_over_a_sound_checksum_never_panics() {
-    for kind in FilterKind::ALL {
-        let sound = block(kind, 700);
-        for offset in 0..60 {
-            for value in 0..=255 {
-                let mut block = sound.clone();
-                block[offset] = value;
-                repair(&mut block, CONTEXT);
-                let outcome = catch_unwind(|| open(&block).map(|reader| ask(&reader)).is_ok());
-                assert!(outcome.is_ok(), "{kind}: byte {offset} = {value} panics");
-            }
-        }
-    }
-}
-
-#[test]
 fn any_payload_opened_in_trust_never_panics() {
     for kind in FilterKind::ALL {
         let sound = block(kind, 1_500);
@@ -194,33 +146,14 @@ fn any_payload_opened_in_trust_never_panics() {
 }
 
 #[test]
-fn compact_frames_never_panic_and_empty_is_never_absent() {
-    let open = |frame: &[u8]| {
-        FilterBlockReader::open_compact(frame, KeyHasher::new(0), KeyTransform::WholeKey).map(|r| ask(&r))
-    };
+fn compact_frames_of_nothing_and_of_a_newer_version_are_errors() {
+    let open = |frame| FilterBlockReader::open_compact(frame, KeyHasher::new(0), KeyTransform::WholeKey).map(drop);
     assert_eq!(open(&[]), Err(DecodeError::TooShort { len_bytes: 0, min_bytes: 1 }));
-    for kind in FilterKind::ALL {
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
-        let mut builder = FilterBlockBuilder::new(policy);
-        keys(6, 150).iter().for_each(|key| builder.add_key(key));
-        let mut frame = Vec::new();
-        builder.finish_compact_into(&mut frame).expect("a frame");
-        for len in 0..frame.len() {
-            assert!(catch_unwind(|| open(&frame[..len]).is_ok()).is_ok(), "{kind}: {len} bytes panic");
-        }
-        for offset in frame.len() - 12..frame.len() {
-            for value in 0..=255 {
-                let mut frame = frame.clone();
-                frame[offset] = value;
-                assert!(catch_unwind(|| open(&frame).is_ok()).is_ok(), "{kind}: byte {offset} = {value} panics");
-            }
-        }
-    }
-    let newer = FilterBlockReader::open_compact(&[1, 0x21], KeyHasher::new(0), KeyTransform::WholeKey);
-    assert_eq!(newer.expect_err("version 2"), DecodeError::NewerVersion { found: 2, supported: 1 });
+    assert_eq!(open(&[1, 0x21]), Err(DecodeError::NewerVersion { found: 2, supported: 1 }));
     for (tag, class) in
         [(0x00, DecodeErrorClass::Damaged), (0xe1, DecodeErrorClass::Newer), (0xff, DecodeErrorClass::Damaged)]
     {
-        assert_eq!(open(&[tag; 70]).expect_err("another version").class(), class, "{tag:#x}");
+        let frame = [tag; 70];
+        assert_eq!(open(&frame).expect_err("another version").class(), class, "{tag:#x}");
     }
 }

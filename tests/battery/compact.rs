@@ -1,0 +1,162 @@
+//! Compact frames, which have no checksum: whatever their bytes, an error or the answers that the format defines for
+//! them, no panic and no allocation. Damage that is not noticed may deny stored keys: an engine that stores such
+//! frames must have verified them, says section 8.
+
+use crate::allocation::{Allocated, measured};
+use crate::errors::{assert_told, name_of};
+use crate::oracle::Oracle;
+use crate::plan::{Case, by_extent, counted};
+use crate::rules::{compact_verdict, golomb_trailer};
+use crate::samples::{Answers, Sample, describe, open_compact};
+use filterblock::FilterKind;
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+struct Tally {
+    num_frames: u64,
+    num_opened: u64,
+    refused: BTreeMap<String, u64>,
+    worst: Allocated,
+    answers: Answers,
+}
+
+impl Tally {
+    fn new() -> Self {
+        let (refused, worst, answers) = (BTreeMap::new(), Allocated::NOTHING, Answers::new());
+        Self { num_frames: 0, num_opened: 0, refused, worst, answers }
+    }
+
+    /// Opens `frame`, made from `sample` by some damage.
+    fn try_frame(&mut self, sample: &Sample, frame: &[u8]) {
+        let _case = Case((sample.kind, frame));
+        self.num_frames += 1;
+        let (opened, seen) = measured(|| {
+            let reader = open_compact(frame)?;
+            describe(&reader);
+            assert_eq!(reader.block_len(), frame.len());
+            self.answers.ask(&reader, sample);
+            Ok(())
+        });
+        self.worst = self.worst.max(seen);
+        assert_eq!(opened, compact_verdict(frame));
+        match opened {
+            Ok(()) => {
+                self.num_opened += 1;
+                if self.num_opened % 8 == 0 {
+                    self.answers.assert_as_oracle(sample, &Oracle::open_compact(frame));
+                }
+            }
+            Err(error) => {
+                assert_told(&error);
+                *self.refused.entry(name_of(&error)).or_default() += 1;
+            }
+        }
+    }
+
+    fn report(&self, what: &str) {
+        assert_eq!(self.worst, Allocated::NOTHING);
+        assert_eq!(self.num_opened + self.refused.values().sum::<u64>(), self.num_frames);
+        let mut counts = vec![(self.num_frames, what), (self.num_opened, "opened as the oracle reads them")];
+        counts.extend(self.refused.iter().map(|(name, count)| (*count, name.as_str())));
+        counts.push((self.worst.largest_bytes, "bytes allocated at most"));
+        counted(&counts);
+    }
+}
+
+/// Frames of no entries, one, one bucket of golomb, and several.
+fn samples() -> Vec<Sample> {
+    let sizes = [0, 1, 50, 150, 700];
+    FilterKind::ALL.into_iter().flat_map(|kind| sizes.map(|num_entries| Sample::compact(kind, num_entries))).collect()
+}
+
+/// Bytes of the trailer, section 8.
+fn trailer_len(frame: &[u8]) -> usize {
+    match frame[frame.len() - 1] {
+        0x10 => 1,
+        0x11 | 0x12 => 2,
+        _ => 4 + usize::from(frame[frame.len() - 2] >> 4) + usize::from(frame[frame.len() - 2] & 15),
+    }
+}
+
+#[test]
+fn every_flip_cut_and_extension_of_a_compact_frame_is_refused_or_read_by_the_rules() {
+    let mut tally = Tally::new();
+    for sample in samples() {
+        let mut frame = sample.bytes.clone();
+        for bit in 0..frame.len() * 8 {
+            frame[bit / 8] ^= 1 << (bit % 8);
+            tally.try_frame(&sample, &frame);
+            frame[bit / 8] ^= 1 << (bit % 8);
+        }
+        (0..frame.len()).for_each(|len| tally.try_frame(&sample, &frame[..len]));
+        (1..frame.len()).for_each(|start| tally.try_frame(&sample, &frame[start..]));
+        for filler in [vec![0; 64], vec![0xff; 64], sample.bytes.iter().copied().cycle().take(64).collect()] {
+            let mut longer = sample.bytes.clone();
+            for byte in filler {
+                longer.push(byte);
+                tally.try_frame(&sample, &longer);
+            }
+        }
+    }
+    let num_bytes: usize = samples().iter().map(|sample| sample.bytes.len()).sum();
+    let num_samples = samples().len();
+    assert_eq!(tally.num_frames as usize, num_bytes * 8 + num_bytes + (num_bytes - num_samples) + num_samples * 3 * 64);
+    tally.report("flips, cuts at both ends and extensions of compact frames");
+}
+
+/// All pairs of values of the two last bytes, which are all of the trailer but golomb's; and each byte of that.
+#[test]
+fn every_value_of_the_trailer_is_refused_or_read_by_the_rules() {
+    let mut tally = Tally::new();
+    let step = by_extent(7, 1, 1);
+    for sample in samples() {
+        let mut frame = sample.bytes.clone();
+        let len = frame.len();
+        for values in (0..=0xffff_u16).step_by(step).filter(|_| len >= 2) {
+            (frame[len - 1], frame[len - 2]) = (values as u8, (values >> 8) as u8);
+            tally.try_frame(&sample, &frame);
+        }
+        frame.copy_from_slice(&sample.bytes);
+        for at in len - trailer_len(&frame)..len {
+            for value in 0..=255 {
+                frame[at] = value;
+                tally.try_frame(&sample, &frame);
+                frame[at] = sample.bytes[at];
+            }
+        }
+    }
+    let num_trailers: usize = samples().iter().map(|sample| trailer_len(&sample.bytes)).sum();
+    // Three frames of no entries have one byte.
+    let num_pairs = 0x1_0000_usize.div_ceil(step) * (samples().len() - 3);
+    assert_eq!(tally.num_frames as usize, num_pairs + num_trailers * 256);
+    tally.report("values of the trailers of compact frames");
+}
+
+#[test]
+fn every_pair_of_golombs_trailer_fields_at_their_limits_is_refused_or_read_by_the_rules() {
+    let mut tally = Tally::new();
+    let integers = [0, 1, 2, 63, 64, 65, 66, 4096, 4097, 1 << 32, 1 << 58, 1 << 63, u64::MAX - 1, u64::MAX];
+    let bytes = [0, 1, 2, 7, 8, 47, 48, 49, 56, 57, 58, 254, 255];
+    let mut num_pairs = 0;
+    for sample in samples().into_iter().filter(|sample| sample.kind == FilterKind::Golomb && sample.bytes.len() > 1) {
+        let Oracle::Golomb { golomb, payload } = Oracle::open_compact(&sample.bytes) else { panic!("golomb") };
+        let own = [golomb.num_buckets, golomb.bucket_range, golomb.remainder_bits, golomb.directory_bits];
+        let values = |field: usize| -> Vec<u64> {
+            let limits = if field < 2 { integers.to_vec() } else { bytes.to_vec() };
+            limits.into_iter().chain([own[field], own[field] + 1, own[field].saturating_sub(1)]).collect()
+        };
+        for (first, second) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            num_pairs += 1;
+            for a in values(first) {
+                for b in values(second) {
+                    let mut fields = own;
+                    (fields[first], fields[second]) = (a, b);
+                    let trailer = golomb_trailer(fields[0], fields[1], [fields[2] as u8, fields[3] as u8]);
+                    tally.try_frame(&sample, &[&payload[..], &trailer].concat());
+                }
+            }
+        }
+    }
+    assert_eq!(num_pairs, 24);
+    tally.report(&format!("values of {num_pairs} pairs of fields of golomb's trailers"));
+}

@@ -1,0 +1,98 @@
+//! What errors say of themselves.
+
+use crate::rules::{repair, repair_crc};
+use crate::samples::{CONTEXT, HEADER_LEN, SEED, Sample, TRANSFORM, options};
+use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
+use std::collections::BTreeSet;
+
+/// Decimal and hexadecimal numbers among the words of `text`.
+fn numbers_of(text: &str) -> BTreeSet<u64> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let number = |word: &str| match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    };
+    words.filter_map(number).collect()
+}
+
+/// The variant's name.
+pub(crate) fn name_of(error: &DecodeError) -> String {
+    format!("{error:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
+}
+
+/// Numbers of an error's fields that its text leaves out.
+fn untold(text: &str, fields: &str) -> BTreeSet<u64> {
+    &numbers_of(fields) - &numbers_of(text)
+}
+
+/// The text names every number that the error carries, and the parameter, if it is about one.
+pub(crate) fn assert_told(error: &DecodeError) {
+    let (text, fields) = (error.to_string(), format!("{error:?}"));
+    assert!(text.len() >= 20 && text.trim() == text, "{text:?}");
+    assert!(!numbers_of(&fields).is_empty() && untold(&text, &fields).is_empty(), "{text:?} of {fields}");
+    if let DecodeError::Parameter { name, .. } = error {
+        assert!(text.starts_with(name), "{text:?} of {fields}");
+    }
+}
+
+/// One block for each error there is, and what section 9 calls it.
+#[test]
+fn every_error_has_its_class_and_says_its_numbers() {
+    let sound = Sample::of_len(FilterKind::Bloom, 256);
+    let error_of = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut block = sound.bytes.clone();
+        change(&mut block);
+        options().expect_seed(SEED).expect_transform(TRANSFORM).open(&block).expect_err("changed")
+    };
+    let set = |at: usize, value: u8| {
+        move |block: &mut Vec<u8>| {
+            block[at] = value;
+            repair_crc(block, CONTEXT);
+        }
+    };
+    let padded = |block: &mut Vec<u8>| {
+        // 1535 bits of 1536, and the last of these.
+        (block[44], block[45]) = (0xff, 0x05);
+        block[HEADER_LEN + 191] = 0x80;
+        repair(block, CONTEXT);
+    };
+    let (damaged, newer, mismatch) = (DecodeErrorClass::Damaged, DecodeErrorClass::Newer, DecodeErrorClass::Mismatch);
+    let errors = [
+        (damaged, "TooShort", error_of(&|block| block.truncate(63))),
+        (damaged, "Magic", error_of(&|block| block[7] ^= 1)),
+        (damaged, "HeaderChecksum", error_of(&|block| block[30] ^= 1)),
+        (damaged, "PayloadDigest", error_of(&|block| block[HEADER_LEN] ^= 1)),
+        (damaged, "PayloadLength", error_of(&|block| block.push(0))),
+        (damaged, "Parameter", error_of(&set(8, 0))),
+        (damaged, "Parameter", error_of(&set(40, 65))),
+        (damaged, "Padding", error_of(&padded)),
+        (newer, "NewerVersion", error_of(&set(8, 2))),
+        (newer, "UnknownKind", error_of(&set(9, 4))),
+        (newer, "UnknownHash", error_of(&set(10, 0))),
+        (newer, "UnknownTransform", error_of(&set(11, 100))),
+        (newer, "UnknownFeatures", error_of(&set(13, 0x41))),
+        (newer, "Reserved", error_of(&set(11, 0))),
+        (newer, "Reserved", error_of(&set(43, 3))),
+        (mismatch, "WrongContext", error_of(&|block| repair(block, CONTEXT + 5))),
+        (mismatch, "WrongSeed", error_of(&set(16, 77))),
+        (mismatch, "WrongTransform", error_of(&set(11, 200))),
+        (mismatch, "WrongTransform", error_of(&set(15, 1))),
+    ];
+    let mut names = BTreeSet::new();
+    for (class, name, error) in errors {
+        assert_eq!((error.class(), name_of(&error).as_str()), (class, name), "{error}");
+        assert!(class.to_string().len() > 4);
+        assert_told(&error);
+        names.insert(name);
+    }
+    assert_eq!(names.len(), 16, "{names:?}");
+}
+
+#[test]
+fn a_number_left_out_is_noticed() {
+    let error = |declared_bytes| DecodeError::PayloadLength { declared_bytes, actual_bytes: 5 };
+    let (text, fields) = (error(123_456).to_string(), format!("{:?}", error(12_345)));
+    assert_eq!(numbers_of(&text), BTreeSet::from([5, 123_456]));
+    assert_eq!(untold(&text, &fields), BTreeSet::from([12_345]));
+    assert_eq!(numbers_of("magic 0x00000000000000ff, id 7 of num_9 entries"), BTreeSet::from([7, 255]));
+}

@@ -1,0 +1,275 @@
+//! Headers changed at will, with their checksums made right: what a reader must do where no checksum helps it.
+//!
+//! # What may be promised
+//!
+//! A checksum says that bytes are those which somebody wrote, and no more: who repairs it *is* that somebody. A
+//! header with a right CRC says, as far as any reader can know, with which seed the entries were hashed and how the
+//! payload is to be read, and the payload says nothing of itself that could contradict it, but for its length and a
+//! few unused bits. A Bloom filter of 7 probes under a header that says 8 is the very block that a writer makes who
+//! sets the same bits with 8; some keys of the one are absent from the other. The digest does not help: it covers the
+//! payload, which is unchanged, and would be repaired along if it covered more.
+//!
+//! So "never *absent* for a stored key" holds without exception for all damage that is not repaired: that is an error
+//! (the tests of `flips` and `lengths`). With checksums repaired the format promises less, and this is asserted here
+//! of each header:
+//!
+//! - It is refused, with the error that the first failing check of section 9 gives
+//!   ([`verdict`](crate::rules::verdict)), or opened, and then every answer is the oracle's for the header as it now
+//!   stands. Nothing in between, no panic, no allocation.
+//! - Stored keys are denied only through the fields that say how the payload is read: `kind`, `params` and, as
+//!   golomb's number of buckets follows from it, `num_entries`; or, asked as keys and not as hashes, through `seed`.
+//!   All others say *newer*, *damaged*, or change no answer. Fewer probes than were written deny nothing.
+//! - A block with a payload never opens as one without entries, which would deny all: `payload_len` must be 0 then,
+//!   and is compared with what there is.
+//! - A caller who says which seed and transform it expects gets a mismatch for any other.
+
+use crate::allocation::{Allocated, measured};
+use crate::errors::{assert_told, name_of};
+use crate::oracle::{Oracle, int};
+use crate::plan::{Case, by_extent, counted};
+use crate::rules::{CRC_AT, Caller, DIGEST_AT, repair, repair_crc, verdict};
+use crate::samples::{Answers, CONTEXT, Denied, HEADER_LEN, SEED, Sample, TRANSFORM, describe, options};
+use filterblock::FilterKind;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+const SEED_AT: Range<usize> = 16..24;
+const NUM_ENTRIES_AT: Range<usize> = 24..32;
+
+/// What came of many headers.
+#[derive(Debug)]
+struct Tally {
+    num_headers: u64,
+    num_opened: u64,
+    num_denying: u64,
+    refused: BTreeMap<String, u64>,
+    worst: Allocated,
+    answers: Answers,
+}
+
+impl Tally {
+    fn new() -> Self {
+        let (num_headers, num_opened, num_denying) = (0, 0, 0);
+        let (refused, worst, answers) = (BTreeMap::new(), Allocated::NOTHING, Answers::new());
+        Self { num_headers, num_opened, num_denying, refused, worst, answers }
+    }
+
+    /// Opens `block`, which is `sample` with another header, as each kind of caller does.
+    fn try_header(&mut self, sample: &Sample, block: &[u8]) {
+        let _case = Case((sample.kind, &block[..HEADER_LEN]));
+        self.num_headers += 1;
+        let any = Caller { context: CONTEXT, trusted: false, expected: None };
+        let expecting = Caller { expected: Some((SEED, TRANSFORM.to_wire())), ..any };
+        let expecting_options = options().expect_seed(SEED).expect_transform(TRANSFORM);
+        let of_trust = Caller { trusted: true, ..any };
+        for (caller, options) in [(expecting, expecting_options), (of_trust, options().trusted(true))] {
+            let (opened, seen) = measured(|| options.open(block).map(drop));
+            assert_eq!(opened, verdict(block, caller), "{caller:?}");
+            self.worst = self.worst.max(seen);
+        }
+        let (opened, seen) = measured(|| {
+            let reader = options().open(block)?;
+            describe(&reader);
+            assert_eq!(reader.block_len(), block.len());
+            Ok(self.answers.ask(&reader, sample))
+        });
+        self.worst = self.worst.max(seen);
+        assert_eq!(opened.map(drop), verdict(block, any));
+        match opened {
+            Ok(denied) => {
+                self.num_opened += 1;
+                self.num_denying += u64::from(denied != Denied::default());
+                self.answers.assert_as_oracle(sample, &Oracle::open(block));
+                assert_denied_for_a_reason(denied, sample, block);
+            }
+            Err(error) => {
+                assert_told(&error);
+                *self.refused.entry(name_of(&error)).or_default() += 1;
+            }
+        }
+    }
+
+    fn report(&self, what: &str) {
+        assert_eq!(self.worst, Allocated::NOTHING);
+        assert_eq!(self.num_opened + self.refused.values().sum::<u64>(), self.num_headers);
+        let mut counts = vec![(self.num_headers, what), (self.num_opened, "opened as the oracle reads them")];
+        counts.push((self.num_denying, "of these deny a stored key"));
+        counts.extend(self.refused.iter().map(|(name, count)| (*count, name.as_str())));
+        counts.push((self.worst.largest_bytes, "bytes allocated at most"));
+        counted(&counts);
+    }
+}
+
+/// Through which fields keys may be denied; see the module.
+fn assert_denied_for_a_reason(denied: Denied, sample: &Sample, block: &[u8]) {
+    let differs = |range: Range<usize>| block[range.clone()] != sample.bytes[range];
+    let (kind, params) = (differs(9..10), differs(40..DIGEST_AT));
+    let buckets = sample.kind == FilterKind::Golomb && differs(NUM_ENTRIES_AT);
+    assert!(denied.by_hash == 0 || kind || params || buckets, "{denied:?}");
+    assert!(denied.by_key == 0 || denied.by_hash > 0 || differs(SEED_AT), "{denied:?}");
+    let fewer_probes = block[40] <= sample.bytes[40] && !differs(41..DIGEST_AT) && sample.kind != FilterKind::Golomb;
+    assert!(denied.by_hash == 0 || kind || !fewer_probes, "{denied:?} by fewer probes");
+}
+
+/// Small ones, and a Golomb filter of several buckets.
+fn samples() -> Vec<Sample> {
+    let lens: &[usize] = by_extent(&[256], &[64, 128, 256, 512, 4096], &[64, 128, 256, 512, 1024, 4096, 16384]);
+    let of_kind = |kind| {
+        let of_lens = lens.iter().map(move |len| Sample::of_len(kind, *len));
+        std::iter::once(Sample::of_one_entry(kind)).chain(of_lens)
+    };
+    FilterKind::ALL.into_iter().flat_map(of_kind).collect()
+}
+
+#[test]
+fn every_value_of_every_header_byte_is_refused_or_read_by_the_rules() {
+    let mut tally = Tally::new();
+    for sample in samples() {
+        let mut block = sample.bytes.clone();
+        for at in 0..HEADER_LEN {
+            for value in 0..=255 {
+                block[at] = value;
+                // A digest that is changed stays so, under a right CRC; and a CRC that is changed stays.
+                if at < CRC_AT {
+                    repair_crc(&mut block, CONTEXT);
+                }
+                tally.try_header(&sample, &block);
+                block[..HEADER_LEN].copy_from_slice(&sample.bytes[..HEADER_LEN]);
+            }
+        }
+    }
+    let num_samples = samples().len() as u64;
+    assert_eq!(tally.num_headers, num_samples * 64 * 256);
+    // The exception is real: each kind has parameters that a key depends on.
+    assert!(tally.num_denying > num_samples);
+    tally.report("values of header bytes with the CRC repaired");
+}
+
+/// A field of a header: name, place and values to try beside 0, 1 and its greatest two.
+struct Field {
+    at: Range<usize>,
+    limits: &'static [u64],
+}
+
+const fn field(at: usize, len: usize, limits: &'static [u64]) -> Field {
+    Field { at: at..at + len, limits }
+}
+
+/// Fields of every kind, with what separates legal from illegal.
+const COMMON: [Field; 9] = [
+    field(8, 1, &[2]),
+    field(9, 1, &[2, 3, 4]),
+    field(10, 1, &[2]),
+    field(11, 1, &[2, 3, 4, 127, 128]),
+    field(12, 2, &[0xfe, 0xff, 0x100]),
+    field(14, 2, &[0x100]),
+    field(16, 8, &[]),
+    field(24, 8, &[63, 64, 65, 128, 129]),
+    field(32, 8, &[64]),
+];
+
+/// The parameters of a kind: sections 5 to 7.
+fn params(kind: FilterKind) -> Vec<Field> {
+    match kind {
+        FilterKind::Bloom => {
+            vec![field(40, 1, &[63, 64, 65]), field(41, 3, &[]), field(44, 8, &[(1 << 56) - 1, 1 << 56, (1 << 56) + 1])]
+        }
+        FilterKind::Blocked => vec![field(40, 1, &[15, 16, 17]), field(41, 1, &[5, 6, 7]), field(42, 10, &[])],
+        _ => vec![
+            field(40, 1, &[47, 48, 49]),
+            field(41, 1, &[56, 57, 58]),
+            field(42, 1, &[63, 64, 65]),
+            field(43, 1, &[]),
+            field(44, 8, &[1 << 58, 1 << 63]),
+        ],
+    }
+}
+
+impl Field {
+    /// What a block's field is set to: the ends of its range and of the legal range, its own value and both neighbours.
+    fn values(&self, block: &[u8]) -> Vec<Vec<u8>> {
+        let len = self.at.len();
+        let own = block[self.at.clone()].to_vec();
+        let small =
+            |value: u64| (0..len).map(|i| if i < 8 { (value >> (8 * i)) as u8 } else { 0 }).collect::<Vec<u8>>();
+        let mut greatest = vec![0xff; len];
+        let mut values = vec![own.clone(), small(0), small(1), greatest.clone()];
+        greatest[0] = 0xfe;
+        values.push(greatest);
+        values.extend(self.limits.iter().map(|&value| small(value)));
+        if len <= 8 {
+            let own = int(&own);
+            values.extend([small(own.wrapping_add(1)), small(own.wrapping_sub(1))]);
+        }
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+}
+
+#[test]
+fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules() {
+    let (mut tally, mut num_field_pairs) = (Tally::new(), 0);
+    for sample in samples() {
+        let fields: Vec<Field> = COMMON.into_iter().chain(params(sample.kind)).collect();
+        let mut block = sample.bytes.clone();
+        for (i, first) in fields.iter().enumerate() {
+            for second in &fields[i + 1..] {
+                num_field_pairs += 1;
+                for a in first.values(&sample.bytes) {
+                    for b in second.values(&sample.bytes) {
+                        block[first.at.clone()].copy_from_slice(&a);
+                        block[second.at.clone()].copy_from_slice(&b);
+                        repair(&mut block, CONTEXT);
+                        tally.try_header(&sample, &block);
+                    }
+                }
+                block[..HEADER_LEN].copy_from_slice(&sample.bytes[..HEADER_LEN]);
+            }
+        }
+    }
+    // 12 fields of bloom and blocked, 14 of golomb.
+    assert_eq!(num_field_pairs, samples().len() as u64 / 3 * (66 + 66 + 91));
+    assert!(tally.num_headers > num_field_pairs * 25 && tally.num_denying > 0);
+    assert!(
+        tally.refused.contains_key("Padding") && tally.refused.contains_key("PayloadLength"),
+        "{:?}",
+        tally.refused
+    );
+    tally.report(&format!("values of {num_field_pairs} pairs of header fields with both checksums repaired"));
+}
+
+/// The exception that the promise names: a changed payload whose digest was repaired opens, and answers for what it
+/// now is.
+#[test]
+fn every_flip_of_a_payload_with_its_checksums_repaired_is_read_by_the_rules() {
+    let mut tally = Tally::new();
+    for sample in samples().into_iter().filter(|sample| sample.bytes.len() <= 512) {
+        let mut block = sample.bytes.clone();
+        for bit in HEADER_LEN * 8..block.len() * 8 {
+            block[bit / 8] ^= 1 << (bit % 8);
+            repair(&mut block, CONTEXT);
+            let _case = Case((sample.kind, block.len(), bit));
+            let any = Caller { context: CONTEXT, trusted: false, expected: None };
+            let (opened, seen) = measured(|| {
+                let reader = options().open(&block)?;
+                describe(&reader);
+                Ok(tally.answers.ask(&reader, &sample))
+            });
+            tally.worst = tally.worst.max(seen);
+            assert_eq!(opened.map(drop), verdict(&block, any));
+            tally.num_headers += 1;
+            match opened {
+                Ok(denied) => {
+                    tally.num_opened += 1;
+                    tally.num_denying += u64::from(denied.by_hash > 0);
+                    tally.answers.assert_as_oracle(&sample, &Oracle::open(&block));
+                }
+                Err(error) => *tally.refused.entry(name_of(&error)).or_default() += 1,
+            }
+            block[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+    assert!(tally.num_denying > 0 && tally.num_opened > tally.num_headers / 2);
+    tally.report("flipped bits of payloads with both checksums repaired");
+}

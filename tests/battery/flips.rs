@@ -1,0 +1,222 @@
+//! Flipped bits: one and two, everywhere.
+
+use crate::allocation::{Allocated, measured};
+use crate::errors::assert_told;
+use crate::oracle::Oracle;
+use crate::plan::{Case, by_extent, counted};
+use crate::rules::{self, CRC_AT, Caller};
+use crate::samples::{Answers, CONTEXT, HEADER_LEN, Sample, blocks, describe, lens, options};
+use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
+use std::cell::Cell;
+
+const HEADER_BITS: usize = HEADER_LEN * 8;
+const MAGIC_BITS: usize = 64;
+
+fn flip(block: &mut [u8], bit: usize) {
+    block[bit / 8] ^= 1 << (bit % 8);
+}
+
+fn bit_is_set(block: &[u8], bit: usize) -> bool {
+    block[bit / 8] >> (bit % 8) & 1 == 1
+}
+
+/// Whether `error` is what damage must give whose first bit is number `bit`.
+fn is_error_of(error: &DecodeError, bit: usize) -> bool {
+    match error {
+        DecodeError::Magic { .. } => bit < MAGIC_BITS,
+        DecodeError::HeaderChecksum { .. } => (MAGIC_BITS..HEADER_BITS).contains(&bit),
+        DecodeError::PayloadDigest { .. } => bit >= HEADER_BITS,
+        _ => false,
+    }
+}
+
+/// Unrepaired damage is refused, as damage, by the check of its place. The texts of some errors are read.
+#[test]
+fn every_flipped_bit_is_an_error() {
+    let (mut num_flips, mut num_blocks, mut worst) = (0, 0, Allocated::NOTHING);
+    for mut sample in blocks() {
+        num_blocks += 1;
+        for bit in 0..sample.bytes.len() * 8 {
+            flip(&mut sample.bytes, bit);
+            let _case = Case((sample.kind, sample.bytes.len(), bit));
+            let (opened, seen) = measured(|| options().open(&sample.bytes).map(drop));
+            let error = opened.expect_err("a flipped bit");
+            assert!(is_error_of(&error, bit) && error.class() == DecodeErrorClass::Damaged, "{error}");
+            if bit < 2 * HEADER_BITS {
+                assert_told(&error);
+                assert_eq!(options().open_owned(&sample.bytes[..]).map(drop), Err(error));
+            }
+            worst = worst.max(seen);
+            num_flips += 1;
+            flip(&mut sample.bytes, bit);
+        }
+        assert!(options().open(&sample.bytes).is_ok());
+    }
+    assert_eq!(worst, Allocated::NOTHING);
+    // One entry takes 65 bytes, 128 and 66.
+    let bits_of_kind = lens().iter().sum::<usize>() * 8;
+    assert_eq!(num_flips, 3 * bits_of_kind as u64 + (65 + 128 + 66) * 8);
+    counted(&[
+        (num_flips, "single flipped bits"),
+        (num_blocks, "blocks"),
+        (0, "undetected"),
+        (worst.largest_bytes, "bytes allocated at most"),
+    ]);
+}
+
+/// Opened in trust, a block's header is checked as ever; its payload is not, which is the contract, except for bits
+/// that are unused. What is then answered is what the format says of those bytes, and a bit that was set in a Bloom
+/// filter denies nothing.
+#[test]
+fn flips_in_trust_are_noticed_in_headers_alone() {
+    let caller = Caller { context: CONTEXT, trusted: true, expected: None };
+    let (mut num_noticed, mut num_opened, mut num_padding, mut num_denied) = (0u64, 0, 0, 0);
+    let mut worst = Allocated::NOTHING;
+    let mut answers = Answers::new();
+    for mut sample in blocks() {
+        for bit in 0..sample.bytes.len() * 8 {
+            let was_set = bit_is_set(&sample.bytes, bit);
+            flip(&mut sample.bytes, bit);
+            let _case = Case((sample.kind, sample.bytes.len(), bit));
+            let trusted = options().trusted(true);
+            // Now and then, where a payload is long: computing the rate reads all of it.
+            let is_described = sample.bytes.len() <= 512 || bit % 61 == 0;
+            let (opened, seen) = measured(|| {
+                let reader = trusted.open(&sample.bytes)?;
+                if is_described {
+                    describe(&reader);
+                }
+                Ok(answers.ask(&reader, &sample))
+            });
+            worst = worst.max(seen);
+            match opened {
+                Err(error) if bit < HEADER_BITS => {
+                    assert!(is_error_of(&error, bit), "{error}");
+                    num_noticed += 1;
+                }
+                Err(error) => {
+                    assert!(matches!(error, DecodeError::Padding { .. }), "{error}");
+                    assert_eq!(rules::verdict(&sample.bytes, caller), Err(error));
+                    num_padding += 1;
+                }
+                Ok(denied) => {
+                    assert!(bit >= HEADER_BITS, "a flip in the header is not noticed");
+                    assert!(sample.kind != FilterKind::Bloom || was_set || denied.by_hash == 0);
+                    assert_eq!(denied.by_hash, denied.by_key);
+                    num_denied += u64::from(denied.by_hash > 0);
+                    num_opened += 1;
+                    // The oracle takes longer than what it is to judge.
+                    if bit % 61 == 0 && sample.bytes.len() <= 1 << 10 {
+                        assert_eq!(rules::verdict(&sample.bytes, caller), Ok(()));
+                        answers.assert_as_oracle(&sample, &Oracle::open(&sample.bytes));
+                    }
+                }
+            }
+            flip(&mut sample.bytes, bit);
+        }
+    }
+    assert_eq!(worst, Allocated::NOTHING);
+    let num_blocks = 3 * (lens().len() as u64 + 1);
+    assert_eq!(num_noticed, num_blocks * HEADER_BITS as u64);
+    assert_eq!(num_opened + num_padding, blocks().iter().map(|sample| sample.payload_bits() as u64).sum::<u64>());
+    assert!(num_denied > num_opened / 100, "damage that nobody feels tests nothing");
+    counted(&[
+        (num_noticed, "single flipped bits of headers noticed in trust"),
+        (num_opened, "of payloads opened in trust"),
+        (num_padding, "of unused bits refused"),
+        (num_denied, "denied a stored key"),
+        (worst.largest_bytes, "bytes allocated at most"),
+    ]);
+}
+
+/// All pairs of flips, by flipping on: nothing is copied. XXH3 guarantees nothing of two flips in a payload, as a CRC
+/// does: that none of these passes is a measurement, and a chance of one in 2⁴⁰ against it.
+#[test]
+fn every_pair_of_flipped_bits_is_an_error() {
+    let len = by_extent(128, 512, 512);
+    for kind in FilterKind::ALL {
+        let mut block = Sample::of_len(kind, len).bytes;
+        let bits = block.len() * 8;
+        let at = Cell::new((0, 0));
+        let _case = Case((kind, &at));
+        let (num_pairs, seen) = measured(|| {
+            let mut num_pairs = 0u64;
+            for first in 0..bits {
+                flip(&mut block, first);
+                for second in first + 1..bits {
+                    at.set((first, second));
+                    flip(&mut block, second);
+                    match options().open(&block) {
+                        Err(error) => assert!(is_error_of(&error, first), "{error}"),
+                        Ok(_) => panic!("two flipped bits pass"),
+                    }
+                    num_pairs += 1;
+                    flip(&mut block, second);
+                }
+                flip(&mut block, first);
+            }
+            num_pairs
+        });
+        assert!(options().open(&block).is_ok());
+        assert_eq!(seen, Allocated::NOTHING);
+        assert_eq!(num_pairs, by_extent(523_776, 8_386_560, 8_386_560));
+        let what = format!("pairs of flipped bits of a {kind} block of {len} bytes");
+        counted(&[(num_pairs, &what), (0, "undetected"), (seen.largest_bytes, "bytes allocated at most")]);
+    }
+}
+
+/// Both checksums and the magic apart: one or two flips anywhere in a header leave its CRC wrong, so that even in
+/// trust, and even if the magic were not compared, none would pass.
+#[test]
+fn every_one_and_two_flips_of_a_header_break_its_crc() {
+    let (mut num_single, mut num_pairs, mut num_undetected) = (0u64, 0u64, 0u64);
+    for kind in FilterKind::ALL {
+        let mut block = Sample::of_len(kind, 512).bytes;
+        let trusted = options().trusted(true);
+        for first in 0..HEADER_BITS {
+            flip(&mut block, first);
+            num_single += 1;
+            num_undetected += u64::from(rules::crc_is_right(&block, CONTEXT) || trusted.open(&block).is_ok());
+            for second in first + 1..HEADER_BITS {
+                flip(&mut block, second);
+                num_pairs += 1;
+                num_undetected += u64::from(rules::crc_is_right(&block, CONTEXT) || trusted.open(&block).is_ok());
+                flip(&mut block, second);
+            }
+            flip(&mut block, first);
+        }
+    }
+    assert_eq!((num_single, num_pairs, num_undetected), (3 * 512, 3 * 130_816, 0));
+    counted(&[
+        (num_single, "single"),
+        (num_pairs, "double flips of headers under the CRC-32 alone"),
+        (num_undetected, "undetected"),
+    ]);
+}
+
+/// The same of every header there can be. A CRC is linear: what a flip does to it depends on the place alone, δ. Two
+/// flips in the 60 bytes covered pass only if their δ are equal. One there and one in the stored CRC, which is
+/// rotated and then added to, pass only if adding or subtracting that one's power of two changes just the bits of the
+/// rotated δ: what a carry changes is a run of ones that begins there, and may end anywhere above.
+#[test]
+fn one_and_two_flips_break_the_crc_of_any_header() {
+    let zeros = [0; CRC_AT];
+    let mut differences: Vec<u32> = (0..CRC_AT * 8)
+        .map(|bit| {
+            let mut header = zeros;
+            flip(&mut header, bit);
+            (rules::crc32(&header) ^ rules::crc32(&zeros)).rotate_right(15)
+        })
+        .collect();
+    let is_run = |bits: u32| {
+        let run = bits.checked_shr(bits.trailing_zeros()).unwrap_or(0);
+        run != 0 && run & run.wrapping_add(1) == 0
+    };
+    assert!([1, 2, 6, 0xf000_0000, u32::MAX, 0x7fff_ffff].into_iter().all(is_run));
+    assert!(![0, 5, 0b1101, 0x8000_0001].into_iter().any(is_run));
+    assert_eq!(differences.iter().filter(|&&difference| difference == 0 || is_run(difference)).count(), 0);
+    let num_places = differences.len();
+    differences.sort_unstable();
+    differences.dedup();
+    assert_eq!((num_places, differences.len()), (480, 480));
+}

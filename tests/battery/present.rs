@@ -1,0 +1,263 @@
+//! No stored key is ever denied: every number of keys from none to 2000, every kind and setting, each key asked in
+//! every way and of every form that a filter's bytes may have.
+
+use crate::material::numbers;
+use crate::oracle::Oracle;
+use crate::plan::{Case, Extent, by_extent, counted, extent};
+use crate::rules::compact_of;
+use filterblock::{
+    AlignedBytes, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher, KeyTransform,
+    OpenOptions, probe_tables,
+};
+
+/// Entries of the largest of the small tables.
+const MAX_SMALL: usize = 2_000;
+/// Absent keys that are asked of each table, of every form of it.
+const NUM_STRANGERS: usize = 16;
+/// One table in so many is compared with the oracle.
+const TABLES_PER_ORACLE: usize = 67;
+/// Bytes of the capped settings: 5 bits for each of 2000 keys.
+const CAP: u64 = 64 + 1_250;
+
+/// Five sizes, a rate and a cap; of blocked, the sizes with no, some and many salts.
+fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
+    let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, 3, 6] } else { &[3] };
+    let mut settings = Vec::new();
+    for &salt_bits in all_salts {
+        for bits in [2.0, 5.0, 10.0, 16.0, 30.0] {
+            let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+            settings.push(policy.salt_bits(salt_bits).expect("legal"));
+        }
+    }
+    settings.push(FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal"));
+    settings.push(FilterPolicy::with_max_bytes(kind, CAP).expect("legal"));
+    settings
+}
+
+/// Eight bytes a key: number `at` of table `table`.
+fn keys_of(table: u64, count: usize) -> Vec<[u8; 8]> {
+    numbers(table.wrapping_mul(0x9e6c_63d0_876a_68e5))
+        .take(count)
+        .map(|number| std::array::from_fn(|i| (number >> (8 * i)) as u8))
+        .collect()
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    num_tables: u64,
+    num_keys: u64,
+    /// Probes of stored keys.
+    num_probes: u64,
+    /// Absent keys asked, whose answers must be alike in every form.
+    num_strangers: u64,
+    num_by_oracle: u64,
+}
+
+/// Everything about the tables of one policy that need not be made anew.
+struct Tables {
+    policy: FilterPolicy,
+    strangers: Vec<KeyHash>,
+    /// A table that every key is asked of beside its own.
+    other: Vec<u8>,
+}
+
+impl Tables {
+    fn new(policy: FilterPolicy) -> Self {
+        let mut builder = FilterBlockBuilder::new(policy.self_check(false));
+        keys_of(u64::MAX, 100).iter().for_each(|key| builder.add_key(key));
+        let other = builder.finish().expect("a block");
+        let strangers = numbers(91).take(NUM_STRANGERS).map(KeyHash::from_raw).collect();
+        // As they come: what the builder's own check would notice is to be noticed here.
+        Self { policy: policy.self_check(false), strangers, other }
+    }
+
+    /// Builds the table of `keys` and asks for each of them: alone, in a batch and among tables, of the block at any
+    /// address, of aligned bytes and of compact frames.
+    fn check(&self, keys: &[[u8; 8]], tally: &mut Tally) {
+        let mut builder = FilterBlockBuilder::new(self.policy);
+        keys.iter().for_each(|key| builder.add_key(key));
+        // At an address that only the number of keys decides.
+        let shift = keys.len() % 64;
+        let mut unaligned = vec![0; shift];
+        builder.finish_into(&mut unaligned).expect("a block");
+        let block = &unaligned[shift..];
+        let reader = FilterBlockReader::open(block).expect("intact");
+        assert_eq!(reader.num_entries(), Some(keys.len() as u64));
+        let aligned = OpenOptions::new().open_owned(AlignedBytes::copy_of(block)).expect("intact");
+        let frame = compact_of(block);
+        let compact = open_compact(&frame, self.policy.hasher());
+
+        assert!(keys.iter().all(|key| reader.may_contain(key)), "a false negative, alone");
+        let mut asked: Vec<KeyHash> = keys.iter().map(|key| self.policy.hasher().hash(key)).collect();
+        assert!(asked.iter().all(|&hash| compact.may_contain_hash(hash)), "a false negative of a compact frame");
+        asked.extend(&self.strangers);
+        let single: Vec<bool> = asked.iter().map(|&hash| reader.may_contain_hash(hash)).collect();
+        for (reader, form) in [(reader, "block"), (aligned.reader(), "aligned"), (compact, "compact")] {
+            let mut batch: Vec<bool> = single.iter().map(|answer| !answer).collect();
+            reader.may_contain_hashes(&asked, &mut batch);
+            assert!(batch[..keys.len()].iter().all(|&answer| answer), "a false negative, in a batch, {form}");
+            assert!(batch == single, "answers in a batch, {form}");
+        }
+        self.check_among_tables([reader, aligned.reader(), compact], &asked, &single);
+        tally.num_tables += 1;
+        tally.num_keys += keys.len() as u64;
+        // Alone by key and by hash, of the compact frame, in three batches, three times among tables.
+        tally.num_probes += 9 * keys.len() as u64;
+        tally.num_strangers += 8 * self.strangers.len() as u64;
+        if tally.num_tables as usize % TABLES_PER_ORACLE == 0 {
+            let oracle = Oracle::open(block);
+            let differs = asked.iter().zip(&single).find(|(hash, answer)| oracle.may_contain(hash.get()) != **answer);
+            assert_eq!(differs, None, "another answer than the oracle's");
+            tally.num_by_oracle += asked.len() as u64;
+        }
+    }
+
+    fn check_among_tables(&self, forms: [FilterBlockReader<'_>; 3], asked: &[KeyHash], single: &[bool]) {
+        let other = FilterBlockReader::open(&self.other).expect("intact");
+        let [block, aligned, compact] = forms;
+        let tables = [block, other, aligned, compact];
+        for (&hash, &answer) in asked.iter().zip(single) {
+            let mut answers = [!answer; 4];
+            probe_tables(&tables, hash, &mut answers);
+            assert!([answers[0], answers[2], answers[3]] == [answer; 3], "among tables: {answers:?} for {answer}");
+        }
+    }
+
+    /// The same block, whatever the order and however often a key is added; and a compact frame that the builder makes,
+    /// which of sizes in bits per key is another filter, holds every key.
+    fn check_builds(&self, keys: &[[u8; 8]], tally: &mut Tally) {
+        let mut builder = FilterBlockBuilder::new(self.policy);
+        let mut finish = |keys: &mut dyn Iterator<Item = &[u8; 8]>| {
+            keys.for_each(|key| builder.add_key(key));
+            builder.finish().expect("a block")
+        };
+        let once = finish(&mut keys.iter());
+        assert!(once == finish(&mut keys.iter().rev()), "another order, another block");
+        let half = &keys[..keys.len() / 2];
+        assert!(once == finish(&mut keys.iter().rev().chain(half)), "keys added twice, another block");
+        let mut frame = Vec::new();
+        keys.iter().for_each(|key| builder.add_key(key));
+        builder.finish_compact_into(&mut frame).expect("a frame");
+        let compact = open_compact(&frame, self.policy.hasher());
+        assert!(keys.iter().all(|key| compact.may_contain(key)), "a false negative of a built compact frame");
+        let is_same = !matches!(self.policy.size(), filterblock::FilterSize::MillibitsPerKey(_));
+        assert!(!is_same || frame == compact_of(&once), "another compact frame than the block's");
+        tally.num_tables += 4;
+        tally.num_keys += (4 * keys.len() + half.len()) as u64;
+        tally.num_probes += keys.len() as u64;
+    }
+}
+
+fn open_compact(frame: &[u8], hasher: KeyHasher) -> FilterBlockReader<'_> {
+    FilterBlockReader::open_compact(frame, hasher, KeyTransform::WholeKey).expect("a frame")
+}
+
+/// Seeds of the hash: the default, and any others.
+fn seeds() -> Vec<u64> {
+    let num_seeds = by_extent(1, 1, 8);
+    std::iter::once(0).chain(numbers(92)).take(num_seeds).collect()
+}
+
+/// All there are, but in debug builds.
+fn small_counts() -> impl Iterator<Item = usize> {
+    (0..=MAX_SMALL).filter(|count| extent() != Extent::Quick || *count < 10 || count % 97 < 2)
+}
+
+fn check_small_tables(kind: FilterKind) {
+    let mut tally = Tally::default();
+    let settings = settings(kind);
+    for (i, seed) in (0u64..).zip(seeds()) {
+        for (j, policy) in (0u64..).zip(&settings) {
+            let tables = Tables::new(policy.seed(seed));
+            for count in small_counts() {
+                let _case = Case((policy, seed, count));
+                let keys = keys_of(i << 32 | j << 16 | count as u64, count);
+                tables.check(&keys, &mut tally);
+                if i == 0 && (extent() == Extent::Long || count < 300 || count % 8 == 1) {
+                    tables.check_builds(&keys, &mut tally);
+                }
+            }
+        }
+    }
+    let tables_of_counts = (seeds().len() * settings.len() * small_counts().count()) as u64;
+    assert!(tally.num_tables > tables_of_counts);
+    report(&tally, &format!("tables of none to {MAX_SMALL} keys, {kind}"));
+}
+
+fn report(tally: &Tally, what: &str) {
+    counted(&[
+        (tally.num_tables, what),
+        (tally.num_keys, "keys built"),
+        (tally.num_probes, "probes of stored keys"),
+        (0, "false negatives"),
+        (tally.num_strangers, "answers for absent keys alike in every form"),
+        (tally.num_by_oracle, "compared with the oracle"),
+    ]);
+}
+
+#[test]
+fn every_key_of_every_small_bloom_filter_is_found() {
+    check_small_tables(FilterKind::Bloom);
+}
+
+#[test]
+fn every_key_of_every_small_blocked_filter_is_found() {
+    check_small_tables(FilterKind::Blocked);
+}
+
+#[test]
+fn every_key_of_every_small_golomb_filter_is_found() {
+    check_small_tables(FilterKind::Golomb);
+}
+
+/// Tables beyond the caches, whose lines are asked for ahead: every setting but the cap.
+#[test]
+fn every_key_of_large_tables_is_found() {
+    let counts: &[usize] = by_extent(&[30_011], &[1_000_000], &[1_000_000, 10_000_000]);
+    let mut tally = Tally::default();
+    for &count in counts {
+        let mut hashes: Vec<KeyHash> = Vec::new();
+        for kind in FilterKind::ALL {
+            let settings = settings(kind);
+            let (_capped, sized) = settings.split_last().expect("settings");
+            for policy in sized {
+                let _case = Case((policy, count));
+                // Other hashes for each setting.
+                let policy = policy.seed(93 + tally.num_tables).self_check(false);
+                let key = |number: u64| std::array::from_fn::<u8, 16, _>(|i| (number >> (4 * i)) as u8);
+                hashes.clear();
+                hashes.extend((0..count as u64).map(|number| policy.hasher().hash(&key(number))));
+                check_large_table(policy, &hashes, &mut tally);
+            }
+        }
+    }
+    assert_eq!(tally.num_tables as usize, counts.len() * (6 + 16 + 6));
+    let told: Vec<String> = counts.iter().map(usize::to_string).collect();
+    report(&tally, &format!("tables of {} keys", told.join(" or ")));
+}
+
+fn check_large_table(policy: FilterPolicy, hashes: &[KeyHash], tally: &mut Tally) {
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.reserve(hashes.len());
+    hashes.iter().for_each(|&hash| builder.add_hash(hash));
+    let block =
+        OpenOptions::new().open_owned(AlignedBytes::copy_of(&builder.finish().expect("a block"))).expect("intact");
+    let reader = block.reader();
+    assert_eq!(reader.num_entries(), Some(hashes.len() as u64));
+    assert!(hashes.iter().all(|&hash| reader.may_contain_hash(hash)), "a false negative, alone");
+    let mut answers = vec![false; 4_096];
+    for hashes in hashes.chunks(answers.len()) {
+        let answers = &mut answers[..hashes.len()];
+        answers.fill(false);
+        reader.may_contain_hashes(hashes, answers);
+        assert!(answers.iter().all(|&answer| answer), "a false negative, in a batch");
+    }
+    for &hash in hashes {
+        let mut answers = [false; 2];
+        probe_tables(&[reader, reader], hash, &mut answers);
+        assert!(answers == [true; 2], "a false negative, among tables");
+    }
+    tally.num_tables += 1;
+    tally.num_keys += hashes.len() as u64;
+    tally.num_probes += 4 * hashes.len() as u64;
+}

@@ -1,0 +1,74 @@
+//! What reading allocates: nothing, in whichever way a block is opened and asked. What keeping it does: what is said
+//! here.
+
+use crate::allocation::{Allocated, measured};
+use crate::plan::counted;
+use crate::rules::compact_of;
+use crate::samples::{Answers, Denied, Sample, blocks, describe, open_compact, options};
+use filterblock::{AlignedBytes, FilterBlockReader};
+use std::fmt::Write;
+
+/// Text of a fixed length, so that writing does not allocate either.
+struct Text([u8; 300], usize);
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let room = self.0.get_mut(self.1..self.1 + text.len()).ok_or(std::fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.1 += text.len();
+        Ok(())
+    }
+}
+
+/// Asks everything; returns what that allocates.
+fn ask(reader: &FilterBlockReader<'_>, sample: &Sample) -> Allocated {
+    let mut answers = Answers::new();
+    let (denied, seen) = measured(|| {
+        describe(reader);
+        answers.ask(reader, sample)
+    });
+    assert_eq!(denied, Denied::default());
+    seen
+}
+
+#[test]
+fn opening_and_asking_allocate_nothing() {
+    let (mut num_blocks, mut worst) = (0, Allocated::NOTHING);
+    for sample in blocks() {
+        let (reader, seen) = measured(|| options().open(&sample.bytes));
+        worst = worst.max(seen).max(ask(&reader.expect("intact"), &sample));
+        let frame = compact_of(&sample.bytes);
+        let (reader, seen) = measured(|| open_compact(&frame));
+        worst = worst.max(seen).max(ask(&reader.expect("a frame"), &sample));
+
+        // Kept in a vector, which moves into the filter and out of it.
+        let bytes = sample.bytes.clone();
+        let (filter, seen) = measured(|| options().open_owned(bytes));
+        let filter = filter.expect("intact");
+        worst = worst.max(seen).max(ask(&filter.reader(), &sample));
+        let (mut bytes, seen) = measured(|| filter.into_inner());
+        worst = worst.max(seen);
+        // A damaged one is given back to the system, not copied; its error is said without a copy, too.
+        bytes[30] ^= 1;
+        let mut text = Text([0; 300], 0);
+        let (opened, seen) =
+            measured(|| options().open_owned(bytes).map(drop).map_err(|error| write!(text, "{error}")));
+        assert_eq!((opened, text.1 > 20), (Err(Ok(())), true));
+        worst = worst.max(seen);
+
+        // Aligned bytes are a copy, the caller's own: the block's length and a line, in one piece.
+        let (aligned, seen) = measured(|| AlignedBytes::copy_of(&sample.bytes));
+        let copied = sample.bytes.len() as u64 + 64;
+        let expected = Allocated { num_calls: 1, total_bytes: copied, largest_bytes: copied, peak_bytes: copied };
+        assert_eq!(seen, expected);
+        let (filter, seen) = measured(|| options().open_owned(aligned));
+        worst = worst.max(seen).max(ask(&filter.expect("intact").reader(), &sample));
+        num_blocks += 1;
+    }
+    assert_eq!(worst, Allocated::NOTHING);
+    counted(&[
+        (num_blocks, "intact blocks opened, kept and asked"),
+        (worst.num_calls, "allocations"),
+        (worst.largest_bytes, "bytes allocated at most"),
+    ]);
+}

@@ -1,0 +1,302 @@
+//! What format-spec.md wants of a reader, sections 4, 8 and 9, as a table of checks in the order written there: for any
+//! bytes, whether they open, and with which error they do not. Shares no code with the library but XXH3.
+
+use crate::oracle::{bit, int, mix};
+use crate::samples::HEADER_LEN;
+use filterblock::{DecodeError, FilterKind, KeyHasher};
+
+const MAGIC: &[u8] = &[0xf1, 0x46, 0x42, 0x4c, 0x4b, 0x0d, 0x0a, 0x1a];
+const PARAMS_AT: usize = 40;
+pub(crate) const DIGEST_AT: usize = 52;
+pub(crate) const CRC_AT: usize = 60;
+
+/// What the caller of a reader says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) context: u64,
+    pub(crate) trusted: bool,
+    /// A seed, and a transform's id and parameter.
+    pub(crate) expected: Option<(u64, (u8, u16))>,
+}
+
+/// CRC-32 of IEEE 802.3, bit by bit.
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}
+
+pub(crate) fn masked_crc(bytes: &[u8]) -> u32 {
+    crc32(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+fn digest(payload: &[u8]) -> u64 {
+    KeyHasher::new(0).hash(payload).get()
+}
+
+fn put(bytes: &mut [u8], value: u64) {
+    (0..).zip(bytes).for_each(|(i, byte)| *byte = (value >> (8 * i)) as u8);
+}
+
+/// The inverse of `mix`, section 4.2.
+fn unmix(mut z: u64) -> u64 {
+    z ^= z >> 33;
+    z = z.wrapping_mul(0x9cb4_b2f8_1293_37db);
+    z ^= z >> 33;
+    z = z.wrapping_mul(0x4f74_430c_22a5_4005);
+    z ^ (z >> 33)
+}
+
+/// Makes the header's checksum right.
+pub(crate) fn repair_crc(block: &mut [u8], context: u64) {
+    let crc = masked_crc(&block[..CRC_AT]) ^ mix(context) as u32;
+    put(&mut block[CRC_AT..HEADER_LEN], crc.into());
+}
+
+pub(crate) fn crc_is_right(block: &[u8], context: u64) -> bool {
+    int(&block[CRC_AT..HEADER_LEN]) as u32 == masked_crc(&block[..CRC_AT]) ^ mix(context) as u32
+}
+
+/// Makes both checksums right.
+pub(crate) fn repair(block: &mut [u8], context: u64) {
+    let digest = digest(&block[HEADER_LEN..]) ^ mix(context);
+    put(&mut block[DIGEST_AT..CRC_AT], digest);
+    repair_crc(block, context);
+}
+
+/// What is to come of opening `block`.
+pub(crate) fn verdict(block: &[u8], caller: Caller) -> Result<(), DecodeError> {
+    if block.len() < HEADER_LEN {
+        return Err(DecodeError::TooShort { len_bytes: block.len() as u64, min_bytes: 64 });
+    }
+    let (header, payload) = block.split_at(HEADER_LEN);
+    if &header[..8] != MAGIC {
+        return Err(DecodeError::Magic { found: int(&header[..8]) });
+    }
+    let (m, stored) = (mix(caller.context), int(&header[CRC_AT..]) as u32);
+    let (unbound, bound) = (masked_crc(&header[..CRC_AT]), masked_crc(&header[..CRC_AT]) ^ m as u32);
+    let stored_digest = int(&header[DIGEST_AT..CRC_AT]);
+    if stored != bound {
+        let other = stored_digest ^ digest(payload);
+        if other as u32 == stored ^ unbound {
+            return Err(DecodeError::WrongContext { expected: caller.context, found: unmix(other) });
+        }
+        return Err(DecodeError::HeaderChecksum { stored, computed: bound });
+    }
+    known(header, payload)?;
+    let computed = digest(payload) ^ m;
+    if !caller.trusted && stored_digest != computed {
+        return Err(DecodeError::PayloadDigest { stored: stored_digest, computed });
+    }
+    let (hash_id, seed, transform) = (header[10], int(&header[16..24]), (header[11], int(&header[14..16]) as u16));
+    // No caller of these tests has a key.
+    if hash_id != 1 {
+        return Err(match caller.expected {
+            Some(_) => DecodeError::WrongHash { expected: 1, found: hash_id },
+            None => DecodeError::KeyNeeded { key_id: seed },
+        });
+    }
+    if let Some((expected_seed, expected_transform)) = caller.expected {
+        if expected_seed != seed {
+            return Err(DecodeError::WrongSeed { expected: expected_seed, found: seed });
+        }
+        if expected_transform != transform {
+            return Err(DecodeError::WrongTransform { expected: expected_transform, found: transform });
+        }
+    }
+    content(header, payload)
+}
+
+/// The fields that may say that this reader is too old, and the payload's length.
+fn known(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
+    match header[8] {
+        0 => return Err(DecodeError::Parameter { name: "version", value: 0, min: 1, max: 1 }),
+        1 => {}
+        found => return Err(DecodeError::NewerVersion { found, supported: 1 }),
+    }
+    if !(1..=3).contains(&header[9]) {
+        return Err(DecodeError::UnknownKind { found: header[9] });
+    }
+    if ![1, 2].contains(&header[10]) {
+        return Err(DecodeError::UnknownHash { found: header[10] });
+    }
+    let bits = int(&header[12..14]) as u16 & 0xff00;
+    if bits != 0 {
+        return Err(DecodeError::UnknownFeatures { bits });
+    }
+    match header[11] {
+        0..=2 => zero(header, 14..16)?,
+        found @ 4..=127 => return Err(DecodeError::UnknownTransform { found }),
+        _ => {}
+    }
+    let (declared_bytes, actual_bytes) = (int(&header[32..40]), payload.len() as u64);
+    if declared_bytes != actual_bytes {
+        return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
+    }
+    Ok(())
+}
+
+/// Reserved bytes.
+fn zero(bytes: &[u8], at: std::ops::Range<usize>) -> Result<(), DecodeError> {
+    match at.into_iter().find(|&i| bytes[i] != 0) {
+        Some(i) => Err(DecodeError::Reserved { offset_bytes: i as u64, found: bytes[i] }),
+        None => Ok(()),
+    }
+}
+
+/// Parameters of the kind, and the payload under them.
+fn content(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
+    let (num_entries, payload_len) = (int(&header[24..32]), payload.len() as u64);
+    let kind = FilterKind::ALL[usize::from(header[9]) - 1];
+    if header[12] & 1 == 1 && (kind != FilterKind::Bloom || num_entries == 0) {
+        return Err(DecodeError::MisplacedEstimate { kind, num_entries });
+    }
+    if num_entries == 0 {
+        if payload_len != 0 {
+            return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload_len });
+        }
+        return zero(header, PARAMS_AT..DIGEST_AT);
+    }
+    let params = &header[PARAMS_AT..DIGEST_AT];
+    let byte = |i: usize| u64::from(params[i]);
+    match header[9] {
+        1 => {
+            zero(header, PARAMS_AT + 1..PARAMS_AT + 4)?;
+            bloom(byte(0), int(&params[4..]), payload, HEADER_LEN as u64)
+        }
+        2 => {
+            zero(header, PARAMS_AT + 2..DIGEST_AT)?;
+            blocked(byte(0), byte(1), payload)
+        }
+        _ => {
+            zero(header, PARAMS_AT + 3..PARAMS_AT + 4)?;
+            let num_buckets = num_entries.div_ceil(byte(2).max(1));
+            golomb([byte(0), byte(1), byte(2)], num_buckets, int(&params[4..]), payload, HEADER_LEN as u64)
+        }
+    }
+}
+
+fn in_range(name: &'static str, value: u64, min: u64, max: u64) -> Result<(), DecodeError> {
+    if min <= value && value <= max { Ok(()) } else { Err(DecodeError::Parameter { name, value, min, max }) }
+}
+
+/// Unused bits behind the first `used` of `bytes`, the last of which stands at `base` + its index in the frame.
+fn unused(bytes: &[u8], used: u64, base: u64) -> Result<(), DecodeError> {
+    if (used..bytes.len() as u64 * 8).all(|i| bit(bytes, i) == 0) {
+        return Ok(());
+    }
+    Err(DecodeError::Padding { offset_bytes: base + bytes.len() as u64 - 1, found: bytes[bytes.len() - 1] })
+}
+
+fn bloom(num_probes: u64, num_bits: u64, payload: &[u8], base: u64) -> Result<(), DecodeError> {
+    in_range("num_probes", num_probes, 1, 64)?;
+    in_range("num_bits", num_bits, 1, 1 << 56)?;
+    let (declared_bytes, actual_bytes) = (num_bits.div_ceil(8), payload.len() as u64);
+    if declared_bytes != actual_bytes {
+        return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
+    }
+    unused(payload, num_bits, base)
+}
+
+fn blocked(num_probes: u64, salt_bits: u64, payload: &[u8]) -> Result<(), DecodeError> {
+    let (num_lines, actual_bytes) = (payload.len() as u64 / 64, payload.len() as u64);
+    if actual_bytes != num_lines * 64 {
+        return Err(DecodeError::PayloadLength { declared_bytes: num_lines * 64, actual_bytes });
+    }
+    in_range("num_probes", num_probes, 1, 16)?;
+    in_range("salt_bits", salt_bits, 0, 6)?;
+    in_range("num_lines", num_lines, 1, 1 << 32)
+}
+
+fn golomb(fields: [u64; 3], num_buckets: u64, bucket_range: u64, payload: &[u8], base: u64) -> Result<(), DecodeError> {
+    let [remainder_bits, directory_bits, entries_per_bucket] = fields;
+    in_range("remainder_bits", remainder_bits, 0, 48)?;
+    in_range("directory_bits", directory_bits, 0, 57)?;
+    in_range("entries_per_bucket", entries_per_bucket, 1, 255)?;
+    in_range("num_buckets", num_buckets, 1, u64::MAX)?;
+    in_range("bucket_range", bucket_range, 1, u64::MAX / num_buckets)?;
+    let field_bits = u128::from(num_buckets) * u128::from(directory_bits);
+    let anchors = 8 * (u128::from(num_buckets).div_ceil(64) - 1);
+    let directory = if num_buckets == 1 { 0 } else { anchors + field_bits.div_ceil(8) };
+    // One that no 64 bits count is stated as the most that they do.
+    let beyond = field_bits > u128::from(u64::MAX) && num_buckets > 1;
+    let declared_bytes = if beyond { u64::MAX } else { u64::try_from(directory).unwrap_or(u64::MAX) };
+    let actual_bytes = payload.len() as u64;
+    if declared_bytes >= actual_bytes {
+        return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
+    }
+    if directory > 0 && field_bits > 0 {
+        return unused(&payload[..declared_bytes as usize], anchors as u64 * 8 + field_bits as u64, base);
+    }
+    Ok(())
+}
+
+/// What is to come of opening a compact frame, section 8.
+pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
+    let len_bytes = frame.len() as u64;
+    let mut rest = frame;
+    let mut take = |count: usize| {
+        let Some(at) = rest.len().checked_sub(count) else {
+            let min_bytes = len_bytes - rest.len() as u64 + count as u64;
+            return Err(DecodeError::TooShort { len_bytes, min_bytes });
+        };
+        let (before, taken) = rest.split_at(at);
+        rest = before;
+        Ok((taken, before))
+    };
+    let (tag, payload) = take(1)?;
+    match (tag[0] >> 4, tag[0] & 15) {
+        (version @ (0 | 15), _) => {
+            return Err(DecodeError::Parameter { name: "compact_version", value: version.into(), min: 1, max: 1 });
+        }
+        (1, 0) if payload.is_empty() => return Ok(()),
+        (1, 0) => {
+            return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload.len() as u64 });
+        }
+        (1, 1..=3) => {}
+        (1, found) => return Err(DecodeError::UnknownKind { found }),
+        (found, _) => return Err(DecodeError::NewerVersion { found, supported: 1 }),
+    }
+    if tag[0] & 15 < 3 {
+        let (byte, payload) = take(1)?;
+        return match tag[0] & 15 {
+            1 => bloom(byte[0].into(), payload.len() as u64 * 8, payload, 0),
+            _ => blocked(u64::from(byte[0] >> 4) + 1, (byte[0] & 15).into(), payload),
+        };
+    }
+    let (lens, directory_bits, remainder_bits) = (take(1)?.0[0], take(1)?.0[0], take(1)?.0[0]);
+    let mut integers = [0; 2];
+    let mut payload = frame;
+    for (integer, len) in integers.iter_mut().zip([lens & 15, lens >> 4]) {
+        in_range("compact_integer_len", len.into(), 1, 8)?;
+        let (bytes, before) = take(len.into())?;
+        if bytes.last() == Some(&0) {
+            return Err(DecodeError::Padding { offset_bytes: (before.len() + bytes.len() - 1) as u64, found: 0 });
+        }
+        (*integer, payload) = (int(bytes), before);
+    }
+    let [bucket_range, num_buckets] = integers;
+    golomb([remainder_bits.into(), directory_bits.into(), 64], num_buckets, bucket_range, payload, 0)
+}
+
+/// What follows the payload of a compact golomb frame, section 8; `widths` are those of remainders and directory.
+pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2]) -> Vec<u8> {
+    let short = |value: u64| -> Vec<u8> {
+        (0..8).take_while(|i| value >> (8 * i) > 0).map(|i| (value >> (8 * i)) as u8).collect()
+    };
+    let (buckets, range) = (short(num_buckets), short(bucket_range));
+    let lens = (buckets.len() << 4 | range.len()) as u8;
+    [&buckets[..], &range, &widths, &[lens, 0x13]].concat()
+}
+
+/// The compact frame of a block's very filter.
+pub(crate) fn compact_of(block: &[u8]) -> Vec<u8> {
+    let (num_entries, params, payload) = (int(&block[24..32]), &block[PARAMS_AT..DIGEST_AT], &block[HEADER_LEN..]);
+    let trailer = match block[9] {
+        _ if num_entries == 0 => vec![0x10],
+        1 => vec![params[0], 0x11],
+        2 => vec![(params[0] - 1) << 4 | params[1], 0x12],
+        _ => golomb_trailer(num_entries.div_ceil(params[2].into()), int(&params[4..]), [params[0], params[1]]),
+    };
+    [payload, &trailer].concat()
+}

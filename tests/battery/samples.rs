@@ -1,0 +1,199 @@
+//! Blocks to be damaged, of exact lengths, and what was stored in them.
+
+use crate::material::{hashes, keys};
+use crate::oracle::Oracle;
+use crate::plan::by_extent;
+use filterblock::{
+    DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher, KeyTransform,
+    OpenOptions, probe_tables,
+};
+
+/// What every sample is bound to.
+pub(crate) const CONTEXT: u64 = 0x0bad_c0de_00c0_ffee;
+pub(crate) const SEED: u64 = 0x5eed_0000_0000_0003;
+/// All of the eight bytes a key has: with a parameter, as few transforms are.
+pub(crate) const TRANSFORM: KeyTransform = KeyTransform::FixedPrefix { len: 8 };
+pub(crate) const HEADER_LEN: usize = 64;
+/// Stored keys that are asked for in each case, at most.
+const MAX_ASKED: usize = 48;
+/// Absent ones and extremes.
+const STRANGERS: [u64; 8] =
+    [0, 1, u64::MAX, 1 << 63, 0x0123_4567_89ab_cdef, 0xffff_ffff, 0xffff_ffff_0000_0000, 0x9e37_79b9_7f4a_7c15];
+
+/// A block or compact frame and some of what it holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    pub(crate) kind: FilterKind,
+    pub(crate) bytes: Vec<u8>,
+    /// Some of the stored keys, from the first to the last.
+    pub(crate) keys: Vec<[u8; 8]>,
+    /// Their hashes, and behind them those of [`STRANGERS`].
+    pub(crate) asked: Vec<KeyHash>,
+}
+
+fn builder(policy: FilterPolicy, keys: &[[u8; 8]]) -> FilterBlockBuilder {
+    let mut builder = FilterBlockBuilder::new(policy.seed(SEED).transform(TRANSFORM)).context(CONTEXT);
+    keys.iter().for_each(|key| builder.add_key(key));
+    builder
+}
+
+impl Sample {
+    fn new(kind: FilterKind, bytes: Vec<u8>, stored: &[[u8; 8]]) -> Self {
+        let step = stored.len().div_ceil(MAX_ASKED).max(1);
+        let keys: Vec<[u8; 8]> = stored.iter().copied().step_by(step).collect();
+        let mut asked: Vec<KeyHash> = keys.iter().map(|key| KeyHasher::new(SEED).hash(key)).collect();
+        asked.extend(hashes(STRANGERS));
+        Self { kind, bytes, keys, asked }
+    }
+
+    /// A block of exactly `len` bytes at ten bits a key; of 64, the one without entries.
+    pub(crate) fn of_len(kind: FilterKind, len: usize) -> Self {
+        let num_entries = (len - HEADER_LEN) * 8 / 10;
+        if kind == FilterKind::Golomb && num_entries > 0 {
+            return Self::golomb_of_len(len, num_entries);
+        }
+        let policy = FilterPolicy::with_max_bytes(kind, len as u64).expect("legal");
+        let keys = keys(1, num_entries);
+        Self::new(kind, builder(policy, &keys).finish().expect("a block"), &keys)
+    }
+
+    /// As [`Sample::of_len`]. The length depends on the keys: about `num_entries` of them, as many and such as fit.
+    fn golomb_of_len(len: usize, num_entries: usize) -> Self {
+        let policy = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.0 / 256.0).expect("legal");
+        for seed in 0..100 {
+            let mut count = num_entries;
+            for _ in 0..20 {
+                let keys = keys(seed, count);
+                let block = builder(policy, &keys).finish().expect("a block");
+                if block.len() == len {
+                    return Self::new(FilterKind::Golomb, block, &keys);
+                }
+                // Ten bits a key, and a step at least.
+                let excess_bits = (block.len() as isize - len as isize) * 8;
+                count = count.checked_add_signed(-(excess_bits / 10 + excess_bits.signum())).expect("some are left");
+            }
+        }
+        panic!("no keys fit into {len} bytes");
+    }
+
+    /// The smallest block that holds something.
+    pub(crate) fn of_one_entry(kind: FilterKind) -> Self {
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+        Self::new(kind, builder(policy, &keys(1, 1)).finish().expect("a block"), &keys(1, 1))
+    }
+
+    /// A compact frame of `num_entries` entries at ten bits each.
+    pub(crate) fn compact(kind: FilterKind, num_entries: usize) -> Self {
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+        let (keys, mut frame) = (keys(2, num_entries), Vec::new());
+        builder(policy, &keys).finish_compact_into(&mut frame).expect("a frame");
+        Self::new(kind, frame, &keys)
+    }
+
+    pub(crate) fn payload_bits(&self) -> usize {
+        (self.bytes.len() - HEADER_LEN) * 8
+    }
+}
+
+/// The lengths of the samples: doubling.
+pub(crate) fn lens() -> Vec<usize> {
+    let most = by_extent(512, 16 << 10, 16 << 10);
+    std::iter::successors(Some(HEADER_LEN), |len| Some(len * 2)).take_while(|len| *len <= most).collect()
+}
+
+/// Every kind at every length, and with one entry.
+pub(crate) fn blocks() -> Vec<Sample> {
+    let of_kind = |kind| {
+        std::iter::once(Sample::of_one_entry(kind)).chain(lens().into_iter().map(move |len| Sample::of_len(kind, len)))
+    };
+    FilterKind::ALL.into_iter().flat_map(of_kind).collect()
+}
+
+pub(crate) fn options() -> OpenOptions {
+    OpenOptions::new().context(CONTEXT)
+}
+
+pub(crate) fn open_compact(frame: &[u8]) -> Result<FilterBlockReader<'_>, DecodeError> {
+    FilterBlockReader::open_compact(frame, KeyHasher::new(SEED), TRANSFORM)
+}
+
+/// Room for the answers to one case, so that asking need not allocate.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    pub(crate) single: [bool; MAX_ASKED + STRANGERS.len()],
+    batch: [bool; MAX_ASKED + STRANGERS.len()],
+}
+
+/// How many of the stored keys were denied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Denied {
+    /// Asked by the hash they were stored with.
+    pub(crate) by_hash: u64,
+    /// Asked as keys, hashed with the seed that the block names.
+    pub(crate) by_key: u64,
+}
+
+impl Answers {
+    pub(crate) fn new() -> Self {
+        Self { single: [false; MAX_ASKED + STRANGERS.len()], batch: [false; MAX_ASKED + STRANGERS.len()] }
+    }
+
+    /// Asks `reader` for the sample's keys and strangers, one by one, in a batch, and beside another table. Answers
+    /// must not depend on the way of asking. Allocates nothing.
+    pub(crate) fn ask(&mut self, reader: &FilterBlockReader<'_>, sample: &Sample) -> Denied {
+        let asked = &sample.asked;
+        let (single, batch) = (&mut self.single[..asked.len()], &mut self.batch[..asked.len()]);
+        for (answer, &hash) in single.iter_mut().zip(asked) {
+            *answer = reader.may_contain_hash(hash);
+        }
+        batch.iter_mut().zip(&*single).for_each(|(batched, answer)| *batched = !answer);
+        reader.may_contain_hashes(asked, batch);
+        assert!(single == batch, "alone and in a batch");
+        let at_last = asked.len() - 1;
+        let mut tables = [!single[at_last], !single[at_last]];
+        probe_tables(&[*reader, *reader], asked[at_last], &mut tables);
+        assert!(tables == [single[at_last]; 2], "alone and beside another table");
+        Denied {
+            by_hash: single[..sample.keys.len()].iter().filter(|answer| !**answer).count() as u64,
+            by_key: sample.keys.iter().filter(|key| !reader.may_contain(*key)).count() as u64,
+        }
+    }
+}
+
+/// Has `reader` describe itself: some of this reads the whole payload. Allocates nothing.
+pub(crate) fn describe(reader: &FilterBlockReader<'_>) {
+    for share in [reader.false_positive_rate(), reader.fill()] {
+        assert!((0.0..=1.0).contains(&share), "{share}");
+    }
+    assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
+    assert!(reader.num_probes().is_none_or(|probes| probes > 0));
+}
+
+impl Answers {
+    /// The answers just given are those of the oracle, to a number of questions that its slowness allows.
+    pub(crate) fn assert_as_oracle(&self, sample: &Sample, oracle: &Oracle) {
+        for (hash, &answer) in sample.asked.iter().zip(&self.single).step_by(5) {
+            assert_eq!(oracle.may_contain(hash.get()), answer, "{hash:?}");
+        }
+    }
+}
+
+/// The samples are those that they are taken for.
+#[test]
+fn samples_are_intact_and_as_long_as_said() {
+    for sample in blocks() {
+        let reader = options().open(&sample.bytes).expect("intact");
+        assert_eq!(reader.block_len(), sample.bytes.len());
+        assert_eq!(Answers::new().ask(&reader, &sample), Denied::default());
+        assert_eq!((reader.kind(), reader.hasher().seed()), (Some(sample.kind), SEED));
+        assert_eq!(reader.transform(), TRANSFORM);
+        let num_entries = reader.num_entries().expect("stored");
+        assert_eq!(num_entries == 0, sample.bytes.len() == HEADER_LEN);
+        assert!(num_entries == 0 || sample.keys.len() > 24 || num_entries == sample.keys.len() as u64);
+        assert!(lens().contains(&sample.bytes.len()) || num_entries == 1);
+    }
+    for kind in FilterKind::ALL {
+        let sample = Sample::compact(kind, 150);
+        assert_eq!(Answers::new().ask(&open_compact(&sample.bytes).expect("a frame"), &sample), Denied::default());
+    }
+}

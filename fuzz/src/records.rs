@@ -3,6 +3,7 @@
 
 use crate::oracle::int;
 use crate::repair::masked;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 const HEADER_LEN: usize = 24;
@@ -103,20 +104,48 @@ pub fn disassemble<'a>(payloads: impl IntoIterator<Item = (u8, &'a [u8])>) -> Ve
     records.join(&MARK[..])
 }
 
+/// A record's place in a log.
+#[derive(Clone, Debug)]
+struct Record {
+    payload: Range<usize>,
+    synced: u64,
+    /// Whether the payload's checksum holds, too.
+    is_intact: bool,
+}
+
+/// The record at `at`, if its header is intact. Its payload may end outside of the log.
+fn record_at(number: u64, log: &[u8], at: usize) -> Option<Record> {
+    let header = log.get(at..at + HEADER_LEN)?;
+    let holds = |stored: &[u8], at: usize, bytes: &[u8]| int(stored) == u64::from(placed_crc(number, at as u64, bytes));
+    holds(&header[..4], at, &header[4..]).then_some(())?;
+    let start = at + HEADER_LEN;
+    let payload = start..start + int(&header[8..12]) as usize;
+    let is_intact = log.get(payload.clone()).is_some_and(|bytes| holds(&header[4..8], start, bytes));
+    Some(Record { payload, synced: int(&header[16..]), is_intact })
+}
+
 /// The payloads of the intact records from the beginning of a log on.
 pub fn payloads(number: u64, log: &[u8]) -> Vec<Range<usize>> {
     let (mut at, mut payloads) = (0, Vec::new());
-    while let Some(header) = log.get(at..at + HEADER_LEN) {
-        let start = at + HEADER_LEN;
-        let Some(payload) = log.get(start..start + int(&header[8..12]) as usize) else { break };
-        let crcs = [placed_crc(number, at as u64, &header[4..]), placed_crc(number, start as u64, payload)];
-        if crcs.map(u64::from) != [int(&header[..4]), int(&header[4..8])] {
-            break;
-        }
-        at = start + payload.len();
-        payloads.push(start..at);
+    while let Some(record) = record_at(number, log, at).filter(|record| record.is_intact) {
+        at = record.payload.end;
+        payloads.push(record.payload);
     }
     payloads
+}
+
+/// Whether an intact record behind the bad one at `bad` says that this was durable. Records are looked for behind
+/// those whose headers are intact, and otherwise at every byte.
+pub fn was_durable(number: u64, log: &[u8], bad: usize) -> bool {
+    let mut at = record_at(number, log, bad).map_or(bad + 1, |record| record.payload.end);
+    while at < log.len() {
+        at = match record_at(number, log, at) {
+            Some(record) if record.is_intact && record.synced > bad as u64 => return true,
+            Some(record) if record.payload.end <= log.len() => record.payload.end,
+            _ => at + 1,
+        };
+    }
+    false
 }
 
 /// A write of a batch: row, column, and a value unless the cell is deleted.
@@ -216,4 +245,33 @@ pub fn manifest(edits: &[Edit]) -> Vec<u8> {
     let mut log = LogBytes::new(MANIFEST_MAGIC, 0);
     log.push(&self::edits(edits), 0);
     log.bytes
+}
+
+/// The tables after these records of edits, each with its level; `None` if one of the records is no run of edits, or
+/// changes a table that is not there.
+pub fn tables<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<BTreeMap<u64, u64>> {
+    let mut tables = BTreeMap::new();
+    for mut rest in records {
+        while let Some((&tag, fields)) = rest.split_first() {
+            let len = match tag {
+                1..=4 | 6 | 8 => 8,
+                5 | 10 => 16,
+                7 => 32,
+                9 => 12,
+                _ => return None,
+            };
+            let (fields, behind) = fields.split_at_checked(len)?;
+            rest = behind;
+            let number = int(&fields[..8]);
+            let is_there = tables.contains_key(&number);
+            match tag {
+                7 if !is_there => drop(tables.insert(number, int(&fields[8..12]))),
+                8 if is_there => drop(tables.remove(&number)),
+                9 if is_there => drop(tables.insert(number, int(&fields[8..12]))),
+                7..=9 => return None,
+                _ => {}
+            }
+        }
+    }
+    Some(tables)
 }

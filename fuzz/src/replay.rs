@@ -1,9 +1,10 @@
 //! Every checked-in input through its target, without libFuzzer.
 
+use crate::oracle::mix;
 use crate::seeds::{Seeds, corpus, file_name, inputs};
 use crate::targets::{ALL, Reached};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// All of them that are there: the seeds, and what a run has added to a working copy.
 #[test]
@@ -25,6 +26,65 @@ fn the_corpus_shows_no_defect() {
         lines.push(format!("{name} {} {counts:?}", inputs.len()));
     }
     println!("counted: {sum} corpus files replayed, per target: {}", lines.join(", "));
+}
+
+/// Some of what a fuzzer would try, for machines without one: bytes and bits changed, parts removed, repeated and put in
+/// from other seeds, as a fixed sequence of numbers says.
+#[test]
+fn mutated_seeds_show_no_defect() {
+    let mut random = Random(1);
+    let (mut lines, mut sum) = (Vec::new(), 0);
+    for (name, target) in ALL {
+        let read = |path: &PathBuf| std::fs::read(path).expect("a readable input");
+        let seeds: Vec<Vec<u8>> = inputs(&corpus(name)).expect("a readable corpus").iter().map(read).collect();
+        let mut counts = BTreeMap::<Reached, usize>::new();
+        for i in 0..MUTANTS {
+            let mut input = seeds[i % seeds.len()].clone();
+            for _ in 0..=random.below(4) {
+                random.mutate(&mut input, &seeds);
+            }
+            let reached = std::panic::catch_unwind(|| target(&input));
+            let reached = reached.unwrap_or_else(|_| panic!("{name} fails with {}", hex(&input)));
+            *counts.entry(reached).or_default() += 1;
+        }
+        sum += MUTANTS;
+        lines.push(format!("{name} {counts:?}"));
+    }
+    println!("counted: {sum} mutated seeds tried, per target: {}", lines.join(", "));
+}
+
+/// For each target.
+const MUTANTS: usize = 2_000;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (mix(self.0) % end.max(1) as u64) as usize
+    }
+
+    fn mutate(&mut self, input: &mut Vec<u8>, seeds: &[Vec<u8>]) {
+        let at = self.below(input.len());
+        let end = at + self.below((input.len() - at).min(32));
+        let other = &seeds[self.below(seeds.len())];
+        let from = self.below(other.len());
+        let part = &other[from..(from + self.below(32)).min(other.len())];
+        match self.below(7) {
+            0 if !input.is_empty() => input[at] ^= 1 << self.below(8),
+            1 if !input.is_empty() => input[at] = [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
+            2 if !input.is_empty() => input[at] = self.below(256) as u8,
+            3 => drop(input.drain(at..end)),
+            4 => drop(input.splice(at..end, part.iter().copied())),
+            5 => drop(input.splice(at..at, part.iter().copied())),
+            _ => input.extend_from_within(at..end),
+        }
+    }
 }
 
 /// A corpus without a target is replayed by nobody, as is a target that no list names.

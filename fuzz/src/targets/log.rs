@@ -1,5 +1,5 @@
 use super::Reached;
-use crate::records::{Edit, LOG_MAGIC, LogBytes, assemble, manifest, payloads, writes};
+use crate::records::{Edit, LOG_MAGIC, LogBytes, assemble, manifest, payloads, was_durable, writes};
 use crate::sample::{Cells, Files, options};
 use crate::store::{all, ask, go_on, is_ascending, open};
 use filterblock::kv::Cell;
@@ -19,7 +19,7 @@ const MAX_SEQ: u64 = 1 << 56;
 /// | 2, 3 | 0: the manifest says that the log has begun; 1: that it was sealed at its length; 2: at half of that; 3: nothing |
 /// | 4 | the store is written to, closed, opened again and compacted |
 ///
-/// What a store holds that has opened is what the records say, read here on its own.
+/// Whether the store opens, and what it then holds, is what the records say, read here on their own.
 pub fn log(input: &[u8]) -> Reached {
     let Some((&mode, bytes)) = input.split_first() else { return Reached::Nothing };
     let mut log = match mode >> 1 & 1 {
@@ -48,22 +48,23 @@ pub fn log(input: &[u8]) -> Reached {
 
     let log = &log[..sealed.unwrap_or(log.len())];
     let payloads = payloads(NUMBER, log);
+    let end = payloads.last().map_or(0, |last| last.end);
     let has_first = payloads.first().is_some_and(|first| is_first(&log[first.clone()]));
-    let is_whole = payloads.last().map_or(0, |last| last.end) == log.len();
+    let is_readable = end == log.len() || (sealed.is_none() && !was_durable(NUMBER, log, end));
     let held = match is_named {
         true => replay(payloads.iter().skip(1).map(|payload| &log[payload.clone()])),
-        // It is no log of the store's; were there writes in it, the manifest would have been damaged.
+        // It is no log of the store's.
         false => Some(Cells::new()),
     };
-    let Some(opened) = opened else {
-        // A log that nothing is wrong with must open.
-        let is_intact = has_first && is_whole && held.is_some() && (is_named || payloads.len() == 1);
-        assert!(!is_intact, "an intact log is refused");
-        return Reached::Refused;
+    let opens = match is_named {
+        true => is_readable && has_first && held.is_some(),
+        // Writes in it show that the manifest is damaged.
+        false if is_readable && has_first => payloads.len() == 1,
+        // Of a number or version that is not this store's, it may be refused.
+        false => opened.is_some(),
     };
-    assert!(!is_named || has_first, "a log without a beginning");
-    assert!(sealed.is_none() || is_whole, "a sealed log that ends early");
-    let held = held.expect("a store of what is no batch");
+    assert_eq!(opened.is_some(), opens, "a log of {} records up to {end} of {}", payloads.len(), log.len());
+    let (Some(opened), Some(held)) = (opened, held) else { return Reached::Refused };
     let expected: Vec<Cell> = held.into_iter().map(|((row, column), value)| Cell { row, column, value }).collect();
     let cells = all(&opened.store).expect("no table is damaged");
     assert_eq!(cells, expected);

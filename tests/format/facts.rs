@@ -117,7 +117,7 @@ fn what_is_wrong_with_a_frame_is_named() {
     let padding = |offset_bytes| DecodeError::Padding { offset_bytes, found: 0 };
     assert_eq!(refused(&golomb(&[1, 1, 1, 5, 0], 0x12)), padding(4));
     assert_eq!(refused(&golomb(&[1, 1, 5, 0, 5], 0x21)), padding(3));
-    let too_long = |value| DecodeError::Parameter { name: "compact_integer_len", value, min: 0, max: 8 };
+    let too_long = |value| DecodeError::Parameter { name: "compact_integer_len", value, min: 1, max: 8 };
     assert_eq!(refused(&golomb(&[1; 20], 0x19)), too_long(9));
     assert_eq!(refused(&golomb(&[1; 20], 0xf1)), too_long(15));
     // Eight bytes are an integer.

@@ -192,7 +192,15 @@ fn a_background_that_fails_is_said_and_tried_again() {
         assert!(store.get(&i.to_string().into_bytes(), b"column").unwrap().is_some());
     }
     refused.store(0, Ordering::Relaxed);
-    store.put(b"after", b"column", b"value").unwrap();
+    // An attempt that was refused may only now be reported; the next is not refused.
+    let mut attempts = 0;
+    while let Err(error) = store.put(b"after", b"column", b"value") {
+        assert!(matches!(error, Error::Stalled { .. }), "{error}");
+        attempts += 1;
+        assert!(attempts < 10_000, "{error}");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    store.settle().unwrap();
     store.flush().unwrap();
     store.settle().unwrap();
     assert_eq!(store.scan(..).count() as u32, written + 2);

@@ -119,7 +119,7 @@ fn record_at(number: u64, log: &[u8], at: usize) -> Option<Record> {
     let holds = |stored: &[u8], at: usize, bytes: &[u8]| int(stored) == u64::from(placed_crc(number, at as u64, bytes));
     holds(&header[..4], at, &header[4..]).then_some(())?;
     let start = at + HEADER_LEN;
-    let payload = start..start + int(&header[8..12]) as usize;
+    let payload = start..start.saturating_add(int(&header[8..12]) as usize);
     let is_intact = log.get(payload.clone()).is_some_and(|bytes| holds(&header[4..8], start, bytes));
     Some(Record { payload, synced: int(&header[16..]), is_intact })
 }

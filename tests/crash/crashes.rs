@@ -45,7 +45,11 @@ pub(crate) fn run(plan: &CrashPlan, sync: Sync) {
     for seed in (first_seed()..).take(plan.num_workloads) {
         Run::new(plan, seed, sync, &mut counts).run(&steps(seed, plan.num_steps));
     }
-    report(&format!("crashes, {sync:?}: {counts:?}"));
+    let Counts { operations, images, recoveries, second_crashes, deepest_level, tables_written } = counts;
+    report(&format!(
+        "crashes, {sync:?}: {images} images after {operations} operations, {second_crashes} crashes of recoveries, \
+         {recoveries} recoveries, {tables_written} tables, down to level {deepest_level}, nothing lost"
+    ));
     assert!(counts.images >= plan.num_images_min, "{counts:?} of {plan:?}");
     assert!(counts.deepest_level >= plan.deepest_level_min, "{counts:?} of {plan:?}");
     assert!(counts.second_crashes >= plan.num_second_crashes_min, "{counts:?} of {plan:?}");

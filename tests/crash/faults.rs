@@ -44,7 +44,10 @@ pub(crate) fn run(plan: &FaultPlan, sync: Sync) {
             }
         }
     }
-    report(&format!("faults, {sync:?}: {counts:?}"));
+    let Counts { trials, trials_by_kind, injected, images, .. } = &counts;
+    report(&format!(
+        "faults, {sync:?}: {trials} trials, {injected} faults, {images} crashes after them, nothing lost; {trials_by_kind:?}"
+    ));
     assert!(counts.trials >= plan.num_trials_min, "{counts:?} of {plan:?}");
     assert!(KINDS.iter().all(|kind| counts.trials_by_kind[kind] > 0), "{counts:?}");
 }

@@ -7,9 +7,9 @@ pub(crate) fn first_seed() -> u64 {
     std::env::var("FILTERBLOCK_CRASH_SEED").map_or(0, |seed| seed.parse().expect("a number"))
 }
 
-/// Prints what was tried: not through the macros, so that it is seen when all is well.
+/// Prints what was tried, when all is well: not through the macros, so that it is seen.
 pub(crate) fn report(counts: &str) {
-    let line = format!("{counts}\n");
+    let line = format!("\ncounted: {counts}\n");
     std::io::stderr().write_all(line.as_bytes()).expect("standard error");
 }
 

@@ -84,7 +84,7 @@ impl<'a> Trial<'a> {
             let outcome = if let Outcome::Earlier(_) = outcome { "Earlier".to_owned() } else { format!("{outcome:?}") };
             println!("{name}: {what:<28} {:<9} {outcome:<8} {count:>7}", format!("{kind:?}"));
         }
-        println!("{name}: {} cases", self.num_cases);
+        println!("counted: {name}: {} changed files, each outcome the one that its place demands", self.num_cases);
         assert_eq!(self.counts.values().sum::<u64>(), self.num_cases);
         self.num_cases
     }

@@ -64,7 +64,7 @@ fn what_was_acknowledged_survives_kill_9() {
     }
     let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
     println!(
-        "{} kills ({} without waiting, {} at the end, {} of rebuilds): {} cells acknowledged and found",
+        "counted: {} kills ({} without waiting, {} at the end, {} of rebuilds): {} cells acknowledged and found",
         sum(|tally| tally.kills),
         sum(|tally| tally.early),
         sum(|tally| tally.of_ends),

@@ -192,7 +192,7 @@ fn many_threads_write_read_and_maintain_one_store() {
         [&progress.num_reads, &progress.num_snapshots, &progress.num_rebuilt].map(|number| number.load(SeqCst));
     let num_writes = NUM_WRITERS as u64 * ROUNDS * ROWS_PER_WRITER;
     println!(
-        "{num_writes} writes, {num_reads} reads, {num_snapshots} snapshots, {num_rebuilt} tables with new filters"
+        "counted: {num_writes} writes, {num_reads} reads, {num_snapshots} snapshots, {num_rebuilt} tables with new filters"
     );
     assert!(num_reads >= 197 * NUM_READERS as u64 && num_snapshots >= 3 * NUM_READERS as u64 && num_rebuilt > 0);
     store.settle().unwrap();

@@ -70,7 +70,7 @@ fn reads_are_predicted(kind: FilterKind, bits_per_key: f64) {
         let found = tally.count(Outcome::FalsePositive);
         let deviation = (found as f64 - expected) / variance.sqrt();
         println!(
-            "{kind} {purpose}: {} absent asked, {found} reads, {expected:.1} predicted, {deviation:+.2} standard deviations",
+            "counted: {kind} {purpose}: {} absent asked, {found} reads, {expected:.1} predicted, {deviation:+.2} standard deviations",
             tally.absent_asked()
         );
         assert!(tally.absent_asked() > NUM_ABSENT, "several tables for each lookup");

@@ -33,7 +33,7 @@ fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + st
     config.silence_warnings = true;
     let random = Runner::new(RandomScheduler::new_from_seed(1, num_schedules), config.clone()).run(body.clone());
     let pct = Runner::new(PctScheduler::new_from_seed(2, DEPTH, num_schedules), config).run(body);
-    println!("{name}: {random} random schedules, {pct} of {DEPTH} preemptions");
+    println!("counted: {name}: {random} random schedules, {pct} of {DEPTH} preemptions");
     assert_eq!((random, pct), (num_schedules, num_schedules));
 }
 

@@ -116,6 +116,38 @@ fn a_damaged_filter_is_counted_and_said_once_and_answers_stay_right() {
     assert!(store.ledger().row_column.count(Outcome::Avoided) > 50);
 }
 
+/// Twice as many rows at half the bits: a block of the same length, seed and place, whose checksums are right.
+#[test]
+fn a_filter_of_more_entries_than_its_table_has_is_not_used() {
+    let (storage, table) = storage();
+    let others = SimStorage::new();
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 5.0).unwrap();
+    let store = Store::open(Arc::new(others.clone()), options().filter(Purpose::Row, policy)).unwrap();
+    (0..2 * NUM_ROWS).for_each(|i| store.put(&key(i), b"column", &value(i)).unwrap());
+    store.flush().unwrap();
+    store.close().unwrap();
+    let other = others.contents(&table).unwrap();
+    let other_at = other.len() - 3 * PAGE_LEN;
+    damage(&storage, &table, |bytes| {
+        bytes[FILTERS_AT[0]..FILTERS_AT[1]].copy_from_slice(&other[other_at..other_at + PAGE_LEN]);
+    });
+    let store = open(&storage).unwrap();
+    assert_eq!(ask(&store), 0);
+    let warnings = store.warnings();
+    let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };
+    assert_eq!(
+        warning.problem,
+        FilterProblem::TooManyEntries { num_entries: 2 * NUM_ROWS, max: NUM_ROWS },
+        "{warning}"
+    );
+    assert!(
+        warning.to_string().contains("has 120 entries, and its table can have 60 at most. Filter ignored"),
+        "{warning}"
+    );
+    let [table] = &store.stats().tables[..] else { panic!("one table") };
+    assert_eq!((&table.unusable[..], table.filter_entries), (&[Purpose::Row][..], NUM_ROWS));
+}
+
 #[test]
 fn a_missing_or_foreign_filter_file_is_a_warning() {
     let (storage, table) = storage();

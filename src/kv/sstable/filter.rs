@@ -47,6 +47,9 @@ pub(super) struct FilterPlace {
     pub(super) handle: FilterHandle,
     pub(super) offset: u64,
     pub(super) options: OpenOptions,
+    /// Entries that the table can have for it. A block that claims more is not of this table, whatever its checksums say,
+    /// and nothing has to be computed with its number.
+    pub(super) entries_max: u64,
 }
 
 impl FilterPlace {
@@ -56,7 +59,9 @@ impl FilterPlace {
         let read = read_filter(&*self.source, self.handle, self.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|block| {
             claimed = claimed_format(block.as_slice());
-            self.options.open_owned(block).map_err(FilterProblem::Decode)
+            let filter = self.options.open_owned(block).map_err(FilterProblem::Decode)?;
+            let (num_entries, max) = (filter.reader().num_entries().unwrap_or(0), self.entries_max);
+            if num_entries <= max { Ok(filter) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
         });
         opened.map_err(|problem| self.warn(claimed, problem)).ok()
     }

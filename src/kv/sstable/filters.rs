@@ -52,24 +52,27 @@ impl Drop for FilterFile {
 }
 
 impl TableFilters {
-    /// Reads and opens the filters that stand in the table's own file.
+    /// Reads and opens the filters that stand in a file whose footer is `footer`, the table's own or another one.
     pub(super) fn open(
         context: &Arc<TableContext>,
         file: &str,
         file_id: FileId,
         source: &Arc<dyn ReadableFile>,
         footer: &Footer,
+        table: &Footer,
     ) -> Self {
         let mut filters = Self::default();
         for (handle, offset) in footer.filter_places() {
             let (context, file, source) = (Arc::clone(context), file.to_owned(), Arc::clone(source));
             let options = OpenOptions::new().expect_seed(footer.seed);
-            let mut place = FilterPlace { context, file, file_id, source, handle, offset, options };
+            let entries_max = u64::MAX;
+            let mut place = FilterPlace { context, file, file_id, source, handle, offset, options, entries_max };
             let Some((purpose, transform)) = handle.purpose() else {
                 place.warn("unread".to_owned(), filters.unknown(handle));
                 continue;
             };
             place.options = options.context(filter_context(footer.number, purpose)).expect_transform(transform);
+            place.entries_max = table.entries_max(purpose);
             filters.slots[purpose.index()] = match OpenFilter::open(purpose, place) {
                 Some(filter) => {
                     filters.bytes += handle.len;
@@ -94,7 +97,7 @@ impl TableFilters {
             }
         });
         let mut filters = match opened {
-            Ok((source, footer)) => Self::open(context, &name, context.cache.open_file(), &source, &footer),
+            Ok((source, own)) => Self::open(context, &name, context.cache.open_file(), &source, &own, footer),
             Err(error) => {
                 let mut filters = Self::default();
                 let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));

@@ -201,6 +201,14 @@ impl Footer {
         (self.min_seq..=self.max_seq).contains(&seq)
     }
 
+    /// Distinct entries that a filter of this purpose can have.
+    pub(crate) fn entries_max(&self, purpose: Purpose) -> u64 {
+        match purpose {
+            Purpose::RowColumn => self.num_cells,
+            Purpose::Row | Purpose::Prefix => self.num_rows,
+        }
+    }
+
     /// The filters and their offsets.
     pub(crate) fn filter_places(&self) -> Vec<(FilterHandle, u64)> {
         let mut offset = self.data_len + self.index_len.next_multiple_of(PAGE_LEN as u64);

@@ -47,7 +47,7 @@ impl Table {
         let footer = &data.structure.footer;
         let filters = match filter_file {
             Some(filter_file) => TableFilters::open_file(context, filter_file, footer),
-            None => TableFilters::open(context, &data.file, data.file_id, &data.source, footer),
+            None => TableFilters::open(context, &data.file, data.file_id, &data.source, footer, footer),
         };
         Ok(Self::new(level, data, Arc::new(filters)))
     }
@@ -142,12 +142,7 @@ impl Table {
 
     /// Distinct entries that a filter of this purpose has, or would have at most.
     pub(crate) fn num_entries(&self, purpose: Purpose) -> u64 {
-        let footer = self.footer();
-        let at_most = match purpose {
-            Purpose::RowColumn => footer.num_cells,
-            Purpose::Row | Purpose::Prefix => footer.num_rows,
-        };
-        self.filters.stats(purpose).map_or(at_most, |stats| stats.num_entries)
+        self.filters.stats(purpose).map_or_else(|| self.footer().entries_max(purpose), |stats| stats.num_entries)
     }
 
     /// The cell's version in this table, if it has one.

@@ -24,6 +24,13 @@ pub enum FilterProblem {
         /// The parameter: the length of a prefix filter's prefixes, 0 for the other purposes.
         param: u16,
     },
+    /// It has more entries than its table could have given it.
+    TooManyEntries {
+        /// Entries that its block claims.
+        num_entries: u64,
+        /// The table's cells, or for a filter of rows or prefixes its rows.
+        max: u64,
+    },
     /// It could not be built, so the table was written without.
     NotBuilt(BuildError),
 }
@@ -36,6 +43,9 @@ impl fmt::Display for FilterProblem {
             Self::UnknownPurpose(id) => write!(f, "purpose {id} is unknown to this reader"),
             Self::UnknownParameter { purpose, param } => {
                 write!(f, "parameter {param} of a {purpose} filter is unknown to this reader")
+            }
+            Self::TooManyEntries { num_entries, max } => {
+                write!(f, "has {num_entries} entries, and its table can have {max} at most")
             }
             Self::NotBuilt(error) => write!(f, "not written: {error}"),
         }

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 struct Tally {
     num_frames: u64,
     num_opened: u64,
+    /// Answers of those that opened.
+    num_compared: u64,
     refused: BTreeMap<String, u64>,
     worst: Allocated,
     answers: Answers,
@@ -23,7 +25,7 @@ struct Tally {
 impl Tally {
     fn new() -> Self {
         let (refused, worst, answers) = (BTreeMap::new(), Allocated::NOTHING, Answers::new());
-        Self { num_frames: 0, num_opened: 0, refused, worst, answers }
+        Self { num_frames: 0, num_opened: 0, num_compared: 0, refused, worst, answers }
     }
 
     /// Opens `frame`, made from `sample` by some damage.
@@ -43,7 +45,7 @@ impl Tally {
             Ok(()) => {
                 self.num_opened += 1;
                 if self.num_opened % 8 == 0 {
-                    self.answers.assert_as_oracle(sample, &Oracle::open_compact(frame));
+                    self.num_compared += self.answers.assert_as_oracle(sample, &Oracle::open_compact(frame));
                 }
             }
             Err(error) => {
@@ -56,8 +58,9 @@ impl Tally {
     fn report(&self, what: &str) {
         assert_eq!(self.worst, Allocated::NOTHING);
         assert_eq!(self.num_opened + self.refused.values().sum::<u64>(), self.num_frames);
-        let mut counts = vec![(self.num_frames, what), (self.num_opened, "opened as the oracle reads them")];
+        let mut counts = vec![(self.num_frames, what), (self.num_opened, "opened")];
         counts.extend(self.refused.iter().map(|(name, count)| (*count, name.as_str())));
+        counts.push((self.num_compared, "answers that are the oracle's"));
         counts.push((self.worst.largest_bytes, "bytes allocated at most"));
         counted(&counts);
     }

@@ -47,7 +47,7 @@ fn every_truncation_is_an_error() {
         expected_cuts += sample.bytes.len() as u64;
     }
     assert_eq!((num_cuts, worst), (expected_cuts, Allocated::NOTHING));
-    counted(&[(num_cuts, "truncations"), (0, "undetected"), (worst.largest_bytes, "bytes allocated at most")]);
+    counted(&[(num_cuts, "truncations, each an error"), (worst.largest_bytes, "bytes allocated at most")]);
 }
 
 /// Zeros, as of a file grown in advance; ones, as of erased flash; and the block's own beginning, as of two blocks in
@@ -72,8 +72,7 @@ fn every_extension_is_an_error() {
     assert_eq!((num_extensions, worst), (num_blocks * 3 * MAX_TRAILING as u64, Allocated::NOTHING));
     counted(&[
         (num_extensions, "extensions by 1 to 64 bytes"),
-        (num_blocks, "blocks"),
-        (0, "undetected"),
+        (num_blocks, "blocks, each an error"),
         (worst.largest_bytes, "bytes allocated at most"),
     ]);
 }

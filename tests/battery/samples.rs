@@ -170,11 +170,14 @@ pub(crate) fn describe(reader: &FilterBlockReader<'_>) {
 }
 
 impl Answers {
-    /// The answers just given are those of the oracle, to a number of questions that its slowness allows.
-    pub(crate) fn assert_as_oracle(&self, sample: &Sample, oracle: &Oracle) {
+    /// The answers just given are those of the oracle, to a number of questions that its slowness allows. Returns it.
+    pub(crate) fn assert_as_oracle(&self, sample: &Sample, oracle: &Oracle) -> u64 {
+        let mut num_compared = 0;
         for (hash, &answer) in sample.asked.iter().zip(&self.single).step_by(5) {
             assert_eq!(oracle.may_contain(hash.get()), answer, "{hash:?}");
+            num_compared += 1;
         }
+        num_compared
     }
 }
 

@@ -261,7 +261,7 @@ fn ask_server(first: u64, num_frames: u64) -> Counts {
 #[test]
 #[ignore = "needs python3 and its package xxhash"]
 fn random_frames() {
-    let default = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
+    let default = if cfg!(debug_assertions) { 2_000 } else { 132_000 };
     let asked = std::env::var("FILTERBLOCK_FRAMES").ok();
     let num_frames = asked.map_or(default, |text| text.parse().expect("FILTERBLOCK_FRAMES is a number"));
     let mut counts = Counts::default();

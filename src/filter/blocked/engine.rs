@@ -102,6 +102,17 @@ mod tests {
     use crate::bytes;
     use crate::hash::{KeyHash, mix};
 
+    /// Where there is one engine, the tests that compare engines compare it with itself: whoever reads a run must see it.
+    #[test]
+    fn a_run_tells_its_engines() {
+        let name = |engine| format!("{engine:?}").split('(').next().unwrap_or_default().to_owned();
+        let names: Vec<String> = Engine::all().map(name).collect();
+        println!("counted: {} engines of blocked filters here: {}", names.len(), names.join(", "));
+        assert_eq!(names[0], "Portable");
+        // Every processor of that architecture has it.
+        assert_eq!(names.contains(&"Neon".to_owned()), cfg!(all(target_arch = "aarch64", target_endian = "little")));
+    }
+
     /// Every engine this machine has, over every setting and loads from none to overfull: same bytes, same answers, one
     /// by one and in batches.
     #[test]

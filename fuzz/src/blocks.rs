@@ -4,6 +4,17 @@ use crate::oracle::{self, Oracle};
 use filterblock::{FilterBlockReader, KeyHash, OpenOptions};
 use filterblock_portable as portable;
 
+/// The secret key of the golden files whose names say that they are keyed: targets open blocks under it whose header names
+/// a hash under a key.
+pub const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
+const HASH_ID_AT: usize = 10;
+const KEYED_HASH_ID: u8 = 2;
+
+/// Whether the header, intact or not, says that the entries were hashed under a secret key.
+pub fn names_a_key(block: &[u8]) -> bool {
+    block.get(HASH_ID_AT) == Some(&KEYED_HASH_ID)
+}
+
 /// The oracle reads bit by bit: so many questions keep an execution within milliseconds.
 const MAX_ORACLE_QUESTIONS: usize = 12;
 
@@ -12,10 +23,11 @@ const MAX_ORACLE_QUESTIONS: usize = 12;
 pub struct Portable<'a>(portable::FilterBlockReader<'a>);
 
 impl<'a> Portable<'a> {
-    /// A block that has opened.
-    pub fn open(block: &'a [u8], context: u64) -> Self {
-        let opened = portable::OpenOptions::new().context(context).trusted(true).open(block);
-        Self(opened.expect("a block that opens, opens portably"))
+    /// A block that has opened, under `key` if any.
+    pub fn open(block: &'a [u8], context: u64, key: Option<[u8; 16]>) -> Self {
+        let options = portable::OpenOptions::new().context(context).trusted(true);
+        let options = key.map_or(options, |key| options.expect_hasher(portable::KeyHasher::keyed(key)));
+        Self(options.open(block).expect("a block that opens, opens portably"))
     }
 
     /// A compact frame that has opened.
@@ -77,7 +89,8 @@ fn combine(reader: &FilterBlockReader<'_>, hashes: &[KeyHash], answers: &[bool])
     }
     for combined in [reader.union(reader, 9), reader.intersection(reader, 9)] {
         let Ok(block) = combined else { continue };
-        let again = OpenOptions::new().context(9).open(&block).expect("a block just written");
+        let options = OpenOptions::new().context(9).expect_hasher(reader.hasher());
+        let again = options.open(&block).expect("a block just written");
         for (&hash, &answer) in hashes.iter().zip(answers) {
             assert_eq!(again.may_contain_hash(hash), answer, "{hash:?}: combined with itself");
         }

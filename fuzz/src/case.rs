@@ -2,13 +2,17 @@
 //! mutation stays local.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use filterblock::{BuildError, CustomTransform, FilterKind, FilterPolicy, KeyTransform};
+use filterblock::{BuildError, CustomTransform, FilterKind, FilterPolicy, KeyHasher, KeyTransform};
+
+/// In the byte of the salt bits.
+pub const KEYED: u8 = 8;
 
 /// A policy, entries, and one damaged byte.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     pub kind: u8,
     pub size: Size,
+    /// The lowest three bits; the next one asks for a hash under a secret key.
     pub salt_bits: u8,
     pub seed: u64,
     pub context: u64,
@@ -106,6 +110,17 @@ impl Case {
         }
     }
 
+    /// The secret key that the entries are hashed under, if any: made of numbers that the input chooses anyway.
+    pub fn key(&self) -> Option<[u8; 16]> {
+        let key = u128::from(self.seed) << 64 | u128::from(self.context);
+        (self.salt_bits & KEYED != 0).then(|| key.to_le_bytes())
+    }
+
+    /// Keyed, or with the seed.
+    pub fn hasher(&self) -> KeyHasher {
+        self.key().map_or_else(|| KeyHasher::new(self.seed), KeyHasher::keyed)
+    }
+
     /// The policy, where the sizes are legal.
     pub fn policy(&self) -> core::result::Result<FilterPolicy, BuildError> {
         let kind = FilterKind::ALL[usize::from(self.kind) % FilterKind::ALL.len()];
@@ -115,6 +130,6 @@ impl Case {
             Size::MaxBytes(bytes) => FilterPolicy::with_max_bytes(kind, bytes.into()),
         }?;
         // Seven of eight values are legal.
-        policy.seed(self.seed).transform(self.transform()).salt_bits(u32::from(self.salt_bits) % 8)
+        policy.hashed_by(self.hasher()).transform(self.transform()).salt_bits(u32::from(self.salt_bits) % 8)
     }
 }

@@ -1,8 +1,11 @@
 //! Every checked-in input through its target, without libFuzzer.
 
+use crate::blocks::names_a_key;
+use crate::case::Case;
 use crate::oracle::mix;
 use crate::seeds::{Seeds, corpus, file_name, inputs};
 use crate::targets::{ALL, Reached};
+use arbitrary::{Arbitrary, Unstructured};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +29,34 @@ fn the_corpus_shows_no_defect() {
         lines.push(format!("{name} {} {counts:?}", inputs.len()));
     }
     println!("counted: {sum} corpus files replayed, per target: {}", lines.join(", "));
+}
+
+/// Only its key leads to a keyed block's filter: that which this crate has is the golden files'.
+#[test]
+fn keyed_seeds_pass_every_check() {
+    type IsKeyed = fn(&[u8]) -> bool;
+    let keyed: [(&str, IsKeyed); 3] = [
+        ("built", |input| Case::arbitrary(&mut Unstructured::new(input)).is_ok_and(|case| case.key().is_some())),
+        ("open", names_a_key),
+        ("repaired", |input| names_a_key(&input[1..])),
+    ];
+    let mut lines = Vec::new();
+    for (name, is_keyed) in keyed {
+        let (_, target) = ALL.iter().find(|(target, _)| *target == name).expect("a target");
+        let seeds = Seeds::read().expect("a readable corpus");
+        let seeds: Vec<_> = seeds.iter().filter(|(target, _, input)| *target == name && is_keyed(input)).collect();
+        assert!(seeds.len() >= 9, "{name} has {} keyed seeds", seeds.len());
+        for (_, seed, input) in &seeds {
+            // The golden files have a context, which `open` does not know.
+            let expected = match (name, seed.contains("-40-")) {
+                ("open", false) => Reached::Refused,
+                _ => Reached::Compared,
+            };
+            assert_eq!(target(input), expected, "{name}/{seed}");
+        }
+        lines.push(format!("{name} {}", seeds.len()));
+    }
+    println!("counted: seeds under a secret key, per target: {}", lines.join(", "));
 }
 
 /// Some of what a fuzzer would try, for machines without one: bytes and bits changed, parts removed, repeated and put in

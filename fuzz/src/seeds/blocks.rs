@@ -1,9 +1,10 @@
 //! Seeds of the targets that take filter blocks, from the golden files and the library.
 
 use super::Seeds;
-use crate::case::{Case, Damage, Size};
+use crate::blocks::HASH_KEY;
+use crate::case::{Case, Damage, KEYED, Size};
 use arbitrary::{Arbitrary, Unstructured};
-use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -38,7 +39,8 @@ fn golden(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Shapes that the golden files lack: a directory of several anchors, a union, every width of the frame's integers.
+/// Shapes that the golden files lack: a directory of several anchors, a union, every width of the frame's integers, entries
+/// under a key without a context.
 fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     for kind in FilterKind::ALL {
         for (bits, count) in [(2.0, 9_000u32), (3.0, 130), (30.0, 70), (64.0, 129)] {
@@ -52,6 +54,10 @@ fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
             builder.finish_compact_into(&mut frame)?;
             seeds.add("compact", &name, &frame);
         }
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0)?.hashed_by(KeyHasher::keyed(HASH_KEY));
+        let mut builder = FilterBlockBuilder::new(policy);
+        (0..40u32).for_each(|i| builder.add_key(&i.to_le_bytes()));
+        add_block(seeds, &format!("{kind}-40-10bits-keyed"), &builder.finish()?);
     }
     let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(FilterKind::Bloom, 128)?);
     let mut block = |key: &[u8]| {
@@ -74,11 +80,13 @@ fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     ];
     for kind in 0..3u8 {
         for (name, size) in sizes {
-            for (num_more, transform) in [(0, (0, 0)), (0, (3, 8)), (500, (200, 513))] {
+            for (num_more, transform, key) in
+                [(0, (0, 0), 0), (0, (3, 8), 0), (500, (200, 513), 0), (20, (3, 8), KEYED)]
+            {
                 let case = Case {
                     kind,
                     size,
-                    salt_bits: 4,
+                    salt_bits: 4 | key,
                     seed: 0x5eed,
                     context: u64::from(num_more),
                     transform,
@@ -91,7 +99,8 @@ fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
                     return Err(format!("read back differently: {case:?}").into());
                 }
                 let kind = FilterKind::ALL[usize::from(kind)];
-                seeds.add("built", &format!("{kind}-{name}-{num_more}-{}", transform.0), &bytes);
+                let keyed = if key == 0 { "" } else { "-keyed" };
+                seeds.add("built", &format!("{kind}-{name}-{num_more}-{}{keyed}", transform.0), &bytes);
             }
         }
     }

@@ -4,7 +4,8 @@ use crate::case::Case;
 use crate::oracle::Oracle;
 use arbitrary::{Arbitrary, Unstructured};
 use filterblock::{
-    BuildError, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterPolicy, FilterSize, KeyHash, OpenOptions,
+    BuildError, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterPolicy, FilterSize, KeyHash, KeyHasher,
+    OpenOptions,
 };
 use std::collections::BTreeSet;
 
@@ -40,11 +41,13 @@ pub fn built(input: &[u8]) -> Reached {
     assert_eq!(builder.finish().as_ref(), Ok(&block), "order and repetition");
 
     let options = OpenOptions::new().context(case.context);
-    let options = options.expect_seed(case.seed).expect_transform(policy.key_transform());
+    let options = options.expect_hasher(case.hasher()).expect_transform(policy.key_transform());
     let reader = options.open(&block).expect("a block just written");
     assert!(case.entries.iter().all(|entry| reader.may_contain(entry)));
-    check_answers(&reader, &Portable::open(&block, case.context), &Oracle::open(&block), &hashes, &block[64..]);
+    let portable = Portable::open(&block, case.context, case.key());
+    check_answers(&reader, &portable, &Oracle::open(&block), &hashes, &block[64..]);
     check_compact(policy, &hashes);
+    check_hasher(&case, options, &block);
     check_refusals(&case, options, block);
     Reached::Compared
 }
@@ -94,18 +97,51 @@ fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {
     check_answers(&reader, &portable, &oracle, hashes, payload);
 }
 
-/// Other expectations, and one damaged byte.
+/// The block opens for who expects its hash and seed, or gives its key, and says to all others which it needs.
+fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
+    let hasher = case.hasher();
+    let refused = |options: OpenOptions| options.open(block).map(|_| ()).expect_err("another hasher");
+    let other = match case.key() {
+        None => KeyHasher::new(case.seed ^ 1),
+        Some(mut key) => {
+            key[usize::from(case.damage.at) % key.len()] ^= case.damage.bits.max(1);
+            KeyHasher::keyed(key)
+        }
+    };
+    let expected = DecodeError::WrongSeed { expected: other.seed(), found: hasher.seed() };
+    assert_eq!(refused(options.expect_hasher(other)), expected);
+    // Of the same number, or of another key where the block has none.
+    let other = match case.key() {
+        None => KeyHasher::keyed([0; 16]),
+        Some(_) => KeyHasher::new(hasher.seed()),
+    };
+    let expected = DecodeError::WrongHash { expected: other.hash_id(), found: hasher.hash_id() };
+    assert_eq!(refused(options.expect_hasher(other)), expected);
+
+    let unexpecting = OpenOptions::new().context(case.context);
+    match case.key() {
+        None => assert_eq!(unexpecting.open(block).map(|reader| reader.hasher()), Ok(hasher)),
+        Some(_) => assert_eq!(refused(unexpecting), DecodeError::KeyNeeded { key_id: hasher.seed() }),
+    }
+}
+
+/// Another context, and one damaged byte, which is noticed before any hasher or transform is compared.
 fn check_refusals(case: &Case, options: OpenOptions, mut block: Vec<u8>) {
     let (expected, found) = (case.context ^ 1, case.context);
     let elsewhere = options.context(expected).open(&block).map(|_| ());
     assert_eq!(elsewhere, Err(DecodeError::WrongContext { expected, found }));
-    let (expected, found) = (case.seed ^ 1, case.seed);
-    let reseeded = options.expect_seed(expected).open(&block).map(|_| ());
-    assert_eq!(reseeded, Err(DecodeError::WrongSeed { expected, found }));
 
+    let check = |block: &[u8], what: &str| match options.open(block) {
+        Ok(_) => panic!("{what} passed"),
+        Err(
+            error
+            @ (DecodeError::WrongHash { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongTransform { .. }),
+        ) => panic!("{what} was taken for {error}"),
+        Err(_) => {}
+    };
     let at = usize::from(case.damage.at) % block.len();
     block[at] ^= case.damage.bits.max(1);
-    assert!(OpenOptions::new().context(case.context).open(&block).is_err(), "damage at {at} passed");
+    check(&block, &format!("damage at {at}"));
     block.pop();
-    assert!(OpenOptions::new().context(case.context).open(&block).is_err(), "damage at {at} and a lost byte passed");
+    check(&block, &format!("damage at {at} and a lost byte"));
 }

@@ -3,6 +3,8 @@
 //! A target's file under `fuzz_targets` only calls its function, so that the stable toolchain replays every input that
 //! libFuzzer keeps.
 
+#![deny(unsafe_code)]
+
 pub mod blocks;
 pub mod case;
 #[path = "../../tests/format/oracle.rs"]
@@ -18,6 +20,8 @@ mod state;
 pub mod store;
 pub mod targets;
 
+#[cfg(test)]
+mod memory;
 #[cfg(test)]
 mod replay;
 

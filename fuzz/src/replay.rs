@@ -2,6 +2,7 @@
 
 use crate::blocks::names_a_key;
 use crate::case::Case;
+use crate::memory::{Used, watched};
 use crate::oracle::mix;
 use crate::seeds::{Seeds, corpus, file_name, inputs};
 use crate::targets::{ALL, Reached};
@@ -12,8 +13,7 @@ use std::path::{Path, PathBuf};
 /// All of them that are there: the seeds, and what a run has added to a working copy.
 #[test]
 fn the_corpus_shows_no_defect() {
-    let mut lines = Vec::new();
-    let mut sum = 0;
+    let (mut lines, mut sum, mut worst) = (Vec::new(), 0, Used::default());
     for (name, target) in ALL {
         let inputs = inputs(&corpus(name)).expect("a readable corpus");
         assert!(!inputs.is_empty(), "the target {name} has no corpus");
@@ -22,13 +22,16 @@ fn the_corpus_shows_no_defect() {
             let input = std::fs::read(path).expect("a readable input");
             // If it panics, this is the input.
             println!("{}", path.display());
-            *counts.entry(target(&input)).or_default() += 1;
+            let (reached, used) = watched(|| target(&input));
+            used.assert_within_limits();
+            worst = worst.max(used);
+            *counts.entry(reached).or_default() += 1;
         }
         assert!(counts.contains_key(&Reached::Compared), "no input of {name} passes every check");
         sum += inputs.len();
         lines.push(format!("{name} {} {counts:?}", inputs.len()));
     }
-    println!("counted: {sum} corpus files replayed, per target: {}", lines.join(", "));
+    println!("counted: {sum} corpus files replayed, {worst}, per target: {}", lines.join(", "));
 }
 
 /// Only its key leads to a keyed block's filter: that which this crate has is the golden files'.
@@ -64,7 +67,7 @@ fn keyed_seeds_pass_every_check() {
 #[test]
 fn mutated_seeds_show_no_defect() {
     let mut random = Random(1);
-    let (mut lines, mut sum) = (Vec::new(), 0);
+    let (mut lines, mut sum, mut worst) = (Vec::new(), 0, Used::default());
     for (name, target) in ALL {
         let read = |path: &PathBuf| std::fs::read(path).expect("a readable input");
         let seeds: Vec<Vec<u8>> = inputs(&corpus(name)).expect("a readable corpus").iter().map(read).collect();
@@ -74,14 +77,19 @@ fn mutated_seeds_show_no_defect() {
             for _ in 0..=random.below(4) {
                 random.mutate(&mut input, &seeds);
             }
-            let reached = std::panic::catch_unwind(|| target(&input));
-            let reached = reached.unwrap_or_else(|_| panic!("{name} fails with {}", hex(&input)));
+            let reached = std::panic::catch_unwind(|| {
+                let (reached, used) = watched(|| target(&input));
+                used.assert_within_limits();
+                (reached, used)
+            });
+            let (reached, used) = reached.unwrap_or_else(|_| panic!("{name} fails with {}", hex(&input)));
+            worst = worst.max(used);
             *counts.entry(reached).or_default() += 1;
         }
         sum += MUTANTS;
         lines.push(format!("{name} {counts:?}"));
     }
-    println!("counted: {sum} mutated seeds tried, per target: {}", lines.join(", "));
+    println!("counted: {sum} mutated seeds tried, {worst}, per target: {}", lines.join(", "));
 }
 
 /// For each target.

@@ -6,6 +6,15 @@ tests=$(sed -n 's/^\(cargo test .*\)$/\1/p' README.md | head -n 1)
 demo=$(sed -n 's/^\(cargo run .* demo\)$/\1/p' README.md | head -n 1)
 test -n "$tests" && test -n "$demo"
 
+# The package and those beside it, which have workspaces of their own.
+format_lane() {
+  local manifest
+  cargo fmt --all --check
+  for manifest in fuzz/Cargo.toml benches/*/Cargo.toml; do
+    cargo fmt --manifest-path "$manifest" --check
+  done
+}
+
 scripts_lane() {
   local shellcheck=shellcheck
   if ! command -v shellcheck >/dev/null; then
@@ -13,7 +22,7 @@ scripts_lane() {
     unpack shellcheck shellcheck
     shellcheck=$beside/usr/bin/shellcheck
   fi
-  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run
+  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run fuzz/run
 }
 
 clippy_lane() {
@@ -82,6 +91,12 @@ must_report() {
 deny_lane() {
   command -v cargo-deny >/dev/null || cannot "no cargo-deny here: \`cargo install cargo-deny --locked\` takes minutes"
   cargo deny check --hide-inclusion-graph licenses bans sources
+}
+
+# The fuzz targets' code, and every checked-in input through it.
+corpora_lane() {
+  cargo clippy --manifest-path fuzz/Cargo.toml --all-targets -- -D warnings
+  cargo test --manifest-path fuzz/Cargo.toml -- --nocapture
 }
 
 # Short fuzz runs from the checked-in corpora.

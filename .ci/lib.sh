@@ -109,12 +109,10 @@ summary() {
     read -r _ seconds <"$end"
     counts=$(awk '
       /^test result: ok\./ { tests += $4; ignored += $8; out += $12 }
-      /^Done [0-9]+ runs in / { runs += $2 }
       END {
         if (tests) printf "%d tests, ", tests
         if (ignored) printf "%d ignored, ", ignored
         if (out) printf "%d filtered out, ", out
-        if (runs) printf "%d executions, ", runs
       }' "${end%.end}.log")
     printf 'ran: %s (%s%d s, %d s of processors)\n' "$name" "$counts" "$seconds" "$(processor_time "${end%.end}.times")"
     sed -n 's/^.*\(counted: .*\)$/     \1/p' "${end%.end}.log"

@@ -102,7 +102,7 @@ corpora_lane() {
 # Short fuzz runs from the checked-in corpora.
 fuzz_lane() {
   nightly
-  command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+  command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked || cannot "no cargo-fuzz here, nor could it be installed"
   fuzz/run -j 2 20
 }
 

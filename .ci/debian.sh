@@ -9,12 +9,15 @@ apt=(-qq -o APT::Sandbox::User=root -o "Dir::State::Lists=$beside/lists" -o "Dir
 for architecture in amd64 arm64 s390x i386; do apt+=(-o "APT::Architectures::=$architecture"); done
 
 package_lists() {
+  local fetched
   [ ! -e "$beside/lists.fetched" ] || return 0
   command -v apt-get >/dev/null || cannot "no apt-get here"
   mkdir -p "$beside/lists/partial" "$beside/cache"
-  # One list of many may fail. What is missing is noticed where a package is asked for.
+  # One list of many may fail. What is missing is noticed where a package is asked for; without any, the next run tries
+  # again.
   apt-get update "${apt[@]}" >/dev/null 2>&1 || true
-  touch "$beside/lists.fetched"
+  fetched=$(find "$beside/lists" -maxdepth 1 -name '*_Packages*')
+  [ -z "$fetched" ] || touch "$beside/lists.fetched"
 }
 
 # unpack <name> <package>...: once.

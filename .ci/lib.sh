@@ -99,6 +99,35 @@ join_the_others() {
   [ "$status" = 0 ] || failed "what ran beside the others" "$status"
 }
 
+# documented_counts <document>: what it gives as printed by a lane was printed by that lane, where this machine has it. The lane
+# is named where the text begins: ```text lane: <the beginning of its name>
+documented_counts() {
+  local line of='' name log found=0 missing=0 excused=0
+  while IFS= read -r line; do
+    case $line in
+      '```text lane: '*)
+        of=${line#*lane: } log=''
+        for name in "$logs"/*.name; do [[ $(<"$name") != "$of"* ]] || log=${name%.name}; done
+        ;;
+      'counted: '*)
+        if [ -z "$log" ]; then
+          echo "$1 names a lane that is none: $of"
+          return 1
+        elif [ -e "$log.reason" ]; then
+          excused=$((excused + 1))
+        elif grep -aqF -- "$line" "$log.log"; then
+          found=$((found + 1))
+        else
+          missing=$((missing + 1))
+          echo "$of has not printed what $1 says: ${line#counted: }"
+        fi
+        ;;
+    esac
+  done <"$1"
+  echo "counted: $found counts that $1 gives were printed, $missing were not, $excused are of lanes that are missing here"
+  [ "$missing" = 0 ] && [ "$found" -gt 0 ]
+}
+
 # What ran, how many tests, how long it took; what did not run, and why; what the tests have counted.
 summary() {
   local end name seconds counts

@@ -96,6 +96,19 @@ impl Tuning {
         fast_range(sought, self.unary_rate)
     }
 
+    /// Unary bits that nearly always end a few codes below a code of value `sought`.
+    #[inline(always)]
+    fn first_skip(&self, sought: u64) -> u64 {
+        let mean = self.unary_bits_before(sought);
+        mean.saturating_sub(mean / 32 + SLACK_BITS).min(MOST_SKIP_BITS)
+    }
+
+    /// Loads in which the remainders of a run of `unary_bits` unary bits mostly are: too few cost a branch, too many a load.
+    #[inline(always)]
+    fn likely_loads(&self, unary_bits: u64) -> u64 {
+        1 + (((unary_bits + SLACK_BITS) * u64::from(self.load_rate)) >> 16)
+    }
+
     /// The sum of the `count` remainders that end before bit `end` of `codes`, in as many loads as `unary_bits` unary
     /// bits mostly have remainders for, if not more.
     #[inline(always)]
@@ -111,8 +124,7 @@ impl Tuning {
             let pairs = (fields & self.lower_halves) + (fields >> width & self.lower_halves);
             sum += pairs.wrapping_mul(self.slots) >> self.uppermost & u64::MAX >> self.beyond_slot;
         };
-        let likely_loads = 1 + (((unary_bits + SLACK_BITS) * u64::from(self.load_rate)) >> 16);
-        for _ in 0..likely_loads {
+        for _ in 0..self.likely_loads(unary_bits) {
             take(&mut count);
         }
         while count > 0 {
@@ -164,9 +176,7 @@ impl<'a> Bucket<'a> {
     #[inline(always)]
     pub(super) fn contains(self, tuning: &Tuning, sought: u64) -> bool {
         let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };
-        let guess = tuning.unary_bits_before(sought);
-        let guess = guess.saturating_sub(guess / 32 + SLACK_BITS).min(MOST_SKIP_BITS);
-        cursor = self.skip(tuning, cursor, guess).unwrap_or(cursor);
+        cursor = self.skip(tuning, cursor, tuning.first_skip(sought)).unwrap_or(cursor);
         loop {
             let skip = (cursor.left >> self.remainder_bits).min(MOST_SKIP_BITS);
             if skip < FAR_BITS {
@@ -181,6 +191,16 @@ impl<'a> Bucket<'a> {
         }
     }
 
+    /// Whether one load has the remainders of the next [`SOON`] codes, and a window all their unary bits that lie below
+    /// the value sought.
+    #[inline(always)]
+    fn fits_one_load(self, cursor: Cursor) -> bool {
+        let width_of_all = SOON * self.remainder_bits;
+        width_of_all <= bits::MAX_FIELD_BITS
+            && cursor.remainders >= u64::from(width_of_all)
+            && cursor.left >> self.remainder_bits < u64::from(WINDOW_BITS - SOON)
+    }
+
     /// Whether the value sought is among the next [`SOON`] codes, or where these end if they lie below it: without a
     /// branch on where it is, as a branch that is mispredicted keeps the next question from starting.
     #[inline(always)]
@@ -188,10 +208,7 @@ impl<'a> Bucket<'a> {
         let Bucket { codes, remainder_bits, .. } = self;
         let Cursor { left, unary, remainders } = cursor;
         let width_of_all = SOON * remainder_bits;
-        if width_of_all > bits::MAX_FIELD_BITS
-            || remainders < u64::from(width_of_all)
-            || left >> remainder_bits >= u64::from(WINDOW_BITS - SOON)
-        {
+        if !self.fits_one_load(cursor) {
             return Err(cursor);
         }
         let fields = bits::read(codes, remainders - u64::from(width_of_all), width_of_all);

@@ -3,6 +3,7 @@
 use super::decode::Bucket;
 use super::engine::Engine;
 use super::{ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, View, build};
+use crate::error::DecodeError;
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
 
@@ -89,4 +90,43 @@ fn engines_agree_on_any_bytes() {
         opened += u32::from(agree(params, &payload, &asked));
     }
     assert!(opened > 2000, "only {opened} opened");
+}
+
+/// A run of empty range as long as a search's window, behind no or some entries, then entries side by side: what stands
+/// behind the last code must not be taken for one, nor one beyond the window, wherever it ends.
+#[test]
+fn engines_agree_where_entries_cluster() {
+    let mut asked = 0;
+    for remainder_bits in 0..=12u64 {
+        let bucket_range = 200 << remainder_bits;
+        // The least hash of an offset: a single bucket's offset is ⌊h · range / 2⁶⁴⌋.
+        let hash_at = |offset: u64| (u128::from(offset) << 64).div_ceil(bucket_range.into()) as u64;
+        for (quotient, load) in (48..72).flat_map(|quotient| (1..=6).map(move |load| (quotient, load))) {
+            for lead in 0..=3 {
+                let remainder = mix(quotient << 8 | load) % (1 << remainder_bits);
+                let first = (quotient << remainder_bits) + remainder;
+                let hashes: Vec<u64> = (0..lead).chain((0..load).map(|i| first + 3 * i)).map(hash_at).collect();
+                let mut params = Params::new(1, bucket_range, remainder_bits as u8, 0).expect("legal");
+                let mut payload = Vec::new();
+                build(&mut params, &hashes, &mut payload);
+                let sought = (40..90).map(|quotient| (quotient << remainder_bits) + remainder);
+                let near = (0..=lead).chain(first - 4..first + 3 * load + 4);
+                let others: Vec<u64> = near.chain(sought).map(hash_at).collect();
+                assert!(agree(params, &payload, &others), "{params:?} is refused");
+                asked += others.len();
+            }
+        }
+    }
+    assert!(asked > 500_000, "only {asked} asked");
+}
+
+/// Three fields of 5 bits leave one bit of the directory's second byte, behind no anchor.
+#[test]
+fn a_bit_behind_the_directory_is_named_by_its_place() {
+    let params = Params::checked([3, 5, 64], 3, 1000).expect("legal");
+    assert!(View::new(params, &[0xff, 0x7f, 0], 100).is_ok());
+    let error = View::new(params, &[0, 0x80, 0], 100).expect_err("padding");
+    assert_eq!(error, DecodeError::Padding { offset_bytes: 101, found: 0x80 });
+    let error = View::new(params, &[0, 0], 100).expect_err("no codes");
+    assert_eq!(error, DecodeError::PayloadLength { declared_bytes: 2, actual_bytes: 2 });
 }

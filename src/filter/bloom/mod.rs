@@ -242,9 +242,42 @@ impl<'a> View<'a> {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{MAX_PROBES, Params, View, build};
+    use super::{DecodeError, MAX_PROBES, Params, Repeated, View, build, insert};
     use crate::hash::{KeyHash, mix};
     use crate::sizing::bloom::exact_false_positive_rate;
+
+    /// One bit is set by the first of all: from then on every hash finds its bits set, and only one that came twice is told.
+    #[test]
+    fn a_repeated_hash_is_told_though_its_first_found_every_bit_set() {
+        let params = Params::new(1, 1).expect("legal");
+        for count in [2, 3, 10, 300] {
+            let distinct: Vec<u64> = (1..=count).map(mix).collect();
+            assert_eq!(build(&params, &distinct, &mut Vec::new()), Ok(()), "{count}");
+            for again in 0..distinct.len() {
+                let hashes = [&distinct[..], &distinct[again..=again]].concat();
+                assert_eq!(build(&params, &hashes, &mut Vec::new()), Err(Repeated), "{count}, again {again}");
+            }
+        }
+    }
+
+    /// Who comes twice is searched among all, so only who found every bit set is to be suspected.
+    #[test]
+    fn only_who_finds_every_bit_set_is_suspected() {
+        let params = Params::new(1_000, 7).expect("legal");
+        let (mut bits, mut present) = (vec![0; 125], Vec::new());
+        let [first, second, third] = [1, 2, 3].map(mix);
+        insert(params, &mut bits, &[first, second, first, third, second], &mut present);
+        assert_eq!(present, [first, second]);
+    }
+
+    #[test]
+    fn a_bit_behind_the_last_is_named_by_its_place() {
+        let params = Params::new(61, 3).expect("legal");
+        assert!(View::new(params, &[0xff; 8], 100).is_err());
+        let error = View::new(params, &[0, 0, 0, 0, 0, 0, 0, 0x20], 100).expect_err("bit 61");
+        assert_eq!(error, DecodeError::Padding { offset_bytes: 107, found: 0x20 });
+        assert!(View::new(params, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f], 100).is_ok());
+    }
 
     /// Any number of bits, also odd ones, with any number of probes: nothing is missing, nothing stands behind the
     /// last bit, and over many filters absent keys pass at the exact formula's rate.

@@ -86,6 +86,29 @@ fn a_full_payload_lets_everything_pass_and_an_empty_one_nothing() {
     }
 }
 
+/// Where the same share of every word's bits is set, each probe multiplies the rate by that share: half of them, or where
+/// a word's upper four bits are its salt, 32 of 60.
+#[test]
+fn each_probe_multiplies_the_rate_by_the_share_of_set_bits() {
+    let rate = |trailer: [u8; 2]| {
+        let frame = [vec![0x0f; 128], trailer.to_vec()].concat();
+        let reader = open_frame(&frame).expect("a frame");
+        (reader.num_probes().expect("a kind that probes"), reader.false_positive_rate())
+    };
+    for num_probes in 1..=16 {
+        for (share, trailer) in [
+            (0.5, [num_probes, 0x11]),
+            (0.5, [(num_probes - 1) << 4, 0x12]),
+            (32.0 / 60.0, [(num_probes - 1) << 4 | 4, 0x12]),
+        ] {
+            let (found, rate) = rate(trailer);
+            let expected = f64::powi(share, num_probes.into());
+            assert_eq!(found, u32::from(num_probes));
+            assert!((rate - expected).abs() < 1e-12 * expected, "{trailer:02x?}: {rate}, {expected} expected");
+        }
+    }
+}
+
 #[test]
 fn probes_are_counted_where_a_kind_probes() {
     for (trailer, num_probes) in

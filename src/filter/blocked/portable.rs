@@ -26,7 +26,8 @@ fn line_may_contain(params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> boo
             missing | (params.word_mask(&rounds, index, params.salt_of(word)) & !word)
         }) == 0
     };
-    half(0..WORDS / 2) && half(WORDS / 2..WORDS)
+    let middle = WORDS / 2;
+    half(0..middle) && half(middle..WORDS)
 }
 
 /// Hashes whose lines are asked for before the first of them is probed.

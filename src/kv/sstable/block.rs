@@ -267,12 +267,12 @@ mod tests {
     #[test]
     fn cells_that_are_cut_off_or_of_no_kind_are_refused() {
         let mut builder = BlockBuilder::new();
-        builder.push(&cell(b"r", b"c", Some(b"value"), 1));
+        builder.push(&cell(b"r", b"c", Some(b"value"), 300));
         let mut out = Vec::new();
         builder.finish_into(1, 0, &mut out);
         let len = CELL_HEADER_LEN + 7;
         let cells = &out[CELLS_AT..CELLS_AT + len];
-        assert_eq!(CellPlace::read(cells, 0).map(|place| place.end()), Some(len));
+        assert_eq!(CellPlace::read(cells, 0).map(|place| (place.end(), place.seq())), Some((len, 300)));
         for cut in 0..len {
             assert!(CellPlace::read(&cells[..cut], 0).is_none(), "{cut} bytes");
         }

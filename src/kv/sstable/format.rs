@@ -223,7 +223,7 @@ impl Footer {
 
 #[cfg(test)]
 mod tests {
-    use super::{FilterHandle, Footer, KeyTransform, Purpose};
+    use super::*;
 
     #[test]
     fn a_footer_returns_and_only_at_its_place() {
@@ -251,6 +251,59 @@ mod tests {
         assert_eq!(footer.filter_places()[1], (footer.filters[1], 8192 + 4096 + 8192));
         assert!(Footer::decode("t", &page, offset + 4096).is_err());
         assert!(Footer::decode("t", &footer.encode(offset + 4096), offset + 4096).is_err());
+    }
+
+    /// Checksums do not help against what was written wrong, nor against what a later version wrote.
+    #[test]
+    fn a_footer_with_a_right_checksum_is_still_read_with_suspicion() {
+        let filters = vec![FilterHandle { purpose_id: 1, param: 0, len: 4096 }; MAX_FILTERS];
+        let offset = (1 + 1 + MAX_FILTERS as u64) * 4096;
+        let [number, table, seed] = [3, 3, 4];
+        let [num_cells, num_tombstones, num_rows] = [5, 1, 2];
+        let [min_seq, max_seq, data_len, index_len] = [6, 9, 4096, 4096];
+        let footer = Footer {
+            number,
+            table,
+            seed,
+            num_cells,
+            num_tombstones,
+            num_rows,
+            min_seq,
+            max_seq,
+            data_len,
+            index_len,
+            filters,
+        };
+        let covered: Vec<u64> = (0..20).filter(|&seq| footer.covers(seq)).collect();
+        assert_eq!(covered, [6, 7, 8, 9], "both ends are within");
+
+        let page = footer.encode(offset);
+        assert_eq!(Footer::decode("t", &page, offset).unwrap(), footer, "as many filters as may be");
+        let changed = |at: usize, value: u8| {
+            let mut page = page.clone();
+            page[at] = value;
+            let crc = masked_crc(0, offset, &page[..CRC_AT]);
+            bytes::put_u32(&mut page, CRC_AT, crc);
+            Footer::decode("t", &page, offset).unwrap_err()
+        };
+        let damage = |error| match error {
+            Error::Damaged { damage, .. } => damage,
+            other => panic!("{other}"),
+        };
+        let (found, expected) = (MAX_FILTERS as u64 + 1, MAX_FILTERS as u64);
+        let too_many = Damage::Field { name: "number of filters", found, expected };
+        assert_eq!(damage(changed(NUM_FILTERS_AT, MAX_FILTERS as u8 + 1)), too_many);
+        let sum = |found| Damage::Field { name: "sum of the parts' lengths", found, expected: offset };
+        assert_eq!(damage(changed(NUM_FILTERS_AT, MAX_FILTERS as u8 - 1)), sum(offset - 4096));
+        assert_eq!(damage(changed(DATA_LEN_AT, 1)), sum(u64::MAX), "data is whole pages");
+        assert_eq!(damage(changed(DATA_LEN_AT + 1, 0x20)), sum(offset + 4096));
+        assert_eq!(damage(changed(INDEX_LEN_AT, 1)), sum(offset + 4096));
+        let newer = changed(VERSION_AT, TABLE_VERSION as u8 + 1);
+        assert!(matches!(newer, Error::NewerVersion { found, .. } if found == TABLE_VERSION + 1), "{newer}");
+        for len in [0, 8, page.len() - 1] {
+            let cut_off = Damage::CutOff { unit: "footer", len_bytes: len as u64 };
+            assert_eq!(damage(Footer::decode("t", &page[..len], offset).unwrap_err()), cut_off);
+        }
     }
 
     /// A filter is bound to its file and purpose: the context is the XXH3 of nine bytes, so stored blocks keep theirs.

@@ -219,7 +219,7 @@ fn next_entry(cursor: &mut Cursor<'_>, offset: u64) -> Option<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, CellKey, Index, IndexBuilder, PAGE_LEN};
+    use super::{Bound, CellKey, Damage, ENTRIES_AT, Error, Index, IndexBuilder, PAGE_LEN};
 
     /// Rows with long and short common beginnings, rows that are prefixes of others, and many columns in one row.
     fn tables() -> Vec<Vec<(Vec<u8>, Vec<u8>)>> {
@@ -277,6 +277,50 @@ mod tests {
             }
         }
         assert!(asked > 5_000, "{asked}");
+    }
+
+    /// What is wrong with the index of `blocks` (pages, first row, last row) and `more` blocks that it counts and has not;
+    /// or the number of its blocks.
+    fn decoded(blocks: &[(u32, &str, &str)], more: i32, data_pages: usize) -> Result<usize, Damage> {
+        fn key(row: &str) -> CellKey<'_> {
+            CellKey { row: row.as_bytes(), column: b"" }
+        }
+        let mut builder = IndexBuilder::new();
+        blocks.iter().for_each(|&(pages, first, last)| builder.push(pages, key(first), key(last)));
+        builder.num_blocks = builder.num_blocks.wrapping_add_signed(more);
+        let index = Index::decode("index", 1, 0, builder.finish(1, 0), (data_pages * PAGE_LEN) as u64);
+        index.map(|index| index.len()).map_err(|error| match error {
+            Error::Damaged { damage, .. } => damage,
+            other => panic!("{other}"),
+        })
+    }
+
+    /// Checksums do not help against what was written wrong.
+    #[test]
+    fn an_index_with_a_right_checksum_is_still_read_with_suspicion() {
+        assert_eq!(decoded(&[], 0, 0), Ok(0));
+        assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 3), Ok(2));
+        // Keys fall within a block, between two, or are in both.
+        assert_eq!(decoded(&[(1, "b", "a")], 0, 1), Err(Damage::Order { position: 0 }));
+        assert_eq!(decoded(&[(1, "a", "b"), (1, "d", "c")], 0, 2), Err(Damage::Order { position: 1 }));
+        assert_eq!(decoded(&[(1, "a", "c"), (1, "b", "d")], 0, 2), Err(Damage::Order { position: 1 }));
+        assert_eq!(decoded(&[(1, "a", "b"), (1, "c", "d"), (1, "d", "e")], 0, 3), Err(Damage::Order { position: 2 }));
+        // Blocks have pages, as many as the data.
+        let cut_off = |entries: usize| Err(Damage::CutOff { unit: "index", len_bytes: (ENTRIES_AT + entries) as u64 });
+        assert_eq!(decoded(&[(1, "a", "b"), (0, "c", "c")], 0, 1), cut_off(2 * 14));
+        let pages = |found, expected| {
+            let [found, expected] = [found, expected].map(|pages: usize| (pages * PAGE_LEN) as u64);
+            Err(Damage::Field { name: "length of the blocks", found, expected })
+        };
+        assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 2), pages(1, 2));
+        assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 4), pages(3, 4));
+        // As many entries as it says, no more.
+        assert_eq!(decoded(&[(1, "a", "b")], 1, 1), cut_off(14));
+        assert_eq!(decoded(&[(1, "a", "b"), (1, "c", "d")], -1, 1), cut_off(2 * 14));
+        for len in 0..ENTRIES_AT {
+            let error = Index::decode("index", 1, 0, vec![0; len], 0).expect_err("no place for a number");
+            assert!(matches!(error, Error::Damaged { damage: Damage::CutOff { .. }, .. }), "{len}: {error}");
+        }
     }
 
     fn check_rows(index: &Index, start: Bound<&[u8]>, end: Bound<&[u8]>) {

@@ -100,6 +100,73 @@ fn what_is_gone_stays_in_the_sums() {
 }
 
 #[test]
+fn what_happened_since_a_snapshot_is_what_must_be_added_to_it() {
+    let (accounts, [first, second]) = accounts();
+    let before = accounts.report().total;
+    book(&first, Purpose::RowColumn, Outcome::Tombstone, 3);
+    second.scans().note_read(512);
+    second.scans().note_cache_hit();
+    first.filter_blocks().note_read(100);
+    first.filter_blocks().note_cache_hit();
+    let after = accounts.report().total;
+    let since = after.since(&before);
+    assert_eq!((since.row, since.prefix), (Tally::default(), Tally::default()));
+    assert_eq!((since.row_column.lookups, since.row_column.count(Outcome::Tombstone)), (3, 3));
+    assert_eq!((since.scan_block_reads, since.scan_block_bytes, since.scan_block_cache_hits), (1, 512, 1));
+    assert_eq!((since.filter_block_reads, since.filter_block_bytes, since.filter_block_cache_hits), (1, 100, 1));
+    assert_eq!(before + since, after);
+    assert_eq!(after.since(&after), Ledger::default());
+}
+
+#[test]
+fn a_lookup_that_never_ended_is_an_imbalance_of_its_purpose() {
+    for purpose in Purpose::ALL {
+        let (accounts, [first, _]) = accounts();
+        first.of(purpose).begin();
+        let report = accounts.report();
+        let lookups = report.total.of(purpose).lookups;
+        for imbalance in [report.total.check(), report.check()].map(|checked| checked.expect_err("not ended")) {
+            assert_eq!((imbalance.purpose, imbalance.rule), (purpose, "lookups = sum of outcomes"));
+            let text = imbalance.to_string();
+            assert!(text.ends_with(&format!("but {lookups} against {}", lookups - 1)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn tables_that_are_gone_are_forgotten_though_nobody_asks() {
+    const HELD: usize = 50;
+    let accounts = Accounts::default();
+    let open = |table| accounts.open(table, 0, [None, None, None]);
+    let held: Vec<_> = (0..HELD as u64).map(open).collect();
+    let gone: Vec<_> = (0..1000).map(|table| Arc::downgrade(&open(table))).collect();
+    let kept = gone.iter().filter(|counters| counters.strong_count() > 0).count();
+    assert!(kept <= 2 * HELD, "{kept} of those that are gone beside {HELD} held");
+    assert_eq!(accounts.report().tables.len(), held.len());
+}
+
+#[test]
+fn levels_and_total_may_add_their_rates_in_another_order() {
+    let accounts = Accounts::default();
+    let rates = [(0, 0.01), (0, 0.01), (1, 0.02), (1, 0.05)];
+    let tables = rates.map(|(level, rate)| accounts.open(1, level, [filter(FilterKind::Bloom, rate), None, None]));
+    tables.iter().for_each(|table| book(table, Purpose::Row, Outcome::Avoided, 1));
+    let report = accounts.report();
+    let [shallow, deep] = [0, 1].map(|level| find(&report, level, Purpose::Row, Some(FilterKind::Bloom)));
+    let sum = shallow.expected_false_positives + deep.expected_false_positives;
+    assert_ne!(sum, report.total.row.expected_false_positives, "else this test shows nothing");
+    assert_eq!(report.check(), Ok(()));
+}
+
+#[test]
+fn outcomes_are_written_as_they_are_called() {
+    for outcome in Outcome::ALL {
+        assert!(outcome.to_string().replace(' ', "_").starts_with(outcome.id()), "{outcome}");
+        assert_eq!(format!("{outcome:<24}").len(), 24, "columns line up");
+    }
+}
+
+#[test]
 fn nothing_is_lost_while_accounts_close_under_reports() {
     const THREADS: u32 = 4;
     const TABLES: u64 = 50;

@@ -50,6 +50,37 @@ fn records_return_in_order() {
     assert_eq!(read(&bytes, Some(ends[3] as u64)).unwrap(), PAYLOADS[..3]);
 }
 
+#[test]
+fn what_was_read_knows_its_file_its_length_and_where_payloads_stand() {
+    let (bytes, ends) = log();
+    let (_dir, storage) = storage();
+    write_all(&mut *storage.create("log").unwrap(), &bytes).unwrap();
+    let contents = LogContents::read(&storage, "log", NUMBER, KIND, None).unwrap();
+    assert_eq!((contents.file(), contents.len()), ("log", bytes.len() as u64));
+    let starts: Vec<u64> = contents.payloads().map(|(start, _)| start).collect();
+    let expected: Vec<u64> =
+        ends[1..].iter().zip(PAYLOADS).map(|(end, payload)| (end - payload.len()) as u64).collect();
+    assert_eq!(starts, expected);
+}
+
+#[test]
+fn a_seal_within_a_record_names_what_is_left_of_it() {
+    let (bytes, ends) = log();
+    let payload_len = PAYLOADS[3].len();
+    for left in 1..bytes.len() - ends[3] {
+        let (unit, len_bytes) = match left.checked_sub(bytes.len() - ends[3] - payload_len) {
+            Some(of_payload) => ("record payload", of_payload as u64),
+            None => ("record header", left as u64),
+        };
+        match read(&bytes, Some((ends[3] + left) as u64)) {
+            Err(Error::Damaged { offset, damage, .. }) => {
+                assert_eq!((offset, damage), (ends[3] as u64, Damage::CutOff { unit, len_bytes }));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 /// The payloads of the first records; without even one record the log is damaged.
 fn check_whole(bytes: &[u8], num_records: usize) {
     match read(bytes, None) {

@@ -203,6 +203,7 @@ mod tests {
             assert!((rate(1, 1_000, 3) + exp_m1(-1.0)).abs() < 1e-12);
         }
         assert_eq!(putze_exact_false_positive_rate(512, 10_000, 65), 1.0);
+        assert!(putze_exact_false_positive_rate(512, 30_000, 64) < 0.01, "64 probes have a rate");
         assert!(putze_false_positive_rate(512, 10_000, u32::MAX) <= 1.0);
     }
 }

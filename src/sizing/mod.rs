@@ -99,5 +99,15 @@ mod tests {
         }
         assert_eq!(fewest_millibits(5, 20, |_| false), 20);
         assert_eq!(fewest_millibits(5, 20, |_| true), 5);
+        // A size costs a model's evaluation: no more of them than halvings of the range.
+        for first in [1_000, 1_001, 33_333, 64_000] {
+            let mut asked = 0;
+            let fits = |m| {
+                asked += 1;
+                m >= first
+            };
+            assert_eq!(fewest_millibits(1_000, 64_000, fits), first);
+            assert!(asked <= 16, "{asked} for {first}");
+        }
     }
 }

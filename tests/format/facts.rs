@@ -109,6 +109,23 @@ fn each_probe_multiplies_the_rate_by_the_share_of_set_bits() {
     }
 }
 
+/// A blocked filter probes a window of words: where one word is empty and the others are full, those windows pass that
+/// leave it out.
+#[test]
+fn a_rate_is_that_of_the_windows_that_pass() {
+    for empty in 0..8 {
+        let line: Vec<u8> = (0..64).map(|byte| if byte / 8 == empty { 0 } else { 0xff }).collect();
+        for num_probes in 1..=16u8 {
+            let frame = [&line[..], &[(num_probes - 1) << 4, 0x12]].concat();
+            let reader = open_frame(&frame).expect("a frame");
+            let expected = f64::from(8 - num_probes.min(8)) / 8.0;
+            let rate = reader.false_positive_rate();
+            assert!((rate - expected).abs() < 1e-12, "word {empty} empty, {num_probes} probes: {rate}");
+            assert!((reader.fill() - 7.0 / 8.0).abs() < 1e-12, "word {empty} empty: {}", reader.fill());
+        }
+    }
+}
+
 #[test]
 fn probes_are_counted_where_a_kind_probes() {
     for (trailer, num_probes) in

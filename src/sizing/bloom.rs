@@ -152,6 +152,13 @@ pub fn millibits_for_false_positive_rate(rate: f64) -> (u32, u32) {
 mod tests {
     use super::*;
 
+    /// One entry sets at most 64 of 1000 bits, which 64 probes of an absent key hardly ever all meet.
+    #[test]
+    fn the_most_probes_have_a_rate_and_more_have_none() {
+        assert!(exact_false_positive_rate(1_000, 1, MAX_NUM_PROBES) < 1e-60);
+        assert_eq!(exact_false_positive_rate(1_000, 1, MAX_NUM_PROBES + 1), 1.0);
+    }
+
     #[test]
     fn best_num_probes_is_the_best_of_all() {
         for millibits in (1..100_000).step_by(7) {

@@ -5,8 +5,8 @@
 //!
 //! - One-shot seeded XXH3-64 (`XXH3_64bits_withSeed`, xxHash 0.8 and later), [`KeyHasher::new`]: fast and well
 //!   distributed, but no pseudo-random function. Who may choose keys and knows the seed can make absent keys that every
-//!   filter passes, and entries whose hashes are equal. A secret seed hinders that and does not exclude it: pairs of entries are known that
-//!   have equal hashes under one seed in 2^10.5 (xxHash, issue 1127).
+//!   filter passes, and entries whose hashes are equal. A secret seed hinders that and does not exclude it: pairs of
+//!   entries are known that have equal hashes under one seed in 2^10.5 (xxHash, issue 1127).
 //! - SipHash-1-3 under a secret key of 128 bits, [`KeyHasher::keyed`]: made so that who does not know the key learns nothing
 //!   from hashes. Slower, and blocks can be asked for keys by who has the key only.
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Other machines: the whole library's tests, built by the oldest compiler and run under emulation (or natively, where
+# The oldest compiler; and other machines: the whole library's tests, built by it and run under emulation (or natively, where
 # the processor can); what they write, read by each other; and controls that must fail there.
 
 # Where they find each other's files.
@@ -12,39 +12,21 @@ take_part_in_exchange() {
   done
 }
 
-# Too slow under emulation, by name, and why they may be left out. A name that fits no test ends the lane.
+# Too slow there, by name, and why they may be left out. A name that fits no test ends the lane.
 declare -A too_slow=(
-  ["sizing::blocked::probes::tests::the_table_is_what_the_model_says"]="minutes: a model in floats, which golden files depend on too"
+  ["sizing::blocked::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
   ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
   ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests of its module ask it"
+  ["batches::batches_of_large_blocks_answer_as_single_questions"]="a minute; the same with smaller blocks is run"
   ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
   ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"
 )
-
-# The package without its benchmarks: criterion would be half of what each of these lanes compiles.
-without_benches() {
-  local source=$PWD/target/without-benches entry
-  mkdir -p "$source"
-  for entry in *; do
-    case $entry in
-      target | Cargo.*) ;;
-      *) ln -sfn "$PWD/$entry" "$source/$entry" ;;
-    esac
-  done
-  awk '/^\[/ {bench = /^\[\[bench\]\]/} !bench && !/^criterion = /' Cargo.toml >"$source/Cargo.toml"
-  printf '\n[workspace]\n' >>"$source/Cargo.toml"
-  [ ! -e Cargo.lock ] || cp Cargo.lock "$source/"
-  cd "$source" || return
-}
 
 oldest_compiler_lane() {
   oldest_compiler
   export CARGO_TARGET_DIR=$PWD/target/debian
   cargo check --lib --bins --all-features
-  take_part_in_exchange
-  without_benches
   cargo check --lib --no-default-features
-  cargo test --features kv --test format -- --skip rates:: --show-output
 }
 
 # Whether the processor and the kernel run programs of 32 bits: the C library's loader is one.
@@ -56,10 +38,10 @@ runs_i686() {
   return 1
 }
 
-# foreign <Debian's name of an architecture> <its processor> <emulator> <controls that must fail> <tests>...
+# foreign <Debian's name of an architecture> <its processor> <emulator> <controls that must fail> <feature> <tests>...
 foreign() {
-  local architecture=$1 processor=$2 emulator=$3 must_fail=$4
-  shift 4
+  local architecture=$1 processor=$2 emulator=$3 must_fail=$4 feature=$5
+  shift 5
   local target=$processor-unknown-linux-gnu variable skips=() name listed num
   cross_compiler "$architecture" "$processor"
   [ "$architecture" != i386 ] || ! runs_i686 || emulator=''
@@ -70,19 +52,17 @@ foreign() {
   export CARGO_TARGET_DIR=$PWD/target/debian
   take_part_in_exchange
   without_benches
-  local suite=(cargo test --target "$target" --features kv "$@")
+  local suite=(cargo test --target "$target" --features "$feature" "$@")
 
   cargo check --target "$target" --lib --no-default-features
   listed=$("${suite[@]}" -- --list)
-  if [ -n "$emulator" ]; then
-    for name in "${!too_slow[@]}"; do
-      num=$(grep -cF "$name" <<<"$listed") || { echo "no test has $name in its name"; return 1; }
-      echo "left out under $emulator: $num with $name in their names: ${too_slow[$name]}"
-      skips+=(--skip "$name")
-    done
-  fi
+  for name in "${!too_slow[@]}"; do
+    num=$(grep -cF "$name" <<<"$listed") || { echo "no test has $name in its name"; return 1; }
+    echo "left out on $processor: $num with $name in their names: ${too_slow[$name]}"
+    skips+=(--skip "$name")
+  done
   "${suite[@]}" -- --show-output "${skips[@]}"
-  controls "$must_fail" cargo test --target "$target" --features kv --test format
+  controls "$must_fail" cargo test --target "$target" --features "$feature" --test format
 }
 
 # controls <names> <command>...: of the tests that make a mistake on purpose, these fail, and the others pass.
@@ -114,12 +94,11 @@ exchange_lane() {
 
 other_machines() {
   local library=(--lib --test format --test reader --test sizing --test battery --test architecture)
-  local store=(--test kv --test crash --test damage)
   lane "oldest compiler: $msrv" oldest_compiler_lane
-  # Nothing kills the command line's process there.
-  lane "32 bits: i686" foreign i386 i686 qemu-i386 word_size "${library[@]}" "${store[@]}"
-  # Nor is the simulated disk crashed, which takes minutes where processors are natives: what it writes is the kv tests' too.
-  lane "big-endian: s390x" foreign s390x s390x qemu-s390x byte_order "${library[@]}" --test kv
+  # No process is killed there and no simulated disk crashes: what that shows is of the order of writes, not of their bytes.
+  lane "32 bits: i686" foreign i386 i686 qemu-i386 word_size kv "${library[@]}" --test kv --test damage
+  # Nor is every byte damaged: forged lengths meet the narrow words above.
+  lane "big-endian: s390x" foreign s390x s390x qemu-s390x byte_order kv "${library[@]}" --test kv
   # For its engine, which no x86 machine has: the store asks nothing more of it.
-  lane "NEON: aarch64" foreign arm64 aarch64 qemu-aarch64 '' --lib --test format
+  lane "NEON: aarch64" foreign arm64 aarch64 qemu-aarch64 '' std --lib --test format
 }

@@ -63,6 +63,29 @@ cannot() {
   exit 3
 }
 
+# Goes to the package without its benchmarks: criterion would be a third of what a lane compiles for its tests.
+without_benches() {
+  local source=$PWD/target/without-benches entry
+  mkdir -p "$source"
+  for entry in *; do
+    case $entry in
+      target | Cargo.*) ;;
+      *) ln -sfn "$PWD/$entry" "$source/$entry" ;;
+    esac
+  done
+  awk '/^\[/ {bench = /^\[\[bench\]\]/} !bench && !/^criterion = /' Cargo.toml >"$source/Cargo.toml"
+  printf '\n[workspace]\n' >>"$source/Cargo.toml"
+  [ ! -e Cargo.lock ] || cp Cargo.lock "$source/"
+  cd "$source" || return
+}
+
+# lean <command>...: on the package without its benchmarks.
+lean() {
+  export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+  without_benches
+  "$@"
+}
+
 # beside_the_others <function>: its lanes run one after the other, beside those that follow here.
 beside_the_others() {
   # A group of its own, so that it can be ended with all that it has started.

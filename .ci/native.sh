@@ -55,7 +55,7 @@ comparison() {
 
 nightly() { cargo +nightly --version >/dev/null 2>&1 || cannot "no nightly toolchain"; }
 
-# All tests of the library under AddressSanitizer. The standard library is not instrumented.
+# What has unsafe code, under AddressSanitizer; the store has none. The standard library is not instrumented.
 sanitizer_lane() {
   nightly
   local target=x86_64-unknown-linux-gnu
@@ -70,8 +70,7 @@ sanitizer_lane() {
     echo "LEAKS ARE NOT LOOKED FOR here"
     export ASAN_OPTIONS=detect_leaks=0
   fi
-  without_benches
-  cargo +nightly test --target "$target" --features kv --lib --test format --test reader --test kv -- --skip rates::
+  lean cargo +nightly test --target "$target" --features rayon,huge-pages --lib --test format --test reader -- --skip rates::
 }
 
 # must_report <what> <command>...: it fails and says so.
@@ -84,6 +83,12 @@ must_report() {
     return 1
   fi
   echo "counted: 1 mistake made on purpose and noticed: $what"
+}
+
+# The store's threads under other schedules than the system's.
+schedules_lane() {
+  export RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=$PWD/target/shuttle
+  lean cargo test --release --features kv --test shuttle -- --nocapture
 }
 
 # Licences, banned and repeated crates, and where they come from. Advisories would need their database from the network
@@ -103,7 +108,7 @@ corpora_lane() {
 fuzz_lane() {
   nightly
   command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked || cannot "no cargo-fuzz here, nor could it be installed"
-  fuzz/run -j 2 20
+  fuzz/run -j 2 10
 }
 
 # The reader in Python that was written from format-spec.md alone, on random frames. Its package goes beside the build where
@@ -118,5 +123,5 @@ second_reader_lane() {
       "$python" -m pip install --quiet xxhash || cannot "$needs"
     fi
   fi
-  FILTERBLOCK_PYTHON=$python cargo test --release --features cli --test second_reader -- --ignored --nocapture --test-threads 1
+  FILTERBLOCK_PYTHON=$python lean cargo test --release --features cli --test second_reader -- --ignored --nocapture --test-threads 1
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Optional
 
 import filterblock as fb
+import kinds
 
 
 class Disagreement(Exception):
@@ -24,7 +25,7 @@ def expect(what: str, got: Any, wanted: Any) -> None:
         raise Disagreement(f"{what}: got {got!r}, wanted {wanted!r}")
 
 
-def class_of(error: Optional[fb.FilterError]) -> str:
+def class_of(error: Optional[kinds.FilterError]) -> str:
     return "ok" if error is None else type(error).__name__.lower()
 
 
@@ -110,7 +111,7 @@ def vector_blocked(words: list[str]) -> None:
 
 def vector_golomb(words: list[str]) -> None:
     h, num_buckets, bucket_range, *wanted = numbers(words)
-    expect("bucket, value", list(fb.golomb_place(h, num_buckets, bucket_range)), wanted)
+    expect("bucket, value", list(kinds.golomb_place(h, num_buckets, bucket_range)), wanted)
 
 
 class Several:
@@ -148,7 +149,7 @@ def vector_golomb_starts(words: list[str]) -> None:
 def vector_golomb_example(words: list[str]) -> None:
     bucket_range, r, value, q, remainder = numbers(words[:5])
     h = fb.xxh3(b"a")
-    expect("value", fb.golomb_place(h, 1, bucket_range), (0, value))
+    expect("value", kinds.golomb_place(h, 1, bucket_range), (0, value))
     expect("q, remainder", (value >> r, value % 2**r), (q, remainder))
     _, payload = fb.build_payload(fb.Golomb(r, bucket_range, 1), {h})
     expect("payload", payload.hex(), words[5])
@@ -164,10 +165,10 @@ def vector_block(words: list[str]) -> None:
     expect("rebuilt", fb.rebuild(opened, [] if of == "none" else [hasher.hash(b"a")]).hex(), words[3])
 
 
-def error_of(open_frame: Callable[[], fb.Filter]) -> Optional[fb.FilterError]:
+def error_of(open_frame: Callable[[], fb.Filter]) -> Optional[kinds.FilterError]:
     try:
         open_frame()
-    except fb.FilterError as e:
+    except kinds.FilterError as e:
         return e
     return None
 
@@ -217,7 +218,7 @@ def check_vectors(document: Path) -> str:
             if line.strip() and not line.startswith("#"):
                 try:
                     VECTORS[name](line.split())
-                except (Disagreement, fb.FilterError) as e:
+                except (Disagreement, kinds.FilterError) as e:
                     raise Disagreement(f"vectors {name}: {line[:100]}: {e}") from e
                 counts[name] = counts.get(name, 0) + 1
     expect("names of vectors", set(counts), set(VECTORS))
@@ -246,7 +247,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             opened = fb.open_block(data, int(request["context"], 16), hasher, transform)
         else:
             opened = fb.open_compact(data, hasher or fb.Hasher.xxh3_with(0), transform)
-    except fb.FilterError as e:
+    except kinds.FilterError as e:
         reply["class"] = class_of(e)
         if isinstance(e, fb.Mismatch) and e.found_context is not None:
             reply["found_context"] = f"0x{e.found_context:016x}"
@@ -297,7 +298,7 @@ def main(arguments: list[str]) -> int:
             case _:
                 print(__doc__, file=sys.stderr)
                 return 2
-    except (Disagreement, fb.FilterError) as e:
+    except (Disagreement, kinds.FilterError) as e:
         print(f"disagreement: {type(e).__name__}: {e}", file=sys.stderr)
         return 1
     return 0

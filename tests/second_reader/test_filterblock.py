@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Iterator, Optional
 
 import filterblock as fb
+import kinds
 
 GOLDEN = Path(os.environ.get("GOLDEN", Path(__file__).resolve().parent.parent / "golden" / "v1"))
 SMALL = 220
@@ -90,7 +91,7 @@ def literal_blocked(p: fb.Blocked, hashes: set[int]) -> bytes:
         for w in range(8):
             best: Optional[tuple[int, int, set[int]]] = None
             for salt in range(2**p.salt_bits):
-                mult, positions = (fb.MULTS[w] + salt * 0xD1B54A32) % 2**32, set()
+                mult, positions = (kinds.MULTS[w] + salt * 0xD1B54A32) % 2**32, set()
                 for h in inside:
                     x1, x2 = h % 2**32, h * 0xD1342543DE82EF95 % 2**64 >> 32
                     first = x1 * 0x8CB92BA7 % 2**32 >> 29
@@ -239,7 +240,7 @@ class Writer(unittest.TestCase):
                 self.assertEqual(g.payload, f.payload)
                 self.assertTrue(all(g.maybe_hash(h) for h in hashes))
             if isinstance(f.params, fb.Golomb):
-                exact = {fb.golomb_place(h, f.params.num_buckets, f.params.bucket_range) for h in hashes}
+                exact = {kinds.golomb_place(h, f.params.num_buckets, f.params.bucket_range) for h in hashes}
                 decoded = {(b, v) for b in range(f.params.num_buckets)
                            for v in literal_values(f.params, f.payload, b) or ()}
                 self.assertEqual(decoded, exact)

@@ -51,7 +51,7 @@ foreign() {
   [ -z "$emulator" ] || export "${variable}_RUNNER=$emulator"
   export CARGO_TARGET_DIR=$PWD/target/debian
   take_part_in_exchange
-  without_benches
+  cd "$lean" || return
   local suite=(cargo test --target "$target" --features "$feature" "$@")
 
   cargo check --target "$target" --lib --no-default-features

@@ -63,26 +63,29 @@ cannot() {
   exit 3
 }
 
-# Goes to the package without its benchmarks: criterion would be a third of what a lane compiles for its tests.
-without_benches() {
-  local source=$PWD/target/without-benches entry
-  mkdir -p "$source"
+# The package without its benchmarks: criterion would be a third of what a lane compiles for its tests. Made once, before any
+# lane, as those beside the others read it too.
+lean=$PWD/target/without-benches
+make_lean() {
+  local entry
+  mkdir -p "$lean"
   for entry in *; do
     case $entry in
       target | Cargo.*) ;;
-      *) ln -sfn "$PWD/$entry" "$source/$entry" ;;
+      *) ln -sfn "$PWD/$entry" "$lean/$entry" ;;
     esac
   done
-  awk '/^\[/ {bench = /^\[\[bench\]\]/} !bench && !/^criterion = /' Cargo.toml >"$source/Cargo.toml"
-  printf '\n[workspace]\n' >>"$source/Cargo.toml"
-  [ ! -e Cargo.lock ] || cp Cargo.lock "$source/"
-  cd "$source" || return
+  awk '/^\[/ {bench = /^\[\[bench\]\]/} !bench && !/^criterion = /' Cargo.toml >"$lean/Cargo.toml"
+  printf '\n[workspace]\n' >>"$lean/Cargo.toml"
+  cargo fetch
+  cp Cargo.lock "$lean/"
+  cargo fetch --manifest-path "$lean/Cargo.toml"
 }
 
 # lean <command>...: on the package without its benchmarks.
 lean() {
   export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
-  without_benches
+  cd "$lean" || return
   "$@"
 }
 

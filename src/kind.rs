@@ -1,53 +1,78 @@
-//! The names and wire tags of the kinds of filter.
+//! The list of the kinds of filter. What a kind is stands in its folder, `filter/<kind>`; every enum and every match over
+//! kinds is made from this list.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// The structure behind a filter block. The discriminant is the tag on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum FilterKind {
-    /// The classic filter: one array of bits, every probe anywhere in it (Bloom 1970).
-    Bloom = 1,
-    /// All probes within one 64-byte line, each word of it salted to set the fewest bits.
-    Blocked = 2,
-    /// Sorted hashes, Golomb-Rice coded in buckets (Putze, Sanders, Singler 2007).
-    Golomb = 3,
+/// `kinds!(make arguments)` calls `make! { { arguments } list }`: for each kind its documentation, its name as a type, its
+/// folder, which is also its name, and its tag on the wire.
+macro_rules! kinds {
+    ($make:ident $($arguments:tt)*) => {
+        $make! {
+            { $($arguments)* }
+            /// The classic filter: one array of bits, every probe anywhere in it (Bloom 1970).
+            Bloom, bloom, 1;
+            /// All probes within one 64-byte line, each word of it salted to set the fewest bits.
+            Blocked, blocked, 2;
+            /// Sorted hashes, Golomb-Rice coded in buckets (Putze, Sanders, Singler 2007).
+            Golomb, golomb, 3;
+        }
+    };
 }
+pub(crate) use kinds;
+
+macro_rules! filter_kind {
+    ({} $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
+        /// The structure of a filter. The discriminant is the tag on the wire.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        pub enum FilterKind {
+            $($(#[$doc])* $Kind = $tag,)*
+        }
+
+        impl FilterKind {
+            /// Every kind, in the order of their tags.
+            pub const ALL: [Self; [$($tag),*].len()] = [$(Self::$Kind),*];
+
+            /// The kind's name in lower case, as the command line and reports write it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Kind => stringify!($module),)*
+                }
+            }
+
+            /// The tag on the wire.
+            pub const fn tag(self) -> u8 {
+                self as u8
+            }
+
+            /// The kind with this tag, if this version knows it.
+            ///
+            /// ```
+            /// use filterblock::FilterKind;
+            /// assert_eq!(FilterKind::from_tag(2), Some(FilterKind::Blocked));
+            /// assert_eq!(FilterKind::from_tag(0), None);
+            /// ```
+            pub const fn from_tag(tag: u8) -> Option<Self> {
+                match tag {
+                    $($tag => Some(Self::$Kind),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+kinds!(filter_kind);
 
 impl FilterKind {
-    /// Every kind, in the order of their tags.
-    pub const ALL: [Self; 3] = [Self::Bloom, Self::Blocked, Self::Golomb];
+    /// The kind where none is asked for: the fastest to build and to query.
+    pub const DEFAULT: Self = Self::Blocked;
+}
 
-    /// The kind's name in lower case, as the command line and reports write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bloom => "bloom",
-            Self::Blocked => "blocked",
-            Self::Golomb => "golomb",
-        }
-    }
-
-    /// The tag on the wire.
-    pub const fn tag(self) -> u8 {
-        self as u8
-    }
-
-    /// The kind with this tag, if this version knows it.
-    ///
-    /// ```
-    /// use filterblock::FilterKind;
-    /// assert_eq!(FilterKind::from_tag(2), Some(FilterKind::Blocked));
-    /// assert_eq!(FilterKind::from_tag(0), None);
-    /// ```
-    pub const fn from_tag(tag: u8) -> Option<Self> {
-        match tag {
-            1 => Some(Self::Bloom),
-            2 => Some(Self::Blocked),
-            3 => Some(Self::Golomb),
-            _ => None,
-        }
+impl Default for FilterKind {
+    fn default() -> Self {
+        Self::DEFAULT
     }
 }
 
@@ -63,7 +88,11 @@ pub struct UnknownKindName;
 
 impl fmt::Display for UnknownKindName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a filter kind; one of: bloom, blocked, golomb")
+        f.write_str("not a filter kind; one of: ")?;
+        for (i, kind) in FilterKind::ALL.into_iter().enumerate() {
+            write!(f, "{}{kind}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
     }
 }
 

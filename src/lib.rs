@@ -64,6 +64,7 @@ mod hashes;
 mod kind;
 #[cfg(feature = "kv")]
 pub mod kv;
+mod math;
 mod policy;
 #[cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),
@@ -74,13 +75,17 @@ pub mod sizing;
 
 #[cfg(feature = "std")]
 pub use block::{AlignedBytes, CombineError, FilterBlockBuilder};
-pub use block::{FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions, probe_tables};
+pub use block::{
+    CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions, probe_tables,
+};
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
+#[cfg(feature = "std")]
+pub use filter::size::FilterSize;
 pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};
-pub use policy::{CustomTransform, KeyTransform};
 #[cfg(feature = "std")]
-pub use policy::{FilterPolicy, FilterSize};
+pub use policy::FilterPolicy;
+pub use policy::{CustomTransform, KeyTransform};
 
 /// The README's example, compiled and run.
 #[cfg(all(doctest, feature = "kv"))]

@@ -1,6 +1,7 @@
 //! Questions to ask of an opened filter.
 
 use crate::oracle::{self, Oracle};
+use crate::readers::Reading;
 use filterblock::{FilterBlockReader, KeyHash, OpenOptions};
 use filterblock_portable as portable;
 
@@ -20,32 +21,42 @@ const MAX_ORACLE_QUESTIONS: usize = 12;
 
 /// The filter as the library's portable code reads it, whatever the processor has.
 #[derive(Clone, Copy, Debug)]
-pub struct Portable<'a>(portable::FilterBlockReader<'a>);
+pub enum Portable<'a> {
+    Block(portable::FilterBlockReader<'a>),
+    Frame(portable::CompactFrameReader<'a>),
+}
 
 impl<'a> Portable<'a> {
     /// A block that has opened, under `key` if any.
     pub fn open(block: &'a [u8], context: u64, key: Option<[u8; 16]>) -> Self {
         let options = portable::OpenOptions::new().context(context).trusted(true);
         let options = key.map_or(options, |key| options.expect_hasher(portable::KeyHasher::keyed(key)));
-        Self(options.open(block).expect("a block that opens, opens portably"))
+        Self::Block(options.open(block).expect("a block that opens, opens portably"))
     }
 
     /// A compact frame that has opened.
     pub fn open_compact(frame: &'a [u8]) -> Self {
         // Neither plays a part where hashes are asked for.
         let (hasher, transform) = (portable::KeyHasher::new(0), portable::KeyTransform::WholeKey);
-        let opened = portable::FilterBlockReader::open_compact(frame, hasher, transform);
-        Self(opened.expect("a frame that opens, opens portably"))
+        let opened = portable::CompactFrameReader::open(frame, hasher, transform);
+        Self::Frame(opened.expect("a frame that opens, opens portably"))
     }
 
     /// Its answers, one at a time and in a batch, are `answers`.
     pub fn check(&self, hashes: &[KeyHash], answers: &[bool]) {
         let hashes: Vec<_> = hashes.iter().map(|hash| portable::KeyHash::from_raw(hash.get())).collect();
         let mut batch = vec![false; hashes.len()];
-        self.0.may_contain_hashes(&hashes, &mut batch);
+        match self {
+            Self::Block(reader) => reader.may_contain_hashes(&hashes, &mut batch),
+            Self::Frame(reader) => reader.may_contain_hashes(&hashes, &mut batch),
+        }
         assert_eq!(batch, answers, "portably, in a batch");
         for (&hash, &answer) in hashes.iter().zip(answers) {
-            assert_eq!(self.0.may_contain_hash(hash), answer, "{hash:?}: portably");
+            let single = match self {
+                Self::Block(reader) => reader.may_contain_hash(hash),
+                Self::Frame(reader) => reader.may_contain_hash(hash),
+            };
+            assert_eq!(single, answer, "{hash:?}: portably");
         }
     }
 }
@@ -59,7 +70,15 @@ fn hashes(input: &[u8]) -> Vec<KeyHash> {
 
 /// Asks everything that can be asked. Nothing may fail, and answers one at a time, answers in a batch, those of the
 /// portable code and the oracle's must be equal.
-pub fn ask(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, oracle: &Oracle, input: &[u8]) {
+pub fn ask_block(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, oracle: &Oracle, block: &[u8]) {
+    ask(reader, portable, oracle, block);
+    assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
+    assert_eq!(reader.block_len(), block.len());
+    combine(reader, &hashes(block));
+}
+
+/// As [`ask_block`], but for what only the reader of a block has.
+pub fn ask(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, input: &[u8]) {
     let hashes = hashes(input);
     let mut batch = vec![false; hashes.len()];
     reader.may_contain_hashes(&hashes, &mut batch);
@@ -76,14 +95,11 @@ pub fn ask(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, oracle: &Ora
     for (name, share) in [("rate", reader.false_positive_rate()), ("fill", reader.fill())] {
         assert!((0.0..=1.0).contains(&share), "{name} {share}");
     }
-    assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
     assert!(reader.num_probes().is_none_or(|probes| probes > 0));
-    assert_eq!(reader.block_len(), input.len());
-    combine(reader, &hashes, &batch);
 }
 
 /// A filter's union and intersection with itself answer as it does.
-fn combine(reader: &FilterBlockReader<'_>, hashes: &[KeyHash], answers: &[bool]) {
+fn combine(reader: &FilterBlockReader<'_>, hashes: &[KeyHash]) {
     if let Ok(estimate) = reader.estimate_entries() {
         assert!(estimate >= 0.0, "{estimate} entries");
     }
@@ -91,8 +107,8 @@ fn combine(reader: &FilterBlockReader<'_>, hashes: &[KeyHash], answers: &[bool])
         let Ok(block) = combined else { continue };
         let options = OpenOptions::new().context(9).expect_hasher(reader.hasher());
         let again = options.open(&block).expect("a block just written");
-        for (&hash, &answer) in hashes.iter().zip(answers) {
-            assert_eq!(again.may_contain_hash(hash), answer, "{hash:?}: combined with itself");
+        for &hash in hashes {
+            assert_eq!(again.may_contain_hash(hash), reader.may_contain_hash(hash), "{hash:?}: combined with itself");
         }
     }
 }

@@ -10,6 +10,8 @@ pub mod case;
 #[path = "../../tests/format/oracle.rs"]
 pub mod oracle;
 pub mod pages;
+#[path = "../../tests/format/readers.rs"]
+pub mod readers;
 pub mod records;
 pub mod repair;
 pub mod sample;

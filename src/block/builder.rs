@@ -4,16 +4,16 @@
 //! `finish` is any of the finishing calls. A builder that has finished is empty and ready for the next table; one
 //! whose finishing failed still holds its entries.
 
+use super::compact::CompactFrameReader;
 use super::header::Header;
-use super::plan::{Target, plan};
-use super::reader::{FilterBlockReader, OpenOptions};
+use super::plan::{plan, target};
+use super::reader::OpenOptions;
 use super::{HEADER_LEN, compact};
-use crate::error::{BuildError, DecodeError};
-use crate::filter::blocked::LINE_LEN;
-use crate::filter::{PARAMS_LEN, Params, needs_order};
+use crate::error::BuildError;
+use crate::filter::size::{Bits, FilterSize, Target};
+use crate::filter::{FilterView, PARAMS_LEN, Params};
 use crate::hash::{KeyHash, KeyHasher};
-use crate::kind::FilterKind;
-use crate::policy::{FilterPolicy, FilterSize};
+use crate::policy::FilterPolicy;
 use std::vec::Vec;
 
 /// Turns the keys of one table into one filter block.
@@ -119,7 +119,7 @@ impl FilterBlockBuilder {
             out,
             HEADER_LEN,
             |params, num_entries, out, start| seal(params, num_entries, &mut out[start..]),
-            |block| options.open(block),
+            |block| options.open(block).ok().map(|reader| *reader.filter()),
         )
     }
 
@@ -138,7 +138,7 @@ impl FilterBlockBuilder {
                 Some(params) => compact::write_trailer(params, out),
                 None => out.extend(compact::EMPTY),
             },
-            |frame| FilterBlockReader::open_compact(frame, hasher, transform),
+            |frame| CompactFrameReader::open(frame, hasher, transform).ok().map(|reader| *reader.filter()),
         )
     }
 
@@ -149,9 +149,9 @@ impl FilterBlockBuilder {
         out: &mut Vec<u8>,
         header_len: usize,
         seal: impl Fn(Option<&Params>, u64, &mut Vec<u8>, usize),
-        open: impl Fn(&[u8]) -> Result<FilterBlockReader<'_>, DecodeError>,
+        open: impl Fn(&[u8]) -> Option<FilterView<'_>>,
     ) -> Result<usize, BuildError> {
-        if needs_order(self.policy.kind()) {
+        if self.policy.settings().needs_order() {
             self.sort();
         }
         let start = out.len();
@@ -189,75 +189,65 @@ impl FilterBlockBuilder {
             return Ok(None);
         }
         let (start, capacity) = (out.len(), out.capacity());
-        let mut target = Target::new(&policy, num_entries, header_len);
-        if let Err(error) = self.check_cap(target, num_entries) {
+        if let Err(error) = self.check_cap(num_entries) {
             // Repeated hashes may be what is too many.
             self.sort();
             let fewer = (self.hashes.len() as u64) < num_entries;
             return if fewer { self.build_payload(out, header_len) } else { Err(error) };
         }
-        let mut cut_bits = 0;
+        let (mut target, mut cut_bits) = (target(&policy, num_entries, header_len), 0);
         loop {
-            let mut params = plan(&policy, target, num_entries)?;
-            if params.build(&mut self.hashes, out).is_err() {
+            let Ok(params) = plan(&policy, target, num_entries)?.build(&mut self.hashes, out) else {
                 // Planned for the repeated ones too, it may be many times too large.
                 out.truncate(start);
                 out.shrink_to(capacity);
                 self.sort();
                 return self.build_payload(out, header_len);
-            }
-            let payload_bytes = (out.len() - start) as u64;
-            let FilterSize::MaxBytes(cap_bytes) = policy.size() else {
-                return Ok(Some(params));
             };
-            let frame_bytes = payload_bytes + HEADER_LEN as u64;
-            if frame_bytes <= cap_bytes {
-                return Ok(Some(params));
-            }
-            // Golomb's length depends on the keys: aim lower by what it was too long, and ever lower, so that few
-            // rounds reach a fit or nothing.
+            let frame_bytes = (out.len() - start + HEADER_LEN) as u64;
+            let cap_bytes = match policy.size() {
+                FilterSize::MaxBytes(cap_bytes) if frame_bytes > cap_bytes => cap_bytes,
+                _ => return Ok(Some(params)),
+            };
+            // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach a fit
+            // or nothing.
             out.truncate(start);
             cut_bits = ((frame_bytes - cap_bytes) * 8).max(cut_bits * 2);
             target = match target {
-                Target::Millibits { total_bits, .. } if total_bits > 0 => {
-                    Target::from_bits(total_bits.saturating_sub(cut_bits), num_entries)
+                Target::Bits(Bits { total, is_cap, .. }) if total > 0 => {
+                    Target::Bits(Bits::new(total.saturating_sub(cut_bits), num_entries, is_cap))
                 }
-                _ => {
-                    let (kind, min_bytes) = (policy.kind(), frame_bytes);
-                    return Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries });
-                }
+                _ => return Err(self.too_small_a_cap(cap_bytes, frame_bytes)),
             };
         }
     }
 
-    /// Refuses a cap that leaves a Bloom filter less than a bit an entry: it would pass nearly every key. (Golomb's
-    /// codes do not shrink so far.)
-    fn check_cap(&self, target: Target, num_entries: u64) -> Result<(), BuildError> {
-        let kind = self.policy.kind();
-        match (self.policy.size(), target) {
-            (FilterSize::MaxBytes(cap_bytes), Target::Millibits { per_entry, .. })
-                if per_entry < 1_000 && kind != FilterKind::Golomb =>
-            {
-                let least_payload = if kind == FilterKind::Blocked { LINE_LEN as u64 } else { 1 };
-                let min_bytes = HEADER_LEN as u64 + num_entries.div_ceil(8).max(least_payload);
-                Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries })
-            }
+    /// Refuses a cap that leaves less than the kind's least payload.
+    fn check_cap(&self, num_entries: u64) -> Result<(), BuildError> {
+        let min_bytes = HEADER_LEN as u64 + self.policy.settings().min_payload_len(num_entries);
+        match self.policy.size() {
+            FilterSize::MaxBytes(cap_bytes) if cap_bytes < min_bytes => Err(self.too_small_a_cap(cap_bytes, min_bytes)),
             _ => Ok(()),
         }
     }
 
+    fn too_small_a_cap(&self, cap_bytes: u64, min_bytes: u64) -> BuildError {
+        let num_entries = self.hashes.len() as u64;
+        BuildError::ByteCap { kind: self.policy.kind(), cap_bytes, min_bytes, num_entries }
+    }
+
     /// Asks the finished frame for every hash it was built from.
-    fn self_check(&self, opened: Result<FilterBlockReader<'_>, DecodeError>) -> Result<(), BuildError> {
-        let Ok(reader) = opened else {
+    fn self_check(&self, opened: Option<FilterView<'_>>) -> Result<(), BuildError> {
+        let Some(filter) = opened else {
             let hash = self.hashes.first().copied().unwrap_or(0);
             return Err(BuildError::SelfCheck { hash, num_missing: self.hashes.len() as u64 });
         };
         #[cfg(not(feature = "rayon"))]
-        let missing = self.hashes.chunks(CHECKED_AT_ONCE).flat_map(|hashes| missing(&reader, hashes));
+        let missing = self.hashes.chunks(CHECKED_AT_ONCE).flat_map(|hashes| missing(&filter, hashes));
         #[cfg(feature = "rayon")]
         let missing: Vec<u64> = {
             use rayon::prelude::*;
-            self.hashes.par_chunks(CHECKED_AT_ONCE).flat_map_iter(|hashes| missing(&reader, hashes)).collect()
+            self.hashes.par_chunks(CHECKED_AT_ONCE).flat_map_iter(|hashes| missing(&filter, hashes)).collect()
         };
         let mut missing = missing.into_iter();
         match missing.next() {
@@ -270,12 +260,12 @@ impl FilterBlockBuilder {
 /// Hashes that a self-check asks for together.
 const CHECKED_AT_ONCE: usize = 256;
 
-/// Those of at most [`CHECKED_AT_ONCE`] hashes that a reader says are absent.
-fn missing(reader: &FilterBlockReader<'_>, hashes: &[u64]) -> Vec<u64> {
+/// Those of at most [`CHECKED_AT_ONCE`] hashes that are absent from `filter`.
+fn missing(filter: &FilterView<'_>, hashes: &[u64]) -> Vec<u64> {
     let mut raw = [KeyHash::from_raw(0); CHECKED_AT_ONCE];
     raw.iter_mut().zip(hashes).for_each(|(raw, &hash)| *raw = KeyHash::from_raw(hash));
     let mut answers = [false; CHECKED_AT_ONCE];
-    reader.may_contain_hashes(&raw[..hashes.len()], &mut answers[..hashes.len()]);
+    filter.may_contain_all(&raw[..hashes.len()], &mut answers[..hashes.len()]);
     if answers[..hashes.len()].iter().all(|&answer| answer) {
         return Vec::new();
     }

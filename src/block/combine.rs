@@ -3,8 +3,8 @@
 use super::HEADER_LEN;
 use super::header::Header;
 use super::reader::FilterBlockReader;
-use crate::filter::combine::{self, Operation};
-use crate::filter::{FilterView, PARAMS_LEN, Params, bloom};
+use crate::filter::combine::{BitArray, Operation};
+use crate::filter::{FilterView, PARAMS_LEN, Params};
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 use core::fmt;
@@ -71,19 +71,18 @@ impl fmt::Display for CombineError {
 
 impl core::error::Error for CombineError {}
 
-/// Two Bloom filters of equal shape, or one or none where a block has no entries.
+/// Two bit arrays of equal shape, or one or none where a block has no entries.
 enum Pair<'a, 'b> {
-    Both(bloom::View<'b>, bloom::View<'b>),
-    One(&'a FilterBlockReader<'b>),
+    Both(BitArray<'b>, BitArray<'b>),
+    One(&'a FilterBlockReader<'b>, BitArray<'b>),
     Neither,
 }
 
-/// The Bloom filter of a block; `None` for a block without entries, which fits every shape.
-fn bloom_of<'b>(reader: &FilterBlockReader<'b>) -> Result<Option<bloom::View<'b>>, CombineError> {
-    match (reader.filter(), reader.kind()) {
-        (FilterView::Bloom(view), _) => Ok(Some(*view)),
-        (FilterView::Empty, _) | (_, None) => Ok(None),
-        (_, Some(found)) => Err(CombineError::Kind { found }),
+/// The bits of a block; `None` for a block without entries, which fits every shape.
+fn bits_of<'b>(reader: &FilterBlockReader<'b>) -> Result<Option<BitArray<'b>>, CombineError> {
+    match reader.filter() {
+        FilterView::Empty => Ok(None),
+        filter => filter.bit_array().map(Some).ok_or(CombineError::Kind { found: reader.kind() }),
     }
 }
 
@@ -98,17 +97,16 @@ fn pair<'a, 'b>(a: &'a FilterBlockReader<'b>, b: &'a FilterBlockReader<'b>) -> R
     if a.transform() != b.transform() {
         return Err(CombineError::Transform { a: a.transform(), b: b.transform() });
     }
-    match (bloom_of(a)?, bloom_of(b)?) {
+    match (bits_of(a)?, bits_of(b)?) {
         (None, None) => Ok(Pair::Neither),
-        (Some(_), None) => Ok(Pair::One(a)),
-        (None, Some(_)) => Ok(Pair::One(b)),
+        (Some(x), None) => Ok(Pair::One(a, x)),
+        (None, Some(y)) => Ok(Pair::One(b, y)),
         (Some(x), Some(y)) => {
-            let (shape_x, shape_y) = (x.params(), y.params());
-            if shape_x.num_bits() != shape_y.num_bits() {
-                return Err(CombineError::NumBits { a: shape_x.num_bits(), b: shape_y.num_bits() });
+            if x.num_bits != y.num_bits {
+                return Err(CombineError::NumBits { a: x.num_bits, b: y.num_bits });
             }
-            if shape_x.num_probes() != shape_y.num_probes() {
-                return Err(CombineError::NumProbes { a: shape_x.num_probes(), b: shape_y.num_probes() });
+            if x.num_probes != y.num_probes {
+                return Err(CombineError::NumProbes { a: x.num_probes, b: y.num_probes });
             }
             Ok(Pair::Both(x, y))
         }
@@ -121,7 +119,7 @@ impl FilterBlockReader<'_> {
     /// # Errors
     /// [`CombineError::Kind`] for other kinds.
     pub fn estimate_entries(&self) -> Result<f64, CombineError> {
-        Ok(bloom_of(self)?.map_or(0.0, |view| combine::estimate_entries(&view)))
+        Ok(bits_of(self)?.map_or(0.0, |bits| bits.estimate_entries()))
     }
 
     /// Estimated number of entries in either of two bloom blocks.
@@ -130,8 +128,8 @@ impl FilterBlockReader<'_> {
     /// What differs, if the blocks' shapes do.
     pub fn estimate_union(&self, other: &Self) -> Result<f64, CombineError> {
         match pair(self, other)? {
-            Pair::Both(a, b) => Ok(combine::estimate(Operation::Union, &a, &b)),
-            Pair::One(block) => block.estimate_entries(),
+            Pair::Both(a, b) => Ok(a.estimate(&b, Operation::Union)),
+            Pair::One(_, bits) => Ok(bits.estimate_entries()),
             Pair::Neither => Ok(0.0),
         }
     }
@@ -142,8 +140,8 @@ impl FilterBlockReader<'_> {
     /// What differs, if the blocks' shapes do.
     pub fn estimate_intersection(&self, other: &Self) -> Result<f64, CombineError> {
         match pair(self, other)? {
-            Pair::Both(a, b) => Ok(combine::estimate(Operation::Intersection, &a, &b)),
-            Pair::One(_) | Pair::Neither => Ok(0.0),
+            Pair::Both(a, b) => Ok(a.estimate(&b, Operation::Intersection)),
+            Pair::One(..) | Pair::Neither => Ok(0.0),
         }
     }
 
@@ -164,7 +162,7 @@ impl FilterBlockReader<'_> {
     /// let union = a.union(&b, 0)?;
     /// let union = FilterBlockReader::open(&union)?;
     /// assert!(union.may_contain(b"one") && union.may_contain(b"three"));
-    /// assert_eq!(union.num_entries(), Some(3));
+    /// assert_eq!(union.num_entries(), 3);
     /// # Ok(())
     /// # }
     /// ```
@@ -185,31 +183,41 @@ impl FilterBlockReader<'_> {
     }
 
     fn combined(&self, other: &Self, context: u64, operation: Operation) -> Result<Vec<u8>, CombineError> {
-        let (params, payload, estimate) = match (pair(self, other)?, operation) {
-            (Pair::Both(a, b), _) => {
-                (Some(*a.params()), combine::combine(operation, &a, &b), combine::estimate(operation, &a, &b))
-            }
-            (Pair::One(block), Operation::Union) => match bloom_of(block)? {
-                Some(view) => (Some(*view.params()), view.payload().to_vec(), block.estimate_entries()?),
-                None => (None, Vec::new(), 0.0),
-            },
-            (Pair::One(_), Operation::Intersection) | (Pair::Neither, _) => (None, Vec::new(), 0.0),
+        let (source, payload, estimate) = match (pair(self, other)?, operation) {
+            (Pair::Both(a, b), _) => (self, a.combined(&b, operation), a.estimate(&b, operation)),
+            (Pair::One(block, bits), Operation::Union) => (block, bits.bytes.to_vec(), bits.estimate_entries()),
+            (Pair::One(block, _), Operation::Intersection) => return Ok(empty_block(block, context)),
+            (Pair::Neither, _) => return Ok(empty_block(self, context)),
         };
-        // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion
-        // saturates.
-        let num_entries = if params.is_some() { ((estimate + 0.5) as u64).max(1) } else { 0 };
-        let header = Header {
-            kind: FilterKind::Bloom,
-            transform: self.transform(),
-            hash_id: self.hasher().hash_id(),
-            seed: self.hasher().seed(),
-            num_entries,
-            entries_estimated: params.is_some(),
-            params: params.map_or([0; PARAMS_LEN], |params| Params::Bloom(params).encode()),
-        };
-        let mut block = std::vec![0; HEADER_LEN];
-        block.extend(payload);
-        header.write(&mut block, context);
-        Ok(block)
+        // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion saturates.
+        let num_entries = ((estimate + 0.5) as u64).max(1);
+        Ok(block_like(source, source.filter().params(), num_entries, &payload, context))
     }
+}
+
+/// A block of the kind, hasher and transform of `source`, bound to `context`.
+fn block_like(
+    source: &FilterBlockReader<'_>,
+    params: Option<Params>,
+    num_entries: u64,
+    payload: &[u8],
+    context: u64,
+) -> Vec<u8> {
+    let header = Header {
+        kind: source.kind(),
+        transform: source.transform(),
+        hash_id: source.hasher().hash_id(),
+        seed: source.hasher().seed(),
+        num_entries,
+        entries_estimated: params.is_some(),
+        params: params.map_or([0; PARAMS_LEN], |params| params.encode()),
+    };
+    let mut block = std::vec![0; HEADER_LEN];
+    block.extend(payload);
+    header.write(&mut block, context);
+    block
+}
+
+fn empty_block(source: &FilterBlockReader<'_>, context: u64) -> Vec<u8> {
+    block_like(source, None, 0, &[], context)
 }

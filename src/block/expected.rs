@@ -1,14 +1,11 @@
 //! What a policy comes to, without keys and without a block.
 
 use super::HEADER_LEN;
-use super::plan::{Target, plan};
+use super::plan::{plan, target};
 use crate::error::BuildError;
-use crate::filter::Params;
+use crate::kind::FilterKind;
+use crate::math::hash_collision_rate;
 use crate::policy::FilterPolicy;
-use crate::sizing;
-
-/// Up to so many bits a Bloom filter's rate is computed exactly; above, the familiar formula is right to 1e-4.
-const EXACT_BITS_MAX: u64 = 1 << 16;
 
 impl FilterPolicy {
     /// The false-positive rate to be expected of a block of `num_entries` distinct entries, from the dimensions that
@@ -33,26 +30,26 @@ impl FilterPolicy {
         if num_entries == 0 {
             return Ok(0.0);
         }
-        let rate = match plan(self, Target::new(self, num_entries, HEADER_LEN), num_entries)? {
-            Params::Bloom(p) if p.num_bits() <= EXACT_BITS_MAX => {
-                sizing::bloom::exact_false_positive_rate(p.num_bits(), num_entries, p.num_probes())
-            }
-            Params::Bloom(p) => {
-                sizing::bloom::approximate_false_positive_rate(p.num_bits(), num_entries, p.num_probes())
-            }
-            Params::Blocked(p) => {
-                let millibits = u128::from(p.payload_len()) * 8_000 / u128::from(num_entries);
-                let millibits = u32::try_from(millibits).unwrap_or(u32::MAX);
-                sizing::blocked::false_positive_rate(millibits, p.num_probes(), p.salt_bits())
-            }
-            Params::Golomb(p) => {
-                // Each hash takes one of the range's values, and the values taken are the false positives.
-                let range = p.num_buckets() as f64 * p.bucket_range() as f64;
-                -sizing::float::exp_m1(-(num_entries as f64) / range)
-            }
-        };
-        let floor = sizing::hash_collision_rate(num_entries);
-        Ok(floor + (1.0 - floor) * rate)
+        let plan = plan(self, target(self, num_entries, HEADER_LEN), num_entries)?;
+        let floor = hash_collision_rate(num_entries);
+        Ok(floor + (1.0 - floor) * plan.expected_fpr(num_entries))
+    }
+
+    /// Whether the length of a block of `kind` depends on its keys, and not on their number alone.
+    pub fn len_depends_on_keys(kind: FilterKind) -> bool {
+        Self::defaults(kind).len_depends_on_keys()
+    }
+
+    /// The most bytes that `num_blocks` blocks of `kind`, of `num_entries` distinct entries in all, take together beyond
+    /// their bits per key: headers, rounding, and the luck of the keys where a kind's length depends on them.
+    ///
+    /// ```
+    /// use filterblock::{FilterKind, FilterPolicy};
+    /// assert_eq!(FilterPolicy::max_overhead_bytes(FilterKind::Bloom, 1_000, 10), 10 * (64 + 1));
+    /// ```
+    pub fn max_overhead_bytes(kind: FilterKind, num_entries: u64, num_blocks: u64) -> u64 {
+        let headers = num_blocks.saturating_mul(HEADER_LEN as u64);
+        headers.saturating_add(Self::defaults(kind).max_overhead(num_entries, num_blocks))
     }
 }
 

@@ -22,7 +22,7 @@
 
 use crate::bytes;
 use crate::error::DecodeError;
-use crate::filter::{PARAMS_LEN, StoredParams};
+use crate::filter::{self, PARAMS_LEN, StoredParams};
 use crate::hash;
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
@@ -169,11 +169,11 @@ impl Header {
         Ok(())
     }
 
-    /// Only a union or intersection has an estimate, and these are of bloom filters with entries. From another kind's
-    /// estimate would follow wrong dimensions.
+    /// Only a union or an intersection has an estimate, and only filters with entries, of kinds that combine, have these.
+    /// Dimensions that follow from another kind's estimate would be wrong.
     pub(crate) fn check_estimate(&self) -> Result<(), DecodeError> {
         let Self { kind, num_entries, entries_estimated, .. } = *self;
-        if entries_estimated && (kind != FilterKind::Bloom || num_entries == 0) {
+        if entries_estimated && (!filter::combines(kind) || num_entries == 0) {
             return Err(DecodeError::MisplacedEstimate { kind, num_entries });
         }
         Ok(())
@@ -192,7 +192,6 @@ impl Header {
 
     /// The kind's parameters, for the kind to check.
     pub(crate) fn stored_params(&self, payload_len: u64) -> StoredParams<'_> {
-        let Self { kind, num_entries, ref params, .. } = *self;
-        StoredParams { kind, params, base: PARAMS_AT as u64, num_entries, payload_len }
+        StoredParams { bytes: &self.params, base: PARAMS_AT as u64, num_entries: self.num_entries, payload_len }
     }
 }

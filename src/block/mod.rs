@@ -22,6 +22,7 @@ pub use aligned::AlignedBytes;
 pub use builder::FilterBlockBuilder;
 #[cfg(feature = "std")]
 pub use combine::CombineError;
+pub use compact::CompactFrameReader;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
 pub use reader::{FilterBlock, FilterBlockReader, OpenOptions};
 pub use tables::probe_tables;

@@ -1,7 +1,7 @@
 //! The reader's side: from bytes to answers.
 
+use super::HEADER_LEN;
 use super::header::Header;
-use super::{HEADER_LEN, compact};
 use crate::error::DecodeError;
 use crate::filter::{FilterLayout, FilterView, Params};
 use crate::hash::{self, KeyHash, KeyHasher};
@@ -93,17 +93,17 @@ impl OpenOptions {
         let filter = match header.num_entries {
             0 => header.check_empty(payload.len() as u64).map(|()| FilterView::Empty)?,
             _ => {
-                let params = Params::decode(&header.stored_params(payload.len() as u64))?;
+                let params = Params::decode(header.kind, &header.stored_params(payload.len() as u64))?;
                 FilterView::new(params, payload, HEADER_LEN as u64)?
             }
         };
         let facts = Facts {
             hasher,
-            kind: Some(header.kind),
+            kind: header.kind,
             transform: header.transform,
-            num_entries: Some(header.num_entries),
+            num_entries: header.num_entries,
             entries_estimated: header.entries_estimated,
-            frame_len: block.len(),
+            block_len: block.len(),
         };
         Ok(FilterBlockReader { filter, facts })
     }
@@ -156,7 +156,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     /// A reader over the kept bytes. Nothing is parsed or checked again but their length: this costs a copy of some words.
     ///
     /// # Panics
-    /// If `B` gives bytes of another length than at opening: a defect of `B`.
+    /// If `B` gives bytes of another length than at opening, where the block has entries: a defect of `B`.
     #[inline]
     pub fn reader(&self) -> FilterBlockReader<'_> {
         let payload = &self.block.as_ref()[HEADER_LEN..];
@@ -178,11 +178,11 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     hasher: KeyHasher,
-    kind: Option<FilterKind>,
+    kind: FilterKind,
     transform: KeyTransform,
-    num_entries: Option<u64>,
+    num_entries: u64,
     entries_estimated: bool,
-    frame_len: usize,
+    block_len: usize,
 }
 
 /// Answers from the bytes of a filter block whether its table may contain a key.
@@ -202,33 +202,6 @@ impl<'a> FilterBlockReader<'a> {
     /// As [`OpenOptions::open`].
     pub fn open(block: &'a [u8]) -> Result<Self, DecodeError> {
         OpenOptions::new().open(block)
-    }
-
-    /// Opens a compact frame, whose hasher and transform the engine knows. Takes constant time.
-    ///
-    /// ```
-    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?.seed(7);
-    /// let mut builder = FilterBlockBuilder::new(policy);
-    /// (0..20u8).for_each(|i| builder.add_key(&[i]));
-    /// let mut frame = Vec::new();
-    /// assert_eq!(builder.finish_compact_into(&mut frame)?, 25 + 2);
-    /// let reader = FilterBlockReader::open_compact(&frame, policy.hasher(), KeyTransform::WholeKey)?;
-    /// assert!(reader.may_contain(&[3]));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// A [`DecodeError`] where the frame contradicts itself. Without a checksum most damage goes unseen: what stores the
-    /// frame must have verified it.
-    pub fn open_compact(frame: &'a [u8], hasher: KeyHasher, transform: KeyTransform) -> Result<Self, DecodeError> {
-        let (params, filter) = compact::read(frame)?;
-        let kind = params.map(|params| params.kind());
-        let num_entries = if kind.is_none() { Some(0) } else { None };
-        let facts = Facts { hasher, kind, transform, num_entries, entries_estimated: false, frame_len: frame.len() };
-        Ok(Self { filter, facts })
     }
 
     /// Whether the table may contain `entry`; `false` is certain. The block's transform is not applied: `entry` is what it
@@ -275,8 +248,8 @@ impl<'a> FilterBlockReader<'a> {
         self.facts.hasher
     }
 
-    /// The kind; `None` for a compact frame of no entries.
-    pub fn kind(&self) -> Option<FilterKind> {
+    /// The kind.
+    pub fn kind(&self) -> FilterKind {
         self.facts.kind
     }
 
@@ -285,8 +258,8 @@ impl<'a> FilterBlockReader<'a> {
         self.facts.transform
     }
 
-    /// Distinct entries (see [`FilterBlockReader::entries_estimated`]); `None` for a compact frame, which does not say.
-    pub fn num_entries(&self) -> Option<u64> {
+    /// Distinct entries (see [`FilterBlockReader::entries_estimated`]).
+    pub fn num_entries(&self) -> u64 {
         self.facts.num_entries
     }
 
@@ -299,14 +272,15 @@ impl<'a> FilterBlockReader<'a> {
         &self.filter
     }
 
-    /// Length of the block or frame in bytes.
+    /// Length of the block in bytes.
     pub fn block_len(&self) -> usize {
-        self.facts.frame_len
+        self.facts.block_len
     }
 
-    /// Bits an entry, header included; `None` without entries or where their number is not stored.
+    /// Bits an entry, header included; `None` without entries.
     pub fn bits_per_key(&self) -> Option<f64> {
-        self.facts.num_entries.filter(|&n| n > 0).map(|n| self.facts.frame_len as f64 * 8.0 / n as f64)
+        let num_entries = self.facts.num_entries;
+        (num_entries > 0).then(|| self.facts.block_len as f64 * 8.0 / num_entries as f64)
     }
 
     /// Probes made for a key, for the kinds that probe.

@@ -1,257 +1,350 @@
 //! The kinds of filter, and the dispatch over them.
 //!
-//! Each kind is a file (or folder) of its own and knows none of the others. A kind offers `Params`, what is stored for
-//! it; a builder from distinct hashes to payload bytes; and a view over payload bytes that answers. The portable code is
-//! the definition of a kind's probes; engines that compute them in their own way are tested to give the same. What
-//! dimensions a kind gets for a size is planned in `block`, beside the header that the size includes.
+//! Each kind is a folder and knows none of the others; what it offers is described in [`seam`]. The enums below are made
+//! from the [list](crate::kind), one variant a kind, and each of their methods is one match: never a trait object on the
+//! way of a query.
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;
+pub(crate) mod golomb;
+
 #[cfg(feature = "std")]
 pub(crate) mod combine;
-pub(crate) mod golomb;
+mod seam;
+#[cfg(feature = "std")]
+pub(crate) mod size;
+mod trailer;
+
+pub(crate) use seam::{PARAMS_LEN, StoredParams};
+#[cfg(feature = "std")]
+pub(crate) use seam::{Planned, TooLong};
+pub(crate) use trailer::Trailer;
 
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
+use crate::kind::{FilterKind, kinds};
+use seam::{KindParams, KindView};
+
+#[cfg(feature = "std")]
+use crate::error::BuildError;
 #[cfg(feature = "std")]
 use crate::hashes::Repeated;
-use crate::kind::FilterKind;
-use core::ops::Range;
+#[cfg(feature = "std")]
+use combine::BitArray;
+#[cfg(feature = "std")]
+use seam::{KindPlan, KindSettings};
+#[cfg(feature = "std")]
+use size::{FilterSize, Target};
+#[cfg(feature = "std")]
+use std::vec::Vec;
 
-/// Bytes of a header set aside for a kind's parameters.
-pub(crate) const PARAMS_LEN: usize = 12;
+macro_rules! enums {
+    ({} $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
+        /// The dimensions of a filter that is built, as they are stored.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub(crate) enum Params {
+            $($Kind($module::Params),)*
+        }
+        $(impl From<$module::Params> for Params {
+            #[inline(always)]
+            fn from(of_kind: $module::Params) -> Self {
+                Self::$Kind(of_kind)
+            }
+        })*
 
-/// A kind's dimensions, fixed before the first bit is set.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Params {
-    Bloom(bloom::Params),
-    Blocked(blocked::Params),
-    Golomb(golomb::Params),
+        #[cfg(feature = "std")]
+        impl Params {
+            pub(crate) fn kind(&self) -> FilterKind {
+                match self {
+                    $(Self::$Kind(_) => FilterKind::$Kind,)*
+                }
+            }
+        }
+
+        /// What a policy says to its kind.
+        #[cfg(feature = "std")]
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub(crate) enum Settings {
+            $($Kind($module::Settings),)*
+        }
+        $(#[cfg(feature = "std")] impl From<$module::Settings> for Settings {
+            #[inline(always)]
+            fn from(of_kind: $module::Settings) -> Self {
+                Self::$Kind(of_kind)
+            }
+        })*
+
+        #[cfg(feature = "std")]
+        impl Settings {
+            pub(crate) fn kind(&self) -> FilterKind {
+                match self {
+                    $(Self::$Kind(_) => FilterKind::$Kind,)*
+                }
+            }
+        }
+
+        /// The dimensions of a filter that is to be built.
+        #[cfg(feature = "std")]
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub(crate) enum Plan {
+            $($Kind($module::Plan),)*
+        }
+        $(#[cfg(feature = "std")] impl From<$module::Plan> for Plan {
+            #[inline(always)]
+            fn from(of_kind: $module::Plan) -> Self {
+                Self::$Kind(of_kind)
+            }
+        })*
+
+        /// A filter over a payload.
+        // With a tag of its own: hidden in a field of a view it would take four instructions to read, for each query.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(u8)]
+        pub(crate) enum FilterView<'a> {
+            /// Zero entries: every key is absent.
+            Empty,
+            $($Kind($module::View<'a>),)*
+        }
+        $(impl<'a> From<$module::View<'a>> for FilterView<'a> {
+            #[inline(always)]
+            fn from(of_kind: $module::View<'a>) -> Self {
+                Self::$Kind(of_kind)
+            }
+        })*
+
+        /// All of a view but the bytes.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum FilterLayout {
+            Empty,
+            $($Kind($module::Layout),)*
+        }
+        $(impl From<$module::Layout> for FilterLayout {
+            #[inline(always)]
+            fn from(of_kind: $module::Layout) -> Self {
+                Self::$Kind(of_kind)
+            }
+        })*
+    };
+}
+kinds!(enums);
+
+/// `each!(Enum, value, name => result)`: one match over an enum of the list, with the kind's own value as `name`. An arm
+/// for no kind may follow: `each!(Enum, value, name => result, Empty => result)`. `name in Type` makes `Type` the kind's own.
+macro_rules! each {
+    ($Enum:ident, $value:expr, $name:ident $(in $Type:ident)? => $result:expr $(, Empty => $empty:expr)?) => {
+        kinds!(each_of $Enum, $value, [$(Empty => $empty)?], $name [$($Type)?] => $result)
+    };
+}
+macro_rules! each_of {
+    (
+        { $Enum:ident, $value:expr, [$(Empty => $empty:expr)?], $name:ident [] => $result:expr }
+        $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*
+    ) => {
+        match $value {
+            $($Enum::Empty => $empty,)?
+            $($Enum::$Kind($name) => $result,)*
+        }
+    };
+    (
+        { $Enum:ident, $value:expr, [$(Empty => $empty:expr)?], $name:ident [$Type:ident] => $result:expr }
+        $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*
+    ) => {
+        match $value {
+            $($Enum::Empty => $empty,)?
+            $($Enum::$Kind($name) => {
+                use $module::$Type;
+                $result
+            })*
+        }
+    };
+}
+
+/// `by_kind!(kind, Type => result)`: one match over [`FilterKind`], in which `Type` is the kind's own.
+macro_rules! by_kind {
+    ($kind:expr, $Type:ident => $result:expr) => {
+        kinds!(by_kind_of $kind, $Type => $result)
+    };
+}
+macro_rules! by_kind_of {
+    ({ $kind:expr, $Type:ident => $result:expr } $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
+        match $kind {
+            $(FilterKind::$Kind => {
+                use $module::$Type;
+                $result
+            })*
+        }
+    };
+}
+
+/// Whether filters of `kind` can be combined without their keys, which leaves an estimate of their entries.
+pub(crate) fn combines(kind: FilterKind) -> bool {
+    by_kind!(kind, Params => Params::COMBINES)
 }
 
 impl Params {
-    pub(crate) const fn kind(&self) -> FilterKind {
-        match self {
-            Self::Bloom(_) => FilterKind::Bloom,
-            Self::Blocked(_) => FilterKind::Blocked,
-            Self::Golomb(_) => FilterKind::Golomb,
-        }
+    /// Reads what a header stores.
+    pub(crate) fn decode(kind: FilterKind, stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
+        by_kind!(kind, Params => Params::decode(stored).map(Self::from))
     }
 
-    /// As the header stores them.
-    #[cfg(feature = "std")]
-    pub(crate) fn encode(&self) -> [u8; PARAMS_LEN] {
-        match self {
-            Self::Bloom(p) => p.encode(),
-            Self::Blocked(p) => p.encode(),
-            Self::Golomb(p) => p.encode(),
-        }
-    }
-
-    /// Reads what the header stores.
-    pub(crate) fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
-        let StoredParams { kind, params, base, num_entries, payload_len } = *stored;
-        Ok(match kind {
-            FilterKind::Bloom => Self::Bloom(bloom::Params::decode(params, base)?),
-            FilterKind::Blocked => Self::Blocked(blocked::Params::decode(params, base, payload_len)?),
-            FilterKind::Golomb => Self::Golomb(golomb::Params::decode(params, base, num_entries)?),
-        })
-    }
-
-    /// Appends the payload that stores `hashes`: at least one, and if [`needs_order`], sorted and distinct. A kind that
-    /// learns a parameter only while building (a directory's width) records it in `self`.
-    ///
-    /// # Errors
-    /// [`Repeated`] if a hash occurs twice; then `out` may have grown. Hashes may be reordered, but none is lost.
-    #[cfg(feature = "std")]
-    pub(crate) fn build(&mut self, hashes: &mut [u64], out: &mut std::vec::Vec<u8>) -> Result<(), Repeated> {
-        match self {
-            Self::Bloom(p) => bloom::build(p, hashes, out)?,
-            Self::Blocked(p) => blocked::build(p, hashes, out)?,
-            Self::Golomb(p) => golomb::build(p, hashes, out),
-        }
-        Ok(())
+    /// Takes what a compact frame stores.
+    pub(crate) fn decode_trailer(kind: FilterKind, trailer: &mut Trailer<'_>) -> Result<Self, DecodeError> {
+        by_kind!(kind, Params => Params::decode_trailer(trailer).map(Self::from))
     }
 }
 
-/// Whether a kind stores hashes in their order.
 #[cfg(feature = "std")]
-pub(crate) fn needs_order(kind: FilterKind) -> bool {
-    matches!(kind, FilterKind::Golomb)
-}
+impl Params {
+    pub(crate) fn encode(&self) -> [u8; PARAMS_LEN] {
+        each!(Self, self, params => params.encode())
+    }
 
-/// Refuses parameter bytes in `range` that are not zero.
-fn check_reserved(params: &[u8; PARAMS_LEN], range: Range<usize>, base: u64) -> Result<(), DecodeError> {
-    match range.into_iter().find(|&i| params[i] != 0) {
-        Some(i) => Err(DecodeError::Reserved { offset_bytes: base + i as u64, found: params[i] }),
-        None => Ok(()),
+    pub(crate) fn encode_trailer(&self, out: &mut Vec<u8>) {
+        each!(Self, self, params => params.encode_trailer(out));
     }
 }
 
-/// What a frame says of its filter, before it is believed.
-pub(crate) struct StoredParams<'a> {
-    pub(crate) kind: FilterKind,
-    pub(crate) params: &'a [u8; PARAMS_LEN],
-    /// Offset of the parameters in the frame, for messages.
-    pub(crate) base: u64,
-    pub(crate) num_entries: u64,
-    pub(crate) payload_len: u64,
+#[cfg(feature = "std")]
+impl Settings {
+    /// The kind's defaults.
+    pub(crate) fn new(kind: FilterKind) -> Self {
+        by_kind!(kind, Settings => Self::from(Settings::default()))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<u64> {
+        each!(Self, self, settings => settings.get(name))
+    }
+
+    pub(crate) fn set(self, name: &'static str, value: u64) -> Result<Self, BuildError> {
+        each!(Self, self, settings => settings.set(name, value).map(Self::from))
+    }
+
+    /// Least and greatest false-positive rate that can be asked for.
+    pub(crate) fn rate_limits(&self) -> (f64, f64) {
+        each!(Self, self, settings => settings.rate_limits())
+    }
+
+    /// Prepared for plans of `size`.
+    pub(crate) fn solved(self, size: FilterSize) -> Self {
+        match size {
+            FilterSize::FalsePositiveRate(rate) => each!(Self, self, settings => settings.solved(rate).into()),
+            FilterSize::MillibitsPerKey(_) | FilterSize::MaxBytes(_) => self,
+        }
+    }
+
+    /// The plan that meets `target` for `num_entries` (at least 1) distinct entries.
+    pub(crate) fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+        each!(Self, self, settings => settings.plan(target, num_entries).map(|planned| planned.map(Plan::from)))
+    }
+
+    /// Whether [`Plan::build`] needs the hashes sorted and distinct.
+    pub(crate) fn needs_order(&self) -> bool {
+        by_kind!(self.kind(), Settings => Settings::NEEDS_ORDER)
+    }
+
+    /// Whether the length of a payload depends on the hashes, and not on their number alone.
+    pub(crate) fn len_depends_on_keys(&self) -> bool {
+        by_kind!(self.kind(), Settings => Settings::LEN_DEPENDS_ON_KEYS)
+    }
+
+    /// See [`KindSettings::min_payload_len`].
+    pub(crate) fn min_payload_len(&self, num_entries: u64) -> u64 {
+        by_kind!(self.kind(), Settings => Settings::min_payload_len(num_entries))
+    }
+
+    /// See [`KindSettings::max_overhead`].
+    pub(crate) fn max_overhead(&self, num_entries: u64, num_blocks: u64) -> u64 {
+        by_kind!(self.kind(), Settings => Settings::max_overhead(num_entries, num_blocks))
+    }
 }
 
-/// What is left of a view when its bytes are put aside: everything that was checked and derived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FilterLayout {
-    Empty,
-    Bloom(bloom::Layout),
-    Blocked(blocked::Layout),
-    Golomb(golomb::Layout),
+#[cfg(feature = "std")]
+impl Plan {
+    /// See [`KindPlan::build`].
+    pub(crate) fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
+        each!(Self, self, plan => plan.build(hashes, out).map(Params::from))
+    }
+
+    pub(crate) fn expected_fpr(&self, num_entries: u64) -> f64 {
+        each!(Self, self, plan => plan.expected_fpr(num_entries))
+    }
 }
 
 impl FilterLayout {
     /// The view again, over the same bytes.
     #[inline]
     pub(crate) fn view(self, payload: &[u8]) -> FilterView<'_> {
-        match self {
-            Self::Empty => FilterView::Empty,
-            Self::Bloom(layout) => FilterView::Bloom(bloom::View::with_layout(layout, payload)),
-            Self::Blocked(layout) => FilterView::Blocked(blocked::View::with_layout(layout, payload)),
-            Self::Golomb(layout) => FilterView::Golomb(golomb::View::with_layout(layout, payload)),
-        }
+        each!(Self, self, layout in View => View::with_layout(layout, payload).into(), Empty => FilterView::Empty)
     }
-}
-
-/// Hashes whose lines are asked for before the first of them is probed.
-const BATCH: usize = 32;
-/// Payloads of up to this many bytes stay in a level-2 cache, where asking ahead takes longer than it saves.
-const MAX_CACHED_LEN: usize = 1 << 20;
-
-/// Probes batch by batch, each prefetched as a whole if `payload` is too long for a cache.
-#[inline(always)]
-fn in_batches(
-    payload: &[u8],
-    hashes: &[KeyHash],
-    answers: &mut [bool],
-    prefetch: impl Fn(KeyHash),
-    probe: impl Fn(KeyHash) -> bool,
-) {
-    for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-        if payload.len() > MAX_CACHED_LEN {
-            hashes.iter().for_each(|&hash| prefetch(hash));
-        }
-        answers.iter_mut().zip(hashes).for_each(|(answer, &hash)| *answer = probe(hash));
-    }
-}
-
-/// A validated view over payload bytes: answers without failing, allocating or re-parsing.
-// With a tag of its own: hidden in a field of golomb's it would take four instructions to tell, for each question.
-#[derive(Clone, Copy, Debug)]
-#[repr(u8)]
-pub(crate) enum FilterView<'a> {
-    /// Zero entries: every key is absent.
-    Empty,
-    Bloom(bloom::View<'a>),
-    Blocked(blocked::View<'a>),
-    Golomb(golomb::View<'a>),
 }
 
 impl<'a> FilterView<'a> {
     /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
     pub(crate) fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
-        Ok(match params {
-            Params::Bloom(p) => Self::Bloom(bloom::View::new(p, payload, base)?),
-            Params::Blocked(p) => Self::Blocked(blocked::View::new(p, payload)?),
-            Params::Golomb(p) => Self::Golomb(golomb::View::new(p, payload, base)?),
-        })
+        each!(Params, params, params in View => View::new(params, payload, base).map(Self::from))
     }
 
     /// All of the view but the bytes.
     pub(crate) fn layout(&self) -> FilterLayout {
-        match self {
-            Self::Empty => FilterLayout::Empty,
-            Self::Bloom(f) => FilterLayout::Bloom(f.layout()),
-            Self::Blocked(f) => FilterLayout::Blocked(f.layout()),
-            Self::Golomb(f) => FilterLayout::Golomb(f.layout()),
-        }
+        each!(Self, self, view => view.layout().into(), Empty => FilterLayout::Empty)
     }
 
-    /// What stands in the caller's loop is no more than the shortest probe and a call for all others: so short that
-    /// compilers do inline it.
+    /// In the caller's loop there is no more than the shortest probe and a call for all others: so short that compilers do
+    /// inline it.
     #[inline(always)]
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        if let Self::Blocked(f) = self {
-            if let Some(answer) = f.may_contain_inlined(hash) {
-                return answer;
-            }
+        let inlined = each!(Self, self, view => view.may_contain_inlined(hash), Empty => None);
+        match inlined {
+            Some(answer) => answer,
+            None => self.may_contain_called(hash),
         }
-        self.may_contain_called(hash)
     }
 
     #[inline(never)]
     fn may_contain_called(&self, hash: KeyHash) -> bool {
-        match self {
-            Self::Empty => false,
-            Self::Bloom(f) => f.may_contain(hash),
-            Self::Blocked(f) => f.may_contain(hash),
-            Self::Golomb(f) => f.may_contain(hash),
-        }
+        each!(Self, self, view => view.may_contain(hash), Empty => false)
     }
 
-    /// Probes every hash; the kind is looked up once, and lines are on their way before the first is read.
+    /// An answer for each hash; the kind is matched once.
     pub(crate) fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        match self {
-            Self::Empty => answers.fill(false),
-            Self::Bloom(f) => f.may_contain_all(hashes, answers),
-            Self::Blocked(f) => f.may_contain_all(hashes, answers),
-            Self::Golomb(f) => in_batches(f.payload(), hashes, answers, |h| f.prefetch(h), |h| f.may_contain(h)),
-        }
+        each!(Self, self, view => view.may_contain_all(hashes, answers), Empty => answers.fill(false));
     }
 
-    /// Whether asking for lines ahead gains anything across filters.
+    /// Whether it pays to prefetch the lines of several filters before the first of them is probed.
     #[inline]
     pub(crate) fn gains_by_prefetch(&self) -> bool {
-        match self {
-            Self::Blocked(f) => f.gains_by_prefetch(),
-            Self::Bloom(f) => f.gains_by_prefetch(),
-            Self::Empty | Self::Golomb(_) => true,
-        }
+        each!(Self, self, view => view.gains_by_prefetch(), Empty => true)
     }
 
     /// Asks for the lines that the probe of `hash` reads first.
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        match self {
-            Self::Empty => {}
-            Self::Bloom(f) => f.prefetch(hash),
-            Self::Blocked(f) => f.prefetch(hash),
-            Self::Golomb(f) => f.prefetch(hash),
-        }
+        each!(Self, self, view => view.prefetch(hash), Empty => ());
     }
 
-    /// The rate at which absent keys pass, computed from the bits that are set.
+    /// The rate at which absent keys pass, computed from the payload.
     pub(crate) fn predicted_fpr(&self) -> f64 {
-        match self {
-            Self::Empty => 0.0,
-            Self::Bloom(f) => f.predicted_fpr(),
-            Self::Blocked(f) => f.predicted_fpr(),
-            Self::Golomb(f) => f.predicted_fpr(),
-        }
+        each!(Self, self, view => view.predicted_fpr(), Empty => 0.0)
     }
 
-    /// Share of the usable bits that are set; for golomb, the share of the hash range that is occupied.
+    /// The share of the usable bits that are set; for kinds that store hashes, the share of their range that is taken.
     pub(crate) fn fill(&self) -> f64 {
-        match self {
-            Self::Empty => 0.0,
-            Self::Bloom(f) => f.fill(),
-            Self::Blocked(f) => f.fill(),
-            Self::Golomb(f) => f.predicted_fpr(),
-        }
+        each!(Self, self, view => view.fill(), Empty => 0.0)
     }
 
-    /// Probes made for a key, for the kinds that probe.
+    /// Probes of a query, for the kinds that probe bits.
     pub(crate) fn num_probes(&self) -> Option<u32> {
-        match self {
-            Self::Bloom(f) => Some(f.params().num_probes()),
-            Self::Blocked(f) => Some(f.params().num_probes()),
-            Self::Empty | Self::Golomb(_) => None,
-        }
+        each!(Self, self, view => view.num_probes(), Empty => None)
+    }
+
+    /// The stored dimensions; none without entries.
+    #[cfg(feature = "std")]
+    pub(crate) fn params(&self) -> Option<Params> {
+        each!(Self, self, view => Some((*view.params()).into()), Empty => None)
+    }
+
+    /// The bits to combine, for the kinds that combine.
+    #[cfg(feature = "std")]
+    pub(crate) fn bit_array(&self) -> Option<BitArray<'a>> {
+        each!(Self, self, view => view.bit_array(), Empty => None)
     }
 }

@@ -224,7 +224,7 @@ impl StoreOptions {
 impl Default for StoreOptions {
     /// Blocked filters of 10 bits per key for rows and for cells.
     fn default() -> Self {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).ok();
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::DEFAULT, 10.0).ok();
         Self::without_filters().filter(Purpose::Row, policy).filter(Purpose::RowColumn, policy)
     }
 }

@@ -8,7 +8,5 @@ mod settings;
 mod transform;
 
 #[cfg(feature = "std")]
-pub use settings::{FilterPolicy, FilterSize};
-#[cfg(feature = "std")]
-pub(crate) use settings::{MAX_MILLIBITS, MIN_MILLIBITS};
+pub use settings::FilterPolicy;
 pub use transform::{CustomTransform, KeyTransform};

@@ -2,24 +2,13 @@
 
 use super::KeyTransform;
 use crate::error::BuildError;
+use crate::filter::Settings;
+use crate::filter::size::{FilterSize, MAX_MILLIBITS, MIN_MILLIBITS};
 use crate::hash::KeyHasher;
 use crate::kind::FilterKind;
-use crate::sizing;
 
-/// Legal sizes in thousandths of a bit per key.
-pub(crate) const MIN_MILLIBITS: u32 = 2_000;
-pub(crate) const MAX_MILLIBITS: u32 = 64_000;
-
-/// How large a filter is to be. Made by [`FilterPolicy`]'s constructors, which check the range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FilterSize {
-    /// Thousandths of a bit for each distinct entry, the block's header included: 10 000 is 10 bits per key.
-    MillibitsPerKey(u32),
-    /// The smallest block whose expected false-positive rate is at most this; 0.01 is one per cent.
-    FalsePositiveRate(f64),
-    /// At most so many bytes, header included; never more than 64 bits per key.
-    MaxBytes(u64),
-}
+/// Name of the setting of [`FilterPolicy::salt_bits`].
+const SALT_BITS: &str = "salt_bits";
 
 /// What a builder needs to know.
 ///
@@ -39,32 +28,27 @@ pub enum FilterSize {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FilterPolicy {
-    kind: FilterKind,
     size: FilterSize,
-    /// For a size by rate: thousandths of a bit an entry, and probes, that meet it.
-    solution: (u32, u32),
-    salt_bits: u32,
+    settings: Settings,
     hasher: KeyHasher,
     transform: KeyTransform,
     self_check: bool,
 }
 
 impl FilterPolicy {
-    /// Salts tried for each word of a blocked filter unless [`FilterPolicy::salt_bits`] says otherwise: 2³.
-    pub const DEFAULT_SALT_BITS: u32 = 3;
-
     fn new(kind: FilterKind, size: FilterSize) -> Self {
-        let salt_bits = Self::DEFAULT_SALT_BITS;
-        let solution = Self::solve(kind, size, salt_bits);
         Self {
-            kind,
             size,
-            solution,
-            salt_bits,
+            settings: Self::defaults(kind).solved(size),
             hasher: KeyHasher::new(0),
             transform: KeyTransform::WholeKey,
             self_check: true,
         }
+    }
+
+    /// What a policy of `kind` says to it unless told otherwise.
+    pub(crate) fn defaults(kind: FilterKind) -> Settings {
+        Settings::new(kind)
     }
 
     /// A filter of `bits_per_key` bits for each distinct entry, 2 to 64, kept to a thousandth.
@@ -110,37 +94,7 @@ impl FilterPolicy {
 
     /// Least and greatest false-positive rate that `kind` can be asked for.
     pub fn rate_limits(kind: FilterKind) -> (f64, f64) {
-        match kind {
-            FilterKind::Golomb => (1.0 / (1u64 << 40) as f64, 0.25),
-            FilterKind::Bloom => {
-                let rate = |millibits| {
-                    sizing::bloom::asymptotic_false_positive_rate(millibits, sizing::bloom::best_num_probes(millibits))
-                };
-                (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
-            }
-            FilterKind::Blocked => Self::blocked_rate_limits(Self::DEFAULT_SALT_BITS),
-        }
-    }
-
-    /// The smallest size that meets a rate takes up to a millisecond to find: once for all blocks.
-    fn solve(kind: FilterKind, size: FilterSize, salt_bits: u32) -> (u32, u32) {
-        match (kind, size) {
-            (FilterKind::Bloom, FilterSize::FalsePositiveRate(rate)) => {
-                sizing::bloom::millibits_for_false_positive_rate(rate)
-            }
-            (FilterKind::Blocked, FilterSize::FalsePositiveRate(rate)) => {
-                sizing::blocked::millibits_for_false_positive_rate(rate, salt_bits)
-            }
-            _ => (0, 0),
-        }
-    }
-
-    fn blocked_rate_limits(salt_bits: u32) -> (f64, f64) {
-        let rate = |millibits| {
-            let num_probes = sizing::blocked::num_probes(millibits, salt_bits);
-            sizing::blocked::false_positive_rate(millibits, num_probes, salt_bits)
-        };
-        (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
+        Self::defaults(kind).rate_limits()
     }
 
     /// Hashes entries by XXH3-64 with this seed. Give all tables of a store the same, so that one hash probes them all;
@@ -165,26 +119,26 @@ impl FilterPolicy {
     }
 
     /// Salts of the blocked kind: 2^`salt_bits` are tried for each word. More give fewer false positives and cost
-    /// building time in proportion; queries cost the same. Other kinds take no notice.
+    /// building time in proportion; queries cost the same. Other kinds ignore it.
     ///
     /// # Errors
-    /// [`BuildError::Setting`] above 6, [`BuildError::FalsePositiveRate`] if the rate asked for is out of reach with so
-    /// few salts.
+    /// [`BuildError::Setting`] above 6, [`BuildError::FalsePositiveRate`] if the policy's rate is out of reach with this
+    /// number of salts.
     pub fn salt_bits(mut self, salt_bits: u32) -> Result<Self, BuildError> {
-        let max = sizing::blocked::MAX_SALT_BITS;
-        if salt_bits > max {
-            let (asked, max) = (u64::from(salt_bits), u64::from(max));
-            return Err(BuildError::Setting { name: "salt_bits", asked, min: 0, max });
-        }
-        if let (FilterKind::Blocked, FilterSize::FalsePositiveRate(asked)) = (self.kind, self.size) {
-            let (kind, (min, max)) = (self.kind, Self::blocked_rate_limits(salt_bits));
+        let settings = self.settings.set(SALT_BITS, salt_bits.into())?;
+        if let FilterSize::FalsePositiveRate(asked) = self.size {
+            let (kind, (min, max)) = (self.kind(), settings.rate_limits());
             if !(min..=max).contains(&asked) {
                 return Err(BuildError::FalsePositiveRate { kind, asked, min, max });
             }
         }
-        self.salt_bits = salt_bits;
-        self.solution = Self::solve(self.kind, self.size, salt_bits);
+        self.settings = settings.solved(self.size);
         Ok(self)
+    }
+
+    /// The setting of [`FilterPolicy::salt_bits`]; `None` for kinds that have no salts.
+    pub fn num_salt_bits(&self) -> Option<u32> {
+        self.settings.get(SALT_BITS).and_then(|bits| u32::try_from(bits).ok())
     }
 
     /// Whether a finished block is asked for every hash it was built from before it is handed out. On unless
@@ -197,7 +151,7 @@ impl FilterPolicy {
 
     /// The kind.
     pub fn kind(&self) -> FilterKind {
-        self.kind
+        self.settings.kind()
     }
 
     /// The size.
@@ -215,13 +169,8 @@ impl FilterPolicy {
         self.transform
     }
 
-    /// Thousandths of a bit an entry, and probes, that meet the rate asked for (bloom, blocked).
-    pub(crate) fn solution(&self) -> (u32, u32) {
-        self.solution
-    }
-
-    pub(crate) fn num_salt_bits(&self) -> u32 {
-        self.salt_bits
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     pub(crate) fn checks_itself(&self) -> bool {

@@ -35,7 +35,7 @@ impl Tally {
         let (opened, seen) = measured(|| {
             let reader = open_compact(frame)?;
             describe(&reader);
-            assert_eq!(reader.block_len(), frame.len());
+            assert_eq!(reader.frame_len(), frame.len());
             self.answers.ask(&reader, sample);
             Ok(())
         });

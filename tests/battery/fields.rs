@@ -73,7 +73,7 @@ impl Tally {
             let reader = options().open(block)?;
             describe(&reader);
             assert_eq!(reader.block_len(), block.len());
-            Ok(self.answers.ask(&reader, sample))
+            Ok(self.answers.ask_block(&reader, sample))
         });
         self.worst = self.worst.max(seen);
         assert_eq!(opened.map(drop), verdict(block, any));
@@ -257,7 +257,7 @@ fn every_flip_of_a_payload_with_its_checksums_repaired_is_read_by_the_rules() {
             let (opened, seen) = measured(|| {
                 let reader = options().open(&block)?;
                 describe(&reader);
-                Ok(tally.answers.ask(&reader, &sample))
+                Ok(tally.answers.ask_block(&reader, &sample))
             });
             tally.worst = tally.worst.max(seen);
             assert_eq!(opened.map(drop), verdict(&block, any));

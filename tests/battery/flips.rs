@@ -85,7 +85,7 @@ fn flips_in_trust_are_noticed_in_headers_alone() {
                 if is_described {
                     describe(&reader);
                 }
-                Ok(answers.ask(&reader, &sample))
+                Ok(answers.ask_block(&reader, &sample))
             });
             worst = worst.max(seen);
             match opened {

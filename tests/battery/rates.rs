@@ -17,6 +17,7 @@ use crate::by_bits::Rates;
 use crate::plan::{by_extent, counted};
 use crate::shapes::Shape;
 use crate::statistics::{Sigmas, deviation, is_likely, is_rare};
+use filterblock::sizing::blocked::DEFAULT_SALT_BITS;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHash};
 
 /// Hashes that are asked for together.
@@ -26,7 +27,7 @@ const LEAST_SHARING: f64 = 25.0;
 
 /// Sizes and rates of one kind; of blocked, sizes with no, some and many salts. With a name each.
 fn settings(kind: FilterKind) -> Vec<(FilterPolicy, String)> {
-    let default = FilterPolicy::DEFAULT_SALT_BITS;
+    let default = DEFAULT_SALT_BITS;
     let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, default, 6] } else { &[default] };
     let mut settings = Vec::new();
     for &salt_bits in all_salts {

@@ -5,7 +5,7 @@ use crate::allocation::{Allocated, measured};
 use crate::plan::counted;
 use crate::rules::compact_of;
 use crate::samples::{Answers, Denied, Sample, blocks, describe, open_compact, options};
-use filterblock::{AlignedBytes, FilterBlockReader};
+use filterblock::{AlignedBytes, CompactFrameReader, FilterBlockReader};
 use std::fmt::Write;
 
 /// Text of a fixed length, so that writing does not allocate either.
@@ -20,8 +20,20 @@ impl Write for Text {
     }
 }
 
-/// Asks everything; returns what that allocates.
+/// Calls everything of a block's reader; returns what that allocates.
 fn ask(reader: &FilterBlockReader<'_>, sample: &Sample) -> Allocated {
+    let mut answers = Answers::new();
+    let (denied, seen) = measured(|| {
+        describe(reader);
+        assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
+        answers.ask_block(reader, sample)
+    });
+    assert_eq!(denied, Denied::default());
+    seen
+}
+
+/// As [`ask`], of a frame's reader.
+fn ask_compact(reader: &CompactFrameReader<'_>, sample: &Sample) -> Allocated {
     let mut answers = Answers::new();
     let (denied, seen) = measured(|| {
         describe(reader);
@@ -39,7 +51,7 @@ fn opening_and_asking_allocate_nothing() {
         worst = worst.max(seen).max(ask(&reader.expect("intact"), &sample));
         let frame = compact_of(&sample.bytes);
         let (reader, seen) = measured(|| open_compact(&frame));
-        worst = worst.max(seen).max(ask(&reader.expect("a frame"), &sample));
+        worst = worst.max(seen).max(ask_compact(&reader.expect("a frame"), &sample));
 
         // Kept in a vector, which moves into the filter and out of it.
         let bytes = sample.bytes.clone();

@@ -3,9 +3,10 @@
 use crate::material::{hashes, keys};
 use crate::oracle::Oracle;
 use crate::plan::by_extent;
+use crate::readers::Reading;
 use filterblock::{
-    DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher, KeyTransform,
-    OpenOptions, probe_tables,
+    CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
+    KeyHasher, KeyTransform, OpenOptions, probe_tables,
 };
 
 /// What every sample is bound to.
@@ -113,8 +114,8 @@ pub(crate) fn options() -> OpenOptions {
     OpenOptions::new().context(CONTEXT)
 }
 
-pub(crate) fn open_compact(frame: &[u8]) -> Result<FilterBlockReader<'_>, DecodeError> {
-    FilterBlockReader::open_compact(frame, KeyHasher::new(SEED), TRANSFORM)
+pub(crate) fn open_compact(frame: &[u8]) -> Result<CompactFrameReader<'_>, DecodeError> {
+    CompactFrameReader::open(frame, KeyHasher::new(SEED), TRANSFORM)
 }
 
 /// Room for the answers to one case, so that asking need not allocate.
@@ -138,9 +139,19 @@ impl Answers {
         Self { single: [false; MAX_ASKED + STRANGERS.len()], batch: [false; MAX_ASKED + STRANGERS.len()] }
     }
 
-    /// Asks `reader` for the sample's keys and strangers, one by one, in a batch, and beside another table. Answers
-    /// must not depend on the way of asking. Allocates nothing.
-    pub(crate) fn ask(&mut self, reader: &FilterBlockReader<'_>, sample: &Sample) -> Denied {
+    /// Probes `reader` as [`Answers::ask`] does, and beside another table. Allocates nothing.
+    pub(crate) fn ask_block(&mut self, reader: &FilterBlockReader<'_>, sample: &Sample) -> Denied {
+        let denied = self.ask(reader, sample);
+        let at_last = sample.asked.len() - 1;
+        let mut tables = [!self.single[at_last], !self.single[at_last]];
+        probe_tables(&[*reader, *reader], sample.asked[at_last], &mut tables);
+        assert!(tables == [self.single[at_last]; 2], "alone and beside another table");
+        denied
+    }
+
+    /// Probes `reader` for the sample's keys and strangers, one by one and in a batch. The answers must not depend on which
+    /// of both. Allocates nothing.
+    pub(crate) fn ask(&mut self, reader: &impl Reading, sample: &Sample) -> Denied {
         let asked = &sample.asked;
         let (single, batch) = (&mut self.single[..asked.len()], &mut self.batch[..asked.len()]);
         for (answer, &hash) in single.iter_mut().zip(asked) {
@@ -149,10 +160,6 @@ impl Answers {
         batch.iter_mut().zip(&*single).for_each(|(batched, answer)| *batched = !answer);
         reader.may_contain_hashes(asked, batch);
         assert!(single == batch, "alone and in a batch");
-        let at_last = asked.len() - 1;
-        let mut tables = [!single[at_last], !single[at_last]];
-        probe_tables(&[*reader, *reader], asked[at_last], &mut tables);
-        assert!(tables == [single[at_last]; 2], "alone and beside another table");
         Denied {
             by_hash: single[..sample.keys.len()].iter().filter(|answer| !**answer).count() as u64,
             by_key: sample.keys.iter().filter(|key| !reader.may_contain(*key)).count() as u64,
@@ -161,11 +168,10 @@ impl Answers {
 }
 
 /// Has `reader` describe itself: some of this reads the whole payload. Allocates nothing.
-pub(crate) fn describe(reader: &FilterBlockReader<'_>) {
+pub(crate) fn describe(reader: &impl Reading) {
     for share in [reader.false_positive_rate(), reader.fill()] {
         assert!((0.0..=1.0).contains(&share), "{share}");
     }
-    assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
     assert!(reader.num_probes().is_none_or(|probes| probes > 0));
 }
 
@@ -187,10 +193,11 @@ fn samples_are_intact_and_as_long_as_said() {
     for sample in blocks() {
         let reader = options().open(&sample.bytes).expect("intact");
         assert_eq!(reader.block_len(), sample.bytes.len());
-        assert_eq!(Answers::new().ask(&reader, &sample), Denied::default());
-        assert_eq!((reader.kind(), reader.hasher().seed()), (Some(sample.kind), SEED));
+        assert_eq!(Answers::new().ask_block(&reader, &sample), Denied::default());
+        assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
+        assert_eq!((reader.kind(), reader.hasher().seed()), (sample.kind, SEED));
         assert_eq!(reader.transform(), TRANSFORM);
-        let num_entries = reader.num_entries().expect("stored");
+        let num_entries = reader.num_entries();
         assert_eq!(num_entries == 0, sample.bytes.len() == HEADER_LEN);
         assert!(num_entries == 0 || sample.keys.len() > 24 || num_entries == sample.keys.len() as u64);
         assert!(lens().contains(&sample.bytes.len()) || num_entries == 1);

@@ -2,7 +2,10 @@
 
 use crate::material::{block_of, frame_of, hashes, numbers};
 use crate::oracle::Oracle;
-use filterblock::{AlignedBytes, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform, OpenOptions};
+use crate::readers::Reading;
+use filterblock::{
+    AlignedBytes, CompactFrameReader, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform, OpenOptions,
+};
 
 /// Around every number of hashes that an engine takes together, and none.
 const BATCH_LENS: [usize; 13] = [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 1_000];
@@ -32,7 +35,7 @@ fn mixed(members: &[u64], count: usize) -> Vec<KeyHash> {
 }
 
 /// Asks for batches of each length, from the front and from the back of `asked`.
-fn assert_batches(reader: &FilterBlockReader<'_>, asked: &[KeyHash], expected: &[bool], what: &str) {
+fn assert_batches(reader: &impl Reading, asked: &[KeyHash], expected: &[bool], what: &str) {
     for len in BATCH_LENS.into_iter().chain([asked.len()]).filter(|&len| len <= asked.len()) {
         for at in [0, asked.len() - len] {
             let expected = &expected[at..][..len];
@@ -44,7 +47,7 @@ fn assert_batches(reader: &FilterBlockReader<'_>, asked: &[KeyHash], expected: &
     }
 }
 
-fn one_by_one(reader: &FilterBlockReader<'_>, asked: &[KeyHash]) -> Vec<bool> {
+fn one_by_one(reader: &impl Reading, asked: &[KeyHash]) -> Vec<bool> {
     asked.iter().map(|&hash| reader.may_contain_hash(hash)).collect()
 }
 
@@ -123,7 +126,7 @@ fn batches_of_empty_filters_and_compact_frames_answer_alike() {
             let (frame, asked) = (frame_of(policy, &members), mixed(&members, 200));
             let oracle = Oracle::open_compact(&frame);
             let expected: Vec<bool> = asked.iter().map(|hash| oracle.may_contain(hash.get())).collect();
-            let compact = FilterBlockReader::open_compact(&frame, policy.hasher(), KeyTransform::WholeKey);
+            let compact = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::WholeKey);
             assert_batches(&compact.expect("a frame"), &asked, &expected, "compact");
             if num_entries == 0 {
                 let block = block_of(policy, &[]);

@@ -4,8 +4,8 @@
 use crate::assembled::repair;
 use crate::material::keys;
 use filterblock::{
-    CustomTransform, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
-    KeyHash, KeyHasher, KeyTransform, OpenOptions,
+    CompactFrameReader, CustomTransform, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader,
+    FilterKind, FilterPolicy, KeyHash, KeyHasher, KeyTransform, OpenOptions,
 };
 use std::panic::catch_unwind;
 
@@ -147,8 +147,7 @@ fn any_payload_opened_in_trust_never_panics() {
 
 #[test]
 fn compact_frames_of_nothing_and_of_a_newer_version_are_errors() {
-    let open =
-        |frame: &[u8]| FilterBlockReader::open_compact(frame, KeyHasher::new(0), KeyTransform::WholeKey).map(drop);
+    let open = |frame: &[u8]| CompactFrameReader::open(frame, KeyHasher::new(0), KeyTransform::WholeKey).map(drop);
     assert_eq!(open(&[]), Err(DecodeError::TooShort { len_bytes: 0, min_bytes: 1 }));
     assert_eq!(open(&[1, 0x21]), Err(DecodeError::NewerVersion { found: 2, supported: 1 }));
     for (tag, class) in

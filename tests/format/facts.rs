@@ -2,8 +2,8 @@
 
 use crate::material::{frame_of, numbers};
 use filterblock::{
-    DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHash, KeyHasher,
-    KeyTransform, OpenOptions,
+    CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN,
+    KeyHash, KeyHasher, KeyTransform, OpenOptions,
 };
 
 fn policy(kind: FilterKind, bits_per_key: f64) -> FilterPolicy {
@@ -15,8 +15,8 @@ fn block(kind: FilterKind, bits_per_key: f64, num_entries: usize) -> Vec<u8> {
     crate::material::block_of(policy(kind, bits_per_key), &hashes)
 }
 
-fn open_frame(frame: &[u8]) -> Result<FilterBlockReader<'_>, DecodeError> {
-    FilterBlockReader::open_compact(frame, KeyHasher::new(0), KeyTransform::WholeKey)
+fn open_frame(frame: &[u8]) -> Result<CompactFrameReader<'_>, DecodeError> {
+    CompactFrameReader::open(frame, KeyHasher::new(0), KeyTransform::WholeKey)
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_block_counts_its_bytes_and_entries() {
         assert_eq!(owned.as_bytes(), bytes);
         let reader = owned.reader();
         assert_eq!(reader.block_len(), bytes.len());
-        assert_eq!(reader.num_entries(), Some(3_000));
+        assert_eq!(reader.num_entries(), 3_000);
         assert!(!reader.entries_estimated(), "{kind}: what a builder counts is exact");
         let bits_per_key = reader.bits_per_key().expect("entries are known");
         assert!((bits_per_key * 3_000.0 / 8.0 - bytes.len() as f64).abs() < 1e-6, "{kind}: {bits_per_key}");
@@ -39,11 +39,14 @@ fn no_entries_have_no_bits_per_key_and_no_rate() {
     for kind in FilterKind::ALL {
         let bytes = block(kind, 12.0, 0);
         let reader = FilterBlockReader::open(&bytes).expect("intact");
-        assert_eq!((reader.num_entries(), reader.bits_per_key(), bytes.len()), (Some(0), None, HEADER_LEN));
+        assert_eq!((reader.num_entries(), reader.bits_per_key(), bytes.len()), (0, None, HEADER_LEN));
         assert_eq!((reader.false_positive_rate(), reader.fill(), reader.num_probes()), (0.0, 0.0, None));
     }
     let frame = frame_of(policy(FilterKind::Bloom, 10.0), &[1, 2, 3]);
-    assert_eq!(open_frame(&frame).expect("a frame").bits_per_key(), None, "a frame does not count its entries");
+    let reader = open_frame(&frame).expect("a frame");
+    assert_eq!((reader.frame_len(), reader.kind()), (frame.len(), Some(FilterKind::Bloom)));
+    let empty = frame_of(policy(FilterKind::Bloom, 10.0), &[]);
+    assert_eq!(open_frame(&empty).expect("a frame").kind(), None, "a frame without entries stores no kind");
 }
 
 /// The rate that is read off the payload is the one that absent keys meet, and the fill is the share of set bits.

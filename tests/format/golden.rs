@@ -6,9 +6,11 @@
 use crate::assembled::{Header, Shape};
 use crate::material::{hex, unhex};
 use crate::oracle::Oracle;
+use crate::readers::Reading;
+use filterblock::sizing::blocked::DEFAULT_SALT_BITS;
 use filterblock::{
-    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
-    OpenOptions,
+    CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
+    KeyTransform, OpenOptions,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -83,7 +85,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for kind in FilterKind::ALL {
         let mut add = |name: &str, keys, policy: FilterPolicy, context, compact| {
-            let salt_bits = FilterPolicy::DEFAULT_SALT_BITS;
+            let salt_bits = DEFAULT_SALT_BITS;
             let (source, name) = (Source::Policy, format!("{kind}-{name}"));
             cases.push(Case { source, name, keys, salt_bits, policy, context, compact });
         };
@@ -124,7 +126,7 @@ fn rarer_cases() -> Vec<Case> {
         let context = if keys == "none" { 0x5eed_0000_0000_0005 } else { 0 };
         let salt_bits = match source {
             Source::Shape(Shape::Blocked { salt_bits, .. }) => salt_bits.into(),
-            _ => FilterPolicy::DEFAULT_SALT_BITS,
+            _ => DEFAULT_SALT_BITS,
         };
         cases.push(Case { source, name, keys, salt_bits, policy, context, compact });
     };
@@ -196,21 +198,18 @@ impl Case {
 
     /// Asks `frame` for its keys, and for strangers what the oracle says of them. Returns the number of answers.
     pub fn check_answers(&self, frame: &[u8]) -> usize {
-        let (reader, oracle) = match self.compact {
-            true => (
-                FilterBlockReader::open_compact(frame, self.policy.hasher(), self.policy.key_transform()),
-                Oracle::open_compact(frame),
+        let (hasher, transform) = (self.policy.hasher(), self.policy.key_transform());
+        let options = OpenOptions::new().context(self.context).expect_hasher(hasher).expect_transform(transform);
+        match self.compact {
+            true => self.check(
+                &CompactFrameReader::open(frame, hasher, transform).expect("an intact golden file"),
+                &Oracle::open_compact(frame),
             ),
-            false => (
-                OpenOptions::new()
-                    .context(self.context)
-                    .expect_hasher(self.policy.hasher())
-                    .expect_transform(self.policy.key_transform())
-                    .open(frame),
-                Oracle::open(frame),
-            ),
-        };
-        let reader = reader.expect("an intact golden file");
+            false => self.check(&options.open(frame).expect("an intact golden file"), &Oracle::open(frame)),
+        }
+    }
+
+    fn check(&self, reader: &impl Reading, oracle: &Oracle) -> usize {
         let keys = self.keys();
         for key in &keys {
             assert!(reader.may_contain(key), "{}: false negative", self.name);

@@ -2,8 +2,8 @@
 
 use crate::material::keys;
 use filterblock::{
-    CombineError, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
-    KeyHasher, KeyTransform, OpenOptions,
+    CombineError, CompactFrameReader, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind,
+    FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
 };
 
 const KEY: [u8; 16] = *b"0123456789abcdef";
@@ -58,7 +58,7 @@ fn keyed_frames_and_unions_are_as_others() {
     builder.add_key(b"framed");
     let mut frame = Vec::new();
     builder.finish_compact_into(&mut frame).expect("a frame");
-    let reader = FilterBlockReader::open_compact(&frame, hasher, KeyTransform::WholeKey).expect("a frame");
+    let reader = CompactFrameReader::open(&frame, hasher, KeyTransform::WholeKey).expect("a frame");
     assert!(reader.may_contain(b"framed"));
 
     let block_of = |hasher: KeyHasher, key: &[u8]| {

@@ -18,6 +18,8 @@ mod oracle;
 mod order;
 mod policy;
 mod rates;
+#[expect(dead_code, reason = "tests/battery needs more of it")]
+mod readers;
 mod rejects;
 mod spec;
 mod tables;

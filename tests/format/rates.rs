@@ -20,7 +20,7 @@ fn sizes_meet_the_promise_at_a_million_keys() {
         assert!(block.len() * 8 <= 10 * MILLION);
         FilterBlockReader::open(&block).expect("intact").false_positive_rate()
     };
-    let default = FilterPolicy::DEFAULT_SALT_BITS;
+    let default = sizing::blocked::DEFAULT_SALT_BITS;
     assert!(ten_bits(FilterKind::Bloom, default) <= 0.0083);
     assert!(ten_bits(FilterKind::Blocked, default) <= 0.0090);
     assert!(ten_bits(FilterKind::Blocked, 6) <= 0.0080);

@@ -6,7 +6,8 @@ use crate::material::{hex, unhex};
 use crate::oracle::mix;
 use crate::spec::{compare, small};
 use filterblock::{
-    DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
+    CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
+    KeyTransform,
 };
 
 /// The row of the document's section 9 that `error` is of.
@@ -197,8 +198,8 @@ fn compact_reject_vectors() {
     ];
     let line = |frame: &String| {
         let bytes = unhex(frame);
-        let error = FilterBlockReader::open_compact(&bytes, KeyHasher::new(0), KeyTransform::WholeKey)
-            .expect_err("to be rejected");
+        let error =
+            CompactFrameReader::open(&bytes, KeyHasher::new(0), KeyTransform::WholeKey).expect_err("to be rejected");
         let tag = bytes.last().copied().unwrap_or(0);
         let row = match error {
             DecodeError::TooShort { len_bytes: 0, .. } => "tag",

@@ -1,15 +1,13 @@
 //! One hash for many tables: the answers that each table gives by itself.
 
-use crate::material::{block_of, frame_of, hashes, numbers};
+use crate::material::{block_of, hashes, numbers};
 use filterblock::{
-    AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform, OpenOptions,
-    probe_tables,
+    AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions, probe_tables,
 };
 
 /// Tables of each kind, of no entries to many, as an engine may hold them.
 struct Store {
     blocks: Vec<Vec<u8>>,
-    frames: Vec<Vec<u8>>,
     kept: Vec<FilterBlock<AlignedBytes>>,
 }
 
@@ -33,27 +31,22 @@ fn policies() -> Vec<FilterPolicy> {
 
 impl Store {
     fn new() -> Self {
-        let (mut blocks, mut frames, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut blocks, mut kept) = (Vec::new(), Vec::new());
         for policy in policies() {
             for num_entries in NUM_ENTRIES {
                 let members = members(num_entries);
                 let block = block_of(policy, &members);
-                frames.push(frame_of(policy, &members));
                 kept.push(OpenOptions::new().open_owned(AlignedBytes::copy_of(&block)).expect("intact"));
                 blocks.push(block);
             }
         }
-        Self { blocks, frames, kept }
+        Self { blocks, kept }
     }
 
     /// Readers of all of them, in an order of which nothing is to depend.
     fn readers(&self) -> Vec<FilterBlockReader<'_>> {
-        let hasher = policies()[0].hasher();
-        let open_compact = |frame| FilterBlockReader::open_compact(frame, hasher, KeyTransform::WholeKey);
         let blocks = self.blocks.iter().map(|block| FilterBlockReader::open(block).expect("intact"));
-        let frames = self.frames.iter().map(|frame| open_compact(frame).expect("a frame"));
-        let mut readers: Vec<_> =
-            numbers(402).zip(blocks.chain(frames).chain(self.kept.iter().map(FilterBlock::reader))).collect();
+        let mut readers: Vec<_> = numbers(402).zip(blocks.chain(self.kept.iter().map(FilterBlock::reader))).collect();
         readers.sort_by_key(|(number, _)| *number);
         readers.into_iter().map(|(_, reader)| reader).collect()
     }

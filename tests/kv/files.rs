@@ -90,8 +90,8 @@ fn a_table_can_be_inspected_and_checked_from_outside() {
     assert_eq!(table.key_range(), Some([(&b"r0000"[..], &b"a"[..]), (b"r1998", b"c")]));
     let [row, cell] = table.filters() else { panic!("two filters") };
     assert_eq!((row.purpose, cell.purpose), (Purpose::Row, Purpose::RowColumn));
-    assert_eq!(row.open().unwrap().num_entries(), Some(1000));
-    assert_eq!(cell.open().unwrap().num_entries(), Some(2000));
+    assert_eq!(row.open().unwrap().num_entries(), 1000);
+    assert_eq!(cell.open().unwrap().num_entries(), 2000);
     assert_eq!(row.offset % 4096, 0);
     assert_ne!(row.context, cell.context);
     assert!(row.open_options().context(cell.context).open(&row.bytes).is_err(), "bound to their purposes");

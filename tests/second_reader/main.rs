@@ -9,10 +9,14 @@ mod frames;
 #[path = "../format/oracle.rs"]
 #[expect(dead_code, reason = "tests/format asks it more")]
 mod oracle;
+#[path = "../format/readers.rs"]
+#[expect(dead_code, reason = "tests/battery needs more of it")]
+mod readers;
 
-use filterblock::{DecodeErrorClass, FilterBlockReader, KeyHash, OpenOptions};
+use filterblock::{CompactFrameReader, DecodeErrorClass, KeyHash, OpenOptions};
 use frames::{Frame, Hash, Random, frame};
 use oracle::{Golomb, Oracle};
+use readers::Reading;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, BufWriter, Write as _};
@@ -87,12 +91,19 @@ fn request(frame: &Frame) -> String {
 fn expected(frame: &Frame) -> Expected {
     let hasher = frame.hash.map(Hash::hasher);
     let opened = match (frame.compact, hasher, frame.transform) {
-        (true, Some(hasher), Some(transform)) => FilterBlockReader::open_compact(&frame.bytes, hasher, transform),
+        (true, Some(hasher), Some(transform)) => {
+            CompactFrameReader::open(&frame.bytes, hasher, transform).map(|reader| {
+                (reader.kind(), reader.kind().is_none().then_some(0), Box::new(reader) as Box<dyn Reading + '_>)
+            })
+        }
         _ => {
             let options = OpenOptions::new().context(frame.context);
             let options = hasher.map_or(options, |hasher| options.expect_hasher(hasher));
             let options = frame.transform.map_or(options, |transform| options.expect_transform(transform));
-            options.open(&frame.bytes)
+            let opened = options.open(&frame.bytes);
+            opened.map(|reader| {
+                (Some(reader.kind()), Some(reader.num_entries()), Box::new(reader) as Box<dyn Reading + '_>)
+            })
         }
     };
     let num_questions = frame.asked.len() + frame.hashes.len();
@@ -109,9 +120,9 @@ fn expected(frame: &Frame) -> Expected {
                 reply["found_context"] = format!("{found:#018x}").into();
             }
         }
-        Ok(reader) => {
-            reply["kind"] = reader.kind().map(|kind| kind.name()).into();
-            reply["num_entries"] = reader.num_entries().into();
+        Ok((kind, num_entries, reader)) => {
+            reply["kind"] = kind.map(|kind| kind.name()).into();
+            reply["num_entries"] = num_entries.into();
             reply["rebuilt"] = frame.sound.then_some(true).into();
             let mut answers: Vec<bool> = frame.asked.iter().map(|entry| reader.may_contain(entry)).collect();
             let hashes: Vec<KeyHash> = frame.hashes.iter().map(|&hash| KeyHash::from_raw(hash)).collect();

@@ -2,9 +2,10 @@ use super::Reached;
 use crate::blocks::Portable;
 use crate::case::Case;
 use crate::oracle::Oracle;
+use crate::readers::Reading;
 use arbitrary::{Arbitrary, Unstructured};
 use filterblock::{
-    BuildError, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterPolicy, FilterSize, KeyHash, KeyHasher,
+    BuildError, CompactFrameReader, DecodeError, FilterBlockBuilder, FilterPolicy, FilterSize, KeyHash, KeyHasher,
     OpenOptions,
 };
 use std::collections::BTreeSet;
@@ -54,13 +55,7 @@ pub fn built(input: &[u8]) -> Reached {
 
 /// Everything is found, and strangers are answered alike: alone, in a batch, portably and by the oracle, whose bytes are
 /// the same.
-fn check_answers(
-    reader: &FilterBlockReader<'_>,
-    portable: &Portable<'_>,
-    oracle: &Oracle,
-    hashes: &[KeyHash],
-    payload: &[u8],
-) {
+fn check_answers(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, hashes: &[KeyHash], payload: &[u8]) {
     let strangers = (0..32).map(|i: u64| KeyHash::from_raw(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     let asked: Vec<KeyHash> = strangers.chain(hashes.iter().copied()).collect();
     let mut batch = vec![false; asked.len()];
@@ -85,7 +80,7 @@ fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {
     hashes.iter().for_each(|&hash| builder.add_hash(hash));
     let mut frame = Vec::new();
     builder.finish_compact_into(&mut frame).expect("what fits into a block fits into a frame");
-    let reader = FilterBlockReader::open_compact(&frame, policy.hasher(), policy.key_transform()).expect("a frame");
+    let reader = CompactFrameReader::open(&frame, policy.hasher(), policy.key_transform()).expect("a frame");
     let (portable, oracle) = (Portable::open_compact(&frame), Oracle::open_compact(&frame));
     let payload = match oracle {
         // Whose parameters tell nothing of what an empty set would take.

@@ -1,12 +1,13 @@
 use super::Reached;
 use crate::blocks::{Portable, ask};
 use crate::oracle::Oracle;
-use filterblock::{FilterBlockReader, KeyHasher, KeyTransform};
+use filterblock::{CompactFrameReader, KeyHasher, KeyTransform};
 
 /// Any bytes as a compact frame, which no checksum protects.
 pub fn compact(frame: &[u8]) -> Reached {
-    match FilterBlockReader::open_compact(frame, KeyHasher::new(7), KeyTransform::WholeKey) {
+    match CompactFrameReader::open(frame, KeyHasher::new(7), KeyTransform::WholeKey) {
         Ok(reader) => {
+            assert_eq!(reader.frame_len(), frame.len());
             ask(&reader, &Portable::open_compact(frame), &Oracle::open_compact(frame), frame);
             Reached::Compared
         }

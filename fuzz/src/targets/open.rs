@@ -1,5 +1,5 @@
 use super::Reached;
-use crate::blocks::{HASH_KEY, Portable, ask, names_a_key};
+use crate::blocks::{HASH_KEY, Portable, ask_block, names_a_key};
 use crate::oracle::Oracle;
 use filterblock::{DecodeError, KeyHasher, OpenOptions};
 
@@ -31,7 +31,7 @@ fn open_under(key: Option<[u8; 16]>, bytes: &[u8]) -> (Reached, Option<DecodeErr
     }
     for reader in [&opened, &trusted] {
         match reader {
-            Ok(reader) => ask(reader, &Portable::open(bytes, 0, key), &Oracle::open(bytes), bytes),
+            Ok(reader) => ask_block(reader, &Portable::open(bytes, 0, key), &Oracle::open(bytes), bytes),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }

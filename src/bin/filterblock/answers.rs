@@ -85,7 +85,7 @@ struct Collected<'a> {
 
 impl<'a> Collected<'a> {
     fn new(reader: FilterBlockReader<'a>) -> Self {
-        let num_entries = reader.num_entries().unwrap_or(1).max(1);
+        let num_entries = reader.num_entries().max(1);
         let derived_per_key = ABSENT_WANTED.div_ceil(num_entries).min(MAX_DERIVED_PER_KEY);
         let (members, derived, entry) = (Vec::new(), Vec::new(), Vec::new());
         Self { reader, derived_per_key, members, derived, num_missing: 0, first_missing: None, entry }

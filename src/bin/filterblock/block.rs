@@ -82,7 +82,7 @@ fn consequence(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
         // Somebody's file of another kind: no advice here may end in overwriting it.
         return "It tells nothing about any key. Run 'filterblock build --help' to see how a block is made.".to_owned();
     }
-    let kind = trusted_tag(bytes, error).and_then(FilterKind::from_tag).unwrap_or(FilterKind::Blocked);
+    let kind = trusted_tag(bytes, error).and_then(FilterKind::from_tag).unwrap_or_default();
     let rebuild = format!("'filterblock build --kind {kind} --output {file} KEYS'");
     match error.class() {
         DecodeErrorClass::Damaged => format!("Filter ignored: lookups stay correct but slower. Run {rebuild}."),

@@ -103,8 +103,8 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
     let policy = policy.map_err(refused)?.hashed_by(hasher);
     match args.salt_bits {
         None => Ok(policy),
-        Some(salt_bits) if args.kind == FilterKind::Blocked => policy.salt_bits(salt_bits).map_err(refused),
-        Some(_) => Err(Failure::usage("build", format_args!("--salt-bits is of the kind blocked, not {}", args.kind))),
+        Some(salt_bits) if policy.num_salt_bits().is_some() => policy.salt_bits(salt_bits).map_err(refused),
+        Some(_) => Err(Failure::usage("build", format_args!("--salt-bits: the kind {} has no salts", args.kind))),
     }
 }
 
@@ -135,7 +135,7 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
 
 fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
     let reader = OpenOptions::new().context(args.context).expect_hasher(hasher).open(block)?;
-    let (num_entries, predicted_fpr) = (reader.num_entries().unwrap_or(0), reader.false_positive_rate());
+    let (num_entries, predicted_fpr) = (reader.num_entries(), reader.false_positive_rate());
     let mut out = Output::new();
     if args.json {
         out.json(&serde_json::json!({

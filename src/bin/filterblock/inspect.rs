@@ -5,7 +5,7 @@ use crate::exit::Code;
 use crate::expected::ExpectedArgs;
 use crate::output::{self, Output};
 use crate::table;
-use filterblock::{FilterBlockReader, FilterKind};
+use filterblock::FilterBlockReader;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 pub(crate) fn fields(block: &[u8], reader: &FilterBlockReader<'_>) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-    put("kind", json!(reader.kind().map(FilterKind::name)));
+    put("kind", json!(reader.kind().name()));
     put("version", json!(block::version(block)));
     put("num_entries", json!(reader.num_entries()));
     put("bits_per_key", json!(reader.bits_per_key()));

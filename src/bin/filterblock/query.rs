@@ -6,7 +6,7 @@ use crate::expected::ExpectedArgs;
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
 use crate::table;
-use filterblock::{FilterBlockReader, FilterKind};
+use filterblock::FilterBlockReader;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -166,11 +166,11 @@ struct Explanation {
 
 impl Explanation {
     fn new(reader: &FilterBlockReader<'_>) -> Self {
-        let kind = reader.kind().map_or("filter", FilterKind::name);
+        let kind = reader.kind();
         let rate = output::rate(reader.false_positive_rate());
         let absent_keys = format!("so do {rate} of absent keys");
         match (reader.num_entries(), reader.num_probes()) {
-            (Some(0), _) => {
+            (0, _) => {
                 let no = format!("{kind}: the block has no entries");
                 Self { maybe: no.clone(), no }
             }

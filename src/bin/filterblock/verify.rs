@@ -9,7 +9,7 @@ use crate::keys::{self, Keys};
 use crate::output::{self, Output};
 use crate::store;
 use crate::table;
-use filterblock::{FilterBlockReader, FilterKind, OpenOptions};
+use filterblock::{FilterBlockReader, OpenOptions};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -100,9 +100,9 @@ fn check<'a>(args: &Args, options: OpenOptions, path: &'a Path, bytes: &[u8]) ->
         None => None,
     };
     let block = Block {
-        kind: reader.kind().map_or("filter", FilterKind::name),
+        kind: reader.kind().name(),
         version: block::version(bytes),
-        num_entries: reader.num_entries().unwrap_or(0),
+        num_entries: reader.num_entries(),
         len_bytes: reader.block_len(),
         predicted_fpr: reader.false_positive_rate(),
     };

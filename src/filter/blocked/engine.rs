@@ -97,7 +97,7 @@ impl Engine {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::super::{LINE_LEN, MAX_PROBES, MAX_SALT_BITS, Params, portable};
+    use super::super::{LINE_LEN, MAX_NUM_PROBES, MAX_SALT_BITS, Params, portable};
     use super::Engine;
     use crate::bytes;
     use crate::hash::{KeyHash, mix};
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn engines_agree_with_the_portable_code() {
         for engine in Engine::all() {
-            for num_probes in 1..=MAX_PROBES {
+            for num_probes in 1..=MAX_NUM_PROBES {
                 for salt_bits in 0..=MAX_SALT_BITS {
                     let params = Params::new(1, num_probes, salt_bits).expect("legal");
                     for num_keys in [0, 1, 2, 10, 51, 200] {
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn insertion_sets_the_bits_of_salt_zero() {
         for engine in Engine::all() {
-            for num_probes in 1..=MAX_PROBES {
+            for num_probes in 1..=MAX_NUM_PROBES {
                 let params = Params::new(3, num_probes, 0).expect("legal");
                 let keys: Vec<u64> = (0..100).map(|i| mix(i % 90 + u64::from(num_probes))).collect();
                 let (mut lines, mut expected) = ([0; 3 * LINE_LEN], [0; 3 * LINE_LEN]);

@@ -28,29 +28,31 @@ mod lanes;
 #[cfg(all(feature = "std", target_arch = "aarch64", target_endian = "little"))]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 mod neon;
+#[cfg(feature = "std")]
+mod plan;
 mod portable;
+pub mod sizing;
 
 #[cfg(feature = "std")]
-pub(crate) use build::build;
+pub(crate) use plan::{Plan, Settings};
 
-use engine::Engine;
-
-use super::{PARAMS_LEN, check_reserved};
+use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams};
+use super::trailer::Trailer;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
 use crate::prefetch::prefetch;
+use engine::Engine;
+use sizing::{MAX_NUM_PROBES, MAX_SALT_BITS};
 
 /// Bytes of a line.
-pub(crate) const LINE_LEN: usize = 64;
+const LINE_LEN: usize = 64;
 /// Words of a line.
 const WORDS: usize = 8;
-/// Two probes to each word.
-pub(crate) const MAX_PROBES: u32 = 2 * WORDS as u32;
-/// 64 salts.
-pub(crate) const MAX_SALT_BITS: u32 = 6;
+// Two probes to each word.
+const _: () = assert!(MAX_NUM_PROBES == 2 * WORDS as u32);
 /// Bits of the hash that pick the line must leave 32 for the positions within it.
-pub(crate) const MAX_LINES: u64 = 1 << 32;
+const MAX_LINES: u64 = 1 << 32;
 
 /// A multiplier for each word.
 const WORD_MULTIPLIERS: [u32; WORDS] =
@@ -70,11 +72,36 @@ pub(crate) struct Params {
     num_lines: u64,
 }
 
+/// In a compact frame: `num_probes` − 1 in the upper four bits of a byte, `salt_bits` in the lower four.
+impl KindParams for Params {
+    fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
+        stored.check_reserved(2..PARAMS_LEN)?;
+        Self::with_payload_len(stored.payload_len, u32::from(stored.bytes[0]), u32::from(stored.bytes[1]))
+    }
+
+    fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError> {
+        let byte = trailer.pop()?;
+        Self::with_payload_len(trailer.payload_len(), u32::from(byte >> 4) + 1, u32::from(byte & 0xf))
+    }
+
+    #[cfg(feature = "std")]
+    fn encode(&self) -> [u8; PARAMS_LEN] {
+        let mut out = [0; PARAMS_LEN];
+        (out[0], out[1]) = (self.num_probes, self.salt_bits);
+        out
+    }
+
+    #[cfg(feature = "std")]
+    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
+        out.push((self.num_probes - 1) << 4 | self.salt_bits);
+    }
+}
+
 impl Params {
-    /// Refuses what is outside 1 to [`MAX_PROBES`] probes, 0 to [`MAX_SALT_BITS`] salt bits, 1 to [`MAX_LINES`] lines.
-    pub(crate) fn new(num_lines: u64, num_probes: u32, salt_bits: u32) -> Result<Self, DecodeError> {
+    /// Refuses what is outside 1 to [`MAX_NUM_PROBES`] probes, 0 to [`MAX_SALT_BITS`] salt bits, 1 to [`MAX_LINES`] lines.
+    fn new(num_lines: u64, num_probes: u32, salt_bits: u32) -> Result<Self, DecodeError> {
         for (name, value, min, max) in [
-            ("num_probes", u64::from(num_probes), 1, u64::from(MAX_PROBES)),
+            ("num_probes", u64::from(num_probes), 1, u64::from(MAX_NUM_PROBES)),
             ("salt_bits", u64::from(salt_bits), 0, u64::from(MAX_SALT_BITS)),
             ("num_lines", num_lines, 1, MAX_LINES),
         ] {
@@ -85,40 +112,27 @@ impl Params {
         Ok(Self { num_probes: num_probes as u8, salt_bits: salt_bits as u8, num_lines })
     }
 
-    pub(crate) const fn num_probes(&self) -> u32 {
-        self.num_probes as u32
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn salt_bits(&self) -> u32 {
-        self.salt_bits as u32
-    }
-
-    pub(crate) const fn payload_len(&self) -> u64 {
-        self.num_lines * LINE_LEN as u64
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) fn encode(&self) -> [u8; PARAMS_LEN] {
-        let mut out = [0; PARAMS_LEN];
-        (out[0], out[1]) = (self.num_probes, self.salt_bits);
-        out
-    }
-
-    /// `payload_len` gives the number of lines, which is not stored twice.
-    pub(crate) fn decode(params: &[u8; PARAMS_LEN], base: u64, payload_len: u64) -> Result<Self, DecodeError> {
-        check_reserved(params, 2..PARAMS_LEN, base)?;
-        Self::with_payload_len(payload_len, u32::from(params[0]), u32::from(params[1]))
-    }
-
-    /// For a payload found, which must be whole lines.
-    pub(crate) fn with_payload_len(payload_len: u64, num_probes: u32, salt_bits: u32) -> Result<Self, DecodeError> {
+    /// The number of lines is not stored: `payload_len` must be whole lines.
+    fn with_payload_len(payload_len: u64, num_probes: u32, salt_bits: u32) -> Result<Self, DecodeError> {
         let num_lines = payload_len / LINE_LEN as u64;
         if payload_len % LINE_LEN as u64 != 0 {
             let declared_bytes = num_lines * LINE_LEN as u64;
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes: payload_len });
         }
         Self::new(num_lines, num_probes, salt_bits)
+    }
+
+    const fn num_probes(&self) -> u32 {
+        self.num_probes as u32
+    }
+
+    #[cfg(feature = "std")]
+    const fn salt_bits(&self) -> u32 {
+        self.salt_bits as u32
+    }
+
+    const fn payload_len(&self) -> u64 {
+        self.num_lines * LINE_LEN as u64
     }
 
     /// Positions a word has.
@@ -247,8 +261,11 @@ pub(crate) struct View<'a> {
     lines: &'a [u8],
 }
 
-impl<'a> View<'a> {
-    pub(crate) fn new(params: Params, payload: &'a [u8]) -> Result<Self, DecodeError> {
+impl<'a> KindView<'a> for View<'a> {
+    type Params = Params;
+    type Layout = Layout;
+
+    fn new(params: Params, payload: &'a [u8], _base: u64) -> Result<Self, DecodeError> {
         let (declared_bytes, actual_bytes) = (params.payload_len(), payload.len() as u64);
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
@@ -256,24 +273,25 @@ impl<'a> View<'a> {
         Ok(Self { layout: Layout::new(params), lines: payload })
     }
 
-    /// The view over `payload`, which has passed [`View::new`] with this layout. Its length is compared again: probes
-    /// without bounds checks rely on it.
-    pub(crate) fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+    fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
         assert_eq!(payload.len() as u64, layout.params.payload_len(), "the bytes of a filter changed their length");
         Self { layout, lines: payload }
     }
 
-    pub(crate) fn layout(&self) -> Layout {
+    fn layout(&self) -> Layout {
         self.layout
     }
 
-    pub(crate) fn params(&self) -> &Params {
+    fn params(&self) -> &Params {
         &self.layout.params
     }
 
-    /// The answer, where engine and parameters allow a probe without a call.
+    fn may_contain(&self, hash: KeyHash) -> bool {
+        self.layout.engine.may_contain(&self.layout.params, self.lines, hash)
+    }
+
     #[inline(always)]
-    pub(crate) fn may_contain_inlined(&self, hash: KeyHash) -> Option<bool> {
+    fn may_contain_inlined(&self, hash: KeyHash) -> Option<bool> {
         #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
         if let Some(inlined) = self.layout.inlined {
             return Some(inlined.may_contain(self.lines, hash));
@@ -282,49 +300,29 @@ impl<'a> View<'a> {
         None
     }
 
-    pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        self.layout.engine.may_contain(&self.layout.params, self.lines, hash)
-    }
-
-    /// Probes every hash, in batches whose lines are on their way before the first is read.
-    pub(crate) fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+    fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         self.layout.engine.all_may_contain(self.layout.params, self.lines, hashes, answers);
     }
 
-    /// Whether asking for lines ahead gains anything across filters. Not where the probe is so short that a processor has
-    /// the lines of the next ten filters on their way by itself: measured with ten tables of 10⁴ to 10⁷ keys.
     #[inline]
-    pub(crate) fn gains_by_prefetch(&self) -> bool {
+    fn prefetch(&self, hash: KeyHash) {
+        prefetch(self.lines, self.layout.params.start_of(hash));
+    }
+
+    /// Not where the probe is so short that a processor requests the lines of the next ten filters by itself: measured with
+    /// ten tables of 10⁴ to 10⁷ keys.
+    #[inline]
+    fn gains_by_prefetch(&self) -> bool {
         #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
         return self.layout.inlined.is_none();
         #[cfg(not(all(feature = "std", target_arch = "x86_64", avx512_intrinsics)))]
         true
     }
 
-    /// Asks for the line of `hash`.
-    #[inline]
-    pub(crate) fn prefetch(&self, hash: KeyHash) {
-        prefetch(self.lines, self.layout.params.start_of(hash));
-    }
-
-    /// The share of a line's usable bits that are set, for each word of each line.
-    fn word_fills(&self) -> impl Iterator<Item = [f64; WORDS]> {
-        let usable = u64::MAX >> self.layout.params.salt_bits;
-        let positions = f64::from(self.layout.params.word_positions());
-        self.lines.chunks_exact(LINE_LEN).map(move |line| {
-            core::array::from_fn(|w| f64::from((bytes::u64_at(line, w * 8) & usable).count_ones()) / positions)
-        })
-    }
-
-    pub(crate) fn fill(&self) -> f64 {
-        let sum: f64 = self.word_fills().map(|fills| fills.iter().sum::<f64>()).sum();
-        sum / (self.layout.params.num_lines as f64 * WORDS as f64)
-    }
-
     /// The mean over lines and windows of the product of the probed words' fills: an absent key's line and window
     /// are uniform, and so is its position in each probed word. (Two keys that share the
     /// line and all 32 bits of the first round add entries-per-line / 2³² up to 8 probes, 2⁻⁶⁴ beyond: not counted.)
-    pub(crate) fn predicted_fpr(&self) -> f64 {
+    fn predicted_fpr(&self) -> f64 {
         let mut sum = 0.0;
         for fills in self.word_fills() {
             for start in 0..WORDS as u32 {
@@ -337,5 +335,25 @@ impl<'a> View<'a> {
             }
         }
         sum / (self.layout.params.num_lines as f64 * WORDS as f64)
+    }
+
+    fn fill(&self) -> f64 {
+        let sum: f64 = self.word_fills().map(|fills| fills.iter().sum::<f64>()).sum();
+        sum / (self.layout.params.num_lines as f64 * WORDS as f64)
+    }
+
+    fn num_probes(&self) -> Option<u32> {
+        Some(self.layout.params.num_probes())
+    }
+}
+
+impl View<'_> {
+    /// The share of a line's usable bits that are set, for each word of each line.
+    fn word_fills(&self) -> impl Iterator<Item = [f64; WORDS]> {
+        let usable = u64::MAX >> self.layout.params.salt_bits;
+        let positions = f64::from(self.layout.params.word_positions());
+        self.lines.chunks_exact(LINE_LEN).map(move |line| {
+            core::array::from_fn(|w| f64::from((bytes::u64_at(line, w * 8) & usable).count_ones()) / positions)
+        })
     }
 }

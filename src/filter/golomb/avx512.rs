@@ -39,7 +39,7 @@ impl Avx512 {
             && std::is_x86_feature_detected!("popcnt")
             && std::is_x86_feature_detected!("bmi1")
             && std::is_x86_feature_detected!("bmi2");
-        (all && params.remainder_bits() <= MAX_REMAINDER_BITS && params.bucket_range() <= 1 << 16).then_some(Self(()))
+        (all && params.remainder_bits() <= MAX_REMAINDER_BITS && params.buckets.range <= 1 << 16).then_some(Self(()))
     }
 
     /// As [`View::may_contain_portably`].
@@ -171,7 +171,7 @@ fn prefix_sums(lanes: __m512i) -> __m512i {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2")]
 fn may_contain(view: &View<'_>, hash: KeyHash) -> bool {
-    let (bucket, sought) = view.layout.params.locate(hash);
+    let (bucket, sought) = view.layout.params.buckets.locate(hash);
     let Some(bucket) = view.bucket(bucket) else { return true };
     let width = u64::from(bucket.remainder_bits);
     // The lowest load of remainders ends 64 of them below the bucket's end. And what is sought, with one added, must fit a lane.

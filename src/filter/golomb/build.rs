@@ -1,15 +1,15 @@
 //! From sorted hashes to directory and codes.
 
-use super::{GROUP, Params, Slope};
+use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope};
 use crate::hash::KeyHash;
 use crate::{bits, bytes};
 use std::vec::Vec;
 
 /// The gaps of the bucket that `keys` fall into, as stored.
-fn gaps(params: Params, keys: &[u64]) -> impl Iterator<Item = u64> {
+fn gaps(buckets: Buckets, keys: &[u64]) -> impl Iterator<Item = u64> {
     let mut next_least = 0;
     keys.iter().filter_map(move |&key| {
-        let (_, offset) = params.locate(KeyHash::from_raw(key));
+        let (_, offset) = buckets.locate(KeyHash::from_raw(key));
         // Two hashes may share an offset, which is then stored once.
         let gap = offset.checked_sub(next_least)?;
         next_least = offset + 1;
@@ -18,42 +18,44 @@ fn gaps(params: Params, keys: &[u64]) -> impl Iterator<Item = u64> {
 }
 
 /// Calls `visit` with each bucket and its keys, in order, empty buckets included.
-fn for_each_bucket(params: Params, hashes: &[u64], mut visit: impl FnMut(u64, &[u64])) {
+fn for_each_bucket(buckets: Buckets, hashes: &[u64], mut visit: impl FnMut(u64, &[u64])) {
     let mut rest = hashes;
-    for bucket in 0..params.num_buckets {
-        let len = rest.iter().take_while(|&&h| params.locate(KeyHash::from_raw(h)).0 == bucket).count();
+    for bucket in 0..buckets.num {
+        let len = rest.iter().take_while(|&&h| buckets.locate(KeyHash::from_raw(h)).0 == bucket).count();
         let (keys, later) = rest.split_at(len);
         visit(bucket, keys);
         rest = later;
     }
 }
 
-/// Appends directory and codes of `hashes` (sorted, distinct) and records the directory's width. Works in two
-/// passes, the first for the lengths; keeps 8 bytes a bucket meanwhile.
-pub(crate) fn build(params: &mut Params, hashes: &[u64], out: &mut Vec<u8>) {
-    let width = params.remainder_bits();
-    let mut starts = Vec::with_capacity(params.num_buckets as usize + 1);
+/// Appends directory and codes of `hashes` (sorted, distinct). Works in two passes, the first for the lengths; keeps 8
+/// bytes a bucket meanwhile.
+pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Vec<u8>) -> Params {
+    let Plan { buckets, remainder_bits } = plan;
+    let width = u32::from(remainder_bits);
+    let mut starts = Vec::with_capacity(buckets.num as usize + 1);
     let mut code_bits = 0;
-    for_each_bucket(*params, hashes, |_, keys| {
+    for_each_bucket(buckets, hashes, |_, keys| {
         starts.push(code_bits);
-        code_bits += gaps(*params, keys).map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
+        code_bits += gaps(buckets, keys).map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
     });
     // The last bucket ends where the payload does.
     code_bits = code_bits.next_multiple_of(8);
     starts.push(code_bits);
 
-    let slope = Slope::new(code_bits, params.num_buckets);
-    params.directory_bits = if params.num_buckets == 1 { 0 } else { directory_bits(&starts, slope) };
+    let slope = Slope::new(code_bits, buckets.num);
+    let directory_bits = if buckets.num == 1 { 0 } else { directory_bits(&starts, slope) };
+    let params = Params { remainder_bits, directory_bits, entries_per_bucket: ENTRIES_PER_BUCKET as u8, buckets };
     let directory_len = params.directory_len().expect("a directory shorter than the hashes it was made from");
     let base = out.len();
     out.resize(base + (directory_len + code_bits / 8) as usize, 0);
     let (directory, codes) = out[base..].split_at_mut(directory_len as usize);
-    if params.num_buckets > 1 {
-        write_directory(params, &starts, slope, directory);
+    if buckets.num > 1 {
+        write_directory(&params, &starts, slope, directory);
     }
-    for_each_bucket(*params, hashes, |bucket, keys| {
+    for_each_bucket(buckets, hashes, |bucket, keys| {
         let (mut unary, mut remainders) = (starts[bucket as usize], starts[bucket as usize + 1]);
-        for gap in gaps(*params, keys) {
+        for gap in gaps(buckets, keys) {
             unary += gap >> width;
             bits::write(codes, unary, 1, 1);
             unary += 1;
@@ -61,6 +63,7 @@ pub(crate) fn build(params: &mut Params, hashes: &[u64], out: &mut Vec<u8>) {
             bits::write(codes, remainders, width, gap & ((1 << width) - 1));
         }
     });
+    params
 }
 
 /// How far each bucket's start lies from the line through its group's anchor.

@@ -28,15 +28,21 @@ mod bmi2;
 mod build;
 mod decode;
 mod engine;
+#[cfg(feature = "std")]
+mod plan;
+pub mod sizing;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
 #[cfg(feature = "std")]
-pub(crate) use build::build;
+pub(crate) use plan::{Plan, Settings};
 
 use self::decode::{Bucket, Tuning};
 use self::engine::Engine;
-use super::{PARAMS_LEN, check_reserved};
+#[cfg(feature = "std")]
+use super::seam::PARAMS_LEN;
+use super::seam::{KindParams, KindView, StoredParams, in_batches};
+use super::trailer::Trailer;
 use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
@@ -45,15 +51,36 @@ use crate::prefetch::prefetch;
 
 /// Buckets that share an anchor.
 const GROUP: u64 = 64;
-/// Entries a bucket holds on average, as written by this version.
-pub(crate) const ENTRIES_PER_BUCKET: u64 = 64;
-pub(crate) const MAX_REMAINDER_BITS: u32 = 48;
-/// Greatest range an entry is given in planning, 2⁴⁸: its best remainder is no wider than allowed.
-#[cfg(feature = "std")]
-pub(crate) const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
+/// Entries a bucket holds on average, as written by this version. In a compact frame, which does not store it, it is taken
+/// for that: only how far a search first skips depends on it.
+const ENTRIES_PER_BUCKET: u64 = 64;
+const MAX_REMAINDER_BITS: u32 = 48;
 const ANCHOR_LEN: u64 = 8;
 /// Longest payload in bytes: its bits can be counted in 64.
 const MAX_PAYLOAD_LEN: u64 = (1 << 61) - 1;
+
+/// The buckets that the range of hashes is cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Buckets {
+    /// At least 1.
+    num: u64,
+    /// Values of a bucket, at least 1; all buckets' are within 64 bits.
+    range: u64,
+}
+
+impl Buckets {
+    /// Size of the whole range that hashes are mapped to.
+    const fn whole_range(&self) -> u64 {
+        self.num * self.range
+    }
+
+    /// The bucket of `hash` and its offset in it.
+    #[inline]
+    const fn locate(&self, hash: KeyHash) -> (u64, u64) {
+        let product = hash.get() as u128 * self.num as u128;
+        ((product >> 64) as u64, fast_range(product as u64, self.range))
+    }
+}
 
 /// Dimensions: stored as `remainder_bits: u8` at 0, `directory_bits: u8` at 1, `entries_per_bucket: u8` at 2, zero
 /// at 3, `bucket_range: u64` at 4. The number of buckets follows from the number of entries.
@@ -62,39 +89,45 @@ pub(crate) struct Params {
     remainder_bits: u8,
     directory_bits: u8,
     entries_per_bucket: u8,
-    bucket_range: u64,
-    num_buckets: u64,
+    buckets: Buckets,
 }
 
-/// Buckets for `num_entries` entries.
-#[cfg(feature = "std")]
-pub(crate) const fn num_buckets(num_entries: u64) -> u64 {
-    num_entries.div_ceil(ENTRIES_PER_BUCKET)
-}
+/// In a compact frame: `num_buckets` and `bucket_range`, each without its leading zero bytes, `remainder_bits`,
+/// `directory_bits`, and a byte of the two lengths, that of `num_buckets` in the upper four bits.
+impl KindParams for Params {
+    fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
+        stored.check_reserved(3..4)?;
+        let [remainder_bits, directory_bits, entries_per_bucket] = [0, 1, 2].map(|i| stored.bytes[i]);
+        let num_buckets = stored.num_entries.div_ceil(u64::from(entries_per_bucket).max(1));
+        Self::new([remainder_bits, directory_bits, entries_per_bucket], num_buckets, bytes::u64_at(stored.bytes, 4))
+    }
 
-/// What the directory takes, in thousandths of a bit an entry, where the codes take about `code_millibits`: for
-/// planning. A bucket's length varies with its Poisson number of entries, so a group's last start lies some
-/// √(GROUP · ENTRIES_PER_BUCKET) codes off the line, four times that at worst.
-#[cfg(feature = "std")]
-pub(crate) fn expected_directory_millibits(code_millibits: u32) -> u32 {
-    let furthest_bits = 4 * (GROUP * ENTRIES_PER_BUCKET).isqrt() * u64::from(code_millibits) / 1000;
-    let width = 1 + u64::BITS - furthest_bits.leading_zeros();
-    let anchor_share = ANCHOR_LEN * 8 * 1000 / (GROUP * ENTRIES_PER_BUCKET);
-    width * 1000 / ENTRIES_PER_BUCKET as u32 + anchor_share as u32
+    fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError> {
+        let lens = trailer.pop()?;
+        let (directory_bits, remainder_bits) = (trailer.pop()?, trailer.pop()?);
+        let bucket_range = trailer.pop_short(lens & 0xf)?;
+        let num_buckets = trailer.pop_short(lens >> 4)?;
+        Self::new([remainder_bits, directory_bits, ENTRIES_PER_BUCKET as u8], num_buckets, bucket_range)
+    }
+
+    #[cfg(feature = "std")]
+    fn encode(&self) -> [u8; PARAMS_LEN] {
+        let mut out = [0; PARAMS_LEN];
+        (out[0], out[1], out[2]) = (self.remainder_bits, self.directory_bits, self.entries_per_bucket);
+        bytes::put_u64(&mut out, 4, self.buckets.range);
+        out
+    }
+
+    #[cfg(feature = "std")]
+    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
+        let lens = [self.buckets.num, self.buckets.range].map(|value| bytes::push_short(out, value));
+        out.extend([self.remainder_bits, self.directory_bits, lens[0] << 4 | lens[1]]);
+    }
 }
 
 impl Params {
-    /// `directory_bits` is 0 before a build, which sets it. At least one bucket of range at least 1.
-    pub(crate) fn new(
-        num_buckets: u64,
-        bucket_range: u64,
-        remainder_bits: u8,
-        directory_bits: u8,
-    ) -> Result<Self, DecodeError> {
-        Self::checked([remainder_bits, directory_bits, ENTRIES_PER_BUCKET as u8], num_buckets, bucket_range)
-    }
-
-    fn checked(fields: [u8; 3], num_buckets: u64, bucket_range: u64) -> Result<Self, DecodeError> {
+    /// `fields` are `remainder_bits`, `directory_bits`, `entries_per_bucket`.
+    fn new(fields: [u8; 3], num_buckets: u64, bucket_range: u64) -> Result<Self, DecodeError> {
         let [remainder_bits, directory_bits, entries_per_bucket] = fields;
         for (name, value, min, max) in [
             ("remainder_bits", u64::from(remainder_bits), 0, u64::from(MAX_REMAINDER_BITS)),
@@ -107,65 +140,25 @@ impl Params {
                 return Err(DecodeError::Parameter { name, value, min, max });
             }
         }
-        Ok(Self { remainder_bits, directory_bits, entries_per_bucket, bucket_range, num_buckets })
+        let buckets = Buckets { num: num_buckets, range: bucket_range };
+        Ok(Self { remainder_bits, directory_bits, entries_per_bucket, buckets })
     }
 
-    #[cfg(feature = "std")]
-    pub(crate) fn encode(&self) -> [u8; PARAMS_LEN] {
-        let mut out = [0; PARAMS_LEN];
-        (out[0], out[1], out[2]) = (self.remainder_bits, self.directory_bits, self.entries_per_bucket);
-        bytes::put_u64(&mut out, 4, self.bucket_range);
-        out
-    }
-
-    pub(crate) fn decode(params: &[u8; PARAMS_LEN], base: u64, num_entries: u64) -> Result<Self, DecodeError> {
-        check_reserved(params, 3..4, base)?;
-        let num_buckets = num_entries.div_ceil(u64::from(params[2]).max(1));
-        Self::checked([params[0], params[1], params[2]], num_buckets, bytes::u64_at(params, 4))
-    }
-
-    pub(crate) const fn remainder_bits(&self) -> u32 {
+    const fn remainder_bits(&self) -> u32 {
         self.remainder_bits as u32
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn directory_bits(&self) -> u32 {
-        self.directory_bits as u32
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn num_buckets(&self) -> u64 {
-        self.num_buckets
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn bucket_range(&self) -> u64 {
-        self.bucket_range
-    }
-
-    /// Size of the whole range that hashes are mapped to.
-    const fn range(&self) -> u64 {
-        self.num_buckets * self.bucket_range
-    }
-
-    /// The bucket of `hash` and its offset in it.
-    #[inline]
-    const fn locate(&self, hash: KeyHash) -> (u64, u64) {
-        let product = hash.get() as u128 * self.num_buckets as u128;
-        ((product >> 64) as u64, fast_range(product as u64, self.bucket_range))
     }
 
     /// Length of the anchors in bytes. A single bucket has none, as it has no directory.
     const fn anchors_len(&self) -> u64 {
-        (self.num_buckets.div_ceil(GROUP) - 1) * ANCHOR_LEN
+        (self.buckets.num.div_ceil(GROUP) - 1) * ANCHOR_LEN
     }
 
     /// Length of anchors and deviations, in bytes; `None` if no payload could be that long.
     fn directory_len(&self) -> Option<u64> {
-        if self.num_buckets == 1 {
+        if self.buckets.num == 1 {
             return Some(0);
         }
-        let deviation_bits = self.num_buckets.checked_mul(u64::from(self.directory_bits))?;
+        let deviation_bits = self.buckets.num.checked_mul(u64::from(self.directory_bits))?;
         self.anchors_len().checked_add(deviation_bits.div_ceil(8))
     }
 
@@ -213,8 +206,11 @@ pub(crate) struct View<'a> {
     payload: &'a [u8],
 }
 
-impl<'a> View<'a> {
-    pub(crate) fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
+impl<'a> KindView<'a> for View<'a> {
+    type Params = Params;
+    type Layout = Layout;
+
+    fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
         let actual_bytes = payload.len() as u64;
         let declared_bytes = params.directory_len().unwrap_or(u64::MAX);
         if declared_bytes >= actual_bytes || actual_bytes > MAX_PAYLOAD_LEN {
@@ -223,41 +219,83 @@ impl<'a> View<'a> {
         // Below the payload's length, so within usize. And num_buckets · directory_bits is within 64 bits, or
         // `directory_len` would have said so.
         let directory = &payload[..declared_bytes as usize];
-        let field_bits = params.num_buckets.wrapping_mul(u64::from(params.directory_bits));
+        let field_bits = params.buckets.num.wrapping_mul(u64::from(params.directory_bits));
         if let Some(found) = bits::padding(directory, field_bits) {
             return Err(DecodeError::Padding { offset_bytes: base + declared_bytes - 1, found });
         }
         let (codes_start, codes_end) = (declared_bytes * 8, actual_bytes * 8);
-        let slope = Slope::new(codes_end - codes_start, params.num_buckets);
+        let slope = Slope::new(codes_end - codes_start, params.buckets.num);
         let fields_start = params.anchors_len() * 8;
         let (bucket_bits, entries) = (slope.at(1), params.entries_per_bucket.into());
-        let tuning = Tuning::new(params.remainder_bits(), params.bucket_range, bucket_bits, entries);
+        let tuning = Tuning::new(params.remainder_bits(), params.buckets.range, bucket_bits, entries);
         let engine = Engine::detect(&params);
         Ok(Self { layout: Layout { params, fields_start, codes_start, codes_end, slope, tuning, engine }, payload })
     }
 
-    /// The view over `payload`, which has passed [`View::new`] with this layout. Its length is compared again: loads
-    /// without bounds checks rely on it.
-    pub(crate) fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+    fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
         assert_eq!(payload.len() as u64 * 8, layout.codes_end, "the bytes of a filter changed their length");
         Self { layout, payload }
     }
 
-    pub(crate) fn payload(&self) -> &'a [u8] {
-        self.payload
-    }
-
-    pub(crate) fn layout(&self) -> Layout {
+    fn layout(&self) -> Layout {
         self.layout
     }
 
+    fn params(&self) -> &Params {
+        &self.layout.params
+    }
+
+    #[inline(never)]
+    fn may_contain(&self, hash: KeyHash) -> bool {
+        self.layout.engine.may_contain(self, hash)
+    }
+
+    fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        in_batches(self.payload, hashes, answers, |h| self.prefetch(h), |h| self.may_contain(h));
+    }
+
+    /// Asks for the codes of the bucket of `hash`, as the directory has it. The directory is read and not asked for: it is
+    /// a fortieth of the whole and mostly near, and without it the place is known only to some lines. (An overfull or
+    /// damaged bucket is not asked for beyond its second line.)
+    #[inline]
+    fn prefetch(&self, hash: KeyHash) {
+        let (bucket, _) = self.layout.params.buckets.locate(hash);
+        let (start, end) = self.bounds(bucket);
+        prefetch(self.payload, (start / 8) as usize);
+        prefetch(self.payload, (end / 8) as usize);
+    }
+
+    /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
+    /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
+    fn predicted_fpr(&self) -> f64 {
+        let params = self.layout.params;
+        let (mut decoded_to, mut passing) = (0, 0.0);
+        for bucket in 0..params.buckets.num {
+            passing += match self.bucket(bucket).filter(|bucket| bucket.start >= decoded_to) {
+                Some(bucket) => {
+                    decoded_to = bucket.end;
+                    (bucket.offsets().count() as f64).min(params.buckets.range as f64)
+                }
+                None => params.buckets.range as f64,
+            };
+        }
+        // Not above 1 by a rounding.
+        (passing / params.buckets.whole_range() as f64).min(1.0)
+    }
+    /// The share of the range that is taken.
+    fn fill(&self) -> f64 {
+        self.predicted_fpr()
+    }
+}
+
+impl<'a> View<'a> {
     /// First bit of `bucket`, which may be the one past the last.
     fn start(&self, bucket: u64) -> u64 {
         let Layout { params, fields_start, codes_start, codes_end, slope, .. } = self.layout;
-        if bucket == params.num_buckets {
+        if bucket == params.buckets.num {
             return codes_end;
         }
-        if params.num_buckets == 1 {
+        if params.buckets.num == 1 {
             return codes_start;
         }
         let width = u32::from(params.directory_bits);
@@ -281,7 +319,7 @@ impl<'a> View<'a> {
         let Layout { params, fields_start, slope, .. } = self.layout;
         let (group, index, width) = (bucket / GROUP, bucket % GROUP, u32::from(params.directory_bits));
         // All but one bucket in 64: its field and the next lie under one anchor, and in what one load gives.
-        if index + 1 < GROUP && bucket + 1 < params.num_buckets && 2 * width <= bits::MAX_FIELD_BITS {
+        if index + 1 < GROUP && bucket + 1 < params.buckets.num && 2 * width <= bits::MAX_FIELD_BITS {
             let fields = bits::read(self.payload, fields_start + bucket * u64::from(width), 2 * width);
             let (deviation, next_deviation) = (fields & ((1 << width) - 1), fields >> width);
             let line = self.group_start(group);
@@ -301,47 +339,13 @@ impl<'a> View<'a> {
         sound.then_some(Bucket { codes: self.payload, start, end, remainder_bits: params.remainder_bits() })
     }
 
-    #[inline(never)]
-    pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        self.layout.engine.may_contain(self, hash)
-    }
-
     /// The definition of [`View::may_contain`], compiled once for each engine that needs it.
     #[inline(always)]
     fn may_contain_portably(&self, hash: KeyHash) -> bool {
-        let (bucket, sought) = self.layout.params.locate(hash);
+        let (bucket, sought) = self.layout.params.buckets.locate(hash);
         match self.bucket(bucket) {
             Some(bucket) => bucket.contains(&self.layout.tuning, sought),
             None => true,
         }
-    }
-
-    /// Asks for the codes of the bucket of `hash`, as the directory has it. The directory is read and not asked for: it is
-    /// a fortieth of the whole and mostly near, and without it the place is known only to some lines. (An overfull or
-    /// damaged bucket is not asked for beyond its second line.)
-    #[inline]
-    pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let (bucket, _) = self.layout.params.locate(hash);
-        let (start, end) = self.bounds(bucket);
-        prefetch(self.payload, (start / 8) as usize);
-        prefetch(self.payload, (end / 8) as usize);
-    }
-
-    /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
-    /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
-    pub(crate) fn predicted_fpr(&self) -> f64 {
-        let params = self.layout.params;
-        let (mut decoded_to, mut passing) = (0, 0.0);
-        for bucket in 0..params.num_buckets {
-            passing += match self.bucket(bucket).filter(|bucket| bucket.start >= decoded_to) {
-                Some(bucket) => {
-                    decoded_to = bucket.end;
-                    (bucket.offsets().count() as f64).min(params.bucket_range as f64)
-                }
-                None => params.bucket_range as f64,
-            };
-        }
-        // Not above 1 by a rounding.
-        (passing / params.range() as f64).min(1.0)
     }
 }

@@ -1,15 +1,16 @@
 //! Every engine this machine has against the portable one, and that against decoding code by code.
 
+use super::build::build;
 use super::decode::Bucket;
 use super::engine::Engine;
-use super::{ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, View, build};
+use super::{Buckets, ENTRIES_PER_BUCKET, KindView, MAX_REMAINDER_BITS, Params, Plan, View};
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
 
 /// As format-spec.md words it: both starts by themselves, every offset decoded, none skipped.
 fn naive(view: &View<'_>, hash: KeyHash) -> bool {
-    let (bucket, sought) = view.layout.params.locate(hash);
+    let (bucket, sought) = view.layout.params.buckets.locate(hash);
     let (start, end) = (view.start(bucket), view.start(bucket + 1));
     if start < view.layout.codes_start || start > end || end > view.layout.codes_end {
         return true;
@@ -45,12 +46,13 @@ fn engines_agree_on_what_is_built() {
     for remainder_bits in 0..=MAX_REMAINDER_BITS {
         for load in [1, 3, 20, 64, 65, 97, 130, 300] {
             for (bucket_range, num_buckets) in ranges(remainder_bits, load).into_iter().zip([7, 3, 66, 1]) {
-                let mut params = Params::new(num_buckets, bucket_range, remainder_bits as u8, 0).expect("legal");
+                let buckets = Buckets { num: num_buckets, range: bucket_range };
+                let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
                 let seed = bucket_range ^ load << 50;
                 let mut hashes: Vec<u64> = (0..load * num_buckets.min(7)).map(|i| mix(seed ^ (i + 1))).collect();
                 hashes.sort_unstable();
                 let mut payload = Vec::new();
-                build(&mut params, &hashes, &mut payload);
+                let params = build(plan, &hashes, &mut payload);
                 let others = (0..100).map(|i| mix(seed ^ (i + 1_000_000)));
                 let asked: Vec<u64> = hashes.iter().step_by(1 + hashes.len() / 200).copied().chain(others).collect();
                 assert!(agree(params, &payload, &asked), "{params:?} is refused");
@@ -83,7 +85,7 @@ fn engines_agree_on_any_bytes() {
             (0..random(0) % 400).map(|i| ((random(10 + i) & random(500 + i)) | (random(900) % 2)) as u8).collect();
         let fields = [(random(1) % 50) as u8, (random(2) % 60) as u8, 1 + (random(3) % 255) as u8];
         let fields = if case % 2 == 0 { [fields[0] % 12, fields[1] % 8, 64] } else { fields };
-        let Ok(params) = Params::checked(fields, 1 + random(4) % 20, 1 + random(5) % (1 << (random(6) % 59))) else {
+        let Ok(params) = Params::new(fields, 1 + random(4) % 20, 1 + random(5) % (1 << (random(6) % 59))) else {
             continue;
         };
         let asked: Vec<u64> = (0..40).map(|i| random(2000 + i)).collect();
@@ -106,9 +108,10 @@ fn engines_agree_where_entries_cluster() {
                 let remainder = mix(quotient << 8 | load) % (1 << remainder_bits);
                 let first = (quotient << remainder_bits) + remainder;
                 let hashes: Vec<u64> = (0..lead).chain((0..load).map(|i| first + 3 * i)).map(hash_at).collect();
-                let mut params = Params::new(1, bucket_range, remainder_bits as u8, 0).expect("legal");
+                let buckets = Buckets { num: 1, range: bucket_range };
+                let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
                 let mut payload = Vec::new();
-                build(&mut params, &hashes, &mut payload);
+                let params = build(plan, &hashes, &mut payload);
                 let sought = (40..90).map(|quotient| (quotient << remainder_bits) + remainder);
                 let near = (0..=lead).chain(first - 4..first + 3 * load + 4);
                 let others: Vec<u64> = near.chain(sought).map(hash_at).collect();
@@ -123,7 +126,7 @@ fn engines_agree_where_entries_cluster() {
 /// Three fields of 5 bits leave one bit of the directory's second byte, behind no anchor.
 #[test]
 fn a_bit_behind_the_directory_is_named_by_its_place() {
-    let params = Params::checked([3, 5, 64], 3, 1000).expect("legal");
+    let params = Params::new([3, 5, 64], 3, 1000).expect("legal");
     assert!(View::new(params, &[0xff, 0x7f, 0], 100).is_ok());
     let error = View::new(params, &[0, 0x80, 0], 100).expect_err("padding");
     assert_eq!(error, DecodeError::Padding { offset_bytes: 101, found: 0x80 });

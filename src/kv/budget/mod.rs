@@ -66,23 +66,7 @@ impl Run {
 
     /// What the blocks may take besides their bits per key, in bytes, however the entries are spread over them.
     fn overhead_bytes(&self) -> u64 {
-        let of_a_block = HEADER_LEN as u64
-            + match self.kind {
-                // A byte at least.
-                FilterKind::Bloom => 1,
-                // A line of 64 bytes at least, and where lines are few the nearest number of them.
-                FilterKind::Blocked => 64,
-                // Rounding of codes and directory to bytes.
-                FilterKind::Golomb => 8,
-            };
-        let luck = match self.kind {
-            // The gaps' sum is given, so the remainders decide how much is left to the unary parts: their sum spreads
-            // by √(n/12) in units of a bit, and the ends of buckets by about √n / 6. Allowed is six times both, 2 · √n
-            // bits. Over several blocks the √n add up to at most √(n · blocks).
-            FilterKind::Golomb => self.num_entries.saturating_mul(self.num_blocks).isqrt() / 4 + 1,
-            FilterKind::Bloom | FilterKind::Blocked => 0,
-        };
-        of_a_block.saturating_mul(self.num_blocks).saturating_add(luck)
+        FilterPolicy::max_overhead_bytes(self.kind, self.num_entries, self.num_blocks)
     }
 
     /// The most that blocks of `millibits` thousandths of a bit per key take, in bytes; 0 for no filter.
@@ -123,7 +107,7 @@ impl Share {
 ///
 /// The shares are the best there are: in hundreds of random cases, no combination on a grid was better by 0.0001. Only
 /// where very many runs compete for a budget too small for all of them may a better choice be missed. Blocked filters
-/// are taken to be built with [`FilterPolicy::DEFAULT_SALT_BITS`].
+/// are taken to be built with [`DEFAULT_SALT_BITS`](crate::sizing::blocked::DEFAULT_SALT_BITS).
 ///
 /// The first call for blocked filters takes a tenth of a second, which computes their rates; later ones 0.1 to 1 ms for
 /// five to twenty runs.

@@ -60,7 +60,7 @@ impl FilterPlace {
         let opened = read.and_then(|block| {
             claimed = claimed_format(block.as_slice());
             let filter = self.options.open_owned(block).map_err(FilterProblem::Decode)?;
-            let (num_entries, max) = (filter.reader().num_entries().unwrap_or(0), self.entries_max);
+            let (num_entries, max) = (filter.reader().num_entries(), self.entries_max);
             if num_entries <= max { Ok(filter) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
         });
         opened.map_err(|problem| self.warn(claimed, problem)).ok()
@@ -128,10 +128,9 @@ impl OpenFilter {
         let reader = filter.reader();
         let stats = FilterStats {
             purpose,
-            // A block that opened has a known kind; the policy's default stands in for what cannot be.
-            kind: reader.kind().unwrap_or(FilterKind::Blocked),
+            kind: reader.kind(),
             bytes: place.handle.len,
-            num_entries: reader.num_entries().unwrap_or(0),
+            num_entries: reader.num_entries(),
             predicted_fpr: reader.false_positive_rate(),
         };
         let (transform, hasher) = (reader.transform(), reader.hasher());

@@ -122,7 +122,7 @@ fn verify_table(table: &Arc<Table>) -> Result<TableVerification, Error> {
         let false_positives = (0..absent_asked).filter(|&i| reader.may_contain_hash(random_hash(i))).count() as u64;
         Some(FilterVerification {
             purpose: *purpose,
-            kind: reader.kind()?,
+            kind: reader.kind(),
             present_asked,
             false_negatives,
             absent_asked,

@@ -6,7 +6,7 @@ use filterblock::kv::{Purpose, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use std::str::FromStr;
 
-pub(crate) const DEFAULT_KIND: FilterKind = FilterKind::Blocked;
+pub(crate) const DEFAULT_KIND: FilterKind = FilterKind::DEFAULT;
 pub(crate) const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 /// Levels of a store.
 const NUM_LEVELS: usize = 7;

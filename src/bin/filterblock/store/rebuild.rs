@@ -237,7 +237,7 @@ fn as_it_is(filter: &FilterStats) -> Option<FilterPolicy> {
     if filter.num_entries < TELLING_ENTRIES {
         return FilterPolicy::with_bits_per_key(filter.kind, DEFAULT_BITS_PER_KEY).ok();
     }
-    if filter.kind == FilterKind::Golomb {
+    if FilterPolicy::len_depends_on_keys(filter.kind) {
         // Its size depends on its entries' hashes and its steps are coarse; its rate is exact but for the last digits.
         return FilterPolicy::with_false_positive_rate(filter.kind, filter.predicted_fpr * (1.0 + 1e-9)).ok();
     }

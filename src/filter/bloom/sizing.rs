@@ -12,12 +12,12 @@
 //! (2010). A. Goel, P. Gupta, *Small subset queries and Bloom filters using ternary associative memories, with
 //! applications*, SIGMETRICS 2010.
 
-use super::fewest_millibits;
-use super::float::{LN_2, exp_m1, ln_1p, powi};
-use super::occupancy::{all_hit, distinct_bins};
+use crate::math::fewest_millibits;
+use crate::math::float::{LN_2, exp_m1, ln_1p, powi};
+use crate::math::occupancy::{self, all_hit, distinct_bins};
 
 /// The most probes a key that [`best_num_probes`] proposes and [`exact_false_positive_rate`] handles.
-pub const MAX_NUM_PROBES: u32 = 64;
+pub const MAX_NUM_PROBES: u32 = occupancy::MAX_BALLS;
 
 /// The smallest size [`millibits_for_false_positive_rate`] proposes: 1 bit a key, in thousandths of a bit.
 pub const MIN_MILLIBITS: u32 = 1_000;
@@ -132,7 +132,7 @@ pub fn best_num_probes(millibits: u32) -> u32 {
 /// probes is at most `rate`, and that number of probes.
 ///
 /// Saturates at [`MIN_MILLIBITS`] for a rate of 0.633 or more, and at [`MAX_MILLIBITS`] for a rate under 4.42e-14,
-/// which no size in the range reaches. [`hash_collision_rate`](super::hash_collision_rate) comes on top.
+/// which no size in the range reaches. [`hash_collision_rate`](crate::sizing::hash_collision_rate) comes on top.
 ///
 /// ```
 /// use filterblock::sizing::bloom::millibits_for_false_positive_rate;

@@ -3,15 +3,17 @@
 //! The classical occupancy problem (Johnson & Kotz, *Urn Models and Their Application*, 1977, ch. 3). Its closed form
 //! is an alternating sum that cancels; every recurrence here adds positive terms only, so no digits are lost.
 
-use super::bloom::MAX_NUM_PROBES;
 use super::float::{exp, ln_1p};
 
-/// Array length for states 0 ..= [`MAX_NUM_PROBES`].
-pub(super) const STATES: usize = MAX_NUM_PROBES as usize + 1;
+/// The most balls of [`distinct_bins`], and bins of [`all_hit`].
+pub(crate) const MAX_BALLS: u32 = 64;
 
-/// `[d]`: the probability that `num_balls` (at most [`MAX_NUM_PROBES`]) balls into `num_bins` > 0 bins hit d distinct
+/// Array length for states 0 ..= [`MAX_BALLS`].
+pub(crate) const STATES: usize = MAX_BALLS as usize + 1;
+
+/// `[d]`: the probability that `num_balls` (at most [`MAX_BALLS`]) balls into `num_bins` > 0 bins hit d distinct
 /// bins.
-pub(super) fn distinct_bins(num_bins: u64, num_balls: u32) -> [f64; STATES] {
+pub(crate) fn distinct_bins(num_bins: u64, num_balls: u32) -> [f64; STATES] {
     let bins = num_bins as f64;
     let mut probability = [0.0; STATES];
     probability[0] = 1.0;
@@ -30,30 +32,30 @@ pub(super) fn distinct_bins(num_bins: u64, num_balls: u32) -> [f64; STATES] {
 ///
 /// With one ball more, d bins are all hit if they were before, or if all but one of them were and it hits that one.
 #[derive(Clone, Debug)]
-pub(super) struct AllHit {
+pub(crate) struct AllHit {
     probability: [f64; STATES],
     most: usize,
     bins: f64,
 }
 
 impl AllHit {
-    /// Nothing thrown yet. `num_bins` > 0; answers for d ≤ `most`, itself at most `num_bins` and [`MAX_NUM_PROBES`].
-    pub(super) fn new(num_bins: u64, most: usize) -> Self {
+    /// Nothing thrown yet. `num_bins` > 0; answers for d ≤ `most`, itself at most `num_bins` and [`MAX_BALLS`].
+    pub(crate) fn new(num_bins: u64, most: usize) -> Self {
         let mut probability = [0.0; STATES];
         probability[0] = 1.0;
         Self { probability, most, bins: num_bins as f64 }
     }
 
     /// Throws one ball.
-    pub(super) fn throw(&mut self) {
+    pub(crate) fn throw(&mut self) {
         for given in (1..=self.most).rev() {
             let hit = given as f64 / self.bins;
             self.probability[given] = (1.0 - hit) * self.probability[given] + hit * self.probability[given - 1];
         }
     }
 
-    /// The probabilities for d = 0 ..= [`MAX_NUM_PROBES`]; 0 beyond `most`.
-    pub(super) fn probabilities(&self) -> &[f64; STATES] {
+    /// The probabilities for d = 0 ..= [`MAX_BALLS`]; 0 beyond `most`.
+    pub(crate) fn probabilities(&self) -> &[f64; STATES] {
         &self.probability
     }
 }
@@ -64,7 +66,7 @@ impl AllHit {
 /// matrix to a power by squaring. The diagonal, (1 − u/m)^balls, is taken from its closed form, because the
 /// rounding of 1 − u/m would grow with the number of balls; what remains is a relative error of about
 /// d · log₂(`num_balls`) · 2^-52.
-pub(super) fn all_hit(num_bins: u64, most: usize, num_balls: u128) -> [f64; STATES] {
+pub(crate) fn all_hit(num_bins: u64, most: usize, num_balls: u128) -> [f64; STATES] {
     let mut chain = Chain::after_one_ball(num_bins, most);
     let mut balls = 1u128;
     let mut remaining_bits = 127u32.saturating_sub(num_balls.leading_zeros());

@@ -71,9 +71,10 @@ const NUM_WORDS: u32 = 8;
 
 #[cfg(test)]
 mod tests {
+    use super::super::MAX_MILLIBITS;
     use super::super::model::{WordFill, rate};
-    use super::super::{MAX_MILLIBITS, fewest_millibits};
     use super::*;
+    use crate::math::fewest_millibits;
 
     /// The best number of probes by the model, the smaller where two tie.
     fn best_by_model(fill: &WordFill, millibits: u32) -> u32 {

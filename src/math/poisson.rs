@@ -6,7 +6,7 @@ const CUTOFF: f64 = 1.0 / (1u128 << 80) as f64;
 
 /// A Poisson distribution cut to the counts that matter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Poisson {
+pub(crate) struct Poisson {
     mean: f64,
     first: u32,
     last: u32,
@@ -14,7 +14,7 @@ pub(super) struct Poisson {
 
 impl Poisson {
     /// `mean` positive and at most a few million (the work is proportional to its square root).
-    pub(super) fn new(mean: f64) -> Self {
+    pub(crate) fn new(mean: f64) -> Self {
         let mode = mean as u32;
         let (mut first, mut weight) = (mode, 1.0);
         while first > 0 && weight >= CUTOFF {
@@ -30,7 +30,7 @@ impl Poisson {
     }
 
     /// The largest count that matters.
-    pub(super) fn last(&self) -> u32 {
+    pub(crate) fn last(&self) -> u32 {
         self.last
     }
 
@@ -38,7 +38,7 @@ impl Poisson {
     ///
     /// The weights start at 1 for the first count and grow by mean/count; dividing by their sum replaces the
     /// factorials.
-    pub(super) fn expect(&self, mut value: impl FnMut(u32) -> f64) -> f64 {
+    pub(crate) fn expect(&self, mut value: impl FnMut(u32) -> f64) -> f64 {
         let (mut weight, mut weights, mut sum) = (1.0, 0.0, 0.0);
         for count in self.first..=self.last {
             weights += weight;

@@ -13,7 +13,7 @@
 //! A range per entry is at least 1 (distinct values) and at most [`MAX_RANGE_PER_ENTRY`]; values outside, and
 //! NaN, count as the nearer end (NaN as 1).
 
-use super::float::{exp_m1, ln_1p, log2, pow2};
+use crate::math::float::{exp_m1, ln_1p, log2, pow2};
 
 /// 2^64: hashes have 64 bits, so no entry has a wider share of the universe.
 pub const MAX_RANGE_PER_ENTRY: f64 = 18_446_744_073_709_551_616.0;

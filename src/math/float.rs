@@ -8,7 +8,7 @@
 //! mantissa in [√½, √2) and the series of artanh. Errors are a few units in the last place: below 1e-15 relative,
 //! tested against `std` to 1e-13.
 
-pub(super) const LN_2: f64 = core::f64::consts::LN_2;
+pub(crate) const LN_2: f64 = core::f64::consts::LN_2;
 
 /// ln 2 in two parts: the first has 32 trailing zero bits, so its product with an exponent is exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
@@ -23,7 +23,7 @@ const EXP_TERMS: u32 = 16;
 const ARTANH_TERMS: u32 = 12;
 
 /// 2^`exponent` for −1022 ≤ `exponent` ≤ 1023; 0 below and infinity above.
-pub(super) fn pow2(exponent: i32) -> f64 {
+pub(crate) fn pow2(exponent: i32) -> f64 {
     if exponent < 1 - EXPONENT_BIAS {
         return 0.0;
     }
@@ -93,7 +93,7 @@ fn split(x: f64) -> (f64, i32) {
 }
 
 /// The natural logarithm: minus infinity at or below 0 (callers pass no negative number), infinity at infinity.
-pub(super) fn ln(x: f64) -> f64 {
+pub(crate) fn ln(x: f64) -> f64 {
     if x <= 0.0 {
         return f64::NEG_INFINITY;
     }
@@ -106,12 +106,12 @@ pub(super) fn ln(x: f64) -> f64 {
 }
 
 /// ln(1 + x), accurate also where x is tiny; minus infinity at or below −1.
-pub(super) fn ln_1p(x: f64) -> f64 {
+pub(crate) fn ln_1p(x: f64) -> f64 {
     if x > -0.29 && x < 0.41 { twice_artanh(x / (2.0 + x)) } else { ln(1.0 + x) }
 }
 
 /// The binary logarithm, exact at powers of two; the ends as in [`ln`].
-pub(super) fn log2(x: f64) -> f64 {
+pub(crate) fn log2(x: f64) -> f64 {
     if x <= 0.0 || x == f64::INFINITY {
         return ln(x);
     }
@@ -135,7 +135,7 @@ pub(crate) fn powi(base: f64, exponent: u32) -> f64 {
 /// The square root of x ≥ 0 by Newton's iteration, started within a factor √2 of it; 0 for 0.
 ///
 /// IEEE-754 defines the root exactly, but `core` has none.
-pub(super) fn sqrt(x: f64) -> f64 {
+pub(crate) fn sqrt(x: f64) -> f64 {
     if x <= 0.0 || x == f64::INFINITY {
         return x;
     }

@@ -23,10 +23,10 @@
 //! Against a simulation of the model at 2 to 24 bits a key, at the best number of probes and two to either side, no
 //! difference beyond the noise of 0.1 to 0.4 % was seen (`tests/sizing.rs` repeats a part of it).
 
-use super::fewest_millibits;
-use super::float::{exp_m1, ln_1p, powi};
-use super::occupancy::{AllHit, distinct_bins};
-use super::poisson::Poisson;
+use crate::math::fewest_millibits;
+use crate::math::float::{exp_m1, ln_1p, powi};
+use crate::math::occupancy::{self, AllHit, distinct_bins};
+use crate::math::poisson::Poisson;
 
 mod model;
 mod probes;
@@ -39,6 +39,9 @@ pub const MAX_NUM_PROBES: u32 = 16;
 
 /// The most salt bits a word.
 pub const MAX_SALT_BITS: u32 = 6;
+
+/// The salt bits of a word unless a policy sets them: 8 salts are tried.
+pub const DEFAULT_SALT_BITS: u32 = 3;
 
 /// The smallest size for which a number of probes is proposed: 2 bits a key, in thousandths of a bit.
 pub const MIN_MILLIBITS: u32 = 2_000;
@@ -128,7 +131,7 @@ pub fn putze_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes:
     })
 }
 
-/// As [`putze_false_positive_rate`], with the exact rate of a line of i keys (Bose et al., see [`bloom`](super::bloom))
+/// As [`putze_false_positive_rate`], with the exact rate of a line of i keys (Bose et al., see [`bloom`](crate::sizing::bloom))
 /// inside the sum; 0 ..= 1.
 ///
 /// 1 also above 64 probes. Its work grows with the square of `num_probes` and with `bits_per_line`: tens of
@@ -141,7 +144,7 @@ pub fn putze_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes:
 #[must_use]
 pub fn putze_exact_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes: u32) -> f64 {
     let bits_per_line = bits_per_line.min(MAX_BITS_PER_LINE);
-    if num_probes == 0 || num_probes > super::bloom::MAX_NUM_PROBES {
+    if num_probes == 0 || num_probes > occupancy::MAX_BALLS {
         return 1.0;
     }
     let Some(keys) = keys_per_line(bits_per_line, millibits) else {

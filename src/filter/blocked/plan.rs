@@ -1,0 +1,138 @@
+//! From a size to a number of lines and probes.
+
+use super::build::build;
+use super::sizing::{self, DEFAULT_SALT_BITS, MAX_SALT_BITS};
+use super::{LINE_LEN, MAX_LINES, Params};
+use crate::error::BuildError;
+use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
+use crate::hashes::Repeated;
+use std::vec::Vec;
+
+const LINE_BITS: u64 = LINE_LEN as u64 * 8;
+/// With fewer lines than this, the difference of a whole line shows.
+const FEW_LINES: u64 = 64;
+
+/// All of a filter's dimensions are known before it is built.
+pub(crate) type Plan = Params;
+
+/// 2^`salt_bits` salts are tried for each word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Settings {
+    salt_bits: u32,
+    solution: Option<Solution>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { salt_bits: DEFAULT_SALT_BITS, solution: None }
+    }
+}
+
+impl Settings {
+    fn solve(&self, rate: f64) -> Solution {
+        sizing::millibits_for_false_positive_rate(rate, self.salt_bits).into()
+    }
+}
+
+impl KindSettings for Settings {
+    type Plan = Plan;
+
+    fn get(&self, name: &str) -> Option<u64> {
+        (name == "salt_bits").then_some(self.salt_bits.into())
+    }
+
+    fn set(self, name: &'static str, value: u64) -> Result<Self, BuildError> {
+        let max = u64::from(MAX_SALT_BITS);
+        match (name, u32::try_from(value)) {
+            ("salt_bits", Ok(salt_bits @ ..=MAX_SALT_BITS)) => Ok(Self { salt_bits, solution: None }),
+            ("salt_bits", _) => Err(BuildError::Setting { name, asked: value, min: 0, max }),
+            _ => Ok(self),
+        }
+    }
+
+    fn rate_limits(&self) -> (f64, f64) {
+        let rate = |millibits| {
+            let num_probes = sizing::num_probes(millibits, self.salt_bits);
+            sizing::false_positive_rate(millibits, num_probes, self.salt_bits)
+        };
+        (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
+    }
+
+    /// The size that meets a rate takes up to a millisecond to find.
+    fn solved(self, rate: f64) -> Self {
+        Self { solution: Some(self.solve(rate)), ..self }
+    }
+
+    /// A line, and with less than a bit an entry it would pass nearly every key.
+    fn min_payload_len(num_entries: u64) -> u64 {
+        num_entries.div_ceil(8).max(LINE_LEN as u64)
+    }
+
+    /// A line at least, and where lines are few the nearest number of them.
+    fn max_overhead(_num_entries: u64, num_blocks: u64) -> u64 {
+        num_blocks.saturating_mul(LINE_LEN as u64)
+    }
+
+    fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+        let (num_lines, num_probes) = match target {
+            Target::Rate(rate) => {
+                let Solution { millibits, num_probes } = self.solution.unwrap_or_else(|| self.solve(rate));
+                (bits_of(num_entries, millibits).div_ceil(LINE_BITS).max(1), num_probes)
+            }
+            Target::Bits(bits) => {
+                // Where lines are few, half of one decides; but never beyond a cap.
+                let rounding = if bits.is_cap || bits.total >= FEW_LINES * LINE_BITS { 0 } else { LINE_BITS / 2 };
+                let num_lines = (bits.total.saturating_add(rounding) / LINE_BITS).max(1);
+                // Probes for the lines there are, not for the bits that were given.
+                let millibits = u128::from(num_lines) * u128::from(LINE_BITS) * 1000 / u128::from(num_entries);
+                let millibits = millibits.clamp(u128::from(MIN_MILLIBITS), u128::from(MAX_MILLIBITS)) as u32;
+                (num_lines, sizing::num_probes(millibits, self.salt_bits))
+            }
+        };
+        let payload_bytes = num_lines.saturating_mul(LINE_LEN as u64);
+        if num_lines > MAX_LINES {
+            return Err(TooLong { payload_bytes });
+        }
+        let plan = Params { num_probes: num_probes as u8, salt_bits: self.salt_bits as u8, num_lines };
+        Ok(Planned { plan, payload_bytes })
+    }
+}
+
+impl KindPlan for Plan {
+    type Params = Params;
+
+    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
+        build(self, hashes, out).map(|()| *self)
+    }
+
+    fn expected_fpr(&self, num_entries: u64) -> f64 {
+        let millibits = u128::from(self.payload_len()) * 8_000 / u128::from(num_entries);
+        let millibits = u32::try_from(millibits).unwrap_or(u32::MAX);
+        sizing::false_positive_rate(millibits, self.num_probes(), self.salt_bits.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::size::Bits;
+
+    fn plan(total: u64, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+        Settings::default().plan(Target::Bits(Bits::new(total, num_entries, false)), num_entries)
+    }
+
+    #[test]
+    fn more_entries_than_32_bits_count() {
+        let (num_entries, total) = ((1 << 32) + 5, ((1 << 32) + 5) * 10 - 512);
+        let planned = plan(total, num_entries).expect("within the format");
+        assert_eq!((planned.plan.num_lines, planned.payload_bytes), (total / 512, total / 512 * 64));
+    }
+
+    #[test]
+    fn more_lines_than_the_format_has_are_refused() {
+        let bits = MAX_LINES * LINE_BITS;
+        assert_eq!(plan(bits, 1 << 40).map(|planned| planned.plan.num_lines), Ok(MAX_LINES));
+        assert_eq!(plan(bits + LINE_BITS, 1 << 40), Err(TooLong { payload_bytes: (MAX_LINES + 1) * 64 }));
+    }
+}

@@ -1,0 +1,121 @@
+//! From a size to a number of bits and probes.
+
+use super::build::build;
+use super::{MAX_BITS, Params, sizing};
+use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
+use crate::hashes::Repeated;
+use std::vec::Vec;
+
+/// Sizes tried to meet a rate.
+const MAX_TRIES: u32 = 1000;
+/// In filters of up to this many bits the rate is computed exactly; above, the familiar formula is right to 1e-4.
+const EXACT_BITS_MAX: u64 = 1 << 16;
+
+/// All of a filter's dimensions are known before it is built.
+pub(crate) type Plan = Params;
+
+/// Nothing is set but the size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Settings {
+    solution: Option<Solution>,
+}
+
+impl KindSettings for Settings {
+    type Plan = Plan;
+
+    fn rate_limits(&self) -> (f64, f64) {
+        let rate = |millibits| sizing::asymptotic_false_positive_rate(millibits, sizing::best_num_probes(millibits));
+        (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
+    }
+
+    fn solved(self, rate: f64) -> Self {
+        Self { solution: Some(solve(rate)) }
+    }
+
+    /// With less than a bit an entry it would pass nearly every key.
+    fn min_payload_len(num_entries: u64) -> u64 {
+        num_entries.div_ceil(8)
+    }
+
+    /// A byte at least.
+    fn max_overhead(_num_entries: u64, num_blocks: u64) -> u64 {
+        num_blocks
+    }
+
+    fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+        let (num_bytes, num_probes) = match target {
+            Target::Rate(rate) => {
+                let Solution { millibits, num_probes } = self.solution.unwrap_or_else(|| solve(rate));
+                let num_bytes = bits_of(num_entries, millibits).div_ceil(8).max(1);
+                (bytes_that_meet(rate, num_bytes, num_entries, num_probes), num_probes)
+            }
+            Target::Bits(bits) => {
+                (bits.total / 8, sizing::best_num_probes(bits.millibits_per_entry.max(MIN_MILLIBITS)))
+            }
+        };
+        let payload_bytes = num_bytes.max(1);
+        match payload_bytes.checked_mul(8) {
+            Some(num_bits @ ..=MAX_BITS) => {
+                Ok(Planned { plan: Params { num_probes: num_probes as u8, num_bits }, payload_bytes })
+            }
+            _ => Err(TooLong { payload_bytes }),
+        }
+    }
+}
+
+fn solve(rate: f64) -> Solution {
+    sizing::millibits_for_false_positive_rate(rate).into()
+}
+
+/// A filter of few bits errs more than one of many with as many bits an entry: `num_bytes`, which meets `rate` in large
+/// filters, or the few more that meet it exactly.
+fn bytes_that_meet(rate: f64, num_bytes: u64, num_entries: u64, num_probes: u32) -> u64 {
+    let mut tried = num_bytes;
+    // The excess is a few bytes in all; the bound keeps any formula from making a build hang.
+    for _ in 0..MAX_TRIES {
+        let num_bits = tried.saturating_mul(8);
+        if sizing::exact_false_positive_rate(num_bits, num_entries, num_probes) <= rate {
+            break;
+        }
+        tried = tried.saturating_add(1 + tried / 4096);
+    }
+    tried
+}
+
+impl KindPlan for Plan {
+    type Params = Params;
+
+    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
+        build(self, hashes, out).map(|()| *self)
+    }
+
+    fn expected_fpr(&self, num_entries: u64) -> f64 {
+        let rate = match self.num_bits {
+            ..=EXACT_BITS_MAX => sizing::exact_false_positive_rate,
+            _ => sizing::approximate_false_positive_rate,
+        };
+        rate(self.num_bits, num_entries, self.num_probes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::size::Bits;
+
+    #[test]
+    fn more_entries_than_32_bits_count() {
+        let (num_entries, total) = ((1 << 32) + 5, ((1 << 32) + 5) * 10 - 512);
+        let planned = Settings::default().plan(Target::Bits(Bits::new(total, num_entries, false)), num_entries);
+        let plan = planned.expect("within the format").plan;
+        assert_eq!((plan.num_bits, plan.num_probes()), (total / 8 * 8, 7));
+    }
+
+    #[test]
+    fn more_bits_than_the_format_has_are_refused() {
+        let plan = |total| Settings::default().plan(Target::Bits(Bits::new(total, 1 << 52, false)), 1 << 52);
+        assert_eq!(plan(MAX_BITS).map(|planned| planned.plan.num_bits), Ok(MAX_BITS));
+        assert_eq!(plan(MAX_BITS + 8), Err(TooLong { payload_bytes: MAX_BITS / 8 + 1 }));
+    }
+}

@@ -1,0 +1,74 @@
+//! Builds and probes of any number of bits.
+
+use super::build::{build, insert};
+use super::sizing::{MAX_NUM_PROBES, exact_false_positive_rate};
+use super::{KindView, Params, View};
+use crate::error::DecodeError;
+use crate::hash::{KeyHash, mix};
+use crate::hashes::Repeated;
+
+/// One bit is set by the first of all: from then on every hash finds its bits set, and only one that came twice is told.
+#[test]
+fn a_repeated_hash_is_told_though_its_first_found_every_bit_set() {
+    let params = Params::new(1, 1).expect("legal");
+    for count in [2, 3, 10, 300] {
+        let distinct: Vec<u64> = (1..=count).map(mix).collect();
+        assert_eq!(build(&params, &distinct, &mut Vec::new()), Ok(()), "{count}");
+        for again in 0..distinct.len() {
+            let hashes = [&distinct[..], &distinct[again..=again]].concat();
+            assert_eq!(build(&params, &hashes, &mut Vec::new()), Err(Repeated), "{count}, again {again}");
+        }
+    }
+}
+
+/// Who comes twice is searched among all, so only who found every bit set is to be suspected.
+#[test]
+fn only_who_finds_every_bit_set_is_suspected() {
+    let params = Params::new(1_000, 7).expect("legal");
+    let (mut bits, mut present) = (vec![0; 125], Vec::new());
+    let [first, second, third] = [1, 2, 3].map(mix);
+    insert(params, &mut bits, &[first, second, first, third, second], &mut present);
+    assert_eq!(present, [first, second]);
+}
+
+#[test]
+fn a_bit_behind_the_last_is_named_by_its_place() {
+    let params = Params::new(61, 3).expect("legal");
+    assert!(View::new(params, &[0xff; 8], 100).is_err());
+    let error = View::new(params, &[0, 0, 0, 0, 0, 0, 0, 0x20], 100).expect_err("bit 61");
+    assert_eq!(error, DecodeError::Padding { offset_bytes: 107, found: 0x20 });
+    assert!(View::new(params, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f], 100).is_ok());
+}
+
+/// Any number of bits, also odd ones, with any number of probes: nothing is missing, nothing stands behind the
+/// last bit, and over many filters absent keys pass at the exact formula's rate.
+#[test]
+fn any_number_of_bits_and_probes_will_do() {
+    for num_bits in [1, 2, 7, 8, 9, 61, 64, 101, 1_000, 10_007] {
+        for num_probes in [1, 2, 3, 7, 20, MAX_NUM_PROBES] {
+            let params = Params::new(num_bits, num_probes).expect("legal");
+            let num_entries = num_bits / 10 + 1;
+            let (mut passed, mut filters, mut squares) = (0.0, 0.0, 0.0);
+            for round in 0..200 {
+                let hashes: Vec<u64> = (0..num_entries).map(|i| mix(1 + i + round * 1_000_003)).collect();
+                let mut payload = Vec::new();
+                build(&params, &hashes, &mut payload).expect("distinct");
+                let view = View::new(params, &payload, 0).expect("no bit behind the last");
+                assert!(hashes.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash))));
+                let absent = (0..500)
+                    .filter(|i| {
+                        let hash = KeyHash::from_raw(mix(!(i + round * 500)));
+                        assert_eq!(view.may_contain(hash), view.portable_may_contain(hash), "{params:?}");
+                        view.may_contain(hash)
+                    })
+                    .count();
+                let share = absent as f64 / 500.0;
+                (passed, filters, squares) = (passed + share, filters + 1.0, squares + share * share);
+            }
+            let exact = exact_false_positive_rate(num_bits, num_entries, num_probes);
+            let mean = passed / filters;
+            let sigma = ((squares / filters - mean * mean) / filters).sqrt().max((exact / (filters * 500.0)).sqrt());
+            assert!((mean - exact).abs() <= 4.0 * sigma, "{params:?}: {mean} passed, {exact} expected, ± {sigma}");
+        }
+    }
+}

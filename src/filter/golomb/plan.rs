@@ -1,0 +1,136 @@
+//! From a size to a range, and what the code of a remainder takes of it.
+
+use super::build::build;
+use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, Params, sizing};
+use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::size::Target;
+use crate::hashes::Repeated;
+use crate::math::float::{exp, exp_m1, pow2};
+use std::vec::Vec;
+
+/// Greatest range an entry is given, 2⁴⁸: its best remainder is no wider than allowed.
+const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
+/// Least and greatest rate that can be asked for.
+const RATE_LIMITS: (f64, f64) = (1.0 / (1u64 << 40) as f64, 0.25);
+
+/// What is known before the gaps are: only a build finds out how wide the directory's fields are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub(super) buckets: Buckets,
+    pub(super) remainder_bits: u8,
+}
+
+/// Nothing is set but the size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Settings;
+
+impl KindSettings for Settings {
+    type Plan = Plan;
+
+    const NEEDS_ORDER: bool = true;
+    const LEN_DEPENDS_ON_KEYS: bool = true;
+
+    fn rate_limits(&self) -> (f64, f64) {
+        RATE_LIMITS
+    }
+
+    /// The codes' length shows only when they are written.
+    fn min_payload_len(_num_entries: u64) -> u64 {
+        0
+    }
+
+    /// Rounding of codes and directory to bytes. And the gaps' sum is given, so the remainders decide how much is left to
+    /// the unary parts: their sum spreads by √(n/12) in units of a bit, and the ends of buckets by about √n / 6. Allowed is
+    /// six times both, 2 · √n bits. Over several blocks the √n add up to at most √(n · blocks).
+    fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
+        let luck = num_entries.saturating_mul(num_blocks).isqrt() / 4 + 1;
+        num_blocks.saturating_mul(8).saturating_add(luck)
+    }
+
+    /// Never too long for the format: the hash's 64 bits are the limit.
+    fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+        let num_buckets = num_entries.div_ceil(ENTRIES_PER_BUCKET);
+        let range_per_entry = match target {
+            Target::Rate(rate) => 1.0 / rate,
+            Target::Bits(bits) => {
+                let millibits = bits.millibits_per_entry;
+                let directory = if num_buckets == 1 { 0 } else { expected_directory_millibits(millibits) };
+                range_for(millibits.saturating_sub(directory))
+            }
+        };
+        // Beyond these the hash's 64 bits, or the widest remainder, are the limit.
+        let range_per_entry = range_per_entry.min(MAX_RANGE_PER_ENTRY).min(pow2(64) / num_entries as f64).max(1.0);
+        let remainder_bits = sizing::best_remainder_bits(range_per_entry);
+        let entries_per_bucket = num_entries as f64 / num_buckets as f64;
+        let bucket_range =
+            ((range_per_entry * entries_per_bucket) as u64).saturating_add(1).min(u64::MAX / num_buckets);
+        let code_bits = sizing::code_bits_per_entry(range_per_entry, remainder_bits);
+        let buckets = Buckets { num: num_buckets, range: bucket_range };
+        let payload_bytes = (num_entries as f64 * code_bits / 8.0) as u64;
+        Ok(Planned { plan: Plan { buckets, remainder_bits: remainder_bits as u8 }, payload_bytes })
+    }
+}
+
+/// What the directory takes, in thousandths of a bit an entry, where the codes take about `code_millibits`. A bucket's
+/// length varies with its Poisson number of entries, so a group's last start lies some √(GROUP · ENTRIES_PER_BUCKET)
+/// codes off the line, four times that at worst.
+fn expected_directory_millibits(code_millibits: u32) -> u32 {
+    let furthest_bits = 4 * (GROUP * ENTRIES_PER_BUCKET).isqrt() * u64::from(code_millibits) / 1000;
+    let width = 1 + u64::BITS - furthest_bits.leading_zeros();
+    let anchor_share = ANCHOR_LEN * 8 * 1000 / (GROUP * ENTRIES_PER_BUCKET);
+    width * 1000 / ENTRIES_PER_BUCKET as u32 + anchor_share as u32
+}
+
+/// The range an entry may have if the codes are to take `millibits` an entry. Entries that share an offset are coded
+/// once: of n entries in a range of M·n, a share of M(1 − e^(−1/M)) is, each of them with M divided by that share. And
+/// the formula's gaps start at 0 where distinct ones start at 1: −ln(1 − 1/M) is 1/(M − ½), but for terms of 1/M³.
+fn range_for(millibits: u32) -> f64 {
+    let (mut range, mut share) = (1.0, 1.0);
+    for _ in 0..4 {
+        range = (sizing::range_for_millibits((f64::from(millibits) / share) as u32).max(0.5) + 0.5) * share;
+        share = if range < 1e6 { range * (1.0 - exp(-1.0 / range)) } else { 1.0 };
+    }
+    range
+}
+
+impl KindPlan for Plan {
+    type Params = Params;
+
+    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
+        Ok(build(*self, hashes, out))
+    }
+
+    /// Each hash takes one of the range's values, and the values taken are the false positives.
+    fn expected_fpr(&self, num_entries: u64) -> f64 {
+        let range = self.buckets.num as f64 * self.buckets.range as f64;
+        -exp_m1(-(num_entries as f64) / range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::size::Bits;
+
+    fn plan(target: Target, num_entries: u64) -> Plan {
+        Settings.plan(target, num_entries).expect("the hash is the limit").plan
+    }
+
+    #[test]
+    fn more_entries_than_32_bits_count() {
+        let (num_entries, total) = ((1 << 32) + 5, ((1 << 32) + 5) * 10 - 512);
+        let buckets = plan(Target::Bits(Bits::new(total, num_entries, false)), num_entries).buckets;
+        assert_eq!(buckets.num, num_entries.div_ceil(64));
+        let range = buckets.num as f64 * buckets.range as f64;
+        assert!((300.0..330.0).contains(&(range / num_entries as f64)), "1 / 0.0032");
+    }
+
+    #[test]
+    fn a_range_larger_than_the_hash_is_cut_to_it() {
+        let buckets = plan(Target::Rate(1e-12), 1 << 30).buckets;
+        assert!(buckets.range <= u64::MAX / buckets.num);
+        assert!(buckets.range > u64::MAX / buckets.num / 100 * 99);
+        let buckets = plan(Target::Bits(Bits::new(u64::MAX, u64::MAX, false)), u64::MAX).buckets;
+        assert!(buckets.num.checked_mul(buckets.range).is_some(), "no overflow");
+    }
+}

@@ -1,0 +1,231 @@
+//! What a kind offers, and what it is given: all that the rest of the library knows of it.
+//!
+//! A folder `filter/<kind>` has the types `Params`, `Settings`, `Plan` and `View` with the traits below, and a module
+//! `sizing`, its mathematics. For the writer, [`KindSettings`] are what a policy comes to, a [`KindPlan`] is what they come
+//! to for a number of entries, and [`KindParams`] are what is stored of the filter that was built. For the reader, stored
+//! [`KindParams`] and a payload make a [`KindView`], which answers.
+//!
+//! The portable code of a kind is the definition of its answers; engines that compute them in another way are tested to
+//! give the same.
+
+use super::trailer::Trailer;
+use crate::error::DecodeError;
+use crate::hash::KeyHash;
+use core::fmt::Debug;
+use core::ops::Range;
+
+#[cfg(feature = "std")]
+use super::combine::BitArray;
+#[cfg(feature = "std")]
+use super::size::Target;
+#[cfg(feature = "std")]
+use crate::error::BuildError;
+#[cfg(feature = "std")]
+use crate::hashes::Repeated;
+#[cfg(feature = "std")]
+use std::vec::Vec;
+
+/// Bytes of a header set aside for a kind's parameters.
+pub(crate) const PARAMS_LEN: usize = 12;
+
+/// What a header stores of a filter, before it is checked.
+pub(crate) struct StoredParams<'a> {
+    pub(crate) bytes: &'a [u8; PARAMS_LEN],
+    /// Offset of `bytes` in the block, for messages.
+    pub(crate) base: u64,
+    /// At least 1.
+    pub(crate) num_entries: u64,
+    pub(crate) payload_len: u64,
+}
+
+impl StoredParams<'_> {
+    /// Refuses bytes in `range` that are not zero.
+    pub(super) fn check_reserved(&self, range: Range<usize>) -> Result<(), DecodeError> {
+        match range.into_iter().find(|&i| self.bytes[i] != 0) {
+            Some(i) => Err(DecodeError::Reserved { offset_bytes: self.base + i as u64, found: self.bytes[i] }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The dimensions of a filter that is built, as they are stored.
+pub(crate) trait KindParams: Copy + Debug + PartialEq {
+    /// Whether filters of this kind can be combined without their keys, which leaves an estimate of their entries.
+    const COMBINES: bool = false;
+
+    /// Reads what a header stores.
+    fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError>;
+
+    /// Takes the parameters off the end of a compact frame, and leaves the payload.
+    fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError>;
+
+    /// What [`KindParams::decode`] reads.
+    #[cfg(feature = "std")]
+    fn encode(&self) -> [u8; PARAMS_LEN];
+
+    /// Appends what [`KindParams::decode_trailer`] takes.
+    #[cfg(feature = "std")]
+    fn encode_trailer(&self, out: &mut Vec<u8>);
+}
+
+/// What a policy says to a kind.
+#[cfg(feature = "std")]
+pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
+    type Plan: KindPlan;
+
+    /// Whether [`KindPlan::build`] needs the hashes sorted and distinct.
+    const NEEDS_ORDER: bool = false;
+
+    /// Whether the length of a payload depends on the hashes, and not on their number alone.
+    const LEN_DEPENDS_ON_KEYS: bool = false;
+
+    /// The kind's own setting of this name; `None` if it has none.
+    fn get(&self, _name: &str) -> Option<u64> {
+        None
+    }
+
+    /// Changes the kind's own setting of this name. Kinds that have none ignore it.
+    ///
+    /// # Errors
+    /// [`BuildError::Setting`] outside the legal range.
+    fn set(self, _name: &'static str, _value: u64) -> Result<Self, BuildError> {
+        Ok(self)
+    }
+
+    /// Least and greatest false-positive rate that can be asked for.
+    fn rate_limits(&self) -> (f64, f64);
+
+    /// Prepares for plans that meet `rate`, once for all filters of a policy.
+    #[must_use]
+    fn solved(self, _rate: f64) -> Self {
+        self
+    }
+
+    /// The fewest bytes of payload that a cap may leave for `num_entries` entries, at least 1; 0 if only a build shows
+    /// whether they fit.
+    fn min_payload_len(num_entries: u64) -> u64;
+
+    /// The most bytes that `num_blocks` payloads of `num_entries` entries in all take beyond their bits per key.
+    fn max_overhead(num_entries: u64, num_blocks: u64) -> u64;
+
+    /// The plan that meets `target` for `num_entries` (at least 1) distinct entries.
+    fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Self::Plan>, TooLong>;
+}
+
+/// A plan, and about the length of the payload that it gives.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Planned<P> {
+    pub(crate) plan: P,
+    pub(crate) payload_bytes: u64,
+}
+
+#[cfg(feature = "std")]
+impl<P> Planned<P> {
+    pub(super) fn map<Q>(self, wrap: impl FnOnce(P) -> Q) -> Planned<Q> {
+        Planned { plan: wrap(self.plan), payload_bytes: self.payload_bytes }
+    }
+}
+
+/// No such filter: its payload would be longer than the format can describe.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TooLong {
+    pub(crate) payload_bytes: u64,
+}
+
+/// The dimensions of a filter that is to be built.
+#[cfg(feature = "std")]
+pub(crate) trait KindPlan: Copy + Debug + PartialEq {
+    type Params: KindParams;
+
+    /// Appends the payload that stores `hashes`: at least one, and sorted and distinct if
+    /// [`KindSettings::NEEDS_ORDER`].
+    ///
+    /// # Errors
+    /// [`Repeated`] if a hash occurs twice; then `out` may have grown. Hashes may be reordered, but none is lost.
+    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Self::Params, Repeated>;
+
+    /// The rate at which absent hashes pass, on average over all sets of `num_entries` distinct hashes.
+    fn expected_fpr(&self, num_entries: u64) -> f64;
+}
+
+/// A validated filter over payload bytes: answers without failing, allocating or parsing again.
+pub(crate) trait KindView<'a>: Copy + Debug {
+    type Params: KindParams;
+    /// All of the view but the bytes.
+    type Layout: Copy + Debug;
+
+    /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
+    fn new(params: Self::Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError>;
+
+    fn layout(&self) -> Self::Layout;
+
+    /// The view over `payload`, which has passed [`KindView::new`] with this layout.
+    ///
+    /// # Panics
+    /// If the payload's length has changed: probes without bounds checks rely on it.
+    fn with_layout(layout: Self::Layout, payload: &'a [u8]) -> Self;
+
+    fn params(&self) -> &Self::Params;
+
+    /// Whether `hash` may be stored; *no* is certain.
+    fn may_contain(&self, hash: KeyHash) -> bool;
+
+    /// The answer of [`KindView::may_contain`], if it takes so few instructions that they belong into the caller's loop.
+    #[inline(always)]
+    fn may_contain_inlined(&self, _hash: KeyHash) -> Option<bool> {
+        None
+    }
+
+    /// An answer for each hash, as many as there are answers.
+    fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]);
+
+    /// Asks for the lines that the probe of `hash` reads first.
+    fn prefetch(&self, hash: KeyHash);
+
+    /// Whether it pays to prefetch the lines of several filters before the first of them is probed.
+    #[inline]
+    fn gains_by_prefetch(&self) -> bool {
+        true
+    }
+
+    /// The rate at which absent hashes pass, computed from the payload.
+    fn predicted_fpr(&self) -> f64;
+
+    /// The share of the usable bits that are set, or whatever limits the kind.
+    fn fill(&self) -> f64;
+
+    /// Probes of a query, for the kinds that probe bits.
+    fn num_probes(&self) -> Option<u32> {
+        None
+    }
+
+    /// The bits to combine, for the kinds that [combine](KindParams::COMBINES).
+    #[cfg(feature = "std")]
+    fn bit_array(&self) -> Option<BitArray<'a>> {
+        None
+    }
+}
+
+/// Hashes whose lines are prefetched before the first of them is probed.
+const BATCH: usize = 32;
+/// Payloads of up to this many bytes stay in a level-2 cache, where prefetching takes longer than it saves.
+const MAX_CACHED_LEN: usize = 1 << 20;
+
+/// Probes batch by batch, each prefetched as a whole if `payload` is too long for a cache.
+#[inline(always)]
+pub(super) fn in_batches(
+    payload: &[u8],
+    hashes: &[KeyHash],
+    answers: &mut [bool],
+    prefetch: impl Fn(KeyHash),
+    probe: impl Fn(KeyHash) -> bool,
+) {
+    for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        if payload.len() > MAX_CACHED_LEN {
+            hashes.iter().for_each(|&hash| prefetch(hash));
+        }
+        answers.iter_mut().zip(hashes).for_each(|(answer, &hash)| *answer = probe(hash));
+    }
+}

@@ -1,0 +1,65 @@
+//! How large a filter is to be: what a policy says, and what a plan has to meet.
+
+/// Legal sizes in thousandths of a bit per key.
+pub(crate) const MIN_MILLIBITS: u32 = 2_000;
+pub(crate) const MAX_MILLIBITS: u32 = 64_000;
+
+/// How large a filter is to be. Made by [`FilterPolicy`](crate::FilterPolicy)'s constructors, which check the range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FilterSize {
+    /// Thousandths of a bit for each distinct entry, the block's header included: 10 000 is 10 bits per key.
+    MillibitsPerKey(u32),
+    /// The smallest block whose expected false-positive rate is at most this; 0.01 is one per cent.
+    FalsePositiveRate(f64),
+    /// At most this many bytes, header included; never more than 64 bits per key.
+    MaxBytes(u64),
+}
+
+/// What a payload has to meet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Target {
+    /// About this many bits.
+    Bits(Bits),
+    /// At most this false-positive rate.
+    Rate(f64),
+}
+
+/// A number of bits to be used up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bits {
+    pub(crate) total: u64,
+    /// Thousandths of a bit for each entry, at most [`MAX_MILLIBITS`].
+    pub(crate) millibits_per_entry: u32,
+    /// Not to be exceeded by rounding up.
+    pub(crate) is_cap: bool,
+}
+
+impl Bits {
+    /// `total` bits, but no more than the greatest legal size for `num_entries` (at least 1) entries.
+    pub(crate) fn new(total: u64, num_entries: u64, is_cap: bool) -> Self {
+        let most = u128::from(num_entries) * u128::from(MAX_MILLIBITS) / 1000;
+        let total = u128::from(total).min(most);
+        // At most MAX_MILLIBITS, by the line above.
+        let millibits_per_entry = (total * 1000 / u128::from(num_entries)) as u32;
+        Self { total: u64::try_from(total).unwrap_or(u64::MAX), millibits_per_entry, is_cap }
+    }
+}
+
+/// The size that meets a rate in filters of many entries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Solution {
+    pub(super) millibits: u32,
+    pub(super) num_probes: u32,
+}
+
+impl From<(u32, u32)> for Solution {
+    fn from((millibits, num_probes): (u32, u32)) -> Self {
+        Self { millibits, num_probes }
+    }
+}
+
+/// Bits of `num_entries` entries of `millibits` each, rounded up.
+pub(super) fn bits_of(num_entries: u64, millibits: u32) -> u64 {
+    let bits = (u128::from(num_entries) * u128::from(millibits)).div_ceil(1000);
+    u64::try_from(bits).unwrap_or(u64::MAX)
+}

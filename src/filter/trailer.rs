@@ -1,0 +1,53 @@
+//! The end of a compact frame, from which a kind takes its parameters.
+
+use crate::bytes;
+use crate::error::DecodeError;
+
+/// What is left of a frame; fields are taken off its end.
+pub(crate) struct Trailer<'a> {
+    rest: &'a [u8],
+    frame_len: usize,
+}
+
+impl<'a> Trailer<'a> {
+    pub(crate) fn new(frame: &'a [u8]) -> Self {
+        Self { rest: frame, frame_len: frame.len() }
+    }
+
+    /// The bytes that are left: the payload, once all fields are taken.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Length of what is left, in bytes.
+    pub(super) fn payload_len(&self) -> u64 {
+        self.rest.len() as u64
+    }
+
+    /// Takes the last byte.
+    pub(crate) fn pop(&mut self) -> Result<u8, DecodeError> {
+        Ok(self.pop_many(1)?[0])
+    }
+
+    fn pop_many(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+        let split = self.rest.len().checked_sub(len).and_then(|at| self.rest.split_at_checked(at));
+        let Some((before, taken)) = split else {
+            let min_bytes = (self.frame_len - self.rest.len() + len) as u64;
+            return Err(DecodeError::TooShort { len_bytes: self.frame_len as u64, min_bytes });
+        };
+        self.rest = before;
+        Ok(taken)
+    }
+
+    /// Takes an integer of `len` bytes, 1 to 8, whose last byte is not zero: each value has one encoding, and 0 has none.
+    pub(super) fn pop_short(&mut self, len: u8) -> Result<u64, DecodeError> {
+        if !(1..=8).contains(&len) {
+            return Err(DecodeError::Parameter { name: "compact_integer_len", value: u64::from(len), min: 1, max: 8 });
+        }
+        let taken = self.pop_many(usize::from(len))?;
+        match taken.last() {
+            Some(0) => Err(DecodeError::Padding { offset_bytes: (self.rest.len() + taken.len() - 1) as u64, found: 0 }),
+            _ => Ok(bytes::u64_padded(taken, 0)),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! How large a filter must be, and how often it errs: the mathematics, without any filter.
+//!
+//! An approximate-membership filter for *n* keys answers "maybe" for each of them and, with probability ε (the
+//! *false-positive rate*), for a key it does not hold. No filter does so in fewer than log₂(1/ε) bits a key
+//! ([`bits_lower_bound`]; Carter, Floyd, Gill, Markowsky, Wegman, *Exact and approximate membership testers*, STOC
+//! 1978, §2). The kinds differ in what they pay above that:
+//!
+//! | kind | rate or size | module |
+//! |---|---|---|
+//! | classic Bloom | (1 − e^(−kn/m))^k, at best 1.4427 · log₂(1/ε) bits a key | [`bloom`] |
+//! | blocked Bloom with word-wise choice | a Poisson mixture over the keys of a line | [`blocked`] |
+//! | Golomb-Rice coded hashes | log₂(1/ε) + 1.47 to 1.56 bits a key, and a directory | [`golomb`] |
+//!
+//! [`cardinality`] reads the classic formula backwards: how many entries a filter holds, from its set bits.
+//!
+//! # Conventions
+//!
+//! - A size per key is carried in **thousandths of a bit** (`millibits: u32`; 10 bits a key is `10_000`): a target rate
+//!   seldom falls on a whole bit, and an integer is the same on every machine.
+//! - A rate is an `f64` in 0 ..= 1. Everything here is computed with the IEEE-754 basic operations only, so the same
+//!   question has the same answer, to the last bit, wherever it is asked: build parameters are derived from it.
+//! - No function panics and none returns NaN: outside its stated range each returns the saturated value its
+//!   documentation names. A NaN handed in as a target counts as the strictest target.
+//! - Nothing allocates; the functions of [`blocked`] need up to 112 KiB of stack (a test holds all to 128).
+//!
+//! ```
+//! use filterblock::sizing::{blocked, bloom};
+//!
+//! // One false positive in a hundred: how many bits a key, and how many probes?
+//! assert_eq!(bloom::millibits_for_false_positive_rate(0.01), (9_593, 7));
+//! let (millibits, _num_probes) = blocked::millibits_for_false_positive_rate(0.01, 4);
+//! assert!(millibits < 9_000, "word-wise choice beats the classic filter, inside one cache line");
+//! ```
+
+use crate::kind::kinds;
+
+#[doc(inline)]
+pub use crate::math::{bits_lower_bound, cardinality, hash_collision_rate};
+
+/// A module for each kind, from its folder.
+macro_rules! modules {
+    ({} $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
+        $(#[doc(inline)] pub use crate::filter::$module::sizing as $module;)*
+    };
+}
+kinds!(modules);

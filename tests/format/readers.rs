@@ -1,0 +1,31 @@
+//! What the readers of blocks and of compact frames have in common, for checks of both.
+
+use filterblock::{CompactFrameReader, FilterBlockReader, KeyHash, KeyHasher};
+
+macro_rules! reading {
+    ($(fn $name:ident(&self $(, $argument:ident: $Type:ty)*) $(-> $Result:ty)?;)*) => {
+        pub trait Reading {
+            $(fn $name(&self $(, $argument: $Type)*) $(-> $Result)?;)*
+        }
+        impl Reading for FilterBlockReader<'_> {
+            $(fn $name(&self $(, $argument: $Type)*) $(-> $Result)? {
+                FilterBlockReader::$name(self $(, $argument)*)
+            })*
+        }
+        impl Reading for CompactFrameReader<'_> {
+            $(fn $name(&self $(, $argument: $Type)*) $(-> $Result)? {
+                CompactFrameReader::$name(self $(, $argument)*)
+            })*
+        }
+    };
+}
+
+reading! {
+    fn may_contain(&self, entry: &[u8]) -> bool;
+    fn may_contain_hash(&self, hash: KeyHash) -> bool;
+    fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]);
+    fn hasher(&self) -> KeyHasher;
+    fn false_positive_rate(&self) -> f64;
+    fn fill(&self) -> f64;
+    fn num_probes(&self) -> Option<u32>;
+}

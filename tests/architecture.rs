@@ -1,5 +1,6 @@
 //! The layers, read off the sources: who may import whom, where `unsafe` and byte orders may stand, how long a file may be.
 
+use filterblock::FilterKind;
 use std::path::{Path, PathBuf};
 
 /// Layers from the bottom up, each with the modules of the crate it may import. The longest matching prefix of a
@@ -10,15 +11,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("bytes.rs", &[]),
     ("hash/", &["bytes"]),
     ("hashes/", &[]),
+    ("math/", &["math"]),
     ("prefetch.rs", &[]),
-    ("bits/", &["bytes"]),
-    ("sizing/", &["error", "sizing"]),
-    ("filter/bloom", &["bits", "bytes", "error", "hash", "hashes", "prefetch", "sizing"]),
-    ("filter/blocked", &["bits", "bytes", "error", "hash", "hashes", "prefetch", "sizing"]),
-    ("filter/golomb", &["bits", "bytes", "error", "hash", "hashes", "prefetch", "sizing"]),
-    ("filter/", &["error", "filter", "hash", "hashes", "kind", "sizing"]),
-    ("policy/", &["bytes", "error", "hash", "kind", "sizing"]),
-    ("block/", &["bytes", "error", "filter", "hash", "kind", "policy", "sizing"]),
+    ("bits.rs", &["bytes"]),
+    // A folder in it is a kind.
+    ("filter/", &["bits", "bytes", "error", "filter", "hash", "hashes", "kind", "math", "prefetch"]),
+    ("policy/", &["bytes", "error", "filter", "hash", "kind"]),
+    ("block/", &["bytes", "error", "filter", "hash", "kind", "math", "policy"]),
+    // The kinds' mathematics, as users see it.
+    ("sizing.rs", &["filter", "kind", "math"]),
     // The store sees what any user sees, and the one file that names a byte order.
     ("kv/", &["bytes", "kv", "PUBLIC"]),
     ("bin/", &["PUBLIC", "OWN"]),
@@ -73,9 +74,43 @@ fn sources() -> Vec<(String, String)> {
     files.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a text file"))).collect()
 }
 
-/// The source without its comments, line by line, so that prose may name what code may not.
+/// The source without comments, and with nothing in its strings and character literals: prose may name what code may not.
 fn code(source: &str) -> String {
-    source.lines().map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n").collect()
+    let (mut code, mut rest) = (String::new(), source);
+    while let Some(next) = rest.chars().next() {
+        // What is dropped after `keep`, and what takes its place.
+        let (drop_len, keep) = match next {
+            '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), ""),
+            'r' if rest.starts_with("r#\"") => (rest.find("\"#").map_or(rest.len(), |end| end + 2), "\"\""),
+            '"' => (literal_len(rest, '"'), "\"\""),
+            '\'' if rest.starts_with("'\\") || rest.chars().nth(2) == Some('\'') => (literal_len(rest, '\''), "' '"),
+            _ => (next.len_utf8(), &rest[..next.len_utf8()]),
+        };
+        code.push_str(keep);
+        rest = &rest[drop_len..];
+    }
+    code
+}
+
+/// [`code`] without the unit tests at the end, which may use what they need.
+fn library_code(source: &str) -> String {
+    let mut code = code(source);
+    code.truncate(code.find("\nmod tests {").unwrap_or(code.len()));
+    code
+}
+
+/// Bytes of the literal that `text` begins with, both its quotes included.
+fn literal_len(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// What follows each `crate::` in `code`: one name, or the first names of a braced group.
@@ -125,11 +160,8 @@ fn layers_only_look_down() {
             forbidden.push(format!("{file} belongs to no layer"));
             continue;
         };
-        let code = code(&source);
-        // Unit tests at the end of a file may use what they need.
-        let code = code.split("#[cfg(test)]").next().unwrap_or("");
-        let code = code.split("#[cfg(all(test").next().unwrap_or("");
-        for name in imported_upward(&file, code) {
+        let code = library_code(&source);
+        for name in imported_upward(&file, &code) {
             seen += 1;
             let public = allowed.contains(&"PUBLIC") && name.starts_with(char::is_uppercase);
             let own = allowed.contains(&"OWN") || prefix.trim_end_matches('/') == name;
@@ -137,18 +169,40 @@ fn layers_only_look_down() {
                 forbidden.push(format!("{file} imports crate::{name}"));
             }
         }
-        if let Some(kind) =
-            ["bloom", "blocked", "golomb"].iter().find(|kind| file.starts_with(&format!("filter/{kind}")))
-        {
-            for other in ["bloom", "blocked", "golomb"].iter().filter(|other| other != &kind) {
-                if code.contains(&format!("super::{other}")) || code.contains(&format!("filter::{other}")) {
-                    forbidden.push(format!("{file} knows {other}"));
-                }
-            }
-        }
     }
     assert!(seen > 30, "only {seen} imports found: the test has gone blind");
     assert!(forbidden.is_empty(), "forbidden:\n{}", forbidden.join("\n"));
+}
+
+/// Files that may name a kind in code: the list, and the declaration of the kinds' modules.
+const LIST: [&str; 2] = ["kind.rs", "filter/mod.rs"];
+
+/// The words of code.
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+}
+
+/// Files with tests in them, which name the kinds that they ask.
+fn is_test(file: &str) -> bool {
+    file.ends_with("tests.rs")
+}
+
+#[test]
+fn a_kind_is_named_in_its_folder_and_in_the_list() {
+    let kinds = FilterKind::ALL.map(|kind| (kind.name(), format!("{kind:?}"), format!("filter/{kind}/")));
+    let (mut strangers, mut seen) = (Vec::new(), 0);
+    for (file, source) in sources().into_iter().filter(|(file, _)| !is_test(file)) {
+        let code = library_code(&source);
+        for (module, name, folder) in &kinds {
+            let is_named = words(&code).any(|word| word == *module || word == name);
+            seen += usize::from(is_named);
+            if is_named && !LIST.contains(&file.as_str()) && !file.starts_with(folder) {
+                strangers.push(format!("{file} names {module}"));
+            }
+        }
+    }
+    assert!(seen >= kinds.len(), "only {seen} names found: the test has gone blind");
+    assert!(strangers.is_empty(), "a kind is named outside its folder:\n{}", strangers.join("\n"));
 }
 
 #[test]
@@ -164,9 +218,8 @@ fn the_store_only_looks_down() {
             forbidden.push(format!("kv/{file} belongs to no layer"));
             continue;
         };
-        let code = code(&source).replace("crate::", "");
-        let code = code.split("#[cfg(test)]").next().unwrap_or("");
-        for name in imported_upward(file, code) {
+        let code = library_code(&source).replace("crate::", "");
+        for name in imported_upward(file, &code) {
             seen += 1;
             if name != module && line(&name).is_none_or(|other| other > own) {
                 forbidden.push(format!("kv/{file} imports {name}"));
@@ -214,4 +267,9 @@ fn the_reader_sees_an_import_it_must_forbid() {
     assert_eq!(imported_upward("filter/combine.rs", "use super::super::block::X;"), ["block"]);
     assert_eq!(imported_upward("filter/blocked/mod.rs", "use super::super::kv::X; use super::PARAMS_LEN;"), ["kv"]);
     assert!(!layer("hash/mod.rs").expect("a layer").1.contains(&"block"));
+    let stripped =
+        code("let x = \"a // \\\" bloom\\n\"; // bloom\nlet y: &'a T = '\"'; r#\"bloom\"#; bloom::f('\\'');");
+    assert_eq!(stripped, "let x = \"\"; \nlet y: &'a T = ' '; \"\"; bloom::f(' ');");
+    assert!(words("filter::bloom::Params").any(|word| word == "bloom"));
+    assert!(!words("let bloom_of = 1;").any(|word| word == "bloom"));
 }

@@ -125,6 +125,10 @@ impl FilterPolicy {
     /// [`BuildError::Setting`] above 6, [`BuildError::FalsePositiveRate`] if the policy's rate is out of reach with this
     /// number of salts.
     pub fn salt_bits(mut self, salt_bits: u32) -> Result<Self, BuildError> {
+        // A value that is illegal for the kind with salts is refused for every kind.
+        for kind in FilterKind::ALL {
+            Self::defaults(kind).set(SALT_BITS, salt_bits.into())?;
+        }
         let settings = self.settings.set(SALT_BITS, salt_bits.into())?;
         if let FilterSize::FalsePositiveRate(asked) = self.size {
             let (kind, (min, max)) = (self.kind(), settings.rate_limits());

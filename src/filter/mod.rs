@@ -208,7 +208,10 @@ impl Params {
 impl Settings {
     /// The kind's defaults.
     pub(crate) fn new(kind: FilterKind) -> Self {
-        by_kind!(kind, Settings => Self::from(Settings::default()))
+        by_kind!(kind, Settings => {
+            let defaults: Settings = Default::default();
+            defaults.into()
+        })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<u64> {

@@ -315,8 +315,8 @@ impl fmt::Display for DecodeError {
             Self::MisplacedEstimate { kind, num_entries } => {
                 write!(
                     f,
-                    "{num_entries} entries of a {kind} block are flagged as an estimate; only a bloom block with entries \
-                     can have one"
+                    "{num_entries} entries of a {kind} block are flagged as an estimate; only a bloom block with \
+                     entries can have one"
                 )
             }
             Self::Padding { offset_bytes, found } => {

@@ -1,9 +1,10 @@
-//! The layers, read off the sources: who may import whom, where `unsafe` and byte orders may stand, how long a file may be.
+//! The layers, read off the sources: which module may import which, which files may contain `unsafe` or name a byte
+//! order, and how long a file may be.
 
 use std::path::{Path, PathBuf};
 
-/// Layers from the bottom up, each with the modules of the crate it may import. The longest matching prefix of a
-/// file's path under `src` is its layer.
+/// Layers from the bottom up, each with the modules of the crate that it may import. A file's layer is the longest
+/// prefix of its path under `src`.
 const LAYERS: &[(&str, &[&str])] = &[
     ("kind.rs", &[]),
     ("error.rs", &["kind"]),
@@ -19,13 +20,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("filter/", &["error", "filter", "hash", "hashes", "kind", "sizing"]),
     ("policy/", &["bytes", "error", "hash", "kind", "sizing"]),
     ("block/", &["bytes", "error", "filter", "hash", "kind", "policy", "sizing"]),
-    // The store sees what any user sees, and the one file that names a byte order.
+    // The store may import what every user may, and the one file that names a byte order.
     ("kv/", &["bytes", "kv", "PUBLIC"]),
     ("bin/", &["PUBLIC", "OWN"]),
     ("lib.rs", &["PUBLIC"]),
 ];
 
-/// Within the store, from the bottom up: a module may import those of its own line and of the lines above it.
+/// The store's layers from the bottom up: a module may import those of its own line and of the lines above it.
 const STORE_LAYERS: &[&[&str]] = &[
     &["encoding", "error", "fences", "names", "purpose", "range", "sync"],
     &["cell", "prefix", "storage"],
@@ -39,7 +40,7 @@ const STORE_LAYERS: &[&[&str]] = &[
     &["store"],
 ];
 
-/// Files that may hold `unsafe`, by prefix: SIMD and the C interface.
+/// Files that may contain `unsafe`, by prefix: SIMD and the C interface.
 const UNSAFE_FILES: &[&str] = &[
     "capi/",
     "prefetch.rs",
@@ -73,12 +74,12 @@ fn sources() -> Vec<(String, String)> {
     files.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a text file"))).collect()
 }
 
-/// The source without its comments, line by line, so that prose may name what code may not.
+/// The source without its comments, line by line, so that prose may mention what code may not.
 fn code(source: &str) -> String {
     source.lines().map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n").collect()
 }
 
-/// What follows each `crate::` in `code`: one name, or the first names of a braced group.
+/// The names after each `crate::` in `code`: one name, or the first names of a braced group.
 fn imported(code: &str) -> Vec<String> {
     let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let mut names = Vec::new();
@@ -106,7 +107,7 @@ fn imported(code: &str) -> Vec<String> {
     names
 }
 
-/// What follows a chain of `super::` that leads out of the topmost module of `file`, to the crate's root.
+/// The names after a chain of `super::` that leads from the module of `file` to the crate's root.
 fn imported_upward(file: &str, code: &str) -> Vec<String> {
     let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
     let to_root = "super::".repeat(path.split('/').count());

@@ -46,8 +46,8 @@ pub fn members(count: usize) -> Vec<Key> {
 
 /// Keys that no filter holds.
 pub fn absent() -> impl FnMut() -> Key {
-    let mut strangers = Keys::new(2);
-    move || strangers.key()
+    let mut absent = Keys::new(2);
+    move || absent.key()
 }
 
 /// Some of `num_members` keys, in random order. They are recomputed: if they were picked from a list, the list would

@@ -77,7 +77,8 @@ impl KeyHasher {
     /// [`OpenOptions::expect_hasher`](crate::OpenOptions::expect_hasher).
     ///
     /// ```
-    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
+    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterBlockReader, OpenOptions};
+    /// use filterblock::{FilterKind, FilterPolicy, KeyHasher};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let hasher = KeyHasher::keyed(*b"drawn at random!");

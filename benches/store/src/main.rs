@@ -24,7 +24,8 @@ use std::process::{Command, Stdio};
 #[derive(Parser)]
 struct Arguments {
     /// Number of cells to write
-    #[arg(long = "n", value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=1 << 40))]
+    #[arg(long = "n", value_name = "N", default_value_t = 10_000_000,
+          value_parser = value_parser!(u64).range(1..=1 << 40))]
     num_cells: u64,
     /// Rounds; each visits every engine
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u64).range(1..))]

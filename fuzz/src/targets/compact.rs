@@ -1,5 +1,5 @@
 use super::Reached;
-use crate::blocks::{Portable, ask};
+use crate::blocks::{Portable, query};
 use crate::oracle::Oracle;
 use filterblock::{FilterBlockReader, KeyHasher, KeyTransform};
 
@@ -7,7 +7,7 @@ use filterblock::{FilterBlockReader, KeyHasher, KeyTransform};
 pub fn compact(frame: &[u8]) -> Reached {
     match FilterBlockReader::open_compact(frame, KeyHasher::new(7), KeyTransform::WholeKey) {
         Ok(reader) => {
-            ask(&reader, &Portable::open_compact(frame), &Oracle::open_compact(frame), frame);
+            query(&reader, &Portable::open_compact(frame), &Oracle::open_compact(frame), frame);
             Reached::Compared
         }
         Err(error) => {

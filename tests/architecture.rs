@@ -40,7 +40,7 @@ const STORE_LAYERS: &[&[&str]] = &[
     &["store"],
 ];
 
-/// Files that may contain `unsafe`, by prefix: SIMD and the C interface.
+/// Files that may hold `unsafe`, by prefix: SIMD and the C interface.
 const UNSAFE_FILES: &[&str] = &[
     "capi/",
     "prefetch.rs",

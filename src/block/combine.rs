@@ -71,7 +71,7 @@ impl fmt::Display for CombineError {
 
 impl core::error::Error for CombineError {}
 
-/// Two Bloom filters of equal shape; only one, or neither, if a block has no entries.
+/// Two Bloom filters of equal shape, or one or none where a block has no entries.
 enum Pair<'a, 'b> {
     Both(bloom::View<'b>, bloom::View<'b>),
     One(&'a FilterBlockReader<'b>),
@@ -195,8 +195,8 @@ impl FilterBlockReader<'_> {
             },
             (Pair::One(_), Operation::Intersection) | (Pair::Neither, _) => (None, Vec::new(), 0.0),
         };
-        // A filter without entries is a state of its own, without parameters, so an estimate is at least one. The
-        // conversion saturates.
+        // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion
+        // saturates.
         let num_entries = if params.is_some() { ((estimate + 0.5) as u64).max(1) } else { 0 };
         let header = Header {
             kind: FilterKind::Bloom,

@@ -170,8 +170,8 @@ impl Header {
         Ok(())
     }
 
-    /// Only a union or an intersection has an estimate, and these are bloom filters with entries. Another kind would
-    /// derive wrong dimensions from an estimate.
+    /// Only a union or intersection has an estimate, and these are of bloom filters with entries. From another kind's
+    /// estimate would follow wrong dimensions.
     pub(crate) fn check_estimate(&self) -> Result<(), DecodeError> {
         let Self { kind, num_entries, entries_estimated, .. } = *self;
         if entries_estimated && (kind != FilterKind::Bloom || num_entries == 0) {

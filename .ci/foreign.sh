@@ -17,7 +17,7 @@ declare -A too_slow=(
   ["sizing::blocked::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
   ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
   ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests of its module ask it"
-  ["batches::batches_of_large_blocks_answer_as_single_questions"]="a minute; the same with smaller blocks is run"
+  ["batches::batches_of_large_blocks_answer_as_single_queries"]="a minute; the same with smaller blocks is run"
   ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
   ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"
 )

@@ -1,9 +1,10 @@
-//! What does asking for many keys at once save? `may_contain_hashes` of 32 hashes (the most that a common multi-get takes
-//! together) and of 1024, against as many single questions; for each kind at 10 bits per key, with filters of 1 M keys (near
-//! the second cache) and 16 M (far out of it). Every row hashes its keys, one by one, and leaves an answer for each.
+//! What does probing for many keys at once save? `may_contain_hashes` of 32 hashes (the largest batch of a common
+//! multi-get) and of 1024, against single queries; for each kind at 10 bits per key, with filters of 1 M keys (about
+//! the size of a second-level cache) and 16 M (far larger). Every row hashes its keys one by one, and stores an answer
+//! for each.
 //!
-//! `absent`: no key is in the filter. `mixed`: one in two is, in no order. `floor`: hashes each key and loads one random
-//! line of an array as large as the filter.
+//! `absent`: no key is in the filter. `mixed`: half of the keys are, in random order. `floor`: hashes each key and
+//! loads one random line of an array as large as the filter.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -18,15 +19,15 @@ use std::hint::black_box;
 
 const BATCH_LENS: [usize; 2] = [32, 1024];
 
-/// Answers for `keys`, one question after the other.
-fn ask_singly(reader: &FilterBlockReader<'_>, keys: &[Key], answers: &mut [bool]) {
+/// Answers for `keys`, one query after the other.
+fn query_singly(reader: &FilterBlockReader<'_>, keys: &[Key], answers: &mut [bool]) {
     for (key, answer) in keys.iter().zip(answers) {
         *answer = reader.may_contain(apart(key));
     }
 }
 
-/// Answers for `keys`, as many at once as `hashes` has room for.
-fn ask_in_batches(reader: &FilterBlockReader<'_>, keys: &[Key], hashes: &mut [KeyHash], answers: &mut [bool]) {
+/// Answers for `keys`, in batches of the length of `hashes`.
+fn query_in_batches(reader: &FilterBlockReader<'_>, keys: &[Key], hashes: &mut [KeyHash], answers: &mut [bool]) {
     let hasher = reader.hasher();
     for keys in keys.chunks(hashes.len()) {
         let (hashes, answers) = (&mut hashes[..keys.len()], &mut answers[..keys.len()]);
@@ -44,14 +45,14 @@ fn rows_of_kind(group: &mut BenchmarkGroup<'_, WallTime>, kind: FilterKind, memb
         let mut answers = [false; BATCH_LENS[0]];
         row(group, BenchmarkId::new(format!("{keys_are}/single"), kind), &mut *draw, |keys| {
             for keys in keys.chunks(answers.len()) {
-                ask_singly(&reader, keys, &mut answers);
+                query_singly(&reader, keys, &mut answers);
                 black_box(&mut answers);
             }
         });
         for len in BATCH_LENS {
             let (mut hashes, mut answers) = (vec![KeyHash::from_raw(0); len], vec![false; len]);
             row(group, BenchmarkId::new(format!("{keys_are}/{len}"), kind), &mut *draw, |keys| {
-                ask_in_batches(&reader, keys, &mut hashes, &mut answers);
+                query_in_batches(&reader, keys, &mut hashes, &mut answers);
             });
         }
     }

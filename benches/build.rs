@@ -1,6 +1,6 @@
-//! What does it cost to make a block? From keys to bytes: hashing, grouping or sorting, filling, checksums. 10 bits per key;
-//! every pass gets keys it has not seen. `blocked` stands for the default number of salts; the row `checked` adds the
-//! self-check, which is on unless turned off.
+//! What does it cost to build a block? From keys to bytes: hashing, grouping or sorting, filling, checksums. 10 bits
+//! per key; every pass gets new keys. `blocked` has the default number of salts; the rows `checked` add the self-check,
+//! which is on by default.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! What does a hash cost? XXH3-64 with a seed beside SipHash-1-3 under a secret key, for entries of several lengths. What
-//! the second costs more is the price of entries that strangers choose.
+//! What does a hash cost? XXH3-64 with a seed beside SipHash-1-3 under a secret key, for entries of several lengths.
+//! The difference is the price of safety from entries that an adversary chooses.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use filterblock::KeyHasher;

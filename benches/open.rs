@@ -1,5 +1,5 @@
-//! What does opening a block cost, with the payload's digest and without? For a small block (4 KiB) and a large one
-//! (1.25 MB); each time another one of a few megabytes of blocks, as a cache of tables would.
+//! What does opening a block cost, with verification of the payload's digest and without? For small blocks (4 KiB) and
+//! large ones (1.25 MB); each iteration opens another one from a few megabytes of blocks, as a cache of tables would.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn opens(c: &mut Criterion, max_bytes: u64, num_blocks: u64) {
         for kind in FilterKind::ALL {
             let blocks = blocks(kind, max_bytes, num_blocks);
             let mut next = blocks.iter().cycle();
-            // The reader is returned, and criterion keeps the compiler from seeing that nobody asks it.
+            // The reader is returned, so that criterion hides from the compiler that it is not used.
             group.bench_function(BenchmarkId::from_parameter(kind), |b| {
                 b.iter(|| options.open(next.next().expect("endless")).expect("a block just written"));
             });

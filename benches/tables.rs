@@ -1,11 +1,11 @@
-//! What does a look-up in a store of ten tables cost? `probe_tables`, which takes one hash, against ten single questions
-//! that hash the key each time; for each kind at 10 bits per key, with tables of 10 k keys (125 kB of filters in all) and
-//! 1 M (12.5 MB). Throughput counts keys: each is ten answers.
+//! What does a lookup in a store of ten tables cost? `probe_tables`, which takes one hash, against ten single queries
+//! that hash the key each time; for each kind at 10 bits per key, with tables of 10 k keys (125 kB of filters in all)
+//! and of 1 M (12.5 MB). Throughput counts keys: each has ten answers.
 //!
 //! | row | keys | caller |
 //! |---|---|---|
 //! | absent | in none of the tables | takes the answers without a branch |
-//! | mixed | one in two is in one table, any of them | branches on each answer, as a store does |
+//! | mixed | half of the keys are in one table, any of them | branches on each answer, as a store does |
 //! | floor | absent | hashes the key once and loads a random line of each of ten arrays as large as the filters |
 
 mod common;
@@ -23,23 +23,23 @@ const NUM_TABLES: usize = 10;
 
 type Answers = [bool; NUM_TABLES];
 
-/// Two rows of one way to ask the tables.
+/// The rows of one way of querying the tables.
 fn rows_of_way(
     group: &mut BenchmarkGroup<'_, WallTime>,
     (way, kind): (&str, FilterKind),
     num_members: usize,
-    ask: impl Fn(&Key) -> Answers,
+    query: impl Fn(&Key) -> Answers,
 ) {
     row(group, BenchmarkId::new(format!("absent/{way}"), kind), absent(), |keys| {
         for key in keys {
-            black_box(&ask(key));
+            black_box(&query(key));
         }
     });
     let (mut passed, mut stopped) = (0u64, 0u64);
     row(group, BenchmarkId::new(format!("mixed/{way}"), kind), mixed(num_members), |keys| {
         for key in keys {
-            for answer in ask(key) {
-                // Work that differs, behind a barrier, so that the branch stays one.
+            for answer in query(key) {
+                // Different work, behind a barrier, keeps the branch a branch.
                 if answer {
                     passed = black_box(passed + 1);
                 } else {

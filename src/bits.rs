@@ -5,14 +5,14 @@ use crate::bytes;
 /// Widest field that [`read`] returns: a 64-bit load covers it from any bit of the first byte.
 pub(crate) const MAX_FIELD_BITS: u32 = 57;
 
-/// The `width` bits (at most [`MAX_FIELD_BITS`]) from bit `offset` on; past the end come zeros.
+/// The `width` bits (at most [`MAX_FIELD_BITS`]) from bit `offset` on; bits past the end are zeros.
 #[inline]
 pub(crate) fn read(bytes: &[u8], offset: u64, width: u32) -> u64 {
     debug_assert!(width <= MAX_FIELD_BITS);
     (bytes::u64_padded(bytes, (offset / 8) as usize) >> (offset % 8)) & ((1 << width) - 1)
 }
 
-/// The last byte, if it has a bit set beyond the `used` bits (or, of an empty slice, none).
+/// The last byte, if it has a bit set beyond the `used` bits of `bytes`; `None` for an empty slice.
 pub(crate) fn padding(bytes: &[u8], used: u64) -> Option<u8> {
     bytes.last().copied().filter(|last| used % 8 != 0 && last >> (used % 8) != 0)
 }

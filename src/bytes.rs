@@ -7,12 +7,12 @@ pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u
     bytes.get(offset..)?.first_chunk().copied()
 }
 
-/// The 32-bit integer at `offset`. Panics past the end: for buffers whose length is already proved.
+/// The 32-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     LE::read_u32(&bytes[offset..])
 }
 
-/// The 64-bit integer at `offset`. Panics past the end: for buffers whose length is already proved.
+/// The 64-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     LE::read_u64(&bytes[offset..])
@@ -24,7 +24,7 @@ pub(crate) fn u64_from(bytes: [u8; 8]) -> u64 {
     LE::read_u64(&bytes)
 }
 
-/// The bytes from `offset` on as a 64-bit integer, as if zeros followed the end.
+/// The bytes from `offset` on as a 64-bit integer; bytes past the end count as zeros.
 #[inline]
 pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
     match array_at(bytes, offset) {
@@ -39,30 +39,31 @@ pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
     }
 }
 
-/// Stores `value` at `offset`. Panics past the end: for buffers whose length is already proved.
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
 #[cfg(feature = "std")]
 pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
     LE::write_u32(&mut bytes[offset..], value);
 }
 
-/// Stores `value` at `offset`. Panics past the end: for buffers whose length is already proved.
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
 #[cfg(feature = "std")]
 pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
     LE::write_u64(&mut bytes[offset..], value);
 }
 
-/// The 16-bit integer at `offset`. Panics past the end: for buffers whose length is already proved.
+/// The 16-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
     LE::read_u16(&bytes[offset..])
 }
 
-/// Stores `value` at `offset`. Panics past the end: for buffers whose length is already proved.
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
 #[cfg(feature = "std")]
 pub(crate) fn put_u16(bytes: &mut [u8], offset: usize, value: u16) {
     LE::write_u16(&mut bytes[offset..], value);
 }
 
-/// Appends `value` without its leading zero bytes, least significant first, and returns how many bytes that took.
+/// Appends `value` without its most significant zero bytes, least significant byte first, and returns the number of
+/// bytes appended.
 #[cfg(feature = "std")]
 pub(crate) fn push_short(out: &mut std::vec::Vec<u8>, value: u64) -> u8 {
     let len = (64 - value.leading_zeros()).div_ceil(8) as u8;

@@ -1,8 +1,8 @@
 //! What can go wrong: one variant per broken rule, each carrying its numbers.
 //!
-//! Two families. [`BuildError`] belongs to the writer: a setting outside its legal range, a size that
-//! cannot be met. [`DecodeError`] belongs to the reader: bytes that are not a filter block this library
-//! can answer from. On any `DecodeError` a storage engine must behave as if the filter had said *maybe*.
+//! There are two families. [`BuildError`] belongs to the writer: a setting outside its legal range, or a size that
+//! cannot be met. [`DecodeError`] belongs to the reader: bytes that are not a filter block from which this library can
+//! answer. On any `DecodeError` a storage engine must behave as if the filter had answered *maybe*.
 
 use crate::kind::FilterKind;
 use core::fmt;
@@ -13,33 +13,33 @@ use core::fmt;
 pub enum BuildError {
     /// Bits per key outside the kind's legal range.
     BitsPerKey {
-        /// The kind asked for.
+        /// The requested kind.
         kind: FilterKind,
-        /// What was asked for, in bits per key.
+        /// The requested number of bits per key.
         asked: f64,
         /// Least legal value, in bits per key.
         min: f64,
         /// Greatest legal value, in bits per key.
         max: f64,
     },
-    /// Target false-positive rate outside what the kind can reach.
+    /// Target false-positive rate outside the kind's legal range.
     FalsePositiveRate {
-        /// The kind asked for.
+        /// The requested kind.
         kind: FilterKind,
-        /// The rate asked for (0.01 is one per cent).
+        /// The requested rate (0.01 is one per cent).
         asked: f64,
-        /// Least rate the kind reaches.
+        /// Least legal rate.
         min: f64,
-        /// Greatest rate the kind can be asked for.
+        /// Greatest legal rate.
         max: f64,
     },
     /// A byte cap too small for any block of this kind over this many entries.
     ByteCap {
-        /// The kind asked for.
+        /// The requested kind.
         kind: FilterKind,
-        /// The cap, in bytes, header included.
+        /// The cap in bytes, including the header.
         cap_bytes: u64,
-        /// The least number of bytes that would do.
+        /// Least sufficient number of bytes.
         min_bytes: u64,
         /// Distinct entries to be stored.
         num_entries: u64,
@@ -48,7 +48,7 @@ pub enum BuildError {
     Setting {
         /// Name of the setting.
         name: &'static str,
-        /// What was asked for.
+        /// The requested value.
         asked: u64,
         /// Least legal value.
         min: u64,
@@ -59,17 +59,17 @@ pub enum BuildError {
     TooLarge {
         /// Distinct entries to be stored.
         num_entries: u64,
-        /// Bytes the payload would need.
+        /// Bytes that the payload would need.
         payload_bytes: u64,
-        /// Bytes that are possible.
+        /// Greatest possible number of bytes.
         max_bytes: u64,
     },
-    /// A finished block did not return every hash it was built from. The memory or the processor of this
-    /// machine is faulty, or the library has a defect: discard the block, write the table without a filter.
+    /// A finished block did not contain every hash that it was built from. The memory or the processor of this machine
+    /// is faulty, or the library has a defect: discard the block and write the table without a filter.
     SelfCheck {
         /// The first hash that was not found.
         hash: u64,
-        /// How many were not found.
+        /// Number of hashes that were not found.
         num_missing: u64,
     },
 }
@@ -109,10 +109,10 @@ impl core::error::Error for BuildError {}
 pub enum DecodeErrorClass {
     /// The bytes are not what a writer wrote: rebuild the filter.
     Damaged,
-    /// The bytes are intact but use something this version does not know: upgrade the reader.
+    /// The bytes are intact but use something that this version does not know: upgrade the reader.
     Newer,
-    /// The bytes are an intact block of this format, but not the one the caller expected here:
-    /// another place, hash, seed or key transform.
+    /// The bytes are an intact block of this format, but not the one that the caller expects here: the context, hash,
+    /// seed or key transform is a different one.
     Mismatch,
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for DecodeErrorClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// Fewer bytes than the smallest frame. Never to be read as "no entries".
+    /// Fewer bytes than the smallest frame has. Never to be taken for "no entries".
     TooShort {
         /// Bytes given.
         len_bytes: u64,
@@ -139,10 +139,10 @@ pub enum DecodeError {
     },
     /// The first eight bytes are not this format's magic.
     Magic {
-        /// What stands there, read as a little-endian integer.
+        /// The first eight bytes, as a little-endian integer.
         found: u64,
     },
-    /// The number of entries is flagged as an estimate, which only that of a bloom block with entries can be.
+    /// The number of entries is flagged as an estimate, which is legal only for a bloom block with entries.
     MisplacedEstimate {
         /// The block's kind.
         kind: FilterKind,
@@ -151,14 +151,14 @@ pub enum DecodeError {
     },
     /// The header's CRC-32 does not match its bytes.
     HeaderChecksum {
-        /// The checksum stored.
+        /// The stored checksum.
         stored: u32,
         /// The checksum computed from the bytes.
         computed: u32,
     },
     /// The payload's XXH3-64 does not match its bytes.
     PayloadDigest {
-        /// The digest stored.
+        /// The stored digest.
         stored: u64,
         /// The digest computed from the bytes.
         computed: u64,
@@ -170,7 +170,7 @@ pub enum DecodeError {
         /// Payload bytes present.
         actual_bytes: u64,
     },
-    /// A parameter contradicts the format's rules.
+    /// A parameter violates the format's rules.
     Parameter {
         /// The parameter's name in the format specification.
         name: &'static str,
@@ -183,73 +183,73 @@ pub enum DecodeError {
     },
     /// Bytes or bits that must be zero are not.
     Padding {
-        /// Offset of the byte, from the start of the frame.
+        /// Offset of the byte from the start of the frame.
         offset_bytes: u64,
         /// Its value.
         found: u8,
     },
-    /// A format version this library does not know.
+    /// A format version that this library does not know.
     NewerVersion {
-        /// Version stored.
+        /// The stored version.
         found: u8,
-        /// Newest version this library reads.
+        /// The newest version that this library reads.
         supported: u8,
     },
-    /// A filter kind this library does not know.
+    /// A filter kind that this library does not know.
     UnknownKind {
-        /// Tag stored.
+        /// The stored tag.
         found: u8,
     },
-    /// A hash function this library does not know.
+    /// A hash function that this library does not know.
     UnknownHash {
-        /// Id stored.
+        /// The stored id.
         found: u8,
     },
     /// A key transform in the range reserved for later versions.
     UnknownTransform {
-        /// Id stored.
+        /// The stored id.
         found: u8,
     },
-    /// A feature that must be understood is not.
+    /// A required feature that this library does not know.
     UnknownFeatures {
         /// The unknown bits among bits 8 to 15.
         bits: u16,
     },
     /// A reserved parameter byte is in use.
     Reserved {
-        /// Offset of the byte, from the start of the frame.
+        /// Offset of the byte from the start of the frame.
         offset_bytes: u64,
         /// Its value.
         found: u8,
     },
-    /// Header and payload are intact and agree with each other, on another context than the caller's:
-    /// the block was read from the wrong place.
+    /// Header and payload are intact and agree with each other, but were written under another context than the
+    /// caller's: the block was read from the wrong place.
     WrongContext {
         /// The caller's context.
         expected: u64,
-        /// The context the block was written with.
+        /// The context under which the block was written.
         found: u64,
     },
-    /// The block was hashed by another function than the caller hashes by.
+    /// The block's entries were hashed by another function than the caller's.
     WrongHash {
         /// Id of the caller's hash.
         expected: u8,
         /// Id of the block's hash.
         found: u8,
     },
-    /// The block was hashed with another seed, or under another secret key, than the caller hashes with.
+    /// The block's entries were hashed with another seed or secret key than the caller's.
     WrongSeed {
-        /// The caller's seed, or its key's id.
+        /// The caller's seed, or the id of its key.
         expected: u64,
-        /// The block's.
+        /// The block's seed, or the id of its key.
         found: u64,
     },
-    /// The block was hashed under a secret key, which it does not contain and the caller did not give.
+    /// The block's entries were hashed under a secret key, which it does not contain and the caller did not give.
     KeyNeeded {
-        /// The number that names the key.
+        /// Identifies the key without revealing it.
         key_id: u64,
     },
-    /// The block's entries were made by another key transform than the caller's.
+    /// The block's entries were derived by another key transform than the caller's.
     WrongTransform {
         /// The caller's transform: id and parameter.
         expected: (u8, u16),
@@ -315,7 +315,8 @@ impl fmt::Display for DecodeError {
             Self::MisplacedEstimate { kind, num_entries } => {
                 write!(
                     f,
-                    "{num_entries} entries of a {kind} block are flagged as an estimate, which only a bloom block has"
+                    "{num_entries} entries of a {kind} block are flagged as an estimate; only a bloom block with \
+                     entries can have one"
                 )
             }
             Self::Padding { offset_bytes, found } => {
@@ -334,7 +335,7 @@ impl fmt::Display for DecodeError {
                 write!(f, "reserved byte {offset_bytes} holds {found:#04x}: written by a newer version")
             }
             Self::WrongContext { expected, found } => {
-                write!(f, "intact block of another place: context expected {expected:#018x}, found {found:#018x}")
+                write!(f, "intact block from another place: context expected {expected:#018x}, found {found:#018x}")
             }
             Self::WrongSeed { expected, found } => {
                 write!(f, "hash seed expected {expected:#018x}, found {found:#018x}")

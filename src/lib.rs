@@ -1,8 +1,8 @@
 //! The filter block of an LSM storage engine.
 //!
-//! A table writer hands a [`FilterBlockBuilder`] the keys of one table and gets a block of bytes: self-describing,
+//! A table writer passes the keys of one table to a [`FilterBlockBuilder`] and gets a block of bytes: self-describing,
 //! checksummed, the same on every machine. A [`FilterBlockReader`] answers from those bytes whether the table may
-//! contain a key. *No* is always true and saves a disk read; *maybe* is wrong at a rate that the writer chose.
+//! contain a key. *No* is always right and saves a disk read; *maybe* is wrong at a rate that the writer chose.
 //!
 //! ```
 //! use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
@@ -26,19 +26,20 @@
 //!
 //! # The three rules of embedding
 //!
-//! 1. **Every error means *maybe*.** A [`DecodeError`] says what is wrong with the bytes; the engine counts it, says it
-//!    once, and reads the table as if there were no filter. An empty or short slice is an error, never "no entries".
-//! 2. **Hash once.** All tables of a store share a seed; [`KeyHasher`] makes the [`KeyHash`] of a lookup, and
-//!    [`FilterBlockReader::may_contain_hash`] asks any number of tables.
-//! 3. **Bind the block to its place.** A context ([`FilterBlockBuilder::context`], [`OpenOptions::context`]) makes a
-//!    block that was read from elsewhere an error, and seed and transform are compared where the caller says what it
+//! 1. **Every error means *maybe*.** A [`DecodeError`] states what is wrong with the bytes; the engine counts it,
+//!    reports it once, and reads the table as if there were no filter. An empty or short slice is an error, never "no
+//!    entries".
+//! 2. **Hash once.** All tables of a store share a seed; [`KeyHasher`] computes the [`KeyHash`] of a lookup, and with
+//!    it [`FilterBlockReader::may_contain_hash`] probes any number of tables.
+//! 3. **Bind the block to its place.** With a context ([`FilterBlockBuilder::context`], [`OpenOptions::context`]) a
+//!    block that was read from elsewhere is an error. Seed and transform are compared if the caller states what it
 //!    expects.
 //!
 //! # Kinds
 //!
-//! | kind | a query reads | for |
+//! | kind | a query reads | use it for |
 //! |---|---|---|
-//! | [`Bloom`](FilterKind::Bloom) | up to one cache line a probe | union, intersection, cardinality |
+//! | [`Bloom`](FilterKind::Bloom) | up to one cache line per probe | union, intersection, cardinality |
 //! | [`Blocked`](FilterKind::Blocked) | one cache line | the fastest queries |
 //! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | the smallest blocks |
 //!
@@ -46,11 +47,11 @@
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
 //! - `rayon`: large blocks are built on all cores; the bytes are the same.
-//! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Linux only, nothing elsewhere.
-//! - `kv`: a small row/column store that lives from filter blocks. Needs Unix.
-//! - `cli`: the command-line tool `filterblock`. Needs Unix.
+//! - `rayon`: large blocks are built on all cores, with the same bytes.
+//! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
+//! - `kv`: a small row/column store that uses filter blocks. Needs Unix.
 //!
-//! The bytes are specified in `format-spec.md`; the mathematics is in [`sizing`].
+//! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 mod bits;

@@ -1,10 +1,11 @@
-//! The layers, read off the sources: who may import whom, where `unsafe` and byte orders may stand, how long a file may be.
+//! The layers, read off the sources: which module may import which, which files may contain `unsafe` or name a byte
+//! order, and how long a file may be.
 
 use filterblock::FilterKind;
 use std::path::{Path, PathBuf};
 
-/// Layers from the bottom up, each with the modules of the crate it may import. The longest matching prefix of a
-/// file's path under `src` is its layer.
+/// Layers from the bottom up, each with the modules of the crate that it may import. A file's layer is the longest
+/// prefix of its path under `src`.
 const LAYERS: &[(&str, &[&str])] = &[
     ("kind.rs", &[]),
     ("error.rs", &["kind"]),
@@ -20,13 +21,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("block/", &["bytes", "error", "filter", "hash", "kind", "math", "policy"]),
     // The kinds' mathematics, as users see it.
     ("sizing.rs", &["filter", "kind", "math"]),
-    // The store sees what any user sees, and the one file that names a byte order.
+    // The store may import what every user may, and the one file that names a byte order.
     ("kv/", &["bytes", "kv", "PUBLIC"]),
     ("bin/", &["PUBLIC", "OWN"]),
     ("lib.rs", &["PUBLIC"]),
 ];
 
-/// Within the store, from the bottom up: a module may import those of its own line and of the lines above it.
+/// The store's layers from the bottom up: a module may import those of its own line and of the lines above it.
 const STORE_LAYERS: &[&[&str]] = &[
     &["encoding", "error", "fences", "names", "purpose", "range", "sync"],
     &["cell", "prefix", "storage"],
@@ -113,7 +114,7 @@ fn literal_len(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// What follows each `crate::` in `code`: one name, or the first names of a braced group.
+/// The names after each `crate::` in `code`: one name, or the first names of a braced group.
 fn imported(code: &str) -> Vec<String> {
     let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let mut names = Vec::new();
@@ -141,7 +142,7 @@ fn imported(code: &str) -> Vec<String> {
     names
 }
 
-/// What follows a chain of `super::` that leads out of the topmost module of `file`, to the crate's root.
+/// The names after a chain of `super::` that leads from the module of `file` to the crate's root.
 fn imported_upward(file: &str, code: &str) -> Vec<String> {
     let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
     let to_root = "super::".repeat(path.split('/').count());

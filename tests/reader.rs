@@ -1,4 +1,5 @@
-//! The reader alone, as the crate is without its default features: `cargo test --no-default-features --test reader`.
+//! The reader alone, as the crate without its default features has it: `cargo test --no-default-features --test
+//! reader`.
 
 use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
 

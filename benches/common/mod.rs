@@ -1,8 +1,8 @@
-//! Keys, and blocks made of them.
+//! Keys, and blocks built from them.
 
 use filterblock::FilterBlockBuilder;
 
-/// The length of keys that most benchmarks of filters use, and a common length of keys in stores.
+/// Most benchmarks of filters use keys of this length, which is common in stores.
 pub type Key = [u8; 16];
 
 /// A reproducible stream of random keys (SplitMix64). Streams of different seeds share no key in practice.
@@ -10,7 +10,7 @@ pub struct Keys {
     state: u64,
 }
 
-/// What the state grows by with each number.
+/// The state's increment from one number to the next.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Keys {
@@ -18,7 +18,7 @@ impl Keys {
         Self::starting_at(seed, 0)
     }
 
-    /// The stream of `seed` from its key number `index` on, so that any key can be had without a list of them.
+    /// The stream of `seed` from its key number `index` on, so that any key can be computed without a list.
     pub fn starting_at(seed: u64, index: u64) -> Self {
         Self { state: seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(STEP.wrapping_mul(2 * index)) }
     }
@@ -40,7 +40,8 @@ impl Keys {
     }
 }
 
-/// Puts the block of `keys` into `out`, as a table's writer does: one builder and one buffer for one table after another.
+/// Replaces `out` by the block of `keys`. Builder and buffer are reused for one table after another, as a table writer
+/// does.
 pub fn build(builder: &mut FilterBlockBuilder, keys: &[Key], out: &mut Vec<u8>) {
     keys.iter().for_each(|key| builder.add_key(key));
     out.clear();

@@ -15,7 +15,7 @@ fn engines() {
     cpp.cpp(true).std("c++20").opt_level(3).warnings(false);
     cpp.clone().file("cpp/rocksdb.cc").file("cpp/leveldb.cc").compile("compare_engines");
     if let Some(source) = std::env::var_os("ROCKSDB_SRC").map(std::path::PathBuf::from) {
-        assert!(source.join("util/bloom_impl.h").exists(), "ROCKSDB_SRC={source:?} is no RocksDB source tree");
+        assert!(source.join("util/bloom_impl.h").exists(), "ROCKSDB_SRC={source:?} is not a RocksDB source tree");
         cpp.flag("-march=native")
             // A namespace of its own keeps the tree's inline functions apart from the shared library's.
             .define("ROCKSDB_NAMESPACE", "rocksdb_src")

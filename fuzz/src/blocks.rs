@@ -1,25 +1,25 @@
-//! Questions to ask of an opened filter.
+//! Queries of an opened filter.
 
 use crate::oracle::{self, Oracle};
 use crate::readers::Reading;
 use filterblock::{FilterBlockReader, KeyHash, OpenOptions};
 use filterblock_portable as portable;
 
-/// The secret key of the golden files whose names say that they are keyed: targets open blocks under it whose header names
-/// a hash under a key.
+/// The secret key of the golden files whose names contain `keyed`. If a block's header names a hash under a key,
+/// targets open the block under this one.
 pub const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
 const HASH_ID_AT: usize = 10;
 const KEYED_HASH_ID: u8 = 2;
 
-/// Whether the header, intact or not, says that the entries were hashed under a secret key.
+/// Whether the header, intact or not, states that the entries were hashed under a secret key.
 pub fn names_a_key(block: &[u8]) -> bool {
     block.get(HASH_ID_AT) == Some(&KEYED_HASH_ID)
 }
 
-/// The oracle reads bit by bit: so many questions keep an execution within milliseconds.
-const MAX_ORACLE_QUESTIONS: usize = 12;
+/// The oracle reads bit by bit: this many queries keep an execution within milliseconds.
+const MAX_ORACLE_QUERIES: usize = 12;
 
-/// The filter as the library's portable code reads it, whatever the processor has.
+/// The filter as read by the library's portable code, whatever the processor's features.
 #[derive(Clone, Copy, Debug)]
 pub enum Portable<'a> {
     Block(portable::FilterBlockReader<'a>),
@@ -27,22 +27,22 @@ pub enum Portable<'a> {
 }
 
 impl<'a> Portable<'a> {
-    /// A block that has opened, under `key` if any.
+    /// Opens a block that has already opened, under `key` if there is one.
     pub fn open(block: &'a [u8], context: u64, key: Option<[u8; 16]>) -> Self {
         let options = portable::OpenOptions::new().context(context).trusted(true);
         let options = key.map_or(options, |key| options.expect_hasher(portable::KeyHasher::keyed(key)));
-        Self::Block(options.open(block).expect("a block that opens, opens portably"))
+        Self::Block(options.open(block).expect("a block that opens also opens in the portable code"))
     }
 
-    /// A compact frame that has opened.
+    /// Opens a compact frame that has already opened.
     pub fn open_compact(frame: &'a [u8]) -> Self {
-        // Neither plays a part where hashes are asked for.
+        // Neither matters for queries by hash.
         let (hasher, transform) = (portable::KeyHasher::new(0), portable::KeyTransform::WholeKey);
         let opened = portable::CompactFrameReader::open(frame, hasher, transform);
-        Self::Frame(opened.expect("a frame that opens, opens portably"))
+        Self::Frame(opened.expect("a frame that opens also opens in the portable code"))
     }
 
-    /// Its answers, one at a time and in a batch, are `answers`.
+    /// Checks that its answers, one at a time and in a batch, are `answers`.
     pub fn check(&self, hashes: &[KeyHash], answers: &[bool]) {
         let hashes: Vec<_> = hashes.iter().map(|hash| portable::KeyHash::from_raw(hash.get())).collect();
         let mut batch = vec![false; hashes.len()];
@@ -50,35 +50,35 @@ impl<'a> Portable<'a> {
             Self::Block(reader) => reader.may_contain_hashes(&hashes, &mut batch),
             Self::Frame(reader) => reader.may_contain_hashes(&hashes, &mut batch),
         }
-        assert_eq!(batch, answers, "portably, in a batch");
+        assert_eq!(batch, answers, "portable, in a batch");
         for (&hash, &answer) in hashes.iter().zip(answers) {
             let single = match self {
                 Self::Block(reader) => reader.may_contain_hash(hash),
                 Self::Frame(reader) => reader.may_contain_hash(hash),
             };
-            assert_eq!(single, answer, "{hash:?}: portably");
+            assert_eq!(single, answer, "{hash:?}: portable");
         }
     }
 }
 
-/// Hashes from one end of the range to the other, and some that the input chooses.
+/// Hashes spread over the whole range, and some that the input chooses.
 fn hashes(input: &[u8]) -> Vec<KeyHash> {
     let spread = (0..16u64).map(|i| i * (u64::MAX / 15));
     let chosen = input.rchunks_exact(8).take(16).map(oracle::int);
     chosen.chain(spread).map(KeyHash::from_raw).collect()
 }
 
-/// Asks everything that can be asked. Nothing may fail, and answers one at a time, answers in a batch, those of the
-/// portable code and the oracle's must be equal.
-pub fn ask_block(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, oracle: &Oracle, block: &[u8]) {
-    ask(reader, portable, oracle, block);
+/// Makes all kinds of queries. None may fail, and answers one at a time, answers in a batch, those of the portable code
+/// and those of the oracle must be equal.
+pub fn query_block(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, oracle: &Oracle, block: &[u8]) {
+    query(reader, portable, oracle, block);
     assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
     assert_eq!(reader.block_len(), block.len());
     combine(reader, &hashes(block));
 }
 
-/// As [`ask_block`], but for what only the reader of a block has.
-pub fn ask(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, input: &[u8]) {
+/// As [`query_block`], but for what only the reader of a block has.
+pub fn query(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, input: &[u8]) {
     let hashes = hashes(input);
     let mut batch = vec![false; hashes.len()];
     reader.may_contain_hashes(&hashes, &mut batch);
@@ -86,7 +86,7 @@ pub fn ask(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, inpu
         assert_eq!(reader.may_contain_hash(hash), answer, "{hash:?}: alone and in a batch");
     }
     portable.check(&hashes, &batch);
-    for (&hash, &answer) in hashes.iter().zip(&batch).step_by(hashes.len().div_ceil(MAX_ORACLE_QUESTIONS)) {
+    for (&hash, &answer) in hashes.iter().zip(&batch).step_by(hashes.len().div_ceil(MAX_ORACLE_QUERIES)) {
         assert_eq!(oracle.may_contain(hash.get()), answer, "{hash:?}: oracle and reader");
     }
     let entry = &input[..input.len().min(300)];
@@ -98,7 +98,7 @@ pub fn ask(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, inpu
     assert!(reader.num_probes().is_none_or(|probes| probes > 0));
 }
 
-/// A filter's union and intersection with itself answer as it does.
+/// Checks that a filter's union and intersection with itself answer as the filter does.
 fn combine(reader: &FilterBlockReader<'_>, hashes: &[KeyHash]) {
     if let Ok(estimate) = reader.estimate_entries() {
         assert!(estimate >= 0.0, "{estimate} entries");

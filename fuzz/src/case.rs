@@ -4,7 +4,7 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 use filterblock::{BuildError, CustomTransform, FilterKind, FilterPolicy, KeyHasher, KeyTransform};
 
-/// In the byte of the salt bits.
+/// A bit of the byte that contains the salt bits.
 pub const KEYED: u8 = 8;
 
 /// A policy, entries, and one damaged byte.
@@ -12,26 +12,26 @@ pub const KEYED: u8 = 8;
 pub struct Case {
     pub kind: u8,
     pub size: Size,
-    /// The lowest three bits; the next one asks for a hash under a secret key.
+    /// The lowest three bits; the next one, [`KEYED`], requests a hash under a secret key.
     pub salt_bits: u8,
     pub seed: u64,
     pub context: u64,
     /// Id and parameter as stored.
     pub transform: (u8, u16),
     pub damage: Damage,
-    /// How many hashes to add besides the entries, made from the seed.
+    /// Number of hashes to add besides the entries, derived from the seed.
     pub num_more: u16,
     pub entries: Vec<Vec<u8>>,
 }
 
-/// A position in the block and what to exclusive-or into the byte there.
+/// A position in the block, and the bits to flip in the byte there.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq)]
 pub struct Damage {
     pub at: u16,
     pub bits: u8,
 }
 
-/// How large the filter is to be.
+/// The requested size of the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     BitsPerKey(f64),
@@ -45,7 +45,7 @@ impl<'a> Arbitrary<'a> for Size {
             0 => Self::BitsPerKey(2.0 + f64::from(u16::arbitrary(u)? % 62_001) / 1e3),
             1 => Self::FalsePositiveRate(0.25 / (1.0 + f64::from(u16::arbitrary(u)?))),
             2 => Self::MaxBytes(u16::arbitrary(u)?),
-            // Any number at all, most of them illegal.
+            // Any number, most of them illegal.
             3 => Self::BitsPerKey(f64::from_bits(u64::arbitrary(u)?)),
             _ => Self::FalsePositiveRate(f64::from_bits(u64::arbitrary(u)?)),
         })
@@ -74,7 +74,7 @@ impl<'a> Arbitrary<'a> for Case {
 }
 
 impl Case {
-    /// The bytes that are read as this case. Sizes are those given in the first three of [`Size`]'s encodings.
+    /// The bytes that decode to this case. Sizes use the first three of [`Size`]'s encodings.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![self.kind];
         let (tag, value) = match self.size {
@@ -110,18 +110,18 @@ impl Case {
         }
     }
 
-    /// The secret key that the entries are hashed under, if any: made of numbers that the input chooses anyway.
+    /// The secret key under which the entries are hashed, if any: made of numbers that the input chooses anyway.
     pub fn key(&self) -> Option<[u8; 16]> {
         let key = u128::from(self.seed) << 64 | u128::from(self.context);
         (self.salt_bits & KEYED != 0).then(|| key.to_le_bytes())
     }
 
-    /// Keyed, or with the seed.
+    /// The hasher: with the key if there is one, otherwise with the seed.
     pub fn hasher(&self) -> KeyHasher {
         self.key().map_or_else(|| KeyHasher::new(self.seed), KeyHasher::keyed)
     }
 
-    /// The policy, where the sizes are legal.
+    /// The policy, if the sizes are legal.
     pub fn policy(&self) -> core::result::Result<FilterPolicy, BuildError> {
         let kind = FilterKind::ALL[usize::from(self.kind) % FilterKind::ALL.len()];
         let policy = match self.size {

@@ -1,4 +1,4 @@
-//! What the fuzz targets are: one function each, from an input's bytes to a panic or not, and what they share.
+//! The fuzz targets, each one function from an input's bytes that panics on a defect, and the code that they share.
 //!
 //! A target's file under `fuzz_targets` only calls its function, so that the stable toolchain replays every input that
 //! libFuzzer keeps.

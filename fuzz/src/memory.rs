@@ -1,22 +1,22 @@
-//! What an input may allocate, as the allocator of the tests counts it in all threads together.
+//! Limits of what an input may allocate, counted by the tests' allocator over all threads.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// As `fuzz/run` has them of libFuzzer.
+/// The limits that `fuzz/run` sets for libFuzzer.
 const MAX_LIVE_BYTES: usize = 512 << 20;
 const MAX_ALLOCATION_BYTES: usize = 64 << 20;
 
-/// The system's allocator, which counts.
+/// The system's allocator, with counters.
 struct Counting;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
 static LIVE_BYTES: AtomicUsize = AtomicUsize::new(0);
-/// The highest values since the watch began.
+/// The highest values since watching began.
 static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
 static LARGEST_BYTES: AtomicUsize = AtomicUsize::new(0);
 
@@ -29,25 +29,25 @@ fn give_back(bytes: usize) {
     LIVE_BYTES.fetch_sub(bytes, Relaxed);
 }
 
-// SAFETY: each function hands its arguments on to the system's allocator, whose contract is the same, and returns what
-// that returns. Counting touches atomic numbers only: it neither allocates nor panics.
-#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+// SAFETY: each function passes its arguments on to the system's allocator, whose contract is the same, and returns its
+// result. Counting only touches atomic numbers: it neither allocates nor panics.
+#[expect(unsafe_code, reason = "an allocator cannot be implemented without it")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the caller fulfils `GlobalAlloc::alloc`'s contract, which is that of `System`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the caller fulfils `GlobalAlloc::alloc_zeroed`'s contract, which is that of `System`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         give_back(layout.size());
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the caller fulfils `GlobalAlloc::dealloc`'s contract, and `start` came from `System`.
         unsafe { System.dealloc(start, layout) }
     }
 
@@ -55,17 +55,17 @@ unsafe impl GlobalAlloc for Counting {
         // Old and new bytes may be in use at once.
         take(new_size);
         give_back(layout.size());
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the caller fulfils `GlobalAlloc::realloc`'s contract, and `start` came from `System`.
         unsafe { System.realloc(start, layout, new_size) }
     }
 }
 
-/// What was seen while one piece of work was watched.
+/// Allocations while one piece of work was watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// The largest that any thread asked for at once.
+    /// The largest single allocation by any thread, in bytes.
     largest_bytes: usize,
-    /// Most bytes in use at once, of the whole process.
+    /// The most bytes in use at one time, by the whole process.
     peak_bytes: usize,
 }
 
@@ -93,11 +93,11 @@ impl fmt::Display for Used {
     }
 }
 
-/// Runs `work` and tells what was allocated meanwhile. One piece of work is watched at a time: the others wait, lest one is
-/// blamed for another's.
+/// Runs `work` and returns what was allocated meanwhile. One piece of work is watched at a time; others wait, so that
+/// none is blamed for the allocations of another.
 pub fn watched<T>(work: impl FnOnce() -> T) -> (T, Used) {
     static WATCH: Mutex<()> = Mutex::new(());
-    // Work that panics leaves nothing half done here.
+    // Work that panics leaves nothing inconsistent here.
     let _watch = WATCH.lock().unwrap_or_else(PoisonError::into_inner);
     LARGEST_BYTES.store(0, Relaxed);
     PEAK_BYTES.store(LIVE_BYTES.load(Relaxed), Relaxed);
@@ -114,7 +114,7 @@ fn the_watch_notices_what_exceeds_the_limits() {
     assert!(largest.is_within_limits() && largest.largest_bytes == MAX_ALLOCATION_BYTES, "{largest}");
     let larger = used(&|| allocate(MAX_ALLOCATION_BYTES + 1));
     assert!(!larger.is_within_limits() && larger.largest_bytes == MAX_ALLOCATION_BYTES + 1, "{larger}");
-    // Made larger step by step, filled with zeros, and in another thread.
+    // Grown step by step, filled with zeros, and in another thread.
     let grown = used(&|| {
         let mut grown = std::hint::black_box(Vec::<u8>::with_capacity(MAX_ALLOCATION_BYTES));
         grown.reserve_exact(MAX_ALLOCATION_BYTES + 1);
@@ -128,7 +128,7 @@ fn the_watch_notices_what_exceeds_the_limits() {
         assert!(!used.is_within_limits() && used.largest_bytes == MAX_ALLOCATION_BYTES + 1, "{used}");
     }
 
-    // Each of them allowed: one after another, and all at once.
+    // Each of them is within the limit: one after another, and all at the same time.
     let num = MAX_LIVE_BYTES / MAX_ALLOCATION_BYTES + 1;
     let in_turn = used(&|| (0..num).for_each(|_| allocate(MAX_ALLOCATION_BYTES)));
     assert!(in_turn.is_within_limits(), "{in_turn}");
@@ -137,7 +137,7 @@ fn the_watch_notices_what_exceeds_the_limits() {
         drop(std::hint::black_box(all));
     });
     assert!(!at_once.is_within_limits() && at_once.largest_bytes == MAX_ALLOCATION_BYTES, "{at_once}");
-    // And what was given back is not held against the next.
+    // And freed memory does not count against the next.
     let nothing = used(&|| ());
     assert!(nothing.is_within_limits() && nothing.largest_bytes < MAX_ALLOCATION_BYTES, "{nothing}");
 }

@@ -9,7 +9,7 @@ const DIGEST_AT: usize = 52;
 const CRC_AT: usize = 60;
 pub const HEADER_LEN: usize = 64;
 
-/// What to repair besides magic and CRC, read from the input's first byte.
+/// What to repair besides the magic and the CRC; decoded from the input's first byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Repair {
     payload_len: bool,
@@ -23,7 +23,7 @@ impl Repair {
         Self { payload_len: mode & 1 == 0, digest: mode & 2 == 0, context: u64::from(mode >> 2) }
     }
 
-    /// Everything.
+    /// Repairs everything.
     pub fn all(context: u64) -> Self {
         Self { payload_len: true, digest: true, context }
     }
@@ -33,12 +33,12 @@ fn header_crc(header: &[u8], context: u64) -> u32 {
     masked(crc32fast::hash(&header[..CRC_AT])) ^ mix(context) as u32
 }
 
-/// The mask of every CRC of blocks and of the store.
+/// The mask that every CRC of blocks and of the store has.
 pub fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Recomputes what format-spec.md, section 4.2, says, in `block` of at least a header's length.
+/// Recomputes the checksums of format-spec.md, section 4.2, in `block`, which has at least a header's length.
 pub fn repair(block: &mut [u8], repair: Repair) {
     let (header, payload) = block.split_at_mut(HEADER_LEN);
     header[..MAGIC.len()].copy_from_slice(MAGIC);
@@ -53,7 +53,7 @@ pub fn repair(block: &mut [u8], repair: Repair) {
     header[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Whether header and payload have the checksums of a block of this context.
+/// Whether header and payload have the checksums of a block under `context`.
 pub fn is_sealed(block: &[u8], context: u64) -> bool {
     let Some((header, payload)) = block.split_at_checked(HEADER_LEN) else { return false };
     int(&header[CRC_AT..]) == u64::from(header_crc(header, context))

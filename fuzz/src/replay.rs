@@ -1,4 +1,4 @@
-//! Every checked-in input through its target, without libFuzzer.
+//! Runs every checked-in input through its target, without libFuzzer.
 
 use crate::blocks::names_a_key;
 use crate::case::Case;
@@ -10,7 +10,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// All of them that are there: the seeds, and what a run has added to a working copy.
+/// All inputs present: the seeds, and what a run has added to a working copy.
 #[test]
 fn the_corpus_shows_no_defect() {
     let (mut lines, mut sum, mut worst) = (Vec::new(), 0, Used::default());
@@ -20,7 +20,7 @@ fn the_corpus_shows_no_defect() {
         let mut counts = BTreeMap::<Reached, usize>::new();
         for path in &inputs {
             let input = std::fs::read(path).expect("a readable input");
-            // If it panics, this is the input.
+            // Shows the input if the target panics.
             println!("{}", path.display());
             let (reached, used) = watched(|| target(&input));
             used.assert_within_limits();
@@ -34,7 +34,7 @@ fn the_corpus_shows_no_defect() {
     println!("counted: {sum} corpus files replayed, {worst}, per target: {}", lines.join(", "));
 }
 
-/// Only its key leads to a keyed block's filter: that which this crate has is the golden files'.
+/// A keyed block's filter is reached only with its key; this crate has the golden files' key.
 #[test]
 fn keyed_seeds_pass_every_check() {
     type IsKeyed = fn(&[u8]) -> bool;
@@ -62,8 +62,8 @@ fn keyed_seeds_pass_every_check() {
     println!("counted: seeds under a secret key, per target: {}", lines.join(", "));
 }
 
-/// Some of what a fuzzer would try, for machines without one: bytes and bits changed, parts removed, repeated and put in
-/// from other seeds, as a fixed sequence of numbers says.
+/// Part of what a fuzzer would try, for machines without one: bytes and bits are changed, parts are removed, repeated
+/// and inserted from other seeds, as determined by a fixed sequence of numbers.
 #[test]
 fn mutated_seeds_show_no_defect() {
     let mut random = Random(1);
@@ -92,7 +92,7 @@ fn mutated_seeds_show_no_defect() {
     println!("counted: {sum} mutated seeds tried, {worst}, per target: {}", lines.join(", "));
 }
 
-/// For each target.
+/// Number of mutants for each target.
 const MUTANTS: usize = 2_000;
 
 fn hex(bytes: &[u8]) -> String {
@@ -126,9 +126,9 @@ impl Random {
     }
 }
 
-/// A corpus without a target is replayed by nobody, as is a target that no list names.
+/// A corpus without a target would never be replayed, nor would a target that is missing from the list.
 #[test]
-fn targets_programs_and_corpora_are_the_same() {
+fn targets_programs_and_corpora_have_the_same_names() {
     let targets: BTreeSet<String> = ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
     let names = |dir: &str| -> BTreeSet<String> {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(dir);
@@ -139,9 +139,9 @@ fn targets_programs_and_corpora_are_the_same() {
     assert_eq!(names("fuzz_targets"), targets);
 }
 
-/// Made in this process as they were in the one that wrote them.
+/// The seeds that this process generates equal the checked-in ones.
 #[test]
-fn the_seeds_are_those_that_the_library_makes() {
+fn the_seeds_are_reproducible() {
     let (made, read) = (Seeds::make().expect("seeds"), Seeds::read().expect("a readable corpus"));
     let names = |seeds: &Seeds| seeds.iter().map(|(target, name, _)| format!("{target}/{name}")).collect::<Vec<_>>();
     assert_eq!(names(&made), names(&read), "run `cargo run --manifest-path fuzz/Cargo.toml --example seeds`");

@@ -1,5 +1,5 @@
-//! A small store with one of everything, written by the library: what is damaged by the targets, and what seeds are made
-//! of. The same bytes each time.
+//! A small store with one of everything, written by the library: the targets damage it, and seeds are made from it. It
+//! has the same bytes each time.
 
 use crate::state::State;
 use filterblock::kv::{
@@ -14,16 +14,16 @@ pub type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// The store, closed, and what it must answer.
+/// The files of the closed store, and what it must answer.
 pub struct Sample {
     pub files: Files,
     pub(crate) state: State,
     /// A table of a deeper level, and one of level 0 with a file of rebuilt filters.
     pub deep: Table,
     pub shallow: Table,
-    /// Row and column of the cells of the table of level 0, tombstones included.
+    /// Row and column of the cells of the table of level 0, including tombstones.
     pub shallow_keys: BTreeSet<(Vec<u8>, Vec<u8>)>,
-    /// As [`levels`] says.
+    /// Level and number of each table; see [`levels`].
     pub levels: Vec<(usize, u64)>,
 }
 
@@ -38,7 +38,7 @@ fn policy(kind: FilterKind) -> FilterPolicy {
     FilterPolicy::with_bits_per_key(kind, 12.0).expect("a legal size")
 }
 
-/// All purposes, all kinds; every flush and compaction at once and in this thread.
+/// All purposes and all kinds; every flush and compaction runs at once and in this thread.
 pub fn options() -> StoreOptions {
     StoreOptions::without_filters()
         .filter(Purpose::Row, policy(FilterKind::Golomb))
@@ -56,7 +56,7 @@ pub fn crowded_options() -> StoreOptions {
     options().filter_residence(FilterResidence::Cached).cache_bytes(10 << 10)
 }
 
-/// A directory of these files.
+/// A directory with these files.
 pub fn storage(files: &Files) -> SimStorage {
     let storage = SimStorage::new();
     files.iter().for_each(|(name, bytes)| storage.replace(name, bytes.clone()));
@@ -78,11 +78,11 @@ fn row(i: u32) -> Vec<u8> {
     format!("{}{i:02}", char::from(b'a' + (i / 4) as u8)).into_bytes()
 }
 
-/// Writes to a store and to the map that it is compared with.
+/// Writes to a store and to the map to which it is compared.
 struct Writer<'a> {
     store: &'a Store,
     cells: Cells,
-    /// What was written since the last table.
+    /// Keys written since the last table.
     keys: BTreeSet<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -105,7 +105,7 @@ pub fn levels(store: &Store) -> Vec<(usize, u64)> {
     store.stats().tables.iter().map(|table| (table.level, table.number)).collect()
 }
 
-/// The sample, made once.
+/// The sample, made only once.
 pub fn sample() -> &'static Sample {
     static SAMPLE: OnceLock<Sample> = OnceLock::new();
     SAMPLE.get_or_init(make)
@@ -121,7 +121,7 @@ fn make() -> Sample {
     // A block of two pages.
     writer.put(5, b"long", &vec![b'v'; 4200]);
     store.flush().expect("a table");
-    // Two versions of some cells, which a compaction makes one of.
+    // Two versions of some cells, which a compaction merges into one.
     writer.put(1, b"x", b"twice");
     writer.delete(2, b"x");
     store.compact().expect("one table");

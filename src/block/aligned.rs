@@ -2,17 +2,18 @@
 
 use std::vec::Vec;
 
-/// Bytes of a cache line, and of the blocked kind's line.
+/// Length of a cache line, and of a line of the blocked kind, in bytes.
 const ALIGNMENT: usize = 64;
 
 /// Owned bytes that begin at a multiple of 64.
 ///
-/// A block's header is 64 bytes long, so the lines of an aligned blocked filter are cache lines: each query reads one. A
-/// vector begins at any multiple of 16, and then mostly each query reads two. Blocks that a cache keeps, or that are
-/// asked often, are worth the copy. For use with [`OpenOptions::open_owned`](crate::OpenOptions::open_owned).
+/// A block's header is 64 bytes long, so the lines of an aligned blocked filter are cache lines, and each query reads
+/// one. A vector may begin at any multiple of 16, and then most queries read two. For a block that is kept in a cache,
+/// or is queried often, the copy is worth its cost. For use with
+/// [`OpenOptions::open_owned`](crate::OpenOptions::open_owned).
 ///
-/// With the feature `huge-pages`, on Linux, from 2 MiB on the bytes lie in pages of that size if the system has
-/// them, which spares the page walk of a query.
+/// With the feature `huge-pages`, on Linux, 2 MiB or more of bytes are kept in pages of that size if the system has
+/// them, which saves queries the page walk.
 ///
 /// ```
 /// use filterblock::{AlignedBytes, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
@@ -34,10 +35,10 @@ pub struct AlignedBytes {
 }
 
 impl AlignedBytes {
-    /// `len` zeros, to be read into.
+    /// `len` zeros, to be overwritten through `as_mut`.
     ///
     /// # Panics
-    /// As a vector of `len` bytes does, if no memory could hold them.
+    /// Like a vector of `len` bytes, if no memory could hold them.
     pub fn zeroed(len: usize) -> Self {
         let memory = Memory::zeroed(len);
         let start = memory.as_ref().as_ptr().align_offset(memory.alignment());
@@ -64,26 +65,26 @@ impl AsMut<[u8]> for AlignedBytes {
     }
 }
 
-/// Where the bytes lie, with room before and behind.
+/// The memory that contains the bytes, with room before and after them.
 #[derive(Debug)]
 enum Memory {
-    /// Neither grows nor moves, once made.
+    /// Neither grows nor moves.
     Heap(Vec<u8>),
     #[cfg(all(feature = "huge-pages", target_os = "linux"))]
     HugePages(memmap2::MmapMut),
 }
 
-/// Bytes of a huge page.
+/// Length of a huge page in bytes.
 #[cfg(all(feature = "huge-pages", target_os = "linux"))]
 const HUGE_PAGE: usize = 2 << 20;
 
 impl Memory {
-    /// Zeros, `len` of them from the first aligned one on. Huge pages are asked for where they may be had: without them,
-    /// memory is only slower.
+    /// Zeroed memory with room for `len` bytes from the first aligned one on. Huge pages are requested where possible;
+    /// without them, memory is only slower.
     fn zeroed(len: usize) -> Self {
         #[cfg(all(feature = "huge-pages", target_os = "linux"))]
         if len >= HUGE_PAGE {
-            // Whole pages at both ends, or the last bytes would lie in small ones.
+            // Whole pages at both ends; otherwise the last bytes would be in small pages.
             let rounded = len.checked_next_multiple_of(HUGE_PAGE).and_then(|len| len.checked_add(HUGE_PAGE));
             if let Some(Ok(pages)) = rounded.map(memmap2::MmapMut::map_anon) {
                 let _ = pages.advise(memmap2::Advice::HugePage);

@@ -1,4 +1,4 @@
-//! Union and intersection of whole blocks, and what may be combined.
+//! Union and intersection of whole blocks, and the check whether two blocks can be combined.
 
 use super::HEADER_LEN;
 use super::header::Header;
@@ -10,13 +10,13 @@ use crate::policy::KeyTransform;
 use core::fmt;
 use std::vec::Vec;
 
-/// Why two blocks cannot be combined: the first thing in which they differ.
+/// Why two blocks cannot be combined: the first property in which they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CombineError {
     /// Only Bloom filters can be combined without their keys.
     Kind {
-        /// The kind met.
+        /// The kind of the block that is not a bloom block.
         found: FilterKind,
     },
     /// Different hash functions: equal keys have unequal hashes.
@@ -114,7 +114,7 @@ fn pair<'a, 'b>(a: &'a FilterBlockReader<'b>, b: &'a FilterBlockReader<'b>) -> R
 }
 
 impl FilterBlockReader<'_> {
-    /// Number of entries estimated from the bits set, for bloom blocks; infinite if every bit is set.
+    /// Number of entries, estimated from the number of set bits, for bloom blocks; infinite if every bit is set.
     ///
     /// # Errors
     /// [`CombineError::Kind`] for other kinds.
@@ -125,7 +125,7 @@ impl FilterBlockReader<'_> {
     /// Estimated number of entries in either of two bloom blocks.
     ///
     /// # Errors
-    /// What differs, if the blocks' shapes do.
+    /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
     pub fn estimate_union(&self, other: &Self) -> Result<f64, CombineError> {
         match pair(self, other)? {
             Pair::Both(a, b) => Ok(a.estimate(&b, Operation::Union)),
@@ -137,7 +137,7 @@ impl FilterBlockReader<'_> {
     /// Estimated number of entries in both of two bloom blocks, never below zero.
     ///
     /// # Errors
-    /// What differs, if the blocks' shapes do.
+    /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
     pub fn estimate_intersection(&self, other: &Self) -> Result<f64, CombineError> {
         match pair(self, other)? {
             Pair::Both(a, b) => Ok(a.estimate(&b, Operation::Intersection)),
@@ -146,7 +146,7 @@ impl FilterBlockReader<'_> {
     }
 
     /// A block, bound to `context`, that passes every key which either of two bloom blocks passes. Its number of
-    /// entries is an estimate, and flagged as one.
+    /// entries is an estimate, and is flagged as one.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
@@ -168,16 +168,16 @@ impl FilterBlockReader<'_> {
     /// ```
     ///
     /// # Errors
-    /// What differs, if the blocks' shapes do.
+    /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
     pub fn union(&self, other: &Self, context: u64) -> Result<Vec<u8>, CombineError> {
         self.combined(other, context, Operation::Union)
     }
 
-    /// A block, bound to `context`, that passes every key which both of two bloom blocks pass: all of the
-    /// intersection, and more absent keys than a block built from it would.
+    /// A block, bound to `context`, that passes every key which both of two bloom blocks pass: every key of the
+    /// intersection, and more absent keys than a block built from the intersection would pass.
     ///
     /// # Errors
-    /// What differs, if the blocks' shapes do.
+    /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
     pub fn intersection(&self, other: &Self, context: u64) -> Result<Vec<u8>, CombineError> {
         self.combined(other, context, Operation::Intersection)
     }

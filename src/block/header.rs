@@ -1,4 +1,4 @@
-//! The envelope: the 64 bytes in front of a payload, and the checks that stand between bytes and an answer.
+//! The header: the 64 bytes before a payload, and the checks that bytes must pass before they give an answer.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -16,9 +16,9 @@
 //! | 52 | 8 | XXH3-64 of the payload, XOR the mixed context |
 //! | 60 | 4 | CRC-32 of bytes 0..60, masked, XOR the low half of the mixed context |
 //!
-//! The context is the caller's, and not stored. Both checksums carry it by XOR of a bijective mix, so a block
-//! read from another place always fails, and when header and payload agree on another context the error can say
-//! which: a misplaced block is told from a damaged one.
+//! The context is the caller's, and is not stored. Both checksums include it, by XOR of a bijective mix, so a block
+//! that was read from another place always fails. If header and payload agree on another context, the error can name
+//! it: a misplaced block is told from a damaged one.
 
 use crate::bytes;
 use crate::error::DecodeError;
@@ -27,10 +27,10 @@ use crate::hash;
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 
-/// The first eight bytes of a block. Not text (first byte ≥ 0x80), no zero byte, and CR LF and ^Z inside, so that a
-/// copy in text mode shows at once.
+/// The first eight bytes of a block. Not text (first byte ≥ 0x80), without a zero byte, and with CR LF and ^Z inside,
+/// so that a copy made in text mode is noticed at once.
 pub const MAGIC: [u8; 8] = *b"\xf1FBLK\r\n\x1a";
-/// The format version this library writes, and the newest it reads.
+/// The format version that this library writes, and the newest that it reads.
 pub const FORMAT_VERSION: u8 = 1;
 
 const VERSION_AT: usize = MAGIC.len();
@@ -54,7 +54,7 @@ const REQUIRED_FEATURES: u16 = 0xff00;
 /// Feature bit 0: the number of entries is an estimate.
 const ENTRIES_ESTIMATED: u16 = 1;
 
-/// The fields of a header that are not fixed by the format or computed from the payload.
+/// The fields of a header that are neither fixed by the format nor computed from the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: FilterKind,
@@ -63,12 +63,13 @@ pub(crate) struct Header {
     /// The seed, or the key's id.
     pub(crate) seed: u64,
     pub(crate) num_entries: u64,
-    /// The number of entries is an estimate, as a union's is.
+    /// The number of entries is an estimate, as for a union.
     pub(crate) entries_estimated: bool,
     pub(crate) params: [u8; PARAMS_LEN],
 }
 
-/// CRC-32 (IEEE) of `bytes`, rotated and offset so that checksums of checksummed data do not collide with it.
+/// CRC-32 (IEEE) of `bytes`, rotated and offset so that the checksum of data that contains a checksum does not collide
+/// with it.
 fn masked_crc(bytes: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(bytes);
@@ -76,7 +77,7 @@ fn masked_crc(bytes: &[u8]) -> u32 {
 }
 
 impl Header {
-    /// Fills the first [`HEADER_LEN`] bytes of `block`, whose payload is complete.
+    /// Fills the first [`HEADER_LEN`] bytes of `block`, whose payload must be complete.
     #[cfg(feature = "std")]
     pub(crate) fn write(&self, block: &mut [u8], context: u64) {
         let (header, payload) = block.split_at_mut(HEADER_LEN);
@@ -98,7 +99,7 @@ impl Header {
         bytes::put_u32(header, CRC_AT, crc);
     }
 
-    /// Checks everything but the payload's digest and the kind's parameters.
+    /// Checks everything except the payload's digest and the kind's parameters.
     pub(crate) fn read(block: &[u8], context: u64) -> Result<Self, DecodeError> {
         let Some(header) = bytes::array_at::<HEADER_LEN>(block, 0) else {
             return Err(DecodeError::TooShort { len_bytes: block.len() as u64, min_bytes: HEADER_LEN as u64 });
@@ -150,8 +151,8 @@ impl Header {
         if stored == computed ^ expected as u32 {
             return Ok(());
         }
-        // On the way to an error there is time to ask the payload, too: if it names a context whose low half is
-        // the one that the header names, both are intact and the block is another place's.
+        // An error is reported anyway, so the payload can be hashed too: if it yields a context whose low half is the
+        // one that the header yields, both are intact and the block belongs to another place.
         let mixed = bytes::u64_at(header, DIGEST_AT) ^ hash::digest(&block[HEADER_LEN..]);
         if mixed as u32 == stored ^ computed {
             return Err(DecodeError::WrongContext { expected: context, found: hash::unmix(mixed) });
@@ -179,7 +180,7 @@ impl Header {
         Ok(())
     }
 
-    /// A block of no entries has no parameters and no payload.
+    /// A block without entries has no parameters and no payload.
     pub(crate) fn check_empty(&self, payload_len: u64) -> Result<(), DecodeError> {
         if payload_len != 0 {
             return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload_len });
@@ -190,7 +191,7 @@ impl Header {
         }
     }
 
-    /// The kind's parameters, for the kind to check.
+    /// The kind's parameters, to be checked by the kind.
     pub(crate) fn stored_params(&self, payload_len: u64) -> StoredParams<'_> {
         StoredParams { bytes: &self.params, base: PARAMS_AT as u64, num_entries: self.num_entries, payload_len }
     }

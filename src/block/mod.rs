@@ -1,4 +1,4 @@
-//! The block: a 64-byte header in front of a filter's payload, and the compact frame for engines that bring their
+//! The block: a 64-byte header and a filter's payload; and the compact frame, for engines that have headers of their
 //! own.
 
 #[cfg(feature = "std")]

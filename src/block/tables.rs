@@ -3,11 +3,11 @@
 use super::reader::FilterBlockReader;
 use crate::hash::KeyHash;
 
-/// Asks each of `tables` for `hash`. The key is hashed once, and the tables' cache misses overlap: where probes are not so
-/// short that they do so by themselves, every table's first lines are on their way before the first is read.
+/// Probes each of `tables` for `hash`. The key is hashed once, and the tables' cache misses overlap: unless probes are
+/// so short that they overlap by themselves, every table's first lines are prefetched before the first is read.
 ///
-/// All tables must have been written with the seed that `hash` was made with; have it compared at opening, by
-/// [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).
+/// All tables must have been written with the hasher that computed `hash`. To have this checked when a table is opened,
+/// use [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).
 ///
 /// ```
 /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, probe_tables};
@@ -32,7 +32,7 @@ use crate::hash::KeyHash;
 #[inline]
 pub fn probe_tables(tables: &[FilterBlockReader<'_>], hash: KeyHash, answers: &mut [bool]) {
     assert_eq!(tables.len(), answers.len(), "one answer for each table");
-    // Tables of a store are of a kind, or nearly.
+    // The tables of a store are usually of one kind.
     if tables.first().is_some_and(|table| table.filter().gains_by_prefetch()) {
         tables.iter().for_each(|table| table.filter().prefetch(hash));
     }

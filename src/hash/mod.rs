@@ -1,14 +1,14 @@
-//! From an entry's bytes to its 64-bit [`KeyHash`], the only thing a filter ever sees.
+//! From an entry's bytes to its 64-bit [`KeyHash`], all that a filter ever sees of it.
 //!
-//! A store hashes a key once, with one hasher for all its tables, and probes any number of filters with the
-//! result. There are two functions:
+//! A store hashes a key once, with one hasher for all its tables, and probes any number of filters with the result.
+//! There are two functions:
 //!
-//! - One-shot seeded XXH3-64 (`XXH3_64bits_withSeed`, xxHash 0.8 and later), [`KeyHasher::new`]: fast and well
-//!   distributed, but no pseudo-random function. Who may choose keys and knows the seed can make absent keys that every
-//!   filter passes, and entries whose hashes are equal. A secret seed hinders that and does not exclude it: pairs of
-//!   entries are known that have equal hashes under one seed in 2^10.5 (xxHash, issue 1127).
-//! - SipHash-1-3 under a secret key of 128 bits, [`KeyHasher::keyed`]: made so that who does not know the key learns nothing
-//!   from hashes. Slower, and blocks can be asked for keys by who has the key only.
+//! - Seeded one-shot XXH3-64 (`XXH3_64bits_withSeed`, xxHash 0.8 and later), [`KeyHasher::new`]: fast and well
+//!   distributed, but not a pseudo-random function. An adversary who may choose keys and knows the seed can construct
+//!   absent keys that every filter passes, and entries whose hashes are equal. A secret seed hinders this, but does not
+//!   exclude it: pairs of entries are known that have equal hashes under one seed in 2^10.5 (xxHash, issue 1127).
+//! - SipHash-1-3 under a secret key of 128 bits, [`KeyHasher::keyed`]: its hashes reveal nothing without the key.
+//!   Slower, and a block can be queried for keys only with its secret key.
 
 mod siphash;
 
@@ -18,14 +18,14 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The 64-bit hash of an entry.
 ///
-/// Filters assume uniform bits in all 64 positions, so make hashes with [`KeyHasher`], or pass a hash of
-/// at least its quality to [`KeyHash::from_raw`].
+/// Filters assume that all 64 bits are uniform: compute hashes with [`KeyHasher`], or pass [`KeyHash::from_raw`] a hash
+/// of at least its quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct KeyHash(u64);
 
 impl KeyHash {
-    /// Takes a hash computed elsewhere.
+    /// Wraps a hash that was computed elsewhere.
     #[inline]
     pub const fn from_raw(hash: u64) -> Self {
         Self(hash)
@@ -38,12 +38,12 @@ impl KeyHash {
     }
 }
 
-/// The format's number for XXH3-64 with a seed.
+/// The format's id of XXH3-64 with a seed.
 pub(crate) const XXH3_ID: u8 = 1;
-/// The format's number for SipHash-1-3.
+/// The format's id of SipHash-1-3.
 pub(crate) const SIPHASH_ID: u8 = 2;
 
-/// The entry whose hash names a key.
+/// The entry whose hash is the id of a secret key.
 const KEY_ID_ENTRY: &[u8] = b"filterblock key id";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ enum Function {
     SipHash { key: [u64; 2], key_id: u64 },
 }
 
-/// Hashes entries: a function and its seed or key. Shown, it does not tell the key.
+/// Hashes entries: a function and its seed or secret key. Its `Debug` output does not reveal the key.
 ///
 /// ```
 /// use filterblock::KeyHasher;
@@ -70,14 +70,15 @@ impl KeyHasher {
         Self(Function::Xxh3 { seed })
     }
 
-    /// SipHash-1-3 under a secret key, for entries that strangers choose.
+    /// SipHash-1-3 under a secret key, for entries that an adversary may choose.
     ///
-    /// Draw the key from the operating system's random numbers and keep it where the store keeps its secrets. Blocks do not
-    /// contain it, only a number that names it: they open for who gives the key, by
+    /// Draw the key from the operating system's random numbers and keep it where the store keeps its secrets. Blocks do
+    /// not contain it, only an id: they open if the key is given by
     /// [`OpenOptions::expect_hasher`](crate::OpenOptions::expect_hasher).
     ///
     /// ```
-    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
+    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterBlockReader, OpenOptions};
+    /// use filterblock::{FilterKind, FilterPolicy, KeyHasher};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let hasher = KeyHasher::keyed(*b"drawn at random!");
@@ -96,7 +97,7 @@ impl KeyHasher {
         Self(Function::SipHash { key, key_id: siphash::siphash13(key, KEY_ID_ENTRY) })
     }
 
-    /// The function, by the format's number: 1 is XXH3-64, 2 is SipHash-1-3.
+    /// The format's id of the function: 1 is XXH3-64, 2 is SipHash-1-3.
     #[inline]
     pub const fn hash_id(&self) -> u8 {
         match self.0 {
@@ -105,8 +106,8 @@ impl KeyHasher {
         }
     }
 
-    /// What blocks say of the hasher besides its function: the seed; for a key, the number that names it and does not tell
-    /// it.
+    /// What a block records of the hasher besides its function: the seed, or the id of the secret key, which does not
+    /// reveal it.
     #[inline]
     pub const fn seed(&self) -> u64 {
         match self.0 {
@@ -174,7 +175,7 @@ mod tests {
 
     #[cfg(feature = "std")]
     #[test]
-    fn a_shown_hasher_does_not_tell_its_key() {
+    fn debug_output_does_not_reveal_the_key() {
         let hasher = super::KeyHasher::keyed([0xab; 16]);
         let shown = std::format!("{hasher:?} {hasher:#?} {hasher:x?}");
         assert!(shown.contains(&hasher.seed().to_string()), "{shown}");

@@ -1,9 +1,10 @@
-//! SipHash-1-3: a keyed hash for entries that strangers choose. J.-P. Aumasson, D. J. Bernstein, *SipHash: a fast
-//! short-input PRF* (2012), with one round a word and three at the end, the variant of Rust's and Python's own maps.
+//! SipHash-1-3: a keyed hash for entries that an adversary may choose. J.-P. Aumasson, D. J. Bernstein, *SipHash: a
+//! fast short-input PRF* (2012), with one round per word and three at the end: the variant in the hash maps of Rust and
+//! Python.
 
 use crate::bytes;
 
-/// The state's start: "somepseudorandomlygeneratedbytes".
+/// The initial state: "somepseudorandomlygeneratedbytes".
 const INITIAL: [u64; 4] = [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d, 0x6c79_6765_6e65_7261, 0x7465_6462_7974_6573];
 
 #[inline(always)]
@@ -32,7 +33,7 @@ pub(super) fn siphash13(key: [u64; 2], entry: &[u8]) -> u64 {
     let words = entry.chunks_exact(8);
     let rest = words.remainder();
     words.for_each(|word| absorb(bytes::u64_at(word, 0)));
-    // The bytes that fill no word, and at the top the length's last byte.
+    // The bytes after the last whole word; the length's low byte is at the top.
     absorb(bytes::u64_padded(rest, 0) | (entry.len() as u64) << 56);
     state[2] ^= 0xff;
     (0..3).for_each(|_| round(&mut state));
@@ -43,7 +44,7 @@ pub(super) fn siphash13(key: [u64; 2], entry: &[u8]) -> u64 {
 mod tests {
     use super::siphash13;
 
-    /// Against another implementation, over all lengths of the last word and every value of the length's byte.
+    /// Against another implementation, with every number of bytes after the last word and every low byte of the length.
     #[test]
     fn agrees_with_another_implementation() {
         use core::hash::Hasher;

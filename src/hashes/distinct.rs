@@ -1,16 +1,16 @@
-//! Whether a hash occurs twice, for builders that need no order. Most tables hold no key twice, so finding that out must
-//! cost little; who finds a repeated hash sorts, drops it and starts anew.
+//! Checks whether a hash occurs twice, for builders that need no order. Most tables hold no key twice, so the check
+//! must cost little; a builder that finds a repeated hash sorts the hashes, removes duplicates and starts again.
 
 /// A hash occurs more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Repeated;
 
-/// Larger groups are sorted, as too many of their hashes share a bit.
+/// Larger groups are sorted, because too many of their hashes would share a bit.
 const MAX_GROUP: usize = 256;
 /// Words of a group's table: 512 bytes, so that it is cheap to clear.
 const GROUP_WORDS: usize = 64;
 
-/// A set of hashes by their lower bits, in as many words as a power of two: *no* is certain.
+/// A set of hashes, by their lower bits, in a power-of-two number of words: *no* is certain.
 struct Seen<W>(W);
 
 impl<W: AsRef<[u64]> + AsMut<[u64]>> Seen<W> {
@@ -28,8 +28,8 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Seen<W> {
     }
 }
 
-/// Whether the hashes of a small group differ; they may be reordered. Made for some fifty that share their upper bits:
-/// one in two hundred then meets a bit that is set, and is compared with those before it.
+/// Checks that the hashes of a small group differ; may reorder them. Designed for about fifty that share their upper
+/// bits: then one in two hundred meets a bit that is already set, and is compared with those before it.
 pub(crate) fn check_group(hashes: &mut [u64]) -> Result<(), Repeated> {
     if hashes.len() > MAX_GROUP {
         return check_sorted(hashes);
@@ -44,18 +44,19 @@ pub(crate) fn check_group(hashes: &mut [u64]) -> Result<(), Repeated> {
     Ok(())
 }
 
-/// Whether `hashes` differ, of which all that came a second time are among `suspects`.
+/// Checks that `hashes` differ. `suspects` must include every hash at its second occurrence.
 pub(crate) fn check_suspects(hashes: &[u64], suspects: &mut [u64]) -> Result<(), Repeated> {
     check_sorted(suspects)?;
     if suspects.is_empty() {
         return Ok(());
     }
-    // A word for each suspect tells most of the rest from them; where its bit is set, they are searched.
+    // With one word per suspect, most other hashes are rejected by their bit; the rest are looked up among the
+    // suspects.
     let mut seen = Seen(std::vec![0; suspects.len().next_power_of_two()]);
     suspects.iter().for_each(|&hash| seen.insert(hash));
     let is_suspect = |&&hash: &&u64| seen.may_contain(hash) && suspects.binary_search(&hash).is_ok();
     let num_found = hashes.iter().filter(is_suspect).count();
-    // Each suspect is found once at least: where it was suspected.
+    // Each suspect is found at least once: where it was suspected.
     if num_found == suspects.len() { Ok(()) } else { Err(Repeated) }
 }
 
@@ -70,7 +71,7 @@ mod tests {
     use crate::hash::mix;
 
     #[test]
-    fn a_repeated_hash_is_found_wherever_it_is() {
+    fn a_repeated_hash_is_found_at_any_position() {
         for len in [2, 3, 51, MAX_GROUP, MAX_GROUP + 1, 1_000] {
             let distinct: Vec<u64> = (0..len as u64).map(mix).collect();
             assert_eq!(check_group(&mut distinct.clone()), Ok(()));
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_suspects_that_came_before_count() {
+    fn only_suspects_that_occur_twice_are_repeated() {
         for num_suspects in [0, 1, 10, 64, 65, 500] {
             let mut hashes: Vec<u64> = (0..2_000).map(mix).collect();
             let mut suspects: Vec<u64> = hashes.iter().rev().take(num_suspects).copied().collect();

@@ -1,4 +1,4 @@
-//! Lists of hashes: grouping them, and telling whether one occurs twice, without sorting them all.
+//! Lists of hashes: grouping them, and checking whether one occurs twice, without sorting them all.
 
 mod distinct;
 mod partition;

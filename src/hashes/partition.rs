@@ -1,31 +1,31 @@
-//! Groups hashes by part of a table, in place: each part's hashes then lie together, and a build writes each cache line
-//! of its output while it is near.
+//! Groups hashes by part of a table, in place: each part's hashes are then together, and a build writes each cache line
+//! of its output while that line is in the cache.
 //!
-//! One pass over the hashes fills a small buffer for each part and, when a buffer is full, writes it as a block over
-//! hashes already read (software write combining; Axtmann, Witt, Ferizovic, Sanders, "In-Place Parallel Super Scalar
-//! Samplesort", 2017, section 4.1). A part is then a list of blocks. That takes 8 bytes an entry and the buffers, where
-//! a counting sort takes 16 bytes an entry and, measured on 50 million hashes, more than three times as long.
+//! One pass over the hashes fills a small buffer for each part and writes each full buffer as a block over hashes that
+//! have already been read (software write combining; Axtmann, Witt, Ferizovic, Sanders, "In-Place Parallel Super Scalar
+//! Samplesort", 2017, section 4.1). A part is then a list of blocks. This takes 8 bytes per entry and the buffers; a
+//! counting sort takes 16 bytes per entry and, measured on 50 million hashes, more than three times as long.
 
 use std::vec::Vec;
 
-/// Hashes of a block: four cache lines.
+/// Hashes per block: four cache lines.
 const BLOCK: usize = 32;
-/// Parts at most: their buffers stay within a level-2 cache.
+/// Largest number of parts: their buffers stay within a level-2 cache.
 pub(crate) const MAX_PARTS: usize = 1 << 10;
 
 /// Hashes grouped by part.
 pub(crate) struct Partitions<'a> {
-    /// Blocks, then what filled none, part by part.
+    /// The blocks, then, part by part, the hashes that filled none.
     hashes: &'a [u64],
     /// The blocks of each part: `blocks[block_starts[p]..block_starts[p + 1]]`, by their number in `hashes`.
     block_starts: Vec<usize>,
     blocks: Vec<usize>,
-    /// Where the part's hashes that filled no block begin; one more stands at the end.
+    /// Where each part's hashes that filled no block begin, and, as one more element, where the last end.
     rest_starts: Vec<usize>,
 }
 
 impl<'a> Partitions<'a> {
-    /// Reorders `hashes` by `part_of`, which gives a number below `num_parts`, itself at most [`MAX_PARTS`].
+    /// Reorders `hashes` by `part_of`, which returns a number below `num_parts`; that is at most [`MAX_PARTS`].
     pub(crate) fn new(hashes: &'a mut [u64], num_parts: usize, part_of: impl Fn(u64) -> usize) -> Self {
         assert!((1..=MAX_PARTS).contains(&num_parts));
         let mut buffers = std::vec![[0; BLOCK]; num_parts];
@@ -39,7 +39,7 @@ impl<'a> Partitions<'a> {
             if len + 1 < BLOCK {
                 buffered[part] += 1;
             } else {
-                // Of the hashes up to `at` these are not yet written anywhere, so there is room for them.
+                // The buffers hold at least this many of the hashes up to `at`, so the space is free.
                 hashes[owners.len() * BLOCK..][..BLOCK].copy_from_slice(&buffers[part]);
                 owners.push(part as u16);
                 buffered[part] = 0;
@@ -57,8 +57,8 @@ impl<'a> Partitions<'a> {
         Self { hashes, block_starts, blocks, rest_starts }
     }
 
-    /// Replaces what is in `into` by the hashes of `part`, in the order in which they came. (Copying them first is
-    /// faster than working through the blocks in place.)
+    /// Replaces the contents of `into` by the hashes of `part`, in their original order. (Copying them first is faster
+    /// than working through the blocks in place.)
     pub(crate) fn gather(&self, part: usize, into: &mut Vec<u64>) {
         into.clear();
         for &block in &self.blocks[self.block_starts[part]..self.block_starts[part + 1]] {
@@ -68,7 +68,8 @@ impl<'a> Partitions<'a> {
     }
 }
 
-/// The blocks of each part, by a counting sort of their owners: where each part's begin, and their numbers.
+/// The blocks of each part, by a counting sort of their owners: where each part's blocks begin, and the blocks'
+/// numbers.
 fn group_blocks(owners: &[u16], num_parts: usize) -> (Vec<usize>, Vec<usize>) {
     let mut starts = std::vec![0; num_parts + 1];
     owners.iter().for_each(|&part| starts[usize::from(part) + 1] += 1);
@@ -88,7 +89,7 @@ mod tests {
     use super::{BLOCK, MAX_PARTS, Partitions};
     use crate::hash::mix;
 
-    /// Each part gets its hashes in their order, and none is lost, whether parts fill no block, one or many.
+    /// Each part gets its hashes in their order, and none is lost, whether a part fills no block, one or many.
     #[test]
     fn parts_hold_their_hashes_in_order() {
         for num_parts in [1, 2, 7, 100, MAX_PARTS] {

@@ -1,7 +1,7 @@
 //! Configuration: which kind of filter, how large, of which entries.
 //!
-//! A policy is the writer's business alone. Nothing of it but its effects is stored, so a policy can be renamed or
-//! changed at any time and every older block stays readable.
+//! A policy belongs to the writer. Only its effects are stored, so a policy can be renamed or changed at any time, and
+//! every older block stays readable.
 
 #[cfg(feature = "std")]
 mod settings;

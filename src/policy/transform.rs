@@ -2,8 +2,8 @@
 
 use crate::error::{BuildError, DecodeError};
 
-/// What a filter's entries are made from. Stored in the block and compared by readers that say what they expect:
-/// a filter of rows asked for whole keys would answer *no* to keys that are there.
+/// How a filter's entries are derived from keys. Stored in the block, and compared by readers that state what they
+/// expect: a filter of rows that is queried for whole keys would answer *no* for keys that are present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum KeyTransform {
@@ -14,7 +14,7 @@ pub enum KeyTransform {
     Row,
     /// Row and column, as [`KeyTransform::row_column_entry`] joins them.
     RowColumn,
-    /// The first `len` bytes of the key; shorter keys are not entries and must be looked up.
+    /// The first `len` bytes of the key; shorter keys have no entry, so their tables must be read.
     FixedPrefix {
         /// Length of the prefix in bytes.
         len: u16,
@@ -31,7 +31,7 @@ pub struct CustomTransform {
 }
 
 impl CustomTransform {
-    /// A transform that the engine knows by `id`, 128 to 255, and `param`, which may mean what it likes.
+    /// A transform that the engine identifies by `id`, 128 to 255, and `param`, which may have any meaning.
     ///
     /// ```
     /// use filterblock::CustomTransform;
@@ -41,7 +41,7 @@ impl CustomTransform {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError::Setting`] below 128: those ids are the format's.
+    /// [`BuildError::Setting`] if `id` is below 128: those ids belong to the format.
     pub const fn new(id: u8, param: u16) -> Result<Self, BuildError> {
         if id < 128 {
             return Err(BuildError::Setting { name: "transform id", asked: id as u64, min: 128, max: 255 });
@@ -49,19 +49,19 @@ impl CustomTransform {
         Ok(Self { id, param })
     }
 
-    /// The id.
+    /// The id, 128 to 255.
     pub const fn id(self) -> u8 {
         self.id
     }
 
-    /// The parameter.
+    /// The parameter, of the engine's own meaning.
     pub const fn param(self) -> u16 {
         self.param
     }
 }
 
 impl KeyTransform {
-    /// Id and parameter on the wire.
+    /// Id and parameter as stored in a block.
     pub const fn to_wire(self) -> (u8, u16) {
         match self {
             Self::WholeKey => (0, 0),
@@ -88,8 +88,9 @@ impl KeyTransform {
         })
     }
 
-    /// The entry that a key is added and asked as (a row, where entries are rows). `None` where the key alone does not
-    /// tell, or is shorter than the prefix: then it is no entry, and only *maybe* is true of it.
+    /// The entry under which a key is added and queried (where entries are rows, `key` is the row). `None` if the key
+    /// alone does not determine the entry, or is shorter than the prefix: such a key has no entry, and the answer for
+    /// it is *maybe*.
     ///
     /// ```
     /// use filterblock::KeyTransform;
@@ -105,8 +106,8 @@ impl KeyTransform {
         }
     }
 
-    /// Writes the [`KeyTransform::RowColumn`] entry of a cell into `entry`: row, column, and the row's length as
-    /// a little-endian 32-bit integer (modulo 2³²), so that no two cells of rows below 4 GiB share an entry.
+    /// Replaces the contents of `entry` by the [`KeyTransform::RowColumn`] entry of a cell: row, column, and the row's
+    /// length as a little-endian 32-bit integer (modulo 2³²), so that no two cells of rows below 4 GiB share an entry.
     ///
     /// ```
     /// use filterblock::KeyTransform;

@@ -1,4 +1,4 @@
-//! The library against the oracle: every small set of entries, every setting, both ways.
+//! The library against the oracle, for many small sets of entries and all settings: equal bytes and equal answers.
 
 use crate::material::{hex, numbers};
 use crate::oracle::Oracle;
@@ -8,9 +8,9 @@ use filterblock::{
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Builds both frames of `hashes`, compares their bytes with the oracle's, and every answer for `hashes` (which must
-/// be *maybe*) and `strangers`.
-fn check(policy: FilterPolicy, hashes: &[u64], strangers: &[u64]) {
+/// Builds both frames of `hashes` and compares their bytes with the oracle's, and every answer for `hashes` (which must
+/// be *maybe*) and for `others`.
+fn check(policy: FilterPolicy, hashes: &[u64], others: &[u64]) {
     let distinct: BTreeSet<u64> = hashes.iter().copied().collect();
     let builder = || {
         let mut builder = FilterBlockBuilder::new(policy.self_check(false));
@@ -28,10 +28,10 @@ fn check(policy: FilterPolicy, hashes: &[u64], strangers: &[u64]) {
     let compact = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::WholeKey).expect("a frame");
     let compact_oracle = Oracle::open_compact(&frame);
 
-    let asked: Vec<KeyHash> = hashes.iter().chain(strangers).map(|&hash| KeyHash::from_raw(hash)).collect();
-    let mut batch = vec![false; asked.len()];
-    reader.may_contain_hashes(&asked, &mut batch);
-    for (i, &hash) in asked.iter().enumerate() {
+    let queried: Vec<KeyHash> = hashes.iter().chain(others).map(|&hash| KeyHash::from_raw(hash)).collect();
+    let mut batch = vec![false; queried.len()];
+    reader.may_contain_hashes(&queried, &mut batch);
+    for (i, &hash) in queried.iter().enumerate() {
         let answer = reader.may_contain_hash(hash);
         assert!(answer || i >= hashes.len(), "false negative: {policy:?} {hash:?} of {} entries", hashes.len());
         assert_eq!(answer, oracle.may_contain(hash.get()), "{policy:?} {hash:?}");
@@ -67,23 +67,23 @@ fn policies() -> Vec<FilterPolicy> {
 
 #[test]
 fn small_sets_agree_with_the_oracle() {
-    let strangers: Vec<u64> = numbers(1).take(200).collect();
+    let others: Vec<u64> = numbers(1).take(200).collect();
     for policy in policies() {
         for count in (0..20).chain([31, 63, 64, 65, 100, 127, 128, 129, 257]) {
             let hashes: Vec<u64> = numbers(count as u64 + 1000).take(count).collect();
-            check(policy, &hashes, &strangers);
+            check(policy, &hashes, &others);
         }
     }
 }
 
 #[test]
 fn larger_sets_agree_with_the_oracle() {
-    let strangers: Vec<u64> = numbers(2).take(2_000).collect();
+    let others: Vec<u64> = numbers(2).take(2_000).collect();
     for kind in FilterKind::ALL {
         for bits in [5.0, 10.0, 18.0] {
-            // 9000 entries are 141 buckets of golomb: three groups of its directory.
+            // 9000 entries are 141 golomb buckets: three groups of the directory.
             let hashes: Vec<u64> = numbers(77).take(9_000).collect();
-            check(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"), &hashes, &strangers);
+            check(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"), &hashes, &others);
         }
     }
 }
@@ -110,12 +110,12 @@ proptest! {
     #[test]
     fn any_set_agrees_with_the_oracle(
         hashes in prop::collection::vec(any::<u64>(), 0..400),
-        strangers in prop::collection::vec(any::<u64>(), 0..50),
+        others in prop::collection::vec(any::<u64>(), 0..50),
         kind in 0usize..3,
         millibits in 2_000u32..=64_000,
         salt_bits in 0u32..=6,
     ) {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::ALL[kind], f64::from(millibits) / 1e3).expect("legal");
-        check(policy.salt_bits(salt_bits).expect("legal"), &hashes, &strangers);
+        check(policy.salt_bits(salt_bits).expect("legal"), &hashes, &others);
     }
 }

@@ -1,11 +1,11 @@
-//! Bytes that begin at a cache line: as a cache of blocks uses them, with and without huge pages.
+//! Bytes that begin at a cache line, as a block cache uses them, with and without huge pages.
 
 use crate::material::{block_of, hashes, numbers};
 use filterblock::{AlignedBytes, DecodeError, FilterKind, FilterPolicy, OpenOptions};
 
-/// Bytes of a cache line.
+/// Length of a cache line in bytes.
 const LINE_LEN: usize = 64;
-/// About lines, small pages, huge pages, and more than one of these.
+/// Around the lengths of cache lines, small pages and huge pages, and more than one huge page.
 const LENS: [usize; 14] = [
     0,
     1,
@@ -38,7 +38,7 @@ fn bytes_are_aligned_zero_and_writable_to_the_last() {
         for (at, byte) in bytes.as_mut().iter_mut().enumerate() {
             *byte = (at % 253) as u8;
         }
-        // They stay where they are, whatever is done with their owner.
+        // Moving their owner does not move the bytes.
         let address = bytes.as_ref().as_ptr();
         let moved = Box::new([bytes]);
         assert_eq!(moved[0].as_ref().as_ptr(), address);
@@ -47,15 +47,15 @@ fn bytes_are_aligned_zero_and_writable_to_the_last() {
 }
 
 #[test]
-fn many_allocations_are_aligned_each() {
+fn each_of_many_allocations_is_aligned() {
     let many: Vec<AlignedBytes> = (0..500).map(|len| AlignedBytes::copy_of(&vec![7; len])).collect();
     assert!(many.iter().all(is_aligned));
     assert!(many.iter().enumerate().all(|(len, bytes)| bytes.as_ref() == vec![7; len]));
 }
 
-/// A filter in aligned bytes answers as one in a vector: each kind, small, and large enough for huge pages.
+/// A filter in aligned bytes answers like one in a vector: each kind, small, and large enough for huge pages.
 #[test]
-fn filters_in_aligned_bytes_answer_as_elsewhere() {
+fn filters_in_aligned_bytes_answer_as_in_vectors() {
     for kind in FilterKind::ALL {
         for num_entries in [0, 1, 1_000, 300_000] {
             let policy = FilterPolicy::with_bits_per_key(kind, 64.0).expect("legal");
@@ -64,21 +64,21 @@ fn filters_in_aligned_bytes_answer_as_elsewhere() {
             assert!(num_entries < 300_000 || block.len() >= 2 << 20 || kind == FilterKind::Golomb);
             let filter = OpenOptions::new().open_owned(AlignedBytes::copy_of(&block)).expect("intact");
             let elsewhere = OpenOptions::new().open_owned(block.clone()).expect("intact");
-            // Handed on, as a cache does it.
+            // Moved to another thread, as a cache does.
             let filter = std::thread::spawn(move || filter).join().expect("no panic");
             assert_eq!(filter.as_bytes(), block);
-            let asked = hashes(numbers(502).take(2_000).chain(members.iter().copied().take(2_000)));
-            for &hash in &asked {
+            let queried = hashes(numbers(502).take(2_000).chain(members.iter().copied().take(2_000)));
+            for &hash in &queried {
                 assert_eq!(filter.reader().may_contain_hash(hash), elsewhere.reader().may_contain_hash(hash));
             }
-            assert!(asked[2_000..].iter().all(|&hash| filter.reader().may_contain_hash(hash)), "{kind}");
+            assert!(queried[2_000..].iter().all(|&hash| filter.reader().may_contain_hash(hash)), "{kind}");
             let bytes = filter.into_inner();
             assert!(is_aligned(&bytes) && bytes.as_ref() == block);
         }
     }
 }
 
-/// Bytes can be read into place, and damage in them is an error as anywhere.
+/// Bytes can be read into place, and damage to them is an error as anywhere.
 #[test]
 fn blocks_are_read_into_place() {
     let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal"), &[1, 2, 3]);

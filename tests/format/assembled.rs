@@ -1,5 +1,5 @@
-//! Blocks put together from parameters without the library's builder: such as no policy leads to, and changed ones whose
-//! checksums are right.
+//! Blocks assembled from parameters without the library's builder: with parameters that no policy leads to, or changed
+//! and with the checksums repaired.
 
 use crate::oracle::{Golomb, Oracle, mix};
 use filterblock::KeyHasher;
@@ -38,7 +38,7 @@ impl Shape {
         }
     }
 
-    /// The filter of `hashes`, at least one, without its payload.
+    /// The filter of `hashes`, of which there is at least one, still without its payload.
     fn oracle(self, hashes: &BTreeSet<u64>) -> Oracle {
         match self {
             Self::Bloom { num_probes, num_bits } => {
@@ -86,7 +86,7 @@ impl Shape {
     }
 }
 
-/// A block of any fields and any payload.
+/// A block with any fields and any payload.
 pub fn raw_block(kind: u8, header: &Header, num_entries: u64, params: [u8; 12], payload: &[u8]) -> Vec<u8> {
     let mut block = vec![0; 64];
     block[..8].copy_from_slice(b"\xf1FBLK\r\n\x1a");
@@ -106,7 +106,7 @@ fn put(bytes: &mut [u8], value: u64) {
     (0..).zip(bytes).for_each(|(i, byte)| *byte = (value >> (8 * i)) as u8);
 }
 
-/// Recomputes both checksums of a block under `context`, as format-spec.md section 4.2 says.
+/// Recomputes both checksums of a block under `context`, following format-spec.md section 4.2.
 pub fn repair(block: &mut [u8], context: u64) {
     let mixed = mix(context);
     let digest = KeyHasher::new(0).hash(&block[64..]).get() ^ mixed;
@@ -115,7 +115,7 @@ pub fn repair(block: &mut [u8], context: u64) {
     put(&mut block[60..64], crc.into());
 }
 
-/// Bit by bit.
+/// Computed bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })

@@ -1,4 +1,4 @@
-//! Answers for many hashes at once: those of single questions, and the oracle's, wherever the block lies.
+//! Answers for batches of hashes are those of single queries, and the oracle's, at any address of the block.
 
 use crate::material::{block_of, frame_of, hashes, numbers};
 use crate::oracle::Oracle;
@@ -7,10 +7,11 @@ use filterblock::{
     AlignedBytes, CompactFrameReader, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform, OpenOptions,
 };
 
-/// Around every number of hashes that an engine takes together, and none.
+/// Around every number of hashes that an engine processes together, and 0.
 const BATCH_LENS: [usize; 13] = [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 1_000];
 
-/// Sizes and salts that reach each engine's cases: fewer than eight probes, eight, more; every salt; each width of search.
+/// Sizes and salts that reach each engine's cases: fewer than eight probes, eight, more; every number of salt bits;
+/// each width of search.
 fn policies() -> Vec<FilterPolicy> {
     let mut all = Vec::new();
     for bits in [5.0, 10.0, 16.0, 24.0] {
@@ -25,55 +26,55 @@ fn policies() -> Vec<FilterPolicy> {
     all
 }
 
-/// Present and absent hashes, in no order.
+/// Present and absent hashes, in random order.
 fn mixed(members: &[u64], count: usize) -> Vec<KeyHash> {
-    let pick = |(stranger, number): (u64, u64)| match number >> 63 {
-        0 => stranger,
-        _ => members.get(number as usize % members.len().max(1)).copied().unwrap_or(stranger),
+    let pick = |(other, number): (u64, u64)| match number >> 63 {
+        0 => other,
+        _ => members.get(number as usize % members.len().max(1)).copied().unwrap_or(other),
     };
     hashes(numbers(301).zip(numbers(302)).map(pick).take(count))
 }
 
-/// Asks for batches of each length, from the front and from the back of `asked`.
-fn assert_batches(reader: &impl Reading, asked: &[KeyHash], expected: &[bool], what: &str) {
-    for len in BATCH_LENS.into_iter().chain([asked.len()]).filter(|&len| len <= asked.len()) {
-        for at in [0, asked.len() - len] {
+/// Queries batches of each length, from the front and from the back of `queried`.
+fn assert_batches(reader: &impl Reading, queried: &[KeyHash], expected: &[bool], what: &str) {
+    for len in BATCH_LENS.into_iter().chain([queried.len()]).filter(|&len| len <= queried.len()) {
+        for at in [0, queried.len() - len] {
             let expected = &expected[at..][..len];
-            // Every answer has to be written: none is right beforehand.
+            // Every answer has to be written: all are wrong beforehand.
             let mut answers: Vec<bool> = expected.iter().map(|answer| !answer).collect();
-            reader.may_contain_hashes(&asked[at..][..len], &mut answers);
+            reader.may_contain_hashes(&queried[at..][..len], &mut answers);
             assert_eq!(answers, expected, "{what}: {len} hashes from {at} on");
         }
     }
 }
 
-fn one_by_one(reader: &impl Reading, asked: &[KeyHash]) -> Vec<bool> {
-    asked.iter().map(|&hash| reader.may_contain_hash(hash)).collect()
+fn one_by_one(reader: &impl Reading, queried: &[KeyHash]) -> Vec<bool> {
+    queried.iter().map(|&hash| reader.may_contain_hash(hash)).collect()
 }
 
 #[test]
-fn batches_answer_as_single_questions_wherever_the_block_lies() {
+fn batches_answer_as_single_queries_at_any_address() {
     for policy in policies() {
         for num_entries in [1, 100, 2_000] {
             let members: Vec<u64> = numbers(300).take(num_entries).collect();
-            let (block, asked) = (block_of(policy, &members), mixed(&members, 1_000));
+            let (block, queried) = (block_of(policy, &members), mixed(&members, 1_000));
             let oracle = Oracle::open(&block);
-            let expected: Vec<bool> = asked.iter().map(|hash| oracle.may_contain(hash.get())).collect();
-            assert!(expected.contains(&true), "present ones are asked for, too");
+            let expected: Vec<bool> = queried.iter().map(|hash| oracle.may_contain(hash.get())).collect();
+            assert!(expected.contains(&true), "present hashes are queried, too");
             for shift in 0..8 {
                 let mut buffer = AlignedBytes::zeroed(block.len() + shift);
                 let bytes = &mut buffer.as_mut()[shift..];
                 bytes.copy_from_slice(&block);
                 let reader = FilterBlockReader::open(bytes).expect("intact");
                 let what = format!("{policy:?}, {num_entries} entries, {shift} bytes off");
-                assert_eq!(one_by_one(&reader, &asked), expected, "{what}");
-                assert_batches(&reader, &asked, &expected, &what);
+                assert_eq!(one_by_one(&reader, &queried), expected, "{what}");
+                assert_batches(&reader, &queried, &expected, &what);
             }
         }
     }
 }
 
-/// The settings above are those that they are taken for.
+/// The settings above reach the cases that they are meant to reach.
 #[test]
 fn settings_reach_few_eight_and_many_probes() {
     let members: Vec<u64> = numbers(300).take(2_000).collect();
@@ -89,9 +90,9 @@ fn settings_reach_few_eight_and_many_probes() {
     assert!(num_probes(FilterKind::Blocked).contains(&8));
 }
 
-/// Longer than the caches that batches are made for, so that lines are asked for ahead.
+/// Longer than the caches for which batches prefetch their lines.
 #[test]
-fn batches_of_large_blocks_answer_as_single_questions() {
+fn batches_of_large_blocks_answer_as_single_queries() {
     let sized = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
     let blocked = |bits, salt_bits| sized(FilterKind::Blocked, bits).salt_bits(salt_bits).expect("legal");
     let policies = [
@@ -104,16 +105,16 @@ fn batches_of_large_blocks_answer_as_single_questions() {
     ];
     let members: Vec<u64> = numbers(303).take(900_000).collect();
     for (policy, num_entries) in policies {
-        let (block, asked) = (block_of(policy, &members[..num_entries]), mixed(&members[..num_entries], 20_000));
+        let (block, queried) = (block_of(policy, &members[..num_entries]), mixed(&members[..num_entries], 20_000));
         assert!(block.len() > (1 << 20) + 64, "{policy:?}: {} bytes", block.len());
         let oracle = Oracle::open(&block);
-        let expected: Vec<bool> = asked.iter().map(|hash| oracle.may_contain(hash.get())).collect();
+        let expected: Vec<bool> = queried.iter().map(|hash| oracle.may_contain(hash.get())).collect();
         for shift in [0, 5] {
             let mut buffer = AlignedBytes::zeroed(block.len() + shift);
             buffer.as_mut()[shift..].copy_from_slice(&block);
             let reader = OpenOptions::new().trusted(true).open(&buffer.as_ref()[shift..]).expect("intact");
-            assert_eq!(one_by_one(&reader, &asked), expected, "{policy:?}");
-            assert_batches(&reader, &asked, &expected, &format!("{policy:?}, large, {shift} bytes off"));
+            assert_eq!(one_by_one(&reader, &queried), expected, "{policy:?}");
+            assert_batches(&reader, &queried, &expected, &format!("{policy:?}, large, {shift} bytes off"));
         }
     }
 }
@@ -123,28 +124,28 @@ fn batches_of_empty_filters_and_compact_frames_answer_alike() {
     for policy in policies() {
         for num_entries in [0, 1, 70, 500] {
             let members: Vec<u64> = numbers(304).take(num_entries).collect();
-            let (frame, asked) = (frame_of(policy, &members), mixed(&members, 200));
+            let (frame, queried) = (frame_of(policy, &members), mixed(&members, 200));
             let oracle = Oracle::open_compact(&frame);
-            let expected: Vec<bool> = asked.iter().map(|hash| oracle.may_contain(hash.get())).collect();
+            let expected: Vec<bool> = queried.iter().map(|hash| oracle.may_contain(hash.get())).collect();
             let compact = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::WholeKey);
-            assert_batches(&compact.expect("a frame"), &asked, &expected, "compact");
+            assert_batches(&compact.expect("a frame"), &queried, &expected, "compact");
             if num_entries == 0 {
                 let block = block_of(policy, &[]);
                 let reader = FilterBlockReader::open(&block).expect("intact");
-                assert_batches(&reader, &asked, &vec![false; asked.len()], "no entries");
+                assert_batches(&reader, &queried, &vec![false; queried.len()], "no entries");
             }
         }
     }
 }
 
-/// Bytes opened without their digest may be anything: then answers mean nothing, but batches and single questions agree,
-/// and nothing is read from outside.
+/// Bytes opened without their digest may be anything: then answers mean nothing, but those of batches and of single
+/// queries are the same, and nothing is read from outside.
 #[test]
-fn batches_of_damaged_payloads_answer_as_single_questions() {
+fn batches_of_damaged_payloads_answer_as_single_queries() {
     for policy in policies() {
         for num_entries in [10, 700, 5_000] {
             let members: Vec<u64> = numbers(305).take(num_entries).collect();
-            let (mut block, asked) = (block_of(policy, &members), mixed(&members, 500));
+            let (mut block, queried) = (block_of(policy, &members), mixed(&members, 500));
             for (seed, share) in [(1, 1), (2, 50), (3, 1_000)] {
                 for (byte, number) in block[64..].iter_mut().zip(numbers(seed)) {
                     if number % share == 0 {
@@ -152,9 +153,9 @@ fn batches_of_damaged_payloads_answer_as_single_questions() {
                     }
                 }
                 let reader = OpenOptions::new().trusted(true).open(&block);
-                // Some damage is seen without the digest.
+                // Some damage is noticed without the digest.
                 let Ok(reader) = reader else { continue };
-                assert_batches(&reader, &asked, &one_by_one(&reader, &asked), &format!("damaged {policy:?}"));
+                assert_batches(&reader, &queried, &one_by_one(&reader, &queried), &format!("damaged {policy:?}"));
             }
         }
     }
@@ -162,7 +163,7 @@ fn batches_of_damaged_payloads_answer_as_single_questions() {
 
 #[test]
 #[should_panic(expected = "one answer for each hash")]
-fn an_answer_too_few_is_the_callers_defect() {
+fn too_few_answers_panic() {
     let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal"), &[1]);
     let reader = FilterBlockReader::open(&block).expect("intact");
     reader.may_contain_hashes(&hashes([1, 2, 3]), &mut [false; 2]);
@@ -170,7 +171,7 @@ fn an_answer_too_few_is_the_callers_defect() {
 
 #[test]
 #[should_panic(expected = "one answer for each hash")]
-fn an_answer_too_many_is_the_callers_defect() {
+fn too_many_answers_panic() {
     let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0).expect("legal"), &[]);
     let reader = FilterBlockReader::open(&block).expect("intact");
     reader.may_contain_hashes(&[], &mut [false; 1]);

@@ -1,6 +1,6 @@
-//! Mistakes that only other machines notice, made on purpose. Run where words are of 64 bits and the least significant
-//! byte comes first, all of these pass; on a machine that lacks either, one must fail, or it is not the machine that it
-//! was taken for.
+//! Deliberate mistakes that show only on other machines. Where words have 64 bits and the least significant byte comes
+//! first, all of these tests pass; where either differs, one of them must fail, or the machine is not what it was taken
+//! for.
 
 use crate::golden;
 use crate::oracle::int;
@@ -15,7 +15,7 @@ fn golden_block(name: &str) -> (Vec<Vec<u8>>, Vec<u8>) {
 
 /// Fails where the most significant byte comes first.
 #[test]
-#[ignore = "a mistake made on purpose: the header's fields in the machine's own byte order"]
+#[ignore = "a deliberate mistake: the header's fields in the machine's own byte order"]
 fn control_byte_order() {
     #[expect(clippy::host_endian_bytes, reason = "the mistake")]
     let field = |block: &[u8], at: usize| u64::from_ne_bytes(block[at..at + 8].try_into().expect("eight bytes"));
@@ -26,7 +26,7 @@ fn control_byte_order() {
 
 /// Fails where a `usize` has 32 bits.
 #[test]
-#[ignore = "a mistake made on purpose: hashes in machine words"]
+#[ignore = "a deliberate mistake: hashes in machine words"]
 fn control_word_size() {
     const MULTIPLIER: usize = 0xf135_7aea_2e62_a9c5_u64 as usize;
     let (keys, block) = golden_block("bloom-thousand-10bits");

@@ -1,5 +1,5 @@
-//! Blocks that are not what was expected: exact errors, and no panic whatever a payload holds. Every bit, length and
-//! field is changed in `tests/battery`.
+//! Blocks that are not what was expected: exact errors, and no panic whatever a payload contains. `tests/battery`
+//! changes every bit, length and field.
 
 use crate::assembled::repair;
 use crate::material::keys;
@@ -32,7 +32,7 @@ fn another_place_is_not_damage() {
             assert_eq!(error, DecodeError::WrongContext { expected: context, found: CONTEXT });
             assert_eq!(error.class(), DecodeErrorClass::Mismatch);
         }
-        // Damage and a wrong context at once is damage.
+        // Damage and a wrong context together are reported as damage.
         let mut damaged = block.clone();
         damaged[100] ^= 1;
         let error = OpenOptions::new().context(1).open(&damaged).expect_err("damaged");
@@ -60,7 +60,7 @@ fn intact_but_unknown_is_newer() {
     assert_eq!(newer(14, 9), DecodeError::Reserved { offset_bytes: 14, found: 9 });
     assert_eq!(newer(15, 9), DecodeError::Reserved { offset_bytes: 15, found: 9 });
     assert_eq!(newer(41, 1), DecodeError::Reserved { offset_bytes: 41, found: 1 });
-    // What may be ignored is.
+    // Unknown features that may be ignored are ignored.
     let mut block = block(FilterKind::Bloom, 512);
     block[12] = 0xfe;
     repair(&mut block, CONTEXT);
@@ -68,7 +68,7 @@ fn intact_but_unknown_is_newer() {
 }
 
 #[test]
-fn an_estimate_where_none_can_be_is_damage() {
+fn a_misplaced_estimate_is_damage() {
     let flagged = |kind, empty: bool| {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
         let mut builder = FilterBlockBuilder::new(policy).context(CONTEXT);
@@ -116,8 +116,8 @@ fn expectations_are_compared() {
     assert_eq!(error, DecodeError::WrongTransform { expected: (143, 8), found: (143, 7) });
 }
 
-/// Asks `reader` what an engine would, and more.
-fn ask(reader: &FilterBlockReader<'_>) {
+/// Makes all the queries that an engine would, and more.
+fn query(reader: &FilterBlockReader<'_>) {
     for hash in crate::material::numbers(11).take(60).chain([0, 1, u64::MAX, 1 << 63]) {
         std::hint::black_box(reader.may_contain_hash(KeyHash::from_raw(hash)));
     }
@@ -127,7 +127,7 @@ fn ask(reader: &FilterBlockReader<'_>) {
 }
 
 #[test]
-fn any_payload_opened_in_trust_never_panics() {
+fn no_payload_opened_as_trusted_panics() {
     for kind in FilterKind::ALL {
         let sound = block(kind, 1_500);
         for (round, noise) in (0..600).zip(crate::material::numbers(12)) {
@@ -139,7 +139,7 @@ fn any_payload_opened_in_trust_never_panics() {
                 _ => block[64..].fill(if round % 2 == 0 { 0 } else { 0xff }),
             }
             let options = OpenOptions::new().context(CONTEXT).trusted(true);
-            let outcome = catch_unwind(|| options.open(&block).map(|reader| ask(&reader)).is_ok());
+            let outcome = catch_unwind(|| options.open(&block).map(|reader| query(&reader)).is_ok());
             assert!(outcome.is_ok(), "{kind}: round {round} panics");
         }
     }

@@ -1,9 +1,9 @@
 //! What one machine writes, others read: the golden frames, and the directory of a small store.
 //!
-//! Each run writes into a directory of its processor's name, and reads what stands in all such directories: first byte by
-//! byte, beside what it wrote itself, then through the library. They lie in the directory that
-//! `FILTERBLOCK_EXCHANGE_DIR` names, so that several machines can share it, else in one of the run's own.
-//! `FILTERBLOCK_EXCHANGE_FROM` lists the machines that must be there.
+//! Each run writes into a directory named after its processor, and reads the contents of all such directories: first it
+//! compares them byte by byte with its own, then it reads them through the library. The environment variable
+//! `FILTERBLOCK_EXCHANGE_DIR` names their parent, so that several machines can share it; without it, the run uses a
+//! directory of its own. `FILTERBLOCK_EXCHANGE_FROM` lists the machines whose directories must be present.
 
 use crate::golden;
 use crate::material::{hex, numbers};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// This machine.
+/// The name of this machine's processor.
 const HERE: &str = std::env::consts::ARCH;
 
 const ROWS: usize = 1_500;
@@ -22,7 +22,7 @@ const WRITES_IN_BATCH: usize = 8;
 
 type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 
-/// Flushed and compacted at fixed moments, over several levels, with every kind of filter, sized by rates and by a budget.
+/// Flushes and compactions at fixed points, several levels, every kind of filter, sized by rates and by a budget.
 fn options() -> StoreOptions {
     let bits = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
     let rate = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.01).expect("legal");
@@ -45,7 +45,7 @@ fn row(number: u64) -> Vec<u8> {
     format!("{}.example/{:04}", ["com", "net", "org"][(number % 3) as usize], number % ROWS as u64).into_bytes()
 }
 
-/// The writes in their order; without a value: a deletion.
+/// The writes in their order; a write without a value is a deletion.
 fn writes() -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
     numbers(11).take(WRITES).map(|number| {
         let column = if number >> 32 & 1 == 0 { b"title".to_vec() } else { vec![0x80, 0xff, 0x00] };
@@ -65,7 +65,7 @@ fn cells() -> Cells {
     cells
 }
 
-/// Filters are built again half-way; the last writes stand in a log.
+/// Filters are rebuilt near the end; the last writes are only in a log.
 fn write_store(dir: &Path) {
     let store = Store::open_dir(dir, options()).expect("a store");
     let writes: Vec<_> = writes().collect();
@@ -91,7 +91,7 @@ fn write_store(dir: &Path) {
     store.close().expect("a closed store");
 }
 
-/// Every cell, as many that are not there, all at once, and every filter. Returns the number of answers.
+/// Checks every cell, as many absent ones, a scan of all, and every filter. Returns the number of answers.
 fn check_store(dir: &Path) -> usize {
     let store = Store::open_dir(dir, options().read_only(true)).expect("a store");
     let cells = cells();
@@ -108,7 +108,7 @@ fn check_store(dir: &Path) -> usize {
     3 * cells.len()
 }
 
-/// All files of a directory; the lock is none of the contents.
+/// All files of a directory except the lock.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let paths = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
     let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -127,7 +127,7 @@ fn write_all(dir: &Path) {
     write_store(&dir.join("store"));
 }
 
-/// Compares what `there` holds with what `here` does, and asks it.
+/// Compares the files in `there` with those in `here`, and queries them.
 fn read_all(there: &Path, here: &Path, machine: &str) {
     for part in ["frames", "store"] {
         let (theirs, ours) = (files(&there.join(part)), files(&here.join(part)));
@@ -146,7 +146,8 @@ fn read_all(there: &Path, here: &Path, machine: &str) {
     let answers: usize = cases.iter().map(|case| case.check_answers(&frames[&case.name])).sum();
     let answers = answers + check_store(&there.join("store"));
     println!(
-        "counted: {} golden frames and {} files of a store written on {machine}, read on {HERE}: the same bytes, {answers} answers",
+        "counted: {} golden frames and {} files of a store written on {machine}, read on {HERE}: the same bytes, \
+         {answers} answers",
         frames.len(),
         store.len()
     );

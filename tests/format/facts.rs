@@ -1,4 +1,4 @@
-//! What a reader says of its block: each fact is that of the bytes, and is what it is called.
+//! What a reader reports about its block: each fact agrees with the bytes.
 
 use crate::material::{frame_of, numbers};
 use filterblock::{
@@ -49,7 +49,7 @@ fn no_entries_have_no_bits_per_key_and_no_rate() {
     assert_eq!(open_frame(&empty).expect("a frame").kind(), None, "a frame without entries stores no kind");
 }
 
-/// The rate that is read off the payload is the one that absent keys meet, and the fill is the share of set bits.
+/// The rate computed from the payload is the one observed for absent keys, and the fill is the share of set bits.
 #[test]
 fn the_rate_and_the_fill_are_those_of_the_payload() {
     const ABSENT: usize = 200_000;
@@ -61,19 +61,22 @@ fn the_rate_and_the_fill_are_those_of_the_payload() {
         let passed =
             numbers(!31).take(ABSENT).filter(|&n| reader.may_contain_hash(KeyHash::from_raw(n))).count() as f64;
         let expected = reader.false_positive_rate() * ABSENT as f64;
-        assert!((passed - expected).abs() <= 5.0 * expected.sqrt() + 1.0, "{kind}: {passed} passed, {expected} said");
+        assert!(
+            (passed - expected).abs() <= 5.0 * expected.sqrt() + 1.0,
+            "{kind}: {passed} passed, {expected} predicted"
+        );
         let set = bytes[HEADER_LEN..].iter().map(|byte| byte.count_ones()).sum::<u32>();
         let share = f64::from(set) / ((bytes.len() - HEADER_LEN) * 8) as f64;
         match kind {
             FilterKind::Bloom => assert!((reader.fill() - share).abs() < 1e-3, "{} of {share}", reader.fill()),
-            // Salts are among the set bits, at about one half, and not in the fill.
+            // The set bits include the salts, about half of whose bits are set; the fill does not.
             FilterKind::Blocked => assert!((reader.fill() - share).abs() < 0.05, "{} of {share}", reader.fill()),
             _ => assert_eq!(reader.fill(), reader.false_positive_rate()),
         }
     }
 }
 
-/// A full line has no bit that says no, whatever the probes and salts; of a zero line every bit does.
+/// In a line of ones every probe passes, whatever the probes and salts; in a line of zeros none does.
 #[test]
 fn a_full_payload_lets_everything_pass_and_an_empty_one_nothing() {
     for (kind, trailer) in
@@ -89,8 +92,8 @@ fn a_full_payload_lets_everything_pass_and_an_empty_one_nothing() {
     }
 }
 
-/// Where the same share of every word's bits is set, each probe multiplies the rate by that share: half of them, or where
-/// a word's upper four bits are its salt, 32 of 60.
+/// If the same share of every word's bits is set, each probe multiplies the rate by that share: one half, or 32 of 60
+/// where a word's upper four bits are its salt.
 #[test]
 fn each_probe_multiplies_the_rate_by_the_share_of_set_bits() {
     let rate = |trailer: [u8; 2]| {
@@ -112,8 +115,8 @@ fn each_probe_multiplies_the_rate_by_the_share_of_set_bits() {
     }
 }
 
-/// A blocked filter probes a window of words: where one word is empty and the others are full, those windows pass that
-/// leave it out.
+/// A blocked filter probes a window of words: if one word is empty and the others are full, exactly the windows without
+/// that word pass.
 #[test]
 fn a_rate_is_that_of_the_windows_that_pass() {
     for empty in 0..8 {
@@ -130,7 +133,7 @@ fn a_rate_is_that_of_the_windows_that_pass() {
 }
 
 #[test]
-fn probes_are_counted_where_a_kind_probes() {
+fn num_probes_is_known_for_kinds_with_probes() {
     for (trailer, num_probes) in
         [([7, 0x11], 7), ([64, 0x11], 64), ([0x00, 0x12], 1), ([0x74, 0x12], 8), ([0xf0, 0x12], 16)]
     {
@@ -142,18 +145,18 @@ fn probes_are_counted_where_a_kind_probes() {
 }
 
 #[test]
-fn what_is_wrong_with_a_frame_is_named() {
+fn errors_of_frames_are_exact() {
     let refused = |frame: &[u8]| open_frame(frame).expect_err("refused");
     assert_eq!(refused(&[0x1f]), DecodeError::UnknownKind { found: 15 });
     assert_eq!(refused(&[9, 9, 0x14]), DecodeError::UnknownKind { found: 4 });
     assert_eq!(refused(&[9, 0x10]), DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: 1 });
     let version = DecodeError::Parameter { name: "compact_version", value: 0, min: 1, max: 1 };
     assert_eq!(refused(&[9, 0x01]), version);
-    // Blocked filters are whole lines: what is too much is named beside the lines that are there.
+    // Blocked filters consist of whole lines: the error has the length of the whole lines and that of the payload.
     let lines = |declared_bytes, actual_bytes| DecodeError::PayloadLength { declared_bytes, actual_bytes };
     assert_eq!(refused(&[vec![0; 130], vec![0x74, 0x12]].concat()), lines(128, 130));
     assert_eq!(refused(&[vec![0; 63], vec![0x74, 0x12]].concat()), lines(0, 63));
-    // A golomb frame ends: buckets, their range, remainder bits, directory bits, the integers' lengths, tag.
+    // The end of a golomb frame: buckets, their range, remainder bits, directory bits, the integers' lengths, tag.
     let golomb = |before: &[u8], lens: u8| [before, &[3, 0, lens, 0x13]].concat();
     assert_eq!(refused(&[0x13]), DecodeError::TooShort { len_bytes: 1, min_bytes: 2 });
     assert_eq!(refused(&golomb(&[1, 1, 1], 0x18)), DecodeError::TooShort { len_bytes: 7, min_bytes: 12 });
@@ -163,25 +166,25 @@ fn what_is_wrong_with_a_frame_is_named() {
     let too_long = |value| DecodeError::Parameter { name: "compact_integer_len", value, min: 1, max: 8 };
     assert_eq!(refused(&golomb(&[1; 20], 0x19)), too_long(9));
     assert_eq!(refused(&golomb(&[1; 20], 0xf1)), too_long(15));
-    // Eight bytes are an integer.
+    // An integer may have eight bytes.
     assert!(open_frame(&golomb(&[1; 20], 0x18)).is_ok());
 }
 
 #[test]
-fn what_is_wrong_with_a_header_is_named() {
+fn errors_of_headers_are_exact() {
     let sound = FilterBlockBuilder::new(policy(FilterKind::Bloom, 10.0)).finish().expect("a block");
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
     let mut block = sound.clone();
     block[7] ^= 0xff;
     let found = number(&block[..8]);
     assert_eq!(FilterBlockReader::open(&block).expect_err("no magic"), DecodeError::Magic { found });
-    // The checksum it should have is that of the sound block: what is stored is what was changed.
+    // The computed checksum is that of the sound block; the stored one is the changed one.
     let mut block = sound.clone();
     block[61] ^= 0x5a;
     let (stored, computed) = (number(&block[60..]) as u32, number(&sound[60..]) as u32);
     let error = FilterBlockReader::open(&block).expect_err("another checksum");
     assert_eq!(error, DecodeError::HeaderChecksum { stored, computed });
-    // So, too, under a context, whose part in the checksum is in neither's way.
+    // The same under a context, which is part of neither of the two.
     let context = 0x0123_4567_89ab_cdef;
     let sound = FilterBlockBuilder::new(policy(FilterKind::Bloom, 10.0)).context(context).finish().expect("a block");
     let mut block = sound.clone();

@@ -1,7 +1,7 @@
-//! Golden blocks, both ways: what is built equals the stored bytes, and the stored bytes answer.
+//! Golden blocks, both ways: built bytes equal the stored ones, and the stored bytes give the right answers.
 //!
 //! `tests/golden/v1` is append-only. `FILTERBLOCK_BLESS=1 cargo test --test format golden` writes the files that are
-//! listed here and missing there; a file that exists is never rewritten.
+//! listed here and missing there; it never rewrites an existing file.
 
 use crate::assembled::{Header, Shape};
 use crate::material::{hex, unhex};
@@ -15,8 +15,8 @@ use filterblock::{
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Keys that no frame was made of.
-const STRANGERS: usize = 3_000;
+/// Number of keys to query that are in no frame.
+const NUM_ABSENT: usize = 3_000;
 
 fn dir() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect()
@@ -46,7 +46,7 @@ fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// The third of the hashes' range that a key's is in.
+/// The third of the range of hashes in which the key's hash lies.
 fn third(key: &[u8]) -> u64 {
     crate::oracle::range(KeyHasher::new(0).hash(key).get(), 3)
 }
@@ -57,17 +57,17 @@ fn cell(row: &[u8], column: &[u8]) -> Vec<u8> {
     entry
 }
 
-/// The only secret key of these files.
+/// The only secret key used in these files.
 const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
 
-/// How a case's bytes are made.
+/// How a case's bytes are produced.
 #[derive(Clone, Copy)]
 enum Source {
     /// By the builder.
     Policy,
-    /// By uniting the block of the first half of the keys with that of the others.
+    /// By the union of the block of the first half of the keys and that of the others.
     Union,
-    /// By the oracle, as no policy leads to these parameters.
+    /// By the oracle, because no policy leads to these parameters.
     Shape(Shape),
 }
 
@@ -118,7 +118,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// What the cases above do not reach.
+/// Parameters that the cases above do not reach.
 fn rarer_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |source, name: &str, keys, policy: FilterPolicy, compact| {
@@ -164,7 +164,7 @@ fn rarer_cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// The entries, as they are stored.
+    /// The entries as stored in the file.
     pub fn keys(&self) -> Vec<Vec<u8>> {
         read_keys(self.keys)
     }
@@ -196,7 +196,8 @@ impl Case {
         }
     }
 
-    /// Asks `frame` for its keys, and for strangers what the oracle says of them. Returns the number of answers.
+    /// Queries `frame` for its keys, and compares the answers for absent keys with the oracle's. Returns the number of
+    /// answers.
     pub fn check_answers(&self, frame: &[u8]) -> usize {
         let (hasher, transform) = (self.policy.hasher(), self.policy.key_transform());
         let options = OpenOptions::new().context(self.context).expect_hasher(hasher).expect_transform(transform);
@@ -215,11 +216,11 @@ impl Case {
             assert!(reader.may_contain(key), "{}: false negative", self.name);
             assert!(oracle.may_contain(reader.hasher().hash(key).get()), "{}: the oracle's false negative", self.name);
         }
-        for i in 0..STRANGERS {
+        for i in 0..NUM_ABSENT {
             let key = format!("org.absent.{i}").into_bytes();
             assert_eq!(reader.may_contain(&key), oracle.may_contain(reader.hasher().hash(&key).get()), "{}", self.name);
         }
-        keys.len() + STRANGERS
+        keys.len() + NUM_ABSENT
     }
 
     fn describe(&self, file: &str) -> Value {
@@ -278,7 +279,7 @@ fn built_bytes_equal_stored_bytes() {
     }
     assert!(cases().len() >= 82);
     for (name, keys) in key_sets() {
-        assert!(read_keys(name) == keys, "{name}.entries is not what this test makes");
+        assert!(read_keys(name) == keys, "{name}.entries is not what this test generates");
     }
     let index: Value =
         serde_json::from_str(&std::fs::read_to_string(dir().join("index.json")).expect("the index")).expect("JSON");

@@ -1,4 +1,4 @@
-//! Entries and hashes are two ways to the same answer.
+//! Adding and querying entries and their hashes is equivalent.
 
 use crate::material::keys;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
@@ -34,7 +34,7 @@ fn a_finished_builder_is_ready_for_the_next_table() {
     let second = builder.finish_into(&mut out).expect("a block");
     assert_eq!(out.len(), 3 + first + second);
     assert_eq!(out[..3], [0xaa; 3]);
-    // Neither block starts at an even address relative to the other: any alignment will do.
+    // The blocks' addresses have different alignments: any alignment will do.
     let (a, b) = out[3..].split_at(first);
     let (a, b) = (FilterBlockReader::open(a).expect("intact"), FilterBlockReader::open(b).expect("intact"));
     assert!(a.may_contain(b"first") && b.may_contain(b"second"));

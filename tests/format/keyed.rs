@@ -16,7 +16,7 @@ fn block(kind: FilterKind, hasher: KeyHasher) -> Vec<u8> {
 }
 
 #[test]
-fn a_keyed_block_opens_for_who_gives_its_key() {
+fn a_keyed_block_opens_only_with_its_key() {
     let hasher = KeyHasher::keyed(KEY);
     for kind in FilterKind::ALL {
         let block = block(kind, hasher);
@@ -25,7 +25,7 @@ fn a_keyed_block_opens_for_who_gives_its_key() {
         for key in keys(8, 400) {
             assert!(reader.may_contain(&key) && reader.may_contain_hash(hasher.hash(&key)));
         }
-        // Nothing of the key stands in the block, whose header names it.
+        // The block does not contain any part of the key; its header has the key's id.
         assert!(!block.windows(8).any(|window| window == &KEY[..8] || window == &KEY[8..]));
         let refused = |options: OpenOptions| {
             let error = options.open(&block).expect_err("no or another hasher");
@@ -34,7 +34,7 @@ fn a_keyed_block_opens_for_who_gives_its_key() {
         };
         assert_eq!(refused(OpenOptions::new()), DecodeError::KeyNeeded { key_id: hasher.seed() });
         assert_eq!(refused(OpenOptions::new().trusted(true)), DecodeError::KeyNeeded { key_id: hasher.seed() });
-        // A seed that happens to be the key's id is another hash.
+        // A seed that happens to equal the key's id still selects another hash function.
         let by_seed = refused(OpenOptions::new().expect_seed(hasher.seed()));
         assert_eq!(by_seed, DecodeError::WrongHash { expected: 1, found: 2 });
         for bit in 0..128 {
@@ -51,7 +51,7 @@ fn a_keyed_block_opens_for_who_gives_its_key() {
 }
 
 #[test]
-fn keyed_frames_and_unions_are_as_others() {
+fn keyed_frames_and_unions_work_like_others() {
     let hasher = KeyHasher::keyed(KEY);
     let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 512).expect("legal").hashed_by(hasher);
     let mut builder = FilterBlockBuilder::new(policy);

@@ -1,4 +1,4 @@
-//! What several of the tests need: deterministic keys, blocks of them, hexadecimal.
+//! Shared by several tests: deterministic keys, blocks built from them, hexadecimal.
 
 use filterblock::{FilterBlockBuilder, FilterPolicy, KeyHash};
 
@@ -12,7 +12,7 @@ pub fn numbers(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Eight bytes a key, the same on every machine.
+/// Keys of eight bytes, the same on every machine.
 pub fn keys(seed: u64, count: usize) -> Vec<[u8; 8]> {
     numbers(seed).take(count).map(|number| std::array::from_fn(|i| (number >> (8 * i)) as u8)).collect()
 }
@@ -36,14 +36,14 @@ pub fn block_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
     builder_of(policy, hashes).finish().expect("a block")
 }
 
-/// As [`block_of`], the compact frame.
+/// The compact frame of `hashes`, under the conditions of [`block_of`].
 pub fn frame_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
     let mut frame = Vec::new();
     builder_of(policy, hashes).finish_compact_into(&mut frame).expect("a frame");
     frame
 }
 
-/// Numbers as hashes.
+/// The numbers as hashes.
 pub fn hashes(numbers: impl IntoIterator<Item = u64>) -> Vec<KeyHash> {
     numbers.into_iter().map(KeyHash::from_raw).collect()
 }

@@ -1,5 +1,5 @@
-//! The format as format-spec.md words it, in the simplest code that does it: bits one at a time, integers of 128 bits, no
-//! sharing with the library. Reads blocks and compact frames whose checksums are taken for granted, and writes payloads.
+//! The format as format-spec.md states it, in the simplest code possible: one bit at a time, 128-bit integers, no code
+//! shared with the library. Reads blocks and compact frames without verifying their checksums, and writes payloads.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ z >> 33
 }
 
-/// A filter as read; the variants hold the fields of sections 5 to 7.
+/// A filter as read. The variants have the fields of sections 5 to 7.
 #[derive(Clone, Debug)]
 pub enum Oracle {
     Empty,
@@ -127,7 +127,7 @@ impl Oracle {
         }
     }
 
-    /// The payload that a writer makes of `hashes` under the same parameters.
+    /// The payload that a writer builds from `hashes` with the same parameters.
     pub fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {
         match self {
             Self::Empty => Vec::new(),
@@ -156,7 +156,7 @@ pub fn bloom_bits(hash: u64, num_bits: u64, num_probes: u32) -> Vec<u64> {
     bits
 }
 
-/// Positions probed in word `w` under `salt`: none, one or two.
+/// Positions probed in word `w` under `salt`: zero, one or two.
 pub fn word_positions(hash: u64, num_probes: u32, salt_bits: u32, w: usize, salt: u64) -> Vec<u32> {
     const M: [u32; 8] =
         [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xd3a2646d, 0xfd7046c5, 0xb55a4f09];
@@ -218,7 +218,7 @@ impl Golomb {
         self.anchors_len() + (self.num_buckets * self.directory_bits).div_ceil(8)
     }
 
-    /// The line's height over its anchor.
+    /// The line's height above its anchor.
     pub fn line_at(&self, code_bits: u64, bucket: u64) -> u64 {
         ((256 * u128::from(code_bits) / u128::from(self.num_buckets)) as u64 * (bucket % 64)) >> 8
     }
@@ -245,7 +245,7 @@ impl Golomb {
         anchor.wrapping_add(self.line_at(code_bits, bucket)).wrapping_add(deviation).wrapping_sub(self.bias())
     }
 
-    /// `None` if the bucket cannot be read.
+    /// The values of `bucket`, or `None` if it cannot be read.
     pub fn offsets(&self, payload: &[u8], bucket: u64) -> Option<Vec<u64>> {
         let codes = &payload[self.directory_len() as usize..];
         let (s, e) = (self.start(payload, bucket), self.start(payload, bucket + 1));
@@ -265,7 +265,7 @@ impl Golomb {
         Some(offsets)
     }
 
-    /// Start of each bucket and the end of the last, and the codes of each.
+    /// The start of each bucket, the end of the last one, and the codes of each.
     fn codes(&self, hashes: &BTreeSet<u64>) -> (Vec<u64>, Vec<Codes>) {
         let mut buckets = vec![BTreeSet::new(); self.num_buckets as usize];
         for &hash in hashes {
@@ -291,7 +291,7 @@ impl Golomb {
         (starts, codes)
     }
 
-    /// How far each bucket's start lies from the line through its anchor.
+    /// The deviation of each bucket's start from the line through its anchor.
     fn deviations(&self, starts: &[u64]) -> Vec<i64> {
         let code_bits = starts[self.num_buckets as usize];
         let deviation = |bucket: u64| {
@@ -301,7 +301,7 @@ impl Golomb {
         (0..self.num_buckets).map(deviation).collect()
     }
 
-    /// With the least `directory_bits` that will do for `hashes`.
+    /// The same filter with the least `directory_bits` that is enough for `hashes`.
     pub fn with_least_directory(self, hashes: &BTreeSet<u64>) -> Self {
         let deviations = self.deviations(&self.codes(hashes).0);
         let fits = |d: u64| match d {

@@ -1,5 +1,5 @@
-//! A block depends on the set of its entries alone: not on their order, nor on how often each was added. A build finds
-//! repeated ones on the way, so every way in which they can lie is tried.
+//! A block depends only on the set of its entries, not on their order or on how often each was added. Builds detect
+//! repeated entries in different ways, so every way of placing them is tried.
 
 use crate::material::{block_of, hashes, numbers};
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
@@ -14,7 +14,8 @@ fn salted(salt_bits: u32) -> FilterPolicy {
     sized(FilterKind::Blocked, 10.0).salt_bits(salt_bits).expect("legal")
 }
 
-/// A policy for each way in which lists are worked through: with a choice of salts and without, each kind, each size.
+/// A policy for each way in which builders process hashes: with and without a choice of salts, each kind, several
+/// sizes.
 fn policies() -> Vec<FilterPolicy> {
     let rate = |kind| FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal");
     let mut all = vec![salted(0), salted(3), salted(6), sized(FilterKind::Blocked, 24.0)];
@@ -33,7 +34,7 @@ fn doubled(hashes: &[u64]) -> Vec<u64> {
     hashes.iter().flat_map(|&hash| [hash, hash]).collect()
 }
 
-/// `distinct` in other orders, and with repeated hashes: one or all, side by side or far apart, twice or often.
+/// `distinct` in other orders, and with repeated hashes: one or all of them, side by side or far apart, twice or often.
 fn arrangements(distinct: &[u64]) -> Vec<(&'static str, Vec<u64>)> {
     let (first, last) = (distinct[0], distinct[distinct.len() - 1]);
     let with = |more: &[u64]| [distinct, more].concat();
@@ -57,13 +58,13 @@ fn arrangements(distinct: &[u64]) -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-/// The block of `added` is `expected`, which holds as many entries as are distinct.
+/// Asserts that the block of `added` is `expected`.
 fn assert_block(policy: FilterPolicy, added: &[u64], expected: &[u8], what: &str) {
     // Not by `assert_eq`, which would print both.
     assert!(block_of(policy, added) == expected, "{what}: {} added, {policy:?}", added.len());
 }
 
-/// The block of distinct hashes, of which each is found.
+/// The block of distinct hashes, after checking that it has all of them.
 fn checked_block(policy: FilterPolicy, distinct: &[u64]) -> Vec<u8> {
     let block = block_of(policy, distinct);
     let reader = FilterBlockReader::open(&block).expect("intact");
@@ -98,7 +99,8 @@ fn many_hashes_make_the_same_block_in_any_arrangement() {
     }
 }
 
-/// Enough for lines that are built part by part with and without a choice of salts, each part of several blocks.
+/// Enough hashes for lines to be built part by part, with and without a choice of salts, and for each part to have
+/// several blocks.
 #[test]
 fn millions_of_hashes_make_the_same_block_in_any_order() {
     let distinct: Vec<u64> = numbers(603).take(3_000_000).collect();
@@ -124,8 +126,8 @@ fn one_hash_added_a_million_times_is_one_entry() {
     }
 }
 
-/// Hashes as nobody draws them, but as someone may pass them: all in one line or bucket, alike in the bits that positions
-/// come from, at both ends, consecutive.
+/// Hashes that no hash function would give but a caller may pass: all in one line or bucket, equal in the bits that
+/// determine positions, at both ends of the range, consecutive.
 fn contrived() -> Vec<(&'static str, Vec<u64>)> {
     let low = |hash: u64| hash & 0xffff_ffff;
     let unique = |hashes: Vec<u64>| hashes.into_iter().collect::<BTreeSet<u64>>().into_iter().collect::<Vec<u64>>();
@@ -141,8 +143,8 @@ fn contrived() -> Vec<(&'static str, Vec<u64>)> {
         ("consecutive from 0", (0..3_000).collect()),
         ("consecutive to the last", (0..3_000).map(|i| u64::MAX - i).collect()),
         ("consecutive in the middle", (0..3_000).map(|i| (1 << 63) - 1_500 + i).collect()),
-        ("in the upper bits alone", (0..3_000).map(|i| i << 52).collect()),
-        ("alike in the lowest bits", random.iter().map(|&hash| hash & !0xfff).collect()),
+        ("in the upper bits only", (0..3_000).map(|i| i << 52).collect()),
+        ("equal in the lowest bits", random.iter().map(|&hash| hash & !0xfff).collect()),
         ("one crowded line among others", random.iter().copied().chain((0..400).map(|i| 7 << 60 | i)).collect()),
     ]
 }
@@ -158,7 +160,7 @@ fn contrived_hashes_make_the_same_block_in_any_arrangement() {
     }
 }
 
-/// As many as fill parts of lines, all in one of them.
+/// Enough hashes for several parts of lines, all in one line.
 #[test]
 fn a_hundred_thousand_hashes_of_one_line_are_built() {
     let distinct: Vec<u64> = (0..100_000).map(|i| (0xdead_beef << 32) + i * 40_503).collect();
@@ -169,9 +171,9 @@ fn a_hundred_thousand_hashes_of_one_line_are_built() {
     }
 }
 
-/// Repeated hashes are not counted against a cap that what is left of them keeps.
+/// Repeated hashes do not count against a cap that the distinct ones respect.
 #[test]
-fn a_cap_is_for_distinct_entries() {
+fn a_cap_applies_to_distinct_entries() {
     for kind in FilterKind::ALL {
         let distinct: Vec<u64> = numbers(605).take(100).collect();
         for cap in [200, 1_000, 4_096] {
@@ -190,9 +192,9 @@ fn a_cap_is_for_distinct_entries() {
     }
 }
 
-/// A builder is ready for the next table, whatever the one before made it do.
+/// A builder is ready for the next table, whatever the previous one was.
 #[test]
-fn a_builder_forgets_the_table_before() {
+fn a_builder_keeps_nothing_of_the_previous_table() {
     for policy in policies() {
         let distinct: Vec<u64> = numbers(606).take(1_000).collect();
         let expected = checked_block(policy, &distinct);

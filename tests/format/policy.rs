@@ -1,4 +1,4 @@
-//! Settings: what is legal, and what is said of the rest.
+//! Settings: which are legal, and the errors for the others.
 
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, FilterSize};
 
@@ -33,7 +33,7 @@ fn illegal_settings_are_refused_with_the_legal_range() {
 }
 
 #[test]
-fn fractions_of_a_bit_count() {
+fn fractions_of_a_bit_per_key_matter() {
     let size = |bits| FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal").size();
     assert_eq!(size(9.9), FilterSize::MillibitsPerKey(9_900));
     assert_eq!(size(9.9994), FilterSize::MillibitsPerKey(9_999));
@@ -46,7 +46,7 @@ fn fractions_of_a_bit_count() {
     assert_eq!((len(9.9), len(9.0), len(10.0)), (12_375, 11_250, 12_500));
 }
 
-/// A cap just below the least size used to be approached a byte at a time.
+/// A cap just below the least size used to be searched for one byte at a time.
 #[test]
 fn a_cap_out_of_reach_is_refused_with_the_least_size() {
     let builder = |cap| {
@@ -64,7 +64,7 @@ fn a_cap_out_of_reach_is_refused_with_the_least_size() {
 }
 
 #[test]
-fn a_cap_of_less_than_a_bit_an_entry_is_refused() {
+fn a_cap_of_less_than_a_bit_per_entry_is_refused() {
     for kind in [FilterKind::Bloom, FilterKind::Blocked] {
         let finish = |cap| {
             let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
@@ -75,7 +75,7 @@ fn a_cap_of_less_than_a_bit_an_entry_is_refused() {
         assert_eq!(error, BuildError::ByteCap { kind, cap_bytes: 1_313, min_bytes: 1_314, num_entries: 10_000 });
         assert!(finish(1_314).is_ok());
     }
-    // The least size that is named will do, also where it is a whole line.
+    // The least size in the error is sufficient, also where it is a whole line.
     for kind in FilterKind::ALL {
         let finish = |cap| {
             let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
@@ -98,7 +98,7 @@ fn a_byte_cap_is_kept_and_used() {
             (0..num_entries).for_each(|i: u32| builder.add_key(format!("{i}").as_bytes()));
             let len = builder.finish().expect("a block").len() as u64;
             assert!(len <= cap, "{kind}: {len} bytes for a cap of {cap}");
-            // All but a line, or 64 bits an entry, or one part in 50, is used.
+            // The block uses the cap, except for a line, or one part in 50, or what exceeds 64 bits per entry.
             let most = (64 + u64::from(num_entries) * 8).min(cap);
             assert!(len + 64 + most / 50 > most, "{kind}: {len} of {most} bytes used");
         }

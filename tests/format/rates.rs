@@ -1,5 +1,5 @@
-//! Sizes and rates that are promised at a million keys, and those of the smallest tables. What absent keys are
-//! observed to do, for each kind, size, rate and shape of keys, is in `tests/battery`.
+//! Sizes and rates that are promised for a million keys, and those of the smallest tables. `tests/battery` observes the
+//! rates for absent keys, for each kind, size, rate and form of keys.
 
 use crate::material::numbers;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, sizing};
@@ -34,7 +34,7 @@ fn sizes_meet_the_promise_at_a_million_keys() {
 }
 
 #[test]
-fn golomb_sizes_are_as_asked_for() {
+fn golomb_sizes_are_as_requested() {
     for millibits in [5_000, 8_000, 12_000, 20_000] {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, f64::from(millibits) / 1e3).expect("legal");
         let bits = build(policy, MILLION).len() as f64 * 8.0 / MILLION as f64;
@@ -42,7 +42,7 @@ fn golomb_sizes_are_as_asked_for() {
     }
 }
 
-/// Beyond the sizes of `tests/battery`: the most bits a key, and the most keys.
+/// Beyond the sizes of `tests/battery`: the most bits per key, and the most keys.
 #[test]
 fn the_exact_formula_predicts_the_largest_bloom_filters() {
     for (bits, millions) in [(40.0, 1), (60.0, 1), (2.0, 10), (10.0, 10)] {
@@ -77,7 +77,7 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
                 if exact == 0.0 {
                     exact = sizing::bloom::exact_false_positive_rate(num_bits, num_entries as u64, num_probes);
                 }
-                // Asked, not computed from the fill: the probes of strangers are under test, too.
+                // Observed, not computed from the fill, because the probes of absent keys are under test, too.
                 let passed =
                     hashes.by_ref().take(100).filter(|&h| reader.may_contain_hash(KeyHash::from_raw(h))).count();
                 sum += passed as f64 / 100.0;
@@ -93,19 +93,19 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
     }
 }
 
-/// Small tables get the size or the rate they ask for, as far as whole bytes and lines allow.
+/// Small tables get the size or the rate that the policy requests, as far as whole bytes and lines allow.
 #[test]
-fn small_tables_get_what_they_ask_for() {
+fn small_tables_get_the_requested_size_or_rate() {
     for num_entries in (1..300).chain([500, 1_000, 3_000]) {
         for kind in FilterKind::ALL {
             let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal"));
             numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
             let mut frame = Vec::new();
             let len = builder.finish_compact_into(&mut frame).expect("a frame") as f64;
-            let wished = num_entries as f64 * 10.0 / 8.0;
-            // Half a line, a line at least, the longest trailer, and one part in 32.
+            let requested = num_entries as f64 * 10.0 / 8.0;
+            // Allowed: half a line, or a single line, plus the longest trailer, plus one part in 32.
             assert!(
-                (len - wished).abs() <= 32.0 + 20.0 + wished / 32.0 || len <= 66.0,
+                (len - requested).abs() <= 32.0 + 20.0 + requested / 32.0 || len <= 66.0,
                 "{kind} {num_entries}: {len} bytes"
             );
         }

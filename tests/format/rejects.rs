@@ -1,5 +1,5 @@
-//! format-spec.md's vectors of blocks and frames that a reader rejects, each with the row that it fails, and of blocks that
-//! it must not reject.
+//! format-spec.md's vectors of blocks and frames that a reader rejects, each with the row that it fails, and of blocks
+//! that it must not reject.
 
 use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::material::{hex, unhex};
@@ -10,7 +10,7 @@ use filterblock::{
     KeyTransform,
 };
 
-/// The row of the document's section 9 that `error` is of.
+/// The row of the document's section 9 that `error` belongs to.
 fn row(error: &DecodeError, block: &[u8]) -> &'static str {
     let empty = block.len() >= 64 && block[24..32] == [0; 8];
     let length_is_told = || crate::oracle::int(&block[32..40]) == block.len() as u64 - 64;
@@ -35,11 +35,11 @@ fn row(error: &DecodeError, block: &[u8]) -> &'static str {
         DecodeError::Reserved { .. } => "reserved",
         DecodeError::Parameter { .. } | DecodeError::PayloadLength { .. } => "range",
         DecodeError::Padding { .. } => "unused",
-        error => panic!("{error:?} is of no row"),
+        error => panic!("{error:?} belongs to no row"),
     }
 }
 
-/// Bytes and values to set in a block, whose checksums are then repaired.
+/// Offsets and values of bytes to set in a block, whose checksums are then repaired.
 type Changes<'a> = &'a [(usize, u8)];
 
 fn changed(sound: &[u8], changes: Changes) -> Vec<u8> {
@@ -49,7 +49,7 @@ fn changed(sound: &[u8], changes: Changes) -> Vec<u8> {
     block
 }
 
-/// As [`changed`], with `payload_len` and the length of the payload as given.
+/// Like [`changed`], with the given payload length, both in the header and in fact.
 fn resized(sound: &[u8], payload_len: u8) -> Vec<u8> {
     let mut block = sound.to_vec();
     block.resize(64 + usize::from(payload_len), 0);
@@ -72,7 +72,7 @@ fn reject_vectors() {
         block[offset] = value;
         block
     };
-    // Lengths, magic, checksums, payload; then what a later version might use.
+    // Lengths, magic, checksums, payload; then values that a later version might use.
     let mut blocks = vec![Vec::new(), bloom[..63].to_vec(), unrepaired(0, 0xf2), unrepaired(30, 1), unrepaired(60, 0)];
     let header: [Changes; 11] = [
         &[(8, 0)],
@@ -90,7 +90,7 @@ fn reject_vectors() {
     blocks.extend(header.map(|changes| changed(&bloom, changes)));
     blocks.extend([bloom[..65].to_vec(), [bloom.as_slice(), &[0]].concat(), changed(&bloom, &[(32, 3)])]);
     blocks.extend([(64, 0), (65, 0x80)].map(|(offset, value)| unrepaired(offset, value)));
-    // Of a key that is not given; estimates where none can be; no entries, but something.
+    // A key that was not given; misplaced estimates; payload or parameters without entries.
     blocks.push(changed(&bloom, &[(10, 2)]));
     blocks.extend([&golomb, &blocked, &none].map(|block| changed(block, &[(12, 1)])));
     blocks.extend([resized(&none, 1), changed(&bloom, &[(24, 0)]), changed(&none, &[(40, 1)])]);
@@ -110,10 +110,10 @@ fn reject_vectors() {
         (&golomb, &[(41, 58)]),
         (&golomb, &[(42, 0)]),
         (&golomb, &[(44, 0), (45, 0)]),
-        // 3 buckets of 2⁶³, then 4 of 2⁶².
+        // 3 buckets of range 2⁶³, then 4 of range 2⁶².
         (&several, &[(51, 0x80)]),
         (&several, &[(24, 4), (44, 0), (51, 0x40)]),
-        // 128 buckets, of which the second 64 have an anchor; as many as 64 bits count.
+        // 128 buckets, the second 64 of which have an anchor; then the largest number of entries.
         (&several, &[(24, 128)]),
         (&golomb, &[(24, 0xff), (25, 0xff), (26, 0xff), (27, 0xff), (28, 0xff), (29, 0xff), (30, 0xff), (31, 0xff)]),
         (&several, &[(41, 15)]),
@@ -131,7 +131,7 @@ fn reject_vectors() {
 
 #[test]
 fn found_context_vectors() {
-    // The inverse of `mix`, as the document words it.
+    // The inverse of `mix`, as the document states it.
     let unmix = |mut z: u64| {
         z = (z ^ (z >> 33)).wrapping_mul(0x9cb4_b2f8_1293_37db);
         z = (z ^ (z >> 33)).wrapping_mul(0x4f74_430c_22a5_4005);
@@ -161,27 +161,27 @@ fn compact_reject_vectors() {
     let lines = "00".repeat(64);
     let frames = [
         String::new(),
-        // Versions and kinds, of one byte alone too.
+        // Unknown versions and kinds, also of one byte only.
         "00".to_owned(),
         "ff".to_owned(),
         "20".to_owned(),
         "ef".to_owned(),
         "14".to_owned(),
         "001f".to_owned(),
-        // A trailer cut short, and something before the frame of none.
+        // Truncated trailers, and a byte before the frame without entries.
         "11".to_owned(),
         "12".to_owned(),
         "13".to_owned(),
         "750108001213".to_owned(),
         "0010".to_owned(),
-        // Integers of no byte, of nine, with a leading zero byte.
+        // Integers of no bytes, of nine bytes, and with a zero byte at the end.
         golomb("7501080002"),
         golomb("01080010"),
         golomb(&format!("{}080098", "01".repeat(17))),
         golomb(&format!("{}080019", "01".repeat(10))),
         golomb("007501080012"),
         golomb("017500080012"),
-        // Ranges and lengths of the kinds.
+        // Ranges and lengths of each kind.
         "0711".to_owned(),
         "000011".to_owned(),
         "004111".to_owned(),
@@ -190,10 +190,10 @@ fn compact_reject_vectors() {
         format!("{lines}f712"),
         golomb("017501310012"),
         golomb("017501083a12"),
-        // 2³² buckets of 2³².
+        // 2³² buckets of range 2³².
         golomb(&format!("{}080055", "0000000001".repeat(2))),
         "01750108001213".to_owned(),
-        // 3 buckets of 50 and 4 bits each in the directory, of which an unused one is set.
+        // 3 buckets of range 50 with 4 bits each in the directory, one of whose unused bits is set.
         "0885010de0033202041113".to_owned(),
     ];
     let line = |frame: &String| {
@@ -223,7 +223,7 @@ fn accept_vectors() {
     let several = several_buckets();
     let zero_codes = raw_block(3, &Header::default(), 1, golomb[40..52].try_into().expect("12 bytes"), &[0, 0]);
     let all_ones = raw_block(2, &Header::default(), 1, blocked[40..52].try_into().expect("12 bytes"), &[0xff; 64]);
-    // The third bucket, that of "a", starts at 16 + 255 - 128 of 24 bits.
+    // The third bucket, that of "a", starts at bit 16 + 255 - 128 of 24.
     let out_of_bounds = raw_block(
         3,
         &Header::default(),

@@ -11,17 +11,18 @@ fn document() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the specification")
 }
 
-/// Compares the lines of the block of vectors called `name` with `computed`, and prints what should stand there.
+/// Compares the lines of the document's vectors called `name` with `computed`; on failure, prints the lines that it
+/// should have.
 pub fn compare(name: &str, computed: &[String]) {
     let text = document();
     let fence = format!("```vectors {name}\n");
     let block = text.split_once(&fence).unwrap_or_else(|| panic!("no vectors called {name}")).1;
     let block = block.split_once("```").expect("the end of the block").0;
     let written: Vec<&str> = block.lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(written, computed, "format-spec.md should say, under 'vectors {name}':\n{}\n", computed.join("\n"));
+    assert_eq!(written, computed, "format-spec.md should have, under 'vectors {name}':\n{}\n", computed.join("\n"));
 }
 
-/// The specification's test entry of n bytes.
+/// The specification's entry of n bytes.
 fn entry(n: usize) -> Vec<u8> {
     (0..n).map(|i| ((157 + 151 * i) % 256) as u8).collect()
 }
@@ -97,7 +98,7 @@ fn golomb_vectors() {
     compare("golomb", &lines);
 }
 
-/// The entry "a", or none, as a block and as a compact frame.
+/// The entry "a", or no entry, as a block and as a compact frame.
 pub fn small(kind: FilterKind, entries: &[&[u8]]) -> [Vec<u8>; 2] {
     let bits = if kind == FilterKind::Bloom { 16.3 } else { 10.0 };
     let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
@@ -145,7 +146,7 @@ fn golomb_example() {
 }
 
 #[test]
-fn constants_stand_in_the_document() {
+fn constants_are_those_of_the_document() {
     let text = document();
     let magic = MAGIC.map(|byte| format!("{byte:02x}")).join(" ");
     assert!(text.contains(&format!("| 0 | 8 | `magic` | `{magic}` |")));

@@ -1,17 +1,17 @@
-//! One hash for many tables: the answers that each table gives by itself.
+//! One hash for many tables: the answers are those that each table gives by itself.
 
 use crate::material::{block_of, hashes, numbers};
 use filterblock::{
     AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions, probe_tables,
 };
 
-/// Tables of each kind, of no entries to many, as an engine may hold them.
+/// Tables of each kind, from no entries to many, in the forms in which an engine may hold them.
 struct Store {
     blocks: Vec<Vec<u8>>,
     kept: Vec<FilterBlock<AlignedBytes>>,
 }
 
-/// Entries of the tables; neighbours share half of the smaller one's.
+/// Numbers of entries of the tables; neighbours share half of the smaller one's.
 const NUM_ENTRIES: [usize; 6] = [0, 1, 10, 300, 5_000, 20_000];
 
 fn members(num_entries: usize) -> Vec<u64> {
@@ -23,7 +23,7 @@ fn policies() -> Vec<FilterPolicy> {
     for kind in FilterKind::ALL {
         all.extend([6.0, 10.0, 20.0].map(|bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal")));
     }
-    // Without a probe in the caller's loop, so that lines are asked for ahead.
+    // These have no probe inlined in the caller's loop, so lines are prefetched.
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal");
     all.extend([0, 6].map(|salt_bits| blocked.salt_bits(salt_bits).expect("legal")));
     all
@@ -43,7 +43,7 @@ impl Store {
         Self { blocks, kept }
     }
 
-    /// Readers of all of them, in an order of which nothing is to depend.
+    /// Readers of all of them, in an arbitrary order.
     fn readers(&self) -> Vec<FilterBlockReader<'_>> {
         let blocks = self.blocks.iter().map(|block| FilterBlockReader::open(block).expect("intact"));
         let mut readers: Vec<_> = numbers(402).zip(blocks.chain(self.kept.iter().map(FilterBlock::reader))).collect();
@@ -54,37 +54,37 @@ impl Store {
 
 fn assert_as_single(tables: &[FilterBlockReader<'_>], hash: KeyHash) {
     let expected: Vec<bool> = tables.iter().map(|table| table.may_contain_hash(hash)).collect();
-    // Every answer has to be written: none is right beforehand.
+    // Every answer has to be written: all are wrong beforehand.
     let mut answers: Vec<bool> = expected.iter().map(|answer| !answer).collect();
     probe_tables(tables, hash, &mut answers);
     assert_eq!(answers, expected, "{} tables, {hash:?}", tables.len());
 }
 
-/// Present in some tables, in none, and the extremes.
-fn asked() -> Vec<KeyHash> {
+/// Hashes present in some tables, in none, and extreme ones.
+fn queried() -> Vec<KeyHash> {
     let present = numbers(401).take(25_000).step_by(101);
     hashes(present.chain(numbers(403).take(200)).chain([0, 1, u64::MAX, u64::MAX << 32]))
 }
 
 #[test]
-fn tables_of_every_kind_size_and_form_answer_as_by_themselves() {
+fn tables_of_every_kind_size_and_form_answer_as_single_queries() {
     let store = Store::new();
     let readers = store.readers();
     let (mut passed, mut stopped) = (0, 0);
-    for hash in asked() {
+    for hash in queried() {
         assert_as_single(&readers, hash);
         let maybe = readers.iter().filter(|reader| reader.may_contain_hash(hash)).count();
         (passed, stopped) = (passed + maybe, stopped + readers.len() - maybe);
     }
-    assert!(passed > 1_000 && stopped > 1_000, "both answers are asked for");
+    assert!(passed > 1_000 && stopped > 1_000, "both answers occur often");
 }
 
-/// Whichever table comes first, and however many there are.
+/// Whichever table comes first, and whatever their number.
 #[test]
 fn any_table_may_come_first() {
     let store = Store::new();
     let readers = store.readers();
-    for (at, hash) in (0..readers.len()).zip(asked().into_iter().cycle().step_by(7)) {
+    for (at, hash) in (0..readers.len()).zip(queried().into_iter().cycle().step_by(7)) {
         for len in [1, 2, 3, 10] {
             assert_as_single(&readers[at..][..len.min(readers.len() - at)], hash);
         }
@@ -106,9 +106,9 @@ fn an_added_hash_passes_its_tables() {
     }
 }
 
-/// What lines are asked for ahead is read from the bytes, which may be anything where their digest is left out.
+/// Which lines are prefetched depends on the bytes, which may be anything if their digest is not verified.
 #[test]
-fn damaged_tables_answer_as_by_themselves() {
+fn damaged_tables_answer_as_single_queries() {
     for policy in policies() {
         let mut blocks: Vec<Vec<u8>> = NUM_ENTRIES.iter().map(|&n| block_of(policy, &members(n))).collect();
         for (seed, share) in [(1, 300), (2, 1)] {
@@ -118,9 +118,9 @@ fn damaged_tables_answer_as_by_themselves() {
                 }
             }
             let options = OpenOptions::new().trusted(true);
-            // Some damage is seen without the digest.
+            // Some damage is noticed without the digest.
             let tables: Vec<_> = blocks.iter().filter_map(|block| options.open(block).ok()).collect();
-            asked().into_iter().for_each(|hash| assert_as_single(&tables, hash));
+            queried().into_iter().for_each(|hash| assert_as_single(&tables, hash));
         }
     }
 }
@@ -137,12 +137,12 @@ fn probe_one_table(answers: &mut [bool]) {
 
 #[test]
 #[should_panic(expected = "one answer for each table")]
-fn an_answer_too_few_is_the_callers_defect() {
+fn too_few_answers_panic() {
     probe_one_table(&mut []);
 }
 
 #[test]
 #[should_panic(expected = "one answer for each table")]
-fn an_answer_too_many_is_the_callers_defect() {
+fn too_many_answers_panic() {
     probe_one_table(&mut [false; 2]);
 }

@@ -13,14 +13,15 @@ fn bloom(bytes: u64) -> FilterPolicy {
     FilterPolicy::with_max_bytes(FilterKind::Bloom, bytes).expect("legal")
 }
 
-/// Within four standard errors of the estimate: at half fill, √m · 0.83 / k bits' worth.
+/// Four standard errors of the estimate: about √m · 0.83 / k entries each at half fill, for a filter of m bits and k
+/// probes.
 fn assert_near(estimate: f64, truth: f64, what: &str) {
     assert!((estimate - truth).abs() < 150.0, "{what}: {estimate} for {truth}");
 }
 
 #[test]
 fn union_is_the_filter_of_both() {
-    // Equal numbers of entries under one cap: equal shapes.
+    // The same number of entries under the same cap gives equal shapes.
     let all = keys(8, 15_000);
     let (a, b) = (block(bloom(12_564), &all[..10_000]), block(bloom(12_564), &all[5_000..]));
     let (a, b) = (FilterBlockReader::open(&a).expect("intact"), FilterBlockReader::open(&b).expect("intact"));
@@ -45,7 +46,7 @@ fn union_is_the_filter_of_both() {
 }
 
 #[test]
-fn nothing_fits_every_shape() {
+fn a_filter_without_entries_fits_every_shape() {
     let (some, none) = (block(bloom(1_000), &keys(1, 100)), block(bloom(5_000), &[]));
     let (some, none) =
         (FilterBlockReader::open(&some).expect("intact"), FilterBlockReader::open(&none).expect("intact"));
@@ -60,7 +61,7 @@ fn nothing_fits_every_shape() {
 }
 
 #[test]
-fn what_differs_is_named() {
+fn the_error_names_the_difference() {
     let some = keys(1, 200);
     let base = block(bloom(1_000), &some);
     let base = FilterBlockReader::open(&base).expect("intact");

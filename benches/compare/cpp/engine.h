@@ -1,5 +1,5 @@
-// What the Rust side sees of a filter built here, and the loops that ask it. They are those of src/peer.rs: with them
-// on this side no question crosses the border between the languages.
+// A filter as the Rust side sees it, and the loops that query it. They are those of src/peer.rs: because they are on
+// this side too, no query crosses the border between the languages.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +10,13 @@ constexpr size_t kKeyLen = 16;
 struct Engine {
   virtual ~Engine() = default;
   virtual std::string_view bytes() const = 0;
-  virtual size_t ask(const char* keys, size_t num_keys, bool branching) const = 0;
-  // Only for those that have a batch call of their own.
-  virtual void ask_batches(const char* keys, size_t num_keys, bool* answers) const {}
+  virtual size_t query(const char* keys, size_t num_keys, bool branching) const = 0;
+  // Only for engines that have a batch call.
+  virtual void query_batches(const char* keys, size_t num_keys, bool* answers) const {}
 };
 
 template <class MayMatch>
-size_t ask_each(const char* keys, size_t num_keys, bool branching, MayMatch may_match) {
+size_t query_each(const char* keys, size_t num_keys, bool branching, MayMatch may_match) {
   size_t passed = 0;
   if (!branching) {
     for (size_t i = 0; i < num_keys; i++) passed += may_match(keys + i * kKeyLen);
@@ -31,10 +31,10 @@ size_t ask_each(const char* keys, size_t num_keys, bool branching, MayMatch may_
   return passed;
 }
 
-// RocksDB's MultiGet asks for at most so many keys at once (MultiGetContext::MAX_BATCH_SIZE). Filling the array of
+// RocksDB's MultiGet queries at most this many keys at once (MultiGetContext::MAX_BATCH_SIZE). Filling the array of
 // pointers to slices is part of each batch: the interface demands it.
 template <class Slice, class MayMatch>
-void ask_in_batches(const char* keys, size_t num_keys, bool* answers, MayMatch may_match) {
+void query_in_batches(const char* keys, size_t num_keys, bool* answers, MayMatch may_match) {
   constexpr size_t kBatchLen = 32;
   Slice slices[kBatchLen];
   Slice* pointers[kBatchLen];

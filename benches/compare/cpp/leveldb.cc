@@ -1,5 +1,5 @@
-// LevelDB's Bloom filter. LevelDB makes one for every 2 KiB of data; here it is one for the whole table, as the others
-// are.
+// LevelDB's Bloom filter. LevelDB builds one for every 2 KiB of data; here there is one for the whole table, as for the
+// other peers.
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
@@ -20,9 +20,9 @@ class LevelDb : public Engine {
     policy_->CreateFilter(slices.data(), static_cast<int>(num_keys), &content_);
   }
   std::string_view bytes() const override { return content_; }
-  size_t ask(const char* keys, size_t num_keys, bool branching) const override {
+  size_t query(const char* keys, size_t num_keys, bool branching) const override {
     const Slice content(content_);
-    return ask_each(keys, num_keys, branching, [policy = policy_.get(), content](const char* key) {
+    return query_each(keys, num_keys, branching, [policy = policy_.get(), content](const char* key) {
       return policy->KeyMayMatch(Slice(key, kKeyLen), content);
     });
   }

@@ -1,4 +1,4 @@
-// RocksDB's filters as the shared library builds and reads them, and what is common to all engines of the C ABI.
+// RocksDB's filters as the shared library builds and reads them, and the part of the C ABI that all engines share.
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice.h>
 #include <rocksdb/status.h>
@@ -12,7 +12,8 @@
 #include "engine.h"
 
 // Since 7.0 the public headers only name the two classes below. These declarations have the virtual functions in the
-// order of the library's tables: run with 7.8.3, read in 11.8.1, whose further functions come last.
+// order of the library's virtual function tables: run with 7.8.3, compared with the source of 11.8.1, whose further
+// functions come last.
 static_assert(7 <= ROCKSDB_MAJOR && ROCKSDB_MAJOR <= 11, "compare the virtual functions with filter_policy_internal.h");
 
 namespace rocksdb {
@@ -56,12 +57,12 @@ class RocksDb : public Engine {
     return status.ok() && reader_;
   }
   std::string_view bytes() const override { return {content_.data(), content_.size()}; }
-  size_t ask(const char* keys, size_t num_keys, bool branching) const override {
-    return ask_each(keys, num_keys, branching,
+  size_t query(const char* keys, size_t num_keys, bool branching) const override {
+    return query_each(keys, num_keys, branching,
                     [reader = reader_.get()](const char* key) { return reader->MayMatch(Slice(key, kKeyLen)); });
   }
-  void ask_batches(const char* keys, size_t num_keys, bool* answers) const override {
-    ask_in_batches<Slice>(keys, num_keys, answers, [reader = reader_.get()](int len, Slice** batch, bool* out) {
+  void query_batches(const char* keys, size_t num_keys, bool* answers) const override {
+    query_in_batches<Slice>(keys, num_keys, answers, [reader = reader_.get()](int len, Slice** batch, bool* out) {
       reader->MayMatch(len, batch, out);
     });
   }
@@ -93,10 +94,10 @@ Engine* ribbon_build(double bits_per_key, const char* keys, size_t num_keys) {
 }
 void engine_free(Engine* engine) { delete engine; }
 size_t engine_num_bytes(const Engine* engine) { return engine->bytes().size(); }
-size_t engine_ask(const Engine* engine, const char* keys, size_t num_keys, bool branching) {
-  return engine->ask(keys, num_keys, branching);
+size_t engine_query(const Engine* engine, const char* keys, size_t num_keys, bool branching) {
+  return engine->query(keys, num_keys, branching);
 }
-void engine_ask_batches(const Engine* engine, const char* keys, size_t num_keys, bool* answers) {
-  engine->ask_batches(keys, num_keys, answers);
+void engine_query_batches(const Engine* engine, const char* keys, size_t num_keys, bool* answers) {
+  engine->query_batches(keys, num_keys, answers);
 }
 }

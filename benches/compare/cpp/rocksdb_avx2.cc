@@ -1,6 +1,6 @@
-// RocksDB's own query code (util/bloom_impl.h of the source tree that ROCKSDB_SRC names) compiled for this machine:
+// RocksDB's own query code (util/bloom_impl.h of the source tree that ROCKSDB_SRC names), compiled for this machine:
 // with the AVX2 path that a distribution's portable package lacks. It reads the bytes that the shared library built.
-// The shape of a call is RocksDB's: a virtual MayMatch, and a hash function that is not inlined.
+// Calls have the same form as RocksDB's: a virtual MayMatch, and a hash function that is not inlined.
 #include "util/bloom_impl.h"
 
 #define XXPH_INLINE_ALL
@@ -56,8 +56,8 @@ class FlbReader : public Reader {
   int num_probes_;
 };
 
-// Behind the lines stand five bytes: 0xff (a filter of the newer form), 0 (FastLocalBloom), the line's size and the
-// number of probes, and two zeros.
+// The lines are followed by five bytes: 0xff (a filter of the newer form), 0 (FastLocalBloom), line size and number of
+// probes, and two zeros.
 std::unique_ptr<Reader> open(std::string_view content) {
   constexpr size_t kTrailerLen = 5;
   if (content.size() <= kTrailerLen) return nullptr;
@@ -75,12 +75,12 @@ class FlbAvx2 : public Engine {
   FlbAvx2(std::unique_ptr<Engine> built, std::unique_ptr<Reader> reader)
       : built_(std::move(built)), reader_(std::move(reader)) {}
   std::string_view bytes() const override { return built_->bytes(); }
-  size_t ask(const char* keys, size_t num_keys, bool branching) const override {
-    return ask_each(keys, num_keys, branching,
+  size_t query(const char* keys, size_t num_keys, bool branching) const override {
+    return query_each(keys, num_keys, branching,
                     [reader = reader_.get()](const char* key) { return reader->MayMatch(Slice(key, kKeyLen)); });
   }
-  void ask_batches(const char* keys, size_t num_keys, bool* answers) const override {
-    ask_in_batches<Slice>(keys, num_keys, answers, [reader = reader_.get()](int len, Slice** batch, bool* out) {
+  void query_batches(const char* keys, size_t num_keys, bool* answers) const override {
+    query_in_batches<Slice>(keys, num_keys, answers, [reader = reader_.get()](int len, Slice** batch, bool* out) {
       reader->MayMatch(len, batch, out);
     });
   }

@@ -1,4 +1,5 @@
-//! Keys as tables have them: 16 bytes, eight of them a rising number, so that absent keys lie among the present ones.
+//! Keys as tables have them: 16 bytes, eight of them an increasing number, so that absent keys lie between present
+//! ones.
 
 pub const KEY_LEN: usize = 16;
 pub type Key = [u8; KEY_LEN];
@@ -25,8 +26,8 @@ impl Keys {
         ((u128::from(self.number()) * limit as u128) >> 64) as usize
     }
 
-    /// The key of one table's entry `index`: a big-endian number that rises with it in random steps, and 64 random
-    /// bits.
+    /// The key of a table's entry `index`: a big-endian number that increases with `index` in random steps, and 64
+    /// random bits.
     fn entry(&mut self, index: usize) -> Key {
         let random = self.number();
         let id = 3 * index as u64 + random % 3;

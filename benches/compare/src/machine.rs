@@ -1,6 +1,6 @@
-//! What the process asks of the machine before it measures.
+//! Settings of the process before it measures, and facts about the machine for the report.
 
-/// Keeps the process on one core: caches and clock stay the same.
+/// Pins the process to one core, so that caches and clock stay the same.
 #[cfg(target_os = "linux")]
 pub fn pin(core: usize) -> anyhow::Result<()> {
     use anyhow::{Context, ensure};
@@ -17,14 +17,14 @@ pub fn pin(_core: usize) -> anyhow::Result<()> {
     anyhow::bail!("--core is for Linux")
 }
 
-/// Has malloc keep and reuse what is freed. By its default each larger filter is a mapping of its own, and small builds
-/// are little but page faults, which a process that has been running for a while does not have.
+/// Makes malloc keep and reuse freed memory. By default each larger filter is a mapping of its own, and small builds
+/// spend most of their time in page faults, which a long-running process does not have.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn keep_freed_memory() {
     // SAFETY: both are documented settings (mallopt(3)), and no other thread runs yet.
     let accepted = unsafe { libc::mallopt(libc::M_MMAP_MAX, 0) & libc::mallopt(libc::M_TRIM_THRESHOLD, -1) };
     if accepted == 0 {
-        eprintln!("malloc keeps its settings: small builds are slower than they are");
+        eprintln!("malloc refused the settings: small builds will seem slower than they are");
     }
 }
 
@@ -38,7 +38,7 @@ pub fn processor() -> String {
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.to_owned())
 }
 
-/// What the compiler was allowed to use throughout, as far as it matters here. Some peers choose more at run time.
+/// The instructions that the compiler was allowed to use everywhere. Some peers choose more at run time.
 pub fn instructions() -> &'static str {
     match (cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2")) {
         (true, _) => "AVX-512",

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Measures filterblock beside other membership filters, interleaved in one process.
 #[derive(Parser)]
 struct Arguments {
-    /// Keys of a table
+    /// Keys per table
     #[arg(long = "n", value_name = "N,...", value_delimiter = ',', default_value = "10000,1000000",
           value_parser = clap::value_parser!(u32).range(1..))]
     num_keys: Vec<u32>,
@@ -30,16 +30,16 @@ struct Arguments {
     /// Only rows whose peer and kind ("filterblock blocked 10 bits", "filterblock probe_tables") contain one of these
     #[arg(long, value_name = "SUBSTRING,...", value_delimiter = ',')]
     only: Vec<String>,
-    /// Absent keys that each filter is asked for its false-positive rate, over all rounds
+    /// Absent keys queried in each filter for its false-positive rate, over all rounds
     #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     fpr_queries: u32,
-    /// Stay on this core (Linux)
+    /// Run on this core only (Linux)
     #[arg(long)]
     core: Option<usize>,
-    /// Where the tables go instead of standard output
+    /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Where the figures go as JSON, with quartiles
+    /// Write the figures to this file as JSON, with quartiles
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What is measured: a peer builds filters, a filter is asked. And the loops that ask.
+//! What is measured: a peer builds filters, and filters are queried; and the loops that query them.
 
 use crate::keys::Key;
 use anyhow::Result;
@@ -11,16 +11,16 @@ pub struct Peer {
     pub build: Build,
 }
 
-/// From a table's keys to a filter that can be stored and asked.
+/// From a table's keys to a filter that can be stored and queried.
 pub type Build = Box<dyn Fn(&[Key]) -> Result<Box<dyn Filter>>>;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Size {
-    /// Bits per key asked for. Rows of the same are compared with RocksDB's.
+    /// Requested bits per key. Rows of the same size are compared with RocksDB's.
     Bits(u32),
     /// False-positive rate in per cent.
     Percent(f64),
-    /// What the kind's name says.
+    /// Stated in the kind's name.
     Named,
 }
 
@@ -39,9 +39,9 @@ impl Peer {
 /// What the caller does with an answer.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Caller {
-    /// Adds it up.
+    /// Sums the answers.
     Sums,
-    /// Branches on it, as a store does that reads the table or not.
+    /// Branches on the answer, as a store does that reads the table or not.
     Branches,
 }
 
@@ -49,32 +49,32 @@ pub trait Filter {
     /// Length of the filter as it would be stored.
     fn num_bytes(&self) -> usize;
 
-    /// Asks for each key by itself; how many passed. One call takes many keys so that what an engine prepares once for
-    /// a filter is prepared once.
-    fn ask(&self, keys: &[Key], caller: Caller) -> usize;
+    /// Queries each key by itself, and returns how many passed. One call takes many keys, so that an engine prepares
+    /// only once what it needs per filter.
+    fn query(&self, keys: &[Key], caller: Caller) -> usize;
 
-    /// Those that have a call for many keys.
+    /// The filter's call for many keys, if it has one.
     fn batches(&self) -> Option<&dyn Batches> {
         None
     }
 
-    /// False of the floor, which answers nothing.
+    /// False for the floor, which answers nothing.
     fn answers(&self) -> bool {
         true
     }
 }
 
 pub trait Batches {
-    /// Asks for batches of keys, each of [`BATCH_LEN`] or what the peer is made for.
-    fn ask_batches(&self, keys: &[Key], answers: &mut [bool]);
+    /// Queries keys in batches of [`BATCH_LEN`], or of the length that the peer is made for.
+    fn query_batches(&self, keys: &[Key], answers: &mut [bool]);
 }
 
-/// The most that RocksDB's MultiGet asks for at once.
+/// The largest batch that RocksDB's MultiGet queries.
 pub const BATCH_LEN: usize = 32;
 
-/// The body of [`Filter::ask`].
+/// The body of [`Filter::query`].
 #[inline(always)]
-pub fn ask_each(keys: &[Key], caller: Caller, may_contain: impl Fn(&Key) -> bool) -> usize {
+pub fn query_each(keys: &[Key], caller: Caller, may_contain: impl Fn(&Key) -> bool) -> usize {
     match caller {
         Caller::Sums => keys.iter().map(|key| usize::from(may_contain(apart(key)))).sum(),
         Caller::Branches => {
@@ -89,8 +89,9 @@ pub fn ask_each(keys: &[Key], caller: Caller, may_contain: impl Fn(&Key) -> bool
     }
 }
 
-/// The same reference, from nowhere that the compiler knows: else it merges neighbouring questions into vector gathers
-/// that no store's read path has. Costs no instruction, where `black_box` costs a trip through memory.
+/// The same reference, of an origin that is hidden from the compiler, which would otherwise merge neighbouring queries
+/// into vector gathers: no store's read path does. Costs no instruction, where `black_box` costs a round trip through
+/// memory.
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read or written, here or through the address")]
 #[inline(always)]
 pub fn apart(key: &Key) -> &Key {
@@ -102,7 +103,7 @@ pub fn apart(key: &Key) -> &Key {
     }
 }
 
-/// The same number, from nowhere that the compiler knows: a branch around it stays a branch.
+/// The same number, of an origin that is hidden from the compiler: a branch around it stays a branch.
 #[inline(always)]
 fn kept(mut number: usize) -> usize {
     // SAFETY: the assembly is empty.

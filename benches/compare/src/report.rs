@@ -1,4 +1,4 @@
-//! The figures as Markdown and as JSON: the same rows with the same fields; JSON has the quartiles besides.
+//! The figures as Markdown and as JSON: the same rows with the same fields; JSON has the quartiles in addition.
 
 use crate::peer::Size;
 use crate::peers::is_reference;
@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 pub struct Report<'p> {
-    /// What was measured on and with, a name and a value each.
+    /// Name and value of each setting of the run.
     pub setting: Vec<(&'static str, Value)>,
     pub rows: Vec<Row<'p>>,
     pub tables: Vec<TablesRow>,
 }
 
-/// Nanoseconds of one metric: median over rounds, ratio to the reference's, quartiles.
+/// Nanoseconds of one metric: median over rounds, ratio to the reference, quartiles.
 struct Figure {
     ns: Option<f64>,
     ratio: Option<f64>,
@@ -44,7 +44,7 @@ impl Figure {
 }
 
 impl Report<'_> {
-    /// The row's figures, beside RocksDB's of as many keys and bits per key.
+    /// The row's figures, compared with RocksDB's for the same number of keys and bits per key.
     fn figures(&self, row: &Row<'_>) -> Vec<(Metric, Figure)> {
         let comparable = |other: &&Row<'_>| {
             is_reference(other.peer) && other.num_keys == row.num_keys && other.peer.size == row.peer.size
@@ -67,7 +67,7 @@ impl Report<'_> {
             self.markdown_rows(&mut text);
         }
         if !self.tables.is_empty() {
-            line(&mut text, &format!("\n## One key asked of {NUM_TABLES} tables\n"));
+            line(&mut text, &format!("\n## One key looked up in {NUM_TABLES} tables\n"));
             line(&mut text, "| n | probe_tables_ns | single_probes_ns | ratio |\n|---:|---:|---:|---:|");
         }
         for row in &self.tables {
@@ -88,7 +88,7 @@ impl Report<'_> {
 
     fn markdown_rows(&self, text: &mut String) {
         if self.rows.iter().any(|row| is_reference(row.peer)) {
-            line(text, "\n`×`: to RocksDB's FastLocalBloom of the same bits per key in the same round.");
+            line(text, "\n`×`: ratio to RocksDB's FastLocalBloom of the same bits per key in the same round.");
         }
         line(text, "");
         let names = Metric::ALL.map(|metric| format!(" {}_ns |", metric.name())).concat();

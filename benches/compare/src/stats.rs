@@ -18,7 +18,7 @@ pub fn quartiles(samples: &[f64]) -> Option<[f64; 2]> {
     Some([quantile(samples, 0.25)?, quantile(samples, 0.75)?])
 }
 
-/// The median of what the samples are to those of the same rounds in `reference`.
+/// The median of the ratios of the samples to those of the same rounds in `reference`.
 pub fn median_ratio(samples: &[f64], reference: &[f64]) -> Option<f64> {
     median(&samples.iter().zip(reference).map(|(sample, reference)| sample / reference).collect::<Vec<_>>())
 }

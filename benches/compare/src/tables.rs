@@ -1,4 +1,4 @@
-//! The read path of a store: one key asked of many tables, by `probe_tables` with one hash, and by one probe after
+//! The read path of a store: one key looked up in many tables, by `probe_tables` with one hash, and by one query after
 //! another that hashes the key each time.
 
 use crate::keys::{Key, Keys};
@@ -11,10 +11,10 @@ use std::hint::black_box;
 
 pub const NUM_TABLES: usize = 10;
 const BITS_PER_KEY: u32 = 10;
-/// A lookup asks ten questions.
+/// A lookup makes ten queries.
 const NUM_LOOKUPS: usize = 3 << 14;
 
-/// Nanoseconds per lookup, one sample a round.
+/// Nanoseconds per lookup, one sample per round.
 pub struct TablesRow {
     pub num_keys: usize,
     pub probe_tables: Vec<f64>,
@@ -52,7 +52,7 @@ fn check(reader: &FilterBlockReader<'_>, table: &[Key]) -> Result<()> {
     Ok(())
 }
 
-/// How many answers are *maybe*.
+/// The number of answers *maybe*.
 fn at_once(readers: &[FilterBlockReader<'_>], keys: &[Key]) -> usize {
     let hasher = readers[0].hasher();
     let mut answers = [false; NUM_TABLES];
@@ -66,6 +66,6 @@ fn at_once(readers: &[FilterBlockReader<'_>], keys: &[Key]) -> usize {
 }
 
 fn one_by_one(readers: &[FilterBlockReader<'_>], keys: &[Key]) -> usize {
-    let ask = |key: &Key| readers.iter().filter(|reader| reader.may_contain(apart(key))).count();
-    keys.iter().map(ask).sum()
+    let query = |key: &Key| readers.iter().filter(|reader| reader.may_contain(apart(key))).count();
+    keys.iter().map(query).sum()
 }

@@ -1,5 +1,5 @@
-//! The cells that are written and asked for: row, column and value follow from a cell's number, so that every answer
-//! can be checked without a copy of the data.
+//! The cells that are written and queried. Row, column and value follow from a cell's number, so that every answer can
+//! be checked without a copy of the data.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ pub const COLUMN: &[u8; 4] = b"cell";
 pub const KEY_LEN: usize = ROW_LEN + COLUMN.len();
 pub const VALUE_LEN: usize = 100;
 
-/// What a caller writes with one put, in bytes.
+/// Bytes that a caller writes with one put.
 pub const CELL_LEN: usize = KEY_LEN + VALUE_LEN;
 
-/// Row and column: filterblock takes them apart, the peers take them joined.
+/// Row and column: filterblock takes them separately, the peers take them joined.
 #[derive(Clone, Copy)]
 pub struct Key([u8; KEY_LEN]);
 
@@ -44,7 +44,7 @@ impl Key {
 pub enum Order {
     /// Rows are scrambled numbers: each write lands anywhere in the range.
     Random,
-    /// Rows rise.
+    /// Rows increase.
     Sequential,
 }
 
@@ -63,7 +63,8 @@ const TAG_LEN: usize = 8;
 /// Cells 0, 1, … in the order of their writing.
 pub struct Cells {
     order: Order,
-    /// Random bytes; a value is a window of them behind the cell's own eight. Nothing compresses it within a block.
+    /// Random bytes. A value is the cell's own eight bytes followed by a window of these, so a block's values do not
+    /// compress.
     pool: Vec<u8>,
 }
 
@@ -81,7 +82,7 @@ impl Cells {
         })
     }
 
-    /// The key of no cell, within the range of those of `num_cells` cells; `index` is below `num_cells`.
+    /// A key that no cell has, within the range of the keys of `num_cells` cells; `index` is below `num_cells`.
     pub fn absent_key(&self, index: u64, num_cells: u64) -> Key {
         Key::new(match self.order {
             // Scrambling maps no two numbers to one.
@@ -110,7 +111,7 @@ impl Cells {
     }
 }
 
-/// SplitMix64's finalizer: one to one.
+/// SplitMix64's finalizer, a bijection.
 fn scramble(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -36,7 +36,7 @@ impl Latencies {
         self.max_ns
     }
 
-    /// The upper end of the bucket that holds the quantile, in nanoseconds; 0 of nothing.
+    /// The upper end of the bucket that holds the quantile, in nanoseconds; 0 for an empty histogram.
     pub fn quantile_ns(&self, at: f64) -> u64 {
         let rank = (at * self.total as f64).ceil() as u64;
         let mut seen = 0;

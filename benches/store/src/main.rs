@@ -23,22 +23,23 @@ use std::process::{Command, Stdio};
 /// Measures filterblock's store beside RocksDB and fjall, each in a process of its own.
 #[derive(Parser)]
 struct Arguments {
-    /// Cells that are written
-    #[arg(long = "n", value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=1 << 40))]
+    /// Number of cells to write
+    #[arg(long = "n", value_name = "N", default_value_t = 10_000_000,
+          value_parser = value_parser!(u64).range(1..=1 << 40))]
     num_cells: u64,
     /// Rounds; each visits every engine
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Engines to measure; all unless given
+    /// Engines to measure [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     engines: Vec<Kind>,
-    /// Orders to write in
+    /// Orders of writing
     #[arg(long, value_enum, value_delimiter = ',', default_value = "random,sequential")]
     orders: Vec<Order>,
-    /// Threads that get present cells while one writes
+    /// Threads that get present cells while one thread writes
     #[arg(long, default_value_t = 1)]
     readers: usize,
-    /// Questions of a kind in each read phase; each is asked three times
+    /// Queries of each kind in a read phase; each is made three times
     #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = value_parser!(u64).range(1..))]
     gets: u64,
     /// Size of a memtable, in MiB
@@ -50,13 +51,13 @@ struct Arguments {
     /// Size of the block cache during the load, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = value_parser!(u64).range(1..=1 << 20))]
     cache: u64,
-    /// Where the stores go; one exists at a time
+    /// Directory for the stores; one exists at a time
     #[arg(long, default_value = ".")]
     dir: PathBuf,
-    /// Where the tables go instead of standard output
+    /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Where the figures go as JSON, with those of each round
+    /// Write the figures to this file as JSON, with those of each round
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Runs one task in this process and prints its figures as JSON
@@ -128,7 +129,7 @@ fn measure(arguments: &Arguments) -> Result<Report> {
     Ok(Report { setting, rows })
 }
 
-/// Fills a store and asks it, each in a process of its own.
+/// Fills a store and queries it, each in a process of its own.
 fn visit(arguments: &Arguments, round: u64, order: Order, kind: Kind, rows: &mut [Row]) -> Result<String> {
     let dir = tempfile::Builder::new().prefix("store-compare-").tempdir_in(&arguments.dir)?;
     for phase in Phase::ALL {
@@ -151,7 +152,7 @@ fn visit(arguments: &Arguments, round: u64, order: Order, kind: Kind, rows: &mut
     Ok(engines::version(kind, dir.path()))
 }
 
-/// Runs the task in a process of its own, whose memory is then the engine's.
+/// Runs the task in a process of its own, so that the process's memory is the engine's.
 fn run_apart(task: &Task) -> Result<Figures> {
     let mut child = Command::new(std::env::current_exe()?);
     child.args(["--task", &serde_json::to_string(task)?]).stderr(Stdio::inherit());

@@ -1,4 +1,4 @@
-//! What the operating system knows of this process (Linux: proc(5)).
+//! What the operating system reports about this process (Linux: proc(5)).
 
 use anyhow::{Context, Result};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub fn resident_bytes() -> Result<u64> {
     Ok(field("status", "VmRSS")? * 1024)
 }
 
-/// The most memory that was ever resident, in bytes.
+/// The largest resident size so far, in bytes.
 pub fn peak_resident_bytes() -> Result<u64> {
     Ok(field("status", "VmHWM")? * 1024)
 }
@@ -34,19 +34,19 @@ pub fn processor_seconds() -> Result<f64> {
     // Fields 14 and 15, in ticks; the second field may hold spaces, and ends with the last parenthesis.
     let (_, fields) = text.rsplit_once(')').context(path)?;
     let ticks: Vec<u64> = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
-    // USER_HZ, which Linux fixes at 100 for what it tells processes.
+    // USER_HZ, which is always 100 in what Linux reports to processes.
     Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
-/// Processor time of this thread so far, in nanoseconds. Other processes on the machine change it little, where they
-/// change the clock's time a lot. Exact to a scheduler's tick, some milliseconds.
+/// Processor time of this thread so far, in nanoseconds. Other processes on the machine affect it little, but the
+/// clock's time a lot. Exact to a scheduler's tick, some milliseconds.
 pub fn thread_processor_ns() -> Result<u64> {
     let path = "/proc/thread-self/schedstat";
     let text = std::fs::read_to_string(path).context(path)?;
     text.split_whitespace().next().and_then(|field| field.parse().ok()).context(path)
 }
 
-/// Space that the files under `dir` take: what is allocated, for some logs are sparse.
+/// Space allocated to the files under `dir`; some logs are sparse.
 pub fn disk_bytes(dir: &Path) -> Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let mut total = 0;

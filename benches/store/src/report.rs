@@ -6,10 +6,10 @@ use crate::phases::{Figures, Phase};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// What is measured and set alike for all engines: a name and a value each.
+/// Name and value of each setting, the same for all engines.
 pub type Setting = Vec<(&'static str, Value)>;
 
-/// An engine's figures of one phase, one of each round.
+/// An engine's figures of one phase, one set per round.
 pub struct Row {
     pub order: Order,
     pub phase: Phase,
@@ -92,7 +92,7 @@ fn markdown_ratios(text: &mut String, table: &[Row]) {
         line(text, &format!("|---|{}", "---:|".repeat(ours.names().len())));
     }
     for peer in peers {
-        // Of differences below zero there is none.
+        // There is no ratio of differences that are not positive.
         let positive = |row: &Row, name: &str| row.median(name).filter(|&median| median > 0.0);
         let ratio = |name: &str| Some(positive(ours, name)? / positive(peer, name)?);
         let ratios: Vec<String> = ours.names().into_iter().map(|name| digits(ratio(name))).collect();
@@ -114,7 +114,7 @@ fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("strings take all text");
 }
 
-/// Three digits that count, and no fraction from a hundred on.
+/// Three significant digits, and no fraction from a hundred on.
 fn digits(number: Option<f64>) -> String {
     match number {
         Some(number) if number.is_finite() => {

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-/// Larger golden files add bytes, not paths.
+/// Larger golden files add bytes, but no code paths.
 const MAX_SEED_BYTES: usize = 2048;
 
 pub(super) fn add(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
@@ -18,7 +18,7 @@ pub(super) fn add(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     cases(seeds)
 }
 
-/// A block goes to `open` as it is, and to `repaired` behind the mode byte that repairs everything.
+/// A block becomes a seed of `open` as it is, and of `repaired` after the mode byte that repairs everything.
 fn add_block(seeds: &mut Seeds, name: &str, block: &[u8]) {
     seeds.add("open", name, block);
     seeds.add("repaired", name, &[&[0], block].concat());
@@ -39,8 +39,8 @@ fn golden(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Shapes that the golden files lack: a directory of several anchors, a union, every width of the frame's integers, entries
-/// under a key without a context.
+/// Shapes that the golden files lack: a directory with several anchors, a union, every width of the frame's integers,
+/// entries under a key without a context.
 fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     for kind in FilterKind::ALL {
         for (bits, count) in [(2.0, 9_000u32), (3.0, 130), (30.0, 70), (64.0, 129)] {

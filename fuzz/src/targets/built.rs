@@ -10,13 +10,13 @@ use filterblock::{
 };
 use std::collections::BTreeSet;
 
-/// The oracle reads and builds bit by bit: so many entries keep an execution within milliseconds.
+/// The oracle reads and builds bit by bit: this many entries keep an execution within milliseconds.
 const MAX_ORACLE_ENTRIES: usize = 100;
-/// Questions that are asked one at a time, of all that may be asked in a batch.
-const MAX_QUESTIONS: usize = 150;
+/// Of the queries made in a batch, the number that are also made one at a time.
+const MAX_QUERIES: usize = 150;
 
-/// Any policy and entries: what was added is found, the bytes depend on the set alone and are the oracle's, portable and
-/// other code answer alike, damage never passes.
+/// Any policy and entries: what was added is found, the bytes depend on the set only and are the oracle's, portable and
+/// other code give the same answers, and damage is never accepted.
 pub fn built(input: &[u8]) -> Reached {
     let Ok(case) = Case::arbitrary_take_rest(Unstructured::new(input)) else { return Reached::Nothing };
     let Ok(policy) = case.policy() else { return Reached::Refused };
@@ -53,20 +53,20 @@ pub fn built(input: &[u8]) -> Reached {
     Reached::Compared
 }
 
-/// Everything is found, and strangers are answered alike: alone, in a batch, portably and by the oracle, whose bytes are
-/// the same.
+/// Checks that everything is found, and that answers for other hashes are equal: alone, in a batch, by the portable
+/// code and by the oracle, whose payload is the same.
 fn check_answers(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, hashes: &[KeyHash], payload: &[u8]) {
-    let strangers = (0..32).map(|i: u64| KeyHash::from_raw(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    let asked: Vec<KeyHash> = strangers.chain(hashes.iter().copied()).collect();
-    let mut batch = vec![false; asked.len()];
-    reader.may_contain_hashes(&asked, &mut batch);
+    let others = (0..32).map(|i: u64| KeyHash::from_raw(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let queried: Vec<KeyHash> = others.chain(hashes.iter().copied()).collect();
+    let mut batch = vec![false; queried.len()];
+    reader.may_contain_hashes(&queried, &mut batch);
     assert!(batch[32..].iter().all(|&answer| answer), "an entry is not found");
-    let asked = &asked[..asked.len().min(MAX_QUESTIONS)];
-    for (&hash, &answer) in asked.iter().zip(&batch) {
+    let queried = &queried[..queried.len().min(MAX_QUERIES)];
+    for (&hash, &answer) in queried.iter().zip(&batch) {
         assert_eq!(reader.may_contain_hash(hash), answer, "{hash:?}: alone and in a batch");
     }
-    portable.check(asked, &batch[..asked.len()]);
-    for (&hash, &answer) in asked.iter().zip(&batch).step_by(3) {
+    portable.check(queried, &batch[..queried.len()]);
+    for (&hash, &answer) in queried.iter().zip(&batch).step_by(3) {
         assert_eq!(oracle.may_contain(hash.get()), answer, "{hash:?}: oracle and reader");
     }
     if hashes.len() <= MAX_ORACLE_ENTRIES {
@@ -83,7 +83,7 @@ fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {
     let reader = CompactFrameReader::open(&frame, policy.hasher(), policy.key_transform()).expect("a frame");
     let (portable, oracle) = (Portable::open_compact(&frame), Oracle::open_compact(&frame));
     let payload = match oracle {
-        // Whose parameters tell nothing of what an empty set would take.
+        // An empty frame does not say what the parameters of a set would be.
         Oracle::Empty => &[],
         Oracle::Bloom { ref bits, .. } => &bits[..],
         Oracle::Blocked { ref lines, .. } => &lines[..],
@@ -92,7 +92,8 @@ fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {
     check_answers(&reader, &portable, &oracle, hashes, payload);
 }
 
-/// The block opens for who expects its hash and seed, or gives its key, and says to all others which it needs.
+/// Checks that the block opens with the expected hash and seed, or with its key, and that with any other hasher the
+/// error names the one that is needed.
 fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
     let hasher = case.hasher();
     let refused = |options: OpenOptions| options.open(block).map(|_| ()).expect_err("another hasher");
@@ -105,7 +106,7 @@ fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
     };
     let expected = DecodeError::WrongSeed { expected: other.seed(), found: hasher.seed() };
     assert_eq!(refused(options.expect_hasher(other)), expected);
-    // Of the same number, or of another key where the block has none.
+    // A seed equal to the key's id, or some key if the block has a seed.
     let other = match case.key() {
         None => KeyHasher::keyed([0; 16]),
         Some(_) => KeyHasher::new(hasher.seed()),
@@ -120,7 +121,7 @@ fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
     }
 }
 
-/// Another context, and one damaged byte, which is noticed before any hasher or transform is compared.
+/// Checks that another context is an error, and so is one damaged byte, before any hasher or transform is compared.
 fn check_refusals(case: &Case, options: OpenOptions, mut block: Vec<u8>) {
     let (expected, found) = (case.context ^ 1, case.context);
     let elsewhere = options.context(expected).open(&block).map(|_| ());

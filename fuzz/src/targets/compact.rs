@@ -1,5 +1,5 @@
 use super::Reached;
-use crate::blocks::{Portable, ask};
+use crate::blocks::{Portable, query};
 use crate::oracle::Oracle;
 use filterblock::{CompactFrameReader, KeyHasher, KeyTransform};
 
@@ -8,7 +8,7 @@ pub fn compact(frame: &[u8]) -> Reached {
     match CompactFrameReader::open(frame, KeyHasher::new(7), KeyTransform::WholeKey) {
         Ok(reader) => {
             assert_eq!(reader.frame_len(), frame.len());
-            ask(&reader, &Portable::open_compact(frame), &Oracle::open_compact(frame), frame);
+            query(&reader, &Portable::open_compact(frame), &Oracle::open_compact(frame), frame);
             Reached::Compared
         }
         Err(error) => {

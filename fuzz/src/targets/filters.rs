@@ -6,19 +6,19 @@ use crate::store::{all, ask, go_on, open};
 use filterblock::kv::{Purpose, RebuildOptions};
 use filterblock::{KeyTransform, OpenOptions};
 
-/// Any bytes as a file of rebuilt filters, in place of the sample store's. The input's first byte says what becomes of the
-/// pages behind it:
+/// Any bytes as a file of rebuilt filters, in place of the sample store's. The input's first byte determines what is
+/// done with the pages that follow it:
 ///
 /// | bits | |
 /// |---|---|
 /// | 0 | checksums are repaired |
 /// | 1 | but not those of the filters |
 /// | 2 | filters are in a cache that is too small for them |
-/// | 3 | filters are built again, and the store is written to, closed, opened again and compacted |
+/// | 3 | filters are rebuilt, and the store is written to, closed, opened again and compacted |
 /// | 5 to 7 | all 1: everything is verified, which takes long |
 ///
-/// Whatever the bytes, the store opens and no answer is an error. As long as no filter is forged so that it denies a
-/// cell of its table, every answer is right.
+/// Whatever the bytes, the store opens and no answer is an error. Unless a filter is forged so that it denies a cell of
+/// its table, every answer is right.
 pub fn filters(input: &[u8]) -> Reached {
     let Some((&mode, pages)) = input.split_first() else { return Reached::Nothing };
     let is_set = |bit: u8| mode >> bit & 1 == 1;
@@ -49,7 +49,7 @@ pub fn filters(input: &[u8]) -> Reached {
     }
     let has_warnings = !store.warnings().is_empty();
     if is_set(3) {
-        store.rebuild_filters(&RebuildOptions::new()).expect("filters can be built again");
+        store.rebuild_filters(&RebuildOptions::new()).expect("filters can be rebuilt");
         assert_eq!(sample.state.ask(store).errors, 0);
         go_on(opened, cells, true);
     }

@@ -18,20 +18,20 @@ pub use open::open;
 pub use repaired::repaired;
 pub use table::table;
 
-/// How far an input came. What is wrong is a panic.
+/// How far an input got. A defect is a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reached {
-    /// It stands for nothing that could be tried.
+    /// The input does not describe anything to try.
     Nothing,
     /// It was refused with an error.
     Refused,
-    /// What it stands for opened, and some of it may have been refused later.
+    /// What it describes opened; some of it may have been refused later.
     Opened,
     /// Every check passed and every answer was compared.
     Compared,
 }
 
-/// A target's name and what it does with an input.
+/// A target's name and its function.
 pub type Target = (&'static str, fn(&[u8]) -> Reached);
 
 /// All targets, by name.

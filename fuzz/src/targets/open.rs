@@ -1,10 +1,10 @@
 use super::Reached;
-use crate::blocks::{HASH_KEY, Portable, ask_block, names_a_key};
+use crate::blocks::{HASH_KEY, Portable, names_a_key, query_block};
 use crate::oracle::Oracle;
 use filterblock::{DecodeError, KeyHasher, OpenOptions};
 
-/// Any bytes as a block: opened or refused, with the digest and without, never a panic. Where the header names a hash under a
-/// secret key: without a key, and under that of the golden files.
+/// Any bytes as a block: opened or refused, with the digest and without, never a panic. If the header names a hash
+/// under a secret key: without a key, and under that of the golden files.
 pub fn open(bytes: &[u8]) -> Reached {
     let (reached, error) = open_under(None, bytes);
     if !names_a_key(bytes) {
@@ -12,14 +12,14 @@ pub fn open(bytes: &[u8]) -> Reached {
     }
     assert_eq!(reached, Reached::Refused, "a keyed block without its key");
     let (reached, keyed_error) = open_under(Some(HASH_KEY), bytes);
-    // What is wrong with a block before its key is asked for, no key mends.
+    // No key remedies what is wrong with a block before its key is needed.
     if !matches!(error, Some(DecodeError::KeyNeeded { .. })) {
         assert_eq!(keyed_error, error);
     }
     reached
 }
 
-/// How far it came, and what it was refused with where the digest was asked for.
+/// How far it got, and the error when the digest was checked.
 fn open_under(key: Option<[u8; 16]>, bytes: &[u8]) -> (Reached, Option<DecodeError>) {
     let options = OpenOptions::new();
     let options = key.map_or(options, |key| options.expect_hasher(KeyHasher::keyed(key)));
@@ -31,7 +31,7 @@ fn open_under(key: Option<[u8; 16]>, bytes: &[u8]) -> (Reached, Option<DecodeErr
     }
     for reader in [&opened, &trusted] {
         match reader {
-            Ok(reader) => ask_block(reader, &Portable::open(bytes, 0, key), &Oracle::open(bytes), bytes),
+            Ok(reader) => query_block(reader, &Portable::open(bytes, 0, key), &Oracle::open(bytes), bytes),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }

@@ -1,11 +1,11 @@
 use super::Reached;
-use crate::blocks::{HASH_KEY, Portable, ask, names_a_key};
+use crate::blocks::{HASH_KEY, Portable, names_a_key, query};
 use crate::oracle::Oracle;
 use crate::repair::{Repair, repair};
 use filterblock::{DecodeError, HEADER_LEN, KeyHasher, OpenOptions};
 
-/// A block damaged by who can compute checksums: what stands behind them must hold alone. Where the header names a hash under
-/// a secret key, that of the golden files is tried too.
+/// A block damaged by someone who can compute checksums: the checks after the checksums must suffice. If the header
+/// names a hash under a secret key, that of the golden files is tried too.
 pub fn repaired(input: &[u8]) -> Reached {
     let Some((&mode, damaged)) = input.split_first() else { return Reached::Nothing };
     if damaged.len() < HEADER_LEN {
@@ -30,7 +30,7 @@ fn open_under(key: Option<[u8; 16]>, block: &[u8], mode: Repair) -> Reached {
     for options in [options, options.trusted(true)] {
         match options.open(block) {
             Ok(reader) => {
-                ask(&reader, &Portable::open(block, mode.context, key), &Oracle::open(block), block);
+                query(&reader, &Portable::open(block, mode.context, key), &Oracle::open(block), block);
                 reached = Reached::Compared;
             }
             Err(DecodeError::Magic { .. } | DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. }) => {

@@ -12,7 +12,7 @@ struct Raw {
     opaque: [u8; 0],
 }
 
-/// Bits per key, keys, their number; null where the library refuses.
+/// Bits per key, keys, their number; null if the library refuses.
 type RawBuild = unsafe extern "C" fn(f64, *const Key, usize) -> *mut Raw;
 
 unsafe extern "C" {
@@ -24,8 +24,8 @@ unsafe extern "C" {
     fn leveldb_build(bits_per_key: f64, keys: *const Key, num_keys: usize) -> *mut Raw;
     fn engine_free(engine: *mut Raw);
     fn engine_num_bytes(engine: *const Raw) -> usize;
-    fn engine_ask(engine: *const Raw, keys: *const Key, num_keys: usize, branching: bool) -> usize;
-    fn engine_ask_batches(engine: *const Raw, keys: *const Key, num_keys: usize, answers: *mut bool);
+    fn engine_query(engine: *const Raw, keys: *const Key, num_keys: usize, branching: bool) -> usize;
+    fn engine_query_batches(engine: *const Raw, keys: *const Key, num_keys: usize, answers: *mut bool);
 }
 
 // As in cpp/engine.h.
@@ -54,9 +54,9 @@ impl Filter for Engine {
         unsafe { engine_num_bytes(self.raw.as_ptr()) }
     }
 
-    fn ask(&self, keys: &[Key], caller: Caller) -> usize {
+    fn query(&self, keys: &[Key], caller: Caller) -> usize {
         // SAFETY: `raw` is alive, and reads as many keys as there are.
-        unsafe { engine_ask(self.raw.as_ptr(), keys.as_ptr(), keys.len(), caller == Caller::Branches) }
+        unsafe { engine_query(self.raw.as_ptr(), keys.as_ptr(), keys.len(), caller == Caller::Branches) }
     }
 
     fn batches(&self) -> Option<&dyn Batches> {
@@ -65,10 +65,10 @@ impl Filter for Engine {
 }
 
 impl Batches for Engine {
-    fn ask_batches(&self, keys: &[Key], answers: &mut [bool]) {
+    fn query_batches(&self, keys: &[Key], answers: &mut [bool]) {
         assert_eq!(keys.len(), answers.len(), "one answer for each key");
         // SAFETY: `raw` is alive, reads as many keys as there are and writes an answer for each.
-        unsafe { engine_ask_batches(self.raw.as_ptr(), keys.as_ptr(), keys.len(), answers.as_mut_ptr()) }
+        unsafe { engine_query_batches(self.raw.as_ptr(), keys.as_ptr(), keys.len(), answers.as_mut_ptr()) }
     }
 }
 
@@ -99,7 +99,7 @@ pub fn blooms(bits: u32) -> Vec<Peer> {
     ]
 }
 
-/// Ribbon is sized by the rate that a Bloom filter of so many bits per key has.
+/// Ribbon is sized by the rate of a Bloom filter of the given bits per key.
 pub fn ribbons() -> [Peer; 2] {
     [("Ribbon like 10 bits", 10), ("Ribbon like 16 bits", 16)]
         .map(|(kind, bits)| rocksdb(kind, bits, Size::Named, ribbon_build))

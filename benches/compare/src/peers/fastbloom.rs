@@ -1,7 +1,7 @@
-//! fastbloom, given XXH3 hashes: its default hasher is slower and of another purpose.
+//! fastbloom, given XXH3 hashes: its default hasher is slower and serves another purpose.
 
 use crate::keys::Key;
-use crate::peer::{Caller, Filter, Peer, Size, ask_each};
+use crate::peer::{Caller, Filter, Peer, Size, query_each};
 use ::fastbloom::BloomFilter;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,8 +10,8 @@ impl Filter for BloomFilter {
         size_of_val(self.as_slice())
     }
 
-    fn ask(&self, keys: &[Key], caller: Caller) -> usize {
-        ask_each(keys, caller, |key| self.contains_hash(xxh3_64(key)))
+    fn query(&self, keys: &[Key], caller: Caller) -> usize {
+        query_each(keys, caller, |key| self.contains_hash(xxh3_64(key)))
     }
 }
 

@@ -1,11 +1,11 @@
-//! Ours.
+//! filterblock itself.
 
 use crate::keys::Key;
-use crate::peer::{BATCH_LEN, Batches, Caller, Filter, Peer, Size, apart, ask_each};
+use crate::peer::{BATCH_LEN, Batches, Caller, Filter, Peer, Size, apart, query_each};
 use ::filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, OpenOptions};
 use anyhow::Result;
 
-/// How a database would keep a block in memory.
+/// Keeps a block in memory as a database would.
 pub type Buffer = AlignedBytes;
 
 /// With the library's defaults.
@@ -18,7 +18,7 @@ pub fn policy(kind: FilterKind, size: Size) -> FilterPolicy {
     .expect("a legal size")
 }
 
-/// Keys to a block in memory. Opened as trusted: peers verify no digest either.
+/// From keys to a block in memory. It is opened as trusted, because the peers verify no digest either.
 pub fn build(policy: FilterPolicy, keys: &[Key]) -> Result<FilterBlock<Buffer>> {
     let mut builder = FilterBlockBuilder::new(policy);
     builder.reserve(keys.len());
@@ -32,9 +32,9 @@ impl Filter for FilterBlock<Buffer> {
         self.as_bytes().len()
     }
 
-    fn ask(&self, keys: &[Key], caller: Caller) -> usize {
+    fn query(&self, keys: &[Key], caller: Caller) -> usize {
         let reader = self.reader();
-        ask_each(keys, caller, |key| reader.may_contain(key))
+        query_each(keys, caller, |key| reader.may_contain(key))
     }
 
     fn batches(&self) -> Option<&dyn Batches> {
@@ -43,12 +43,12 @@ impl Filter for FilterBlock<Buffer> {
 }
 
 impl Batches for FilterBlock<Buffer> {
-    fn ask_batches(&self, keys: &[Key], answers: &mut [bool]) {
+    fn query_batches(&self, keys: &[Key], answers: &mut [bool]) {
         let (reader, hasher) = (self.reader(), self.reader().hasher());
         let mut hashes = [KeyHash::from_raw(0); BATCH_LEN];
         for (keys, answers) in keys.chunks(BATCH_LEN).zip(answers.chunks_mut(BATCH_LEN)) {
             let hashes = &mut hashes[..keys.len()];
-            // A store's keys are of many lengths and lie apart: no loop of vector code hashes them.
+            // A store's keys have many lengths and lie apart: no vectorized loop hashes them.
             hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = hasher.hash(apart(key)));
             reader.may_contain_hashes(hashes, answers);
         }
@@ -60,8 +60,8 @@ fn peer(kind: &'static str, size: Size, policy: FilterPolicy) -> Peer {
     Peer { name: "filterblock", kind, size, build: Box::new(build) }
 }
 
-/// The kinds that take bits per key. Without the self-check, as peers check nothing; what it costs, a row of its own
-/// says.
+/// The kinds that take bits per key, without the self-check, because the peers check nothing. Separate rows show what
+/// it costs.
 pub fn with_bits(bits: u32) -> Vec<Peer> {
     let size = Size::Bits(bits);
     let (bloom, blocked) = (policy(FilterKind::Bloom, size), policy(FilterKind::Blocked, size));

@@ -1,9 +1,9 @@
-//! What no filter of one random line gets below without a cheaper hash, prefetches across questions, or larger pages:
-//! hash the key and load one word of a random line of an array as large as the filter. To build: hash, and change that
-//! word.
+//! The lower bound for a filter that reads one random line, without a cheaper hash, prefetching across queries, or
+//! larger pages: hash the key and load one word of a random line of an array as large as the filter. To build: hash,
+//! and change that word.
 
 use crate::keys::Key;
-use crate::peer::{Caller, Filter, Peer, Size, ask_each};
+use crate::peer::{Caller, Filter, Peer, Size, query_each};
 use anyhow::bail;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,7 +16,7 @@ struct Line([u64; LINE_LEN / 8]);
 struct Floor(Vec<Line>);
 
 impl Floor {
-    /// The line and the word that belong to a hash.
+    /// The line and the word that a hash selects.
     #[inline(always)]
     fn place(&self, hash: u64) -> (usize, usize) {
         let line = (u128::from(hash) * self.0.len() as u128) >> 64;
@@ -29,13 +29,13 @@ impl Filter for Floor {
         size_of_val(self.0.as_slice())
     }
 
-    fn ask(&self, keys: &[Key], caller: Caller) -> usize {
-        ask_each(keys, caller, |key| {
+    fn query(&self, keys: &[Key], caller: Caller) -> usize {
+        query_each(keys, caller, |key| {
             let hash = xxh3_64(key);
             let (line, word) = self.place(hash);
             // SAFETY: `place` gives less than the number of lines, which is not 0.
             let line = unsafe { self.0.get_unchecked(line) };
-            // Never so, but the compiler cannot know.
+            // Practically never equal, but the compiler cannot know.
             line.0[word] == hash
         })
     }

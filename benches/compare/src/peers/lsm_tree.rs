@@ -1,8 +1,8 @@
-//! lsm-tree, the engine under fjall: its standard Bloom filter. As its table writer does, hashes are gathered first and
-//! the filter is made when their number is known.
+//! lsm-tree, the engine under fjall: its standard Bloom filter. As in its table writer, hashes are collected first, and
+//! the filter is built when their number is known.
 
 use crate::keys::Key;
-use crate::peer::{Caller, Filter, Peer, Size, ask_each};
+use crate::peer::{Caller, Filter, Peer, Size, query_each};
 use ::lsm_tree::table::filter::standard_bloom::{Builder, StandardBloomFilterReader};
 
 struct StandardBloom(Vec<u8>);
@@ -12,9 +12,9 @@ impl Filter for StandardBloom {
         self.0.len()
     }
 
-    fn ask(&self, keys: &[Key], caller: Caller) -> usize {
+    fn query(&self, keys: &[Key], caller: Caller) -> usize {
         let reader = StandardBloomFilterReader::new(&self.0).expect("a filter just made");
-        ask_each(keys, caller, |key| reader.contains(key))
+        query_each(keys, caller, |key| reader.contains(key))
     }
 }
 

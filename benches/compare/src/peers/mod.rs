@@ -1,4 +1,4 @@
-//! Who is measured, in the order of a round. One file per implementation.
+//! The peers, in the order of a round. One file per implementation.
 
 #[cfg(feature = "engines")]
 mod engines;
@@ -15,7 +15,7 @@ pub use engines::version as rocksdb_version;
 
 use crate::peer::{Peer, Size};
 
-/// Is its row the one that others of the same bits per key are compared with?
+/// Whether other rows of the same bits per key are compared with this peer's.
 pub fn is_reference(peer: &Peer) -> bool {
     peer.name == "RocksDB" && peer.kind == "FastLocalBloom"
 }

@@ -1,8 +1,8 @@
-//! sbbf-rs-safe: the split-block Bloom filter of Parquet, instruction set chosen at run time. It takes hashes: XXH3
-//! here.
+//! sbbf-rs-safe: Parquet's split-block Bloom filter, with the instruction set chosen at run time. It takes hashes: here
+//! XXH3.
 
 use crate::keys::Key;
-use crate::peer::{self, Caller, Peer, Size, ask_each};
+use crate::peer::{self, Caller, Peer, Size, query_each};
 use sbbf_rs_safe::Filter;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,8 +11,8 @@ impl peer::Filter for Filter {
         self.as_bytes().len()
     }
 
-    fn ask(&self, keys: &[Key], caller: Caller) -> usize {
-        ask_each(keys, caller, |key| self.contains_hash(xxh3_64(key)))
+    fn query(&self, keys: &[Key], caller: Caller) -> usize {
+        query_each(keys, caller, |key| self.contains_hash(xxh3_64(key)))
     }
 }
 

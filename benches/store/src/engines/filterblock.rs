@@ -9,13 +9,13 @@ use std::path::Path;
 
 struct Filterblock(Store);
 
-/// With the one filter that the peers have, for whole keys; by default the store has another for rows.
+/// With one filter for whole keys, as the peers have; by default the store has another one for rows.
 pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
     let bloom = FilterPolicy::with_bits_per_key(FilterKind::Blocked, f64::from(Settings::BITS_PER_KEY))?;
     let options = StoreOptions::without_filters()
         .filter(Purpose::RowColumn, bloom)
         .filter_residence(FilterResidence::Pinned)
-        // Pinned filters count as cached here, and the peers' do not.
+        // Here the cache's limit includes pinned filters; the peers' limits do not.
         .cache_bytes(settings.cache_bytes + settings.filter_bytes)
         .memtable_bytes_max(usize::try_from(settings.memtable_bytes)?)
         .level0_tables_max(usize::from(Settings::LEVEL0_TABLES))

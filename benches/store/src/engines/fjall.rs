@@ -1,4 +1,4 @@
-//! fjall 3: the keyspaces' own options, which the documentation lists, and two calls that it does not.
+//! fjall 3: the documented options of keyspaces, and two calls that are not documented.
 
 use crate::cells::{Key, ROW_LEN};
 use crate::engine::{Engine, Settings};
@@ -12,10 +12,10 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-/// RocksDB's default, which is also the larger of fjall's.
+/// RocksDB's default, and the larger of fjall's two.
 const RESTART_INTERVAL: u8 = 16;
 
-/// As Cargo.toml pins it: the two calls may go with any release.
+/// As pinned in Cargo.toml: any release may remove the two calls.
 pub const VERSION: &str = "3.1.13";
 
 struct Fjall {
@@ -30,7 +30,7 @@ pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
     Ok(Box::new(Fjall { keyspace, _database: database }))
 }
 
-/// Filters and indexes whole and pinned, as RocksDB has them by default.
+/// Filters and indexes are unpartitioned and pinned, as by default in RocksDB.
 fn options(settings: &Settings) -> KeyspaceCreateOptions {
     let levels = Leveled::default()
         .with_l0_threshold(Settings::LEVEL0_TABLES)

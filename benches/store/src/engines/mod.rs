@@ -1,4 +1,4 @@
-//! Who is measured, one file each.
+//! The engines that are measured, one file each.
 
 mod filterblock;
 mod fjall;
@@ -47,8 +47,8 @@ pub fn open(kind: Kind, dir: &Path, settings: &Settings) -> Result<Box<dyn Engin
     }
 }
 
-/// What was measured, and with RocksDB how it was built: its log in `dir` says so.
-#[cfg_attr(not(feature = "engines"), expect(unused_variables, reason = "only RocksDB tells its version there"))]
+/// The engine's version; for RocksDB also how it was built, from its log in `dir`.
+#[cfg_attr(not(feature = "engines"), expect(unused_variables, reason = "only RocksDB's version is read from there"))]
 pub fn version(kind: Kind, dir: &Path) -> String {
     match kind {
         Kind::Filterblock => "of this tree".to_owned(),

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_uchar, c_void};
 use std::path::Path;
 use std::ptr::{NonNull, null, null_mut};
 
-// `rocksdb/c.h`, as far as it is needed. Objects are opaque; a string at `error` is the caller's to free.
+// `rocksdb/c.h`, as far as it is needed. Objects are opaque; the caller frees the string at `error`.
 #[link(name = "rocksdb")]
 unsafe extern "C" {
     safe fn rocksdb_options_create() -> *mut c_void;
@@ -92,7 +92,7 @@ struct Rocksdb {
 // SAFETY: the library documents its database and options as safe for concurrent use by threads; nothing here changes
 // the options once they are made.
 unsafe impl Send for Rocksdb {}
-// SAFETY: as above.
+// SAFETY: see `Send`.
 unsafe impl Sync for Rocksdb {}
 
 fn settings_text(settings: &Settings) -> String {
@@ -131,7 +131,7 @@ pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
     Ok(Box::new(Rocksdb { db, options, writing, reading }))
 }
 
-/// The version and build that the log in `dir` tells of.
+/// The version and build as stated in the log in `dir`.
 pub fn version(dir: &Path) -> Option<String> {
     let log = std::fs::read(dir.join("LOG")).ok()?;
     let log = String::from_utf8_lossy(&log);
@@ -201,7 +201,8 @@ impl Engine for Rocksdb {
         let (db, options) = (self.db.as_ptr(), rocksdb_flushoptions_create());
         // SAFETY: database and options are alive; the latter are freed once, after their use.
         let flushed = checked(|error| unsafe { rocksdb_flush(db, options, error) });
-        // SAFETY: as above; no bounds are the whole range.
+        // SAFETY: database and options are alive, the options are freed once; a range without bounds is the whole
+        // range.
         unsafe {
             rocksdb_flushoptions_destroy(options);
             flushed?;

@@ -1,4 +1,4 @@
-//! One writer fills the store, readers ask for what is written already, then everything is compacted.
+//! One writer fills the store while readers query what is already written; then everything is compacted.
 
 use super::{Figures, Task, get_present, peak_mib};
 use crate::cells::{CELL_LEN, Cells, Random};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// What writer and readers share.
+/// Shared by writer and readers.
 #[derive(Default)]
 struct Progress {
     num_written: AtomicU64,
@@ -71,14 +71,14 @@ fn write_and_read(task: &Task, cells: &Cells, engine: &dyn Engine) -> Result<((L
     })
 }
 
-/// The puts, and the processor time that the thread took for all of them.
+/// Latencies of the puts, and the thread's processor time for all of them.
 fn write(task: &Task, cells: &Cells, engine: &dyn Engine, progress: &Progress) -> Result<(Latencies, u64)> {
     let (mut latencies, cpu_ns) = (Latencies::new(), process::thread_processor_ns()?);
     let mut last = Instant::now();
     for cell in 0..task.num_cells {
         engine.put(&cells.key(cell), &cells.value(cell))?;
         progress.num_written.store(cell + 1, Ordering::Release);
-        // One look at the clock a cell: making the next one counts with it, for every engine alike.
+        // One clock reading per cell: making the next cell counts as part of the put, for every engine alike.
         let now = Instant::now();
         latencies.add(now.duration_since(last).as_nanos() as u64);
         last = now;

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// What is measured in one process: a way to fill a store, or a way to ask one that is full.
+/// What is measured in one process: filling a store, or querying a full one.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Cells are written while readers ask for them, then everything is compacted.
+    /// Cells are written while readers query them, then everything is compacted.
     Load,
-    /// The store is opened again, and asked with a cache for all of its data.
+    /// The store is opened again and queried, with a cache for all of its data.
     ReadCached,
     /// The same with a cache for a sixteenth of its data. The rest is in the operating system's page cache.
     ReadSmall,
@@ -36,7 +36,7 @@ impl Phase {
     }
 }
 
-/// All that a child process is told.
+/// Everything that a child process needs to know.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Task {
     pub phase: Phase,
@@ -50,12 +50,12 @@ pub struct Task {
     pub seed: u64,
 }
 
-/// A figure each, by name; the names end in their units.
+/// Figures by name; the names end in their units.
 pub type Figures = Map<String, Value>;
 
 impl Task {
     /// # Errors
-    /// Where the engine fails, or gives one wrong answer: then no figure of it means anything.
+    /// If the engine fails, or gives a wrong answer: then none of its figures means anything.
     pub fn run(&self) -> Result<Figures> {
         let cells = Cells::new(self.order);
         match self.phase {
@@ -69,15 +69,15 @@ impl Task {
     }
 }
 
-/// Asks for a cell that the store holds.
+/// Gets a cell that the store holds, and checks its value.
 fn get_present(engine: &dyn Engine, cells: &Cells, cell: u64) -> Result<()> {
     let mut is_right = false;
     engine.get(&cells.key(cell), &mut |value| is_right = value.is_some_and(|value| cells.is_value(cell, value)))?;
-    ensure!(is_right, "a wrong answer to cell {cell}");
+    ensure!(is_right, "a wrong answer for cell {cell}");
     Ok(())
 }
 
-/// Memory that was not resident before the store was opened, at most.
+/// The most memory resident at any time, less what was resident before the store was opened.
 fn peak_mib(baseline_bytes: u64) -> Result<f64> {
     Ok(process::peak_resident_bytes()?.saturating_sub(baseline_bytes) as f64 / f64::from(1 << 20))
 }

@@ -1,4 +1,4 @@
-//! A full store is opened and asked for present cells, for absent ones and for all of them in order.
+//! A full store is opened and queried for present cells, for absent ones and for all cells in order.
 
 use super::{Figures, Task, get_present, peak_mib};
 use crate::cells::{Cells, ROW_LEN, Random};
@@ -11,8 +11,8 @@ use std::time::Instant;
 
 pub fn run(task: &Task, cells: &Cells) -> Result<Figures> {
     let mut random = Random::new(task.seed);
-    let mut questions = || (0..task.num_gets).map(|_| random.below(task.num_cells)).collect::<Vec<_>>();
-    let (present, absent) = (questions(), questions());
+    let mut draw = || (0..task.num_gets).map(|_| random.below(task.num_cells)).collect::<Vec<_>>();
+    let (present, absent) = (draw(), draw());
     let baseline = process::resident_bytes()?;
     let start = Instant::now();
     let engine = task.open()?;
@@ -39,26 +39,26 @@ pub fn run(task: &Task, cells: &Cells) -> Result<Figures> {
 }
 
 struct Answers {
-    /// Of a pass that looks at the clock twice.
+    /// Of a pass with two clock readings.
     mean_ns: f64,
-    /// The processor time in it.
+    /// The processor time of that pass.
     cpu_ns: f64,
-    /// Of a pass that looks at the clock around each question, so some 20 ns more each.
+    /// Of a pass that reads the clock around each query, which adds about 20 ns to each.
     latencies: Latencies,
 }
 
 impl Answers {
-    /// Asks all questions three times; the first pass warms the cache and is not timed.
-    fn to(questions: &[u64], ask: impl Fn(u64) -> Result<()>) -> Result<Self> {
-        questions.iter().try_for_each(|&question| ask(question))?;
+    /// Makes all queries three times; the first pass warms the cache and is not timed.
+    fn to(cells: &[u64], query: impl Fn(u64) -> Result<()>) -> Result<Self> {
+        cells.iter().try_for_each(|&cell| query(cell))?;
         let (start, cpu) = (Instant::now(), process::thread_processor_ns()?);
-        questions.iter().try_for_each(|&question| ask(question))?;
-        let cpu_ns = (process::thread_processor_ns()? - cpu) as f64 / questions.len() as f64;
-        let mean_ns = start.elapsed().as_nanos() as f64 / questions.len() as f64;
+        cells.iter().try_for_each(|&cell| query(cell))?;
+        let cpu_ns = (process::thread_processor_ns()? - cpu) as f64 / cells.len() as f64;
+        let mean_ns = start.elapsed().as_nanos() as f64 / cells.len() as f64;
         let mut latencies = Latencies::new();
-        for &question in questions {
+        for &cell in cells {
             let start = Instant::now();
-            ask(question)?;
+            query(cell)?;
             latencies.add(start.elapsed().as_nanos() as u64);
         }
         Ok(Self { mean_ns, cpu_ns, latencies })
@@ -68,11 +68,11 @@ impl Answers {
 fn get_absent(engine: &dyn Engine, cells: &Cells, index: u64, num_cells: u64) -> Result<()> {
     let mut is_right = false;
     engine.get(&cells.absent_key(index, num_cells), &mut |value| is_right = value.is_none())?;
-    ensure!(is_right, "an answer to the absent key {index}");
+    ensure!(is_right, "a value for the absent key {index}");
     Ok(())
 }
 
-/// Nanoseconds per cell of a scan over everything. Rows must rise, and be as many as were written.
+/// Nanoseconds per cell of a scan over everything. Rows must increase, and be as many as were written.
 fn scan(engine: &dyn Engine, cells: &Cells, task: &Task) -> Result<f64> {
     let (mut num_rows, mut is_rising, mut last) = (0, true, [0; ROW_LEN]);
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! One question at a time: the rows that `query` and `query_uncached` have for filters of different sizes.
+//! Single queries: the rows that `query` and `query_uncached` have for filters of different sizes.
 //!
 //! | row | keys | caller |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | mixed | one in two, in no order | branches on the answer, as a store does |
 //! | floor | absent | hashes the key and loads one random line of an array as large as the filter |
 //!
-//! Each pass asks for keys drawn anew, so neither caches nor branch predictors know them.
+//! Each pass queries newly drawn keys, so neither caches nor branch predictors know them.
 
 use crate::common::Key;
 use crate::rows::{Floor, absent, apart, filter, load, members, mixed, present, row};
@@ -19,17 +19,17 @@ use std::hint::black_box;
 fn rows_of_kind(group: &mut BenchmarkGroup<'_, WallTime>, kind: FilterKind, members: &[Key]) {
     let filter = filter(kind, members);
     let reader = filter.reader();
-    let ask = |keys: &[Key]| {
+    let query = |keys: &[Key]| {
         for key in keys {
             black_box(reader.may_contain(apart(key)));
         }
     };
-    row(group, BenchmarkId::new("absent", kind), absent(), ask);
-    row(group, BenchmarkId::new("present", kind), present(members.len()), ask);
+    row(group, BenchmarkId::new("absent", kind), absent(), query);
+    row(group, BenchmarkId::new("present", kind), present(members.len()), query);
     let (mut passed, mut stopped) = (0u64, 0u64);
     row(group, BenchmarkId::new("mixed", kind), mixed(members.len()), |keys| {
         for key in keys {
-            // Work that differs, behind a barrier, so that the branch stays one.
+            // Different work, behind a barrier, keeps the branch a branch.
             if reader.may_contain(apart(key)) {
                 passed = black_box(passed + 1);
             } else {
@@ -50,7 +50,7 @@ fn floor(group: &mut BenchmarkGroup<'_, WallTime>, num_members: usize) {
 }
 
 /// The rows of filters of `num_members` keys.
-pub fn questions(c: &mut Criterion, num_members: usize) {
+pub fn queries(c: &mut Criterion, num_members: usize) {
     let mut group = c.benchmark_group(format!("query/{num_members}"));
     let members = members(num_members);
     floor(&mut group, num_members);

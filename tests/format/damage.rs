@@ -146,7 +146,7 @@ fn no_payload_opened_as_trusted_panics() {
 }
 
 #[test]
-fn compact_frames_of_nothing_and_of_a_newer_version_are_errors() {
+fn empty_and_newer_compact_frames_are_errors() {
     let open = |frame: &[u8]| CompactFrameReader::open(frame, KeyHasher::new(0), KeyTransform::WholeKey).map(drop);
     assert_eq!(open(&[]), Err(DecodeError::TooShort { len_bytes: 0, min_bytes: 1 }));
     assert_eq!(open(&[1, 0x21]), Err(DecodeError::NewerVersion { found: 2, supported: 1 }));

@@ -1,5 +1,5 @@
 use super::Reached;
-use crate::blocks::{HASH_KEY, Portable, names_a_key, query};
+use crate::blocks::{HASH_KEY, Portable, names_a_key, query_block};
 use crate::oracle::Oracle;
 use crate::repair::{Repair, repair};
 use filterblock::{DecodeError, HEADER_LEN, KeyHasher, OpenOptions};
@@ -30,7 +30,7 @@ fn open_under(key: Option<[u8; 16]>, block: &[u8], mode: Repair) -> Reached {
     for options in [options, options.trusted(true)] {
         match options.open(block) {
             Ok(reader) => {
-                query(&reader, &Portable::open(block, mode.context, key), &Oracle::open(block), block);
+                query_block(&reader, &Portable::open(block, mode.context, key), &Oracle::open(block), block);
                 reached = Reached::Compared;
             }
             Err(DecodeError::Magic { .. } | DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. }) => {

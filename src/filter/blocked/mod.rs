@@ -12,20 +12,20 @@
 //! per key, 8 probes: no choice 1.05 %, 4 salts 0.71 %, 16 salts 0.546 %, 64 salts 0.452 %; the classic filter's
 //! best is 0.819 %. One bit to a word also makes the probe a lane-wise shift in SIMD.
 
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 mod avx2;
-#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[cfg(simd_avx512)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 #[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
 mod avx512;
 #[cfg(feature = "std")]
 mod build;
 mod engine;
-#[cfg(all(feature = "std", any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))))]
-#[expect(unsafe_code, reason = "instantiated where the features are; each block names the check that pays for it")]
+#[cfg(any(simd_x86_64, simd_neon))]
+#[expect(unsafe_code, reason = "unchecked loads and stores; each block names the check that pays for it")]
 mod lanes;
-#[cfg(all(feature = "std", target_arch = "aarch64", target_endian = "little"))]
+#[cfg(simd_neon)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 mod neon;
 mod portable;
@@ -33,13 +33,13 @@ mod portable;
 #[cfg(feature = "std")]
 pub(crate) use build::build;
 
-use engine::Engine;
+use self::engine::{Engine, Inlined};
 
 use super::{PARAMS_LEN, check_reserved};
 use crate::bytes;
+use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
-use crate::prefetch::prefetch;
 
 /// Bytes of a line.
 pub(crate) const LINE_LEN: usize = 64;
@@ -224,20 +224,14 @@ fn line_at_mut(lines: &mut [u8], start: usize) -> &mut [u8; LINE_LEN] {
 pub(crate) struct Layout {
     params: Params,
     engine: Engine,
-    /// Where the parameters allow it, a probe that stands in the caller's loop.
-    #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-    inlined: Option<avx512::Inlined>,
+    /// Where engine and parameters allow it, a probe without a call.
+    inlined: Option<Inlined>,
 }
 
 impl Layout {
     fn new(params: Params) -> Self {
-        let engine = Engine::detect();
-        Self {
-            params,
-            engine,
-            #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-            inlined: engine.avx512().and_then(|avx512| avx512.inlined(params)),
-        }
+        let engine = Engine::best(&params);
+        Self { params, engine, inlined: Inlined::new(engine, params) }
     }
 }
 
@@ -274,12 +268,7 @@ impl<'a> View<'a> {
     /// The answer, where engine and parameters allow a probe without a call.
     #[inline(always)]
     pub(crate) fn may_contain_inlined(&self, hash: KeyHash) -> Option<bool> {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        if let Some(inlined) = self.layout.inlined {
-            return Some(inlined.may_contain(self.lines, hash));
-        }
-        let _ = hash;
-        None
+        self.layout.inlined.map(|inlined| inlined.may_contain(self.lines, hash))
     }
 
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
@@ -291,17 +280,14 @@ impl<'a> View<'a> {
         self.layout.engine.all_may_contain(self.layout.params, self.lines, hashes, answers);
     }
 
-    /// Whether asking for lines ahead gains anything across filters. Not where the probe is so short that a processor has
+    /// Whether prefetching gains anything across filters. Not where the probe is so short that a processor has
     /// the lines of the next ten filters on their way by itself: measured with ten tables of 10⁴ to 10⁷ keys.
     #[inline]
     pub(crate) fn gains_by_prefetch(&self) -> bool {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        return self.layout.inlined.is_none();
-        #[cfg(not(all(feature = "std", target_arch = "x86_64", avx512_intrinsics)))]
-        true
+        self.layout.inlined.is_none()
     }
 
-    /// Asks for the line of `hash`.
+    /// Prefetches the line of `hash`.
     #[inline]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
         prefetch(self.lines, self.layout.params.start_of(hash));

@@ -7,25 +7,24 @@
 //! on; `tests/format/rates.rs` measures it.) A is from Steele and Vigna, "Computationally easy, spectrally good
 //! multipliers for congruential pseudorandom number generators" (2022), table for 64-bit MCGs.
 
-#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[cfg(simd_avx512)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 #[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
 mod avx512;
+mod engine;
+mod portable;
 
-use super::{PARAMS_LEN, check_reserved, in_batches};
+use self::engine::Engine;
+use super::{PARAMS_LEN, check_reserved};
 use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
 #[cfg(feature = "std")]
 use crate::hashes::{Repeated, check_suspects};
-use crate::prefetch::prefetch;
 use crate::sizing::float::powi;
 
 const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
-
-/// Probes before the first branch.
-const FIRST: u8 = 4;
 
 /// More probes than this never help within the legal bits per key.
 pub(crate) const MAX_PROBES: u32 = 64;
@@ -132,8 +131,7 @@ fn insert(params: Params, bits: &mut [u8], hashes: &[u64], present: &mut std::ve
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
-    #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-    avx512: Option<avx512::Avx512>,
+    engine: Engine,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -151,12 +149,7 @@ impl<'a> View<'a> {
         if let Some(found) = bits::padding(payload, params.num_bits) {
             return Err(DecodeError::Padding { offset_bytes: base + actual_bytes - 1, found });
         }
-        let layout = Layout {
-            params,
-            #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-            avx512: avx512::Avx512::detect(&params),
-        };
-        Ok(Self { layout, bits: payload })
+        Ok(Self { layout: Layout { params, engine: Engine::best(&params) }, bits: payload })
     }
 
     /// The view over `payload`, which has passed [`View::new`] with this layout. Its length is compared again: probes
@@ -181,49 +174,24 @@ impl<'a> View<'a> {
 
     #[inline(always)]
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        if let Some(avx512) = self.layout.avx512 {
-            return avx512.may_contain(self.params(), self.bits, hash);
-        }
-        self.portable_may_contain(hash)
+        self.layout.engine.may_contain(self.params(), self.bits, hash)
     }
 
     /// An answer for each hash.
     pub(crate) fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        if let Some(avx512) = self.layout.avx512 {
-            return avx512.all_may_contain(self.params(), self.bits, hashes, answers);
-        }
-        in_batches(self.bits, hashes, answers, |h| self.prefetch(h), |h| self.portable_may_contain(h));
+        self.layout.engine.all_may_contain(self.params(), self.bits, hashes, answers);
     }
 
-    /// Looks at [`FIRST`] bits before it branches: most absent keys then end at one branch that is seldom mispredicted,
-    /// where one after each bit is mispredicted as often as not.
-    #[inline(never)]
-    fn portable_may_contain(&self, hash: KeyHash) -> bool {
-        // In bounds: a position is below num_bits, and `new` compared num_bits with the slice's length.
-        let mut bits = self.params().positions(hash).map(|p| self.bits[(p / 8) as usize] >> (p % 8) & 1);
-        if self.params().num_probes < FIRST {
-            return bits.all(|bit| bit == 1);
-        }
-        let mut next = || bits.next().unwrap_or(1);
-        let first = next() & next() & next() & next();
-        first == 1 && bits.all(|bit| bit == 1)
-    }
-
-    /// Whether asking for lines ahead gains anything across filters. Not where one gather asks for all of a filter's lines.
+    /// Whether prefetching gains anything across filters.
     #[inline]
     pub(crate) fn gains_by_prefetch(&self) -> bool {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        return self.layout.avx512.is_none();
-        #[cfg(not(all(feature = "std", target_arch = "x86_64", avx512_intrinsics)))]
-        true
+        self.layout.engine.gains_by_prefetch()
     }
 
-    /// Asks for the lines of the first probes. Few absent keys need the others.
+    /// Prefetches the lines of the first probes.
     #[inline]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        self.params().positions(hash).take(FIRST.into()).for_each(|p| prefetch(self.bits, (p / 8) as usize));
+        portable::prefetch_first(self.params(), self.bits, hash);
     }
 
     pub(crate) fn num_bits_set(&self) -> u64 {
@@ -242,7 +210,7 @@ impl<'a> View<'a> {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{DecodeError, MAX_PROBES, Params, Repeated, View, build, insert};
+    use super::{DecodeError, Engine, MAX_PROBES, Params, Repeated, View, build, insert};
     use crate::hash::{KeyHash, mix};
     use crate::sizing::bloom::exact_false_positive_rate;
 
@@ -297,8 +265,15 @@ mod tests {
                     let absent = (0..500)
                         .filter(|i| {
                             let hash = KeyHash::from_raw(mix(!(i + round * 500)));
-                            assert_eq!(view.may_contain(hash), view.portable_may_contain(hash), "{params:?}");
-                            view.may_contain(hash)
+                            let answer = view.may_contain(hash);
+                            for engine in Engine::all(&params) {
+                                assert_eq!(
+                                    engine.may_contain(&params, &payload, hash),
+                                    answer,
+                                    "{engine:?} {params:?}"
+                                );
+                            }
+                            answer
                         })
                         .count();
                     let share = absent as f64 / 500.0;

@@ -17,17 +17,18 @@
 //!
 //! Cost: r + 1 + 1/(e^λ − 1) bits an entry with λ = 2^r · n / range, and about 0.21 for the directory.
 
-#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[cfg(simd_avx512)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
-#[expect(clippy::incompatible_msrv, reason = "the compiler's version was asked for")]
+#[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
 mod avx512;
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
-#[expect(unsafe_code, reason = "a call into code for a proved instruction set")]
+#[cfg(simd_x86_64)]
+#[expect(unsafe_code, reason = "a call of code for features of which there is a proof")]
 mod bmi2;
 #[cfg(feature = "std")]
 mod build;
 mod decode;
 mod engine;
+mod portable;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
@@ -39,9 +40,9 @@ use self::engine::Engine;
 use super::{PARAMS_LEN, check_reserved};
 use crate::bits;
 use crate::bytes;
+use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
-use crate::prefetch::prefetch;
 
 /// Buckets that share an anchor.
 const GROUP: u64 = 64;
@@ -232,7 +233,7 @@ impl<'a> View<'a> {
         let fields_start = params.anchors_len() * 8;
         let (bucket_bits, entries) = (slope.at(1), params.entries_per_bucket.into());
         let tuning = Tuning::new(params.remainder_bits(), params.bucket_range, bucket_bits, entries);
-        let engine = Engine::detect(&params);
+        let engine = Engine::best(&params);
         Ok(Self { layout: Layout { params, fields_start, codes_start, codes_end, slope, tuning, engine }, payload })
     }
 
@@ -306,19 +307,9 @@ impl<'a> View<'a> {
         self.layout.engine.may_contain(self, hash)
     }
 
-    /// The definition of [`View::may_contain`], compiled once for each engine that needs it.
-    #[inline(always)]
-    fn may_contain_portably(&self, hash: KeyHash) -> bool {
-        let (bucket, sought) = self.layout.params.locate(hash);
-        match self.bucket(bucket) {
-            Some(bucket) => bucket.contains(&self.layout.tuning, sought),
-            None => true,
-        }
-    }
-
-    /// Asks for the codes of the bucket of `hash`, as the directory has it. The directory is read and not asked for: it is
-    /// a fortieth of the whole and mostly near, and without it the place is known only to some lines. (An overfull or
-    /// damaged bucket is not asked for beyond its second line.)
+    /// Prefetches the codes of the bucket of `hash`, as the directory has it. The directory is read, not prefetched: it is a
+    /// fortieth of the whole and mostly cached, and without it the codes are located only to within some lines. (Of an overfull
+    /// or damaged bucket only the first and the last line are prefetched.)
     #[inline]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
         let (bucket, _) = self.layout.params.locate(hash);

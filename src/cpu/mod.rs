@@ -7,8 +7,12 @@
 //!
 //! A kind lists its engines with [`engines`]. An engine costs a file with the kind's functions and a line in that list.
 
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guarded;
 mod prefetch;
 
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+pub(crate) use guarded::Guarded;
 pub(crate) use prefetch::prefetch;
 
 /// The proof of nothing: for code that runs on every processor.

@@ -22,6 +22,8 @@ mod avx512;
 #[cfg(feature = "std")]
 mod build;
 mod engine;
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guard_pages;
 #[cfg(any(simd_x86_64, simd_neon))]
 #[expect(unsafe_code, reason = "unchecked loads and stores; each block names the check that pays for it")]
 mod lanes;

@@ -12,6 +12,8 @@
 #[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
 mod avx512;
 mod engine;
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guard_pages;
 mod portable;
 
 use self::engine::Engine;

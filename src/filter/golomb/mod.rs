@@ -28,6 +28,8 @@ mod bmi2;
 mod build;
 mod decode;
 mod engine;
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guard_pages;
 mod portable;
 #[cfg(all(test, feature = "std"))]
 mod tests;

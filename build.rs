@@ -1,8 +1,8 @@
-//! Names the sets of engines that the crate has: `simd_x86_64`, `simd_avx512` and `simd_neon`, which its code asks for.
+//! Names the sets of engines that the crate has: `simd_x86_64`, `simd_avx512` and `simd_neon`, which its code tests.
 //!
-//! `RUSTFLAGS='--cfg filterblock_engines="portable"'`, or `"x86_64"`, leaves out the engines beyond: for tests and benchmarks of
-//! the others on a machine that has them. `--cfg filterblock_mistake="gather"`, or `"line"`, is a read out of bounds, made on purpose
-//! for the tests that must notice it.
+//! `RUSTFLAGS='--cfg filterblock_engines="portable"'`, or `"x86_64"`, leaves out the engines beyond: for tests and
+//! benchmarks of the others on a machine that has them. `--cfg filterblock_mistake="gather"`, or `"line"`, is a read
+//! out of bounds, made on purpose for the tests that must notice it.
 
 use std::env;
 use std::ffi::OsString;
@@ -46,8 +46,8 @@ fn main() {
     }
 }
 
-/// Whether the compiler that will compile the crate, with its wrappers and flags, accepts `source`. `None`, taken for no, if
-/// that cannot be found out: the crate is then slower, never broken.
+/// Whether the compiler that will compile the crate, with its wrappers and flags, accepts `source`. `None`, taken for
+/// no, if that cannot be found out: the crate is then slower, never broken.
 fn compiles(source: &str) -> Option<bool> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     let out_dir = PathBuf::from(variable("OUT_DIR")?);

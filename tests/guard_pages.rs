@@ -1,5 +1,5 @@
-//! Blocks, frames, keys, hashes and answers that lie flush against pages that cannot be read, through the whole library. The engines
-//! that this machine does not choose have tests of this name in the filters' folders.
+//! Blocks, frames, keys, hashes and answers that lie flush against pages that cannot be read, through the whole
+//! library. The engines that this machine does not choose have tests of this name in the filters' folders.
 #![cfg(target_os = "linux")]
 
 #[path = "../src/cpu/guarded.rs"]
@@ -38,7 +38,7 @@ fn builder(policy: FilterPolicy, num_entries: u64) -> FilterBlockBuilder {
     builder
 }
 
-/// All that a reader answers, twice: one by one and in batches of every length up to some.
+/// All that a reader answers: one by one, in batches of several lengths, and beside other tables.
 fn ask(reader: &FilterBlockReader<'_>, num_entries: u64, pages: &mut [Guarded; 2]) {
     let [hash_pages, answer_pages] = pages;
     let hashes: Vec<KeyHash> = (0..num_entries.min(40)).chain(1 << 40..(1 << 40) + 40).map(hash).collect();

@@ -1,5 +1,5 @@
-//! For tests: memory between two pages that cannot be accessed, so that a read out of bounds by a single byte ends the process.
-//! AddressSanitizer sees neither what assembly reads nor what a gather does.
+//! For tests: memory between two pages that cannot be accessed, so that a read out of bounds by a single byte ends the
+//! process. AddressSanitizer sees neither what assembly reads nor what a gather does.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ptr::null_mut;
@@ -16,7 +16,8 @@ impl Guarded {
     pub fn new(len: usize) -> Self {
         let page_len = rustix::param::page_size();
         let len = len.max(1).next_multiple_of(page_len);
-        // SAFETY: a new mapping, at a place of the kernel's choice; its pages but the first and the last are made accessible.
+        // SAFETY: a new mapping, at a address of the kernel's choice; its pages but the first and the last are made
+        // accessible.
         unsafe {
             let mapping = mmap_anonymous(null_mut(), len + 2 * page_len, ProtFlags::empty(), MapFlags::PRIVATE)
                 .expect("a mapping")
@@ -27,13 +28,14 @@ impl Guarded {
         }
     }
 
-    /// Calls `test` with copies of `values`: one that ends where the page after begins, and one that begins where the page before
-    /// ends.
+    /// Calls `test` with copies of `values`: one that ends where the page after begins, and one that begins where the
+    /// page before ends.
     pub fn at_both_ends<T: Copy>(&mut self, values: &[T], mut test: impl FnMut(&mut [T])) {
         let unused = self.len.checked_sub(size_of_val(values)).expect("room");
         for offset in [unused, 0] {
-            // SAFETY: `offset + size_of_val(values) <= len`, by the subtraction above, so the copy is within the accessible
-            // pages. It is aligned: pages are, and so is their end less whole values. `self` is borrowed exclusively.
+            // SAFETY: `offset + size_of_val(values) <= len`, by the subtraction above, so the copy is within the
+            // accessible pages. It is aligned: pages are, and so is their end less whole values. `self` is borrowed
+            // exclusively.
             let copy = unsafe {
                 let first = self.first.add(offset).cast::<T>();
                 first.copy_from_nonoverlapping(values.as_ptr(), values.len());

@@ -1,11 +1,11 @@
-//! The processor: what it can do, and hints to it.
+//! What the processor can do, and hints to it.
 //!
-//! A *proof* is a type without size that only detection makes, so whoever holds an [`Avx2`] runs on a processor that has
-//! AVX2. With each proof comes a macro of the same name in lower case, which compiles functions for its features: they take
-//! the proof as their first argument and are safe to call. The features are spelled once, so what is detected is what the
-//! compiler uses.
+//! A *proof* is a zero-sized type that only detection makes: a function that holds an [`Avx2`] runs on a processor with
+//! AVX2. Each proof has a macro of the same name in snake case, which compiles functions for its features. They take the
+//! proof as their first argument and are safe to call. The features are spelled once, so the compiler uses what was
+//! detected, and checks that helpers with `target_feature` of their own need no more.
 //!
-//! A kind lists its engines with [`engines`]. An engine costs a file with the kind's functions and a line in that list.
+//! A kind lists its engines with [`engines`]. A new engine costs a file with the kind's functions, and a line in the list.
 
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guarded;
@@ -25,8 +25,8 @@ impl Portable {
     }
 }
 
-/// `proof!($ Proof, proof, is_…_feature_detected: "feature", …)` declares the proof and its macro. (The dollar sign is an
-/// argument because a macro cannot spell that of another macro's arguments.)
+/// `proof!($ Proof, macro, is_x86_feature_detected: "feature", ...)` declares a proof and its macro. The dollar sign is an
+/// argument because a macro cannot write that of a macro that it declares.
 #[cfg(any(simd_x86_64, simd_neon))]
 macro_rules! proof {
     ($d:tt $(#[$doc:meta])* $proof:ident, $compile:ident, $is_detected:ident: $($feature:tt),+) => {
@@ -45,8 +45,8 @@ macro_rules! proof {
         macro_rules! $compile {
             ($d(
                 $d(#[$d attribute:meta])*
-                $d visibility:vis fn $d name:ident($d proof:ident $d(, $d argument:ident: $d type:ty)* $d(,)?) $d(-> $d result:ty)?
-                $d body:block
+                $d visibility:vis fn $d name:ident($d proof:ident $d(, $d argument:ident: $d type:ty)* $d(,)?)
+                $d(-> $d result:ty)? $d body:block
             )+) => {$d(
                 $d(#[$d attribute])*
                 #[inline(always)]
@@ -85,8 +85,8 @@ proof! {
 #[cfg(simd_avx512)]
 proof! {
     $
-    /// AVX-512 since Ice Lake and Zen 4: its extensions came together, and processors that lack some of them also lower their
-    /// clock for wide vectors.
+    /// AVX-512 since Ice Lake and Zen 4: its extensions came together, and processors that lack some of them also lower
+    /// their clock for wide vectors.
     Avx512Bitalg, avx512_bitalg, is_x86_feature_detected:
     "avx512f", "avx512bw", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "bmi2"
 }
@@ -105,13 +105,16 @@ proof! {
     Neon, neon, is_aarch64_feature_detected: "neon"
 }
 
-/// Declares a kind's `Engine`: the type that it is chosen by; a line for each engine, the portable first and the best last; and
-/// the functions that the engines' modules have.
+/// Declares a kind's `Engine`: the type of the parameters that it is chosen by; a line for each engine, the portable one
+/// first and the best last; and the functions that the engines' modules have.
 ///
-/// A line is `Proof => module`, with `if condition` where an engine suits some parameters only. The functions take the proof as
-/// their first argument; the methods made of them take `self` instead.
+/// A line is `Proof => module`, with `if condition` where an engine suits some parameters only. The functions take the
+/// proof as their first argument; the methods made from them take `self` instead.
 macro_rules! engines {
-    ($params:ty: $engines:tt $($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)+) => {
+    (
+        $params:ty: $engines:tt
+        $($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)+
+    ) => {
         $crate::cpu::engines!(@enum $params: $engines);
 
         impl Engine {$(
@@ -122,8 +125,8 @@ macro_rules! engines {
         )+}
     };
     (@enum $params:ty: {$($(#[$cfg:meta])* $proof:ident => $module:ident $(if $suits:path)?,)+}) => {
-        /// Which code builds and answers, chosen once, when a filter is built or opened. The portable code is the definition;
-        /// the others give the same bytes and answers.
+        /// Which code builds and answers, chosen once, when a filter is built or opened. The portable code is the
+        /// definition; the others give the same bytes and answers.
         #[derive(Clone, Copy, Debug)]
         pub(super) enum Engine {
             $($(#[$cfg])* $proof($crate::cpu::$proof),)+
@@ -146,7 +149,10 @@ macro_rules! engines {
             }
         }
     };
-    (@match $engine:ident {$($(#[$cfg:meta])* $proof:ident => $module:ident $(if $suits:path)?,)+} $name:ident $arguments:tt) => {
+    (
+        @match $engine:ident {$($(#[$cfg:meta])* $proof:ident => $module:ident $(if $suits:path)?,)+}
+        $name:ident $arguments:tt
+    ) => {
         match $engine {
             $($(#[$cfg])* Self::$proof(proof) => $crate::cpu::engines!(@call $module::$name proof $arguments),)+
         }

@@ -1,6 +1,7 @@
 //! A hint to the processor that a line of bytes will be read soon.
 
-/// Prefetches the line that holds `bytes[at]`. Does nothing where `at` is out of bounds or the processor has no such hint.
+/// Prefetches the line that holds `bytes[at]`. Does nothing where `at` is out of bounds or the processor has no such
+/// hint.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     let address = bytes.as_ptr().wrapping_add(at);
@@ -13,7 +14,8 @@ pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     // SAFETY: PRFM neither reads nor faults, at any address; it writes no register, no flag and no stack.
     #[cfg(target_arch = "aarch64")]
     unsafe {
-        core::arch::asm!("prfm pldl1keep, [{address}]", address = in(reg) address, options(nostack, readonly, preserves_flags));
+        core::arch::asm!("prfm pldl1keep, [{address}]", address = in(reg) address,
+            options(nostack, readonly, preserves_flags));
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;

@@ -32,12 +32,12 @@ crate::cpu::engines! {
     /// An answer for each hash, by batches.
     fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
 
-    /// The words of one line, each under the salt that sets the fewest of its bits; the least salt where several do.
+    /// The words of one line, each under the salt that sets the fewest of its bits; of several such salts, the least.
     #[cfg(feature = "std")]
     fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS];
 
-    /// Sets the bits of `keys` under salt 0 in their lines, the first of which has number `first_line`. Appends to `present`
-    /// the keys that had all of theirs set before.
+    /// Sets the bits of `keys` under salt 0 in their lines, the first of which has number `first_line`. Appends to
+    /// `present` the keys that had all of theirs set before.
     #[cfg(feature = "std")]
     fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>);
 }
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// Insertion gives the line that a choice among one salt gives, whatever was in it, and tells who was in already.
+    /// Insertion into any line gives what a choice from one salt gives, and reports the keys that were in it already.
     #[test]
     fn insertion_sets_the_bits_of_salt_zero() {
         for engine in engines() {

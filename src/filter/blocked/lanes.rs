@@ -1,9 +1,9 @@
 //! The algorithm once, over vectors of 64-bit words: probe, batch, choice of salts, insertion. A file for each
 //! instruction set implements [`Lanes`] and instantiates these functions where its features are enabled.
 //!
-//! They follow the portable code of the parent module step by step: a line is 8 / [`Lanes::COUNT`] vectors, and what the portable
-//! code does for a word a vector does for [`Lanes::COUNT`] of them. All are inlined into their instances: elsewhere they would be
-//! right, but slow, as every operation would be a call.
+//! They follow the portable code of the parent module step by step: a line is 8 / [`Lanes::COUNT`] vectors, and what
+//! the portable code does for a word a vector does for [`Lanes::COUNT`] of them. All are inlined into their instances:
+//! elsewhere they would be right, but slow, as every operation would be a call.
 
 use super::{LINE_LEN, Params, Round, SALT_MULTIPLIER, WORD_MULTIPLIERS, WORDS};
 use crate::cpu::prefetch;
@@ -11,7 +11,8 @@ use crate::hash::{KeyHash, fast_range};
 use core::marker::PhantomData;
 use std::vec::Vec;
 
-/// A vector of 64-bit words. Vectors are made from a proof or from other vectors, so having one proves the features too.
+/// A vector of 64-bit words. Vectors are made from a proof or from other vectors, so having one proves the features
+/// too.
 pub(super) trait Lanes: Copy {
     /// Of the instruction set.
     type Proof: Copy;
@@ -38,8 +39,8 @@ pub(super) trait Lanes: Copy {
     fn product(value: u32, multipliers: Self) -> Self;
     /// Each word, 0 or 1, shifted left to the fast range of `product` over `positions`, at most 64.
     fn shift_to(self, product: Self, positions: Self) -> Self;
-    /// Lane by lane, whichever of `self | salt` and `best` sets fewer bits, salts not counted: `best` if they are equal. The
-    /// second of a pair is its number of bits, below 2^63.
+    /// Lane by lane, whichever of `self | salt` and `best` sets fewer bits, salts not counted: `best` if they are
+    /// equal. The second of a pair is its number of bits, below 2^63.
     fn fewest(self, salt: Self, best: (Self, Self)) -> (Self, Self);
 }
 
@@ -69,7 +70,8 @@ static WINDOWS: [[u64; 2 * WORDS]; WORDS + 1] = {
     windows
 };
 
-/// A vector's place in a line: the first of its words is a multiple of `COUNT` below [`WORDS`], as only [`Part::all`] makes them.
+/// A vector's place in a line: the first of its words is a multiple of `COUNT` below [`WORDS`], as only [`Part::all`]
+/// makes them.
 struct Part<V> {
     first: usize,
     lanes: PhantomData<V>,
@@ -203,8 +205,8 @@ fn probe_all(lines: &[u8], hashes: &[KeyHash], answers: &mut [bool], probe: impl
         if let Some(&hash) = ahead.next() {
             prefetch(lines, start_of(hash));
         }
-        // SAFETY: `start_of(hash) + LINE_LEN <= lines.len()`: a fast range over `num_lines`, at least 1 by the assertion, is
-        // below it, and `num_lines * LINE_LEN <= lines.len()` by the division.
+        // SAFETY: `start_of(hash) + LINE_LEN <= lines.len()`: a fast range over `num_lines`, at least 1 by the
+        // assertion, is below it, and `num_lines * LINE_LEN <= lines.len()` by the division.
         let line = unsafe { &*lines.as_ptr().add(start_of(hash)).cast() };
         *answer = probe(line, hash);
     }

@@ -208,8 +208,8 @@ impl Round {
     }
 }
 
-/// The line that begins at `start`. In bounds for views, where `start` comes from [`Params::line_of`]: its index is below
-/// num_lines, and num_lines was compared with the length.
+/// The line that begins at `start`. In bounds for views, where `start` comes from [`Params::line_of`]: its index is
+/// below num_lines, and num_lines was compared with the length.
 #[inline(always)]
 fn line_at(lines: &[u8], start: usize) -> &[u8; LINE_LEN] {
     lines[start..].first_chunk().expect("a line")

@@ -1,4 +1,4 @@
-//! The definition, in plain code: what every other engine must give.
+//! The definition, in plain code: every other engine gives the same.
 
 use super::{LINE_LEN, Params, WORDS, line_at};
 use crate::bytes;
@@ -30,7 +30,7 @@ fn line_may_contain(params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> boo
     half(0..middle) && half(middle..WORDS)
 }
 
-/// Hashes whose lines are asked for before the first of them is probed.
+/// Hashes whose lines are prefetched before the first of them is probed.
 const BATCH: usize = 32;
 
 pub(super) fn all_may_contain(_: Portable, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {

@@ -34,8 +34,8 @@ avx512_dq! {
         probe(params, bits, hash)
     }
 
-    /// Without prefetching, which gains nothing here: a gather requests all of a key's lines at once, and the next keys' gathers
-    /// do not wait for it.
+    /// Without prefetching, which gains nothing here: a gather requests all of a key's lines at once, and the next
+    /// keys' gathers do not wait for it.
     pub(super) fn all_may_contain(_proof, params: &Params, bits: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
         for (answer, &hash) in answers.iter_mut().zip(hashes) {
             *answer = probe(params, bits, hash);

@@ -216,7 +216,8 @@ mod tests {
     use crate::hash::{KeyHash, mix};
     use crate::sizing::bloom::exact_false_positive_rate;
 
-    /// One bit is set by the first of all: from then on every hash finds its bits set, and only one that came twice is told.
+    /// One bit is set by the first of all: from then on every hash finds its bits set, and only one that came twice is
+    /// told.
     #[test]
     fn a_repeated_hash_is_told_though_its_first_found_every_bit_set() {
         let params = Params::new(1, 1).expect("legal");

@@ -1,12 +1,11 @@
-//! The search with AVX-512: up to 32 codes at a time, every offset in them at once, and hardly a branch that has to wait for
-//! the codes.
+//! The search with AVX-512: up to 32 codes at a time, all their offsets at once, and few branches that depend on the codes.
 //!
 //! The remainders of such a window are unpacked to lanes of 16 bits and summed by prefix; the positions of the ones among
-//! its unary bits give the quotients; the sum of both is compared with what is sought. Three windows hold nearly
-//! every bucket: on average it has 64 codes in 135 (at 1 %) or 160 unary bits (at 0.1 %), and the latter numbers vary little,
-//! as more codes mean smaller quotients. How many are needed is guessed from what is sought alone: a processor that guessed
-//! otherwise notices at once, not when the codes have been decoded. A wrong guess costs time only.
-//! Where the loads would leave the payload, and beyond the third window, the portable search does it.
+//! its unary bits give the quotients; the sum of both is compared with the offset sought. Three windows hold nearly every
+//! bucket: on average it has 64 codes in 135 (at 1 %) or 160 unary bits (at 0.1 %), and the number of unary bits varies
+//! little, as more codes mean smaller quotients. The number of windows is guessed from the offset sought alone, so a
+//! branch on it is resolved before any code is decoded. A wrong guess costs time only. Where the loads would leave the
+//! payload, and beyond the third window, the portable search takes over.
 
 use super::decode::Bucket;
 use super::{Params, View, portable};
@@ -26,7 +25,7 @@ const LIKELY_BITS: [u64; 2] = [52, 114];
 /// most 64 bits.
 const UNARY_LEN: u64 = WINDOWS * 8;
 
-/// Filters whose remainders and offsets fit a lane.
+/// Filters whose remainders and offsets fit a lane. (No bound depends on it: `may_contain` checks loads for any width.)
 pub(super) fn suits(params: &Params) -> bool {
     params.remainder_bits() <= MAX_REMAINDER_BITS && params.bucket_range() <= 1 << 16
 }
@@ -36,8 +35,8 @@ avx512_vbmi2! {
         let (bucket, sought) = view.layout.params.locate(hash);
         let Some(bucket) = view.bucket(bucket) else { return true };
         let width = u64::from(bucket.remainder_bits);
-        // The lowest load of remainders ends 64 of them below the bucket's end. And what is sought, with one added, must fit a
-        // lane.
+        // The lowest load of remainders ends 64 of them below the bucket's end. And what is sought, with one added,
+        // must fit a lane.
         let loads_fit = bucket.end >= VECTOR_LEN * 8 + (WINDOWS - 1) * LANES as u64 * width
             && bucket.start / 8 + UNARY_LEN <= bucket.codes.len() as u64;
         if !loads_fit || sought >= u64::from(u16::MAX) {
@@ -45,8 +44,8 @@ avx512_vbmi2! {
         }
         let bits = view.layout.tuning.unary_bits_before(sought);
         let likely_windows = 1 + LIKELY_BITS.iter().filter(|&&likely| bits >= likely).count();
-        // SAFETY: `loads_fit` is the contract's first two conditions; the third, `bucket.end <= 8 * codes.len()`, was checked by
-        // `View::bucket` against `codes_end`, which `View::with_layout` compares with the payload's length.
+        // SAFETY: `loads_fit` is the contract's first two conditions; the third, `bucket.end <= 8 * codes.len()`, was
+        // checked by `View::bucket` against `codes_end`, which `View::with_layout` compares with the payload's length.
         match unsafe { search(bucket, sought as i64, likely_windows) } {
             Some(answer) => answer,
             None => elsewhere(view, hash),
@@ -81,7 +80,8 @@ impl Bytes {
 struct Unpack {
     /// For each group of four, the eight bytes that hold it wherever in its byte it starts.
     groups: Bytes,
-    /// For each remainder, the bits of its group from which on its lane's two bytes are taken, if the last byte is full.
+    /// For each remainder, the bits of its group from which on its lane's two bytes are taken, if the last byte is
+    /// full.
     bits: Bytes,
     /// The remainder's bits of a lane.
     mask: u16,
@@ -181,9 +181,8 @@ fn elsewhere(view: &View<'_>, hash: KeyHash) -> bool {
 
 /// `None` if the bucket has codes beyond the third window and `sought` was not found before.
 ///
-/// # Safety
-/// `codes` has [`UNARY_LEN`] bytes from that of bit `start` on, and [`VECTOR_LEN`] bytes before the bit that lies two windows of
-/// remainders before `end`. `end` is at most `8 * codes.len()`.
+/// # Safety `codes` has [`UNARY_LEN`] bytes from that of bit `start` on, and [`VECTOR_LEN`] bytes before the bit that
+/// lies two windows of remainders before `end`. `end` is at most `8 * codes.len()`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2")]
 unsafe fn search(bucket: Bucket<'_>, sought: i64, likely_windows: usize) -> Option<bool> {
@@ -201,8 +200,8 @@ unsafe fn search(bucket: Bucket<'_>, sought: i64, likely_windows: usize) -> Opti
     let mut before = _mm512_setzero_si512();
     let mut found = 0;
     for window in 1..=WINDOWS as usize {
-        // SAFETY: `unary / 8 + 8 <= start / 8 + UNARY_LEN`, which is within `codes` by this function's contract: `consumed` moves
-        // `unary` by at most 8 bytes a window, and UNARY_LEN has 8 for each of WINDOWS.
+        // SAFETY: `unary / 8 + 8 <= start / 8 + UNARY_LEN`, which is within `codes` by this function's contract:
+        // `consumed` moves `unary` by at most 8 bytes a window, and UNARY_LEN has 8 for each of WINDOWS.
         let word = unsafe { codes.as_ptr().add((unary / 8) as usize).cast::<u64>().read_unaligned() } >> (unary % 8);
         let ones = u64::from(word.count_ones()).min(LANES as u64);
         // Up to the 32nd one, or all that the load had.
@@ -213,8 +212,8 @@ unsafe fn search(bucket: Bucket<'_>, sought: i64, likely_windows: usize) -> Opti
         let quotients = _mm512_sll_epi16(_mm512_sub_epi16(positions, lane_iota), shift);
 
         let load_end = remainders.div_ceil(8);
-        // SAFETY: `VECTOR_LEN <= load_end <= codes.len()` by this function's contract: `remainders` is at most `end`, and at least
-        // `end` less the remainders of the windows before, of which there are at most two with LANES each.
+        // SAFETY: `VECTOR_LEN <= load_end <= codes.len()` by this function's contract: `remainders` is at most `end`,
+        // and at least `end` less the remainders of the windows before, of which there are at most two with LANES each.
         let packed = unsafe { _mm512_loadu_si512(codes.as_ptr().add((load_end - VECTOR_LEN) as usize).cast()) };
         let from = _mm512_sub_epi8(bits, _mm512_set1_epi8((load_end * 8 - remainders) as i8));
         let fields = _mm512_multishift_epi64_epi8(from, _mm512_permutexvar_epi8(groups, packed));

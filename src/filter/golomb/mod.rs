@@ -309,9 +309,9 @@ impl<'a> View<'a> {
         self.layout.engine.may_contain(self, hash)
     }
 
-    /// Prefetches the codes of the bucket of `hash`, as the directory has it. The directory is read, not prefetched: it is a
-    /// fortieth of the whole and mostly cached, and without it the codes are located only to within some lines. (Of an overfull
-    /// or damaged bucket only the first and the last line are prefetched.)
+    /// Prefetches the codes of the bucket of `hash`, as the directory has it. The directory is read, not prefetched: it
+    /// is a fortieth of the whole and mostly cached, and without it the codes are located only to within some lines.
+    /// (Of an overfull or damaged bucket only the first and the last line are prefetched.)
     #[inline]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
         let (bucket, _) = self.layout.params.locate(hash);
@@ -320,8 +320,8 @@ impl<'a> View<'a> {
         prefetch(self.payload, (end / 8) as usize);
     }
 
-    /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
-    /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
+    /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes every
+    /// key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
     pub(crate) fn predicted_fpr(&self) -> f64 {
         let params = self.layout.params;
         let (mut decoded_to, mut passing) = (0, 0.0);

@@ -61,7 +61,8 @@ impl Lanes for Words {
 
     #[inline(always)]
     unsafe fn store(self, words: *mut u64) {
-        // SAFETY: `self` was made from a proof of AVX-512F; `words` is valid for eight words, by this function's contract.
+        // SAFETY: `self` was made from a proof of AVX-512F; `words` is valid for eight words, by this function's
+        // contract.
         unsafe { _mm512_storeu_si512(words.cast(), self.0) }
     }
 
@@ -108,8 +109,8 @@ impl Lanes for Words {
         unsafe { Self(_mm512_madd52lo_epu64(_mm512_setzero_si512(), _mm512_set1_epi64(value as i64), multipliers.0)) }
     }
 
-    /// By a rotation, which is a shift for all that is shifted here: for a shift the compiler adds a comparison, as it does not
-    /// know that no count is above 63.
+    /// By a rotation, which is a shift for all that is shifted here: for a shift the compiler adds a comparison, as it
+    /// does not know that no count is above 63.
     #[inline(always)]
     fn shift_to(self, product: Self, positions: Self) -> Self {
         // SAFETY: `self` was made from a proof of AVX-512 IFMA.

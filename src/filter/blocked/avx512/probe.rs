@@ -1,4 +1,4 @@
-//! The shortest probe: one position in each word, in the caller's loop.
+//! The shortest probe: one position in each word, compiled into the loop that calls it.
 
 use super::super::engine::Engine;
 use super::super::lanes::MULTIPLIERS;
@@ -94,17 +94,20 @@ const OVER_READ: usize = if cfg!(filterblock_mistake = "line") { LINE_LEN } else
 /// zeroed afterwards. They are declared all the same: a caller may have them.
 ///
 /// A salt's step comes from a table by `vpermd`. A position is the upper half of a product, where `vpshufbitqmb`, which
-/// looks up a bit for each byte, takes it from. Multiplying and shifting instead, one port had half as much again to do.
+/// looks up a bit for each byte, reads it. With multiplications and shifts instead, one port had half as much again
+/// to do.
 #[inline(always)]
 fn all_hit(_proof: Avx512Bitalg, constants: &Constants, line: &[u8; LINE_LEN], hash: u64) -> bool {
     let hits: u64;
-    // SAFETY: `_proof` is of AVX-512F, BW and BITALG, which have all instructions below. The reads are the 64 bytes of `line`,
-    // and of `constants` what the assertions at its type place: 64 bytes at 0, 64 at 64, 8 at 128. The options hold:
+    // SAFETY: `_proof` is of AVX-512F, BW and BITALG, which have all instructions below. The reads are the 64 bytes of
+    // `line`, and of `constants` what the assertions at its type place: 64 bytes at 0, 64 at 64, 8 at 128. The options
+    // hold:
     // - `readonly`, `nostack`: no instruction writes memory or touches the stack;
     // - `pure`: the result depends on the operands and on what they point to;
-    // - `preserves_flags`: neither vector instructions nor `kmovq` write flags.
-    // `hits` may share a register with an input, as only the last instruction writes it. The casts to integers, for registers
-    // of 64 bits whatever the size of a pointer, expose the provenance of both references, so the assembly may read there.
+    // - `preserves_flags`: neither vector instructions nor `kmovq` write flags;
+    // - `lateout`: `hits` may share a register with an input, as only the last instruction writes it.
+    // The casts to integers, for 64-bit registers whatever the size of a pointer, expose the provenance of both
+    // references, so the assembly may read there.
     unsafe {
         core::arch::asm!(
             "vpbroadcastd zmm16, {hash:e}",
@@ -165,8 +168,8 @@ impl Registers {
 #[target_feature(enable = "avx512f")]
 fn multiply_low(a: __m512i, b: __m512i) -> __m512i {
     let product;
-    // SAFETY: AVX-512F, a feature of this function, has the instruction. It reads and writes its registers alone: no memory, no
-    // stack, no flags; and it is the only one, so the result may share a register with an operand.
+    // SAFETY: AVX-512F, a feature of this function, has the instruction. It reads and writes its registers alone: no
+    // memory, no stack, no flags; and it is the only one, so the result may share a register with an operand.
     unsafe {
         core::arch::asm!("vpmuludq {product}, {a}, {b}", product = lateout(zmm_reg) product,
             a = in(zmm_reg) a, b = in(zmm_reg) b, options(pure, nomem, nostack, preserves_flags));
@@ -188,8 +191,8 @@ type Starts = [u64; BATCH];
 #[target_feature(enable = "avx512f")]
 fn prepare(lines: &[u8], num_lines: __m512i, hashes: &[KeyHash], starts: &mut Starts) {
     for (hashes, starts) in hashes.chunks(LANES).zip(starts.chunks_exact_mut(LANES)) {
-        // SAFETY: the load is of `hashes.len()` words, as the mask has that many bits (1 to LANES: a chunk) and a `KeyHash` is
-        // a word by its `repr`; the store is of LANES words, as `chunks_exact_mut` gave.
+        // SAFETY: the load is of `hashes.len()` words, as the mask has that many bits (1 to LANES: a chunk) and a
+        // `KeyHash` is a word by its `repr`; the store is of LANES words, as `chunks_exact_mut` gave.
         unsafe {
             let hash = _mm512_maskz_loadu_epi64(u8::MAX >> (LANES - hashes.len()), hashes.as_ptr().cast());
             let low = _mm512_srli_epi64::<32>(multiply_low(hash, num_lines));
@@ -215,8 +218,8 @@ pub(super) fn probe_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash],
     for (turn, (hashes, answers)) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)).enumerate() {
         prepare_next(&mut starts[(turn + 1) % 2]);
         for ((answer, &start), hash) in answers.iter_mut().zip(&starts[turn % 2]).zip(hashes) {
-            // SAFETY: `start + LINE_LEN <= lines.len()`: `start` is 0 or of a line below `num_lines`, as `prepare` wrote it, and
-            // the assertion has shown that there is a line.
+            // SAFETY: `start + LINE_LEN <= lines.len()`: `start` is 0 or of a line below `num_lines`, as `prepare`
+            // wrote it, and the assertion has shown that there is a line.
             let line = unsafe { _mm512_loadu_si512(lines.as_ptr().add(start as usize).cast()) };
             *answer = registers.all_hit(line, _mm512_set1_epi64(hash.get() as i64));
         }

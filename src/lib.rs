@@ -57,6 +57,11 @@
 mod bits;
 mod block;
 mod bytes;
+#[cfg_attr(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    expect(unsafe_code, reason = "hints to the processor, and calls of code for what it was found to have")
+)]
+mod cpu;
 mod error;
 mod filter;
 mod hash;
@@ -67,11 +72,6 @@ mod kind;
 pub mod kv;
 mod math;
 mod policy;
-#[cfg_attr(
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    expect(unsafe_code, reason = "a hint to the processor; each block names why any address will do")
-)]
-mod prefetch;
 pub mod sizing;
 
 #[cfg(feature = "std")]

@@ -19,7 +19,7 @@ const MAX_UNPARTED_LEN: usize = 2 << 20;
 /// # Errors
 /// [`Repeated`] if a hash occurs twice; then `out` may have grown. Hashes are reordered, none is lost.
 pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<(), Repeated> {
-    let (params, engine) = (*params, Engine::detect());
+    let (params, engine) = (*params, Engine::best(params));
     let start = out.len();
     out.resize(start + params.payload_len() as usize, 0);
     let lines = &mut out[start..];

@@ -1,138 +1,48 @@
 //! The algorithm once, over vectors of 64-bit words: probe, batch, choice of salts, insertion. A file for each
 //! instruction set implements [`Lanes`] and instantiates these functions where its features are enabled.
 //!
-//! All functions are inlined into those instances, and are `unsafe` because they may only run there. They follow
-//! the portable code of the parent module step by step: a line is 8 / [`Lanes::COUNT`] vectors, and what the portable code
-//! does for a word a vector does for [`Lanes::COUNT`] of them.
+//! They follow the portable code of the parent module step by step: a line is 8 / [`Lanes::COUNT`] vectors, and what
+//! the portable code does for a word a vector does for [`Lanes::COUNT`] of them. All are inlined into their instances:
+//! elsewhere they would be right, but slow, as every operation would be a call.
 
 use super::{LINE_LEN, Params, Round, SALT_MULTIPLIER, WORD_MULTIPLIERS, WORDS};
+use crate::cpu::prefetch;
 use crate::hash::{KeyHash, fast_range};
-use crate::prefetch::prefetch;
+use core::marker::PhantomData;
 use std::vec::Vec;
 
-/// A vector of 64-bit words.
-///
-/// # Safety
-/// Each function needs the instruction set of its implementor, and says what else it needs.
+/// A vector of 64-bit words. Vectors are made from a proof or from other vectors, so having one proves the features
+/// too.
 pub(super) trait Lanes: Copy {
+    /// Of the instruction set.
+    type Proof: Copy;
     /// Words of a vector: divides 8.
     const COUNT: usize;
 
-    unsafe fn splat(value: u64) -> Self;
-    /// `COUNT` words from `words`, which must be readable, at any alignment.
-    unsafe fn load(words: *const u64) -> Self;
-    /// `COUNT` words to `words`, which must be writable, at any alignment.
+    fn splat(proof: Self::Proof, value: u64) -> Self;
+    /// # Safety
+    /// `words` is valid for reads of `COUNT` words, at any alignment.
+    unsafe fn load(proof: Self::Proof, words: *const u64) -> Self;
+    /// # Safety
+    /// `words` is valid for writes of `COUNT` words, at any alignment.
     unsafe fn store(self, words: *mut u64);
-    unsafe fn add(self, other: Self) -> Self;
-    unsafe fn or(self, other: Self) -> Self;
+    fn add(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
     /// `self` without the bits of `other`.
-    unsafe fn without(self, other: Self) -> Self;
-    /// Product of the lower halves.
-    unsafe fn multiply_low(self, other: Self) -> Self;
+    fn without(self, other: Self) -> Self;
+    fn is_zero(self) -> bool;
     /// Each word shifted right by `count`, at most 64, which leaves zero.
-    unsafe fn shift_right(self, count: u32) -> Self;
-    /// Each word, 0 or 1, shifted left by its count, below 64.
-    unsafe fn shift_left_each(self, counts: Self) -> Self;
-    unsafe fn is_zero(self) -> bool;
-    unsafe fn count_ones(self) -> Self;
-    /// Lane by lane `self` where its count is below that of `other` (both below 2^63), else `other`; and that count.
-    unsafe fn fewer(self, count: Self, other: Self, other_count: Self) -> (Self, Self);
-
-    /// The value that multipliers apply to, in a form of the implementor's.
-    #[inline(always)]
-    unsafe fn value(value: u32) -> Self {
-        // SAFETY: the caller's.
-        unsafe { Self::splat(u64::from(value)) }
-    }
-
-    /// Product modulo 2^32 of `value` (made by [`Lanes::value`]) and the words' multipliers, in a form that sums
-    /// keep and [`Lanes::position`] takes.
-    #[inline(always)]
-    unsafe fn product(value: Self, multipliers: Self) -> Self {
-        // SAFETY: the caller's.
-        unsafe { value.multiply_low(multipliers) }
-    }
-
-    /// Fast range of a product over `positions`.
-    #[inline(always)]
-    unsafe fn position(product: Self, positions: Self) -> Self {
-        // SAFETY: the caller's.
-        unsafe { product.multiply_low(positions).shift_right(32) }
-    }
-
-    /// `base + factor · other`, each below 2^32.
-    #[inline(always)]
-    unsafe fn multiply_add(base: Self, factor: Self, other: Self) -> Self {
-        // SAFETY: the caller's.
-        unsafe { base.add(factor.multiply_low(other)) }
-    }
+    fn shift_right(self, count: u32) -> Self;
+    /// `self + factor · other`, each below 2^32.
+    fn add_product(self, factor: Self, other: Self) -> Self;
+    /// Product modulo 2^32 of `value` and `multipliers`, in a form that sums keep and [`Lanes::shift_to`] takes.
+    fn product(value: u32, multipliers: Self) -> Self;
+    /// Each word, 0 or 1, shifted left to the fast range of `product` over `positions`, at most 64.
+    fn shift_to(self, product: Self, positions: Self) -> Self;
+    /// Lane by lane, whichever of `self | salt` and `best` sets fewer bits, salts not counted: `best` if they are
+    /// equal. The second of a pair is its number of bits, below 2^63.
+    fn fewest(self, salt: Self, best: (Self, Self)) -> (Self, Self);
 }
-
-/// The functions of an engine: those below for `$words`, compiled for `$features`, of which `$proof` is the proof. So many
-/// salts are tried at a time as the registers hold, `$salts`: 8 or 16.
-macro_rules! instantiate {
-    ($proof:ty, $features:literal, $words:ty, $salts:literal) => {
-        impl $proof {
-            #[inline(always)]
-            pub(super) fn may_contain(self, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-                #[target_feature(enable = $features)]
-                unsafe fn run(params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-                    // SAFETY: within a function of the features.
-                    unsafe { lanes::may_contain::<$words>(*params, lines, hash) }
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { run(params, lines, hash) }
-            }
-
-            pub(super) fn choose_words(self, params: Params, keys: &[u64]) -> [u64; WORDS] {
-                #[target_feature(enable = $features)]
-                unsafe fn run(params: Params, keys: &[u64]) -> [u64; WORDS] {
-                    // SAFETY: within a function of the features.
-                    unsafe { lanes::choose_words::<$words, $salts>(params, keys) }
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { run(params, keys) }
-            }
-
-            pub(super) fn insert(
-                self,
-                params: Params,
-                lines: &mut [u8],
-                first_line: u64,
-                keys: &[u64],
-                present: &mut Vec<u64>,
-            ) {
-                #[target_feature(enable = $features)]
-                unsafe fn run(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>) {
-                    // SAFETY: within a function of the features.
-                    unsafe { lanes::insert::<$words>(params, lines, first_line, keys, present) }
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { run(params, lines, first_line, keys, present) }
-            }
-        }
-    };
-    (batches: $proof:ty, $features:literal, $words:ty) => {
-        impl $proof {
-            pub(super) fn all_may_contain(
-                self,
-                params: Params,
-                lines: &[u8],
-                hashes: &[KeyHash],
-                answers: &mut [bool],
-            ) {
-                #[target_feature(enable = $features)]
-                unsafe fn run(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-                    // SAFETY: within a function of the features.
-                    unsafe { lanes::all_may_contain::<$words>(params, lines, hashes, answers) }
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { run(params, lines, hashes, answers) }
-            }
-        }
-    };
-}
-pub(super) use instantiate;
 
 /// [`WORD_MULTIPLIERS`], as words.
 pub(super) const MULTIPLIERS: [u64; WORDS] = {
@@ -160,47 +70,86 @@ static WINDOWS: [[u64; 2 * WORDS]; WORDS + 1] = {
     windows
 };
 
-/// A one in each of the words from `first` on that `round` probes.
-#[inline(always)]
-unsafe fn ones<V: Lanes, const WINDOW: bool>(round: Round, first: usize) -> V {
-    // SAFETY: the slice has COUNT words.
-    unsafe {
-        if !WINDOW {
-            return V::splat(1);
-        }
-        let ones = &WINDOWS[round.window_len as usize][first + WORDS - round.window_start as usize..][..V::COUNT];
-        V::load(ones.as_ptr())
+/// A vector's place in a line: the first of its words is a multiple of `COUNT` below [`WORDS`], as only [`Part::all`]
+/// makes them.
+struct Part<V> {
+    first: usize,
+    lanes: PhantomData<V>,
+}
+
+impl<V: Lanes> Part<V> {
+    #[inline(always)]
+    fn all() -> impl Iterator<Item = Self> {
+        const { assert!(WORDS % V::COUNT == 0) };
+        (0..WORDS).step_by(V::COUNT).map(|first| Self { first, lanes: PhantomData })
     }
+
+    #[inline(always)]
+    fn load(&self, proof: V::Proof, words: &[u64; WORDS]) -> V {
+        // SAFETY: `first + COUNT <= WORDS`, as `Part::all` made it.
+        unsafe { V::load(proof, words.as_ptr().add(self.first)) }
+    }
+
+    #[inline(always)]
+    fn load_line(&self, proof: V::Proof, line: &[u8; LINE_LEN]) -> V {
+        // SAFETY: `first + COUNT <= WORDS`, as `Part::all` made it, and a line has WORDS words of 8 bytes.
+        unsafe { V::load(proof, line.as_ptr().cast::<u64>().add(self.first)) }
+    }
+
+    #[inline(always)]
+    fn store(&self, vector: V, words: &mut [u64; WORDS]) {
+        // SAFETY: `first + COUNT <= WORDS`, as `Part::all` made it.
+        unsafe { vector.store(words.as_mut_ptr().add(self.first)) }
+    }
+
+    #[inline(always)]
+    fn store_line(&self, vector: V, line: &mut [u8; LINE_LEN]) {
+        // SAFETY: `first + COUNT <= WORDS`, as `Part::all` made it, and a line has WORDS words of 8 bytes.
+        unsafe { vector.store(line.as_mut_ptr().cast::<u64>().add(self.first)) }
+    }
+}
+
+/// A one in each of the words of `part` that `round` probes.
+#[inline(always)]
+fn ones<V: Lanes, const WINDOW: bool>(proof: V::Proof, round: Round, part: &Part<V>) -> V {
+    if !WINDOW {
+        return V::splat(proof, 1);
+    }
+    let first = part.first + WORDS - round.window_start as usize;
+    let ones = &WINDOWS[round.window_len as usize][first..][..V::COUNT];
+    // SAFETY: `ones` has COUNT words, as it was sliced to.
+    unsafe { V::load(proof, ones.as_ptr()) }
 }
 
 /// What depends on the parameters alone.
 #[derive(Clone, Copy)]
-struct Constants<V> {
+struct Constants<V: Lanes> {
+    proof: V::Proof,
     positions: V,
     step: V,
 }
 
 impl<V: Lanes> Constants<V> {
     #[inline(always)]
-    unsafe fn new(params: Params) -> Self {
-        // SAFETY: the caller's.
-        unsafe {
-            Self { positions: V::splat(u64::from(params.word_positions())), step: V::splat(u64::from(SALT_MULTIPLIER)) }
-        }
+    fn new(proof: V::Proof, params: Params) -> Self {
+        let splat = |value: u32| V::splat(proof, u64::from(value));
+        Self { proof, positions: splat(params.word_positions()), step: splat(SALT_MULTIPLIER) }
     }
 
-    /// The bits of `round` in the words from `first` on, which have these multipliers.
+    /// The multipliers of the words of `part` under `salts`.
     #[inline(always)]
-    unsafe fn bits<const WINDOW: bool>(self, round: Round, first: usize, multipliers: V) -> V {
-        // SAFETY: the caller's.
-        unsafe {
-            let position = V::position(V::product(V::value(round.value), multipliers), self.positions);
-            ones::<V, WINDOW>(round, first).shift_left_each(position)
-        }
+    fn multipliers(self, part: &Part<V>, salts: V) -> V {
+        part.load(self.proof, &MULTIPLIERS).add_product(salts, self.step)
+    }
+
+    /// The bits of `round` in the words of `part`, which have these multipliers.
+    #[inline(always)]
+    fn bits<const WINDOW: bool>(self, round: Round, part: &Part<V>, multipliers: V) -> V {
+        ones::<V, WINDOW>(self.proof, round, part).shift_to(V::product(round.value, multipliers), self.positions)
     }
 }
 
-/// How many rounds, and whether the first has a window: known when compiling, so that nothing is asked in a loop.
+/// How many rounds, and whether the first has a window: known when compiling, so that no loop tests them.
 macro_rules! by_shape {
     ($params:expr, $function:ident::<$($generic:tt),*>($($argument:expr),*)) => {
         match $params.num_probes {
@@ -212,52 +161,40 @@ macro_rules! by_shape {
 }
 
 #[inline(always)]
-unsafe fn line_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
+fn line_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
     params: Params,
     constants: Constants<V>,
     line: &[u8; LINE_LEN],
     hash: KeyHash,
 ) -> bool {
     let (first, second) = params.rounds(hash);
-    // SAFETY: the caller's; the loads are the COUNT words from `part` on of a line's 8.
-    unsafe {
-        let mut missing = V::splat(0);
-        for part in (0..WORDS).step_by(V::COUNT) {
-            let words = V::load(line.as_ptr().cast::<u64>().add(part));
-            let salts = words.shift_right(params.word_positions());
-            let multipliers = V::multiply_add(V::load(MULTIPLIERS.as_ptr().add(part)), salts, constants.step);
-            let mut bits = constants.bits::<WINDOW>(first, part, multipliers);
-            if let (true, Some(second)) = (TWO, second) {
-                bits = bits.or(constants.bits::<true>(second, part, multipliers));
-            }
-            missing = missing.or(bits.without(words));
+    let mut missing = V::splat(constants.proof, 0);
+    for part in Part::all() {
+        let words: V = part.load_line(constants.proof, line);
+        let multipliers = constants.multipliers(&part, words.shift_right(params.word_positions()));
+        let mut bits = constants.bits::<WINDOW>(first, &part, multipliers);
+        if let (true, Some(second)) = (TWO, second) {
+            bits = bits.or(constants.bits::<true>(second, &part, multipliers));
         }
-        missing.is_zero()
+        missing = missing.or(bits.without(words));
     }
+    missing.is_zero()
 }
 
-/// As the portable `line_may_contain`.
+/// As the portable `may_contain`.
 #[inline(always)]
-pub(super) unsafe fn may_contain<V: Lanes>(params: Params, lines: &[u8], hash: KeyHash) -> bool {
+pub(super) fn may_contain<V: Lanes>(proof: V::Proof, params: Params, lines: &[u8], hash: KeyHash) -> bool {
     let line = super::line_at(lines, params.start_of(hash));
-    // SAFETY: the caller's.
-    unsafe {
-        let constants = Constants::<V>::new(params);
-        by_shape!(params, line_may_contain::<V>(params, constants, line, hash))
-    }
+    let constants = Constants::<V>::new(proof, params);
+    by_shape!(params, line_may_contain::<V>(params, constants, line, hash))
 }
 
-/// Hashes between asking for a line and probing it: more than a processor has line buffers.
+/// Hashes between the prefetch of a line and its probe: more than a processor has line buffers.
 const AHEAD: usize = 32;
 
 /// Calls `probe` with the line of each hash, prefetched [`AHEAD`] hashes before.
 #[inline(always)]
-pub(super) fn ask_all(
-    lines: &[u8],
-    hashes: &[KeyHash],
-    answers: &mut [bool],
-    probe: impl Fn(&[u8; LINE_LEN], KeyHash) -> bool,
-) {
+fn probe_all(lines: &[u8], hashes: &[KeyHash], answers: &mut [bool], probe: impl Fn(&[u8; LINE_LEN], KeyHash) -> bool) {
     assert!(lines.len() >= LINE_LEN, "a filter has a line");
     let num_lines = (lines.len() / LINE_LEN) as u64;
     let start_of = |hash: KeyHash| fast_range(hash.get(), num_lines) as usize * LINE_LEN;
@@ -268,147 +205,143 @@ pub(super) fn ask_all(
         if let Some(&hash) = ahead.next() {
             prefetch(lines, start_of(hash));
         }
-        // SAFETY: the index of a line is below the number of whole lines, which is at least one.
+        // SAFETY: `start_of(hash) + LINE_LEN <= lines.len()`: a fast range over `num_lines`, at least 1 by the
+        // assertion, is below it, and `num_lines * LINE_LEN <= lines.len()` by the division.
         let line = unsafe { &*lines.as_ptr().add(start_of(hash)).cast() };
         *answer = probe(line, hash);
     }
 }
 
 #[inline(always)]
-unsafe fn each_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
+fn each_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
+    proof: V::Proof,
     params: Params,
     lines: &[u8],
     hashes: &[KeyHash],
     answers: &mut [bool],
 ) {
-    // SAFETY: the caller's.
-    let constants = unsafe { Constants::<V>::new(params) };
-    ask_all(lines, hashes, answers, |line, hash| {
-        // SAFETY: the caller's.
-        unsafe { line_may_contain::<V, WINDOW, TWO>(params, constants, line, hash) }
-    });
+    let constants = Constants::<V>::new(proof, params);
+    let probe = |line: &_, hash| line_may_contain::<V, WINDOW, TWO>(params, constants, line, hash);
+    probe_all(lines, hashes, answers, probe);
 }
 
 /// An answer for each hash.
 #[inline(always)]
-pub(super) unsafe fn all_may_contain<V: Lanes>(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-    // SAFETY: the caller's.
-    unsafe { by_shape!(params, each_may_contain::<V>(params, lines, hashes, answers)) }
+pub(super) fn all_may_contain<V: Lanes>(
+    proof: V::Proof,
+    params: Params,
+    lines: &[u8],
+    hashes: &[KeyHash],
+    answers: &mut [bool],
+) {
+    by_shape!(params, each_may_contain::<V>(proof, params, lines, hashes, answers))
 }
 
 /// Adds the bits of `round` under consecutive salts to `tries`. A salt's products follow from the one before by an
 /// addition.
 #[inline(always)]
-unsafe fn add_to_tries<V: Lanes, const WINDOW: bool, const SALTS: usize>(
+fn add_to_tries<V: Lanes, const WINDOW: bool, const SALTS: usize>(
     constants: Constants<V>,
     multipliers: V,
     round: Round,
-    first: usize,
+    part: &Part<V>,
     tries: &mut [V; SALTS],
 ) {
-    // SAFETY: the caller's.
-    unsafe {
-        let value = V::value(round.value);
-        let (mut product, step) = (V::product(value, multipliers), V::product(value, constants.step));
-        let ones = ones::<V, WINDOW>(round, first);
-        for bits in tries {
-            *bits = bits.or(ones.shift_left_each(V::position(product, constants.positions)));
-            product = product.add(step);
-        }
+    let mut product = V::product(round.value, multipliers);
+    let step = V::product(round.value, constants.step);
+    let ones = ones::<V, WINDOW>(constants.proof, round, part);
+    for bits in tries {
+        *bits = bits.or(ones.shift_to(product, constants.positions));
+        product = product.add(step);
     }
 }
 
 /// The words of one line, trying `SALTS` salts at a time: as many as the registers hold.
 #[inline(always)]
-unsafe fn choose_by<V: Lanes, const SALTS: usize, const WINDOW: bool, const TWO: bool>(
+fn choose_by<V: Lanes, const SALTS: usize, const WINDOW: bool, const TWO: bool>(
+    proof: V::Proof,
     params: Params,
     keys: &[u64],
 ) -> [u64; WORDS] {
     let mut chosen = [0; WORDS];
-    // SAFETY: the caller's; loads and stores are of the COUNT words from `part` on of 8.
-    unsafe {
-        let constants = Constants::<V>::new(params);
-        for part in (0..WORDS).step_by(V::COUNT) {
-            let (mut best, mut best_count) = (V::splat(0), V::splat(u64::from(u64::BITS) + 1));
-            for first_salt in (0..1u64 << params.salt_bits).step_by(SALTS) {
-                let multipliers =
-                    V::multiply_add(V::load(MULTIPLIERS.as_ptr().add(part)), V::splat(first_salt), constants.step);
-                let mut tries = [V::splat(0); SALTS];
-                for &key in keys {
-                    let (first, second) = params.rounds(KeyHash::from_raw(key));
-                    add_to_tries::<V, WINDOW, SALTS>(constants, multipliers, first, part, &mut tries);
-                    if let (true, Some(second)) = (TWO, second) {
-                        add_to_tries::<V, true, SALTS>(constants, multipliers, second, part, &mut tries);
-                    }
-                }
-                for (salt, bits) in (first_salt..).zip(tries) {
-                    let salted = bits.or(V::splat(params.place_salt(salt)));
-                    (best, best_count) = salted.fewer(bits.count_ones(), best, best_count);
+    let constants = Constants::<V>::new(proof, params);
+    let splat = |value| V::splat(proof, value);
+    for part in Part::all() {
+        let mut best = (splat(0), splat(u64::from(u64::BITS) + 1));
+        for first_salt in (0..1u64 << params.salt_bits).step_by(SALTS) {
+            let multipliers = constants.multipliers(&part, splat(first_salt));
+            let mut tries = [splat(0); SALTS];
+            for &key in keys {
+                let (first, second) = params.rounds(KeyHash::from_raw(key));
+                add_to_tries::<V, WINDOW, SALTS>(constants, multipliers, first, &part, &mut tries);
+                if let (true, Some(second)) = (TWO, second) {
+                    add_to_tries::<V, true, SALTS>(constants, multipliers, second, &part, &mut tries);
                 }
             }
-            best.store(chosen.as_mut_ptr().add(part));
+            for (salt, bits) in (first_salt..).zip(tries) {
+                best = bits.fewest(splat(params.place_salt(salt)), best);
+            }
         }
+        part.store(best.0, &mut chosen);
     }
     chosen
 }
 
-/// As the portable `choose_words`; `MAX_SALTS` is what the registers hold: 8 or 16.
+/// As the portable `choose_words`. `MAX_SALTS` is what the registers hold: 8 or 16.
 #[inline(always)]
-pub(super) unsafe fn choose_words<V: Lanes, const MAX_SALTS: usize>(params: Params, keys: &[u64]) -> [u64; WORDS] {
-    // SAFETY: the caller's.
-    unsafe {
-        match params.salt_bits {
-            0 => by_shape!(params, choose_by::<V, 1>(params, keys)),
-            1 => by_shape!(params, choose_by::<V, 2>(params, keys)),
-            2 => by_shape!(params, choose_by::<V, 4>(params, keys)),
-            3 => by_shape!(params, choose_by::<V, 8>(params, keys)),
-            _ => by_shape!(params, choose_by::<V, MAX_SALTS>(params, keys)),
-        }
+pub(super) fn choose_words<V: Lanes, const MAX_SALTS: usize>(
+    proof: V::Proof,
+    params: Params,
+    keys: &[u64],
+) -> [u64; WORDS] {
+    match params.salt_bits {
+        0 => by_shape!(params, choose_by::<V, 1>(proof, params, keys)),
+        1 => by_shape!(params, choose_by::<V, 2>(proof, params, keys)),
+        2 => by_shape!(params, choose_by::<V, 4>(proof, params, keys)),
+        3 => by_shape!(params, choose_by::<V, 8>(proof, params, keys)),
+        _ => by_shape!(params, choose_by::<V, MAX_SALTS>(proof, params, keys)),
     }
 }
 
 #[inline(always)]
-unsafe fn insert_by<V: Lanes, const WINDOW: bool, const TWO: bool>(
+fn insert_by<V: Lanes, const WINDOW: bool, const TWO: bool>(
+    proof: V::Proof,
     params: Params,
     lines: &mut [u8],
     first_line: u64,
     keys: &[u64],
     present: &mut Vec<u64>,
 ) {
-    // SAFETY: the caller's; loads and stores are of the COUNT words from `part` on of 8.
-    unsafe {
-        let constants = Constants::<V>::new(params);
-        for &key in keys {
-            let hash = KeyHash::from_raw(key);
-            let (first, second) = params.rounds(hash);
-            let line = super::line_at_mut(lines, (params.line_of(hash) - first_line) as usize * LINE_LEN);
-            let mut missing = V::splat(0);
-            for part in (0..WORDS).step_by(V::COUNT) {
-                let at = line.as_mut_ptr().cast::<u64>().add(part);
-                let (words, multipliers) = (V::load(at), V::load(MULTIPLIERS.as_ptr().add(part)));
-                let mut bits = constants.bits::<WINDOW>(first, part, multipliers);
-                if let (true, Some(second)) = (TWO, second) {
-                    bits = bits.or(constants.bits::<true>(second, part, multipliers));
-                }
-                missing = missing.or(bits.without(words));
-                words.or(bits).store(at);
+    let constants = Constants::<V>::new(proof, params);
+    for &key in keys {
+        let hash = KeyHash::from_raw(key);
+        let (first, second) = params.rounds(hash);
+        let line = super::line_at_mut(lines, (params.line_of(hash) - first_line) as usize * LINE_LEN);
+        let mut missing = V::splat(proof, 0);
+        for part in Part::all() {
+            let (words, multipliers): (V, V) = (part.load_line(proof, line), part.load(proof, &MULTIPLIERS));
+            let mut bits = constants.bits::<WINDOW>(first, &part, multipliers);
+            if let (true, Some(second)) = (TWO, second) {
+                bits = bits.or(constants.bits::<true>(second, &part, multipliers));
             }
-            if missing.is_zero() {
-                present.push(key);
-            }
+            missing = missing.or(bits.without(words));
+            part.store_line(words.or(bits), line);
+        }
+        if missing.is_zero() {
+            present.push(key);
         }
     }
 }
 
 /// As the portable `insert`.
 #[inline(always)]
-pub(super) unsafe fn insert<V: Lanes>(
+pub(super) fn insert<V: Lanes>(
+    proof: V::Proof,
     params: Params,
     lines: &mut [u8],
     first_line: u64,
     keys: &[u64],
     present: &mut Vec<u64>,
 ) {
-    // SAFETY: the caller's.
-    unsafe { by_shape!(params, insert_by::<V>(params, lines, first_line, keys, present)) }
+    by_shape!(params, insert_by::<V>(proof, params, lines, first_line, keys, present))
 }

@@ -12,20 +12,22 @@
 //! per key, 8 probes: no choice 1.05 %, 4 salts 0.71 %, 16 salts 0.546 %, 64 salts 0.452 %; the classic filter's
 //! best is 0.819 %. One bit to a word also makes the probe a lane-wise shift in SIMD.
 
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 mod avx2;
-#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[cfg(simd_avx512)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 #[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
 mod avx512;
 #[cfg(feature = "std")]
 mod build;
 mod engine;
-#[cfg(all(feature = "std", any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))))]
-#[expect(unsafe_code, reason = "instantiated where the features are; each block names the check that pays for it")]
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guard_pages;
+#[cfg(any(simd_x86_64, simd_neon))]
+#[expect(unsafe_code, reason = "unchecked loads and stores; each block names the check that pays for it")]
 mod lanes;
-#[cfg(all(feature = "std", target_arch = "aarch64", target_endian = "little"))]
+#[cfg(simd_neon)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 mod neon;
 #[cfg(feature = "std")]
@@ -39,10 +41,10 @@ pub(crate) use plan::{Plan, Settings};
 use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams};
 use super::trailer::Trailer;
 use crate::bytes;
+use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
-use crate::prefetch::prefetch;
-use engine::Engine;
+use engine::{Engine, Inlined};
 use sizing::{MAX_NUM_PROBES, MAX_SALT_BITS};
 
 /// Bytes of a line.
@@ -238,20 +240,14 @@ fn line_at_mut(lines: &mut [u8], start: usize) -> &mut [u8; LINE_LEN] {
 pub(crate) struct Layout {
     params: Params,
     engine: Engine,
-    /// Where the parameters allow it, a probe that stands in the caller's loop.
-    #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-    inlined: Option<avx512::Inlined>,
+    /// Where engine and parameters allow it, a probe without a call.
+    inlined: Option<Inlined>,
 }
 
 impl Layout {
     fn new(params: Params) -> Self {
-        let engine = Engine::detect();
-        Self {
-            params,
-            engine,
-            #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-            inlined: engine.avx512().and_then(|avx512| avx512.inlined(params)),
-        }
+        let engine = Engine::best(&params);
+        Self { params, engine, inlined: Inlined::new(engine, params) }
     }
 }
 
@@ -292,12 +288,7 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline(always)]
     fn may_contain_inlined(&self, hash: KeyHash) -> Option<bool> {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        if let Some(inlined) = self.layout.inlined {
-            return Some(inlined.may_contain(self.lines, hash));
-        }
-        let _ = hash;
-        None
+        self.layout.inlined.map(|inlined| inlined.may_contain(self.lines, hash))
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
@@ -313,10 +304,7 @@ impl<'a> KindView<'a> for View<'a> {
     /// ten tables of 10⁴ to 10⁷ keys.
     #[inline]
     fn gains_by_prefetch(&self) -> bool {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        return self.layout.inlined.is_none();
-        #[cfg(not(all(feature = "std", target_arch = "x86_64", avx512_intrinsics)))]
-        true
+        self.layout.inlined.is_none()
     }
 
     /// The mean over lines and windows of the product of the probed words' fills: an absent key's line and window

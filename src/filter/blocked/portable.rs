@@ -1,9 +1,9 @@
-//! The definition, in plain code: what every other engine must give.
+//! The definition, in plain code: every other engine gives the same.
 
 use super::{LINE_LEN, Params, WORDS, line_at};
 use crate::bytes;
+use crate::cpu::{Portable, prefetch};
 use crate::hash::KeyHash;
-use crate::prefetch::prefetch;
 
 #[cfg(feature = "std")]
 use super::{MAX_SALT_BITS, line_at_mut};
@@ -11,7 +11,7 @@ use super::{MAX_SALT_BITS, line_at_mut};
 use std::vec::Vec;
 
 #[inline(never)]
-pub(super) fn may_contain(params: &Params, lines: &[u8], hash: KeyHash) -> bool {
+pub(super) fn may_contain(_: Portable, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
     line_may_contain(*params, line_at(lines, params.start_of(hash)), hash)
 }
 
@@ -30,10 +30,10 @@ fn line_may_contain(params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> boo
     half(0..middle) && half(middle..WORDS)
 }
 
-/// Hashes whose lines are asked for before the first of them is probed.
+/// Hashes whose lines are prefetched before the first of them is probed.
 const BATCH: usize = 32;
 
-pub(super) fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+pub(super) fn all_may_contain(_: Portable, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
     for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
         hashes.iter().for_each(|&hash| prefetch(lines, params.start_of(hash)));
         for (answer, &hash) in answers.iter_mut().zip(hashes) {
@@ -43,7 +43,7 @@ pub(super) fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], 
 }
 
 #[cfg(feature = "std")]
-pub(super) fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
+pub(super) fn choose_words(_: Portable, params: Params, keys: &[u64]) -> [u64; WORDS] {
     let num_salts = 1 << params.salt_bits;
     let mut tries = [[0u64; WORDS]; 1 << MAX_SALT_BITS];
     for &key in keys {
@@ -61,7 +61,14 @@ pub(super) fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS] {
 }
 
 #[cfg(feature = "std")]
-pub(super) fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>) {
+pub(super) fn insert(
+    _: Portable,
+    params: Params,
+    lines: &mut [u8],
+    first_line: u64,
+    keys: &[u64],
+    present: &mut Vec<u64>,
+) {
     for &key in keys {
         let hash = KeyHash::from_raw(key);
         let (rounds, line) =

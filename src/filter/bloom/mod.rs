@@ -7,28 +7,32 @@
 //! on; `tests/format/rates.rs` measures it.) A is from Steele and Vigna, "Computationally easy, spectrally good
 //! multipliers for congruential pseudorandom number generators" (2022), table for 64-bit MCGs.
 
-#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[cfg(simd_avx512)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 #[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
 mod avx512;
 
 #[cfg(feature = "std")]
 mod build;
+mod engine;
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guard_pages;
 #[cfg(feature = "std")]
 mod plan;
+mod portable;
 pub mod sizing;
 
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-use super::seam::{KindParams, KindView, StoredParams, in_batches};
+use super::seam::{KindParams, KindView, StoredParams};
 use super::trailer::Trailer;
 use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
 use crate::math::float::powi;
-use crate::prefetch::prefetch;
+use engine::Engine;
 use sizing::MAX_NUM_PROBES;
 
 #[cfg(feature = "std")]
@@ -37,9 +41,6 @@ use super::combine::BitArray;
 use super::seam::PARAMS_LEN;
 
 const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
-
-/// Probes before the first branch.
-const FIRST: u8 = 4;
 
 /// 2⁵⁶ bits, so that byte lengths stay far from overflow.
 const MAX_BITS: u64 = 1 << 56;
@@ -116,8 +117,7 @@ impl KindParams for Params {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
-    #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-    avx512: Option<avx512::Avx512>,
+    engine: Engine,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,12 +138,7 @@ impl<'a> KindView<'a> for View<'a> {
         if let Some(found) = bits::padding(payload, params.num_bits) {
             return Err(DecodeError::Padding { offset_bytes: base + actual_bytes - 1, found });
         }
-        let layout = Layout {
-            params,
-            #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-            avx512: avx512::Avx512::detect(&params),
-        };
-        Ok(Self { layout, bits: payload })
+        Ok(Self { layout: Layout { params, engine: Engine::best(&params) }, bits: payload })
     }
 
     fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
@@ -161,34 +156,21 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline(always)]
     fn may_contain(&self, hash: KeyHash) -> bool {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        if let Some(avx512) = self.layout.avx512 {
-            return avx512.may_contain(self.params(), self.bits, hash);
-        }
-        self.portable_may_contain(hash)
+        self.layout.engine.may_contain(self.params(), self.bits, hash)
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        if let Some(avx512) = self.layout.avx512 {
-            return avx512.all_may_contain(self.params(), self.bits, hashes, answers);
-        }
-        in_batches(self.bits, hashes, answers, |h| self.prefetch(h), |h| self.portable_may_contain(h));
+        self.layout.engine.all_may_contain(self.params(), self.bits, hashes, answers);
     }
 
-    /// Not where one gather requests all of a filter's lines.
     #[inline]
     fn gains_by_prefetch(&self) -> bool {
-        #[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
-        return self.layout.avx512.is_none();
-        #[cfg(not(all(feature = "std", target_arch = "x86_64", avx512_intrinsics)))]
-        true
+        self.layout.engine.gains_by_prefetch()
     }
 
-    /// The lines of the first probes: few absent keys need the others.
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
-        self.params().positions(hash).take(FIRST.into()).for_each(|p| prefetch(self.bits, (p / 8) as usize));
+        portable::prefetch_first(self.params(), self.bits, hash);
     }
 
     fn fill(&self) -> f64 {
@@ -209,22 +191,6 @@ impl<'a> KindView<'a> for View<'a> {
     fn bit_array(&self) -> Option<BitArray<'a>> {
         let Params { num_bits, .. } = *self.params();
         Some(BitArray { num_bits, num_probes: self.params().num_probes(), bytes: self.bits })
-    }
-}
-
-impl View<'_> {
-    /// Looks at [`FIRST`] bits before it branches: most absent keys then end at one branch that is seldom mispredicted,
-    /// where one after each bit is mispredicted as often as not.
-    #[inline(never)]
-    fn portable_may_contain(&self, hash: KeyHash) -> bool {
-        // In bounds: a position is below num_bits, and `new` compared num_bits with the slice's length.
-        let mut bits = self.params().positions(hash).map(|p| self.bits[(p / 8) as usize] >> (p % 8) & 1);
-        if self.params().num_probes < FIRST {
-            return bits.all(|bit| bit == 1);
-        }
-        let mut next = || bits.next().unwrap_or(1);
-        let first = next() & next() & next() & next();
-        first == 1 && bits.all(|bit| bit == 1)
     }
 }
 

@@ -1,22 +1,17 @@
-//! The search with AVX-512: up to 32 codes at a time, every offset in them at once, and hardly a branch that has to wait for
-//! the codes.
+//! The search with AVX-512: up to 32 codes at a time, all their offsets at once, and few branches that depend on the codes.
 //!
 //! The remainders of such a window are unpacked to lanes of 16 bits and summed by prefix; the positions of the ones among
-//! its unary bits give the quotients; the sum of both is compared with what is sought. Three windows hold nearly
-//! every bucket: on average it has 64 codes in 135 (at 1 %) or 160 unary bits (at 0.1 %), and the latter numbers vary little,
-//! as more codes mean smaller quotients. How many are needed is guessed from what is sought alone: a processor that guessed
-//! otherwise notices at once, not when the codes have been decoded. A wrong guess costs time only.
-//! Where the loads would leave the payload, and beyond the third window, the portable search does it.
+//! its unary bits give the quotients; the sum of both is compared with the offset sought. Three windows hold nearly every
+//! bucket: on average it has 64 codes in 135 (at 1 %) or 160 unary bits (at 0.1 %), and the number of unary bits varies
+//! little, as more codes mean smaller quotients. The number of windows is guessed from the offset sought alone, so a
+//! branch on it is resolved before any code is decoded. A wrong guess costs time only. Where the loads would leave the
+//! payload, and beyond the third window, the portable search takes over.
 
 use super::decode::Bucket;
-use super::{Params, View};
+use super::{Params, View, portable};
+use crate::cpu::{Portable, avx512_vbmi2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
-
-/// Proof that this processor has the features below, and that the filter's remainders are narrow enough: only
-/// [`Avx512::detect`] makes one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Avx512(());
 
 /// Widest remainder: each of 64 unary bits advances by at most 2^r, and 64 · 2⁹ is still far within a lane.
 const MAX_REMAINDER_BITS: u32 = 9;
@@ -30,23 +25,31 @@ const LIKELY_BITS: [u64; 2] = [52, 114];
 /// most 64 bits.
 const UNARY_LEN: u64 = WINDOWS * 8;
 
-impl Avx512 {
-    pub(super) fn detect(params: &Params) -> Option<Self> {
-        let all = std::is_x86_feature_detected!("avx512f")
-            && std::is_x86_feature_detected!("avx512bw")
-            && std::is_x86_feature_detected!("avx512vbmi")
-            && std::is_x86_feature_detected!("avx512vbmi2")
-            && std::is_x86_feature_detected!("popcnt")
-            && std::is_x86_feature_detected!("bmi1")
-            && std::is_x86_feature_detected!("bmi2");
-        (all && params.remainder_bits() <= MAX_REMAINDER_BITS && params.buckets.range <= 1 << 16).then_some(Self(()))
-    }
+/// Filters whose remainders and offsets fit a lane. (No bound depends on it: `may_contain` checks loads for any width.)
+pub(super) fn suits(params: &Params) -> bool {
+    params.remainder_bits() <= MAX_REMAINDER_BITS && params.buckets.range <= 1 << 16
+}
 
-    /// As [`View::may_contain_portably`].
-    #[inline]
-    pub(super) fn may_contain(self, view: &View<'_>, hash: KeyHash) -> bool {
-        // SAFETY: `self` proves the features.
-        unsafe { may_contain(view, hash) }
+avx512_vbmi2! {
+    pub(super) fn may_contain(_proof, view: &View<'_>, hash: KeyHash) -> bool {
+        let (bucket, sought) = view.layout.params.buckets.locate(hash);
+        let Some(bucket) = view.bucket(bucket) else { return true };
+        let width = u64::from(bucket.remainder_bits);
+        // The lowest load of remainders ends 64 of them below the bucket's end. And what is sought, with one added,
+        // must fit a lane.
+        let loads_fit = bucket.end >= VECTOR_LEN * 8 + (WINDOWS - 1) * LANES as u64 * width
+            && bucket.start / 8 + UNARY_LEN <= bucket.codes.len() as u64;
+        if !loads_fit || sought >= u64::from(u16::MAX) {
+            return elsewhere(view, hash);
+        }
+        let bits = view.layout.tuning.unary_bits_before(sought);
+        let likely_windows = 1 + LIKELY_BITS.iter().filter(|&&likely| bits >= likely).count();
+        // SAFETY: `loads_fit` is the contract's first two conditions; the third, `bucket.end <= 8 * codes.len()`, was
+        // checked by `View::bucket` against `codes_end`, which `View::with_layout` compares with the payload's length.
+        match unsafe { search(bucket, sought as i64, likely_windows) } {
+            Some(answer) => answer,
+            None => elsewhere(view, hash),
+        }
     }
 }
 
@@ -57,7 +60,7 @@ impl Bytes {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn load(&self) -> __m512i {
-        // SAFETY: 64 bytes.
+        // SAFETY: `Bytes` is 64 bytes, aligned to 64 by its `repr`.
         unsafe { _mm512_load_si512(self.0.as_ptr().cast()) }
     }
 
@@ -77,20 +80,22 @@ impl Bytes {
 struct Unpack {
     /// For each group of four, the eight bytes that hold it wherever in its byte it starts.
     groups: Bytes,
-    /// For each remainder, the bits of its group from which on its lane's two bytes are taken, if the last byte is full.
+    /// For each remainder, the bits of its group from which on its lane's two bytes are taken, if the last byte is
+    /// full.
     bits: Bytes,
     /// The remainder's bits of a lane.
     mask: u16,
-    /// The remainder bits that stand behind a lane's own.
-    behind: Bytes,
+    /// The bits of the remainders that precede a lane's own, which lie between it and the bucket's end.
+    below: Bytes,
 }
 
-const UNPACK: [Unpack; MAX_REMAINDER_BITS as usize + 1] = {
-    let mut all =
-        [const { Unpack { groups: Bytes([0; 64]), bits: Bytes([0; 64]), mask: 0, behind: Bytes([0; 64]) } }; 10];
+/// By the width of remainders.
+static UNPACK: [Unpack; MAX_REMAINDER_BITS as usize + 1] = {
+    const NONE: Unpack = Unpack { groups: Bytes([0; 64]), bits: Bytes([0; 64]), mask: 0, below: Bytes([0; 64]) };
+    let mut all = [NONE; MAX_REMAINDER_BITS as usize + 1];
     let mut r = 0;
     while r < all.len() {
-        let mut behind = [0; LANES];
+        let mut below = [0; LANES];
         let mut lane = 0;
         while lane < LANES {
             let group_end = (lane / 4 + 1) * 4;
@@ -102,17 +107,15 @@ const UNPACK: [Unpack; MAX_REMAINDER_BITS as usize + 1] = {
                 all[r].bits.0[lane * 2 + byte] = (bit + 8 * byte) as u8;
                 byte += 1;
             }
-            behind[lane] = (lane * r) as u16;
+            below[lane] = (lane * r) as u16;
             lane += 1;
         }
         all[r].mask = (1 << r) - 1;
-        all[r].behind = Bytes::from_lanes(behind);
+        all[r].below = Bytes::from_lanes(below);
         r += 1;
     }
     all
 };
-
-static UNPACK_TABLE: [Unpack; MAX_REMAINDER_BITS as usize + 1] = UNPACK;
 
 /// 0, 1, 2, … in bytes.
 static IOTA: Bytes = {
@@ -169,45 +172,24 @@ fn prefix_sums(lanes: __m512i) -> __m512i {
     _mm512_add_epi16(quadruples, earlier)
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2")]
-fn may_contain(view: &View<'_>, hash: KeyHash) -> bool {
-    let (bucket, sought) = view.layout.params.buckets.locate(hash);
-    let Some(bucket) = view.bucket(bucket) else { return true };
-    let width = u64::from(bucket.remainder_bits);
-    // The lowest load of remainders ends 64 of them below the bucket's end. And what is sought, with one added, must fit a lane.
-    let loads_fit = bucket.end >= VECTOR_LEN * 8 + (WINDOWS - 1) * LANES as u64 * width
-        && bucket.start / 8 + UNARY_LEN <= bucket.codes.len() as u64;
-    if !loads_fit || sought >= u64::from(u16::MAX) {
-        return elsewhere(view, hash);
-    }
-    let bits = view.layout.tuning.unary_bits_before(sought);
-    let likely_windows = 1 + LIKELY_BITS.iter().filter(|&&likely| bits >= likely).count();
-    // SAFETY: the loads fit.
-    match unsafe { search(bucket, sought as i64, likely_windows) } {
-        Some(answer) => answer,
-        None => elsewhere(view, hash),
-    }
-}
-
 /// Overfull buckets, and those at the ends of a payload.
 #[cold]
 #[inline(never)]
 fn elsewhere(view: &View<'_>, hash: KeyHash) -> bool {
-    view.may_contain_portably(hash)
+    portable::may_contain(Portable, view, hash)
 }
 
 /// `None` if the bucket has codes beyond the third window and `sought` was not found before.
 ///
-/// # Safety
-/// `codes` has [`UNARY_LEN`] bytes from that of `start` on, and up to the bit that lies two windows of remainders
-/// before `end`, [`VECTOR_LEN`] bytes. `end` is not behind the last byte.
+/// # Safety `codes` has [`UNARY_LEN`] bytes from that of bit `start` on, and [`VECTOR_LEN`] bytes before the bit that
+/// lies two windows of remainders before `end`. `end` is at most `8 * codes.len()`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2")]
 unsafe fn search(bucket: Bucket<'_>, sought: i64, likely_windows: usize) -> Option<bool> {
     let Bucket { codes, start, end, remainder_bits } = bucket;
     let width = u64::from(remainder_bits);
-    let unpack = &UNPACK_TABLE[remainder_bits as usize];
-    let (groups, bits, behind) = (unpack.groups.load(), unpack.bits.load(), unpack.behind.load());
+    let unpack = &UNPACK[remainder_bits as usize];
+    let (groups, bits, below) = (unpack.groups.load(), unpack.bits.load(), unpack.below.load());
     let mask = _mm512_set1_epi16(unpack.mask as i16);
     let shift = _mm_cvtsi32_si128(remainder_bits as i32);
     let (iota, lane_iota, one) = (IOTA.load(), LANE_IOTA.load(), _mm512_set1_epi16(1));
@@ -218,7 +200,8 @@ unsafe fn search(bucket: Bucket<'_>, sought: i64, likely_windows: usize) -> Opti
     let mut before = _mm512_setzero_si512();
     let mut found = 0;
     for window in 1..=WINDOWS as usize {
-        // SAFETY: within UNARY_LEN bytes of `start`, as a window consumes at most 64 bits.
+        // SAFETY: `unary / 8 + 8 <= start / 8 + UNARY_LEN`, which is within `codes` by this function's contract:
+        // `consumed` moves `unary` by at most 8 bytes a window, and UNARY_LEN has 8 for each of WINDOWS.
         let word = unsafe { codes.as_ptr().add((unary / 8) as usize).cast::<u64>().read_unaligned() } >> (unary % 8);
         let ones = u64::from(word.count_ones()).min(LANES as u64);
         // Up to the 32nd one, or all that the load had.
@@ -229,16 +212,17 @@ unsafe fn search(bucket: Bucket<'_>, sought: i64, likely_windows: usize) -> Opti
         let quotients = _mm512_sll_epi16(_mm512_sub_epi16(positions, lane_iota), shift);
 
         let load_end = remainders.div_ceil(8);
-        // SAFETY: 64 bytes up to one that is not behind that of `end`, at most two windows of remainders before it.
+        // SAFETY: `VECTOR_LEN <= load_end <= codes.len()` by this function's contract: `remainders` is at most `end`,
+        // and at least `end` less the remainders of the windows before, of which there are at most two with LANES each.
         let packed = unsafe { _mm512_loadu_si512(codes.as_ptr().add((load_end - VECTOR_LEN) as usize).cast()) };
         let from = _mm512_sub_epi8(bits, _mm512_set1_epi8((load_end * 8 - remainders) as i8));
         let fields = _mm512_multishift_epi64_epi8(from, _mm512_permutexvar_epi8(groups, packed));
         let gaps = _mm512_maskz_add_epi16(live, _mm512_and_si512(fields, mask), one);
         let sums = prefix_sums(gaps);
 
-        // A code is one only if its one stands before its remainder.
+        // A code is one only if its one precedes its remainder.
         let room = (remainders as i64 - (unary + width) as i64).clamp(0, i64::from(i16::MAX));
-        let ends = _mm512_add_epi16(positions, behind);
+        let ends = _mm512_add_epi16(positions, below);
         let sound = _mm512_mask_cmplt_epi16_mask(live, ends, _mm512_set1_epi16(room as i16));
         // Where nothing is left this is 0, and no lane is.
         let left = (sought + 1 - ((zeros as i64) << remainder_bits)).max(0);

@@ -30,8 +30,8 @@ const WINDOW_BITS: u32 = bits::MAX_FIELD_BITS;
 
 /// What a search needs and only the filter's dimensions decide.
 ///
-/// The sum of a run of remainders is taken some of them at a time: even and odd ones are added as neighbours in slots of
-/// twice their width, then the slots by a multiplication.
+/// The sum of a run of remainders is taken some of them at a time: even and odd ones are added as neighbours in slots
+/// of twice their width, then the slots by a multiplication.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
     /// Ones where a slot has its lower half.
@@ -103,7 +103,8 @@ impl Tuning {
         mean.saturating_sub(mean / 32 + SLACK_BITS).min(MOST_SKIP_BITS)
     }
 
-    /// Loads in which the remainders of a run of `unary_bits` unary bits mostly are: too few cost a branch, too many a load.
+    /// Loads in which the remainders of a run of `unary_bits` unary bits mostly are: too few cost a branch, too many a
+    /// load.
     #[inline(always)]
     fn likely_loads(&self, unary_bits: u64) -> u64 {
         1 + (((unary_bits + SLACK_BITS) * u64::from(self.load_rate)) >> 16)
@@ -169,10 +170,10 @@ impl<'a> Bucket<'a> {
 
     /// Whether `sought` is one of the offsets. Skips by rank what lies below it, then decodes.
     ///
-    /// Of the codes in a run of unary bits only their number and the sum of their remainders are needed to know the value
-    /// behind it. The first run is guessed from what is sought alone, so that no branch waits for the codes; it nearly
-    /// always ends a few codes below. Where it does not, as in overfull buckets, runs follow that cannot lead too far: a
-    /// unary bit advances the value by at most 2^r, a zero by just that, a one by its remainder and one.
+    /// Of the codes in a run of unary bits only their number and the sum of their remainders are needed to know the
+    /// value behind it. The first run is guessed from what is sought alone, so that no branch waits for the codes; it
+    /// nearly always ends a few codes below. Where it does not, as in overfull buckets, runs follow that cannot lead
+    /// too far: a unary bit advances the value by at most 2^r, a zero by just that, a one by its remainder and one.
     #[inline(always)]
     pub(super) fn contains(self, tuning: &Tuning, sought: u64) -> bool {
         let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };

@@ -17,19 +17,22 @@
 //!
 //! Cost: r + 1 + 1/(e^λ − 1) bits an entry with λ = 2^r · n / range, and about 0.21 for the directory.
 
-#[cfg(all(feature = "std", target_arch = "x86_64", avx512_intrinsics))]
+#[cfg(simd_avx512)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
-#[expect(clippy::incompatible_msrv, reason = "the compiler's version was asked for")]
+#[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
 mod avx512;
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
-#[expect(unsafe_code, reason = "a call into code for a proved instruction set")]
+#[cfg(simd_x86_64)]
+#[expect(unsafe_code, reason = "a call of code for features of which there is a proof")]
 mod bmi2;
 #[cfg(feature = "std")]
 mod build;
 mod decode;
 mod engine;
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guard_pages;
 #[cfg(feature = "std")]
 mod plan;
+mod portable;
 pub mod sizing;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -45,9 +48,9 @@ use super::seam::{KindParams, KindView, StoredParams, in_batches};
 use super::trailer::Trailer;
 use crate::bits;
 use crate::bytes;
+use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
-use crate::prefetch::prefetch;
 
 /// Buckets that share an anchor.
 const GROUP: u64 = 64;
@@ -228,7 +231,7 @@ impl<'a> KindView<'a> for View<'a> {
         let fields_start = params.anchors_len() * 8;
         let (bucket_bits, entries) = (slope.at(1), params.entries_per_bucket.into());
         let tuning = Tuning::new(params.remainder_bits(), params.buckets.range, bucket_bits, entries);
-        let engine = Engine::detect(&params);
+        let engine = Engine::best(&params);
         Ok(Self { layout: Layout { params, fields_start, codes_start, codes_end, slope, tuning, engine }, payload })
     }
 
@@ -254,9 +257,9 @@ impl<'a> KindView<'a> for View<'a> {
         in_batches(self.payload, hashes, answers, |h| self.prefetch(h), |h| self.may_contain(h));
     }
 
-    /// Asks for the codes of the bucket of `hash`, as the directory has it. The directory is read and not asked for: it is
-    /// a fortieth of the whole and mostly near, and without it the place is known only to some lines. (An overfull or
-    /// damaged bucket is not asked for beyond its second line.)
+    /// Prefetches the codes of the bucket of `hash`, as the directory has it. The directory is read, not prefetched: it
+    /// is a fortieth of the whole and mostly cached, and without it the codes are located only to within some lines.
+    /// (Of an overfull or damaged bucket only the first and the last line are prefetched.)
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
         let (bucket, _) = self.layout.params.buckets.locate(hash);
@@ -337,15 +340,5 @@ impl<'a> View<'a> {
         let (start, end) = self.bounds(bucket);
         let sound = codes_start <= start && start <= end && end <= codes_end;
         sound.then_some(Bucket { codes: self.payload, start, end, remainder_bits: params.remainder_bits() })
-    }
-
-    /// The definition of [`View::may_contain`], compiled once for each engine that needs it.
-    #[inline(always)]
-    fn may_contain_portably(&self, hash: KeyHash) -> bool {
-        let (bucket, sought) = self.layout.params.buckets.locate(hash);
-        match self.bucket(bucket) {
-            Some(bucket) => bucket.contains(&self.layout.tuning, sought),
-            None => true,
-        }
     }
 }

@@ -22,7 +22,7 @@ fn naive(view: &View<'_>, hash: KeyHash) -> bool {
 /// Compares all answers to `hashes`, and prefetches for them; `false` if `payload` is refused.
 fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
     let Ok(mut view) = View::new(params, payload, 0) else { return false };
-    let engines = Engine::all(&params);
+    let engines: Vec<Engine> = Engine::all(&params).collect();
     for &hash in hashes {
         let hash = KeyHash::from_raw(hash);
         view.prefetch(hash);

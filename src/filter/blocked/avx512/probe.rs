@@ -1,15 +1,16 @@
-//! The shortest probe: one position in each word, in the caller's loop.
+//! The shortest probe: one position in each word, compiled into the loop that calls it.
 
+use super::super::engine::Engine;
 use super::super::lanes::MULTIPLIERS;
 use super::super::{LINE_LEN, Params, SALT_MULTIPLIER, WORDS};
-use crate::hash::KeyHash;
-use crate::prefetch::prefetch;
+use crate::cpu::{Avx512Bitalg, prefetch};
+use crate::hash::{KeyHash, fast_range};
 use core::arch::x86_64::*;
 
 /// Salts that [`Constants`] has a step for.
 const MAX_SALT_BITS: u32 = 4;
 
-/// What a probe reads beside its line.
+/// What a probe reads besides its line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Constants {
@@ -51,25 +52,66 @@ impl Constants {
     }
 }
 
+/// The probe for one set of parameters, without a call.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Inlined {
+    constants: &'static Constants,
+    proof: Avx512Bitalg,
+}
+
+impl Inlined {
+    /// For parameters that it knows.
+    pub(in super::super) fn new(engine: Engine, params: Params) -> Option<Self> {
+        let Engine::Avx512Bitalg(proof) = engine else { return None };
+        Constants::of(params).map(|constants| Self { constants, proof })
+    }
+
+    /// Whether all bits of `hash` are set in its line. (A filter has a line.)
+    #[inline(always)]
+    pub(in super::super) fn may_contain(self, lines: &[u8], hash: KeyHash) -> bool {
+        let num_lines = (lines.len() / LINE_LEN) as u64;
+        if num_lines == 0 {
+            return true;
+        }
+        let start = fast_range(hash.get(), num_lines) as usize * LINE_LEN;
+        // SAFETY: `start + LINE_LEN <= lines.len()`: a fast range over `num_lines`, which is not 0, is below it, and
+        // `num_lines * LINE_LEN <= lines.len()` by the division.
+        let line = unsafe { &*lines.as_ptr().add(start).cast() };
+        all_hit(self.proof, self.constants, line, hash.get())
+    }
+}
+
 /// The lowest bit of each word's byte 4, in a mask of a bit for each byte: where the upper half of a product begins.
 const ALL_HIT: u64 = 0x1010_1010_1010_1010;
+
+/// A mistake made on purpose, which tests must notice: the assembly reads the line after its own.
+const OVER_READ: usize = if cfg!(filterblock_mistake = "line") { LINE_LEN } else { 0 };
 
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
 /// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs half
 /// as much again as the probe. Registers from 16 on leave the upper halves of the others clean, so nothing has to be
-/// zeroed behind it. They are declared all the same: a caller may have them.
+/// zeroed afterwards. They are declared all the same: a caller may have them.
 ///
 /// A salt's step comes from a table by `vpermd`. A position is the upper half of a product, where `vpshufbitqmb`, which
-/// looks up a bit for each byte, takes it from. Multiplying and shifting instead, one port had half as much again to do.
+/// looks up a bit for each byte, reads it. With multiplications and shifts instead, one port had half as much again
+/// to do.
 #[inline(always)]
-pub(super) unsafe fn all_hit(constants: &Constants, line: *const u8, hash: u64) -> bool {
+fn all_hit(_proof: Avx512Bitalg, constants: &Constants, line: &[u8; LINE_LEN], hash: u64) -> bool {
     let hits: u64;
-    // SAFETY: the caller vouches for the features and the line; the other reads are of constants.
+    // SAFETY: `_proof` is of AVX-512F, BW and BITALG, which have all instructions below. The reads are the 64 bytes of
+    // `line`, and of `constants` what the assertions at its type place: 64 bytes at 0, 64 at 64, 8 at 128. The options
+    // hold:
+    // - `readonly`, `nostack`: no instruction writes memory or touches the stack;
+    // - `pure`: the result depends on the operands and on what they point to;
+    // - `preserves_flags`: neither vector instructions nor `kmovq` write flags;
+    // - `lateout`: `hits` may share a register with an input, as only the last instruction writes it.
+    // The casts to integers, for 64-bit registers whatever the size of a pointer, expose the provenance of both
+    // references, so the assembly may read there.
     unsafe {
         core::arch::asm!(
             "vpbroadcastd zmm16, {hash:e}",
-            "vmovdqu64 zmm18, [{line}]",
+            "vmovdqu64 zmm18, [{line} + {over_read}]",
             "vpsrlvq zmm19, zmm18, qword ptr [{constants} + 128]{{1to8}}",
             "vpermd zmm19, zmm19, zmmword ptr [{constants} + 64]",
             "vpaddd zmm19, zmm19, zmmword ptr [{constants}]",
@@ -78,8 +120,9 @@ pub(super) unsafe fn all_hit(constants: &Constants, line: *const u8, hash: u64) 
             "vpshufbitqmb k1, zmm18, zmm20",
             "kmovq {hits}, k1",
             hash = in(reg) hash,
-            line = in(reg) line as u64,
+            line = in(reg) line.as_ptr() as u64,
             constants = in(reg) core::ptr::from_ref(constants) as u64,
+            over_read = const OVER_READ,
             hits = lateout(reg) hits,
             out("zmm16") _, out("zmm18") _, out("zmm19") _, out("zmm20") _, out("k1") _,
             options(readonly, nostack, pure, preserves_flags)
@@ -101,7 +144,7 @@ impl Registers {
     #[target_feature(enable = "avx512f")]
     fn load(constants: &Constants) -> Self {
         let Constants { multipliers, salt_steps, positions } = constants;
-        // SAFETY: both are arrays of 64 bytes.
+        // SAFETY: `multipliers` is an array of 8 words of 8 bytes, `salt_steps` of 16 of 4 bytes: 64 bytes each.
         let [multipliers, salt_steps] = unsafe {
             [_mm512_loadu_si512(multipliers.as_ptr().cast()), _mm512_loadu_si512(salt_steps.as_ptr().cast())]
         };
@@ -120,12 +163,13 @@ impl Registers {
 }
 
 /// Products of the lower halves: what `_mm512_mul_epu32` is for. The compiler knows that as a masking and a
-/// multiplication of whole words, moves the maskings about or drops them, and is left with three multiplications.
+/// multiplication of whole words, moves the masking about or drops it, and is left with three multiplications.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn multiply_low(a: __m512i, b: __m512i) -> __m512i {
     let product;
-    // SAFETY: an operation on registers.
+    // SAFETY: AVX-512F, a feature of this function, has the instruction. It reads and writes its registers alone: no
+    // memory, no stack, no flags; and it is the only one, so the result may share a register with an operand.
     unsafe {
         core::arch::asm!("vpmuludq {product}, {a}, {b}", product = lateout(zmm_reg) product,
             a = in(zmm_reg) a, b = in(zmm_reg) b, options(pure, nomem, nostack, preserves_flags));
@@ -141,12 +185,14 @@ const BATCH: usize = 2 * LANES;
 /// Where the lines of a few hashes start.
 type Starts = [u64; BATCH];
 
-/// Picks the lines of up to [`BATCH`] `hashes`, a vector at a time, and asks for them.
+/// Picks the lines of up to [`BATCH`] `hashes`, a vector at a time, and prefetches them. Every start written is
+/// `LINE_LEN · i` with `i < num_lines`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn prepare(lines: &[u8], num_lines: __m512i, hashes: &[KeyHash], starts: &mut Starts) {
     for (hashes, starts) in hashes.chunks(LANES).zip(starts.chunks_exact_mut(LANES)) {
-        // SAFETY: the mask keeps the load within the slice (a `KeyHash` is a word); the store is of eight words.
+        // SAFETY: the load is of `hashes.len()` words, as the mask has that many bits (1 to LANES: a chunk) and a
+        // `KeyHash` is a word by its `repr`; the store is of LANES words, as `chunks_exact_mut` gave.
         unsafe {
             let hash = _mm512_maskz_loadu_epi64(u8::MAX >> (LANES - hashes.len()), hashes.as_ptr().cast());
             let low = _mm512_srli_epi64::<32>(multiply_low(hash, num_lines));
@@ -158,11 +204,11 @@ fn prepare(lines: &[u8], num_lines: __m512i, hashes: &[KeyHash], starts: &mut St
     starts.iter().zip(hashes).for_each(|(&start, _)| prefetch(lines, start as usize));
 }
 
-/// An answer for each hash. `lines` are at least one, whole, and fewer than 2^32. The lines of the next hashes are
-/// asked for before those of the current are read.
+/// An answer for each hash. `lines` are whole, at least one and fewer than 2^32. The lines of the next hashes are
+/// prefetched before those of the current are read.
 #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
-pub(super) fn ask_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-    let num_lines = lines.len() / LINE_LEN;
+pub(super) fn probe_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+    let num_lines = (lines.len() / LINE_LEN) as u64;
     assert!((1..1 << 32).contains(&num_lines), "a filter has a line, and fits the lanes");
     let (registers, num_lines) = (Registers::load(constants), _mm512_set1_epi64(num_lines as i64));
     let mut ahead = hashes.chunks(BATCH);
@@ -172,7 +218,8 @@ pub(super) fn ask_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], a
     for (turn, (hashes, answers)) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)).enumerate() {
         prepare_next(&mut starts[(turn + 1) % 2]);
         for ((answer, &start), hash) in answers.iter_mut().zip(&starts[turn % 2]).zip(hashes) {
-            // SAFETY: fast range gave the index of a line below the number of whole lines.
+            // SAFETY: `start + LINE_LEN <= lines.len()`: `start` is 0 or of a line below `num_lines`, as `prepare`
+            // wrote it, and the assertion has shown that there is a line.
             let line = unsafe { _mm512_loadu_si512(lines.as_ptr().add(start as usize).cast()) };
             *answer = registers.all_hit(line, _mm512_set1_epi64(hash.get() as i64));
         }
@@ -181,36 +228,33 @@ pub(super) fn ask_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], a
 
 #[cfg(test)]
 mod tests {
-    use super::super::Avx512;
-    use super::{Constants, LINE_LEN, Params, all_hit};
+    use super::{Avx512Bitalg, Constants, LINE_LEN, Params, all_hit};
+    use crate::cpu::avx512_bitalg;
     use crate::hash::mix;
     use core::arch::x86_64::*;
 
     /// A caller that has AVX-512 may keep values in the registers that the assembly uses.
     #[test]
     fn a_callers_registers_are_left_alone() {
-        if Avx512::detect().is_none() {
-            return;
-        }
+        let Some(proof) = Avx512Bitalg::detect() else { return };
         let constants = Constants::of(Params::new(1, 8, 3).expect("legal")).expect("in the table");
-        // SAFETY: the features are there.
-        let (sum, hits) = unsafe { sums_beside_probes(constants, &[u8::MAX; LINE_LEN], 1_000) };
+        let (sum, hits) = sums_beside_probes(proof, constants, &[u8::MAX; LINE_LEN], 1_000);
         assert_eq!((sum, hits), (8 * 1_000 * (24 * 25 / 2), 1_000));
     }
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
-    unsafe fn sums_beside_probes(constants: &Constants, line: &[u8; LINE_LEN], num_probes: u64) -> (i64, u64) {
-        // Steps of which the compiler knows nothing, so that it keeps each sum.
-        let steps: [__m512i; 24] = core::array::from_fn(|i| _mm512_set1_epi64(core::hint::black_box(1 + i as i64)));
-        let (mut sums, mut hits) = ([_mm512_setzero_si512(); 24], 0);
-        for i in 0..num_probes {
-            // SAFETY: the caller's features, and a line.
-            let hit = unsafe { all_hit(constants, line.as_ptr(), mix(i)) };
-            hits += u64::from(hit);
-            for (sum, step) in sums.iter_mut().zip(steps) {
-                *sum = _mm512_mask_add_epi64(*sum, if hit { u8::MAX } else { 0 }, *sum, step);
+    avx512_bitalg! {
+        fn sums_beside_probes(proof, constants: &Constants, line: &[u8; LINE_LEN], num_probes: u64) -> (i64, u64) {
+            // Steps of which the compiler knows nothing, so that it keeps each sum.
+            let steps: [__m512i; 24] = core::array::from_fn(|i| _mm512_set1_epi64(core::hint::black_box(1 + i as i64)));
+            let (mut sums, mut hits) = ([_mm512_setzero_si512(); 24], 0);
+            for i in 0..num_probes {
+                let hit = all_hit(proof, constants, line, mix(i));
+                hits += u64::from(hit);
+                for (sum, step) in sums.iter_mut().zip(steps) {
+                    *sum = _mm512_mask_add_epi64(*sum, if hit { u8::MAX } else { 0 }, *sum, step);
+                }
             }
+            (sums.into_iter().map(|sum| _mm512_reduce_add_epi64(sum)).sum(), hits)
         }
-        (sums.into_iter().map(|sum| _mm512_reduce_add_epi64(sum)).sum(), hits)
     }
 }

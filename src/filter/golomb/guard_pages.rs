@@ -1,0 +1,62 @@
+//! Every engine on payloads that lie flush against pages that cannot be read.
+
+use super::build::build;
+use super::engine::Engine;
+use super::{Buckets, KindView, MAX_REMAINDER_BITS, Params, Plan, View};
+use crate::cpu::Guarded;
+use crate::hash::{KeyHash, mix};
+use std::vec::Vec;
+
+/// Built ones, then damaged ones.
+#[test]
+fn no_search_reads_out_of_bounds() {
+    let mut pages = Guarded::new(1 << 16);
+    let mut num_answers = 0;
+    for remainder_bits in 0..=MAX_REMAINDER_BITS {
+        for (num_entries, num_buckets) in [(1, 1), (5, 1), (64, 1), (100, 1), (128, 2), (450, 7), (4300, 67)] {
+            let range = (64u64 << remainder_bits) * 3 / 2;
+            let buckets = Buckets { num: num_buckets, range };
+            let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
+            let seed = u64::from(remainder_bits) << 32 | num_entries;
+            let mut hashes: Vec<u64> = (0..num_entries).map(|i| mix(seed ^ (i << 40))).collect();
+            hashes.sort_unstable();
+            let mut payload = Vec::new();
+            let params = build(plan, &hashes, &mut payload);
+            let absent = (0..40).map(|i| mix(!seed ^ i));
+            let probed: Vec<KeyHash> = hashes
+                .iter()
+                .step_by(1 + hashes.len() / 40)
+                .copied()
+                .chain(absent)
+                .chain([0, 1, u64::MAX])
+                .map(KeyHash::from_raw)
+                .collect();
+            for damage in 0..4 {
+                num_answers += answers_are_the_same(params, &payload, &probed, &mut pages);
+                let at = mix(seed ^ damage) as usize % payload.len();
+                payload[at] ^= mix(!seed ^ damage) as u8;
+            }
+        }
+    }
+    println!("counted: {num_answers} probes of golomb filters beside pages that cannot be read");
+}
+
+/// How many there were; none where `payload` is refused.
+fn answers_are_the_same(params: Params, payload: &[u8], probed: &[KeyHash], pages: &mut Guarded) -> usize {
+    let Ok(mut ordinary) = View::new(params, payload, 0) else { return 0 };
+    ordinary.layout.engine = Engine::Portable(crate::cpu::Portable);
+    let mut num_answers = 0;
+    pages.at_both_ends(payload, |payload| {
+        let mut view = View::new(params, payload, 0).expect("accepted before");
+        for engine in Engine::all(&params) {
+            view.layout.engine = engine;
+            for &hash in probed {
+                view.prefetch(hash);
+                assert_eq!(view.may_contain(hash), ordinary.may_contain(hash), "{engine:?} {params:?}");
+            }
+            num_answers += probed.len();
+        }
+        assert_eq!(view.predicted_fpr().to_bits(), ordinary.predicted_fpr().to_bits());
+    });
+    num_answers
+}

@@ -1,0 +1,14 @@
+//! The definition, in plain code: compiled once more for each engine that falls back on it.
+
+use super::View;
+use crate::cpu::Portable;
+use crate::hash::KeyHash;
+
+#[inline(always)]
+pub(super) fn may_contain(_: Portable, view: &View<'_>, hash: KeyHash) -> bool {
+    let (bucket, sought) = view.layout.params.buckets.locate(hash);
+    match view.bucket(bucket) {
+        Some(bucket) => bucket.contains(&view.layout.tuning, sought),
+        None => true,
+    }
+}

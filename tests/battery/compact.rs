@@ -4,8 +4,9 @@
 
 use crate::allocation::{Allocated, measured};
 use crate::errors::{assert_told, name_of};
+use crate::extent::by_extent;
 use crate::oracle::Oracle;
-use crate::plan::{Case, by_extent, counted};
+use crate::report::{Case, counted};
 use crate::rules::{compact_verdict, golomb_trailer};
 use crate::samples::{Answers, Sample, describe, open_compact};
 use filterblock::FilterKind;

@@ -25,8 +25,9 @@
 
 use crate::allocation::{Allocated, measured};
 use crate::errors::{assert_told, name_of};
+use crate::extent::by_extent;
 use crate::oracle::{Oracle, int};
-use crate::plan::{Case, by_extent, counted};
+use crate::report::{Case, counted};
 use crate::rules::{CRC_AT, Caller, DIGEST_AT, repair, repair_crc, verdict};
 use crate::samples::{Answers, CONTEXT, Denied, HEADER_LEN, SEED, Sample, TRANSFORM, describe, options};
 use filterblock::FilterKind;

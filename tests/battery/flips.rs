@@ -2,8 +2,9 @@
 
 use crate::allocation::{Allocated, measured};
 use crate::errors::assert_told;
+use crate::extent::by_extent;
 use crate::oracle::Oracle;
-use crate::plan::{Case, by_extent, counted};
+use crate::report::{Case, counted};
 use crate::rules::{self, CRC_AT, Caller};
 use crate::samples::{Answers, CONTEXT, HEADER_LEN, Sample, blocks, describe, lens, options};
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};

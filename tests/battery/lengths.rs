@@ -2,7 +2,7 @@
 
 use crate::allocation::{Allocated, measured};
 use crate::errors::assert_told;
-use crate::plan::{Case, counted};
+use crate::report::{Case, counted};
 use crate::samples::{HEADER_LEN, Sample, blocks, options};
 use filterblock::{DecodeError, DecodeErrorClass};
 

@@ -1,9 +1,10 @@
 //! No stored key is ever denied: every number of keys from none to 2000, every kind and setting, each key asked in
 //! every way and of every form that a filter's bytes may have.
 
+use crate::extent::{Extent, by_extent, extent};
 use crate::material::numbers;
 use crate::oracle::Oracle;
-use crate::plan::{Case, Extent, by_extent, counted, extent};
+use crate::report::{Case, counted};
 use crate::rules::compact_of;
 use filterblock::{
     AlignedBytes, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher, KeyTransform,
@@ -161,7 +162,7 @@ fn seeds() -> Vec<u64> {
 
 /// All there are, but in debug builds.
 fn small_counts() -> impl Iterator<Item = usize> {
-    (0..=MAX_SMALL).filter(|count| extent() != Extent::Quick || *count < 10 || count % 97 < 2)
+    (0..=MAX_SMALL).filter(|count| extent() != Extent::Small || *count < 10 || count % 97 < 2)
 }
 
 fn check_small_tables(kind: FilterKind) {

@@ -14,7 +14,8 @@
 //! ([`statistics`](crate::statistics)).
 
 use crate::by_bits::Rates;
-use crate::plan::{by_extent, counted};
+use crate::extent::by_extent;
+use crate::report::counted;
 use crate::shapes::Shape;
 use crate::statistics::{Sigmas, deviation, is_likely, is_rare};
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHash};

@@ -2,7 +2,7 @@
 //! here.
 
 use crate::allocation::{Allocated, measured};
-use crate::plan::counted;
+use crate::report::counted;
 use crate::rules::compact_of;
 use crate::samples::{Answers, Denied, Sample, blocks, describe, open_compact, options};
 use filterblock::{AlignedBytes, FilterBlockReader};

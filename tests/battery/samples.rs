@@ -1,8 +1,8 @@
 //! Blocks to be damaged, of exact lengths, and what was stored in them.
 
+use crate::extent::by_extent;
 use crate::material::{hashes, keys};
 use crate::oracle::Oracle;
-use crate::plan::by_extent;
 use filterblock::{
     DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher, KeyTransform,
     OpenOptions, probe_tables,

@@ -5,11 +5,14 @@
 
 #[path = "../format/assembled.rs"]
 mod assembled;
+#[path = "../extent/mod.rs"]
+mod extent;
 mod frames;
 #[path = "../format/oracle.rs"]
 #[expect(dead_code, reason = "tests/format asks it more")]
 mod oracle;
 
+use extent::by_extent;
 use filterblock::{DecodeErrorClass, FilterBlockReader, KeyHash, OpenOptions};
 use frames::{Frame, Hash, Random, frame};
 use oracle::{Golomb, Oracle};
@@ -261,9 +264,9 @@ fn ask_server(first: u64, num_frames: u64) -> Counts {
 #[test]
 #[ignore = "needs python3 and its package xxhash"]
 fn random_frames() {
-    let default = if cfg!(debug_assertions) { 2_000 } else { 132_000 };
-    let asked = std::env::var("FILTERBLOCK_FRAMES").ok();
-    let num_frames = asked.map_or(default, |text| text.parse().expect("FILTERBLOCK_FRAMES is a number"));
+    let asked =
+        std::env::var("FILTERBLOCK_FRAMES").ok().map(|text| text.parse().expect("FILTERBLOCK_FRAMES is a number"));
+    let num_frames = asked.unwrap_or_else(|| by_extent(6_000, 132_000, 132_000));
     let mut counts = Counts::default();
     std::thread::scope(|scope| {
         let servers: Vec<_> =

@@ -12,7 +12,9 @@ take_part_in_exchange() {
   done
 }
 
-# Left out under emulation, by a part of their names, with the reason. A part that fits no test ends the lane.
+# Left out under emulation, by a part of their names, with the reason. A part that fits no test ends the lane. `foreign`
+# takes the name of one of these.
+# shellcheck disable=SC2034
 declare -A slow_in_format_tests=(
   ["rates::"]="the same bits as elsewhere by the golden files"
   ["agreement::extreme_hashes_agree"]="an oracle of 128-bit integers; other tests of its module ask it"
@@ -20,6 +22,7 @@ declare -A slow_in_format_tests=(
   ["batches::batches_of_large_blocks"]="smaller blocks are asked"
   ["order::"]="no machine has an order of its own"
 )
+# shellcheck disable=SC2034
 declare -A slow_in_library_tests=(
   ["sizing::blocked::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
   ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The oldest compiler, and other machines: tests built by it and run under emulation, or natively where the processor can.
-# Each machine writes files that the others read, and runs controls that must fail there.
+# The oldest compiler, and other machines: tests built by it and run under emulation, or natively
+# where the processor can. Each machine writes files that the others read, and runs controls that must fail there.
 
 # The directory of those files.
 exchange=$PWD/target/ci/exchange
@@ -17,16 +17,16 @@ take_part_in_exchange() {
 # shellcheck disable=SC2034
 declare -A slow_in_format_tests=(
   ["rates::"]="the same bits as elsewhere by the golden files"
-  ["agreement::extreme_hashes_agree"]="an oracle of 128-bit integers; other tests of its module ask it"
+  ["agreement::extreme_hashes_agree"]="an oracle of 128-bit integers; other tests use it"
   ["agreement::small_sets_agree"]="larger sets and any sets are compared"
-  ["batches::batches_of_large_blocks"]="smaller blocks are asked"
-  ["order::"]="no machine has an order of its own"
+  ["batches::batches_of_large_blocks"]="smaller blocks are probed"
+  ["order::"]="the order of keys; no machine has one of its own"
 )
 # shellcheck disable=SC2034
 declare -A slow_in_library_tests=(
   ["sizing::blocked::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
   ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
-  ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests of its module ask it"
+  ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests use it"
   ["batches::batches_of_large_blocks_answer_as_single_questions"]="a minute; the same with smaller blocks is run"
   ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
   ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"

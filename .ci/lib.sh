@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Lanes: each runs in a shell of its own and is timed, its log is kept and its tests are counted. Some run beside the
-# others; their output is shown when they have ended. `.ci/run` and `.ci/full` set `tier` and `only` and list their lanes.
+# Lanes: each runs in a shell of its own and is timed, its log is kept and its tests are counted.
+# Some run beside the others; their output is shown when they have ended. `.ci/run` and `.ci/full` set `tier` and `only`
+# and list their lanes.
 
 # Nobody steps through these builds, and link-time optimisation finds nothing that tests could.
 export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 RUST_BACKTRACE=1
@@ -87,8 +88,8 @@ cannot() {
   exit 3
 }
 
-# The package without its benchmarks: criterion would be a third of what a lane compiles for its tests. Made once, before any
-# lane, as those beside the others read it too. Crates that no test waits for are not optimised.
+# The package without its benchmarks: criterion would be a third of what a lane compiles for its tests. Made once,
+# before any lane, as those beside the others read it too. Crates that no test waits for are not optimised.
 lean=$PWD/target/without-benches
 cold=(clap_builder clap_complete console indicatif plotters proptest regex-syntax roxmltree)
 make_lean() {
@@ -220,7 +221,7 @@ unproved() {
     elif [ -e "$file.reason" ]; then
       printf 'SKIPPED: %s: %s: %s\n' "$name" "${proof[$name]}" "$(cat "$file.reason")"
     else
-      sed -n 's/^left out: //p' "$file.log" | while IFS= read -r what; do printf 'LEFT OUT: %s: %s\n' "$name" "$what"; done
+      sed -n 's/^left out: //p' "$file.log" | while IFS= read -r what; do echo "LEFT OUT: $name: $what"; done
     fi
   done
   [ -z "$only" ] || echo "NOT RUN: every lane without \"$only\" in its name"

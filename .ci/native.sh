@@ -70,8 +70,8 @@ engines_lane() {
 
 # Engines that this processor cannot run.
 report_missing_engines() {
-  local feature missing=()
-  for feature in avx2 bmi2 avx512f avx512bw avx512dq avx512ifma avx512vbmi avx512_vbmi2 avx512_bitalg avx512_vpopcntdq; do
+  local feature missing=() all="avx2 bmi2 avx512f avx512bw avx512dq avx512ifma avx512vbmi"
+  for feature in $all avx512_vbmi2 avx512_bitalg avx512_vpopcntdq; do
     grep -qwm1 "$feature" /proc/cpuinfo || missing+=("$feature")
   done
   [ "${#missing[@]}" = 0 ] || left_out "engines that need what this processor lacks: ${missing[*]}"
@@ -105,8 +105,8 @@ comparison() {
 
 nightly() { cargo +nightly --version >/dev/null 2>&1 || cannot "no nightly toolchain"; }
 
-# The unit tests and the format's, on all cores and in huge pages. The store has no unsafe code, and the standard library
-# is not instrumented.
+# The unit tests and the format's, on all cores and in huge pages. The store has no unsafe code, and the standard
+# library is not instrumented.
 proves "AddressSanitizer, rayon, huge pages" "no read or write past an allocation; the same bytes on all cores"
 sanitizer_lane() {
   report_missing_engines
@@ -123,7 +123,8 @@ sanitizer_lane() {
     left_out "leaks, which cannot be looked for here"
     export ASAN_OPTIONS=detect_leaks=0
   fi
-  lean cargo +nightly test --target "$target" --features rayon,huge-pages --lib --test format --test reader -- --skip rates::
+  lean cargo +nightly test --target "$target" --features rayon,huge-pages \
+    --lib --test format --test reader -- --skip rates::
 }
 
 # must_report <what> <command>...: the command fails, and prints this.
@@ -139,7 +140,7 @@ must_report() {
 }
 
 # Under schedules that the system would hardly choose.
-proves "the store under many schedules" "no deadlock and no wrong answer in thousands of schedules of the store's threads"
+proves "the store under many schedules" "no deadlock and no wrong answer under thousands of schedules of its threads"
 schedules_lane() {
   export RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=$PWD/target/shuttle
   lean cargo test --release --features kv --test shuttle -- --nocapture

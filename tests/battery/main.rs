@@ -1,10 +1,10 @@
-//! The first two promises of the format, with counts: whatever happens to a block's bytes, a reader ends with a typed
-//! error or with the answers that the format defines for them, without panic and without allocation; no stored key is
-//! ever denied, and absent ones pass at the rate that was predicted.
+//! The first two promises of the format, with counts. Whatever happens to a block's bytes, a reader returns a typed
+//! error or the answers that the format defines for them, without panic or allocation. No stored key is ever denied,
+//! and absent keys pass at the predicted rate.
 //!
-//! Meant for release builds: `cargo test --release --test battery -- --nocapture` takes a minute and a half on a core, and
-//! prints its counts in lines that begin with `counted: `. [`extent`] chooses how much is tried. Everything follows from
-//! fixed seeds.
+//! Meant for release builds: `cargo test --release --test battery -- --nocapture` takes a minute and a half on a core,
+//! and prints its counts in lines that begin with `counted: `. [`extent`] chooses how much is tried. Everything follows
+//! from fixed seeds.
 
 mod allocation;
 mod by_bits;

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The oldest compiler; and other machines: the whole library's tests, built by it and run under emulation (or natively, where
-# the processor can); what they write, read by each other; and controls that must fail there.
+# The oldest compiler, and other machines: tests built by it and run under emulation, or natively
+# where the processor can. Each machine writes files that the others read, and runs controls that must fail there.
 
-# Where they find each other's files.
+# The directory of those files.
 exchange=$PWD/target/ci/exchange
 take_part_in_exchange() {
   local machine
@@ -12,16 +12,27 @@ take_part_in_exchange() {
   done
 }
 
-# Too slow there, by name, and why they may be left out. A name that fits no test ends the lane.
-declare -A too_slow=(
-  ["sizing::blocked::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
+# Left out under emulation, by a part of their names, with the reason. A part that fits no test ends the lane. `foreign`
+# takes the name of one of these.
+# shellcheck disable=SC2034
+declare -A slow_in_format_tests=(
+  ["rates::"]="the same bits as elsewhere by the golden files"
+  ["agreement::extreme_hashes_agree"]="an oracle of 128-bit integers; other tests use it"
+  ["agreement::small_sets_agree"]="larger sets and any sets are compared"
+  ["batches::batches_of_large_blocks"]="smaller blocks are probed"
+  ["order::"]="the order of keys; no machine has one of its own"
+)
+# shellcheck disable=SC2034
+declare -A slow_in_library_tests=(
+  ["filter::blocked::sizing::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
   ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
-  ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests of its module ask it"
+  ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests use it"
   ["batches::batches_of_large_blocks_answer_as_single_queries"]="a minute; the same with smaller blocks is run"
   ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
   ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"
 )
 
+proves "oldest compiler: $msrv" "that the library and the tool build with rustc $msrv"
 oldest_compiler_lane() {
   oldest_compiler
   export CARGO_TARGET_DIR=$PWD/target/debian
@@ -38,10 +49,15 @@ runs_i686() {
   return 1
 }
 
-# foreign <Debian's name of an architecture> <its processor> <emulator> <controls that must fail> <feature> <tests>...
+proves "32 bits: i686" "the library, the format, blocks, the store and damage to it where usize has 32 bits"
+proves "big-endian: s390x" "the library, the format, blocks and the store where the most significant byte comes first"
+proves "NEON: aarch64" "the NEON engine"
+# foreign <Debian's name of an architecture> <its processor> <emulator> <controls that must fail> <feature>
+#   <array of tests that are left out> <tests>...
 foreign() {
   local architecture=$1 processor=$2 emulator=$3 must_fail=$4 feature=$5
-  shift 5
+  local -n slow=$6
+  shift 6
   local target=$processor-unknown-linux-gnu variable skips=() name listed num
   cross_compiler "$architecture" "$processor"
   [ "$architecture" != i386 ] || ! runs_i686 || emulator=''
@@ -56,9 +72,9 @@ foreign() {
 
   cargo check --target "$target" --lib --no-default-features
   listed=$("${suite[@]}" -- --list)
-  for name in "${!too_slow[@]}"; do
+  for name in "${!slow[@]}"; do
     num=$(grep -cF "$name" <<<"$listed") || { echo "no test has $name in its name"; return 1; }
-    echo "left out on $processor: $num with $name in their names: ${too_slow[$name]}"
+    left_out "$num tests with $name in their names: ${slow[$name]}"
     skips+=(--skip "$name")
   done
   "${suite[@]}" -- --show-output "${skips[@]}"
@@ -76,29 +92,18 @@ controls() {
     output=$("$@" -- --ignored --exact "control::control_$name" 2>&1) || status=$?
     if ! grep -q "^test control::control_$name .* $expected$" <<<"$output" || [ "$expected$status" = FAILED0 ]; then
       echo "$output"
-      echo "control_$name: not $expected: this is not the machine that it is taken for"
+      echo "control_$name: not $expected: this is not the machine that the lane is for"
       return 1
     fi
     echo "counted: the test control_$name, $expected, as it must be on this machine"
   done
 }
 
-# What other machines have written, read here by the newest compiler's code.
+proves "other machines' files, read here" "that code of the newest compiler reads what other machines have written"
 exchange_lane() {
   take_part_in_exchange
   case $FILTERBLOCK_EXCHANGE_FROM in
     *" "*" ") cargo test --features cli --test format exchange:: -- --show-output ;;
     *) cannot "no other machine has written anything" ;;
   esac
-}
-
-other_machines() {
-  local library=(--lib --test format --test reader --test sizing --test battery --test architecture)
-  lane "oldest compiler: $msrv" oldest_compiler_lane
-  # No process is killed there and no simulated disk crashes: what that shows is of the order of writes, not of their bytes.
-  lane "32 bits: i686" foreign i386 i686 qemu-i386 word_size kv "${library[@]}" --test kv --test damage
-  # Nor is every byte damaged: forged lengths meet the narrow words above.
-  lane "big-endian: s390x" foreign s390x s390x qemu-s390x byte_order kv "${library[@]}" --test kv
-  # For its engine, which no x86 machine has: the store asks nothing more of it.
-  lane "NEON: aarch64" foreign arm64 aarch64 qemu-aarch64 '' std --lib --test format
 }

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
-# Reads out of bounds, by pages that cannot be read: AddressSanitizer sees neither what assembly reads nor what a gather does. Two
-# such mistakes, made on purpose, must end the tests.
+# Reads out of bounds, by pages that cannot be read: AddressSanitizer checks neither assembly nor gathers. Two such
+# mistakes, made on purpose, must end the tests.
 
+proves "reads out of bounds" "no read past a page that cannot be read, in assembly and gathers as well"
 guard_pages_lane() {
   lean cargo test --features std --lib --test guard_pages -- --nocapture guard_pages out_of_bounds
   guard_page_control gather "avx512f avx512dq" bloom
   guard_page_control line "avx512f avx512bw avx512ifma avx512_bitalg avx512_vpopcntdq bmi2" blocked
 }
 
-# guard_page_control <mistake> <the features of the engine that makes it> <kind>: the unit tests, compiled with the mistake, end by a
-# segmentation fault.
+# guard_page_control <mistake> <the features of the engine that makes it> <kind>: the unit tests, compiled with the
+# mistake, end by a segmentation fault.
 guard_page_control() {
   local mistake=$1 kind=$3 feature tests output status=0
   for feature in $2; do

@@ -1,16 +1,32 @@
 # shellcheck shell=bash
-# Lanes: each runs in a shell of its own, is timed, keeps its log, and has its tests counted. Some run beside the others;
-# what they say is shown when they have ended.
+# Lanes: each runs in a shell of its own and is timed, its log is kept and its tests are counted.
+# Some run beside the others; their output is shown when they have ended. `.ci/run` and `.ci/full` set `tier` and `only`
+# and list their lanes.
+
+# Nobody steps through these builds, and link-time optimisation finds nothing that tests could.
+export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 RUST_BACKTRACE=1
+export CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+# Compiles as fast as the development profile, and the tests run a third faster.
+export CARGO_PROFILE_DEV_OPT_LEVEL=2 CARGO_PROFILE_DEV_CODEGEN_UNITS=1
 
 logs=$PWD/target/ci
 rm -rf "$logs"
 mkdir -p "$logs"
 lanes=0 chain='' background=''
 
+# proves <lane> <what>: declares a lane of either tier.
+declare -A proof=()
+declared=()
+proves() {
+  declared+=("$1")
+  proof[$1]=$2
+}
+
 # lane <name> <command>...: the command ends with 0, or with `cannot`; anything else ends the run.
 lane() {
   local name=$1 lane status
   shift
+  [ -n "${proof[$name]-}" ] || failed "$name" "not declared by \`proves\`"
   [[ $name == *"$only"* ]] || return 0
   lanes=$((lanes + 1))
   lane=$chain$(printf %02d "$lanes")
@@ -56,18 +72,28 @@ processor_time() {
     END { printf "%d", sum }' "$1"
 }
 
-# Ends a lane that this machine cannot have.
+# without <what> <command>...: the command leaves something out, which the end of the run reports.
+without() {
+  left_out "$1"
+  shift
+  "$@"
+}
+
+left_out() { echo "left out: $*"; }
+
+# Ends a lane that cannot run on this machine.
 cannot() {
   echo "$*" >"$logs/$lane.reason"
   echo "== SKIPPED: $(cat "$logs/$lane.name"): $*" >&2
   exit 3
 }
 
-# The package without its benchmarks: criterion would be a third of what a lane compiles for its tests. Made once, before any
-# lane, as those beside the others read it too.
+# The package without its benchmarks: criterion would be a third of what a lane compiles for its tests. Made once,
+# before any lane, as those beside the others read it too. Crates that no test waits for are not optimised.
 lean=$PWD/target/without-benches
+cold=(clap_builder clap_complete console indicatif plotters proptest regex-syntax roxmltree)
 make_lean() {
-  local entry
+  local entry profile
   mkdir -p "$lean"
   for entry in *; do
     case $entry in
@@ -77,12 +103,15 @@ make_lean() {
   done
   awk '/^\[/ {bench = /^\[\[bench\]\]/} !bench && !/^criterion = /' Cargo.toml >"$lean/Cargo.toml"
   printf '\n[workspace]\n' >>"$lean/Cargo.toml"
+  for profile in dev release; do
+    printf "[profile.$profile.package.%s]\nopt-level = 0\n" "${cold[@]}" >>"$lean/Cargo.toml"
+  done
   cargo fetch
   cp Cargo.lock "$lean/"
   cargo fetch --manifest-path "$lean/Cargo.toml"
 }
 
-# lean <command>...: on the package without its benchmarks.
+# lean <command>...: runs it in the package without its benchmarks.
 lean() {
   export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
   cd "$lean" || return
@@ -102,7 +131,7 @@ beside_the_others() {
   trap 'kill -- "-$background" 2>/dev/null || true' EXIT
 }
 
-# Shows what ended beside the others since, and ends the run if it failed.
+# Shows the lanes that have ended beside the others since the last call, and ends the run if one failed.
 show_ended() {
   local end status
   for end in "$logs"/b*.end; do
@@ -115,7 +144,7 @@ show_ended() {
   done
 }
 
-# Waits for what runs beside the others.
+# Waits for the lanes beside the others.
 join_the_others() {
   local status=0
   [ -n "$background" ] || return 0
@@ -125,8 +154,9 @@ join_the_others() {
   [ "$status" = 0 ] || failed "what ran beside the others" "$status"
 }
 
-# documented_counts <document>: what it gives as printed by a lane was printed by that lane, where this machine has it. The lane
-# is named where the text begins: ```text lane: <the beginning of its name>
+proves "counts of TESTING.md" "that TESTING.md quotes what the lanes print"
+# documented_counts <document>: every count that it quotes was printed by the lane that it names, unless that lane was
+# skipped. A quotation begins with ```text lane: <the beginning of the lane's name>
 documented_counts() {
   local line of='' name log found=0 missing=0 excused=0
   while IFS= read -r line; do
@@ -137,7 +167,7 @@ documented_counts() {
         ;;
       'counted: '*)
         if [ -z "$log" ]; then
-          echo "$1 names a lane that is none: $of"
+          echo "$1 names a lane that does not exist: $of"
           return 1
         elif [ -e "$log.reason" ]; then
           excused=$((excused + 1))
@@ -145,18 +175,18 @@ documented_counts() {
           found=$((found + 1))
         else
           missing=$((missing + 1))
-          echo "$of has not printed what $1 says: ${line#counted: }"
+          echo "$1 quotes what the lane has not printed: $of: ${line#counted: }"
         fi
         ;;
     esac
   done <"$1"
-  echo "counted: $found counts that $1 gives were printed, $missing were not, $excused are of lanes that are missing here"
+  echo "counted: $found counts that $1 quotes were printed, $missing were not, $excused belong to skipped lanes"
   [ "$missing" = 0 ] && [ "$found" -gt 0 ]
 }
 
-# What ran, how many tests, how long it took; what did not run, and why; what the tests have counted.
+# What ran, how many tests, how long it took; the counts that tests printed; what is left unproved.
 summary() {
-  local end name seconds counts
+  local end name seconds counts spent total=0
   printf '\n'
   for end in "$logs"/*.end; do
     if [ ! -e "$end" ] || [ -e "${end%.end}.reason" ]; then continue; fi
@@ -169,12 +199,44 @@ summary() {
         if (ignored) printf "%d ignored, ", ignored
         if (out) printf "%d filtered out, ", out
       }' "${end%.end}.log")
-    printf 'ran: %s (%s%d s, %d s of processors)\n' "$name" "$counts" "$seconds" "$(processor_time "${end%.end}.times")"
+    spent=$(processor_time "${end%.end}.times")
+    total=$((total + spent))
+    printf 'ran: %s (%s%d s, %d s of processors)\n' "$name" "$counts" "$seconds" "$spent"
     sed -n 's/^.*\(counted: .*\)$/     \1/p' "${end%.end}.log"
   done
-  for end in "$logs"/*.reason; do
-    [ ! -e "$end" ] || printf 'SKIPPED: %s: %s\n' "$(cat "${end%.reason}.name")" "$(cat "$end")"
-  done
-  [ -z "$only" ] || echo "only the lanes with \"$only\" in their names"
-  echo "all lanes that ran have passed, in $SECONDS s"
+  unproved
+  printf '\nall lanes that ran have passed, in %d s, with %d s of processor time\n' "$SECONDS" "$total"
 }
+
+# Lanes that did not run, and parts that lanes left out.
+unproved() {
+  local file name
+  local -A begun=()
+  printf '\n== NOT PROVED BY THIS RUN OF .ci/%s\n' "$tier"
+  for file in "$logs"/*.name; do begun[$(cat "$file")]=${file%.name}; done
+  for name in "${declared[@]}"; do
+    file=${begun[$name]-}
+    if [ -z "$file" ]; then
+      [ -n "$only" ] || printf 'NOT IN THIS TIER: %s: %s\n' "$name" "${proof[$name]}"
+    elif [ -e "$file.reason" ]; then
+      printf 'SKIPPED: %s: %s: %s\n' "$name" "${proof[$name]}" "$(cat "$file.reason")"
+    else
+      sed -n 's/^left out: //p' "$file.log" | while IFS= read -r what; do echo "LEFT OUT: $name: $what"; done
+    fi
+  done
+  [ -z "$only" ] || echo "NOT RUN: every lane without \"$only\" in its name"
+  # The long tier has every lane.
+  if [ "$tier$only" = full ] && [ "${#begun[@]}" -lt "${#declared[@]}" ]; then
+    failed "lanes of .ci/full" "some declared lane is missing"
+  fi
+}
+
+# Sourced, with the lanes that they declare.
+. .ci/debian.sh
+. .ci/foreign.sh
+. .ci/native.sh
+. .ci/guard_pages.sh
+
+rustup component add rustfmt clippy >/dev/null 2>&1 || true
+cargo --version && rustc --version
+make_lean

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # This machine's lanes that take more than one command.
 
-# Copies of the commands that README.md shows first.
-tests=$(sed -n 's/^\(cargo test .*\)$/\1/p' README.md | head -n 1)
-demo=$(sed -n 's/^\(cargo run .* demo\)$/\1/p' README.md | head -n 1)
-test -n "$tests" && test -n "$demo"
+# The first such commands of README.md, word for word.
+read -ra tests < <(sed -n 's/^\(cargo test .*\)$/\1/p' README.md)
+read -ra demo < <(sed -n 's/^\(cargo run .* demo\)$/\1/p' README.md)
+test "${#tests[@]}" -gt 1 && test "${#demo[@]}" -gt 1
 
 # The package and those beside it, which have workspaces of their own.
+proves "format" "one style of source"
 format_lane() {
   local manifest
   cargo fmt --all --check
@@ -15,6 +16,7 @@ format_lane() {
   done
 }
 
+proves "scripts" "scripts without what shellcheck finds"
 scripts_lane() {
   local shellcheck=shellcheck
   if ! command -v shellcheck >/dev/null; then
@@ -22,17 +24,63 @@ scripts_lane() {
     unpack shellcheck shellcheck
     shellcheck=$beside/usr/bin/shellcheck
   fi
-  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run fuzz/run
+  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full fuzz/run
 }
 
+# clippy_lane <targets and features>...
+proves "clippy" "no lint in any set of features"
 clippy_lane() {
-  local features
-  for features in --no-default-features "" "--features kv" --all-features; do
-    echo "clippy $features"
+  local what
+  for what; do
+    echo "clippy $what"
     # shellcheck disable=SC2086
-    cargo clippy --all-targets $features -- -D warnings
+    cargo clippy $what -- -D warnings
   done
 }
+
+proves "docs" "documentation without broken links"
+docs_lane() { RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features; }
+
+proves "package" "that the published files suffice for a build"
+
+# cargo_tool <program>: installs it, or ends the lane.
+cargo_tool() {
+  ! command -v "$1" >/dev/null || return 0
+  [ "$tier" = full ] || cannot "no $1 here; building it takes minutes, which .ci/full spends"
+  CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install "$1" --locked || cannot "no $1 here, nor could it be installed"
+}
+
+# Advisories would need their database from the network on every run, and would fail a change for what has not changed.
+proves "licences, bans, sources" "licences, banned and repeated crates, and where crates come from"
+deny_lane() {
+  cargo_tool cargo-deny
+  cargo deny check --hide-inclusion-graph licenses bans sources
+}
+
+proves "tests: ${tests[*]}" "README's command for the tests"
+proves "controls of other machines pass here" "that only other machines fail those controls"
+proves "reader without std" "that a reader needs no standard library"
+
+# As users compile them: a register that a probe takes from its caller goes unnoticed elsewhere.
+proves "engines, optimised" "the engines of this processor, in a release build"
+engines_lane() {
+  report_missing_engines
+  lean cargo test --release --config profile.release.package.filterblock.codegen-units=1 --lib filter:: -- --nocapture
+}
+
+# Engines that this processor cannot run.
+report_missing_engines() {
+  local feature missing=() all="avx2 bmi2 avx512f avx512bw avx512dq avx512ifma avx512vbmi"
+  for feature in $all avx512_vbmi2 avx512_bitalg avx512_vpopcntdq; do
+    grep -qwm1 "$feature" /proc/cpuinfo || missing+=("$feature")
+  done
+  [ "${#missing[@]}" = 0 ] || left_out "engines that need what this processor lacks: ${missing[*]}"
+}
+
+# Debug builds are too slow for the full plans.
+proves "the store against crashes, faults, damage and kills" "the full plans of crashes, faults, damage and kills"
+proves "blocks, exhaustively" "every bit, length and field of blocks; billions of stored keys; rates to a thousandth"
+proves "demo, small" "README's command for the demo"
 
 # Native libraries that comparisons link to. Prints those that are missing.
 missing_engines() {
@@ -43,6 +91,8 @@ missing_engines() {
   done
 }
 
+proves "comparison with peers compiles" "the build of benches/compare"
+proves "comparison of stores compiles" "the build of benches/store"
 # comparison <directory> <what its engines are>...: compiles without them and with them.
 comparison() {
   local manifest=benches/$1/Cargo.toml missing
@@ -55,25 +105,29 @@ comparison() {
 
 nightly() { cargo +nightly --version >/dev/null 2>&1 || cannot "no nightly toolchain"; }
 
-# What has unsafe code, under AddressSanitizer; the store has none. The standard library is not instrumented.
+# The unit tests and the format's, on all cores and in huge pages. The store has no unsafe code, and the standard
+# library is not instrumented.
+proves "AddressSanitizer, rayon, huge pages" "no read or write past an allocation; the same bytes on all cores"
 sanitizer_lane() {
+  report_missing_engines
   nightly
   local target=x86_64-unknown-linux-gnu
   export CARGO_TARGET_DIR=$PWD/target/asan RUSTFLAGS=-Zsanitizer=address
-  # It must notice what it is here for.
+  # It must notice the mistakes that it is for.
   local control=$CARGO_TARGET_DIR/control
   mkdir -p "$CARGO_TARGET_DIR"
   rustc +nightly "$RUSTFLAGS" --target "$target" --edition 2024 -o "$control" .ci/control.rs
   must_report "heap-buffer-overflow" "$control"
   if ! must_report "detected memory leaks" "$control" leak; then
-    # The kernel may forbid it to look at its own threads.
-    echo "LEAKS ARE NOT LOOKED FOR here"
+    # A kernel may forbid a process to trace its own threads.
+    left_out "leaks, which cannot be looked for here"
     export ASAN_OPTIONS=detect_leaks=0
   fi
-  lean cargo +nightly test --target "$target" --features rayon,huge-pages --lib --test format --test reader -- --skip rates::
+  lean cargo +nightly test --target "$target" --features rayon,huge-pages \
+    --lib --test format --test reader -- --skip rates::
 }
 
-# must_report <what> <command>...: it fails and says so.
+# must_report <what> <command>...: the command fails, and prints this.
 must_report() {
   local what=$1 output
   shift
@@ -85,34 +139,35 @@ must_report() {
   echo "counted: 1 mistake made on purpose and noticed: $what"
 }
 
-# The store's threads under other schedules than the system's.
+# Under schedules that the system would hardly choose.
+proves "the store under many schedules" "no deadlock and no wrong answer under thousands of schedules of its threads"
 schedules_lane() {
   export RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=$PWD/target/shuttle
   lean cargo test --release --features kv --test shuttle -- --nocapture
 }
 
-# Licences, banned and repeated crates, and where they come from. Advisories would need their database from the network
-# on every run, and would fail a change for what has not changed.
-deny_lane() {
-  command -v cargo-deny >/dev/null || cannot "no cargo-deny here: \`cargo install cargo-deny --locked\` takes minutes"
-  cargo deny check --hide-inclusion-graph licenses bans sources
-}
-
-# The fuzz targets' code, and every checked-in input through it.
-corpora_lane() {
-  cargo clippy --manifest-path fuzz/Cargo.toml --all-targets -- -D warnings
+# In the target directory that the tests have filled: some dependencies are built alike.
+proves "fuzz corpora, replayed" "every checked-in input of the fuzz targets"
+replay_lane() {
+  export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
   cargo test --manifest-path fuzz/Cargo.toml -- --nocapture
 }
 
-# Short fuzz runs from the checked-in corpora.
-fuzz_lane() {
-  nightly
-  command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked || cannot "no cargo-fuzz here, nor could it be installed"
-  fuzz/run -j 2 10
+corpora_lane() {
+  cargo clippy --manifest-path fuzz/Cargo.toml --all-targets -- -D warnings
+  replay_lane
 }
 
-# The reader in Python that was written from format-spec.md alone, on random frames. Its package goes beside the build where
-# the system lacks it.
+# fuzz_lane <seconds for each target>: from the checked-in corpora.
+proves "fuzz" "inputs that no one has thought of"
+fuzz_lane() {
+  nightly
+  cargo_tool cargo-fuzz
+  fuzz/run -j 2 "$1"
+}
+
+# second_reader_lane [--release]: the package xxhash is installed beside the build where the system lacks it.
+proves "a second reader, in Python" "that the reader written from format-spec.md alone agrees with the library"
 second_reader_lane() {
   local python=python3 needs="no python3 of 3.11 or newer with the package xxhash here"
   python3 -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || cannot "$needs"
@@ -123,5 +178,6 @@ second_reader_lane() {
       "$python" -m pip install --quiet xxhash || cannot "$needs"
     fi
   fi
-  FILTERBLOCK_PYTHON=$python lean cargo test --release --features cli --test second_reader -- --ignored --nocapture --test-threads 1
+  FILTERBLOCK_PYTHON=$python \
+    lean cargo test "$@" --features cli --test second_reader -- --ignored --nocapture --test-threads 1
 }

@@ -1,27 +1,27 @@
-//! What a piece of work allocates, as the allocator of this test binary counts it, thread by thread.
+//! Counts what a piece of work allocates, for each thread, in the allocator of this test binary.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, which counts for the thread that asks.
+/// The system's allocator, counting for the calling thread.
 pub(crate) struct Counting;
 
 /// What one thread allocated between two marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allocated {
     pub(crate) num_calls: u64,
-    /// Bytes of all calls together.
+    /// Bytes of all calls.
     pub(crate) total_bytes: u64,
     /// Bytes of the largest call.
     pub(crate) largest_bytes: u64,
-    /// Most bytes in use at once, beyond those that were at the first mark.
+    /// The most bytes in use at once, beyond those in use at the first mark.
     pub(crate) peak_bytes: u64,
 }
 
 impl Allocated {
     pub(crate) const NOTHING: Self = Self { num_calls: 0, total_bytes: 0, largest_bytes: 0, peak_bytes: 0 };
 
-    /// The greater of each figure, to state the worst of many cases.
+    /// The maximum of each figure: the worst of many cases.
     pub(crate) fn max(self, other: Self) -> Self {
         Self {
             num_calls: self.num_calls.max(other.num_calls),
@@ -35,17 +35,17 @@ impl Allocated {
 #[derive(Clone, Copy)]
 struct Counters {
     since_mark: Allocated,
-    /// Below zero where memory of before the mark was given back.
+    /// Negative once memory allocated before the mark has been freed.
     live_bytes: i64,
 }
 
 thread_local! {
-    // Without a destructor and known when compiling: using it allocates nothing.
+    // Constant and without a destructor: accessing it allocates nothing.
     static COUNTERS: Cell<Counters> = const { Cell::new(Counters { since_mark: Allocated::NOTHING, live_bytes: 0 }) };
 }
 
 fn count(taken_bytes: usize, freed_bytes: usize) {
-    // While a thread ends nothing is measured.
+    // Nothing is measured while a thread ends.
     let _ = COUNTERS.try_with(|cell| {
         let mut counters = cell.get();
         if taken_bytes > 0 {
@@ -61,39 +61,39 @@ fn count(taken_bytes: usize, freed_bytes: usize) {
     });
 }
 
-/// Runs `work` and tells what it allocated. Not to be nested: each call sets the marks anew.
+/// Runs `work` and returns what it allocated. Calls must not be nested: each resets the marks.
 pub(crate) fn measured<T>(work: impl FnOnce() -> T) -> (T, Allocated) {
     COUNTERS.set(Counters { since_mark: Allocated::NOTHING, live_bytes: 0 });
     let result = work();
     (result, COUNTERS.get().since_mark)
 }
 
-// SAFETY: each function hands its arguments on to the system's allocator, whose contract is the same, and returns what
-// that returns. Counting touches a thread-local cell only: it neither allocates nor panics.
+// SAFETY: each function passes its arguments to the system's allocator, whose contract is the same, and returns its
+// result. Counting touches only a thread-local cell: it neither allocates nor panics.
 #[expect(unsafe_code, reason = "an allocator cannot be written without")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the contract of `GlobalAlloc`, which the caller keeps, is that of `System`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the contract of `GlobalAlloc`, which the caller keeps, is that of `System`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         count(0, layout.size());
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the contract of `GlobalAlloc`, which the caller keeps, is that of `System`.
         unsafe { System.dealloc(start, layout) }
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // Old and new bytes may be in use at once.
+        // Old and new bytes may be in use at the same time.
         count(new_size, layout.size());
-        // SAFETY: the caller's promise, as above.
+        // SAFETY: the contract of `GlobalAlloc`, which the caller keeps, is that of `System`.
         unsafe { System.realloc(start, layout, new_size) }
     }
 }
@@ -109,11 +109,11 @@ fn the_allocator_counts_what_is_allocated() {
     });
     let expected = Allocated { num_calls: 4, total_bytes: 9_100, largest_bytes: 5_000, peak_bytes: 5_000 };
     assert_eq!(seen, expected);
-    // One that believes a header's length before it compares it, as readers have done elsewhere, is caught.
+    // A reader that allocates what a header declares is caught.
     let believed = |declared: usize| std::hint::black_box(Vec::<u8>::with_capacity(declared)).capacity();
     let (_, seen) = measured(|| believed(1 << 20));
     assert_eq!((seen.num_calls, seen.largest_bytes), (1, 1 << 20));
-    // What another thread allocates is that thread's.
+    // Allocations of another thread do not count here.
     let (sender, receiver) = std::sync::mpsc::channel();
     let other = std::thread::spawn(move || {
         receiver.recv().expect("a word");

@@ -1,5 +1,4 @@
-//! The rate of a block, computed from its bits in other words than the library's, and how much it varies from one set
-//! of keys to the next.
+//! The rate of a block, computed from its bits independently of the library, and its variance over sets of keys.
 //!
 //! The rate p of a block is fixed by its bits; a formula states its mean ε over all sets of keys. Var(p) of a kind:
 //!
@@ -8,8 +7,8 @@
 //!   1978, ch. I; N. L. Johnson, S. Kotz, *Urn Models and Their Application*, 1977, ch. 3), and p changes by k·p/X
 //!   for each bit (delta method).
 //! - *golomb*: p = D/U, D values of U taken by n entries: the same law, with n balls in U bins.
-//! - *blocked*: p is the mean over L lines of what each lets pass, q. Lines would be independent if their numbers of
-//!   keys K were; these are multinomial, that is to say independent Poisson numbers whose sum is known. Given the
+//! - *blocked*: p is the mean over L lines of the rate of each, q. Lines would be independent if their numbers of
+//!   keys K were; these are multinomial, i.e. independent Poisson numbers with a known sum. Given the
 //!   sum, the part of q that is linear in K does not vary in the mean: Var(p) = (Var(q) − Cov(q, K)² / Var(K)) / L
 //!   (L. Holst, *Asymptotic normality and efficiency for certain goodness-of-fit tests*, Biometrika 59, 1972). The
 //!   moments are those of the block's own lines.
@@ -17,24 +16,24 @@
 use crate::oracle::{Golomb, Oracle, int, range};
 use filterblock::{FilterPolicy, KeyHash, sizing};
 
-/// What is known of one block's rate.
+/// The rate of one block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rates {
-    /// What the policy expects.
+    /// By the policy's formula.
     pub(crate) formula: f64,
-    /// The same of the bits alone, at the block's very size: without the collisions of whole hashes, which no bits
-    /// show, and where the formula takes a size to the thousandth of a bit, with the fraction put back.
+    /// The formula for the bits alone, at the block's exact size: without collisions of whole hashes, which do not show
+    /// in the bits, and corrected where the formula truncates a size to a thousandth of a bit.
     pub(crate) formula_of_bits: f64,
     /// By the bits.
     pub(crate) rate: f64,
-    /// Of the rate by the bits.
+    /// Variance of the rate by the bits.
     pub(crate) variance: f64,
-    /// Of golomb: entries that share a value with another's, and how many are expected to.
+    /// Golomb only: the number of entries that share a value with another, observed and expected.
     pub(crate) sharing: Option<(f64, f64)>,
 }
 
 impl Rates {
-    /// Of the block that `policy` makes of `hashes`, which are distinct.
+    /// For the block that `policy` builds from `hashes`, which are distinct.
     pub(crate) fn new(policy: FilterPolicy, hashes: &[KeyHash], block: &[u8]) -> Self {
         let num_entries = hashes.len() as u64;
         let formula = policy.expected_false_positive_rate(num_entries).expect("a size that is built");
@@ -58,7 +57,7 @@ impl Rates {
                 let (n, num_values) = (num_entries as f64, num_values(golomb, hashes) as f64);
                 let sharing = (n - num_values, n + range * (-n / range).exp_m1());
                 let (rate, variance) = (num_values / range, occupancy_variance(range, n) / (range * range));
-                // The formula's entries that share are those expected here.
+                // The formula expects the same number of entries to share a value.
                 let by_formula = n - formula_of_bits * range;
                 assert!((by_formula - sharing.1).abs() < 1e-9 * n, "{by_formula} share a value: {sharing:?}");
                 Self { formula, formula_of_bits, rate, variance, sharing: Some(sharing) }
@@ -68,7 +67,7 @@ impl Rates {
     }
 }
 
-/// Balls thrown at random: the variance of the number of bins hit.
+/// Variance of the number of bins hit by balls thrown at random.
 fn occupancy_variance(num_bins: f64, num_balls: f64) -> f64 {
     let load = num_balls / num_bins;
     // 1 − (1 + λ)e^−λ without cancellation.
@@ -83,8 +82,8 @@ fn of_bloom(num_bits: u64, num_probes: u32, bits: &[u8], num_entries: f64) -> (f
     (rate, (k * rate / x).powi(2) * occupancy_variance(m, k * num_entries))
 }
 
-/// What each line of a blocked filter lets pass: the mean over the windows of the product of the fills of the words
-/// probed (section 6).
+/// The rate of each line of a blocked filter: the mean over the windows of the product of the fills of the probed words
+/// (section 6).
 fn line_rates(num_probes: u32, salt_bits: u32, lines: &[u8]) -> Vec<f64> {
     let positions = 64 - salt_bits;
     let rate_of = |line: &[u8]| {
@@ -118,7 +117,7 @@ fn of_blocked(rates: &[f64], hashes: &[KeyHash]) -> (f64, f64) {
     (mean_rate, residual / num_lines)
 }
 
-/// Different values of a Golomb filter's entries.
+/// Number of distinct values among a Golomb filter's entries.
 fn num_values(golomb: Golomb, hashes: &[KeyHash]) -> usize {
     let mut places: Vec<(u64, u64)> = hashes.iter().map(|hash| golomb.locate(hash.get())).collect();
     places.sort_unstable();
@@ -126,7 +125,7 @@ fn num_values(golomb: Golomb, hashes: &[KeyHash]) -> usize {
     places.len()
 }
 
-/// Against throwing balls.
+/// Compares the formula with simulated throws.
 #[test]
 fn the_number_of_bins_hit_varies_as_the_formula_says() {
     for (num_bins, num_balls) in [(1_000, 700), (1_000, 40), (5_000, 5_000)] {
@@ -140,7 +139,7 @@ fn the_number_of_bins_hit_varies_as_the_formula_says() {
             .collect();
         let mean = counts.iter().sum::<f64>() / 4e3;
         let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / 4e3;
-        // A variance of 4000 figures is known to √(2/4000) of itself, and the formula to a few parts in num_bins.
+        // The variance of 4000 figures has a relative error of √(2/4000), the formula one of a few parts in num_bins.
         let ratio = variance / occupancy_variance(num_bins as f64, num_balls as f64);
         assert!((ratio - 1.0).abs() < 4.0 * (2.0 / 4e3_f64).sqrt() + 0.01, "{num_bins}, {num_balls}: {ratio}");
     }

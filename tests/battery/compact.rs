@@ -1,11 +1,12 @@
-//! Compact frames, which have no checksum: whatever their bytes, an error or the answers that the format defines for
-//! them, no panic and no allocation. Damage that is not noticed may deny stored keys: an engine that stores such
-//! frames must have verified them, says section 8.
+//! Compact frames, which have no checksum: any bytes give an error or the answers that the format defines for them,
+//! without panic or allocation. Undetected damage may deny stored keys: section 8 requires an engine that stores such
+//! frames to verify them itself.
 
 use crate::allocation::{Allocated, measured};
-use crate::errors::{assert_told, name_of};
+use crate::errors::{assert_complete_message, name_of};
+use crate::extent::by_extent;
 use crate::oracle::Oracle;
-use crate::plan::{Case, by_extent, counted};
+use crate::report::{Case, counted};
 use crate::rules::{compact_verdict, golomb_trailer};
 use crate::samples::{Answers, Sample, describe, open_compact};
 use filterblock::FilterKind;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 struct Tally {
     num_frames: u64,
     num_opened: u64,
-    /// Answers of those that opened.
+    /// Answers of the frames that opened.
     num_compared: u64,
     refused: BTreeMap<String, u64>,
     worst: Allocated,
@@ -28,7 +29,7 @@ impl Tally {
         Self { num_frames: 0, num_opened: 0, num_compared: 0, refused, worst, answers }
     }
 
-    /// Opens `frame`, made from `sample` by some damage.
+    /// Opens `frame`, a damaged form of `sample`.
     fn try_frame(&mut self, sample: &Sample, frame: &[u8]) {
         let _case = Case((sample.kind, frame));
         self.num_frames += 1;
@@ -49,7 +50,7 @@ impl Tally {
                 }
             }
             Err(error) => {
-                assert_told(&error);
+                assert_complete_message(&error);
                 *self.refused.entry(name_of(&error)).or_default() += 1;
             }
         }
@@ -66,13 +67,13 @@ impl Tally {
     }
 }
 
-/// Frames of no entries, one, one bucket of golomb, and several.
+/// Frames with no entries, one entry, one golomb bucket and several.
 fn samples() -> Vec<Sample> {
     let sizes = [0, 1, 50, 150, 700];
     FilterKind::ALL.into_iter().flat_map(|kind| sizes.map(|num_entries| Sample::compact(kind, num_entries))).collect()
 }
 
-/// Bytes of the trailer, section 8.
+/// Length of the trailer in bytes, section 8.
 fn trailer_len(frame: &[u8]) -> usize {
     match frame[frame.len() - 1] {
         0x10 => 1,
@@ -107,7 +108,8 @@ fn every_flip_cut_and_extension_of_a_compact_frame_is_refused_or_read_by_the_rul
     tally.report("flips, cuts at both ends and extensions of compact frames");
 }
 
-/// All pairs of values of the two last bytes, which are all of the trailer but golomb's; and each byte of that.
+/// All pairs of values of the last two bytes, which are the whole trailer except golomb's, and all values of each byte
+/// of golomb's.
 #[test]
 fn every_value_of_the_trailer_is_refused_or_read_by_the_rules() {
     let mut tally = Tally::new();
@@ -129,7 +131,7 @@ fn every_value_of_the_trailer_is_refused_or_read_by_the_rules() {
         }
     }
     let num_trailers: usize = samples().iter().map(|sample| trailer_len(&sample.bytes)).sum();
-    // Three frames of no entries have one byte.
+    // The three frames without entries have one byte.
     let num_pairs = 0x1_0000_usize.div_ceil(step) * (samples().len() - 3);
     assert_eq!(tally.num_frames as usize, num_pairs + num_trailers * 256);
     tally.report("values of the trailers of compact frames");

@@ -1,11 +1,11 @@
-//! What errors say of themselves.
+//! Messages and classes of errors.
 
 use crate::rules::{repair, repair_crc};
 use crate::samples::{CONTEXT, HEADER_LEN, SEED, Sample, TRANSFORM, options};
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
 use std::collections::BTreeSet;
 
-/// Decimal and hexadecimal numbers among the words of `text`.
+/// Decimal and hexadecimal numbers in `text`.
 fn numbers_of(text: &str) -> BTreeSet<u64> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     let number = |word: &str| match word.strip_prefix("0x") {
@@ -15,27 +15,27 @@ fn numbers_of(text: &str) -> BTreeSet<u64> {
     words.filter_map(number).collect()
 }
 
-/// The variant's name.
+/// Name of the variant.
 pub(crate) fn name_of(error: &DecodeError) -> String {
     format!("{error:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
-/// Numbers of an error's fields that its text leaves out.
-fn untold(text: &str, fields: &str) -> BTreeSet<u64> {
+/// Numbers in an error's fields that are missing from its message.
+fn missing_numbers(text: &str, fields: &str) -> BTreeSet<u64> {
     &numbers_of(fields) - &numbers_of(text)
 }
 
-/// The text names every number that the error carries, and the parameter, if it is about one.
-pub(crate) fn assert_told(error: &DecodeError) {
+/// The message contains every number that the error carries, and begins with the parameter's name if it is about one.
+pub(crate) fn assert_complete_message(error: &DecodeError) {
     let (text, fields) = (error.to_string(), format!("{error:?}"));
     assert!(text.len() >= 20 && text.trim() == text, "{text:?}");
-    assert!(!numbers_of(&fields).is_empty() && untold(&text, &fields).is_empty(), "{text:?} of {fields}");
+    assert!(!numbers_of(&fields).is_empty() && missing_numbers(&text, &fields).is_empty(), "{text:?} of {fields}");
     if let DecodeError::Parameter { name, .. } = error {
         assert!(text.starts_with(name), "{text:?} of {fields}");
     }
 }
 
-/// One block for each error there is, and what section 9 calls it.
+/// One block for each error, with its class from section 9.
 #[test]
 fn every_error_has_its_class_and_says_its_numbers() {
     let sound = Sample::of_len(FilterKind::Bloom, 256);
@@ -51,7 +51,7 @@ fn every_error_has_its_class_and_says_its_numbers() {
         }
     };
     let padded = |block: &mut Vec<u8>| {
-        // 1535 bits of 1536, and the last of these.
+        // 1535 of 1536 bits are used, and the unused one is set.
         (block[44], block[45]) = (0xff, 0x05);
         block[HEADER_LEN + 191] = 0x80;
         repair(block, CONTEXT);
@@ -82,7 +82,7 @@ fn every_error_has_its_class_and_says_its_numbers() {
     for (class, name, error) in errors {
         assert_eq!((error.class(), name_of(&error).as_str()), (class, name), "{error}");
         assert!(class.to_string().len() > 4);
-        assert_told(&error);
+        assert_complete_message(&error);
         names.insert(name);
     }
     assert_eq!(names.len(), 16, "{names:?}");
@@ -93,6 +93,6 @@ fn a_number_left_out_is_noticed() {
     let error = |declared_bytes| DecodeError::PayloadLength { declared_bytes, actual_bytes: 5 };
     let (text, fields) = (error(123_456).to_string(), format!("{:?}", error(12_345)));
     assert_eq!(numbers_of(&text), BTreeSet::from([5, 123_456]));
-    assert_eq!(untold(&text, &fields), BTreeSet::from([12_345]));
+    assert_eq!(missing_numbers(&text, &fields), BTreeSet::from([12_345]));
     assert_eq!(numbers_of("magic 0x00000000000000ff, id 7 of num_9 entries"), BTreeSet::from([7, 255]));
 }

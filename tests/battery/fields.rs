@@ -1,32 +1,32 @@
-//! Headers changed at will, with their checksums made right: what a reader must do where no checksum helps it.
+//! Arbitrary headers with correct checksums: what a reader must do where no checksum helps it.
 //!
-//! # What may be promised
+//! # What can be promised
 //!
-//! A checksum says that bytes are those which somebody wrote, and no more: who repairs it *is* that somebody. A
-//! header with a right CRC says, as far as any reader can know, with which seed the entries were hashed and how the
-//! payload is to be read, and the payload says nothing of itself that could contradict it, but for its length and a
-//! few unused bits. A Bloom filter of 7 probes under a header that says 8 is the very block that a writer makes who
-//! sets the same bits with 8; some keys of the one are absent from the other. The digest does not help: it covers the
-//! payload, which is unchanged, and would be repaired along if it covered more.
+//! A checksum only shows that bytes are as they were written; whoever recomputes it is a writer. A reader has to
+//! believe a header with a correct CRC about the seed of the entries and the layout of the payload: the payload can
+//! contradict it only by its length and a few unused bits. A Bloom filter of 7 probes under a header that declares 8 is
+//! exactly the block of a writer that sets the same bits with 8 probes, and some keys of the first are absent from the
+//! second. The digest does not help: it covers the unchanged payload, and if it covered more it would be recomputed as
+//! well.
 //!
-//! So "never *absent* for a stored key" holds without exception for all damage that is not repaired: that is an error
-//! (the tests of `flips` and `lengths`). With checksums repaired the format promises less, and this is asserted here
-//! of each header:
+//! So "never *absent* for a stored key" holds without exception for damage whose checksums are not recomputed, which is
+//! an error (the tests of `flips` and `lengths`). With recomputed checksums the format promises less, and the tests
+//! here assert it for each header:
 //!
-//! - It is refused, with the error that the first failing check of section 9 gives
-//!   ([`verdict`](crate::rules::verdict)), or opened, and then every answer is the oracle's for the header as it now
-//!   stands. Nothing in between, no panic, no allocation.
-//! - Stored keys are denied only through the fields that say how the payload is read: `kind`, `params` and, as
-//!   golomb's number of buckets follows from it, `num_entries`; or, asked as keys and not as hashes, through `seed`.
-//!   All others say *newer*, *damaged*, or change no answer. Fewer probes than were written deny nothing.
-//! - A block with a payload never opens as one without entries, which would deny all: `payload_len` must be 0 then,
-//!   and is compared with what there is.
-//! - A caller who says which seed and transform it expects gets a mismatch for any other.
+//! - It is rejected with the error of the first failing check of section 9 ([`verdict`](crate::rules::verdict)), or it
+//!   opens and every answer is the oracle's for the changed header. There is no panic and no allocation.
+//! - Stored keys are denied only through the fields that define how the payload is read: `kind`, `params` and, as
+//!   golomb's number of buckets follows from it, `num_entries`; or, when keys are probed and not hashes, through
+//!   `seed`. All others are *newer*, *damaged*, or change no answer. Fewer probes than were written deny nothing.
+//! - A block with a payload never opens as one without entries, which would deny every key: `payload_len` must then be
+//!   0, and is compared with the actual length.
+//! - A caller that states the seed and transform it expects gets a mismatch for any other.
 
 use crate::allocation::{Allocated, measured};
-use crate::errors::{assert_told, name_of};
+use crate::errors::{assert_complete_message, name_of};
+use crate::extent::by_extent;
 use crate::oracle::{Oracle, int};
-use crate::plan::{Case, by_extent, counted};
+use crate::report::{Case, counted};
 use crate::rules::{CRC_AT, Caller, DIGEST_AT, repair, repair_crc, verdict};
 use crate::samples::{Answers, CONTEXT, Denied, HEADER_LEN, SEED, Sample, TRANSFORM, describe, options};
 use filterblock::FilterKind;
@@ -36,12 +36,12 @@ use std::ops::Range;
 const SEED_AT: Range<usize> = 16..24;
 const NUM_ENTRIES_AT: Range<usize> = 24..32;
 
-/// What came of many headers.
+/// Outcomes of many headers.
 #[derive(Debug)]
 struct Tally {
     num_headers: u64,
     num_opened: u64,
-    /// Answers of those that opened.
+    /// Answers of the blocks that opened.
     num_compared: u64,
     num_denying: u64,
     refused: BTreeMap<String, u64>,
@@ -56,7 +56,7 @@ impl Tally {
         Self { num_headers, num_opened, num_compared, num_denying, refused, worst, answers }
     }
 
-    /// Opens `block`, which is `sample` with another header, as each kind of caller does.
+    /// Opens `block`, which is `sample` with another header, in every way that a caller can.
     fn try_header(&mut self, sample: &Sample, block: &[u8]) {
         let _case = Case((sample.kind, &block[..HEADER_LEN]));
         self.num_headers += 1;
@@ -85,7 +85,7 @@ impl Tally {
                 assert_denied_for_a_reason(denied, sample, block);
             }
             Err(error) => {
-                assert_told(&error);
+                assert_complete_message(&error);
                 *self.refused.entry(name_of(&error)).or_default() += 1;
             }
         }
@@ -103,7 +103,7 @@ impl Tally {
     }
 }
 
-/// Through which fields keys may be denied; see the module.
+/// Fields through which keys may be denied; see the module.
 fn assert_denied_for_a_reason(denied: Denied, sample: &Sample, block: &[u8]) {
     let differs = |range: Range<usize>| block[range.clone()] != sample.bytes[range];
     let (kind, params) = (differs(9..10), differs(40..DIGEST_AT));
@@ -114,7 +114,7 @@ fn assert_denied_for_a_reason(denied: Denied, sample: &Sample, block: &[u8]) {
     assert!(denied.by_hash == 0 || kind || !fewer_probes, "{denied:?} by fewer probes");
 }
 
-/// Small ones, and a Golomb filter of several buckets.
+/// Small blocks, and a Golomb filter of several buckets.
 fn samples() -> Vec<Sample> {
     let lens: &[usize] = by_extent(&[256], &[64, 128, 256, 512, 4096], &[64, 128, 256, 512, 1024, 4096, 16384]);
     let of_kind = |kind| {
@@ -132,7 +132,7 @@ fn every_value_of_every_header_byte_is_refused_or_read_by_the_rules() {
         for at in 0..HEADER_LEN {
             for value in 0..=255 {
                 block[at] = value;
-                // A digest that is changed stays so, under a right CRC; and a CRC that is changed stays.
+                // A changed digest keeps its change under a correct CRC, and a changed CRC is not recomputed.
                 if at < CRC_AT {
                     repair_crc(&mut block, CONTEXT);
                 }
@@ -143,12 +143,12 @@ fn every_value_of_every_header_byte_is_refused_or_read_by_the_rules() {
     }
     let num_samples = samples().len() as u64;
     assert_eq!(tally.num_headers, num_samples * 64 * 256);
-    // The exception is real: each kind has parameters that a key depends on.
+    // The exception is real: the answers of each kind depend on its parameters.
     assert!(tally.num_denying > num_samples);
     tally.report("values of header bytes with the CRC repaired");
 }
 
-/// A field of a header: name, place and values to try beside 0, 1 and its greatest two.
+/// A field of a header: name, position, and values to try besides 0, 1 and its two largest.
 struct Field {
     at: Range<usize>,
     limits: &'static [u64],
@@ -158,7 +158,7 @@ const fn field(at: usize, len: usize, limits: &'static [u64]) -> Field {
     Field { at: at..at + len, limits }
 }
 
-/// Fields of every kind, with what separates legal from illegal.
+/// Fields of every kind, with the limits between legal and illegal values.
 const COMMON: [Field; 9] = [
     field(8, 1, &[2]),
     field(9, 1, &[2, 3, 4]),
@@ -189,7 +189,7 @@ fn params(kind: FilterKind) -> Vec<Field> {
 }
 
 impl Field {
-    /// What a block's field is set to: the ends of its range and of the legal range, its own value and both neighbours.
+    /// Values for a block's field: the ends of its range and of the legal range, its own value and both neighbours.
     fn values(&self, block: &[u8]) -> Vec<Vec<u8>> {
         let len = self.at.len();
         let own = block[self.at.clone()].to_vec();
@@ -231,7 +231,7 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
             }
         }
     }
-    // 12 fields of bloom and blocked, 14 of golomb.
+    // Bloom and blocked have 12 fields, golomb 14.
     assert_eq!(num_field_pairs, samples().len() as u64 / 3 * (66 + 66 + 91));
     assert!(tally.num_headers > num_field_pairs * 25 && tally.num_denying > 0);
     assert!(
@@ -242,8 +242,7 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
     tally.report(&format!("values of {num_field_pairs} pairs of header fields with both checksums repaired"));
 }
 
-/// The exception that the promise names: a changed payload whose digest was repaired opens, and answers for what it
-/// now is.
+/// The exception to the promise: a changed payload with a recomputed digest opens, and answers by its changed bits.
 #[test]
 fn every_flip_of_a_payload_with_its_checksums_repaired_is_read_by_the_rules() {
     let mut tally = Tally::new();

@@ -1,9 +1,10 @@
 //! Flipped bits: one and two, everywhere.
 
 use crate::allocation::{Allocated, measured};
-use crate::errors::assert_told;
+use crate::errors::assert_complete_message;
+use crate::extent::by_extent;
 use crate::oracle::Oracle;
-use crate::plan::{Case, by_extent, counted};
+use crate::report::{Case, counted};
 use crate::rules::{self, CRC_AT, Caller};
 use crate::samples::{Answers, CONTEXT, HEADER_LEN, Sample, blocks, describe, lens, options};
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
@@ -20,7 +21,7 @@ fn bit_is_set(block: &[u8], bit: usize) -> bool {
     block[bit / 8] >> (bit % 8) & 1 == 1
 }
 
-/// Whether `error` is what damage must give whose first bit is number `bit`.
+/// Whether `error` is the one required for damage whose first flipped bit is number `bit`.
 fn is_error_of(error: &DecodeError, bit: usize) -> bool {
     match error {
         DecodeError::Magic { .. } => bit < MAGIC_BITS,
@@ -30,7 +31,7 @@ fn is_error_of(error: &DecodeError, bit: usize) -> bool {
     }
 }
 
-/// Unrepaired damage is refused, as damage, by the check of its place. The texts of some errors are read.
+/// Unrepaired damage is rejected as damage, by the check for its position. Some messages are compared.
 #[test]
 fn every_flipped_bit_is_an_error() {
     let (mut num_flips, mut num_blocks, mut worst) = (0, 0, Allocated::NOTHING);
@@ -43,7 +44,7 @@ fn every_flipped_bit_is_an_error() {
             let error = opened.expect_err("a flipped bit");
             assert!(is_error_of(&error, bit) && error.class() == DecodeErrorClass::Damaged, "{error}");
             if bit < 2 * HEADER_BITS {
-                assert_told(&error);
+                assert_complete_message(&error);
                 assert_eq!(options().open_owned(&sample.bytes[..]).map(drop), Err(error));
             }
             worst = worst.max(seen);
@@ -53,7 +54,7 @@ fn every_flipped_bit_is_an_error() {
         assert!(options().open(&sample.bytes).is_ok());
     }
     assert_eq!(worst, Allocated::NOTHING);
-    // One entry takes 65 bytes, 128 and 66.
+    // A block with one entry has 65, 128 or 66 bytes.
     let bits_of_kind = lens().iter().sum::<usize>() * 8;
     assert_eq!(num_flips, 3 * bits_of_kind as u64 + (65 + 128 + 66) * 8);
     counted(&[
@@ -63,9 +64,9 @@ fn every_flipped_bit_is_an_error() {
     ]);
 }
 
-/// Opened in trust, a block's header is checked as ever; its payload is not, which is the contract, except for bits
-/// that are unused. What is then answered is what the format says of those bytes, and a bit that was set in a Bloom
-/// filter denies nothing.
+/// Opened in trust, a block has its header and its unused bits checked, and by contract nothing else of its payload.
+/// The answers are those that the format defines for the bytes, and a bit set by damage to a Bloom filter denies
+/// nothing.
 #[test]
 fn flips_in_trust_are_noticed_in_headers_alone() {
     let caller = Caller { context: CONTEXT, trusted: true, expected: None };
@@ -78,7 +79,7 @@ fn flips_in_trust_are_noticed_in_headers_alone() {
             flip(&mut sample.bytes, bit);
             let _case = Case((sample.kind, sample.bytes.len(), bit));
             let trusted = options().trusted(true);
-            // Now and then, where a payload is long: computing the rate reads all of it.
+            // Rarely where a payload is long: computing the rate reads all of it.
             let is_described = sample.bytes.len() <= 512 || bit % 61 == 0;
             let (opened, seen) = measured(|| {
                 let reader = trusted.open(&sample.bytes)?;
@@ -104,7 +105,7 @@ fn flips_in_trust_are_noticed_in_headers_alone() {
                     assert_eq!(denied.by_hash, denied.by_key);
                     num_denied += u64::from(denied.by_hash > 0);
                     num_opened += 1;
-                    // The oracle takes longer than what it is to judge.
+                    // The oracle is slower than the code under test.
                     if bit % 61 == 0 && sample.bytes.len() <= 1 << 10 {
                         assert_eq!(rules::verdict(&sample.bytes, caller), Ok(()));
                         answers.assert_as_oracle(&sample, &Oracle::open(&sample.bytes));
@@ -118,18 +119,18 @@ fn flips_in_trust_are_noticed_in_headers_alone() {
     let num_blocks = 3 * (lens().len() as u64 + 1);
     assert_eq!(num_noticed, num_blocks * HEADER_BITS as u64);
     assert_eq!(num_opened + num_padding, blocks().iter().map(|sample| sample.payload_bits() as u64).sum::<u64>());
-    assert!(num_denied > num_opened / 100, "damage that nobody feels tests nothing");
+    assert!(num_denied > num_opened / 100, "damage that changes no answer tests nothing");
     counted(&[
         (num_noticed, "single flipped bits of headers noticed in trust"),
         (num_opened, "of payloads opened in trust"),
-        (num_padding, "of unused bits refused"),
+        (num_padding, "of unused bits rejected"),
         (num_denied, "denied a stored key"),
         (worst.largest_bytes, "bytes allocated at most"),
     ]);
 }
 
-/// All pairs of flips, by flipping on: nothing is copied. XXH3 guarantees nothing of two flips in a payload, as a CRC
-/// does: that none of these passes is a measurement, and a chance of one in 2⁴⁰ against it.
+/// All pairs of flips, made in place. Unlike a CRC, XXH3 guarantees nothing about two flips in a payload: that none of
+/// these passes is a measurement, with a chance of one in 2⁴⁰ that one would.
 #[test]
 fn every_pair_of_flipped_bits_is_an_error() {
     let len = by_extent(128, 512, 512);
@@ -164,8 +165,8 @@ fn every_pair_of_flipped_bits_is_an_error() {
     }
 }
 
-/// Both checksums and the magic apart: one or two flips anywhere in a header leave its CRC wrong, so that even in
-/// trust, and even if the magic were not compared, none would pass.
+/// The CRC by itself: one or two flips anywhere in a header leave it wrong, so that none would pass in trust even if
+/// the magic were not compared.
 #[test]
 fn every_one_and_two_flips_of_a_header_break_its_crc() {
     let (mut num_single, mut num_pairs, mut num_undetected) = (0u64, 0u64, 0u64);
@@ -193,8 +194,8 @@ fn every_one_and_two_flips_of_a_header_break_its_crc() {
     ]);
 }
 
-/// The same of every header there can be. A CRC is linear: what a flip does to it depends on the place alone, δ. Two
-/// flips in the 60 bytes covered pass only if their δ are equal. One there and one in the stored CRC, which is
+/// The same for every possible header. A CRC is linear: the change δ that a flip makes depends only on its position.
+/// Two flips in the 60 bytes covered pass only if their δ are equal. One there and one in the stored CRC, which is
 /// rotated and then added to, pass only if adding or subtracting that one's power of two changes just the bits of the
 /// rotated δ: what a carry changes is a run of ones that begins there, and may end anywhere above.
 #[test]

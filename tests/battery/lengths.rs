@@ -1,14 +1,14 @@
 //! Blocks that are too short or too long.
 
 use crate::allocation::{Allocated, measured};
-use crate::errors::assert_told;
-use crate::plan::{Case, counted};
+use crate::errors::assert_complete_message;
+use crate::report::{Case, counted};
 use crate::samples::{HEADER_LEN, Sample, blocks, options};
 use filterblock::{DecodeError, DecodeErrorClass};
 
 const MAX_TRAILING: usize = 64;
 
-/// What must come of `len` bytes at the front of a block whose header is whole, or of more.
+/// The error required for the first `len` bytes of a block, or for a block extended to `len` bytes.
 fn expected(sample: &Sample, len: usize) -> DecodeError {
     match len.checked_sub(HEADER_LEN) {
         None => DecodeError::TooShort { len_bytes: len as u64, min_bytes: HEADER_LEN as u64 },
@@ -19,7 +19,7 @@ fn expected(sample: &Sample, len: usize) -> DecodeError {
     }
 }
 
-/// Opens `bytes` in every way; each must end with `error`, having allocated nothing.
+/// Opens `bytes` in every way; each must return `error` and allocate nothing.
 fn assert_refused(bytes: &[u8], error: DecodeError) -> Allocated {
     let (outcomes, seen) = measured(|| {
         let checked = options().open(bytes).map(drop);
@@ -40,7 +40,7 @@ fn every_truncation_is_an_error() {
             let error = expected(&sample, len);
             worst = worst.max(assert_refused(&sample.bytes[..len], error));
             if len % 16 == 0 {
-                assert_told(&error);
+                assert_complete_message(&error);
             }
             num_cuts += 1;
         }
@@ -50,8 +50,8 @@ fn every_truncation_is_an_error() {
     counted(&[(num_cuts, "truncations, each an error"), (worst.largest_bytes, "bytes allocated at most")]);
 }
 
-/// Zeros, as of a file grown in advance; ones, as of erased flash; and the block's own beginning, as of two blocks in
-/// a row.
+/// Appended bytes: zeros, as in a preallocated file; ones, as in erased flash; the block's own beginning, as in two
+/// adjacent blocks.
 #[test]
 fn every_extension_is_an_error() {
     let (mut num_extensions, mut num_blocks, mut worst) = (0, 0, Allocated::NOTHING);

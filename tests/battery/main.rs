@@ -1,15 +1,17 @@
-//! The first two promises of the format, with counts: whatever happens to a block's bytes, a reader ends with a typed
-//! error or with the answers that the format defines for them, without panic and without allocation; no stored key is
-//! ever denied, and absent ones pass at the rate that was predicted.
+//! The first two promises of the format, with counts. Whatever happens to a block's bytes, a reader returns a typed
+//! error or the answers that the format defines for them, without panic or allocation. No stored key is ever denied,
+//! and absent keys pass at the predicted rate.
 //!
-//! Meant for release builds: `cargo test --release --test battery -- --nocapture` takes a minute on a core, and
-//! prints what it tried in lines that begin with `counted: `. In debug builds the plans are small, with
-//! `FILTERBLOCK_LONG=1` they are long ([`plan`]). Everything follows from fixed seeds.
+//! Meant for release builds: `cargo test --release --test battery -- --nocapture` takes a minute and a half on a core,
+//! and prints its counts in lines that begin with `counted: `. [`extent`] chooses how much is tried. Everything follows
+//! from fixed seeds.
 
 mod allocation;
 mod by_bits;
 mod compact;
 mod errors;
+#[path = "../extent/mod.rs"]
+mod extent;
 mod fields;
 mod flips;
 mod lengths;
@@ -19,13 +21,13 @@ mod material;
 #[expect(dead_code, reason = "fuzz and tests/format need more of it")]
 #[path = "../format/oracle.rs"]
 mod oracle;
-mod plan;
 mod present;
 mod rates;
 #[expect(dead_code, reason = "the second reader needs more of it")]
 #[path = "../format/readers.rs"]
 mod readers;
 mod reading;
+mod report;
 mod rules;
 mod samples;
 mod shapes;

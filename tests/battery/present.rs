@@ -1,26 +1,27 @@
-//! No stored key is ever denied: every number of keys from none to 2000, every kind and setting, each key asked in
-//! every way and of every form that a filter's bytes may have.
+//! No stored key is ever denied: every number of keys from none to 2000, every kind and setting, each key probed in
+//! every way and in every form of a filter's bytes.
 
+use crate::extent::{Extent, by_extent, extent};
 use crate::material::numbers;
 use crate::oracle::Oracle;
-use crate::plan::{Case, Extent, by_extent, counted, extent};
 use crate::readers::Reading;
+use crate::report::{Case, counted};
 use crate::rules::compact_of;
 use filterblock::{
     AlignedBytes, CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
     KeyHasher, KeyTransform, OpenOptions, probe_tables,
 };
 
-/// Entries of the largest of the small tables.
+/// Number of entries in the largest of the small tables.
 const MAX_SMALL: usize = 2_000;
-/// Absent keys that are asked of each table, of every form of it.
+/// Number of absent keys that each form of each table is probed for.
 const NUM_STRANGERS: usize = 16;
-/// One table in so many is compared with the oracle.
+/// One table in this many is compared with the oracle.
 const TABLES_PER_ORACLE: usize = 67;
-/// Bytes of the capped settings: 5 bits for each of 2000 keys.
+/// Cap in bytes of the capped settings: 5 bits for each of 2000 keys.
 const CAP: u64 = 64 + 1_250;
 
-/// Five sizes, a rate and a cap; of blocked, the sizes with no, some and many salts.
+/// Five sizes, a rate and a cap; for blocked, the sizes with no, some and many salts.
 fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
     let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, 3, 6] } else { &[3] };
     let mut settings = Vec::new();
@@ -35,7 +36,7 @@ fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
     settings
 }
 
-/// Eight bytes a key: number `at` of table `table`.
+/// Keys of eight bytes, which depend on the table.
 fn keys_of(table: u64, count: usize) -> Vec<[u8; 8]> {
     numbers(table.wrapping_mul(0x9e6c_63d0_876a_68e5))
         .take(count)
@@ -49,16 +50,16 @@ struct Tally {
     num_keys: u64,
     /// Probes of stored keys.
     num_probes: u64,
-    /// Absent keys asked, whose answers must be alike in every form.
+    /// Probes of absent keys, whose answers must agree in every form.
     num_strangers: u64,
     num_by_oracle: u64,
 }
 
-/// Everything about the tables of one policy that need not be made anew.
+/// What the tables of one policy share.
 struct Tables {
     policy: FilterPolicy,
     strangers: Vec<KeyHash>,
-    /// A table that every key is asked of beside its own.
+    /// A table that every key is probed in beside its own.
     other: Vec<u8>,
 }
 
@@ -68,16 +69,16 @@ impl Tables {
         keys_of(u64::MAX, 100).iter().for_each(|key| builder.add_key(key));
         let other = builder.finish().expect("a block");
         let strangers = numbers(91).take(NUM_STRANGERS).map(KeyHash::from_raw).collect();
-        // As they come: what the builder's own check would notice is to be noticed here.
+        // Without the builder's own check: its errors must show here.
         Self { policy: policy.self_check(false), strangers, other }
     }
 
-    /// Builds the table of `keys` and asks for each of them: alone, in a batch and among tables, of the block at any
-    /// address, of aligned bytes and of compact frames.
+    /// Builds the table of `keys` and probes it for each of them: alone, in a batch and among tables, in the block at
+    /// any address, in aligned bytes and in compact frames.
     fn check(&self, keys: &[[u8; 8]], tally: &mut Tally) {
         let mut builder = FilterBlockBuilder::new(self.policy);
         keys.iter().for_each(|key| builder.add_key(key));
-        // At an address that only the number of keys decides.
+        // At an address that depends only on the number of keys.
         let shift = keys.len() % 64;
         let mut unaligned = vec![0; shift];
         builder.finish_into(&mut unaligned).expect("a block");
@@ -103,7 +104,7 @@ impl Tables {
         self.check_among_tables([reader, aligned.reader(), reader], &asked, &single);
         tally.num_tables += 1;
         tally.num_keys += keys.len() as u64;
-        // Alone by key and by hash, of the compact frame, in three batches, three times among tables.
+        // Alone by key and by hash, in the compact frame, in three batches, three times among tables.
         tally.num_probes += 9 * keys.len() as u64;
         tally.num_strangers += 8 * self.strangers.len() as u64;
         if tally.num_tables as usize % TABLES_PER_ORACLE == 0 {
@@ -125,8 +126,8 @@ impl Tables {
         }
     }
 
-    /// The same block, whatever the order and however often a key is added; and a compact frame that the builder makes,
-    /// which of sizes in bits per key is another filter, holds every key.
+    /// The block is the same for any order and repetition of keys. The builder's compact frame, which is another filter
+    /// where the size is in bits per key, holds every key.
     fn check_builds(&self, keys: &[[u8; 8]], tally: &mut Tally) {
         let mut builder = FilterBlockBuilder::new(self.policy);
         let mut finish = |keys: &mut dyn Iterator<Item = &[u8; 8]>| {
@@ -156,14 +157,14 @@ fn open_compact(frame: &[u8], hasher: KeyHasher) -> CompactFrameReader<'_> {
 
 const NUM_SEEDS: usize = 8;
 
-/// Seeds of the hash: the default, and any others.
+/// Seeds of the hash: the default and others.
 fn seeds() -> Vec<u64> {
     std::iter::once(0).chain(numbers(92)).take(NUM_SEEDS).collect()
 }
 
-/// All there are, but in debug builds.
+/// All of them, except in the small plan.
 fn small_counts() -> impl Iterator<Item = usize> {
-    (0..=MAX_SMALL).filter(|count| extent() != Extent::Quick || *count < 10 || count % 97 < 2)
+    (0..=MAX_SMALL).filter(|count| extent() != Extent::Small || *count < 10 || count % 97 < 2)
 }
 
 fn check_small_tables(kind: FilterKind) {
@@ -172,7 +173,7 @@ fn check_small_tables(kind: FilterKind) {
     for (i, policy) in settings.iter().enumerate() {
         let of_seeds: Vec<Tables> = seeds().into_iter().map(|seed| Tables::new(policy.seed(seed))).collect();
         for count in small_counts() {
-            // All seeds in long runs, else one after the other.
+            // All seeds in the long plan, otherwise the seeds in turn.
             let is_due = |j: &usize| is_long || *j == (count + i) % NUM_SEEDS;
             for j in (0..NUM_SEEDS).filter(is_due) {
                 let _case = Case((of_seeds[j].policy, count));
@@ -214,7 +215,7 @@ fn every_key_of_every_small_golomb_filter_is_found() {
     check_small_tables(FilterKind::Golomb);
 }
 
-/// Tables beyond the caches, whose lines are asked for ahead: every setting but the cap.
+/// Tables larger than the caches, whose lines are prefetched: every setting but the cap.
 #[test]
 fn every_key_of_large_tables_is_found() {
     let counts: &[usize] = by_extent(&[30_011], &[1_000_000], &[1_000_000, 10_000_000]);
@@ -226,7 +227,7 @@ fn every_key_of_large_tables_is_found() {
             let (_capped, sized) = settings.split_last().expect("settings");
             for policy in sized {
                 let _case = Case((policy, count));
-                // Other hashes for each setting.
+                // Each setting has hashes of its own.
                 let policy = policy.seed(93 + tally.num_tables).self_check(false);
                 let key = |number: u64| std::array::from_fn::<u8, 16, _>(|i| (number >> (4 * i)) as u8);
                 hashes.clear();
@@ -236,8 +237,8 @@ fn every_key_of_large_tables_is_found() {
         }
     }
     assert_eq!(tally.num_tables as usize, counts.len() * (6 + 16 + 6));
-    let told: Vec<String> = counts.iter().map(usize::to_string).collect();
-    report(&tally, &format!("tables of {} keys", told.join(" or ")));
+    let lengths: Vec<String> = counts.iter().map(usize::to_string).collect();
+    report(&tally, &format!("tables of {} keys", lengths.join(" or ")));
 }
 
 fn check_large_table(policy: FilterPolicy, hashes: &[KeyHash], tally: &mut Tally) {

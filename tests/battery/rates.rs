@@ -1,31 +1,31 @@
-//! False positives: what is observed beside what was predicted, for keys of every shape.
+//! False positives, observed against predicted, for keys of every shape.
 //!
 //! Three figures are compared for each kind, size and shape of keys, each pair within 4 σ:
 //!
 //! - *observed*: how many absent keys passed;
-//! - *by the bits*: the rate that the block states of itself, and that is computed here in other words
+//! - *by the bits*: the rate that the reader computes from the block, and that is computed here independently
 //!   ([`by_bits`](crate::by_bits));
-//! - *by the formula*: the rate that the policy expects of so many entries, before there is a block.
+//! - *by the formula*: the rate that the policy expects for the number of entries, before there is a block.
 //!
-//! Given the block, every absent key passes with the probability p that its bits have, whichever others do, so their
-//! number is binomial: variance N·p·(1 − p). The formula knows no bits. It states the mean ε of p over all sets of
-//! keys, about which p varies, and what is observed with it: N·ε·(1 − ε) + N²·Var(p). All configurations together
-//! must look like a normal law, so that neither a σ that is too large nor a small bias stays hidden
-//! ([`statistics`](crate::statistics)).
+//! Given the block, absent keys pass independently with the probability p by its bits, so their number is binomial,
+//! with variance N·p·(1 − p). The formula does not know the bits: it gives the mean ε of p over all sets of keys, and
+//! the observed number has the variance N·ε·(1 − ε) + N²·Var(p) about it. All configurations together must look like a
+//! normal law, so that neither a σ that is too large nor a small bias stays hidden ([`statistics`](crate::statistics)).
 
 use crate::by_bits::Rates;
-use crate::plan::{by_extent, counted};
+use crate::extent::by_extent;
+use crate::report::counted;
 use crate::shapes::Shape;
 use crate::statistics::{Sigmas, deviation, is_likely, is_rare};
 use filterblock::sizing::blocked::DEFAULT_SALT_BITS;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHash};
 
-/// Hashes that are asked for together.
+/// Hashes in a batch.
 const BATCH: usize = 1_024;
-/// Fewer entries that share a value than this are rare events, too.
+/// With fewer expected entries that share a value than this, sharing is a rare event.
 const LEAST_SHARING: f64 = 25.0;
 
-/// Sizes and rates of one kind; of blocked, sizes with no, some and many salts. With a name each.
+/// Sizes and rates of one kind, each with a name; for blocked, the sizes with no, some and many salts.
 fn settings(kind: FilterKind) -> Vec<(FilterPolicy, String)> {
     let default = DEFAULT_SALT_BITS;
     let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, default, 6] } else { &[default] };
@@ -44,13 +44,13 @@ fn settings(kind: FilterKind) -> Vec<(FilterPolicy, String)> {
     settings
 }
 
-/// How many keys are stored in a block, and how many absent ones are asked for.
+/// The number of keys stored in a block, and of absent keys probed.
 struct Extent {
     num_stored: u64,
     num_absent: u64,
 }
 
-/// What came of one setting and shape, over all its blocks.
+/// Results of one setting and shape, over all its blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Observed {
     num_blocks: f64,
@@ -66,8 +66,8 @@ struct Observed {
 }
 
 impl Observed {
-    /// Stores keys of `shape` in a block and asks for others of that shape, which lie between those stored. Shapes of
-    /// few keys are asked under many seeds.
+    /// Stores keys of `shape` in a block and probes it for others of that shape, which lie between them. Shapes of few
+    /// keys are tried with many seeds.
     fn new(policy: FilterPolicy, shape: Shape, seed: u64, extent: &Extent) -> Self {
         let mut observed = Self::default();
         let num_keys = shape.num_keys().unwrap_or(extent.num_stored + extent.num_absent);
@@ -119,13 +119,13 @@ impl Observed {
         self.sharing = rates.sharing.map(|(more, more_expected)| (shared + more, expected + more_expected));
     }
 
-    /// A block's variance times its entries: the same for all shapes, but for chance.
+    /// A block's variance times its entries: the same for all shapes, up to chance.
     fn variance_of_entry(&self) -> f64 {
         self.variances / self.num_blocks * (self.num_stored / self.num_blocks)
     }
 
-    /// Observed beside a mean rate, which itself has the variance `more` of what is expected. `None` of few passes,
-    /// which then are as many as is likely.
+    /// Observed against a mean rate; the expected number has the further variance `more`. `None` for few expected
+    /// passes, whose number is then checked to be likely.
     fn beside(&self, rate: f64, more: f64, what: &str) -> Option<f64> {
         let expected = self.num_absent * rate;
         if is_rare(self.num_absent, rate) {
@@ -140,13 +140,13 @@ impl Observed {
         self.beside(self.rates / self.num_blocks, 0.0, what)
     }
 
-    /// `variance` is that of the mean rate of the blocks, which are asked for equally many keys.
+    /// `variance` is that of the mean rate of the blocks, which are probed for equally many keys.
     fn beside_formula(&self, variance: f64, what: &str) -> Option<f64> {
         self.beside(self.formulas / self.num_blocks, self.num_absent.powi(2) * variance, what)
     }
 
-    /// The bits beside the formula. `None` where hardly two entries share a value, which is all that can differ: then
-    /// these are as many as is likely.
+    /// The bits against the formula. `None` where the only difference, entries that share a value, is rare; their
+    /// number is then checked to be likely.
     fn bits_beside_formula(&self, variance: f64, what: &str) -> Option<f64> {
         if let Some((shared, expected)) = self.sharing.filter(|(_, expected)| *expected < LEAST_SHARING) {
             assert!(is_likely(shared as u64, expected), "{what}: {shared} entries share a value, of {expected}");
@@ -181,7 +181,7 @@ struct Tally {
 impl Tally {
     /// One setting, and keys of every shape.
     fn add(&mut self, policy: FilterPolicy, name: &str, all: &[(Shape, Observed)]) {
-        // That of one block is itself by chance, and smaller where the rate is: the mean of ten is hardly so.
+        // The variance of one block is itself random, and correlated with its rate; the mean of ten hardly is.
         let of_entry: f64 = all.iter().map(|(_, one)| one.variance_of_entry()).sum::<f64>() / all.len() as f64;
         for (shape, one) in all {
             let what = format!("{}, {name}, {shape:?}", policy.kind());
@@ -198,7 +198,7 @@ impl Tally {
             let bits = one.bits_beside_formula(variance, &what);
             bits.into_iter().for_each(|sigmas| self.bits_by_formula.add(sigmas, &what));
             if let FilterSize::FalsePositiveRate(asked) = policy.size() {
-                // Lines are whole, and golomb's range is 1/rate, where −1/ln(1 − rate) would do: at 10 % a twentieth.
+                // Lines are whole, and golomb's range is 1/rate where −1/ln(1 − rate) suffices: a twentieth at 10 %.
                 let (share, least) = (one.formulas / one.num_blocks / asked, by_extent(0.85, 0.94, 0.94));
                 assert!((least..=1.0 + 1e-9).contains(&share), "{what}: {share} of it is expected");
             }
@@ -206,7 +206,7 @@ impl Tally {
     }
 
     fn report(&self, kind: FilterKind) {
-        let told = [
+        let figures = [
             ("observed beside the rate by the bits", &self.by_bits),
             ("observed beside the formula", &self.by_formula),
             ("the rate by the bits beside the formula", &self.bits_by_formula),
@@ -215,11 +215,11 @@ impl Tally {
             (self.num_configurations, &format!("configurations of {kind}")),
             (self.num_rare, "of them with fewer than ten passes expected"),
             (self.num_stored, "keys stored and found"),
-            (self.num_absent, "absent keys asked"),
+            (self.num_absent, "absent keys probed"),
             (self.num_passed, "passed"),
         ]);
-        told.iter().for_each(|(what, sigmas)| println!("counted: {kind}, {what}: {}", sigmas.describe()));
-        told.iter().for_each(|(what, sigmas)| sigmas.assert_normal(&format!("{kind}, {what}")));
+        figures.iter().for_each(|(what, sigmas)| println!("counted: {kind}, {what}: {}", sigmas.describe()));
+        figures.iter().for_each(|(what, sigmas)| sigmas.assert_normal(&format!("{kind}, {what}")));
     }
 }
 
@@ -232,7 +232,7 @@ fn check(kind: FilterKind) {
     let mut tally = Tally::default();
     let settings = settings(kind);
     for (i, (policy, name)) in (1u64..).zip(&settings) {
-        // A seed of its own for each: no two configurations share a hash.
+        // Each configuration has a seed of its own, so that no two share a hash.
         let seeded = (1..).zip(Shape::ALL).map(|(j, shape)| (shape, i << 8 | j));
         let observe = |(shape, seed)| (shape, Observed::new(*policy, shape, seed, &extent));
         tally.add(*policy, name, &seeded.map(observe).collect::<Vec<_>>());

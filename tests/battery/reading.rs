@@ -1,14 +1,13 @@
-//! What reading allocates: nothing, in whichever way a block is opened and asked. What keeping it does: what is said
-//! here.
+//! Allocations of readers: none, however a block is opened and probed. Owning readers allocate what is stated here.
 
 use crate::allocation::{Allocated, measured};
-use crate::plan::counted;
+use crate::report::counted;
 use crate::rules::compact_of;
 use crate::samples::{Answers, Denied, Sample, blocks, describe, open_compact, options};
 use filterblock::{AlignedBytes, CompactFrameReader, FilterBlockReader};
 use std::fmt::Write;
 
-/// Text of a fixed length, so that writing does not allocate either.
+/// A text buffer of fixed length, so that formatting does not allocate either.
 struct Text([u8; 300], usize);
 
 impl Write for Text {
@@ -20,7 +19,7 @@ impl Write for Text {
     }
 }
 
-/// Calls everything of a block's reader; returns what that allocates.
+/// Makes every query of a block's reader; returns what they allocate.
 fn ask(reader: &FilterBlockReader<'_>, sample: &Sample) -> Allocated {
     let mut answers = Answers::new();
     let (denied, seen) = measured(|| {
@@ -53,14 +52,14 @@ fn opening_and_asking_allocate_nothing() {
         let (reader, seen) = measured(|| open_compact(&frame));
         worst = worst.max(seen).max(ask_compact(&reader.expect("a frame"), &sample));
 
-        // Kept in a vector, which moves into the filter and out of it.
+        // Owned as a vector, which moves into the filter and out of it.
         let bytes = sample.bytes.clone();
         let (filter, seen) = measured(|| options().open_owned(bytes));
         let filter = filter.expect("intact");
         worst = worst.max(seen).max(ask(&filter.reader(), &sample));
         let (mut bytes, seen) = measured(|| filter.into_inner());
         worst = worst.max(seen);
-        // A damaged one is given back to the system, not copied; its error is said without a copy, too.
+        // A damaged block is freed, not copied, and formatting its error makes no copy either.
         bytes[30] ^= 1;
         let mut text = Text([0; 300], 0);
         let (opened, seen) =
@@ -68,7 +67,7 @@ fn opening_and_asking_allocate_nothing() {
         assert_eq!((opened, text.1 > 20), (Err(Ok(())), true));
         worst = worst.max(seen);
 
-        // Aligned bytes are a copy, the caller's own: the block's length and a line, in one piece.
+        // Aligned bytes are a copy that the caller makes: one allocation of the block's length and a line.
         let (aligned, seen) = measured(|| AlignedBytes::copy_of(&sample.bytes));
         let copied = sample.bytes.len() as u64 + 64;
         let expected = Allocated { num_calls: 1, total_bytes: copied, largest_bytes: copied, peak_bytes: copied };
@@ -79,7 +78,7 @@ fn opening_and_asking_allocate_nothing() {
     }
     assert_eq!(worst, Allocated::NOTHING);
     counted(&[
-        (num_blocks, "intact blocks opened, kept and asked"),
+        (num_blocks, "intact blocks opened, kept and probed"),
         (worst.num_calls, "allocations"),
         (worst.largest_bytes, "bytes allocated at most"),
     ]);

@@ -1,5 +1,5 @@
-//! What format-spec.md wants of a reader, sections 4, 8 and 9, as a table of checks in the order written there: for any
-//! bytes, whether they open, and with which error they do not. Shares no code with the library but XXH3.
+//! The checks that format-spec.md requires of a reader, sections 4, 8 and 9, in its order: whether any given bytes
+//! open, and the error if they do not. Shares only XXH3 with the library.
 
 use crate::oracle::{bit, int, mix};
 use crate::samples::HEADER_LEN;
@@ -10,7 +10,7 @@ const PARAMS_AT: usize = 40;
 pub(crate) const DIGEST_AT: usize = 52;
 pub(crate) const CRC_AT: usize = 60;
 
-/// What the caller of a reader says.
+/// What a caller expects of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub(crate) context: u64,
@@ -47,7 +47,7 @@ fn unmix(mut z: u64) -> u64 {
     z ^ (z >> 33)
 }
 
-/// Makes the header's checksum right.
+/// Recomputes the header's checksum.
 pub(crate) fn repair_crc(block: &mut [u8], context: u64) {
     let crc = masked_crc(&block[..CRC_AT]) ^ mix(context) as u32;
     put(&mut block[CRC_AT..HEADER_LEN], crc.into());
@@ -57,14 +57,14 @@ pub(crate) fn crc_is_right(block: &[u8], context: u64) -> bool {
     int(&block[CRC_AT..HEADER_LEN]) as u32 == masked_crc(&block[..CRC_AT]) ^ mix(context) as u32
 }
 
-/// Makes both checksums right.
+/// Recomputes both checksums.
 pub(crate) fn repair(block: &mut [u8], context: u64) {
     let digest = digest(&block[HEADER_LEN..]) ^ mix(context);
     put(&mut block[DIGEST_AT..CRC_AT], digest);
     repair_crc(block, context);
 }
 
-/// What is to come of opening `block`.
+/// The required result of opening `block`.
 pub(crate) fn verdict(block: &[u8], caller: Caller) -> Result<(), DecodeError> {
     if block.len() < HEADER_LEN {
         return Err(DecodeError::TooShort { len_bytes: block.len() as u64, min_bytes: 64 });
@@ -89,7 +89,7 @@ pub(crate) fn verdict(block: &[u8], caller: Caller) -> Result<(), DecodeError> {
         return Err(DecodeError::PayloadDigest { stored: stored_digest, computed });
     }
     let (hash_id, seed, transform) = (header[10], int(&header[16..24]), (header[11], int(&header[14..16]) as u16));
-    // No caller of these tests has a key.
+    // These tests never pass a key.
     if hash_id != 1 {
         return Err(match caller.expected {
             Some(_) => DecodeError::WrongHash { expected: 1, found: hash_id },
@@ -107,7 +107,7 @@ pub(crate) fn verdict(block: &[u8], caller: Caller) -> Result<(), DecodeError> {
     content(header, payload)
 }
 
-/// The fields that may say that this reader is too old, and the payload's length.
+/// The fields that a newer format may change, and the payload's length.
 fn known(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
     match header[8] {
         0 => return Err(DecodeError::Parameter { name: "version", value: 0, min: 1, max: 1 }),
@@ -144,7 +144,7 @@ fn zero(bytes: &[u8], at: std::ops::Range<usize>) -> Result<(), DecodeError> {
     }
 }
 
-/// Parameters of the kind, and the payload under them.
+/// Parameters of the kind, and the payload that they describe.
 fn content(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
     let (num_entries, payload_len) = (int(&header[24..32]), payload.len() as u64);
     let kind = FilterKind::ALL[usize::from(header[9]) - 1];
@@ -180,7 +180,7 @@ fn in_range(name: &'static str, value: u64, min: u64, max: u64) -> Result<(), De
     if min <= value && value <= max { Ok(()) } else { Err(DecodeError::Parameter { name, value, min, max }) }
 }
 
-/// Unused bits behind the first `used` of `bytes`, the last of which stands at `base` + its index in the frame.
+/// Unused bits after the first `used` of `bytes`, which begin at `base` in the frame.
 fn unused(bytes: &[u8], used: u64, base: u64) -> Result<(), DecodeError> {
     if (used..bytes.len() as u64 * 8).all(|i| bit(bytes, i) == 0) {
         return Ok(());
@@ -218,7 +218,7 @@ fn golomb(fields: [u64; 3], num_buckets: u64, bucket_range: u64, payload: &[u8],
     let field_bits = u128::from(num_buckets) * u128::from(directory_bits);
     let anchors = 8 * (u128::from(num_buckets).div_ceil(64) - 1);
     let directory = if num_buckets == 1 { 0 } else { anchors + field_bits.div_ceil(8) };
-    // One that no 64 bits count is stated as the most that they do.
+    // A length beyond 64 bits is reported as the largest that they hold.
     let beyond = field_bits > u128::from(u64::MAX) && num_buckets > 1;
     let declared_bytes = if beyond { u64::MAX } else { u64::try_from(directory).unwrap_or(u64::MAX) };
     let actual_bytes = payload.len() as u64;
@@ -231,7 +231,7 @@ fn golomb(fields: [u64; 3], num_buckets: u64, bucket_range: u64, payload: &[u8],
     Ok(())
 }
 
-/// What is to come of opening a compact frame, section 8.
+/// The required result of opening a compact frame, section 8.
 pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     let len_bytes = frame.len() as u64;
     let mut rest = frame;
@@ -279,7 +279,7 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     golomb([remainder_bits.into(), directory_bits.into(), 64], num_buckets, bucket_range, payload, 0)
 }
 
-/// What follows the payload of a compact golomb frame, section 8; `widths` are those of remainders and directory.
+/// The trailer of a compact golomb frame, section 8; `widths` are those of remainders and directory.
 pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2]) -> Vec<u8> {
     let short = |value: u64| -> Vec<u8> {
         (0..8).take_while(|i| value >> (8 * i) > 0).map(|i| (value >> (8 * i)) as u8).collect()
@@ -289,7 +289,7 @@ pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2
     [&buckets[..], &range, &widths, &[lens, 0x13]].concat()
 }
 
-/// The compact frame of a block's very filter.
+/// The compact frame of a block's own filter.
 pub(crate) fn compact_of(block: &[u8]) -> Vec<u8> {
     let (num_entries, params, payload) = (int(&block[24..32]), &block[PARAMS_AT..DIGEST_AT], &block[HEADER_LEN..]);
     let trailer = match block[9] {

@@ -1,34 +1,34 @@
-//! Blocks to be damaged, of exact lengths, and what was stored in them.
+//! Blocks of exact lengths to be damaged, with their keys.
 
+use crate::extent::by_extent;
 use crate::material::{hashes, keys};
 use crate::oracle::Oracle;
-use crate::plan::by_extent;
 use crate::readers::Reading;
 use filterblock::{
     CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
     KeyHasher, KeyTransform, OpenOptions, probe_tables,
 };
 
-/// What every sample is bound to.
+/// The context of every sample.
 pub(crate) const CONTEXT: u64 = 0x0bad_c0de_00c0_ffee;
 pub(crate) const SEED: u64 = 0x5eed_0000_0000_0003;
-/// All of the eight bytes a key has: with a parameter, as few transforms are.
+/// The whole key of eight bytes. A transform with a parameter, which few have.
 pub(crate) const TRANSFORM: KeyTransform = KeyTransform::FixedPrefix { len: 8 };
 pub(crate) const HEADER_LEN: usize = 64;
-/// Stored keys that are asked for in each case, at most.
+/// The most stored keys that are probed in each case.
 const MAX_ASKED: usize = 48;
-/// Absent ones and extremes.
+/// Absent and extreme hashes.
 const STRANGERS: [u64; 8] =
     [0, 1, u64::MAX, 1 << 63, 0x0123_4567_89ab_cdef, 0xffff_ffff, 0xffff_ffff_0000_0000, 0x9e37_79b9_7f4a_7c15];
 
-/// A block or compact frame and some of what it holds.
+/// A block or compact frame and some of its keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) kind: FilterKind,
     pub(crate) bytes: Vec<u8>,
     /// Some of the stored keys, from the first to the last.
     pub(crate) keys: Vec<[u8; 8]>,
-    /// Their hashes, and behind them those of [`STRANGERS`].
+    /// Their hashes, followed by [`STRANGERS`].
     pub(crate) asked: Vec<KeyHash>,
 }
 
@@ -47,7 +47,7 @@ impl Sample {
         Self { kind, bytes, keys, asked }
     }
 
-    /// A block of exactly `len` bytes at ten bits a key; of 64, the one without entries.
+    /// A block of exactly `len` bytes at ten bits a key; with 64 bytes it has no entries.
     pub(crate) fn of_len(kind: FilterKind, len: usize) -> Self {
         let num_entries = (len - HEADER_LEN) * 8 / 10;
         if kind == FilterKind::Golomb && num_entries > 0 {
@@ -58,7 +58,7 @@ impl Sample {
         Self::new(kind, builder(policy, &keys).finish().expect("a block"), &keys)
     }
 
-    /// As [`Sample::of_len`]. The length depends on the keys: about `num_entries` of them, as many and such as fit.
+    /// Like [`Sample::of_len`]. The length depends on the keys, so their number is adjusted until it fits.
     fn golomb_of_len(len: usize, num_entries: usize) -> Self {
         let policy = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.0 / 256.0).expect("legal");
         for seed in 0..100 {
@@ -69,7 +69,7 @@ impl Sample {
                 if block.len() == len {
                     return Self::new(FilterKind::Golomb, block, &keys);
                 }
-                // Ten bits a key, and a step at least.
+                // Ten bits a key, and at least one step.
                 let excess_bits = (block.len() as isize - len as isize) * 8;
                 count = count.checked_add_signed(-(excess_bits / 10 + excess_bits.signum())).expect("some are left");
             }
@@ -77,7 +77,7 @@ impl Sample {
         panic!("no keys fit into {len} bytes");
     }
 
-    /// The smallest block that holds something.
+    /// The smallest block with an entry.
     pub(crate) fn of_one_entry(kind: FilterKind) -> Self {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
         Self::new(kind, builder(policy, &keys(1, 1)).finish().expect("a block"), &keys(1, 1))
@@ -96,7 +96,7 @@ impl Sample {
     }
 }
 
-/// The lengths of the samples: doubling.
+/// Lengths of the samples: powers of two.
 pub(crate) fn lens() -> Vec<usize> {
     let most = by_extent(512, 16 << 10, 16 << 10);
     std::iter::successors(Some(HEADER_LEN), |len| Some(len * 2)).take_while(|len| *len <= most).collect()
@@ -118,19 +118,19 @@ pub(crate) fn open_compact(frame: &[u8]) -> Result<CompactFrameReader<'_>, Decod
     CompactFrameReader::open(frame, KeyHasher::new(SEED), TRANSFORM)
 }
 
-/// Room for the answers to one case, so that asking need not allocate.
+/// A buffer for the answers of one case, so that probing does not allocate.
 #[derive(Debug)]
 pub(crate) struct Answers {
     pub(crate) single: [bool; MAX_ASKED + STRANGERS.len()],
     batch: [bool; MAX_ASKED + STRANGERS.len()],
 }
 
-/// How many of the stored keys were denied.
+/// Numbers of stored keys that were denied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Denied {
-    /// Asked by the hash they were stored with.
+    /// Probed by the hashes that were stored.
     pub(crate) by_hash: u64,
-    /// Asked as keys, hashed with the seed that the block names.
+    /// Probed as keys, hashed with the seed in the block.
     pub(crate) by_key: u64,
 }
 
@@ -149,8 +149,8 @@ impl Answers {
         denied
     }
 
-    /// Probes `reader` for the sample's keys and strangers, one by one and in a batch. The answers must not depend on which
-    /// of both. Allocates nothing.
+    /// Probes `reader` for the sample's keys and strangers one by one and in a batch. The answers must agree. Allocates
+    /// nothing.
     pub(crate) fn ask(&mut self, reader: &impl Reading, sample: &Sample) -> Denied {
         let asked = &sample.asked;
         let (single, batch) = (&mut self.single[..asked.len()], &mut self.batch[..asked.len()]);
@@ -167,7 +167,7 @@ impl Answers {
     }
 }
 
-/// Has `reader` describe itself: some of this reads the whole payload. Allocates nothing.
+/// Calls the methods of `reader` that describe it; some read the whole payload. Allocates nothing.
 pub(crate) fn describe(reader: &impl Reading) {
     for share in [reader.false_positive_rate(), reader.fill()] {
         assert!((0.0..=1.0).contains(&share), "{share}");
@@ -176,7 +176,7 @@ pub(crate) fn describe(reader: &impl Reading) {
 }
 
 impl Answers {
-    /// The answers just given are those of the oracle, to a number of questions that its slowness allows. Returns it.
+    /// Compares some of the last answers with the slow oracle's; returns how many.
     pub(crate) fn assert_as_oracle(&self, sample: &Sample, oracle: &Oracle) -> u64 {
         let mut num_compared = 0;
         for (hash, &answer) in sample.asked.iter().zip(&self.single).step_by(5) {
@@ -187,7 +187,7 @@ impl Answers {
     }
 }
 
-/// The samples are those that they are taken for.
+/// The samples have the lengths and entries that they should.
 #[test]
 fn samples_are_intact_and_as_long_as_said() {
     for sample in blocks() {

@@ -1,5 +1,5 @@
-//! Keys as users have them, and as an adversary without the seed would choose them: those by which weak hashes or weak
-//! derivations of probes show. Every shape maps numbers to keys, different numbers to different keys.
+//! Keys as users have them, and as an adversary without the seed would choose them to expose weak hashes or weak
+//! derivations of probes. Every shape is an injective map from numbers to keys.
 
 use crate::material::numbers;
 
@@ -9,7 +9,7 @@ pub(crate) enum Shape {
     SequentialBigEndian,
     /// A base with none, one or two of 64 bits flipped; bases of 8 to 300 bytes.
     FlippedBits,
-    /// 64 bytes alike, then a number.
+    /// 64 common bytes, then a number.
     SharedPrefix,
     /// IEEE 754, 0.0, 0.1, 0.2 …
     Floats,
@@ -18,9 +18,9 @@ pub(crate) enum Shape {
     Urls,
     /// 16 bytes.
     Random,
-    /// 300 or 5000 bytes, of which one differs from a base.
+    /// 300 or 5000 bytes, one of which differs from a base.
     LongKeys,
-    /// 0 to 300 bytes alike.
+    /// 0 to 300 equal bytes.
     RepeatedByte,
 }
 
@@ -59,11 +59,11 @@ const WORDS: [&str; 32] = [
     "ไทย",
 ];
 
-/// Bits of a base that are flipped, and keys that come of it: none, one, or two of them flipped.
+/// Bits of a base that may be flipped, and the number of keys with none, one or two of them flipped.
 const FLIPPED: u64 = 64;
 const KEYS_OF_BASE: u64 = 1 + FLIPPED + FLIPPED * (FLIPPED - 1) / 2;
 const BASE_LENS: [usize; 6] = [8, 16, 17, 64, 200, 300];
-/// One key in so many has 5000 bytes, the others 300.
+/// One key in this many has 5000 bytes, the others 300.
 const LONGER_SHARE: u64 = 8;
 const LONG: usize = 300;
 const LONGER: usize = 5_000;
@@ -83,7 +83,7 @@ impl Shape {
         Self::RepeatedByte,
     ];
 
-    /// How many keys there are, where they are few.
+    /// The number of keys of a shape that has few.
     pub(crate) const fn num_keys(self) -> Option<u64> {
         match self {
             // The empty key, and 255 others for each length.
@@ -114,7 +114,7 @@ impl Shape {
                 key.extend(b"?lang=en&ref=home");
             }
             Self::Random => {
-                // The first number is a bijection of its seed.
+                // The first number is a bijection of the seed.
                 numbers(number.rotate_left(32)).take(2).for_each(|half| key.extend(little_endian(half)));
             }
             Self::LongKeys => write_long(number, key),
@@ -133,10 +133,10 @@ fn little_endian(number: u64) -> [u8; 8] {
 fn write_flipped(number: u64, key: &mut Vec<u8>) {
     let (base, change) = (number / KEYS_OF_BASE, number % KEYS_OF_BASE);
     let len = BASE_LENS[base as usize % BASE_LENS.len()];
-    // Eight bytes at random, in which any two bases differ by far more bits than are flipped; then alike.
+    // Eight random bytes, in which two bases differ by far more bits than are flipped, then equal bytes.
     key.resize(len, base as u8);
     key[..8].copy_from_slice(&little_endian(numbers(base).next().unwrap_or(0)));
-    // Bits spread over all of the base.
+    // Bits spread over the whole base.
     let mut flip = |bit: u64| {
         let at = bit as usize * len * 8 / FLIPPED as usize;
         key[at / 8] ^= 1 << (at % 8);
@@ -181,7 +181,7 @@ fn write_long(number: u64, key: &mut Vec<u8>) {
     let (len, index) = if share == 0 { (LONGER, index) } else { (LONG, index * (LONGER_SHARE - 1) + share - 1) };
     let changes = len as u64 * 255;
     let (base, change) = (index / changes, index % changes);
-    // Alike within, a base is quickly written; another has other bytes everywhere.
+    // Equal bytes, which are fast to write; another base has another byte everywhere.
     assert!(base < 251, "no more bases");
     key.resize(len, (base % 251) as u8);
     let first = little_endian(base);

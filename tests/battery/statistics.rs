@@ -1,22 +1,22 @@
-//! Counts beside what was expected of them, in standard deviations.
+//! Observed counts against expected ones, in standard deviations.
 
-/// The bound everywhere: a right figure leaves it once in 16 000 times.
+/// The bound everywhere: a correct figure exceeds it once in 16 000 times.
 pub(crate) const MAX_SIGMAS: f64 = 4.0;
-/// What a normal law has beyond [`MAX_SIGMAS`] on one side.
+/// Share of a normal law beyond [`MAX_SIGMAS`] on one side.
 const TAIL: f64 = 3.167e-5;
-/// Below so many expected events a count is too coarse for sigmas.
+/// With fewer expected events than this, a count is too coarse for sigmas.
 const LEAST_MEAN: f64 = 10.0;
-/// What a normal law has within 1, 2, 3 and 4 σ.
+/// Share of a normal law within 1, 2, 3 and 4 σ.
 const WITHIN: [f64; 4] = [0.682_689_5, 0.954_499_7, 0.997_300_2, 0.999_936_7];
 
-/// How many standard deviations `observed` of `trials` lies from what a binomial law of `rate` expects: the root of
-/// the deviance, with its sign, plus a sixth of the law's skewness (D. A. Pierce, D. W. Schafer, *Residuals in
+/// The number of standard deviations between `observed` of `trials` and the mean of a binomial law of `rate`: the root
+/// of the deviance, with its sign, plus a sixth of the law's skewness (D. A. Pierce, D. W. Schafer, *Residuals in
 /// generalized linear models*, JASA 81, 1986). From ten expected events on this is normal far into the tails, where
 /// (observed − mean) / σ is skewed: of ten events, that exceeds 4 five times as often as it should.
 pub(crate) fn deviation(observed: f64, trials: f64, rate: f64) -> f64 {
     let (mean, excess) = (trials * rate, observed - trials * rate);
     let part = |seen: f64, change: f64| if seen > 0.0 { -seen * (change / seen).ln_1p() } else { 0.0 };
-    // x ln(x / μ) of passed and stopped keys, μ = x − excess and x + excess.
+    // x ln(x / μ) of the keys that passed and of the others, μ = x − excess and x + excess.
     let deviance = 2.0 * (part(observed, -excess) + part(trials - observed, excess));
     let skewness = (1.0 - 2.0 * rate) / (mean * (1.0 - rate)).sqrt();
     deviance.max(0.0).sqrt().copysign(excess) + skewness / 6.0
@@ -27,8 +27,7 @@ pub(crate) fn is_rare(trials: f64, rate: f64) -> bool {
     trials * rate < LEAST_MEAN || trials * (1.0 - rate) < LEAST_MEAN
 }
 
-/// Whether a count of rare events is within what [`MAX_SIGMAS`] mean for larger ones: neither tail of the Poisson law
-/// is less likely.
+/// The equivalent of [`MAX_SIGMAS`] for rare events: neither tail of the Poisson law is less likely.
 pub(crate) fn is_likely(observed: u64, mean: f64) -> bool {
     let (mut probability, mut below) = ((-mean).exp(), 0.0);
     for count in 0..observed {
@@ -38,7 +37,7 @@ pub(crate) fn is_likely(observed: u64, mean: f64) -> bool {
     1.0 - below > TAIL && below + probability > TAIL
 }
 
-/// How far many independent figures lie from what was expected.
+/// Deviations of many independent figures.
 #[derive(Debug, Default)]
 pub(crate) struct Sigmas {
     within: [u64; 4],
@@ -62,7 +61,7 @@ impl Sigmas {
         }
     }
 
-    /// One line: how many there are within 1, 2, 3 and 4 σ, and which is the worst.
+    /// One line: how many are within 1, 2, 3 and 4 σ, and the worst.
     pub(crate) fn describe(&self) -> String {
         let (num, mean) = (self.num as f64, self.sum / self.num as f64);
         let share = |count: u64| 100.0 * count as f64 / num;
@@ -81,8 +80,8 @@ impl Sigmas {
     }
 
     /// Every figure is within the bound, and all together look like a normal law: their number within 1, 2 and 3 σ,
-    /// their mean and their mean square each within 4 σ of theirs. So a σ that was made too large is noticed as well
-    /// as one that is too small, and a bias that no single figure shows.
+    /// their mean and their mean square each within 4 σ of its own. This detects a σ that is too large as well as one
+    /// that is too small, and a bias that no single figure shows.
     pub(crate) fn assert_normal(&self, what: &str) {
         let fault = self.fault();
         assert!(fault.is_none(), "{what}: {}: {}", fault.unwrap_or_default(), self.describe());
@@ -94,7 +93,7 @@ impl Sigmas {
             let slack = MAX_SIGMAS * (num * share * (1.0 - share)).sqrt() + 1.0;
             (count as f64 - num * share).abs() > slack
         };
-        // Of the mean of n figures σ is 1/√n, of their mean square √(2/n).
+        // σ is 1/√n for the mean of n figures and √(2/n) for their mean square.
         let (mean, mean_square) = (self.sum / num, self.sum_of_squares / num);
         let faults = [
             (self.worst.abs() > MAX_SIGMAS, "a figure is out of bounds"),
@@ -106,11 +105,11 @@ impl Sigmas {
     }
 }
 
-/// Against the laws themselves, summed over all their counts.
+/// Compares with the laws themselves, summed over all their counts.
 #[test]
 fn deviations_are_normal() {
     for (trials, rate) in [(1e6, 1e-5), (1e6, 2.5e-5), (1e6, 1e-4), (1e4, 0.03), (1_000.0, 0.4), (100.0, 0.9)] {
-        // The binomial law, from its mode outward, to be scaled by its sum.
+        // The binomial law from its mode outward, not yet scaled by its sum.
         let ratio = |count: f64| (trials - count) / (count + 1.0) * rate / (1.0 - rate);
         let (mut counts, mut weight) = (vec![], 1.0);
         let mode = (trials * rate).floor();
@@ -142,12 +141,12 @@ fn rare_events_have_their_tails() {
     assert!(is_rare(1e6, 9e-6) && !is_rare(1e6, 1.1e-5) && is_rare(100.0, 0.95));
 }
 
-/// Figures of a normal law pass; scaled or shifted by a tenth they do not.
+/// Figures of a normal law pass; scaled or shifted by a tenth they fail.
 #[test]
 fn a_wrong_sigma_is_noticed() {
     let fault = |scale: f64, shift: f64| {
         let mut sigmas = Sigmas::default();
-        // Sums of twelve uniform numbers, of variance one.
+        // Sums of twelve uniform numbers have variance one.
         let mut uniform = crate::material::numbers(71).map(|number| number as f64 / u64::MAX as f64);
         for _ in 0..4_000 {
             let sum: f64 = uniform.by_ref().take(12).sum();

@@ -2,35 +2,36 @@
 //!
 //! Everything follows from seeds and nothing from time: a message names the seed, the step, the operation and the image
 //! or the fault, and the same test meets them again. `FILTERBLOCK_CRASH_SEED=1000` begins with that seed instead of 0, to
-//! try others. How much is tried stands in [`plan`]; what it came to is printed.
+//! try others. [`plan`] has the sizes; the counts are printed.
 
 mod crashes;
+#[path = "../extent/mod.rs"]
+mod extent;
 mod faults;
 mod model;
 mod plan;
 mod workload;
 
 use filterblock::kv::Sync;
-use plan::{CRASHES, FAULTS};
 
 #[test]
 fn crashes_lose_nothing_acknowledged() {
-    crashes::run(&CRASHES, Sync::Always);
+    crashes::run(&plan::crashes(), Sync::Always);
 }
 
 #[test]
 fn crashes_without_syncs_leave_a_prefix_of_history() {
-    crashes::run(&CRASHES, Sync::Never);
+    crashes::run(&plan::crashes(), Sync::Never);
 }
 
 #[test]
 fn faults_lose_nothing_acknowledged() {
-    faults::run(&FAULTS, Sync::Always);
+    faults::run(&plan::faults(), Sync::Always);
 }
 
 #[test]
 fn faults_without_syncs_leave_a_prefix_of_history() {
-    faults::run(&FAULTS, Sync::Never);
+    faults::run(&plan::faults(), Sync::Never);
 }
 
 #[test]

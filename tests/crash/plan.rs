@@ -1,13 +1,14 @@
-//! How much is tried, and what it must come to.
+//! How much is tried, and the counts that must be reached.
 
+use crate::extent::by_extent;
 use std::io::Write as _;
 
-/// The first seed: 0, or what the environment variable says, to try others.
+/// The first seed: 0, or the value of `FILTERBLOCK_CRASH_SEED`.
 pub(crate) fn first_seed() -> u64 {
     std::env::var("FILTERBLOCK_CRASH_SEED").map_or(0, |seed| seed.parse().expect("a number"))
 }
 
-/// Prints what was tried, when all is well: not through the macros, so that it is seen.
+/// Prints the counts of a test that passed. Not through the macros, whose output the harness captures.
 pub(crate) fn report(counts: &str) {
     let line = format!("\ncounted: {counts}\n");
     std::io::stderr().write_all(line.as_bytes()).expect("standard error");
@@ -18,11 +19,11 @@ pub(crate) fn report(counts: &str) {
 pub(crate) struct CrashPlan {
     pub(crate) num_workloads: usize,
     pub(crate) num_steps: usize,
-    /// Images after each operation, if it leaves so many different ones.
+    /// The most images after each operation.
     pub(crate) images_per_operation: usize,
-    /// Of so many images the filters of one are asked for all they hold, which takes longer than the rest.
+    /// One image in this many has its filters probed for every cell, which takes longer than the rest.
     pub(crate) images_per_verification: u64,
-    /// Of so many images one is crashed again at each operation of its recovery.
+    /// One image in this many is crashed again at each operation of its recovery.
     pub(crate) images_per_second_crash: u64,
     pub(crate) images_per_recovery_operation: usize,
     pub(crate) num_images_min: u64,
@@ -39,27 +40,38 @@ pub(crate) struct FaultPlan {
     pub(crate) num_trials_min: u64,
 }
 
-const IS_SMALL: bool = cfg!(debug_assertions);
-
-/// For each way to sync.
-pub(crate) const CRASHES: CrashPlan = CrashPlan {
-    num_workloads: if IS_SMALL { 1 } else { 10 },
-    num_steps: if IS_SMALL { 40 } else { 70 },
+const SMALL_CRASHES: CrashPlan = CrashPlan {
+    num_workloads: 1,
+    num_steps: 40,
     images_per_operation: 12,
     images_per_verification: 16,
     images_per_second_crash: 150,
     images_per_recovery_operation: 5,
-    num_images_min: if IS_SMALL { 1000 } else { 20_000 },
+    num_images_min: 1000,
+    num_second_crashes_min: 100,
     deepest_level_min: 2,
-    num_second_crashes_min: if IS_SMALL { 100 } else { 8000 },
 };
+
+const FULL_CRASHES: CrashPlan = CrashPlan {
+    num_workloads: 10,
+    num_steps: 70,
+    num_images_min: 20_000,
+    num_second_crashes_min: 8000,
+    ..SMALL_CRASHES
+};
+
+const SMALL_FAULTS: FaultPlan = FaultPlan { num_workloads: 1, num_steps_before: 40, num_trials_min: 800 };
+const FULL_FAULTS: FaultPlan = FaultPlan { num_workloads: 6, num_steps_before: 40, num_trials_min: 10_000 };
+
+// Of the full plans, both ways to sync together.
+const _: () = assert!(2 * FULL_CRASHES.num_images_min >= 30_000 && 2 * FULL_FAULTS.num_trials_min >= 20_000);
 
 /// For each way to sync.
-pub(crate) const FAULTS: FaultPlan = FaultPlan {
-    num_workloads: if IS_SMALL { 1 } else { 6 },
-    num_steps_before: 40,
-    num_trials_min: if IS_SMALL { 800 } else { 10_000 },
-};
+pub(crate) fn crashes() -> CrashPlan {
+    by_extent(SMALL_CRASHES, FULL_CRASHES, FULL_CRASHES)
+}
 
-// What the whole is to come to: both ways to sync together.
-const _: () = assert!(IS_SMALL || (2 * CRASHES.num_images_min >= 30_000 && 2 * FAULTS.num_trials_min >= 20_000));
+/// For each way to sync.
+pub(crate) fn faults() -> FaultPlan {
+    by_extent(SMALL_FAULTS, FULL_FAULTS, FULL_FAULTS)
+}

@@ -1,6 +1,6 @@
 //! Single bytes and bits.
 
-use crate::case::{Outcome, SPARSENESS, Trial};
+use crate::case::{Outcome, Trial, spacing};
 use crate::layout::{self, Kind, Unit};
 use crate::stores::Sample;
 
@@ -81,15 +81,15 @@ fn every_byte(sample: &Sample, sparseness: impl Fn(Kind, Unit) -> usize) -> u64 
 fn every_byte_of_a_closed_store() {
     let sample = Sample::closed();
     let num_bytes: usize = sample.files.values().map(Vec::len).sum();
-    let num_cases = every_byte(&sample, |_, _| SPARSENESS);
-    assert!(SPARSENESS > 1 || num_cases == num_bytes as u64 + 1);
+    let num_cases = every_byte(&sample, |_, _| spacing());
+    assert!(spacing() > 1 || num_cases == num_bytes as u64 + 1);
 }
 
 #[test]
 fn every_byte_of_the_logs_and_many_of_the_tables_after_a_crash() {
     let sparseness = |kind, _| match kind {
         Kind::Manifest | Kind::Log | Kind::Lock => 1,
-        Kind::Table | Kind::Filters => 7 * SPARSENESS,
+        Kind::Table | Kind::Filters => 7 * spacing(),
     };
     every_byte(&Sample::crashed(), sparseness);
 }
@@ -111,8 +111,8 @@ fn every_bit_of_some_structures() {
     for (name, sample) in [("closed", Sample::closed()), ("crashed", Sample::crashed())] {
         let mut trial = Trial::new(&sample);
         let sparseness = match sample.open_log {
-            Some(_) => 3 * SPARSENESS,
-            None => SPARSENESS,
+            Some(_) => 3 * spacing(),
+            None => spacing(),
         };
         let wanted = |kind, unit, at| wanted(kind, unit, at) && at % sparseness == 0;
         flip(&mut trial, "bit flipped", wanted, |_| (0..8).map(|bit| 1 << bit).collect());

@@ -1,5 +1,6 @@
 //! One change of a store's files, what comes of it, and the counts of many.
 
+use crate::extent::by_extent;
 use crate::layout::Kind;
 use crate::state::{Asked, assert_typed};
 use crate::stores::Sample;
@@ -8,9 +9,12 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// A debug build takes ten times as long, so it looks at a part of the cases.
-pub(crate) const SPARSENESS: usize = if cfg!(debug_assertions) { 23 } else { 1 };
-/// One case in so many is compacted, opened again and opened for reading too.
+/// One case in this many is tried.
+pub(crate) fn spacing() -> usize {
+    by_extent(23, 1, 1)
+}
+
+/// One case in this many is compacted, opened again and opened for reading too.
 const MORE_EACH: u64 = 16;
 
 /// What comes of a change, from best to worst.

@@ -1,6 +1,6 @@
 //! Files that are too short, too long or not there.
 
-use crate::case::{Outcome, SPARSENESS, Trial};
+use crate::case::{Outcome, Trial, spacing};
 use crate::layout::{self, Kind};
 use crate::stores::Sample;
 use filterblock::kv::PAGE_LEN;
@@ -28,8 +28,8 @@ fn cut_everywhere(name: &str, sample: &Sample) {
         let kind = Kind::of(file).unwrap();
         let sparseness = match (kind, &sample.open_log) {
             (Kind::Lock | Kind::Manifest | Kind::Log, _) => 1,
-            (Kind::Table | Kind::Filters, None) => SPARSENESS,
-            (Kind::Table | Kind::Filters, Some(_)) => 7 * SPARSENESS,
+            (Kind::Table | Kind::Filters, None) => spacing(),
+            (Kind::Table | Kind::Filters, Some(_)) => 7 * spacing(),
         };
         let boundaries = layout::units(kind, bytes).into_iter().map(|(place, _)| place.start);
         let mut lens: Vec<usize> = (0..bytes.len()).step_by(sparseness).chain(boundaries).collect();

@@ -7,6 +7,8 @@
 
 mod bytes;
 mod case;
+#[path = "../extent/mod.rs"]
+mod extent;
 mod layout;
 mod lengths;
 mod places;

@@ -5,9 +5,12 @@
 //! be there, and of the others at most the one write that was under way, as a whole. Losing power takes more; that is
 //! simulated elsewhere.
 
+#[path = "../extent/mod.rs"]
+mod extent;
 mod process;
 mod stream;
 
+use extent::by_extent;
 use filterblock::kv::{Error, Store, StoreOptions, Sync};
 use process::{Ended, Moment};
 use std::path::Path;
@@ -15,7 +18,9 @@ use std::time::Duration;
 use stream::{Cells, Random, Stream};
 
 /// Kills in all, a third of them with each setting of `--sync`.
-const KILLS: u64 = if cfg!(debug_assertions) { 20 } else { 200 };
+fn num_kills() -> u64 {
+    by_extent(20, 200, 200)
+}
 
 /// Small, so that tables are flushed and merged all the time.
 const SIZES: &str = "--memtable-bytes 32KiB --level-bytes 64KiB --table-bytes 32KiB";
@@ -54,12 +59,12 @@ struct Tally {
 #[test]
 fn what_was_acknowledged_survives_kill_9() {
     let settings = [("always", 30), ("interval:2", 500), ("never", 500)];
-    let each = KILLS.div_ceil(settings.len() as u64);
+    let each = num_kills().div_ceil(settings.len() as u64);
     let mut tallies: Vec<Tally> = Vec::new();
     // One after the other: a process that is being started holds what this one has open, locks too, until it has become
     // another program.
     for (seed, (sync, max_acks)) in (1..).zip(settings) {
-        let left = KILLS - tallies.iter().map(|tally| tally.kills).sum::<u64>();
+        let left = num_kills() - tallies.iter().map(|tally| tally.kills).sum::<u64>();
         tallies.push(run(seed, sync, max_acks, each.min(left)));
     }
     let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
@@ -71,14 +76,14 @@ fn what_was_acknowledged_survives_kill_9() {
         sum(|tally| tally.of_rebuilds),
         sum(|tally| tally.acknowledged),
     );
-    assert_eq!(sum(|tally| tally.kills), KILLS);
+    assert_eq!(sum(|tally| tally.kills), num_kills());
     for (what, count) in [
         ("kills without waiting", sum(|tally| tally.early)),
         ("cells acknowledged", sum(|tally| tally.acknowledged)),
         ("keys that filters were asked", sum(|tally| tally.keys_asked)),
         ("tables", sum(|tally| tally.tables)),
     ] {
-        assert!(count > KILLS / 10, "{what}: {count}");
+        assert!(count > num_kills() / 10, "{what}: {count}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Random frames, a third of them damaged in some way, and the questions that both readers are asked.
+//! Random frames, a third of them damaged, and the queries that both readers answer.
 
 use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::oracle::{int, mix, range};
@@ -7,7 +7,7 @@ use filterblock::{
     OpenOptions,
 };
 
-/// A generator (SplitMix64) of its own for each frame, so that a frame can be made again from its number.
+/// SplitMix64, one generator for each frame, so that a frame can be reproduced from its number.
 pub struct Random(u64);
 
 impl Random {
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// What entries are hashed with.
+/// The hash of the entries.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Hash {
     Seed(u64),
@@ -61,7 +61,7 @@ impl Hash {
     }
 }
 
-/// Bytes, what the caller expects of them, and what it asks.
+/// Bytes, what the caller expects of them, and its queries.
 pub struct Frame {
     pub compact: bool,
     pub bytes: Vec<u8>,
@@ -69,7 +69,7 @@ pub struct Frame {
     pub hash: Option<Hash>,
     pub transform: Option<KeyTransform>,
     pub entries: Vec<Vec<u8>>,
-    /// A writer makes these bytes of `entries`.
+    /// A writer builds these bytes from `entries`.
     pub sound: bool,
     pub asked: Vec<Vec<u8>>,
     pub hashes: Vec<u64>,
@@ -87,13 +87,13 @@ pub fn frame(seed: u64) -> Frame {
         _ => 0,
     };
     let (bytes, compact, sound) = sound_bytes(random, &entries, hash, transform, context);
-    let told = |random: &mut Random| compact || random.one_in(2);
+    let states = |random: &mut Random| compact || random.one_in(2);
     let mut frame = Frame {
         compact,
         bytes,
         context,
-        hash: (matches!(hash, Hash::Key(_)) || told(random)).then_some(hash),
-        transform: told(random).then_some(transform),
+        hash: (matches!(hash, Hash::Key(_)) || states(random)).then_some(hash),
+        transform: states(random).then_some(transform),
         asked: Vec::new(),
         hashes: Vec::new(),
         entries,
@@ -167,7 +167,7 @@ fn policy(random: &mut Random) -> FilterPolicy {
     }
 }
 
-/// Parameters that fit so many hashes, few of which a policy leads to.
+/// Parameters that fit this number of hashes; a policy would choose few of them.
 fn shape(random: &mut Random, num_hashes: u64) -> Shape {
     match random.below(3) {
         0 => Shape::Bloom {
@@ -190,8 +190,8 @@ fn shape(random: &mut Random, num_hashes: u64) -> Shape {
     }
 }
 
-/// A frame as writers make it, whether it is a compact one, and whether it can be made again from its entries: not if
-/// feature bits are set that no writer sets.
+/// A frame as writers build it, whether it is compact, and whether it can be rebuilt from its entries, which it cannot
+/// if feature bits are set that no writer sets.
 fn sound_bytes(
     random: &mut Random,
     entries: &[Vec<u8>],
@@ -225,7 +225,7 @@ fn sound_bytes(
             builder
         };
         if policy.kind() == FilterKind::Bloom && !compact && random.one_in(10) {
-            // Built again from all entries, it has the parameters of the two.
+            // Rebuilt from all entries, it has the parameters of the two.
             let (first, second) = entries.split_at(entries.len() / 2);
             if let (Ok(a), Ok(b)) = (builder(first).finish(), builder(second).finish()) {
                 let options = OpenOptions::new().context(context).expect_hasher(hasher);
@@ -271,7 +271,7 @@ fn compact_of(block: &[u8]) -> Option<Vec<u8>> {
     Some(frame)
 }
 
-/// Values at which something begins or ends.
+/// Values at the edges of ranges.
 const EDGES: [u8; 20] = [0, 1, 2, 3, 4, 6, 7, 8, 16, 17, 48, 49, 57, 58, 63, 64, 65, 127, 128, 255];
 
 fn flip_bits(random: &mut Random, bytes: &mut [u8]) {
@@ -315,7 +315,7 @@ fn damage_block(random: &mut Random, frame: &mut Frame) {
         10 => frame.hash = random.one_in(3).then(|| Hash::random(random)),
         11 => frame.transform = Some(transform(random)),
         12 | 13 => {
-            // Half of golomb's in the directory, mostly.
+            // Half of golomb's changes mostly hit the directory.
             let directory = bytes[9] == 3 && random.one_in(2);
             let end = if directory { bytes.len().min(64 + 1 + random.below(16) as usize) } else { bytes.len() };
             noise(random, &mut bytes[64..end]);
@@ -349,7 +349,7 @@ fn same_low_half(context: u64, random: u64) -> u64 {
     z ^ (z >> 33)
 }
 
-/// A golomb block of long runs of zeros under the widest remainders: its values go beyond 64 bits.
+/// A golomb block with long runs of zeros under the widest remainders: its values exceed 64 bits.
 fn wrapping(random: &mut Random, context: u64) -> Vec<u8> {
     let mut payload = vec![0; 6_000 + random.below(6_000) as usize];
     for _ in 0..random.below(12) {
@@ -389,7 +389,7 @@ fn damage_compact(random: &mut Random, frame: &mut Frame) {
     }
 }
 
-/// Entries present and absent, and hashes: of entries, near to those, anywhere, and the extreme ones.
+/// Present and absent entries, and hashes: of entries, near those, random and extreme ones.
 fn ask(random: &mut Random, frame: &mut Frame, hasher: KeyHasher) {
     for entry in frame.entries.iter().take(16) {
         frame.asked.push(entry.clone());

@@ -1,18 +1,22 @@
 //! The library against a second reader, in Python, that was written from format-spec.md alone.
 //!
-//! `cargo test --release --test second_reader -- --ignored --nocapture`; `FILTERBLOCK_FRAMES` is the number of random frames,
-//! `FILTERBLOCK_PYTHON` the interpreter. The same number gives the same frames.
+//! `cargo test --release --test second_reader -- --ignored --nocapture`. `FILTERBLOCK_FRAMES` is the number of random
+//! frames, if it is not to be that of the plan ([`extent`]), and `FILTERBLOCK_PYTHON` the interpreter. The same number
+//! gives the same frames.
 
 #[path = "../format/assembled.rs"]
 mod assembled;
+#[path = "../extent/mod.rs"]
+mod extent;
 mod frames;
 #[path = "../format/oracle.rs"]
-#[expect(dead_code, reason = "tests/format asks it more")]
+#[expect(dead_code, reason = "tests/format uses more of it")]
 mod oracle;
 #[path = "../format/readers.rs"]
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
 
+use extent::by_extent;
 use filterblock::{CompactFrameReader, DecodeErrorClass, KeyHash, OpenOptions};
 use frames::{Frame, Hash, Random, frame};
 use oracle::{Golomb, Oracle};
@@ -27,7 +31,7 @@ fn path(relative: &str) -> String {
     format!("{}/{relative}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The interpreter, in the second reader's directory; it leaves no compiled files there.
+/// The interpreter, run in the second reader's directory without leaving compiled files there.
 fn python(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into()));
     command.current_dir(path("tests/second_reader")).arg("-B").args(arguments);
@@ -53,11 +57,11 @@ fn its_own_tests() {
     succeeds(&["-m", "unittest", "--quiet"]);
 }
 
-/// What the library says to a request, and where two readers may differ.
+/// The library's reply to a request, and where two readers may differ.
 struct Expected {
     request: String,
     reply: Value,
-    /// Questions whose answers the document leaves open.
+    /// Queries whose answers the document leaves open.
     open: Vec<bool>,
     compact: bool,
 }
@@ -237,10 +241,10 @@ fn grouped(number: u64) -> String {
     }
 }
 
-/// As many processes as this, each with a share of the frames.
+/// Number of processes, each with a share of the frames.
 const NUM_SERVERS: u64 = 2;
 
-/// Asks one process about every [`NUM_SERVERS`]th frame.
+/// Sends every [`NUM_SERVERS`]th frame to one process.
 fn ask_server(first: u64, num_frames: u64) -> Counts {
     let mut child: Child =
         python(&["check.py", "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3 runs");
@@ -272,9 +276,9 @@ fn ask_server(first: u64, num_frames: u64) -> Counts {
 #[test]
 #[ignore = "needs python3 and its package xxhash"]
 fn random_frames() {
-    let default = if cfg!(debug_assertions) { 2_000 } else { 132_000 };
-    let asked = std::env::var("FILTERBLOCK_FRAMES").ok();
-    let num_frames = asked.map_or(default, |text| text.parse().expect("FILTERBLOCK_FRAMES is a number"));
+    let wanted =
+        std::env::var("FILTERBLOCK_FRAMES").ok().map(|text| text.parse().expect("FILTERBLOCK_FRAMES is a number"));
+    let num_frames = wanted.unwrap_or_else(|| by_extent(6_000, 132_000, 132_000));
     let mut counts = Counts::default();
     std::thread::scope(|scope| {
         let servers: Vec<_> =
@@ -301,7 +305,7 @@ fn random_frames() {
     );
     assert_eq!(counts.disagreements, 0);
     assert_eq!(counts.blocks + counts.compact, num_frames);
-    // No class may dwindle unseen.
+    // Every class keeps its share.
     assert!(counts.rebuilt * 2 > num_frames && counts.damaged * 10 > num_frames, "{counts:?}");
     assert!(counts.newer * 200 > num_frames && counts.contexts_found * 200 > num_frames, "{counts:?}");
     assert!(counts.mismatch > counts.contexts_found && counts.compact * 5 > num_frames, "{counts:?}");

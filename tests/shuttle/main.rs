@@ -8,9 +8,12 @@
 #![cfg(shuttle)]
 
 mod counters;
+#[path = "../extent/mod.rs"]
+mod extent;
 mod faults;
 mod snapshots;
 
+use extent::by_extent;
 use filterblock::kv::{Cell, CrashKind, Maintenance, Purpose, SimStorage, Snapshot, Store, StoreOptions, Sync};
 use filterblock::{FilterKind, FilterPolicy};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
@@ -20,12 +23,9 @@ use std::sync::Arc;
 
 /// Preemptions that probabilistic concurrency testing places.
 const DEPTH: usize = 4;
-/// A debug build takes ten times as long.
-const SPARSENESS: usize = if cfg!(debug_assertions) { 10 } else { 1 };
-
 /// Runs `body` under as many random schedules, and as many with few preemptions.
 fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + std::marker::Sync + 'static) {
-    let num_schedules = num_schedules / SPARSENESS;
+    let num_schedules = num_schedules / by_extent(10, 1, 1);
     let mut config = Config::new();
     // Merging and scanning take more than the 32 KiB that threads get otherwise.
     config.stack_size = 1 << 20;

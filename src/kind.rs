@@ -1,4 +1,4 @@
-//! The list of the kinds of filter. What a kind is stands in its folder, `filter/<kind>`; every enum and every match over
+//! The list of the kinds of filter. All that a kind is lies in its folder, `filter/<kind>`; every enum and every match over
 //! kinds is made from this list.
 
 use core::fmt;
@@ -66,7 +66,7 @@ macro_rules! filter_kind {
 kinds!(filter_kind);
 
 impl FilterKind {
-    /// The kind where none is asked for: the fastest to build and to query.
+    /// The kind where none is named: the fastest to build and to query.
     pub const DEFAULT: Self = Self::Blocked;
 }
 

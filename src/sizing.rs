@@ -18,7 +18,7 @@
 //! - A size per key is carried in **thousandths of a bit** (`millibits: u32`; 10 bits a key is `10_000`): a target rate
 //!   seldom falls on a whole bit, and an integer is the same on every machine.
 //! - A rate is an `f64` in 0 ..= 1. Everything here is computed with the IEEE-754 basic operations only, so the same
-//!   question has the same answer, to the last bit, wherever it is asked: build parameters are derived from it.
+//!   arguments give the same result, to the last bit, on every machine: build parameters are derived from it.
 //! - No function panics and none returns NaN: outside its stated range each returns the saturated value its
 //!   documentation names. A NaN handed in as a target counts as the strictest target.
 //! - Nothing allocates; the functions of [`blocked`] need up to 112 KiB of stack (a test holds all to 128).

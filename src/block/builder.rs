@@ -18,9 +18,9 @@ use std::vec::Vec;
 
 /// Turns the keys of one table into one filter block.
 ///
-/// Keeps 8 bytes for each added entry, besides the block itself, which where entries were added repeatedly is first made
-/// as large as if they differed. The same set of entries and the same policy give
-/// the same bytes, in whatever order and however often the entries were added.
+/// Keeps 8 bytes for each added entry besides the block itself. A block with duplicate entries is first made as large as
+/// if they differed. The same set of entries and the same policy give the same bytes, in whatever order and however often
+/// the entries were added.
 ///
 /// ```
 /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
@@ -123,8 +123,8 @@ impl FilterBlockBuilder {
         )
     }
 
-    /// Appends a compact frame to `out` and returns its length: the payload and, depending on the kind, 2 to 20
-    /// bytes behind it. A compact frame has no checksum and stores neither seed nor transform nor context nor number
+    /// Appends a compact frame to `out` and returns its length: the payload, followed by 2 to 20 bytes, depending on
+    /// the kind. A compact frame has no checksum and stores neither seed nor transform nor context nor number
     /// of entries; it is for engines that keep these themselves. A byte cap counts the frame's payload and 64 bytes.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ impl FilterBlockBuilder {
         BuildError::ByteCap { kind: self.policy.kind(), cap_bytes, min_bytes, num_entries }
     }
 
-    /// Asks the finished frame for every hash it was built from.
+    /// Queries the finished frame for every hash it was built from.
     fn self_check(&self, opened: Option<FilterView<'_>>) -> Result<(), BuildError> {
         let Some(filter) = opened else {
             let hash = self.hashes.first().copied().unwrap_or(0);
@@ -257,7 +257,7 @@ impl FilterBlockBuilder {
     }
 }
 
-/// Hashes that a self-check asks for together.
+/// Hashes that a self-check queries together.
 const CHECKED_AT_ONCE: usize = 256;
 
 /// Those of at most [`CHECKED_AT_ONCE`] hashes that are absent from `filter`.

@@ -1,4 +1,4 @@
-//! The compact frame: a payload and a few bytes behind it, for engines whose filter blocks are tiny (one for every 2 KiB
+//! The compact frame: a payload followed by a few bytes, for engines whose filter blocks are tiny (one for every 2 KiB
 //! of data) or already checksummed and described elsewhere. It carries no checksum, seed, transform or count.
 //!
 //! The last byte is a tag: the frame's version, 1, in the upper four bits, the kind in the lower four; kind 0 is the

@@ -1,8 +1,9 @@
-//! What a policy comes to, without keys and without a block.
+//! What to expect of a policy's blocks, without keys and without a block.
 
 use super::HEADER_LEN;
 use super::plan::{plan, target};
 use crate::error::BuildError;
+use crate::filter::Settings;
 use crate::kind::FilterKind;
 use crate::math::hash_collision_rate;
 use crate::policy::FilterPolicy;
@@ -37,7 +38,7 @@ impl FilterPolicy {
 
     /// Whether the length of a block of `kind` depends on its keys, and not on their number alone.
     pub fn len_depends_on_keys(kind: FilterKind) -> bool {
-        Self::defaults(kind).len_depends_on_keys()
+        Settings::new(kind).len_depends_on_keys()
     }
 
     /// The most bytes that `num_blocks` blocks of `kind`, of `num_entries` distinct entries in all, take together beyond
@@ -49,7 +50,7 @@ impl FilterPolicy {
     /// ```
     pub fn max_overhead_bytes(kind: FilterKind, num_entries: u64, num_blocks: u64) -> u64 {
         let headers = num_blocks.saturating_mul(HEADER_LEN as u64);
-        headers.saturating_add(Self::defaults(kind).max_overhead(num_entries, num_blocks))
+        headers.saturating_add(Settings::new(kind).max_overhead(num_entries, num_blocks))
     }
 }
 

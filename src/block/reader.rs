@@ -30,7 +30,7 @@ impl OpenOptions {
         self
     }
 
-    /// Refuses blocks that were not hashed by XXH3-64 with this seed. Needed by who probes with hashes of their own.
+    /// Refuses blocks that were not hashed by XXH3-64 with this seed. Required when passing precomputed hashes.
     #[must_use]
     pub const fn expect_seed(self, seed: u64) -> Self {
         self.expect_hasher(KeyHasher::new(seed))
@@ -108,7 +108,7 @@ impl OpenOptions {
         Ok(FilterBlockReader { filter, facts })
     }
 
-    /// The block's hasher: the one that was expected, or the one that the header tells.
+    /// The block's hasher: the expected one, or else the one that the header names.
     fn hasher(&self, header: &Header) -> Result<KeyHasher, DecodeError> {
         let (found_id, found) = (header.hash_id, header.seed);
         match self.hasher {
@@ -211,8 +211,8 @@ impl<'a> FilterBlockReader<'a> {
         self.filter.may_contain(self.facts.hasher.hash(entry))
     }
 
-    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]. Who hashes with
-    /// a hasher of their own must have had it compared at opening: [`OpenOptions::expect_hasher`].
+    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]. A caller
+    /// with a hasher of its own must have it compared at opening: [`OpenOptions::expect_hasher`].
     #[inline]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
         self.filter.may_contain(hash)
@@ -288,7 +288,7 @@ impl<'a> FilterBlockReader<'a> {
         self.filter.num_probes()
     }
 
-    /// The rate at which absent keys pass, computed from the payload as it stands. Reads the whole payload.
+    /// The rate at which absent keys pass, computed from the payload. Reads the whole payload.
     pub fn false_positive_rate(&self) -> f64 {
         self.filter.predicted_fpr()
     }

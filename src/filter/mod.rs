@@ -2,7 +2,7 @@
 //!
 //! Each kind is a folder and knows none of the others; what it offers is described in [`seam`]. The enums below are made
 //! from the [list](crate::kind), one variant a kind, and each of their methods is one match: never a trait object on the
-//! way of a query.
+//! path of a query.
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;
@@ -61,7 +61,7 @@ macro_rules! enums {
             }
         }
 
-        /// What a policy says to its kind.
+        /// The part of a policy that its kind defines.
         #[cfg(feature = "std")]
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub(crate) enum Settings {
@@ -222,7 +222,7 @@ impl Settings {
         each!(Self, self, settings => settings.set(name, value).map(Self::from))
     }
 
-    /// Least and greatest false-positive rate that can be asked for.
+    /// Least and greatest false-positive rate that is legal.
     pub(crate) fn rate_limits(&self) -> (f64, f64) {
         each!(Self, self, settings => settings.rate_limits())
     }
@@ -292,8 +292,7 @@ impl<'a> FilterView<'a> {
         each!(Self, self, view => view.layout().into(), Empty => FilterLayout::Empty)
     }
 
-    /// In the caller's loop there is no more than the shortest probe and a call for all others: so short that compilers do
-    /// inline it.
+    /// Inlined into a loop of queries: the shortest probe, and a call for all others. So short that compilers do inline it.
     #[inline(always)]
     pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
         let inlined = each!(Self, self, view => view.may_contain_inlined(hash), Empty => None);
@@ -319,7 +318,7 @@ impl<'a> FilterView<'a> {
         each!(Self, self, view => view.gains_by_prefetch(), Empty => true)
     }
 
-    /// Asks for the lines that the probe of `hash` reads first.
+    /// Prefetches the lines that the probe of `hash` reads first.
     pub(crate) fn prefetch(&self, hash: KeyHash) {
         each!(Self, self, view => view.prefetch(hash), Empty => ());
     }

@@ -1,9 +1,9 @@
 //! What a kind offers, and what it is given: all that the rest of the library knows of it.
 //!
-//! A folder `filter/<kind>` has the types `Params`, `Settings`, `Plan` and `View` with the traits below, and a module
-//! `sizing`, its mathematics. For the writer, [`KindSettings`] are what a policy comes to, a [`KindPlan`] is what they come
-//! to for a number of entries, and [`KindParams`] are what is stored of the filter that was built. For the reader, stored
-//! [`KindParams`] and a payload make a [`KindView`], which answers.
+//! A folder `filter/<kind>` has the types `Params`, `Settings`, `Plan`, `Layout` and `View`, with the traits below, and a
+//! module `sizing`, its mathematics. On the writer's side a policy holds [`KindSettings`]; for a number of entries they
+//! give a [`KindPlan`], which builds a payload and returns the [`KindParams`] to be stored with it. On the reader's side
+//! stored [`KindParams`] and a payload give a [`KindView`], which answers queries.
 //!
 //! The portable code of a kind is the definition of its answers; engines that compute them in another way are tested to
 //! give the same.
@@ -68,7 +68,7 @@ pub(crate) trait KindParams: Copy + Debug + PartialEq {
     fn encode_trailer(&self, out: &mut Vec<u8>);
 }
 
-/// What a policy says to a kind.
+/// The part of a policy that a kind defines.
 #[cfg(feature = "std")]
 pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
     type Plan: KindPlan;
@@ -92,7 +92,7 @@ pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
         Ok(self)
     }
 
-    /// Least and greatest false-positive rate that can be asked for.
+    /// Least and greatest false-positive rate that is legal.
     fn rate_limits(&self) -> (f64, f64);
 
     /// Prepares for plans that meet `rate`, once for all filters of a policy.
@@ -172,7 +172,7 @@ pub(crate) trait KindView<'a>: Copy + Debug {
     /// Whether `hash` may be stored; *no* is certain.
     fn may_contain(&self, hash: KeyHash) -> bool;
 
-    /// The answer of [`KindView::may_contain`], if it takes so few instructions that they belong into the caller's loop.
+    /// The answer of [`KindView::may_contain`], if it takes few enough instructions to be inlined into a loop.
     #[inline(always)]
     fn may_contain_inlined(&self, _hash: KeyHash) -> Option<bool> {
         None
@@ -181,7 +181,7 @@ pub(crate) trait KindView<'a>: Copy + Debug {
     /// An answer for each hash, as many as there are answers.
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]);
 
-    /// Asks for the lines that the probe of `hash` reads first.
+    /// Prefetches the lines that the probe of `hash` reads first.
     fn prefetch(&self, hash: KeyHash);
 
     /// Whether it pays to prefetch the lines of several filters before the first of them is probed.

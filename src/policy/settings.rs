@@ -39,16 +39,11 @@ impl FilterPolicy {
     fn new(kind: FilterKind, size: FilterSize) -> Self {
         Self {
             size,
-            settings: Self::defaults(kind).solved(size),
+            settings: Settings::new(kind).solved(size),
             hasher: KeyHasher::new(0),
             transform: KeyTransform::WholeKey,
             self_check: true,
         }
-    }
-
-    /// What a policy of `kind` says to it unless told otherwise.
-    pub(crate) fn defaults(kind: FilterKind) -> Settings {
-        Settings::new(kind)
     }
 
     /// A filter of `bits_per_key` bits for each distinct entry, 2 to 64, kept to a thousandth.
@@ -92,9 +87,9 @@ impl FilterPolicy {
         Ok(Self::new(kind, FilterSize::MaxBytes(max_bytes)))
     }
 
-    /// Least and greatest false-positive rate that `kind` can be asked for.
+    /// Least and greatest false-positive rate that is legal for `kind`.
     pub fn rate_limits(kind: FilterKind) -> (f64, f64) {
-        Self::defaults(kind).rate_limits()
+        Settings::new(kind).rate_limits()
     }
 
     /// Hashes entries by XXH3-64 with this seed. Give all tables of a store the same, so that one hash probes them all;
@@ -127,7 +122,7 @@ impl FilterPolicy {
     pub fn salt_bits(mut self, salt_bits: u32) -> Result<Self, BuildError> {
         // A value that is illegal for the kind with salts is refused for every kind.
         for kind in FilterKind::ALL {
-            Self::defaults(kind).set(SALT_BITS, salt_bits.into())?;
+            Settings::new(kind).set(SALT_BITS, salt_bits.into())?;
         }
         let settings = self.settings.set(SALT_BITS, salt_bits.into())?;
         if let FilterSize::FalsePositiveRate(asked) = self.size {
@@ -145,8 +140,8 @@ impl FilterPolicy {
         self.settings.get(SALT_BITS).and_then(|bits| u32::try_from(bits).ok())
     }
 
-    /// Whether a finished block is asked for every hash it was built from before it is handed out. On unless
-    /// turned off: a hardware fault caught here costs a rebuild, caught later it costs data.
+    /// Whether a finished block is queried for every hash it was built from before it is returned. On by
+    /// default: a hardware fault caught here costs a rebuild, caught later it costs data.
     #[must_use]
     pub fn self_check(mut self, self_check: bool) -> Self {
         self.self_check = self_check;

@@ -7,7 +7,7 @@ use crate::hash::KeyHash;
 use crate::hashes::{MAX_PARTS, Partitions, Repeated, check_group, check_suspects};
 use std::vec::Vec;
 
-/// Lines of a part at least: small parts cost more to tell apart than they save.
+/// Fewest lines of a part: partitioning into smaller ones costs more than it saves.
 const MIN_PART_LINES: u64 = 32;
 
 /// Without a choice of salts, lines of up to this many bytes are set in whatever order the hashes have: they stay in a
@@ -63,7 +63,7 @@ struct Scratch {
 /// Sets the bits of `keys` in `lines`, the first of which has number `first_line`. No line needs its keys together, as
 /// there is nothing to choose.
 fn insert(params: Params, engine: Engine, first_line: u64, keys: &[u64], lines: &mut [u8]) -> Result<(), Repeated> {
-    // Who came twice had all bits set at the second.
+    // A duplicate finds all its bits already set.
     let mut suspects = Vec::new();
     engine.insert(params, lines, first_line, keys, &mut suspects);
     check_suspects(keys, &mut suspects)

@@ -8,9 +8,9 @@ use crate::error::DecodeError;
 use crate::hash::{KeyHash, mix};
 use crate::hashes::Repeated;
 
-/// One bit is set by the first of all: from then on every hash finds its bits set, and only one that came twice is told.
+/// The first hash sets the only bit, so every later one finds its bits set; only a duplicate is reported.
 #[test]
-fn a_repeated_hash_is_told_though_its_first_found_every_bit_set() {
+fn a_repeated_hash_is_found_though_its_first_found_every_bit_set() {
     let params = Params::new(1, 1).expect("legal");
     for count in [2, 3, 10, 300] {
         let distinct: Vec<u64> = (1..=count).map(mix).collect();
@@ -22,7 +22,7 @@ fn a_repeated_hash_is_told_though_its_first_found_every_bit_set() {
     }
 }
 
-/// Who comes twice is searched among all, so only who found every bit set is to be suspected.
+/// All hashes are searched for each suspect, so only those that found every bit set are suspected.
 #[test]
 fn only_who_finds_every_bit_set_is_suspected() {
     let params = Params::new(1_000, 7).expect("legal");
@@ -41,7 +41,7 @@ fn a_bit_behind_the_last_is_named_by_its_place() {
     assert!(View::new(params, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f], 100).is_ok());
 }
 
-/// Any number of bits, also odd ones, with any number of probes: nothing is missing, nothing stands behind the
+/// Any number of bits, also odd ones, with any number of probes: nothing is missing, no bit is set after the
 /// last bit, and over many filters absent keys pass at the exact formula's rate.
 #[test]
 fn any_number_of_bits_and_probes_will_do() {

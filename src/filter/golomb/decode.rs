@@ -90,7 +90,7 @@ impl Tuning {
         }
     }
 
-    /// Unary bits that stand before a code of value `sought`, on average.
+    /// Unary bits that precede a code of value `sought`, on average.
     #[inline(always)]
     pub(super) const fn unary_bits_before(&self, sought: u64) -> u64 {
         fast_range(sought, self.unary_rate)

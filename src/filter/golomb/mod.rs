@@ -11,7 +11,7 @@
 //!   | 0..01 0..01 1 0..01  ->        (zeros)        <- | rem 2 | rem 1 | rem 0 |
 //! ```
 //!
-//! Before the codes stands the directory: for each bucket the deviation of its start from a straight line, in
+//! The directory precedes the codes: for each bucket the deviation of its start from a straight line, in
 //! `directory_bits` bits, with an absolute anchor every [`GROUP`] buckets. The line leaves a random walk of some
 //! hundred bits, so 12 or 13 bits do where plain offsets take 16 and a base.
 //!
@@ -194,7 +194,7 @@ impl Slope {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
-    /// First bit of the directory's fields, behind the anchors.
+    /// First bit of the directory's fields, which follow the anchors.
     fields_start: u64,
     codes_start: u64,
     codes_end: u64,

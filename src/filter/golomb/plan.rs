@@ -10,7 +10,7 @@ use std::vec::Vec;
 
 /// Greatest range an entry is given, 2⁴⁸: its best remainder is no wider than allowed.
 const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
-/// Least and greatest rate that can be asked for.
+/// Least and greatest rate that is legal.
 const RATE_LIMITS: (f64, f64) = (1.0 / (1u64 << 40) as f64, 0.25);
 
 /// What is known before the gaps are: only a build finds out how wide the directory's fields are.

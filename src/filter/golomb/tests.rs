@@ -94,8 +94,8 @@ fn engines_agree_on_any_bytes() {
     assert!(opened > 2000, "only {opened} opened");
 }
 
-/// A run of empty range as long as a search's window, behind no or some entries, then entries side by side: what stands
-/// behind the last code must not be taken for one, nor one beyond the window, wherever it ends.
+/// A run of empty range as long as a search's window, after no or some entries, then adjacent entries: bits after the last
+/// code must not be taken for a code, nor a code beyond the window for one within it, wherever the window ends.
 #[test]
 fn engines_agree_where_entries_cluster() {
     let mut asked = 0;
@@ -123,7 +123,7 @@ fn engines_agree_where_entries_cluster() {
     assert!(asked > 500_000, "only {asked} asked");
 }
 
-/// Three fields of 5 bits leave one bit of the directory's second byte, behind no anchor.
+/// Three fields of 5 bits leave one bit of the directory's second byte unused; there is no anchor.
 #[test]
 fn a_bit_behind_the_directory_is_named_by_its_place() {
     let params = Params::new([3, 5, 64], 3, 1000).expect("legal");

@@ -1,6 +1,6 @@
 //! Eight probes at a time: a vector of positions, one gather, one test.
 
-use super::{MULTIPLIER, Params};
+use super::{KindView, MULTIPLIER, Params, View};
 use crate::cpu::avx512_dq;
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
@@ -30,15 +30,15 @@ pub(super) fn suits(params: &Params) -> bool {
 }
 
 avx512_dq! {
-    pub(super) fn may_contain(_proof, params: &Params, bits: &[u8], hash: KeyHash) -> bool {
-        probe(params, bits, hash)
+    pub(super) fn may_contain(_proof, view: &View<'_>, hash: KeyHash) -> bool {
+        probe(view.params(), view.bits, hash)
     }
 
     /// Without prefetching, which gains nothing here: a gather requests all of a key's lines at once, and the next
     /// keys' gathers do not wait for it.
-    pub(super) fn all_may_contain(_proof, params: &Params, bits: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+    pub(super) fn all_may_contain(_proof, view: &View<'_>, hashes: &[KeyHash], answers: &mut [bool]) {
         for (answer, &hash) in answers.iter_mut().zip(hashes) {
-            *answer = probe(params, bits, hash);
+            *answer = probe(view.params(), view.bits, hash);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The engines of bloom.
 
-use super::{Params, portable};
+use super::{Params, View, portable};
 use crate::hash::KeyHash;
 
 #[cfg(simd_avx512)]
@@ -15,10 +15,10 @@ crate::cpu::engines! {
 
     /// Whether all bits of `hash` are set.
     #[inline(always)]
-    fn may_contain(params: &Params, bits: &[u8], hash: KeyHash) -> bool;
+    fn may_contain(view: &View<'_>, hash: KeyHash) -> bool;
 
     /// An answer for each hash.
-    fn all_may_contain(params: &Params, bits: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
+    fn all_may_contain(view: &View<'_>, hashes: &[KeyHash], answers: &mut [bool]);
 
     /// Whether prefetching gains anything across filters.
     #[inline]

@@ -1,7 +1,7 @@
 //! Every engine on bits, hashes and answers that lie flush against pages that cannot be read.
 
 use super::engine::Engine;
-use super::{MAX_NUM_PROBES, Params};
+use super::{KindView, Layout, MAX_NUM_PROBES, Params, View};
 use crate::cpu::Guarded;
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
@@ -21,7 +21,7 @@ fn no_probe_reads_out_of_bounds() {
                 let params = Params::new(len as u64 * 8 - mix(len as u64) % 8, num_probes).expect("legal");
                 bits_pages.at_both_ends(bytes, |bits| {
                     num_answers +=
-                        answers_are_the_same(&params, bytes, bits, &hashes, &mut hash_pages, &mut answer_pages);
+                        answers_are_the_same(params, bytes, bits, &hashes, &mut hash_pages, &mut answer_pages);
                 });
             }
         }
@@ -31,23 +31,24 @@ fn no_probe_reads_out_of_bounds() {
 
 /// Of `bits`, a copy of `bytes`: one by one and in batches.
 fn answers_are_the_same(
-    params: &Params,
+    params: Params,
     bytes: &[u8],
     bits: &[u8],
     hashes: &[KeyHash],
     hash_pages: &mut Guarded,
     answer_pages: &mut Guarded,
 ) -> u64 {
-    let portable = Engine::Portable(crate::cpu::Portable);
-    let expected: Vec<bool> = hashes.iter().map(|&hash| portable.may_contain(params, bytes, hash)).collect();
+    let ordinary = View { layout: Layout { params, engine: Engine::Portable(crate::cpu::Portable) }, bits: bytes };
+    let expected: Vec<bool> = hashes.iter().map(|&hash| ordinary.may_contain(hash)).collect();
     let mut num_answers = 0;
-    for engine in Engine::all(params) {
-        let alone: Vec<bool> = hashes.iter().map(|&hash| engine.may_contain(params, bits, hash)).collect();
+    for engine in Engine::all(&params) {
+        let view = View { layout: Layout { params, engine }, bits };
+        let alone: Vec<bool> = hashes.iter().map(|&hash| view.may_contain(hash)).collect();
         assert_eq!(alone, expected, "{engine:?} {params:?}");
         let num_batched = mix(bits.len() as u64) as usize % hashes.len();
         hash_pages.at_both_ends(&hashes[..num_batched], |hashes| {
             answer_pages.at_both_ends(&vec![false; num_batched], |answers| {
-                engine.all_may_contain(params, bits, hashes, answers);
+                view.may_contain_all(hashes, answers);
                 assert_eq!(answers, &expected[..num_batched], "{engine:?} {params:?}");
                 num_answers += num_batched as u64;
             });

@@ -156,11 +156,11 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline(always)]
     fn may_contain(&self, hash: KeyHash) -> bool {
-        self.layout.engine.may_contain(self.params(), self.bits, hash)
+        self.layout.engine.may_contain(self, hash)
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        self.layout.engine.all_may_contain(self.params(), self.bits, hashes, answers);
+        self.layout.engine.all_may_contain(self, hashes, answers);
     }
 
     #[inline]
@@ -170,7 +170,7 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
-        portable::prefetch_first(self.params(), self.bits, hash);
+        portable::prefetch_first(self, hash);
     }
 
     fn fill(&self) -> f64 {

@@ -1,7 +1,7 @@
 //! The definition, in plain code.
 
-use super::super::seam::in_batches;
-use super::Params;
+use super::super::seam::{KindView, in_batches};
+use super::View;
 use crate::cpu::{Portable, prefetch};
 use crate::hash::KeyHash;
 
@@ -11,9 +11,9 @@ const FIRST: u8 = 4;
 /// Looks at [`FIRST`] bits before it branches: most absent keys then end at one branch that is seldom mispredicted,
 /// where one after each bit is mispredicted as often as not.
 #[inline(never)]
-pub(super) fn may_contain(_: Portable, params: &Params, bits: &[u8], hash: KeyHash) -> bool {
-    let mut probed = params.positions(hash).map(|p| bits[(p / 8) as usize] >> (p % 8) & 1);
-    if params.num_probes < FIRST {
+pub(super) fn may_contain(_: Portable, view: &View<'_>, hash: KeyHash) -> bool {
+    let mut probed = view.params().positions(hash).map(|p| view.bits[(p / 8) as usize] >> (p % 8) & 1);
+    if view.params().num_probes < FIRST {
         return probed.all(|bit| bit == 1);
     }
     let mut next = || probed.next().unwrap_or(1);
@@ -21,9 +21,8 @@ pub(super) fn may_contain(_: Portable, params: &Params, bits: &[u8], hash: KeyHa
     first == 1 && probed.all(|bit| bit == 1)
 }
 
-pub(super) fn all_may_contain(proof: Portable, params: &Params, bits: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-    let prefetch = |hash| prefetch_first(params, bits, hash);
-    in_batches(bits, hashes, answers, prefetch, |hash| may_contain(proof, params, bits, hash));
+pub(super) fn all_may_contain(proof: Portable, view: &View<'_>, hashes: &[KeyHash], answers: &mut [bool]) {
+    in_batches(view.bits, hashes, answers, |hash| prefetch_first(view, hash), |hash| may_contain(proof, view, hash));
 }
 
 pub(super) const fn gains_by_prefetch(_: Portable) -> bool {
@@ -32,6 +31,6 @@ pub(super) const fn gains_by_prefetch(_: Portable) -> bool {
 
 /// Prefetches the lines of the first probes. Few absent keys need the others.
 #[inline]
-pub(super) fn prefetch_first(params: &Params, bits: &[u8], hash: KeyHash) {
-    params.positions(hash).take(FIRST.into()).for_each(|p| prefetch(bits, (p / 8) as usize));
+pub(super) fn prefetch_first(view: &View<'_>, hash: KeyHash) {
+    view.params().positions(hash).take(FIRST.into()).for_each(|p| prefetch(view.bits, (p / 8) as usize));
 }

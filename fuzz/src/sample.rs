@@ -1,10 +1,9 @@
 //! A small store with one of everything, written by the library: what is damaged by the targets, and what seeds are made
 //! of. The same bytes each time.
 
+use crate::sim::SimStorage;
 use crate::state::State;
-use filterblock::kv::{
-    FilterResidence, Maintenance, Purpose, RebuildOptions, SimStorage, Store, StoreOptions, Sync, WriteBatch,
-};
+use filterblock::kv::{FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};

@@ -1,8 +1,9 @@
 //! Opening a store of any files, and asking it for everything, in bounds that no bytes may break.
 
 use crate::sample::{Files, files, storage};
+use crate::sim::{OperationKind, SimStorage};
 use crate::state::assert_typed;
-use filterblock::kv::{Cell, Damage, Error, OperationKind, SimStorage, Store, StoreOptions};
+use filterblock::kv::{Cell, Damage, Error, Store, StoreOptions};
 use std::sync::Arc;
 
 /// The least that a cell takes of a file: the header of a write in a log.

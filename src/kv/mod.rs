@@ -56,8 +56,8 @@
 //! # }
 //! ```
 //!
-//! All I/O goes through [`Storage`]: real files, direct I/O, or a [simulation](SimStorage) that loses, tears and
-//! reorders what was not synced.
+//! All I/O goes through [`Storage`]: files, direct I/O, or a storage of the caller's, such as the simulated disk of the
+//! tests, which loses, tears and reorders what was not synced.
 
 mod batch;
 pub mod budget;
@@ -94,9 +94,8 @@ pub use purpose::Purpose;
 pub use scan::Scan;
 pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, Warning};
 pub use storage::{
-    CacheBypass, CrashImage, CrashKind, DirectStorage, Fault, FaultKind, FileStorage, LockMode, Operation,
-    OperationKind, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, SimStorage, Storage, StorageLock, WritableFile,
-    read_exact_at, write_all,
+    CacheBypass, DirectStorage, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage,
+    StorageLock, WritableFile, read_exact_at, write_all,
 };
 pub use store::{
     FilterVerification, RebuildOptions, RebuildReport, RebuiltTable, Snapshot, Stats, Store, TableStats,

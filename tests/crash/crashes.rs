@@ -2,8 +2,9 @@
 
 use crate::model::{State, applied, ask_everything, check_filters, check_ledger, contents, snapshot_contents, write};
 use crate::plan::{CrashPlan, first_seed, report};
+use crate::sim::{CrashImage, CrashKind, SimStorage};
 use crate::workload::{Step, options, steps};
-use filterblock::kv::{CrashImage, CrashKind, Error, SimStorage, Snapshot, Store, StoreOptions, Sync};
+use filterblock::kv::{Error, Snapshot, Store, StoreOptions, Sync};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 

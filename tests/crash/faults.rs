@@ -2,10 +2,9 @@
 
 use crate::model::{State, applied, ask_everything, check_filters, check_ledger, contents, write};
 use crate::plan::{FaultPlan, first_seed, report};
+use crate::sim::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
 use crate::workload::{Batch, Step, options, steps, steps_of_every_kind};
-use filterblock::kv::{
-    CrashKind, Error, Fault, FaultKind, Operation, OperationKind, SimStorage, Store, StoreOptions, Sync,
-};
+use filterblock::kv::{Error, Store, StoreOptions, Sync};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 

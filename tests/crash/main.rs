@@ -8,6 +8,9 @@ mod crashes;
 mod faults;
 mod model;
 mod plan;
+#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
+#[path = "../sim/disk/mod.rs"]
+mod sim;
 mod workload;
 
 use filterblock::kv::Sync;

@@ -1,9 +1,10 @@
 //! One change of a store's files, what comes of it, and the counts of many.
 
 use crate::layout::Kind;
+use crate::sim::{OperationKind, SimStorage};
 use crate::state::{Asked, assert_typed};
 use crate::stores::Sample;
-use filterblock::kv::{OperationKind, SimStorage, Storage, Store};
+use filterblock::kv::{Storage, Store};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;

@@ -10,5 +10,8 @@ mod case;
 mod layout;
 mod lengths;
 mod places;
+#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
+#[path = "../sim/disk/mod.rs"]
+mod sim;
 mod state;
 mod stores;

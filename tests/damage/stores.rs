@@ -1,10 +1,9 @@
 //! The stores that are damaged.
 
 use crate::layout::{self, Kind};
+use crate::sim::{CrashKind, SimStorage};
 use crate::state::{Asked, Cells, State};
-use filterblock::kv::{
-    CrashKind, Maintenance, PAGE_LEN, Purpose, RebuildOptions, SimStorage, Store, StoreOptions, Sync, WriteBatch,
-};
+use filterblock::kv::{Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;

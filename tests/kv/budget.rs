@@ -1,9 +1,8 @@
 //! A budget of filter bytes over five levels against the same bytes spread evenly, and filters chosen by level.
 
 use crate::rows::scattered;
-use filterblock::kv::{
-    Ledger, LedgerReport, Maintenance, Outcome, Purpose, SimStorage, Stats, Store, StoreOptions, Sync,
-};
+use crate::sim::SimStorage;
+use filterblock::kv::{Ledger, LedgerReport, Maintenance, Outcome, Purpose, Stats, Store, StoreOptions, Sync};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;

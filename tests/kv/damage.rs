@@ -1,8 +1,9 @@
 //! Damage, faults of the storage, and what is newer than this library: the right answer or a typed error.
 
+use crate::sim::{Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    Damage, Error, Fault, FaultKind, FilterProblem, Maintenance, OperationKind, Outcome, PAGE_LEN, Purpose,
-    RebuildOptions, SimStorage, Storage, Store, StoreOptions, Sync, read_exact_at,
+    Damage, Error, FilterProblem, Maintenance, Outcome, PAGE_LEN, Purpose, RebuildOptions, Storage, Store,
+    StoreOptions, Sync, read_exact_at,
 };
 use filterblock::{DecodeError, FilterKind, FilterPolicy};
 use std::collections::BTreeMap;

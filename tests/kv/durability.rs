@@ -1,8 +1,9 @@
 //! When a write is durable: the three ways of syncing, groups of writers, batches.
 
+use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    CrashKind, Error, Fault, FaultKind, LockMode, MAX_VALUE_LEN, OperationKind, ReadCounts, ReadableFile, SimStorage,
-    Storage, StorageLock, Store, StoreOptions, Sync, WritableFile, WriteBatch,
+    Error, LockMode, MAX_VALUE_LEN, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions, Sync,
+    WritableFile, WriteBatch,
 };
 use std::io;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ fn after_a_crash(storage: &SimStorage) -> Option<Vec<u8>> {
 }
 
 fn syncs_of_logs(storage: &SimStorage) -> usize {
-    let is_sync = |operation: &&filterblock::kv::Operation| {
+    let is_sync = |operation: &&crate::sim::Operation| {
         operation.kind == OperationKind::Sync && operation.file.ends_with(".wal")
     };
     storage.log().iter().filter(is_sync).count()

@@ -17,5 +17,8 @@ mod prefix;
 #[cfg(feature = "cli")]
 mod report;
 mod rows;
+#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
+#[path = "../sim/disk/mod.rs"]
+mod sim;
 #[cfg(feature = "cli")]
 mod zipfian;

@@ -1,8 +1,7 @@
 //! The store against an ordered map, with every kind of filter and without.
 
-use filterblock::kv::{
-    Cell, CrashKind, Maintenance, Purpose, RebuildOptions, SimStorage, Snapshot, Store, StoreOptions, WriteBatch,
-};
+use crate::sim::{CrashKind, SimStorage};
+use filterblock::kv::{Cell, Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -1,8 +1,7 @@
 //! What nobody asks for on purpose: options at their ends, files of strange names, budgets that cannot be met.
 
-use filterblock::kv::{
-    CrashKind, Error, FilterResidence, Maintenance, Purpose, SimStorage, Store, StoreOptions, WriteBatch,
-};
+use crate::sim::{CrashKind, SimStorage};
+use filterblock::kv::{Error, FilterResidence, Maintenance, Purpose, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! What filters let through is what they are predicted to let through, read for read.
 
 use crate::rows::scattered;
-use filterblock::kv::{Maintenance, Outcome, Purpose, SimStorage, Storage, Store, StoreOptions, Sync};
+use crate::sim::SimStorage;
+use filterblock::kv::{Maintenance, Outcome, Purpose, Storage, Store, StoreOptions, Sync};
 use filterblock::{FilterKind, FilterPolicy};
 use std::sync::Arc;
 

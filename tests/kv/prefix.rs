@@ -1,7 +1,8 @@
 //! Prefix filters, exhaustively at the boundaries of prefixes and tables: every range between rows of up to three bytes,
 //! with tables that end behind each of them.
 
-use filterblock::kv::{Maintenance, Outcome, Purpose, SimStorage, Store, StoreOptions, Tally};
+use crate::sim::SimStorage;
+use filterblock::kv::{Maintenance, Outcome, Purpose, Store, StoreOptions, Tally};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};

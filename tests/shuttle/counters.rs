@@ -1,9 +1,8 @@
 //! Writers that count, and readers that must never see a count go back.
 
+use crate::sim::SimStorage;
 use crate::{explore, finish, numbers, open, options, read_twice};
-use filterblock::kv::{
-    FilterResidence, Maintenance, RebuildOptions, SimStorage, Store, StoreOptions, Sync, WriteBatch,
-};
+use filterblock::kv::{FilterResidence, Maintenance, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
 use shuttle::thread;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Storages that fail in the middle of a race: no deadlock, nothing acknowledged is lost, nothing refused is seen.
 
+use crate::sim::{CrashKind, Fault, FaultKind, SimStorage};
 use crate::{explore, number, numbers, open, options};
 use filterblock::kv::{
-    CacheBypass, CrashKind, Error, Fault, FaultKind, LockMode, Maintenance, ReadCounts, ReadableFile, SimStorage,
-    Storage, StorageLock, Store, WritableFile,
+    CacheBypass, Error, LockMode, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store, WritableFile,
 };
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;

@@ -9,12 +9,16 @@
 
 mod counters;
 mod faults;
+#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
+#[path = "../sim/disk/mod.rs"]
+mod sim;
 mod snapshots;
 
-use filterblock::kv::{Cell, CrashKind, Maintenance, Purpose, SimStorage, Snapshot, Store, StoreOptions, Sync};
+use filterblock::kv::{Cell, Maintenance, Purpose, Snapshot, Store, StoreOptions, Sync};
 use filterblock::{FilterKind, FilterPolicy};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
+use sim::{CrashKind, SimStorage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

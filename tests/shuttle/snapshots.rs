@@ -1,7 +1,8 @@
 //! Snapshots and scans that outlive tables, and the store itself.
 
+use crate::sim::SimStorage;
 use crate::{explore, numbers, open, options, read_twice};
-use filterblock::kv::{Error, SimStorage, Store};
+use filterblock::kv::{Error, Store};
 use shuttle::thread;
 use std::sync::Arc;
 

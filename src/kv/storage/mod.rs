@@ -7,12 +7,10 @@
 mod direct;
 mod file;
 mod pages;
-mod sim;
 
 pub use direct::DirectStorage;
 pub use file::FileStorage;
 pub use pages::{PAGE_LEN, PageBuf};
-pub use sim::{CrashImage, CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
 
 use core::fmt;
 use std::io;

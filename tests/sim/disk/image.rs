@@ -8,7 +8,8 @@ use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) type Files = BTreeMap<String, Arc<Vec<u8>>>;
+/// Files by name.
+pub type Files = BTreeMap<String, Arc<Vec<u8>>>;
 
 /// Which of the unsynced changes a crash leaves done.
 ///

@@ -1,7 +1,12 @@
-//! What was asked of a simulated storage.
+//! The operations of a simulated storage, and how each may go wrong.
 
-use super::fault::FaultKind;
 use core::fmt;
+use std::io;
+
+/// Error numbers, the same on every Linux.
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
 
 /// What an [`Operation`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,6 +79,64 @@ impl OperationKind {
 impl fmt::Display for OperationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// How an operation goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// Any operation fails with `EIO` and does nothing. What was not synced may still be synced later.
+    Io,
+    /// A creation or a write fails with `ENOSPC` and does nothing.
+    NoSpace,
+    /// A read or a write fails with `EINTR` and does nothing. From an operation on, every second one: callers try
+    /// again until it works.
+    Interrupted,
+    /// A read or a write of more bytes moves only the first so many; 0 counts as 1.
+    Short {
+        /// The bytes moved.
+        bytes_max: usize,
+    },
+    /// A sync fails with `EIO`, what it should have made durable never becomes durable, and later syncs claim success:
+    /// what Linux does when it cannot write a page back. A file's lost bytes can still be read until the crash. Names
+    /// that a directory's sync failed on remain in doubt for ever.
+    FailedSync,
+}
+
+impl FaultKind {
+    /// Whether the fault can be injected into an operation of this kind.
+    pub const fn applies_to(self, operation: OperationKind) -> bool {
+        use OperationKind::{Create, Read, Sync, SyncDir, Write};
+        match self {
+            Self::Io => true,
+            Self::NoSpace => matches!(operation, Create | Write),
+            Self::Interrupted | Self::Short { .. } => matches!(operation, Read | Write),
+            Self::FailedSync => matches!(operation, Sync | SyncDir),
+        }
+    }
+
+    /// The error that the caller sees, if it is one.
+    pub(super) fn error(self) -> Option<io::Error> {
+        let errno = match self {
+            Self::Io | Self::FailedSync => EIO,
+            Self::NoSpace => ENOSPC,
+            Self::Interrupted => EINTR,
+            Self::Short { .. } => return None,
+        };
+        Some(io::Error::from_raw_os_error(errno))
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Io => "EIO",
+            Self::NoSpace => "ENOSPC",
+            Self::Interrupted => "EINTR",
+            Self::Short { .. } => "short",
+            Self::FailedSync => "failed sync",
+        })
     }
 }
 

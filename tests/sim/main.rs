@@ -1,9 +1,10 @@
-//! Each rule of the simulated storage, by a test that fails without it.
+//! The simulated disk that other tests and the fuzz targets include, and each of its rules by a test that fails without it.
 
-use super::image::files_after;
-use super::inode::SECTOR_LEN;
-use super::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage, lock};
-use crate::kv::storage::{LockMode, Storage, WritableFile, read_exact_at, write_all};
+mod disk;
+
+use disk::inode::SECTOR_LEN;
+use disk::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
+use filterblock::kv::{LockMode, Storage, WritableFile, read_exact_at, write_all};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -45,6 +46,21 @@ fn after(storage: &SimStorage, kind: CrashKind, name: &str) -> Option<Vec<u8>> {
 
 fn set<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
     names.map(str::to_owned).into()
+}
+
+#[test]
+fn a_power_loss_and_a_full_disk() {
+    let storage = SimStorage::new();
+    let mut file = durable(&storage, "log", b"synced");
+    write_all(&mut *file, b", and not").unwrap();
+    // At worst a power loss leaves what was synced.
+    assert_eq!(after(&storage, CrashKind::NothingUnsynced, "log").unwrap(), b"synced");
+    for image in storage.crash_images(7, 10) {
+        assert!(image.storage.contents("log").is_some_and(|bytes| bytes.starts_with(b"synced")), "{}", image.kind);
+    }
+    storage.inject(Fault::once(FaultKind::NoSpace, storage.num_operations() + 1));
+    let error = write_all(&mut *file, b"more").unwrap_err();
+    assert_eq!((error.kind(), storage.num_injected()), (io::ErrorKind::StorageFull, 1));
 }
 
 #[test]
@@ -452,7 +468,7 @@ fn the_lock_excludes_and_ends_with_its_holder_and_the_machine() {
 fn images_share_what_they_do_not_change() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", &[1; 5000]);
-    let image = |kind| Arc::clone(&files_after(&lock(&storage.shared.disk).directory, kind)["a"]);
+    let image = |kind| Arc::clone(&storage.files_after(kind)["a"]);
     assert!(Arc::ptr_eq(&image(CrashKind::Everything), &image(CrashKind::Random { seed: 3 })));
     let before = image(CrashKind::Everything);
     write_all(&mut *file, b"more").unwrap();

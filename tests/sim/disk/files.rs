@@ -3,7 +3,7 @@
 use super::directory::{Directory, Node};
 use super::operation::OperationKind;
 use super::{Call, SimStorage, lock};
-use crate::kv::storage::{LockMode, ReadableFile, StorageLock, WritableFile};
+use filterblock::kv::{LockMode, ReadableFile, StorageLock, WritableFile};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -50,7 +50,9 @@ impl ReadableFile for Reader {
         let call = Call { len: buf.len(), ..Call::new(OperationKind::Read, &self.name) };
         let read = |_: &mut Directory, _, len: usize| Ok(lock(&self.node).read_at(&mut buf[..len], offset));
         let len = self.storage.operate(call, read, |_| {})?;
-        self.storage.shared.counter.add(len);
+        let mut counts = lock(&self.storage.shared.read_counts);
+        counts.reads += 1;
+        counts.bytes += len as u64;
         Ok(len)
     }
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 /// What a disk writes whole or not at all.
-pub(super) const SECTOR_LEN: usize = 512;
+pub const SECTOR_LEN: usize = 512;
 
 /// Files only grow, so a file is its bytes and the ranges of them that no sync covers, in ascending order.
 #[derive(Debug, Default)]

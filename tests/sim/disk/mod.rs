@@ -15,21 +15,19 @@ mod directory;
 mod fault;
 mod files;
 mod image;
-mod inode;
+pub mod inode;
 mod operation;
 mod random;
-#[cfg(test)]
-mod tests;
 
-pub use fault::{Fault, FaultKind};
-pub use image::{CrashImage, CrashKind};
-pub use operation::{Operation, OperationKind};
+pub use fault::Fault;
+pub use image::{CrashImage, CrashKind, Files};
+pub use operation::{FaultKind, Operation, OperationKind};
 
-use super::{LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use core::fmt;
 use directory::Directory;
 use fault::Faults;
 use files::{Lock, Locks, Reader, Writer};
+use filterblock::kv::{LockMode, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use inode::Inode;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,34 +35,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 type Observer = Box<dyn FnMut(&SimStorage, &Operation) + Send>;
 
 /// A simulated directory in memory. Clones are handles of the same one.
-///
-/// ```
-/// use filterblock::kv::{CrashKind, Fault, FaultKind, SimStorage, Storage, write_all};
-///
-/// # fn main() -> std::io::Result<()> {
-/// let storage = SimStorage::new();
-/// let mut file = storage.create("log")?;
-/// write_all(&mut *file, b"synced")?;
-/// file.sync()?;
-/// storage.sync_dir()?;
-/// write_all(&mut *file, b", and not")?;
-///
-/// // At worst a power loss leaves what was synced.
-/// let image = storage.crash_image(CrashKind::NothingUnsynced);
-/// assert_eq!(image.contents("log").as_deref(), Some(&b"synced"[..]));
-/// // Ten of the other things it may leave.
-/// for image in storage.crash_images(7, 10) {
-///     assert!(image.storage.contents("log").is_some_and(|bytes| bytes.starts_with(b"synced")), "{}", image.kind);
-/// }
-///
-/// // The next write finds the disk full.
-/// storage.inject(Fault::once(FaultKind::NoSpace, storage.num_operations() + 1));
-/// let error = write_all(&mut *file, b"more").unwrap_err();
-/// assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
-/// assert_eq!(storage.num_injected(), 1);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Default)]
 pub struct SimStorage {
     shared: Arc<Shared>,
@@ -74,7 +44,7 @@ pub struct SimStorage {
 struct Shared {
     disk: Mutex<Disk>,
     observer: Mutex<Option<Observer>>,
-    counter: Arc<ReadCounter>,
+    read_counts: Mutex<ReadCounts>,
     locks: Arc<Mutex<Locks>>,
 }
 
@@ -110,7 +80,7 @@ impl SimStorage {
         Self::default()
     }
 
-    fn from_files(files: image::Files) -> Self {
+    fn from_files(files: Files) -> Self {
         let node = |(name, bytes)| (name, Arc::new(Mutex::new(Inode::durable(bytes))));
         let storage = Self::new();
         lock(&storage.shared.disk).directory = Directory::durable(files.into_iter().map(node).collect());
@@ -178,7 +148,12 @@ impl SimStorage {
     /// The storage as a power loss of this kind leaves it now.
     #[must_use]
     pub fn crash_image(&self, kind: CrashKind) -> Self {
-        Self::from_files(image::files_after(&lock(&self.shared.disk).directory, kind))
+        Self::from_files(self.files_after(kind))
+    }
+
+    /// The files that a power loss of this kind leaves now. Images share the bytes that no crash changes.
+    pub fn files_after(&self, kind: CrashKind) -> Files {
+        image::files_after(&lock(&self.shared.disk).directory, kind)
     }
 
     /// What a power loss may leave now: different images, those of [`CrashKind::FIXED`] first, then random ones until
@@ -296,7 +271,7 @@ impl Storage for SimStorage {
     }
 
     fn read_counts(&self) -> ReadCounts {
-        self.shared.counter.counts()
+        *lock(&self.shared.read_counts)
     }
 }
 

@@ -75,6 +75,7 @@ mod merge;
 mod names;
 mod options;
 mod prefix;
+mod prometheus;
 mod purpose;
 mod range;
 mod scan;
@@ -98,6 +99,6 @@ pub use storage::{
     StorageLock, WritableFile, read_exact_at, write_all,
 };
 pub use store::{
-    FilterVerification, RebuildOptions, RebuildReport, RebuiltTable, Snapshot, Stats, Store, TableStats,
+    FilterVerification, LevelStats, RebuildOptions, RebuildReport, RebuiltTable, Snapshot, Stats, Store, TableStats,
     TableVerification, VerifyReport,
 };

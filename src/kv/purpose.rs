@@ -2,13 +2,16 @@
 
 use crate::KeyTransform;
 use core::fmt;
+use serde::Serialize;
 
 /// What a table's filter is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// May the table have a cell of this row?
     Row,
     /// May the table have this cell?
+    #[serde(rename = "row+column")]
     RowColumn,
     /// May the table have a row that starts with this prefix? All prefixes of a filter have one length.
     Prefix,

@@ -21,9 +21,8 @@ fn after_a_crash(storage: &SimStorage) -> Option<Vec<u8>> {
 }
 
 fn syncs_of_logs(storage: &SimStorage) -> usize {
-    let is_sync = |operation: &&crate::sim::Operation| {
-        operation.kind == OperationKind::Sync && operation.file.ends_with(".wal")
-    };
+    let is_sync =
+        |operation: &&crate::sim::Operation| operation.kind == OperationKind::Sync && operation.file.ends_with(".wal");
     storage.log().iter().filter(is_sync).count()
 }
 

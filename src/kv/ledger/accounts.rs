@@ -5,17 +5,19 @@ use super::counters::{FilterAccount, TableCounters};
 use super::tally::Tally;
 use super::{Imbalance, Ledger};
 use crate::FilterKind;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The account of one opened table with one set of filters. A table whose filters are replaced has one for each.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Account {
     /// The table's number.
     pub table: u64,
     /// The level it stands in, from 0.
     pub level: u32,
     /// The kinds of its usable filters, in the order of [`Purpose::ALL`].
+    #[serde(serialize_with = "super::json::kinds")]
     pub kinds: [Option<FilterKind>; Purpose::ALL.len()],
     /// What its lookups came to.
     pub ledger: Ledger,
@@ -29,20 +31,21 @@ impl Account {
 }
 
 /// The sums of one purpose in one level, of the tables that have or had one kind of filter for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelTally {
     /// The level, from 0.
     pub level: u32,
     /// The purpose.
     pub purpose: Purpose,
     /// The kind of filter; `None` for tables without a usable one.
+    #[serde(serialize_with = "super::json::kind")]
     pub kind: Option<FilterKind>,
     /// The sums.
     pub tally: Tally,
 }
 
 /// Where the lookups of a store went, from its opening on.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LedgerReport {
     /// The sums over all tables, those that are gone included.
     pub total: Ledger,

@@ -26,7 +26,7 @@
 
 mod accounts;
 mod counters;
-mod json;
+pub(crate) mod json;
 mod outcome;
 mod prometheus;
 mod tally;
@@ -43,9 +43,10 @@ pub use tally::Tally;
 use super::purpose::Purpose;
 use core::fmt;
 use core::ops::Add;
+use serde::Serialize;
 
 /// A snapshot of the account of a store or a table. Exact while no lookup is under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ledger {
     /// What row filters were responsible for.
     pub row: Tally,

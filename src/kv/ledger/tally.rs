@@ -4,12 +4,15 @@ use super::super::purpose::Purpose;
 use super::Imbalance;
 use super::outcome::Outcome;
 use core::ops::Add;
+use serde::Serialize;
 
 /// The sums of one purpose.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct Tally {
     /// Lookups begun, one for each key or prefix and table.
     pub lookups: u64,
+    #[serde(serialize_with = "super::json::outcomes")]
     pub(super) outcomes: [u64; Outcome::ALL.len()],
     /// Of the lookups without a usable filter, those that found what they asked for, or a tombstone.
     pub unfiltered_found: u64,

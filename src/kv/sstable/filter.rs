@@ -1,7 +1,7 @@
 //! One filter of an open table: opened with every check, then kept in memory or found in the cache.
 
 use super::super::cache::{FileId, FilterResidence, PinnedBytes};
-use super::super::ledger::{BlockCounters, FilterAccount};
+use super::super::ledger::{BlockCounters, FilterAccount, json};
 use super::super::purpose::Purpose;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
 use super::context::TableContext;
@@ -9,6 +9,7 @@ use super::format::{FilterHandle, padded};
 use super::hashes::EntryHashes;
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions};
+use serde::Serialize;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,16 +24,20 @@ pub(super) enum Verdict {
 }
 
 /// A usable filter of a table.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FilterStats {
     /// What it is asked.
     pub purpose: Purpose,
     /// Its kind.
+    #[serde(serialize_with = "json::kind")]
     pub kind: FilterKind,
     /// Length of its block in bytes.
     pub bytes: u64,
     /// Its distinct entries.
+    #[serde(rename = "entries")]
     pub num_entries: u64,
+    /// Bits of the block for each entry; `None` without entries.
+    pub bits_per_key: Option<f64>,
     /// The rate that it errs at, from its bits as they stand.
     pub predicted_fpr: f64,
 }
@@ -126,12 +131,14 @@ impl OpenFilter {
     pub(super) fn open(purpose: Purpose, place: FilterPlace) -> Option<Self> {
         let filter = place.open()?;
         let reader = filter.reader();
+        let (bytes, num_entries) = (place.handle.len, reader.num_entries().unwrap_or(0));
         let stats = FilterStats {
             purpose,
             // A block that opened has a known kind; the policy's default stands in for what cannot be.
             kind: reader.kind().unwrap_or(FilterKind::Blocked),
-            bytes: place.handle.len,
-            num_entries: reader.num_entries().unwrap_or(0),
+            bytes,
+            num_entries,
+            bits_per_key: (num_entries > 0).then(|| bytes as f64 * 8.0 / num_entries as f64),
             predicted_fpr: reader.false_positive_rate(),
         };
         let (transform, hasher) = (reader.transform(), reader.hasher());

@@ -27,7 +27,7 @@ mod write;
 
 pub use read::Snapshot;
 pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
-pub use stats::{Stats, TableStats};
+pub use stats::{LevelStats, Stats, TableStats};
 pub use verify::{FilterVerification, TableVerification, VerifyReport};
 
 use self::core::Core;

@@ -3,7 +3,7 @@
 
 use crate::sim::SimStorage;
 use crate::state::State;
-use filterblock::kv::{FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, Durability, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -47,7 +47,7 @@ pub fn options() -> StoreOptions {
         .cache_bytes(64 << 10)
         .maintenance(Maintenance::Inline { seed: 1 })
         .level0_tables_max(100)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
 }
 
 /// The same, with filters in a cache that is too small for them.

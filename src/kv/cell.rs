@@ -64,7 +64,7 @@ pub(crate) fn check_len(what: &'static str, len: usize, max: usize) -> Result<()
 
 /// What was written to a cell, and when: a higher `seq` is the later write. No value is a tombstone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Version {
+pub(crate) struct CellVersion {
     pub(crate) seq: u64,
     pub(crate) value: Option<Vec<u8>>,
 }
@@ -78,8 +78,8 @@ pub(crate) struct CellRef<'a> {
 }
 
 impl CellRef<'_> {
-    pub(crate) fn version(&self) -> Version {
-        Version { seq: self.seq, value: self.value.map(<[u8]>::to_vec) }
+    pub(crate) fn version(&self) -> CellVersion {
+        CellVersion { seq: self.seq, value: self.value.map(<[u8]>::to_vec) }
     }
 
     pub(crate) fn to_owned(self) -> OwnedCell {
@@ -92,7 +92,7 @@ impl CellRef<'_> {
 pub(crate) struct OwnedCell {
     pub(crate) row: Vec<u8>,
     pub(crate) column: Vec<u8>,
-    pub(crate) version: Version,
+    pub(crate) version: CellVersion,
 }
 
 impl OwnedCell {

@@ -3,7 +3,7 @@
 //! A snapshot reads a memtable that is still being written to, so no version replaces another: each write adds an entry,
 //! and a reader takes the newest one that its sequence number lets it see.
 
-use super::cell::{CellKey, CellRef, OwnedCell, Version};
+use super::cell::{CellKey, CellRef, CellVersion, OwnedCell};
 use super::sync::{AtomicU64, RwLock};
 use core::borrow::Borrow;
 use core::cmp::Reverse;
@@ -134,14 +134,14 @@ impl Memtable {
     }
 
     /// The newest version of a cell that a reader at `seq` sees.
-    pub(crate) fn get(&self, key: CellKey<'_>, seq: u64) -> Option<Version> {
+    pub(crate) fn get(&self, key: CellKey<'_>, seq: u64) -> Option<CellVersion> {
         if self.is_empty() {
             return None;
         }
         let inner = self.inner.read();
         let (entry, value) = range(&inner.entries, Bound::Included((key, Reverse(seq)))).next()?;
         let (found, Reverse(seq)) = entry.place();
-        (found == key).then(|| Version { seq, value: value.as_deref().map(<[u8]>::to_vec) })
+        (found == key).then(|| CellVersion { seq, value: value.as_deref().map(<[u8]>::to_vec) })
     }
 
     /// The cells from `start` on that a reader at `seq` sees, each once, tombstones too: as many as `max`, and none for

@@ -15,7 +15,7 @@
 //!
 //! # What can be relied on
 //!
-//! - **A write that returned is kept**, as [`Sync`] says from when on, and in the order of writes: a crash loses at most
+//! - **A write that returned is kept**, as [`Durability`] says from when on, and in the order of writes: a crash loses at most
 //!   a last part of them. A [`WriteBatch`] is kept as a whole or not at all. Files are synced, renamed, and their
 //!   directory synced, before the manifest names them; after a failed sync the store takes no more writes.
 //! - **Readers see one moment.** A [`Snapshot`] holds on to memtables and tables that are never changed, only replaced.
@@ -90,7 +90,7 @@ pub use cache::{CacheStats, FilterResidence};
 pub use cell::{Cell, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
 pub use ledger::{Account, Imbalance, Ledger, LedgerReport, LevelTally, Outcome, Tally};
-pub use options::{Maintenance, StoreOptions, Sync};
+pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
 pub use scan::Scan;
 pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, Warning};

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 /// When a write is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum Durability {
     /// Before it is acknowledged. Writes of several threads share a sync.
     Always,
     /// About so long after it was acknowledged. A crash of the machine may lose the last writes, never earlier ones
     /// without the later; a crash of the process alone loses nothing.
     Interval(Duration),
-    /// When the memtable is full, or on [`Store::sync`](super::Store::sync). Otherwise as [`Sync::Interval`].
+    /// When the memtable is full, or on [`Store::sync`](super::Store::sync). Otherwise as [`Durability::Interval`].
     Never,
 }
 
@@ -37,7 +37,7 @@ pub struct StoreOptions {
     pub(crate) filters: FilterOptions,
     pub(crate) seed: Option<u64>,
     pub(crate) memtable_bytes_max: usize,
-    pub(crate) sync: Sync,
+    pub(crate) durability: Durability,
     pub(crate) maintenance: Maintenance,
     pub(crate) cache_bytes: u64,
     pub(crate) filter_residence: FilterResidence,
@@ -77,7 +77,7 @@ impl StoreOptions {
             },
             seed: None,
             memtable_bytes_max: 8 << 20,
-            sync: Sync::Always,
+            durability: Durability::Always,
             maintenance: Maintenance::Background,
             cache_bytes: 32 << 20,
             filter_residence: FilterResidence::Pinned,
@@ -156,8 +156,8 @@ impl StoreOptions {
 
     /// When a write is durable. Before it is acknowledged, unless set.
     #[must_use]
-    pub const fn sync(mut self, sync: Sync) -> Self {
-        self.sync = sync;
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
         self
     }
 

@@ -4,7 +4,7 @@ use crate::model::{State, applied, ask_everything, check_filters, check_ledger, 
 use crate::plan::{CrashPlan, first_seed, report};
 use crate::sim::{CrashImage, CrashKind, SimStorage};
 use crate::workload::{Step, options, steps};
-use filterblock::kv::{Error, Snapshot, Store, StoreOptions, Sync};
+use filterblock::kv::{Durability, Error, Snapshot, Store, StoreOptions};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
@@ -41,14 +41,14 @@ struct Counts {
     tables_written: usize,
 }
 
-pub(crate) fn run(plan: &CrashPlan, sync: Sync) {
+pub(crate) fn run(plan: &CrashPlan, durability: Durability) {
     let mut counts = Counts::default();
     for seed in (first_seed()..).take(plan.num_workloads) {
-        Run::new(plan, seed, sync, &mut counts).run(&steps(seed, plan.num_steps));
+        Run::new(plan, seed, durability, &mut counts).run(&steps(seed, plan.num_steps));
     }
     let Counts { operations, images, recoveries, second_crashes, deepest_level, tables_written } = counts;
     report(&format!(
-        "crashes, {sync:?}: {images} images after {operations} operations, {second_crashes} crashes of recoveries, \
+        "crashes, {durability:?}: {images} images after {operations} operations, {second_crashes} crashes of recoveries, \
          {recoveries} recoveries, {tables_written} tables, down to level {deepest_level}, nothing lost"
     ));
     assert!(counts.images >= plan.num_images_min, "{counts:?} of {plan:?}");
@@ -57,17 +57,17 @@ pub(crate) fn run(plan: &CrashPlan, sync: Sync) {
 }
 
 /// Runs a workload twice and compares everything that the storage was asked to do.
-pub(crate) fn check_that_seeds_decide(sync: Sync) {
+pub(crate) fn check_that_seeds_decide(durability: Durability) {
     let log = || {
         let storage = SimStorage::new();
-        let mut store = Store::open(Arc::new(storage.clone()), options(first_seed(), sync)).unwrap();
+        let mut store = Store::open(Arc::new(storage.clone()), options(first_seed(), durability)).unwrap();
         for step in steps(first_seed(), 100) {
             match step {
                 Step::Write(batch) => write(&store, &batch).unwrap(),
                 Step::Compact => store.compact().unwrap(),
                 Step::Reopen { .. } => {
                     store.close().unwrap();
-                    store = Store::open(Arc::new(storage.clone()), options(first_seed(), sync)).unwrap();
+                    store = Store::open(Arc::new(storage.clone()), options(first_seed(), durability)).unwrap();
                 }
                 _ => {}
             }
@@ -85,7 +85,7 @@ pub(crate) fn check_that_seeds_decide(sync: Sync) {
 struct Run<'a> {
     plan: &'a CrashPlan,
     seed: u64,
-    sync: Sync,
+    durability: Durability,
     options: StoreOptions,
     storage: SimStorage,
     points: Points,
@@ -98,12 +98,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a CrashPlan, seed: u64, sync: Sync, counts: &'a mut Counts) -> Self {
+    fn new(plan: &'a CrashPlan, seed: u64, durability: Durability, counts: &'a mut Counts) -> Self {
         let storage = SimStorage::new();
         let points = record(&storage, seed << 32, plan.images_per_operation);
-        let options = options(seed, sync);
+        let options = options(seed, durability);
         let (history, step) = (vec![State::new()], "open".to_owned());
-        Self { plan, seed, sync, options, storage, points, history, durable: 0, step, counts }
+        Self { plan, seed, durability, options, storage, points, history, durable: 0, step, counts }
     }
 
     fn run(mut self, steps: &[Step]) {
@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
             deepest = deepest.max(store.as_ref().map_or(0, deepest_level));
             self.check_points();
             let syncs = matches!(step, Step::Sync | Step::Flush | Step::Compact | Step::Reopen { .. });
-            if syncs || self.sync == Sync::Always {
+            if syncs || self.durability == Durability::Always {
                 self.durable = self.history.len() - 1;
             }
             // Acknowledged: from here on nothing may take it back.
@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
 
     /// Where the run is, for messages.
     fn at(&self) -> String {
-        format!("seed {}, {:?}, step {}", self.seed, self.sync, self.step)
+        format!("seed {}, {:?}, step {}", self.seed, self.durability, self.step)
     }
 
     fn perform(&self, step: &Step, store: &mut Option<Store>, held: &mut Option<(Snapshot, State)>) {

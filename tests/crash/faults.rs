@@ -4,7 +4,7 @@ use crate::model::{State, applied, ask_everything, check_filters, check_ledger, 
 use crate::plan::{FaultPlan, first_seed, report};
 use crate::sim::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
 use crate::workload::{Batch, Step, options, steps, steps_of_every_kind};
-use filterblock::kv::{Error, Store, StoreOptions, Sync};
+use filterblock::kv::{Durability, Error, Store, StoreOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -32,10 +32,10 @@ struct Counts {
     images: u64,
 }
 
-pub(crate) fn run(plan: &FaultPlan, sync: Sync) {
+pub(crate) fn run(plan: &FaultPlan, durability: Durability) {
     let mut counts = Counts::default();
     for seed in (first_seed()..).take(plan.num_workloads) {
-        let workload = Workload::new(plan, seed, sync);
+        let workload = Workload::new(plan, seed, durability);
         let operations = workload.operations();
         for operation in &operations {
             for strike in strikes(operation) {
@@ -45,7 +45,7 @@ pub(crate) fn run(plan: &FaultPlan, sync: Sync) {
     }
     let Counts { trials, trials_by_kind, injected, images, .. } = &counts;
     report(&format!(
-        "faults, {sync:?}: {trials} trials, {injected} faults, {images} crashes after them, nothing lost; {trials_by_kind:?}"
+        "faults, {durability:?}: {trials} trials, {injected} faults, {images} crashes after them, nothing lost; {trials_by_kind:?}"
     ));
     assert!(counts.trials >= plan.num_trials_min, "{counts:?} of {plan:?}");
     assert!(KINDS.iter().all(|kind| counts.trials_by_kind[kind] > 0), "{counts:?}");
@@ -84,7 +84,7 @@ fn strikes(operation: &Operation) -> Vec<Strike> {
 /// A store in some state, and what is done to it.
 struct Workload {
     seed: u64,
-    sync: Sync,
+    durability: Durability,
     options: StoreOptions,
     storage: SimStorage,
     state: State,
@@ -92,8 +92,8 @@ struct Workload {
 }
 
 impl Workload {
-    fn new(plan: &FaultPlan, seed: u64, sync: Sync) -> Self {
-        let options = options(seed, sync);
+    fn new(plan: &FaultPlan, seed: u64, durability: Durability) -> Self {
+        let options = options(seed, durability);
         let mut storage = SimStorage::new();
         let store = Store::open(Arc::new(storage.clone()), options).unwrap();
         let mut state = State::new();
@@ -114,7 +114,7 @@ impl Workload {
             state = contents(&Store::open(Arc::new(copy), options).unwrap()).unwrap();
         }
         drop(store);
-        Self { seed, sync, options, storage, state, steps: steps_of_every_kind(seed) }
+        Self { seed, durability, options, storage, state, steps: steps_of_every_kind(seed) }
     }
 
     /// A storage to run it on.
@@ -175,8 +175,10 @@ impl<'a> Trial<'a> {
     }
 
     fn at(&self) -> String {
-        let Self { workload: Workload { seed, sync, .. }, operation, strike, step, errors, .. } = self;
-        format!("seed {seed}, {sync:?}, {strike:?} at operation {operation}, step {step}, errors so far {errors:?}")
+        let Self { workload: Workload { seed, durability, .. }, operation, strike, step, errors, .. } = self;
+        format!(
+            "seed {seed}, {durability:?}, {strike:?} at operation {operation}, step {step}, errors so far {errors:?}"
+        )
     }
 
     fn run(mut self, counts: &mut Counts) {
@@ -254,7 +256,7 @@ impl<'a> Trial<'a> {
                     self.visible = applied(&self.visible, batch);
                 }
                 self.since.push((batch.clone(), done.is_ok()));
-                if self.workload.sync == Sync::Always && done.is_ok() {
+                if self.workload.durability == Durability::Always && done.is_ok() {
                     self.durable = self.since.len();
                 }
                 done

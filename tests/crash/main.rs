@@ -13,31 +13,31 @@ mod plan;
 mod sim;
 mod workload;
 
-use filterblock::kv::Sync;
+use filterblock::kv::Durability;
 use plan::{CRASHES, FAULTS};
 
 #[test]
 fn crashes_lose_nothing_acknowledged() {
-    crashes::run(&CRASHES, Sync::Always);
+    crashes::run(&CRASHES, Durability::Always);
 }
 
 #[test]
 fn crashes_without_syncs_leave_a_prefix_of_history() {
-    crashes::run(&CRASHES, Sync::Never);
+    crashes::run(&CRASHES, Durability::Never);
 }
 
 #[test]
 fn faults_lose_nothing_acknowledged() {
-    faults::run(&FAULTS, Sync::Always);
+    faults::run(&FAULTS, Durability::Always);
 }
 
 #[test]
 fn faults_without_syncs_leave_a_prefix_of_history() {
-    faults::run(&FAULTS, Sync::Never);
+    faults::run(&FAULTS, Durability::Never);
 }
 
 #[test]
 fn seeds_decide_everything() {
-    crashes::check_that_seeds_decide(Sync::Always);
-    crashes::check_that_seeds_decide(Sync::Never);
+    crashes::check_that_seeds_decide(Durability::Always);
+    crashes::check_that_seeds_decide(Durability::Never);
 }

@@ -1,6 +1,6 @@
 //! Workloads made from a seed, and the options of the store that they run on.
 
-use filterblock::kv::{FilterResidence, Maintenance, Purpose, RebuildOptions, StoreOptions, Sync};
+use filterblock::kv::{Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 
 /// SplitMix64: the same numbers from the same seed on every machine.
@@ -140,14 +140,14 @@ fn rebuild_options(random: &mut Random) -> RebuildOptions {
 }
 
 /// A store so small that a few writes fill it: flushes and compactions over several levels happen all the time.
-pub(crate) fn options(seed: u64, sync: Sync) -> StoreOptions {
+pub(crate) fn options(seed: u64, durability: Durability) -> StoreOptions {
     let mut random = Random::new(seed ^ 0x6f70_7469_6f6e_7321);
     let residence = [FilterResidence::Pinned, FilterResidence::Cached][random.below(2) as usize];
     let mut options = StoreOptions::without_filters()
         .filter(Purpose::Row, policy(&mut random))
         .filter(Purpose::RowColumn, policy(&mut random))
         .seed(random.next())
-        .sync(sync)
+        .durability(durability)
         .maintenance(Maintenance::Inline { seed: random.next() })
         .memtable_bytes_max(3000 + random.below(5000) as usize)
         .level0_tables_max(2)

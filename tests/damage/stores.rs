@@ -3,7 +3,7 @@
 use crate::layout::{self, Kind};
 use crate::sim::{CrashKind, SimStorage};
 use crate::state::{Asked, Cells, State};
-use filterblock::kv::{Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{Durability, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn options() -> StoreOptions {
         .maintenance(Maintenance::Inline { seed: 1 })
         .level0_tables_max(100)
         .table_bytes_max(5_000)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
 }
 
 fn open(storage: &SimStorage, options: StoreOptions) -> Store {

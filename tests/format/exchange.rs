@@ -7,7 +7,7 @@
 
 use crate::golden;
 use crate::material::{hex, numbers};
-use filterblock::kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{Durability, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ fn options() -> StoreOptions {
         .level_bytes(64 << 10, 2)
         .table_bytes_max(48 << 10)
         .maintenance(Maintenance::Inline { seed: 5 })
-        .sync(Sync::Never)
+        .durability(Durability::Never)
 }
 
 fn row(number: u64) -> Vec<u8> {

@@ -8,7 +8,7 @@
 mod process;
 mod stream;
 
-use filterblock::kv::{Error, Store, StoreOptions, Sync};
+use filterblock::kv::{Durability, Error, Store, StoreOptions};
 use process::{Ended, Moment};
 use std::path::Path;
 use std::time::Duration;
@@ -158,7 +158,7 @@ impl Ordeal<'_> {
     /// All cells, by scanning. Half of the time the store is only read, and the next process has to recover it.
     fn open_and_verify(&mut self) -> Cells {
         let read_only = self.random.one_in(2);
-        let options = StoreOptions::default().sync(Sync::Never).read_only(read_only).create(false);
+        let options = StoreOptions::default().durability(Durability::Never).read_only(read_only).create(false);
         let store = match Store::open_dir(self.dir, options) {
             Ok(store) => store,
             // Killed before there was a store.

@@ -2,7 +2,7 @@
 
 use crate::rows::scattered;
 use crate::sim::SimStorage;
-use filterblock::kv::{Ledger, LedgerReport, Maintenance, Outcome, Purpose, Stats, Store, StoreOptions, Sync};
+use filterblock::kv::{Durability, Ledger, LedgerReport, Maintenance, Outcome, Purpose, Stats, Store, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const PURPOSE: Purpose = Purpose::RowColumn;
 fn options() -> StoreOptions {
     StoreOptions::without_filters()
         .seed(11)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
         .maintenance(Maintenance::Inline { seed: 2 })
         .cache_bytes(0)
         .memtable_bytes_max(64 << 10)

@@ -1,6 +1,6 @@
 //! Many threads on one store in a real directory.
 
-use filterblock::kv::{Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{Durability, Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -20,7 +20,7 @@ fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .prefix_filter(3, policy(FilterKind::Blocked))
         .level_filter(2, Purpose::RowColumn, policy(FilterKind::Golomb))
-        .sync(Sync::Never)
+        .durability(Durability::Never)
         .maintenance(Maintenance::Background)
         .cache_bytes(1 << 20)
         .memtable_bytes_max(100_000)

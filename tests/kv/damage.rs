@@ -2,8 +2,8 @@
 
 use crate::sim::{Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    Damage, Error, FilterProblem, Maintenance, Outcome, PAGE_LEN, Purpose, RebuildOptions, Storage, Store,
-    StoreOptions, Sync, read_exact_at,
+    Damage, Durability, Error, FilterProblem, Maintenance, Outcome, PAGE_LEN, Purpose, RebuildOptions, Storage, Store,
+    StoreOptions, read_exact_at,
 };
 use filterblock::{DecodeError, FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
@@ -265,7 +265,7 @@ fn files_are_synced_renamed_and_their_directory_synced_before_anything_names_the
 /// A store with a write that waits to be flushed, and the number of its last operation.
 fn unflushed() -> (SimStorage, Store, u64) {
     let (storage, _) = storage();
-    let store = Store::open(Arc::new(storage.clone()), options().sync(Sync::Never)).unwrap();
+    let store = Store::open(Arc::new(storage.clone()), options().durability(Durability::Never)).unwrap();
     store.put(b"new", b"column", b"value").unwrap();
     let last = storage.num_operations();
     (storage, store, last)

@@ -2,7 +2,7 @@
 
 use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    Error, LockMode, MAX_VALUE_LEN, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions, Sync,
+    Durability, Error, LockMode, MAX_VALUE_LEN, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions,
     WritableFile, WriteBatch,
 };
 use std::io;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-fn open(storage: &SimStorage, sync: Sync) -> Store {
-    Store::open(Arc::new(storage.clone()), StoreOptions::default().sync(sync)).unwrap()
+fn open(storage: &SimStorage, durability: Durability) -> Store {
+    Store::open(Arc::new(storage.clone()), StoreOptions::default().durability(durability)).unwrap()
 }
 
 /// What a crash leaves of `row`, `nothing unsynced` being the worst.
 fn after_a_crash(storage: &SimStorage) -> Option<Vec<u8>> {
-    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Sync::Always);
+    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Durability::Always);
     store.get(b"row", b"column").unwrap()
 }
 
@@ -29,28 +29,28 @@ fn syncs_of_logs(storage: &SimStorage) -> usize {
 #[test]
 fn a_write_is_durable_when_its_way_of_syncing_says_so() {
     let hour = Duration::from_secs(3600);
-    for (sync, at_once) in [
-        (Sync::Always, true),
-        (Sync::Interval(Duration::ZERO), true),
-        (Sync::Interval(hour), false),
-        (Sync::Never, false),
+    for (durability, at_once) in [
+        (Durability::Always, true),
+        (Durability::Interval(Duration::ZERO), true),
+        (Durability::Interval(hour), false),
+        (Durability::Never, false),
     ] {
         let storage = SimStorage::new();
-        let store = open(&storage, sync);
+        let store = open(&storage, durability);
         store.put(b"row", b"column", b"value").unwrap();
-        assert_eq!(after_a_crash(&storage).is_some(), at_once, "{sync:?}");
+        assert_eq!(after_a_crash(&storage).is_some(), at_once, "{durability:?}");
         store.sync().unwrap();
-        assert!(after_a_crash(&storage).is_some(), "{sync:?}");
+        assert!(after_a_crash(&storage).is_some(), "{durability:?}");
         store.put(b"row", b"column", b"later").unwrap();
         store.close().unwrap();
-        assert_eq!(after_a_crash(&storage).as_deref(), Some(&b"later"[..]), "{sync:?}");
+        assert_eq!(after_a_crash(&storage).as_deref(), Some(&b"later"[..]), "{durability:?}");
     }
 }
 
 #[test]
 fn an_interval_passes_without_another_write() {
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Interval(Duration::from_millis(1)));
+    let store = open(&storage, Durability::Interval(Duration::from_millis(1)));
     store.put(b"row", b"column", b"value").unwrap();
     // However long it takes: without the background thread's sync this does not end.
     while after_a_crash(&storage).is_none() {
@@ -64,7 +64,7 @@ fn writers_share_syncs() {
     const THREADS: u64 = 8;
     const WRITES: u64 = 50;
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Always);
+    let store = open(&storage, Durability::Always);
     let before = syncs_of_logs(&storage);
     // While one thread syncs, the others come and wait.
     storage.on_operation(|_, operation| {
@@ -87,7 +87,7 @@ fn writers_share_syncs() {
     let syncs = syncs_of_logs(&storage) - before;
     println!("{} writes, {syncs} syncs", THREADS * WRITES);
     assert!((syncs as u64) < THREADS * WRITES, "{syncs}");
-    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Sync::Always);
+    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Durability::Always);
     for thread in 0..THREADS {
         let last = (WRITES - 1).to_string().into_bytes();
         assert_eq!(store.get(&[thread as u8], b"counter").unwrap(), Some(last));
@@ -98,7 +98,7 @@ fn writers_share_syncs() {
 fn all_of_a_group_are_told_that_it_failed() {
     const THREADS: u8 = 6;
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Always);
+    let store = open(&storage, Durability::Always);
     storage.inject(Fault::persistent(FaultKind::NoSpace, 0));
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -121,7 +121,7 @@ fn all_of_a_group_are_told_that_it_failed() {
 #[test]
 fn a_batch_is_one_write() {
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Always);
+    let store = open(&storage, Durability::Always);
     let mut batch = WriteBatch::new();
     assert!(batch.is_empty());
     store.write(batch.clone()).unwrap();
@@ -139,7 +139,7 @@ fn a_batch_is_one_write() {
     assert_eq!(store.get(&[8], b"column").unwrap().as_deref(), Some(&b"twice"[..]));
     // Whatever a crash leaves of it is all or nothing.
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Never);
+    let store = open(&storage, Durability::Never);
     store.put(b"before", b"", b"").unwrap();
     store.sync().unwrap();
     let mut batch = WriteBatch::new();
@@ -149,7 +149,7 @@ fn a_batch_is_one_write() {
     store.write(batch).unwrap();
     let mut left = [0; 2];
     for image in storage.crash_images(1, 200) {
-        let store = open(&image.storage, Sync::Always);
+        let store = open(&image.storage, Durability::Always);
         match store.scan(..).count() {
             1 => left[0] += 1,
             51 => left[1] += 1,
@@ -162,7 +162,7 @@ fn a_batch_is_one_write() {
 #[test]
 fn a_background_that_fails_is_said_and_tried_again() {
     let storage = SimStorage::new();
-    let options = StoreOptions::default().memtable_bytes_max(2_000).sync(Sync::Never);
+    let options = StoreOptions::default().memtable_bytes_max(2_000).durability(Durability::Never);
     let store = Store::open(Arc::new(storage.clone()), options).unwrap();
     store.put(b"before", b"column", b"value").unwrap();
     storage.inject(Fault::persistent(FaultKind::NoSpace, 0));

@@ -2,7 +2,7 @@
 
 use crate::rows::scattered;
 use crate::sim::SimStorage;
-use filterblock::kv::{Maintenance, Outcome, Purpose, Storage, Store, StoreOptions, Sync};
+use filterblock::kv::{Durability, Maintenance, Outcome, Purpose, Storage, Store, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn load(storage: &SimStorage, policy: FilterPolicy) -> Store {
         .filter(Purpose::Row, policy)
         .filter(Purpose::RowColumn, policy)
         .seed(13)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
         .maintenance(Maintenance::Inline { seed: 1 })
         .cache_bytes(0)
         .memtable_bytes_max(100_000)

@@ -2,7 +2,7 @@
 
 use crate::sim::SimStorage;
 use crate::{explore, finish, numbers, open, options, read_twice};
-use filterblock::kv::{FilterResidence, Maintenance, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{Durability, FilterResidence, Maintenance, RebuildOptions, Store, StoreOptions, WriteBatch};
 use shuttle::thread;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -179,7 +179,7 @@ fn writers_do_the_work_themselves() {
 #[test]
 fn without_a_sync_for_each_write() {
     explore("sync on demand", 300, || {
-        race(options().sync(Sync::Never), &[|store| (0..3).for_each(|_| store.sync().unwrap())]);
+        race(options().durability(Durability::Never), &[|store| (0..3).for_each(|_| store.sync().unwrap())]);
     });
 }
 

@@ -14,7 +14,7 @@ mod faults;
 mod sim;
 mod snapshots;
 
-use filterblock::kv::{Cell, Maintenance, Purpose, Snapshot, Store, StoreOptions, Sync};
+use filterblock::kv::{Cell, Durability, Maintenance, Purpose, Snapshot, Store, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
@@ -49,7 +49,7 @@ fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, policy(FilterKind::Blocked))
         .prefix_filter(1, policy(FilterKind::Bloom))
         .seed(5)
-        .sync(Sync::Always)
+        .durability(Durability::Always)
         .maintenance(Maintenance::Background)
         .cache_bytes(0)
         .memtable_bytes_max(600)

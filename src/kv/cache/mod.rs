@@ -65,9 +65,9 @@ const MAX_SHARDS: u64 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(u64);
 
-/// The place of a block: its file and where it starts there.
+/// Where a block is: its file, and its offset there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct Location {
     file: FileId,
     offset: u64,
 }
@@ -88,13 +88,13 @@ struct Entry {
 #[derive(Clone, Debug)]
 struct ByWeight;
 
-impl Weighter<Place, Entry> for ByWeight {
-    fn weight(&self, _: &Place, entry: &Entry) -> u64 {
+impl Weighter<Location, Entry> for ByWeight {
+    fn weight(&self, _: &Location, entry: &Entry) -> u64 {
         entry.weight
     }
 }
 
-type Blocks = Cache<Place, Entry, ByWeight, DefaultHashBuilder, DefaultLifecycle<Place, Entry>>;
+type Blocks = Cache<Location, Entry, ByWeight, DefaultHashBuilder, DefaultLifecycle<Location, Entry>>;
 
 /// Questions and answers of one sort of block, on a cache line of their own, for all threads count here.
 #[derive(Debug, Default)]
@@ -157,13 +157,13 @@ impl BlockCache {
     /// Drops what is held of a file that is gone. Takes time in proportion to all blocks held, some nanoseconds each.
     pub(crate) fn remove_file(&self, file: FileId) {
         if let Some(blocks) = &self.blocks {
-            blocks.retain(|place, _| place.file != file);
+            blocks.retain(|location, _| location.file != file);
         }
     }
 
     /// A data block's bytes.
     pub(crate) fn data(&self, file: FileId, offset: u64) -> Option<Arc<[u8]>> {
-        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Place { file, offset }));
+        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Location { file, offset }));
         self.data.count(found.and_then(|entry| match entry.block {
             Block::Data(bytes) => Some(bytes),
             Block::Filter(_) => None,
@@ -172,7 +172,7 @@ impl BlockCache {
 
     /// A filter, open.
     pub(crate) fn filter(&self, file: FileId, offset: u64) -> Option<Arc<FilterBlock<PageBuf>>> {
-        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Place { file, offset }));
+        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Location { file, offset }));
         self.filters.count(found.and_then(|entry| match entry.block {
             Block::Filter(filter) => Some(filter),
             Block::Data(_) => None,
@@ -182,18 +182,18 @@ impl BlockCache {
     /// Keeps a data block that was read and checked.
     pub(crate) fn insert_data(&self, file: FileId, offset: u64, bytes: Arc<[u8]>) {
         let weight = ENTRY_OVERHEAD + bytes.len() as u64;
-        self.insert(Place { file, offset }, Entry { block: Block::Data(bytes), weight });
+        self.insert(Location { file, offset }, Entry { block: Block::Data(bytes), weight });
     }
 
     /// Keeps a filter that was read and opened.
     pub(crate) fn insert_filter(&self, file: FileId, offset: u64, filter: Arc<FilterBlock<PageBuf>>) {
         let weight = Self::filter_weight(filter.reader().block_len() as u64);
-        self.insert(Place { file, offset }, Entry { block: Block::Filter(filter), weight });
+        self.insert(Location { file, offset }, Entry { block: Block::Filter(filter), weight });
     }
 
-    fn insert(&self, place: Place, entry: Entry) {
+    fn insert(&self, location: Location, entry: Entry) {
         if let Some(blocks) = &self.blocks {
-            blocks.insert(place, entry);
+            blocks.insert(location, entry);
         }
     }
 

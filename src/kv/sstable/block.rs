@@ -128,7 +128,12 @@ impl<'a> BlockReader<'a> {
             let expected = (block.len() - CELLS_AT) as u64;
             return Err(damaged(Damage::Field { name: "length of the cells", found: content_len.into(), expected }));
         };
-        Ok(Self { file, offset, cells, num_cells: bytes::u32_at(&header, NUM_CELLS_AT) })
+        Ok(Self::new(file, offset, cells, bytes::u32_at(&header, NUM_CELLS_AT)))
+    }
+
+    /// The cells of a block that was checked before.
+    pub(super) fn new(file: &'a str, offset: u64, cells: &'a [u8], num_cells: u32) -> Self {
+        Self { file, offset, cells, num_cells }
     }
 
     /// The cells in order. Ends with an error if the block's bytes do not hold as many as it says.
@@ -137,33 +142,29 @@ impl<'a> BlockReader<'a> {
         let (mut at, mut left) = (0, num_cells);
         core::iter::from_fn(move || {
             left = left.checked_sub(1)?;
-            let Some(place) = CellPlace::read(cells, at) else {
+            let Some(location) = CellLocation::read(cells, at) else {
                 left = 0;
-                return Some(Err(cell_cut_off(file, offset, cells)));
+                return Some(Err(Error::damaged(file, offset, cell_cut_off(cells))));
             };
-            at = place.end();
-            Some(Ok(place.cell(cells)))
+            at = location.end();
+            Some(Ok(location.cell(cells)))
         })
     }
 
-    /// Where the cells stand in the block, for those who walk over them place by place, and their number.
-    pub(super) fn place(&self) -> (Range<usize>, u32) {
+    /// Where the cells are in the block, for a walk from one to the next by their locations, and their number.
+    pub(super) fn extent(&self) -> (Range<usize>, u32) {
         (CELLS_AT..CELLS_AT + self.cells.len(), self.num_cells)
     }
 }
 
-#[cold]
-pub(super) fn cell_not_covered(file: &str, offset: u64, seq: u64) -> Error {
-    Error::damaged(file, offset, Damage::Contradiction { name: "sequence number of a cell", found: seq })
+/// A block whose bytes do not hold as many cells as its header claims.
+pub(super) fn cell_cut_off(cells: &[u8]) -> Damage {
+    Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 }
 }
 
-pub(super) fn cell_cut_off(file: &str, offset: u64, cells: &[u8]) -> Error {
-    Error::damaged(file, offset, Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 })
-}
-
-/// Where a cell stands among the bytes of its block's cells, all of it within them.
+/// Where the parts of a cell are among the bytes of its block's cells, all of them within.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CellPlace {
+pub(super) struct CellLocation {
     row_at: usize,
     column_at: usize,
     value_at: usize,
@@ -172,7 +173,7 @@ pub(super) struct CellPlace {
     has_value: bool,
 }
 
-impl CellPlace {
+impl CellLocation {
     /// The cell at `at`; `None` if the bytes there are none.
     pub(super) fn read(cells: &[u8], at: usize) -> Option<Self> {
         let header = bytes::array_at::<CELL_HEADER_LEN>(cells, at)?;
@@ -194,12 +195,12 @@ impl CellPlace {
         self.seq
     }
 
-    /// Where the next cell stands.
+    /// Where the next cell starts.
     pub(super) fn end(&self) -> usize {
         self.end
     }
 
-    /// The cell, of the bytes that the place was read from.
+    /// The cell, in the bytes that the location was read from.
     pub(super) fn cell<'a>(&self, cells: &'a [u8]) -> CellRef<'a> {
         let row = &cells[self.row_at..self.column_at];
         let column = &cells[self.column_at..self.value_at];
@@ -210,7 +211,7 @@ impl CellPlace {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockBuilder, BlockReader, CELL_HEADER_LEN, CELLS_AT, CellPlace, CellRef, Damage, Error, PAGE_LEN};
+    use super::{BlockBuilder, BlockReader, CELL_HEADER_LEN, CELLS_AT, CellLocation, CellRef, Damage, Error, PAGE_LEN};
     use crate::kv::cell::CellKey;
 
     fn cell<'a>(row: &'a [u8], column: &'a [u8], value: Option<&'a [u8]>, seq: u64) -> CellRef<'a> {
@@ -236,7 +237,7 @@ mod tests {
         let block = &out[5..];
         assert_eq!(block.len(), PAGE_LEN);
         let reader = BlockReader::open("t", 7, 4096, block).expect("intact");
-        assert_eq!(reader.place(), (CELLS_AT..len, 3));
+        assert_eq!(reader.extent(), (CELLS_AT..len, 3));
         let cells: Vec<_> = reader.cells().collect::<Result<_, _>>().expect("three cells");
         let facts = |cell: &CellRef<'_>| {
             (cell.key.row.to_vec(), cell.key.column.to_vec(), cell.value.map(<[u8]>::to_vec), cell.seq)
@@ -260,7 +261,7 @@ mod tests {
             let mut out = Vec::new();
             assert_eq!(builder.finish_into(1, 0, &mut out), if fits { 1 } else { 2 });
             let reader = BlockReader::open("t", 1, 0, &out).expect("intact");
-            assert_eq!(reader.place().0.end, CELLS_AT + CELL_HEADER_LEN + 9 + value_len);
+            assert_eq!(reader.extent().0.end, CELLS_AT + CELL_HEADER_LEN + 9 + value_len);
         }
     }
 
@@ -272,13 +273,13 @@ mod tests {
         builder.finish_into(1, 0, &mut out);
         let len = CELL_HEADER_LEN + 7;
         let cells = &out[CELLS_AT..CELLS_AT + len];
-        assert_eq!(CellPlace::read(cells, 0).map(|place| (place.end(), place.seq())), Some((len, 300)));
+        assert_eq!(CellLocation::read(cells, 0).map(|location| (location.end(), location.seq())), Some((len, 300)));
         for cut in 0..len {
-            assert!(CellPlace::read(&cells[..cut], 0).is_none(), "{cut} bytes");
+            assert!(CellLocation::read(&cells[..cut], 0).is_none(), "{cut} bytes");
         }
         let mut unknown = cells.to_vec();
         unknown[0] = 2;
-        assert!(CellPlace::read(&unknown, 0).is_none());
+        assert!(CellLocation::read(&unknown, 0).is_none());
         // A length that leads out of the block is damage even where the checksum is not asked.
         let content_len = PAGE_LEN - CELLS_AT;
         for (claimed, sound) in [(content_len, true), (content_len + 1, false)] {

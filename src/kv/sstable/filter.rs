@@ -5,8 +5,8 @@ use super::super::ledger::{BlockCounters, FilterAccount, json};
 use super::super::purpose::Purpose;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
 use super::context::TableContext;
+use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
-use super::hashes::EntryHashes;
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions};
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub struct FilterStats {
 
 /// Where a filter stands, and what it must be.
 #[derive(Clone, Debug)]
-pub(super) struct FilterPlace {
+pub(super) struct FilterLocation {
     pub(super) context: Arc<TableContext>,
     pub(super) file: String,
     pub(super) file_id: FileId,
@@ -57,7 +57,7 @@ pub(super) struct FilterPlace {
     pub(super) entries_max: u64,
 }
 
-impl FilterPlace {
+impl FilterLocation {
     /// Reads the filter and checks all of it. A failure has been said when this returns.
     fn open(&self) -> Option<FilterBlock<PageBuf>> {
         let mut claimed = "unread".to_owned();
@@ -105,7 +105,7 @@ enum Held {
         _bytes: PinnedBytes,
     },
     Cached {
-        place: FilterPlace,
+        place: FilterLocation,
         /// It could not be read again, which has been said.
         has_failed: AtomicBool,
     },
@@ -128,7 +128,7 @@ impl Loaded<'_> {
 
 impl OpenFilter {
     /// Opens the filter at `place`; `None` if it cannot be used, which has been said then.
-    pub(super) fn open(purpose: Purpose, place: FilterPlace) -> Option<Self> {
+    pub(super) fn open(purpose: Purpose, place: FilterLocation) -> Option<Self> {
         let filter = place.open()?;
         let reader = filter.reader();
         let (bytes, num_entries) = (place.handle.len, reader.num_entries().unwrap_or(0));
@@ -201,7 +201,7 @@ impl OpenFilter {
 }
 
 fn load_cached(
-    place: &FilterPlace,
+    place: &FilterLocation,
     has_failed: &AtomicBool,
     account: &BlockCounters,
 ) -> Option<Arc<FilterBlock<PageBuf>>> {

@@ -4,12 +4,13 @@ use super::super::cell::CellKey;
 use super::super::error::Error;
 use super::super::purpose::Purpose;
 use super::super::storage::{PAGE_LEN, WritableFile, write_all};
+use super::entries::entry_of;
 use super::format::{FilterHandle, Footer, filter_context};
 use super::warning::{FilterProblem, Warning};
-use crate::{FilterBlockBuilder, FilterPolicy, KeyTransform};
+use crate::{FilterBlockBuilder, FilterPolicy};
 
 /// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its seed and transform set.
-pub(crate) type Policies = [Option<FilterPolicy>; Purpose::ALL.len()];
+pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
 
 #[derive(Debug)]
 struct FilterInProgress {
@@ -21,38 +22,29 @@ struct FilterInProgress {
 #[derive(Debug)]
 pub(super) struct FilterWriter {
     filters: Vec<FilterInProgress>,
-    entry: Vec<u8>,
+    joined: Vec<u8>,
 }
 
 impl FilterWriter {
     /// For the file with this number.
-    pub(super) fn new(file_number: u64, policies: &Policies) -> Self {
+    pub(super) fn new(file_number: u64, policies: &FilterPolicies) -> Self {
         let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
             let builder = FilterBlockBuilder::new((*policy)?).context(filter_context(file_number, purpose));
             Some(FilterInProgress { purpose, builder })
         });
-        Self { filters: filters.collect(), entry: Vec::new() }
+        Self { filters: filters.collect(), joined: Vec::new() }
     }
 
     /// Adds a cell, in order. `last` is the one before it.
     pub(super) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
-        // Cells of a row, and rows of a prefix, follow each other: an entry is added with the first of them.
-        let is_new_row = last.is_none_or(|last| last.row != key.row);
+        // Cells of a row, and rows with a prefix, are neighbours: an entry is added with the first of them.
         for filter in &mut self.filters {
             let transform = filter.builder.policy().key_transform();
-            match filter.purpose {
-                Purpose::Row if is_new_row => filter.builder.add_key(key.row),
-                Purpose::Prefix if is_new_row => {
-                    let prefix = transform.entry_of(key.row);
-                    if prefix != last.and_then(|last| transform.entry_of(last.row)) {
-                        prefix.into_iter().for_each(|prefix| filter.builder.add_key(prefix));
-                    }
-                }
-                Purpose::Row | Purpose::Prefix => {}
-                Purpose::RowColumn => {
-                    KeyTransform::row_column_entry(key.row, key.column, &mut self.entry);
-                    filter.builder.add_key(&self.entry);
-                }
+            let is_repeated = filter.purpose != Purpose::RowColumn
+                && last.is_some_and(|last| transform.entry_of(last.row) == transform.entry_of(key.row));
+            if !is_repeated {
+                let entry = entry_of(transform, key, &mut self.joined);
+                entry.into_iter().for_each(|entry| filter.builder.add_key(entry));
             }
         }
     }
@@ -99,7 +91,7 @@ pub(crate) struct FilterFileWriter {
 }
 
 impl FilterFileWriter {
-    pub(crate) fn new(file: String, number: u64, seed: u64, policies: &Policies) -> Self {
+    pub(crate) fn new(file: String, number: u64, seed: u64, policies: &FilterPolicies) -> Self {
         Self { file, number, seed, filters: FilterWriter::new(number, policies) }
     }
 

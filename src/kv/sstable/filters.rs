@@ -7,10 +7,10 @@ use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::storage::ReadableFile;
 use super::context::TableContext;
-use super::data::open_footer;
-use super::filter::{FilterPlace, FilterStats, Loaded, OpenFilter, Verdict};
+use super::entries::EntryHashes;
+use super::filter::{FilterLocation, FilterStats, Loaded, OpenFilter, Verdict};
 use super::format::{FilterHandle, Footer, filter_context};
-use super::hashes::EntryHashes;
+use super::reader::open_footer;
 use super::warning::{FilterProblem, Warning};
 use crate::{KeyTransform, OpenOptions};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl TableFilters {
             let (context, file, source) = (Arc::clone(context), file.to_owned(), Arc::clone(source));
             let options = OpenOptions::new().expect_seed(footer.seed);
             let entries_max = u64::MAX;
-            let mut place = FilterPlace { context, file, file_id, source, handle, offset, options, entries_max };
+            let mut place = FilterLocation { context, file, file_id, source, handle, offset, options, entries_max };
             let Some((purpose, transform)) = handle.purpose() else {
                 place.warn("unread".to_owned(), filters.unknown(handle));
                 continue;

@@ -56,9 +56,9 @@ impl IndexBuilder {
     }
 }
 
-/// A data block's place.
+/// Where a data block is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPlace {
+pub(super) struct BlockHandle {
     pub(super) offset: u64,
     pub(super) len: usize,
 }
@@ -66,7 +66,7 @@ pub(super) struct BlockPlace {
 /// One block's entry; keys are ranges of the index's bytes, so that opening a table allocates no key.
 #[derive(Clone, Debug)]
 struct Entry {
-    place: BlockPlace,
+    handle: BlockHandle,
     keys_at: usize,
     lens: [u16; 4],
 }
@@ -102,7 +102,7 @@ impl Index {
         let mut data_end = 0u64;
         for _ in 0..num_blocks {
             let entry = next_entry(&mut cursor, data_end).ok_or_else(cut_off)?;
-            let end = data_end.checked_add(entry.place.len as u64).filter(|&end| end <= data_len);
+            let end = data_end.checked_add(entry.handle.len as u64).filter(|&end| end <= data_len);
             data_end = end.ok_or_else(|| damaged(too_long(data_end)))?;
             entries.push(entry);
         }
@@ -140,8 +140,8 @@ impl Index {
         self.entries.len()
     }
 
-    pub(super) fn place(&self, block: usize) -> BlockPlace {
-        self.entries[block].place
+    pub(super) fn handle(&self, block: usize) -> BlockHandle {
+        self.entries[block].handle
     }
 
     /// First and last key of a block.
@@ -214,7 +214,7 @@ fn next_entry(cursor: &mut Cursor<'_>, offset: u64) -> Option<Entry> {
     cursor.take(lens.iter().map(|&len| usize::from(len)).sum())?;
     // Shorter than any object in memory may be. A block that holds one cell, the largest, has 4 129 pages.
     let len = (pages as usize).checked_mul(PAGE_LEN).filter(|&len| len < isize::MAX as usize - PAGE_LEN)?;
-    Some(Entry { place: BlockPlace { offset, len }, keys_at, lens })
+    Some(Entry { handle: BlockHandle { offset, len }, keys_at, lens })
 }
 
 #[cfg(test)]

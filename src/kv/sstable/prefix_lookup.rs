@@ -3,8 +3,8 @@
 use super::super::cell::CellKey;
 use super::super::ledger::{Outcome, PurposeCounters};
 use super::super::purpose::Purpose;
+use super::entries::EntryHashes;
 use super::filter::Verdict;
-use super::hashes::EntryHashes;
 use super::table::{Table, outcome};
 
 /// A lookup of a prefix that has begun and must end once.

@@ -1,30 +1,30 @@
 //! An open table: index and filters in memory, data blocks read one at a time.
 
-use super::super::cell::{CellKey, CellRef, Version};
+use super::super::cell::{CellKey, CellVersion};
 use super::super::error::Error;
 use super::super::ledger::{BlockCounters, Outcome, PurposeCounters, TableCounters};
 use super::super::manifest::TableState;
 use super::super::purpose::Purpose;
-use super::block::CellPlace;
 use super::context::TableContext;
-use super::data::{Block, TableData};
+use super::data::TableData;
+use super::entries::EntryHashes;
 use super::filter::{FilterStats, Verdict};
 use super::filters::TableFilters;
 use super::format::Footer;
-use super::hashes::EntryHashes;
+use super::reader::TableReader;
 use std::sync::Arc;
 
 /// What a table holds under the key of a cell lookup.
 enum Found {
-    Value(Version),
-    Tombstone(Version),
+    Value(CellVersion),
+    Tombstone(CellVersion),
     /// Other columns of the row.
     RowOnly,
     Nothing,
 }
 
 /// A row's columns in a table.
-pub(crate) type Columns = Vec<(Vec<u8>, Version)>;
+pub(crate) type Columns = Vec<(Vec<u8>, CellVersion)>;
 
 /// An open table in a level, with its filters and its account.
 #[derive(Debug)]
@@ -44,16 +44,23 @@ impl Table {
         filter_file: Option<u64>,
     ) -> Result<Self, Error> {
         let data = Arc::new(TableData::open(context, number)?);
-        let footer = &data.structure.footer;
+        let reader = &data.reader;
         let filters = match filter_file {
-            Some(filter_file) => TableFilters::open_file(context, filter_file, footer),
-            None => TableFilters::open(context, &data.file, data.file_id, &data.source, footer, footer),
+            Some(filter_file) => TableFilters::open_file(context, filter_file, reader.footer()),
+            None => TableFilters::open(
+                context,
+                reader.file(),
+                data.file_id,
+                reader.source(),
+                reader.footer(),
+                reader.footer(),
+            ),
         };
         Ok(Self::new(level, data, Arc::new(filters)))
     }
 
     fn new(level: usize, data: Arc<TableData>, filters: Arc<TableFilters>) -> Self {
-        let counters = data.context.accounts.open(data.structure.footer.number, level as u32, filters.accounts());
+        let counters = data.context.accounts.open(data.reader.footer().number, level as u32, filters.accounts());
         Self { level, data, filters, counters }
     }
 
@@ -85,7 +92,7 @@ impl Table {
             number: self.number(),
             level: self.level as u32,
             len: self.file_len(),
-            footer_crc: self.data.structure.footer_crc,
+            footer_crc: self.data.reader.footer_crc(),
             filter_file: self.filters.file_number(),
         }
     }
@@ -99,31 +106,35 @@ impl Table {
     }
 
     pub(crate) fn file(&self) -> &str {
-        &self.data.file
+        self.data.reader.file()
     }
 
     pub(crate) fn file_len(&self) -> u64 {
-        self.data.structure.file_len
+        self.data.reader.file_len()
     }
 
     pub(crate) fn footer(&self) -> &Footer {
-        &self.data.structure.footer
+        self.data.reader.footer()
     }
 
     pub(crate) fn num_blocks(&self) -> u64 {
-        self.data.index().len() as u64
+        self.data.reader.index().len() as u64
     }
 
     pub(crate) fn first_key(&self) -> CellKey<'_> {
-        self.data.key_range().0
+        self.data.reader.key_range().0
     }
 
     pub(crate) fn last_key(&self) -> CellKey<'_> {
-        self.data.key_range().1
+        self.data.reader.key_range().1
     }
 
     pub(super) fn data(&self) -> &TableData {
         &self.data
+    }
+
+    pub(crate) fn reader(&self) -> &TableReader {
+        &self.data.reader
     }
 
     pub(crate) fn filters(&self) -> &TableFilters {
@@ -146,13 +157,13 @@ impl Table {
     }
 
     /// The cell's version in this table, if it has one.
-    pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<Version>, Error> {
+    pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellVersion>, Error> {
         let purpose = self.filters.purpose_for_cells();
         self.counters.of(purpose).begin();
         // A filter in memory is asked before the index is searched, so that the processor waits for both at once. The key
         // ranges have the say all the same.
         let early = self.filters.ask_pinned(purpose, hashes);
-        let Some(block) = self.data.index().find(key) else {
+        let Some(block) = self.data.reader.index().find(key) else {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         };
         let verdict = early.unwrap_or_else(|| self.filters.ask(purpose, hashes, &self.counters));
@@ -173,7 +184,7 @@ impl Table {
         let purpose = Purpose::Row;
         let counters = self.counters.of(purpose);
         counters.begin();
-        let blocks = self.data.index().find_row(row);
+        let blocks = self.data.reader.index().find_row(row);
         if blocks.is_empty() {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         }
@@ -199,7 +210,7 @@ impl Table {
     }
 
     /// Books a cell lookup that has read its block.
-    fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<Version> {
+    fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<CellVersion> {
         let counters = self.counters.of(purpose);
         let row_filter_is_right = purpose == Purpose::Row && verdict == Verdict::Maybe;
         let (outcome, version) = match found {
@@ -218,7 +229,7 @@ impl Table {
     fn find_in_block(&self, block: usize, key: CellKey<'_>, account: &BlockCounters) -> Result<Found, Error> {
         let loaded = self.data.read_block(block, account)?;
         let mut row_seen = false;
-        for cell in self.cells(block, &loaded) {
+        for cell in self.data.cells(block, &loaded) {
             let cell = cell?;
             if cell.key == key {
                 let version = cell.version();
@@ -238,27 +249,13 @@ impl Table {
 
     fn collect_row(&self, block: usize, row: &[u8], columns: &mut Columns) -> Result<(), Error> {
         let loaded = self.data.read_block(block, self.counters.of(Purpose::Row).blocks())?;
-        for cell in self.cells(block, &loaded) {
+        for cell in self.data.cells(block, &loaded) {
             let cell = cell?;
             if cell.key.row == row {
                 columns.push((cell.key.column.to_vec(), cell.version()));
             }
         }
         Ok(())
-    }
-
-    /// The cells of a block. Ends with an error if its bytes do not hold as many as it says.
-    fn cells<'a>(&'a self, block: usize, loaded: &'a Block) -> impl Iterator<Item = Result<CellRef<'a>, Error>> {
-        let (cells, mut at, mut left) = (loaded.cells(), 0, loaded.num_cells());
-        core::iter::from_fn(move || {
-            left = left.checked_sub(1)?;
-            let Some(place) = CellPlace::read(cells, at) else {
-                left = 0;
-                return Some(Err(self.data.cell_cut_off(block, cells)));
-            };
-            at = place.end();
-            Some(Ok(place.cell(cells)))
-        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::cell::{CellRef, OwnedKey};
 use super::super::error::Error;
 use super::super::storage::{PAGE_LEN, WritableFile, write_all};
 use super::block::BlockBuilder;
-use super::filter_writer::{FilterWriter, Policies};
+use super::filter_writer::{FilterPolicies, FilterWriter};
 use super::format::Footer;
 use super::index::IndexBuilder;
 use super::warning::Warning;
@@ -30,7 +30,13 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(crate) fn new(file: String, out: Box<dyn WritableFile>, number: u64, seed: u64, policies: &Policies) -> Self {
+    pub(crate) fn new(
+        file: String,
+        out: Box<dyn WritableFile>,
+        number: u64,
+        seed: u64,
+        policies: &FilterPolicies,
+    ) -> Self {
         Self {
             file,
             out,

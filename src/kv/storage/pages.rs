@@ -17,6 +17,9 @@ pub struct PageBuf {
 }
 
 impl PageBuf {
+    /// No bytes.
+    pub(in crate::kv) const EMPTY: Self = Self { bytes: Vec::new(), start: 0, len: 0 };
+
     /// A buffer of `len` bytes.
     #[must_use]
     pub fn new(len: usize) -> Self {

@@ -1,7 +1,7 @@
 //! Who does the work that is due: the background thread, or the threads that write.
 
 use super::super::error::Error;
-use super::super::options::{Maintenance, Sync};
+use super::super::options::{Durability, Maintenance};
 use super::super::sync::thread;
 use super::core::{Core, Work};
 use std::sync::Arc;
@@ -47,14 +47,14 @@ impl Core {
                 work.busy = true;
                 return true;
             }
-            match self.options.sync {
-                Sync::Interval(interval) => {
+            match self.options.durability {
+                Durability::Interval(interval) => {
                     // None at all would keep the thread spinning; writes then sync themselves.
                     let interval = interval.max(INTERVAL_MIN);
                     drop(self.work_changed.wait_timeout(work, interval));
                     self.sync_in_background(interval);
                 }
-                Sync::Always | Sync::Never => drop(self.work_changed.wait(work)),
+                Durability::Always | Durability::Never => drop(self.work_changed.wait(work)),
             }
         }
     }

@@ -70,9 +70,9 @@ pub(super) struct Work {
     pub(super) num_failures: u64,
 }
 
-/// Who maintains holds it.
+/// The state of maintenance, held by the thread that does a job.
 #[derive(Debug)]
-pub(super) struct Maintenance {
+pub(super) struct MaintenanceState {
     /// Decides when inline work is done.
     pub(super) random: u64,
     /// What the filters of a table were last built again for, in bytes, to meet the budget.
@@ -88,7 +88,7 @@ pub(crate) struct Core {
     pub(super) queue: Mutex<Queue>,
     pub(super) committed: Condvar,
     pub(super) writer: Mutex<Writer>,
-    pub(super) maintenance: Mutex<Maintenance>,
+    pub(super) maintenance: Mutex<MaintenanceState>,
     /// `None` in a store that is opened for reading.
     pub(super) manifest: Mutex<Option<Manifest>>,
     /// Who syncs the directory holds it. See [`Core::sync_dir`].

@@ -5,7 +5,7 @@ use super::super::manifest::Edit;
 use super::super::names::FileName;
 use super::super::options::Maintenance;
 use super::super::purpose::Purpose;
-use super::super::sstable::{Policies, Table, TableWriter};
+use super::super::sstable::{FilterPolicies, Table, TableWriter};
 use super::super::storage::WritableFile;
 use super::core::{Core, View};
 use super::write::{MAX_WAITING_MEMTABLES, Seen};
@@ -65,7 +65,7 @@ impl Core {
             return Ok(false);
         };
         // Rows and prefixes are not counted: at most as many as cells.
-        let policies = self.policies(&view.version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
+        let policies = self.filter_policies(&view.version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
         let mut output = self.begin_table(&policies)?;
         let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
         if let Err(error) = written {
@@ -85,7 +85,7 @@ impl Core {
         Ok(true)
     }
 
-    pub(super) fn begin_table(&self, policies: &Policies) -> Result<Output, Error> {
+    pub(super) fn begin_table(&self, policies: &FilterPolicies) -> Result<Output, Error> {
         let number = self.new_number();
         let tmp = FileName::Table(number).tmp();
         let out = self.tables.storage.create(&tmp).map_err(|error| {

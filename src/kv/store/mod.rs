@@ -14,11 +14,11 @@
 //! someone who waits for one before it.
 
 mod background;
+mod compact;
 mod core;
+mod filters;
 mod flush;
-mod merge;
 mod open;
-mod policies;
 mod read;
 mod rebuild;
 mod stats;

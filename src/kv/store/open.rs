@@ -13,13 +13,13 @@ use super::super::log::{LogContents, LogKind, LogWriter};
 use super::super::manifest::{self, Failure, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
-use super::super::options::{Maintenance as Who, StoreOptions};
+use super::super::options::{Maintenance, StoreOptions};
 use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::{LockMode, Storage, StorageLock};
 use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
-use super::core::{Core, Maintenance, Queue, View, Work, Writer, overlap};
+use super::core::{Core, MaintenanceState, Queue, View, Work, Writer, overlap};
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -131,8 +131,8 @@ fn load(
     let highest = names.iter().filter_map(|name| number_of(name)).max().unwrap_or(0);
     let next_number = state.next_number.max(highest.saturating_add(1));
     let random = match options.maintenance {
-        Who::Inline { seed } => seed,
-        Who::Background => 0,
+        Maintenance::Inline { seed } => seed,
+        Maintenance::Background => 0,
     };
     let view = View { memtables: vec![Arc::new(memtable)], version: Arc::new(version) };
     let writer = Writer { log: None, last_seq, bytes_since_pause: 0, last_sync: Instant::now() };
@@ -143,7 +143,7 @@ fn load(
         queue: Mutex::new(Queue::default()),
         committed: Condvar::default(),
         writer: Mutex::new(writer),
-        maintenance: Mutex::new(Maintenance { random, shrunk: BTreeMap::new() }),
+        maintenance: Mutex::new(MaintenanceState { random, shrunk: BTreeMap::new() }),
         manifest: Mutex::new(None),
         directory: Mutex::new(()),
         view: RwLock::new(Arc::new(view)),
@@ -224,8 +224,12 @@ impl Core {
         let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
         let mut version = Arc::clone(&view.version);
         if let Some(memtable) = replayed {
-            let mut output =
-                self.begin_table(&self.policies(&version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]))?;
+            let mut output = self.begin_table(&self.filter_policies(
+                &version,
+                &[],
+                0,
+                [memtable.num_entries(); Purpose::ALL.len()],
+            ))?;
             memtable.for_each_newest(|cell| output.writer.add(&cell))?;
             let table = self.finish_table(output, 0)?;
             version = Arc::new(version.changed(&[], &[table]).map_err(|[a, b]| overlap(&a, &b))?);
@@ -245,7 +249,7 @@ impl Core {
             tables: version.tables().map(|table| (table.number(), table.state())).collect(),
         };
         let manifest = Manifest::create(Arc::clone(&self.tables.storage), state).map_err(io_error)?;
-        self.remove_strangers(names, manifest.state());
+        self.remove_obsolete_files(names, manifest.state());
         *self.manifest.lock() = Some(manifest);
         writer.log = Some(log);
         let memtables = vec![Arc::new(Memtable::new(number))];
@@ -255,7 +259,7 @@ impl Core {
 
     /// Removes the files of `names` that are a store's, but that `state` does not name. What cannot be removed now
     /// is tried again at the next opening.
-    fn remove_strangers(&self, names: &[String], state: &State) {
+    fn remove_obsolete_files(&self, names: &[String], state: &State) {
         for name in names {
             let is_ours = number_of(name).is_some() || name == MANIFEST_TMP_NAME;
             let is_named = FileName::parse(name).is_some_and(|file| match file {

@@ -1,6 +1,6 @@
 //! Reading a view.
 
-use super::super::cell::{CellKey, Version as CellVersion};
+use super::super::cell::{CellKey, CellVersion};
 use super::super::error::Error;
 use super::super::merge::{MemoryCursor, Merge, Source};
 use super::super::prefix::prefix_range;

@@ -6,9 +6,9 @@ use super::super::manifest::Edit;
 use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::range::RowRange;
-use super::super::sstable::{FilterFileWriter, LevelCursor, Policies, Reading, Table};
+use super::super::sstable::{FilterFileWriter, FilterPolicies, LevelCursor, Reading, Table};
 use super::core::Core;
-use super::policies::entries_of;
+use super::filters::entries_of;
 use crate::FilterPolicy;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Core {
         let version = Arc::clone(&self.view().version);
         let mut report = RebuildReport::default();
         for table in version.tables().filter(|table| options.table.is_none_or(|number| number == table.number())) {
-            let mut policies = self.policies(&version, &[table.number()], table.level(), entries_of([table]));
+            let mut policies = self.filter_policies(&version, &[table.number()], table.level(), entries_of([table]));
             for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies) {
                 if let Some(asked) = asked {
                     policies[purpose.index()] = asked.and_then(|policy| self.complete(policy, purpose));
@@ -110,7 +110,7 @@ impl Core {
     }
 
     /// Gives a table new filters. Only who maintains may call it.
-    pub(super) fn rebuild_table(&self, table: &Arc<Table>, policies: &Policies) -> Result<RebuiltTable, Error> {
+    pub(super) fn rebuild_table(&self, table: &Arc<Table>, policies: &FilterPolicies) -> Result<RebuiltTable, Error> {
         let file = FileName::Filters(self.new_number());
         let tmp = file.tmp();
         self.write_filters(table, policies, file).inspect_err(|_| {
@@ -127,15 +127,15 @@ impl Core {
     }
 
     /// Writes the file of a table's new filters, durably.
-    fn write_filters(&self, table: &Arc<Table>, policies: &Policies, file: FileName) -> Result<(), Error> {
+    fn write_filters(&self, table: &Arc<Table>, policies: &FilterPolicies, file: FileName) -> Result<(), Error> {
         let tmp = file.tmp();
         let mut writer = FilterFileWriter::new(tmp.clone(), file.number(), self.seed(), policies);
-        let (mut last, mut since_glance) = (None::<OwnedKey>, 0);
+        let (mut last, mut since_poll) = (None::<OwnedKey>, 0);
         let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
         while let Some(cell) = cells.current() {
             writer.add(cell.key, last.as_ref().map(OwnedKey::as_key));
             last.get_or_insert_default().assign(cell.key);
-            if self.is_time_to_glance(&mut since_glance, &cell) {
+            if self.is_poll_due(&mut since_poll, &cell) {
                 if self.is_stopping() {
                     return Err(Error::Stalled { cause: "the store is being closed".to_owned() });
                 }

@@ -1,12 +1,10 @@
 //! Asking filters for all that their tables hold.
 
-use super::super::cell::OwnedKey;
-use super::super::error::{Damage, Error};
+use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::range::RowRange;
-use super::super::sstable::{LevelCursor, Reading, Table};
+use super::super::sstable::{Probes, Table};
 use super::core::Core;
-use crate::{FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
+use crate::{FilterBlockReader, FilterKind, KeyHasher};
 use std::sync::Arc;
 
 /// At least so many absent keys are asked, so that rates of a per cent are seen within a tenth of themselves.
@@ -83,60 +81,29 @@ impl Core {
 }
 
 fn verify_table(table: &Arc<Table>) -> Result<TableVerification, Error> {
-    let usable = |purpose| Some((purpose, table.filters().load(purpose, table.counters())?));
-    let loaded: Vec<_> = Purpose::ALL.into_iter().filter_map(usable).collect();
-    let readers: Vec<(Purpose, FilterBlockReader<'_>)> =
-        loaded.iter().map(|(purpose, loaded)| (*purpose, loaded.reader())).collect();
-    let mut seen: Vec<(u64, u64)> = vec![(0, 0); readers.len()];
-    let (mut num_cells, mut entry) = (0, Vec::new());
-    let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
-    let mut last = OwnedKey::default();
-    while let Some(cell) = cells.current() {
-        if num_cells > 0 && last.as_key() >= cell.key {
-            return Err(Error::damaged(table.file(), 0, Damage::Order { position: num_cells }));
-        }
-        last.assign(cell.key);
-        num_cells += 1;
-        for ((purpose, reader), (asked, denied)) in readers.iter().zip(&mut seen) {
-            let key = match purpose {
-                Purpose::RowColumn => {
-                    KeyTransform::row_column_entry(cell.key.row, cell.key.column, &mut entry);
-                    Some(&entry[..])
-                }
-                Purpose::Row | Purpose::Prefix => reader.transform().entry_of(cell.key.row),
-            };
-            if let Some(key) = key {
-                *asked += 1;
-                *denied += u64::from(!reader.may_contain(key));
-            }
-        }
-        cells.advance()?;
-    }
-    let footer = table.footer();
-    if num_cells != footer.num_cells {
-        let (name, found, expected) = ("number of cells", num_cells, footer.num_cells);
-        return Err(Error::damaged(table.file(), 0, Damage::Field { name, found, expected }));
-    }
-    let absent_asked = num_cells.max(MIN_ABSENT);
-    let filter = |((purpose, reader), (present_asked, false_negatives)): (&(Purpose, FilterBlockReader<'_>), _)| {
+    let load = |purpose| Some((purpose, table.filters().load(purpose, table.counters())?));
+    let loaded: Vec<_> = Purpose::ALL.into_iter().filter_map(load).collect();
+    let readers: Vec<FilterBlockReader<'_>> = loaded.iter().map(|(_, filter)| filter.reader()).collect();
+    let walk = table.reader().walk(&readers)?;
+    let absent_asked = walk.num_cells.max(MIN_ABSENT);
+    let mut filters = Vec::new();
+    for ((&(purpose, _), reader), Probes { asked, denied }) in loaded.iter().zip(&readers).zip(walk.probes) {
         let false_positives = (0..absent_asked).filter(|&i| reader.may_contain_hash(random_hash(i))).count() as u64;
-        Some(FilterVerification {
-            purpose: *purpose,
-            kind: reader.kind()?,
-            present_asked,
-            false_negatives,
+        filters.extend(reader.kind().map(|kind| FilterVerification {
+            purpose,
+            kind,
+            present_asked: asked,
+            false_negatives: denied,
             absent_asked,
             false_positives,
             predicted_fpr: reader.false_positive_rate(),
-        })
-    };
-    let is_unusable = |purpose| {
-        let is_loaded = loaded.iter().any(|(other, _)| *other == purpose);
-        !is_loaded && table.filters().has(purpose)
-    };
-    let filters = readers.iter().zip(seen).filter_map(filter).collect();
-    let unusable = Purpose::ALL.into_iter().filter(|&purpose| is_unusable(purpose)).collect();
-    Ok(TableVerification { file: table.file().to_owned(), level: table.level(), num_cells, filters, unusable })
+        }));
+    }
+    let is_loaded = |purpose| loaded.iter().any(|&(other, _)| other == purpose);
+    let is_unusable = |&purpose: &Purpose| table.filters().has(purpose) && !is_loaded(purpose);
+    let unusable = Purpose::ALL.into_iter().filter(is_unusable).collect();
+    let (file, level) = (table.file().to_owned(), table.level());
+    Ok(TableVerification { file, level, num_cells: walk.num_cells, filters, unusable })
 }
 
 /// A hash that no key of a table has, but with the odds of all hashes to collide.

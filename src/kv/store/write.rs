@@ -6,7 +6,7 @@ use super::super::log::{LogKind, LogWriter};
 use super::super::manifest::Edit;
 use super::super::memtable::Memtable;
 use super::super::names::FileName;
-use super::super::options::{Maintenance, Sync};
+use super::super::options::{Durability, Maintenance};
 use super::super::sync::{MutexGuard, thread};
 use super::core::{Core, View, Writer};
 use core::sync::atomic::Ordering;
@@ -99,10 +99,10 @@ impl Core {
     }
 
     fn sync_if_due(&self, writer: &mut Writer) -> Result<(), Error> {
-        match self.options.sync {
-            Sync::Always => self.sync_writer(writer),
-            Sync::Interval(interval) if writer.last_sync.elapsed() >= interval => self.sync_writer(writer),
-            Sync::Interval(_) | Sync::Never => Ok(()),
+        match self.options.durability {
+            Durability::Always => self.sync_writer(writer),
+            Durability::Interval(interval) if writer.last_sync.elapsed() >= interval => self.sync_writer(writer),
+            Durability::Interval(_) | Durability::Never => Ok(()),
         }
     }
 
@@ -112,7 +112,7 @@ impl Core {
         log.sync().map_err(|error| self.poison(log.name(), "sync", error))
     }
 
-    /// Syncs the log on behalf of [`Sync::Interval`], unless a writer holds it, who will see to it.
+    /// Syncs the log on behalf of [`Durability::Interval`], unless a writer holds it, who will see to it.
     pub(super) fn sync_in_background(&self, interval: Duration) {
         if let Some(mut writer) = self.writer.try_lock() {
             let is_due = writer.last_sync.elapsed() >= interval && !self.is_poisoned();

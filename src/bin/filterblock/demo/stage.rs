@@ -3,7 +3,7 @@
 use super::data::{Dataset, random};
 use anyhow::Context;
 use filterblock::FilterPolicy;
-use filterblock::kv::{CacheBypass, DirectStorage, Maintenance, Purpose, Storage, Store, StoreOptions, Sync};
+use filterblock::kv::{CacheBypass, DirectStorage, Durability, Maintenance, Purpose, Storage, Store, StoreOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ impl Stage {
             .maintenance(Maintenance::Inline { seed: SEED })
             .level0_tables_max(usize::MAX)
             .cache_bytes(0)
-            .sync(Sync::Never);
+            .durability(Durability::Never);
         let started = Instant::now();
         let store = Store::open(storage, options)?;
         load(data, &store)?;

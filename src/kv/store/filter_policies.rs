@@ -7,9 +7,9 @@
 use super::super::budget::{Run, Share, allocate};
 use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::sstable::{Policies, Table};
+use super::super::sstable::{FilterPolicies, Table};
 use super::super::version::Version;
-use super::core::{Core, Maintenance};
+use super::core::{Core, MaintenanceState};
 use crate::FilterPolicy;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -66,7 +66,13 @@ impl Core {
     }
 
     /// The filters of tables to be written to `level` with `entries` in place of the tables `gone`.
-    pub(super) fn policies(&self, version: &Version, gone: &[u64], level: usize, entries: Entries) -> Policies {
+    pub(super) fn filter_policies(
+        &self,
+        version: &Version,
+        gone: &[u64],
+        level: usize,
+        entries: Entries,
+    ) -> FilterPolicies {
         let deepest = version.deepest().max(level);
         let Some(budget) = self.options.filters.budget_bytes else {
             return Purpose::ALL.map(|purpose| self.asked(level, deepest, purpose));
@@ -81,7 +87,7 @@ impl Core {
             }
             None => runs.push(SortedRun { level, table: None, entries, num_tables: 1 + gone.len() as u64 }),
         }
-        self.allocation(runs, deepest, budget).policies(self, level, None)
+        self.allocation(runs, deepest, budget).filter_policies(self, level, None)
     }
 
     fn allocation(&self, runs: Vec<SortedRun>, deepest: usize, budget: u64) -> Allocation {
@@ -106,7 +112,7 @@ impl Core {
 
     /// Builds the filters again that exceed their share the most. False if all filters are within the budget, or
     /// nothing can be done about it.
-    pub(super) fn shrink_filters(&self, maintenance: &mut Maintenance) -> Result<bool, Error> {
+    pub(super) fn shrink_filters(&self, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
         let Some(budget) = self.options.filters.budget_bytes else {
             return Ok(false);
         };
@@ -130,7 +136,7 @@ impl Core {
             return Ok(false);
         };
         let number = (table.level() == 0).then_some(table.number());
-        let policies = allocation.policies(self, table.level(), number);
+        let policies = allocation.filter_policies(self, table.level(), number);
         self.rebuild_table(table, &policies)?;
         shrunk.insert(table.number(), allocation.len_bytes(table));
         Ok(true)
@@ -161,7 +167,7 @@ impl Allocation {
         run.map_or_else(Default::default, |(_, shares)| *shares)
     }
 
-    fn policies(&self, core: &Core, level: usize, table: Option<u64>) -> Policies {
+    fn filter_policies(&self, core: &Core, level: usize, table: Option<u64>) -> FilterPolicies {
         let shares = self.shares(level, table);
         Purpose::ALL.map(|purpose| {
             let kind = core.options.filters.policy(level, purpose)?.kind();

@@ -5,18 +5,18 @@ use super::super::compaction::{self, Compaction};
 use super::super::error::Error;
 use super::super::manifest::{Edit, NUM_LEVELS};
 use super::super::merge::{Merge, Source};
-use super::super::options::Sync;
+use super::super::options::Durability;
 use super::super::purpose::Purpose;
 use super::super::range::RowRange;
 use super::super::sstable::{LevelCursor, Reading, Table};
 use super::super::version::Version;
-use super::core::{Core, Maintenance};
+use super::core::{Core, MaintenanceState};
+use super::filters::entries_of;
 use super::flush::Output;
-use super::policies::entries_of;
 use std::sync::Arc;
 
 /// After about so many bytes a merge looks up: memtables may wait to be flushed, and the store to be closed.
-const BYTES_BETWEEN_GLANCES: usize = 256 << 10;
+const POLL_BYTES: usize = 256 << 10;
 /// What a cell counts for, beside its value.
 const CELL_WORTH_BYTES: usize = 200;
 
@@ -29,7 +29,7 @@ struct Outputs {
 
 impl Core {
     /// Does the job that is most urgent. False if none is due.
-    pub(super) fn run_job(&self, maintenance: &mut Maintenance) -> Result<bool, Error> {
+    pub(super) fn run_job(&self, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
         self.check_writable()?;
         if self.flush_oldest()? {
             return Ok(true);
@@ -107,11 +107,11 @@ impl Core {
     fn merge(&self, compaction: &Compaction, version: &Version, outputs: &mut Outputs) -> Result<bool, Error> {
         let level = compaction.to_level;
         let gone: Vec<u64> = compaction.inputs().map(|table| table.number()).collect();
-        let policies = self.policies(version, &gone, level, entries_of(compaction.inputs()));
+        let policies = self.filter_policies(version, &gone, level, entries_of(compaction.inputs()));
         let mut merge = Merge::new(sources(compaction)?);
-        let mut since_glance = 0;
+        let mut since_poll = 0;
         while let Some(cell) = merge.current() {
-            if self.is_time_to_glance(&mut since_glance, &cell) {
+            if self.is_poll_due(&mut since_poll, &cell) {
                 if self.is_stopping() {
                     return Ok(false);
                 }
@@ -138,18 +138,18 @@ impl Core {
     }
 
     /// Counts what a long job has gone over since it last looked up.
-    pub(super) fn is_time_to_glance(&self, since_glance: &mut usize, cell: &CellRef<'_>) -> bool {
-        *since_glance += CELL_WORTH_BYTES + cell.value.map_or(0, <[u8]>::len);
-        let is_time = *since_glance >= BYTES_BETWEEN_GLANCES;
+    pub(super) fn is_poll_due(&self, since_poll: &mut usize, cell: &CellRef<'_>) -> bool {
+        *since_poll += CELL_WORTH_BYTES + cell.value.map_or(0, <[u8]>::len);
+        let is_time = *since_poll >= POLL_BYTES;
         if is_time {
-            *since_glance = 0;
+            *since_poll = 0;
         }
         is_time
     }
 
     /// Writers must not wait for a merge to end, nor the log for its sync.
     pub(super) fn flush_while_merging(&self) -> Result<(), Error> {
-        if let Sync::Interval(interval) = self.options.sync {
+        if let Durability::Interval(interval) = self.options.durability {
             self.sync_in_background(interval);
         }
         if self.flush_oldest()? {

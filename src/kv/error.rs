@@ -54,6 +54,13 @@ pub enum Error {
         /// The limit.
         max_bytes: u64,
     },
+    /// A filter for a level that no store has.
+    NoSuchLevel {
+        /// The level asked for.
+        level: usize,
+        /// The deepest level.
+        max: usize,
+    },
     /// The directory holds files, but none of a store: nothing is created or removed there.
     NotAStore {
         /// Some of the files.
@@ -129,6 +136,7 @@ impl fmt::Display for Error {
             Self::TooLong { what, len_bytes, max_bytes } => {
                 write!(f, "a {what} of {len_bytes} bytes is above the limit of {max_bytes}")
             }
+            Self::NoSuchLevel { level, max } => write!(f, "level {level} is deeper than {max}, the deepest of a store"),
             Self::NotAStore { files, num_files } => {
                 write!(f, "not a store: {num_files} other files are here, among them {}", files.join(", "))
             }

@@ -5,91 +5,35 @@
 
 use super::cell::{CellKey, CellRef, CellVersion, OwnedCell};
 use super::sync::{AtomicU64, RwLock};
-use core::borrow::Borrow;
 use core::cmp::Reverse;
 use core::ops::Bound;
 use core::sync::atomic::Ordering;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 
-/// What an entry costs beside its bytes, roughly: two allocations and a tree node's share.
+/// What an entry costs beside its bytes, roughly: allocations and a tree node's share.
 const ENTRY_OVERHEAD_BYTES: usize = 100;
 
-/// Where an entry stands: by cell, then newest first.
-#[derive(Clone, Debug)]
-struct EntryKey {
-    /// Row and column in one allocation.
-    bytes: Box<[u8]>,
-    row_len: u16,
-    seq: u64,
+/// The order of entries: by cell, then newest first. Owned in the tree; borrowed to search it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EntryKey<'a> {
+    row: Cow<'a, [u8]>,
+    column: Cow<'a, [u8]>,
+    seq: Reverse<u64>,
 }
 
-/// A place in the order of entries, owned or borrowed.
-trait Place {
-    fn place(&self) -> (CellKey<'_>, Reverse<u64>);
-}
+impl<'a> EntryKey<'a> {
+    fn new(CellKey { row, column }: CellKey<'a>, seq: u64) -> Self {
+        Self { row: row.into(), column: column.into(), seq: Reverse(seq) }
+    }
 
-impl Place for EntryKey {
-    fn place(&self) -> (CellKey<'_>, Reverse<u64>) {
-        let (row, column) = self.bytes.split_at(self.row_len.into());
-        (CellKey { row, column }, Reverse(self.seq))
+    fn cell(&self) -> CellKey<'_> {
+        CellKey { row: &self.row, column: &self.column }
     }
 }
 
-impl Place for (CellKey<'_>, Reverse<u64>) {
-    fn place(&self) -> (CellKey<'_>, Reverse<u64>) {
-        *self
-    }
-}
-
-impl PartialEq for dyn Place + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.place() == other.place()
-    }
-}
-
-impl Eq for dyn Place + '_ {}
-
-impl PartialOrd for dyn Place + '_ {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for dyn Place + '_ {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.place().cmp(&other.place())
-    }
-}
-
-impl PartialEq for EntryKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.place() == other.place()
-    }
-}
-
-impl Eq for EntryKey {}
-
-impl PartialOrd for EntryKey {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for EntryKey {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.place().cmp(&other.place())
-    }
-}
-
-/// So that the tree can be searched by borrowed rows and columns.
-impl<'a> Borrow<dyn Place + 'a> for EntryKey {
-    fn borrow(&self) -> &(dyn Place + 'a) {
-        self
-    }
-}
-
-type Entries = BTreeMap<EntryKey, Option<Box<[u8]>>>;
+type Entries<'a> = BTreeMap<EntryKey<'a>, Option<Box<[u8]>>>;
 
 /// A memtable, whose writes stand in one write-ahead log.
 #[derive(Debug)]
@@ -103,7 +47,7 @@ pub(crate) struct Memtable {
 
 #[derive(Debug, Default)]
 struct Inner {
-    entries: Entries,
+    entries: Entries<'static>,
     bytes: usize,
     /// The last write.
     max_seq: u64,
@@ -122,13 +66,11 @@ impl Memtable {
     pub(crate) fn insert<'a>(&self, writes: impl Iterator<Item = CellRef<'a>>) {
         let mut inner = self.inner.write();
         for CellRef { key, seq, value } in writes {
-            let mut bytes = Vec::with_capacity(key.row.len() + key.column.len());
-            bytes.extend_from_slice(key.row);
-            bytes.extend_from_slice(key.column);
-            inner.bytes += bytes.len() + value.map_or(0, <[u8]>::len) + ENTRY_OVERHEAD_BYTES;
+            let len = key.row.len() + key.column.len() + value.map_or(0, <[u8]>::len);
+            inner.bytes += len + ENTRY_OVERHEAD_BYTES;
             inner.max_seq = inner.max_seq.max(seq);
-            let entry = EntryKey { bytes: bytes.into_boxed_slice(), row_len: key.row.len() as u16, seq };
-            inner.entries.insert(entry, value.map(Box::from));
+            let (row, column) = (key.row.to_vec().into(), key.column.to_vec().into());
+            inner.entries.insert(EntryKey { row, column, seq: Reverse(seq) }, value.map(Box::from));
         }
         self.num_entries.store(inner.entries.len() as u64, Ordering::Release);
     }
@@ -139,28 +81,27 @@ impl Memtable {
             return None;
         }
         let inner = self.inner.read();
-        let (entry, value) = range(&inner.entries, Bound::Included((key, Reverse(seq)))).next()?;
-        let (found, Reverse(seq)) = entry.place();
-        (found == key).then(|| CellVersion { seq, value: value.as_deref().map(<[u8]>::to_vec) })
+        let (found, value) = range(&inner.entries, Bound::Included(EntryKey::new(key, seq))).next()?;
+        (found.cell() == key).then(|| CellVersion { seq: found.seq.0, value: value.as_deref().map(<[u8]>::to_vec) })
     }
 
     /// The cells from `start` on that a reader at `seq` sees, each once, tombstones too: as many as `max`, and none for
-    /// which `is_behind` says that it lies behind the range. Taking some at a time keeps writers from waiting for scans.
+    /// which `is_after` says that it lies behind the range. Taking some at a time keeps writers from waiting for scans.
     pub(crate) fn cells_from(
         &self,
         start: Bound<CellKey<'_>>,
-        is_behind: impl Fn(CellKey<'_>) -> bool,
+        is_after: impl Fn(CellKey<'_>) -> bool,
         seq: u64,
         max: usize,
     ) -> Vec<OwnedCell> {
         let inner = self.inner.read();
         let start = match start {
-            Bound::Included(key) => Bound::Included((key, Reverse(u64::MAX))),
-            Bound::Excluded(key) => Bound::Excluded((key, Reverse(0))),
+            Bound::Included(key) => Bound::Included(EntryKey::new(key, u64::MAX)),
+            Bound::Excluded(key) => Bound::Excluded(EntryKey::new(key, 0)),
             Bound::Unbounded => Bound::Unbounded,
         };
         newest(range(&inner.entries, start), seq)
-            .take_while(|cell| !is_behind(cell.key))
+            .take_while(|cell| !is_after(cell.key))
             .take(max)
             .map(CellRef::to_owned)
             .collect()
@@ -191,19 +132,15 @@ impl Memtable {
     }
 }
 
-fn range<'a>(
-    entries: &'a Entries,
-    start: Bound<(CellKey<'_>, Reverse<u64>)>,
-) -> Range<'a, EntryKey, Option<Box<[u8]>>> {
-    let start = start.as_ref().map(|place| place as &dyn Place);
-    entries.range::<dyn Place + '_, _>((start, Bound::Unbounded))
+fn range<'a>(entries: &'a Entries<'a>, start: Bound<EntryKey<'a>>) -> Range<'a, EntryKey<'a>, Option<Box<[u8]>>> {
+    entries.range((start, Bound::Unbounded))
 }
 
 /// Of each cell's entries, the first one that is not newer than `seq`.
-fn newest<'a>(entries: Range<'a, EntryKey, Option<Box<[u8]>>>, seq: u64) -> impl Iterator<Item = CellRef<'a>> {
+fn newest<'a>(entries: Range<'a, EntryKey<'a>, Option<Box<[u8]>>>, seq: u64) -> impl Iterator<Item = CellRef<'a>> {
     let mut last = None;
     entries.filter_map(move |(entry, value)| {
-        let (key, Reverse(entry_seq)) = entry.place();
+        let (key, Reverse(entry_seq)) = (entry.cell(), entry.seq);
         if entry_seq > seq || last == Some(key) {
             return None;
         }

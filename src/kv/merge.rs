@@ -3,7 +3,7 @@
 use super::cell::{CellKey, CellRef, OwnedCell};
 use super::error::Error;
 use super::memtable::Memtable;
-use super::range::is_behind;
+use super::range::is_after;
 use super::sstable::LevelCursor;
 use core::cmp::Ordering;
 use core::ops::Bound;
@@ -130,7 +130,7 @@ impl MemoryCursor {
 
     fn fill(&mut self, start: Bound<CellKey<'_>>) {
         let end = self.end.as_ref().map(Vec::as_slice);
-        let cells = self.memtable.cells_from(start, |key| is_behind(key.row, end), self.seq, self.chunk_len);
+        let cells = self.memtable.cells_from(start, |key| is_after(key.row, end), self.seq, self.chunk_len);
         self.at_end = cells.len() < self.chunk_len;
         self.cells = cells.into();
         // Short scans copy little, long ones lock seldom.

@@ -95,8 +95,8 @@ pub use purpose::Purpose;
 pub use scan::Scan;
 pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, Warning};
 pub use storage::{
-    CacheBypass, DirectStorage, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage,
-    StorageLock, WritableFile, read_exact_at, write_all,
+    CacheBypass, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage, StorageLock,
+    WritableFile, read_exact_at,
 };
 pub use store::{
     FilterVerification, LevelStats, RebuildOptions, RebuildReport, RebuiltTable, Snapshot, Stats, Store, TableStats,

@@ -1,6 +1,7 @@
 //! How a store is set up.
 
 use super::cache::FilterResidence;
+use super::error::Error;
 use super::manifest::NUM_LEVELS;
 use super::purpose::Purpose;
 use crate::{FilterKind, FilterPolicy};
@@ -52,7 +53,10 @@ pub struct StoreOptions {
 /// Which filters tables get.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FilterOptions {
-    policies: [[Option<FilterPolicy>; Purpose::ALL.len()]; NUM_LEVELS],
+    /// By purpose.
+    everywhere: [Option<FilterPolicy>; Purpose::ALL.len()],
+    /// By level and purpose, where a level has its own filter, or none, whatever there is elsewhere.
+    by_level: [[Option<Option<FilterPolicy>>; Purpose::ALL.len()]; NUM_LEVELS],
     pub(crate) prefix_len: u16,
     pub(crate) budget_bytes: Option<u64>,
     pub(crate) skip_last_level: bool,
@@ -61,7 +65,8 @@ pub(crate) struct FilterOptions {
 impl FilterOptions {
     /// What was asked for, whatever the budget makes of it.
     pub(crate) fn policy(&self, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
-        self.policies[level][purpose.index()].map(|policy| policy.transform(purpose.transform(self.prefix_len)))
+        let policy = self.by_level[level][purpose.index()].unwrap_or(self.everywhere[purpose.index()]);
+        policy.map(|policy| policy.transform(purpose.transform(self.prefix_len)))
     }
 }
 
@@ -70,7 +75,8 @@ impl StoreOptions {
     pub const fn without_filters() -> Self {
         Self {
             filters: FilterOptions {
-                policies: [[None; Purpose::ALL.len()]; NUM_LEVELS],
+                everywhere: [None; Purpose::ALL.len()],
+                by_level: [[None; Purpose::ALL.len()]; NUM_LEVELS],
                 prefix_len: 0,
                 budget_bytes: None,
                 skip_last_level: false,
@@ -94,24 +100,26 @@ impl StoreOptions {
     /// [`Purpose::Prefix`], see [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
-        let policy = policy.into();
-        for level in &mut self.filters.policies {
-            level[purpose.index()] = policy;
-        }
+        self.filters.everywhere[purpose.index()] = policy.into();
         self
     }
 
-    /// As [`StoreOptions::filter`], for the tables of one level, 0 to 6. Nothing happens for deeper ones. Set it after
-    /// the filters of all levels.
+    /// As [`StoreOptions::filter`], for the tables of one level, 0 to 6, whatever is set for all levels before or after.
     ///
-    /// Flushes write to level 0, whose tables live shortly and are all asked: a kind that is fast to build and to ask
-    /// suits them. The deepest level holds nearly all keys: there the smallest kind pays.
-    #[must_use]
-    pub fn level_filter(mut self, level: usize, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
-        if let Some(level) = self.filters.policies.get_mut(level) {
-            level[purpose.index()] = policy.into();
-        }
-        self
+    /// Flushes write to level 0, whose tables live shortly and are all probed by a lookup: a kind that is fast to build and to
+    /// probe suits them. The deepest level holds nearly all keys: there the smallest kind pays.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchLevel`] for a deeper level.
+    pub fn level_filter(
+        mut self,
+        level: usize,
+        purpose: Purpose,
+        policy: impl Into<Option<FilterPolicy>>,
+    ) -> Result<Self, Error> {
+        let of_level = self.filters.by_level.get_mut(level).ok_or(Error::NoSuchLevel { level, max: NUM_LEVELS - 1 })?;
+        of_level[purpose.index()] = Some(policy.into());
+        Ok(self)
     }
 
     /// Writes a filter of the rows' first `len` bytes into every table. Scans whose rows must all start with the same

@@ -1,6 +1,6 @@
 //! Ranges of rows.
 
-use core::ops::Bound;
+use core::ops::{Bound, RangeBounds};
 
 /// A range of rows.
 #[derive(Clone, Debug)]
@@ -32,20 +32,12 @@ impl RowRange {
     }
 }
 
-/// Whether `row` lies before a range that starts so.
+/// Whether `row` lies before a range that starts at `start`.
 pub(crate) fn is_before(row: &[u8], start: Bound<&[u8]>) -> bool {
-    match start {
-        Bound::Included(start) => row < start,
-        Bound::Excluded(start) => row <= start,
-        Bound::Unbounded => false,
-    }
+    !RangeBounds::<[u8]>::contains(&(start, Bound::Unbounded), row)
 }
 
-/// Whether `row` lies behind a range that ends so.
-pub(crate) fn is_behind(row: &[u8], end: Bound<&[u8]>) -> bool {
-    match end {
-        Bound::Included(end) => row > end,
-        Bound::Excluded(end) => row >= end,
-        Bound::Unbounded => false,
-    }
+/// Whether `row` lies after a range that ends at `end`.
+pub(crate) fn is_after(row: &[u8], end: Bound<&[u8]>) -> bool {
+    !RangeBounds::<[u8]>::contains(&(Bound::Unbounded, end), row)
 }

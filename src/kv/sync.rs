@@ -13,9 +13,15 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 #[cfg(shuttle)]
-pub(crate) use shuttle::{sync::atomic::AtomicU64, thread};
+pub(crate) use shuttle::{
+    sync::atomic::{AtomicBool, AtomicU64},
+    thread,
+};
 #[cfg(not(shuttle))]
-pub(crate) use std::{sync::atomic::AtomicU64, thread};
+pub(crate) use std::{
+    sync::atomic::{AtomicBool, AtomicU64},
+    thread,
+};
 
 pub(crate) use imp::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 

@@ -6,7 +6,7 @@
 use super::cell::CellKey;
 use super::fences::{Fences, partition_point};
 use super::manifest::NUM_LEVELS;
-use super::range::{is_before, is_behind};
+use super::range::{is_after, is_before};
 use super::sstable::Table;
 use core::ops::{Bound, Range};
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl Version {
     pub(crate) fn overlapping_rows(&self, level: usize, rows: (Bound<&[u8]>, Bound<&[u8]>)) -> Range<usize> {
         let level = &self.levels[level];
         let start = level.partition_point(|table| is_before(table.last_key().row, rows.0));
-        let more = level[start..].iter().take_while(|table| !is_behind(table.first_key().row, rows.1)).count();
+        let more = level[start..].iter().take_while(|table| !is_after(table.first_key().row, rows.1)).count();
         start..start + more
     }
 

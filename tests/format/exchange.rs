@@ -31,6 +31,7 @@ fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, rate)
         .prefix_filter(13, bits(FilterKind::Bloom, 12.0))
         .level_filter(0, Purpose::RowColumn, bits(FilterKind::Bloom, 10.0))
+        .expect("a level")
         .filter_budget_bytes(9_000)
         .seed(0xfeed_f00d_dead_beef)
         .memtable_bytes_max(60_000)

@@ -2,7 +2,9 @@
 
 use crate::rows::scattered;
 use crate::sim::SimStorage;
-use filterblock::kv::{Durability, Ledger, LedgerReport, Maintenance, Outcome, Purpose, Stats, Store, StoreOptions};
+use filterblock::kv::{
+    Durability, Error, Ledger, LedgerReport, Maintenance, Outcome, Purpose, Stats, Store, StoreOptions,
+};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -141,12 +143,15 @@ fn a_budget_saves_a_quarter_of_the_false_positives_of_the_same_bytes() {
 fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
     let golomb = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 8.0).unwrap();
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
-    let by_level = options()
-        .filter(PURPOSE, bloom(8.0))
-        .level_filter(0, PURPOSE, blocked)
-        .level_filter(2, PURPOSE, golomb)
-        .level_filter(3, PURPOSE, None);
-    for skip in [false, true] {
+    let of_levels = |options: StoreOptions| {
+        let options = options.level_filter(0, PURPOSE, blocked).unwrap().level_filter(2, PURPOSE, golomb).unwrap();
+        options.level_filter(3, PURPOSE, None).unwrap()
+    };
+    // The order of the calls makes no difference.
+    let orders = [of_levels(options().filter(PURPOSE, bloom(8.0))), of_levels(options()).filter(PURPOSE, bloom(8.0))];
+    let beyond = options().level_filter(7, PURPOSE, blocked);
+    assert!(matches!(beyond, Err(Error::NoSuchLevel { level: 7, max: 6 })), "{beyond:?}");
+    for (by_level, skip) in orders.into_iter().zip([false, true]) {
         let store = load(by_level.skip_last_level_filters(skip), |_| {});
         let stats = store.stats();
         let deepest = stats.tables.iter().map(|table| table.level).max().unwrap();

@@ -20,6 +20,7 @@ fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .prefix_filter(3, policy(FilterKind::Blocked))
         .level_filter(2, Purpose::RowColumn, policy(FilterKind::Golomb))
+        .unwrap()
         .durability(Durability::Never)
         .maintenance(Maintenance::Background)
         .cache_bytes(1 << 20)

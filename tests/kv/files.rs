@@ -2,8 +2,7 @@
 
 use crate::ledger::{ask, load};
 use filterblock::kv::{
-    DirectStorage, Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Outcome, Purpose, Storage, Store, StoreOptions,
-    TableFile,
+    Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Outcome, Purpose, Storage, Store, StoreOptions, TableFile,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +52,7 @@ fn direct_and_buffered_storage_give_the_same_bytes_and_count_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let options = StoreOptions::default().seed(7).cache_bytes(0);
     load(&Store::open_dir(dir.path(), options).unwrap());
-    let direct: Arc<dyn Storage> = Arc::new(DirectStorage::open(dir.path()).unwrap());
+    let direct: Arc<dyn Storage> = Arc::new(FileStorage::open_direct(dir.path()).unwrap());
     let buffered: Arc<dyn Storage> = Arc::new(FileStorage::open(dir.path()).unwrap());
     for storage in [direct, buffered] {
         let store = Store::open(storage.clone(), options).unwrap();
@@ -67,7 +66,7 @@ fn direct_and_buffered_storage_give_the_same_bytes_and_count_the_same() {
     }
     // Unaligned reads of a direct file take a detour, up to the end of the file and beyond.
     let name = first_table(dir.path()).file_name().unwrap().to_str().unwrap().to_owned();
-    let (direct, buffered) = (DirectStorage::open(dir.path()).unwrap(), FileStorage::open(dir.path()).unwrap());
+    let (direct, buffered) = (FileStorage::open_direct(dir.path()).unwrap(), FileStorage::open(dir.path()).unwrap());
     let (direct, buffered) = (direct.open(&name).unwrap(), buffered.open(&name).unwrap());
     let len = buffered.len().unwrap();
     for (offset, wanted) in [(0, 1), (1, 4096), (4095, 2), (5000, 10_000), (len - 10, 100), (len, 1)] {

@@ -61,16 +61,11 @@ fn a_number_that_no_file_can_have_is_nobodys() {
 
 #[test]
 fn filters_that_cannot_shrink_to_the_budget_are_not_built_again_for_ever() {
-    let above_golomb = inline().filter(Purpose::Row, policy(FilterKind::Golomb, 24.0)).level_filter(
-        0,
-        Purpose::Row,
-        policy(FilterKind::Blocked, 10.0),
-    );
-    let some_by_level = inline().filter(Purpose::Row, policy(FilterKind::Blocked, 24.0)).level_filter(
-        0,
-        Purpose::RowColumn,
-        policy(FilterKind::Blocked, 10.0),
-    );
+    let small = policy(FilterKind::Blocked, 10.0);
+    let above_golomb = inline().filter(Purpose::Row, policy(FilterKind::Golomb, 24.0));
+    let above_golomb = above_golomb.level_filter(0, Purpose::Row, small).unwrap();
+    let some_by_level = inline().filter(Purpose::Row, policy(FilterKind::Blocked, 24.0));
+    let some_by_level = some_by_level.level_filter(0, Purpose::RowColumn, small).unwrap();
     let mut num_budgets = 0;
     for options in [above_golomb, some_by_level] {
         let options = options.level0_tables_max(1000).table_bytes_max(4096);

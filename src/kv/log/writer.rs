@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::super::encoding::Push;
 use super::super::encoding::masked_crc;
-use super::super::storage::{Storage, WritableFile, write_all};
+use super::super::storage::{Storage, WritableFile};
 use super::{LogKind, PAYLOAD_CRC_AT, PAYLOAD_LEN_AT, RECORD_HEADER_LEN, SYNCED_AT};
 use crate::bytes;
 use std::io;
@@ -52,7 +52,7 @@ impl LogWriter {
 
     /// Writes what was collected, in one piece if the system takes it so.
     pub(crate) fn append(&mut self) -> io::Result<()> {
-        let written = write_all(&mut *self.file, &self.pending);
+        let written = self.file.write_all(&self.pending);
         match written {
             Ok(()) => self.len += self.pending.len() as u64,
             Err(_) => self.broken = true,

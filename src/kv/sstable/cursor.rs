@@ -4,7 +4,7 @@ use super::super::cell::CellRef;
 use super::super::error::Error;
 use super::super::prefix::safe_prefix;
 use super::super::purpose::Purpose;
-use super::super::range::{RowRange, is_before, is_behind};
+use super::super::range::{RowRange, is_after, is_before};
 use super::block::{CellLocation, cell_cut_off};
 use super::data::Block;
 use super::prefix_lookup::PrefixLookup;
@@ -186,7 +186,7 @@ impl TableCursor {
     }
 
     fn is_within(&self, range: &RowRange) -> bool {
-        self.current().is_some_and(|cell| !is_behind(cell.key.row, range.end()))
+        self.current().is_some_and(|cell| !is_after(cell.key.row, range.end()))
     }
 
     fn cells(&self) -> &[u8] {

@@ -105,7 +105,7 @@ enum Held {
         _bytes: PinnedBytes,
     },
     Cached {
-        place: FilterLocation,
+        location: FilterLocation,
         /// It could not be read again, which has been said.
         has_failed: AtomicBool,
     },
@@ -127,11 +127,11 @@ impl Loaded<'_> {
 }
 
 impl OpenFilter {
-    /// Opens the filter at `place`; `None` if it cannot be used, which has been said then.
-    pub(super) fn open(purpose: Purpose, place: FilterLocation) -> Option<Self> {
-        let filter = place.open()?;
+    /// Opens the filter at `location`; `None` if it cannot be used, which has been said then.
+    pub(super) fn open(purpose: Purpose, location: FilterLocation) -> Option<Self> {
+        let filter = location.open()?;
         let reader = filter.reader();
-        let (bytes, num_entries) = (place.handle.len, reader.num_entries().unwrap_or(0));
+        let (bytes, num_entries) = (location.handle.len, reader.num_entries().unwrap_or(0));
         let stats = FilterStats {
             purpose,
             // A block that opened has a known kind; the policy's default stands in for what cannot be.
@@ -142,15 +142,15 @@ impl OpenFilter {
             predicted_fpr: reader.false_positive_rate(),
         };
         let (transform, hasher) = (reader.transform(), reader.hasher());
-        let cache = &place.context.cache;
+        let cache = &location.context.cache;
         // What no cache can hold would be read for each lookup.
         let is_cached =
-            place.context.filter_residence == FilterResidence::Cached && cache.fits_filter(place.handle.len);
+            location.context.filter_residence == FilterResidence::Cached && cache.fits_filter(location.handle.len);
         let held = if is_cached {
-            cache.insert_filter(place.file_id, place.offset, Arc::new(filter));
-            Held::Cached { place, has_failed: AtomicBool::new(false) }
+            cache.insert_filter(location.file_id, location.offset, Arc::new(filter));
+            Held::Cached { location, has_failed: AtomicBool::new(false) }
         } else {
-            Held::Pinned { filter, _bytes: cache.pin(place.handle.len) }
+            Held::Pinned { filter, _bytes: cache.pin(location.handle.len) }
         };
         Some(Self { stats, transform, hasher, held })
     }
@@ -195,18 +195,18 @@ impl OpenFilter {
     pub(super) fn load(&self, account: &BlockCounters) -> Option<Loaded<'_>> {
         match &self.held {
             Held::Pinned { filter, .. } => Some(Loaded::Pinned(filter)),
-            Held::Cached { place, has_failed } => load_cached(place, has_failed, account).map(Loaded::Cached),
+            Held::Cached { location, has_failed } => load_cached(location, has_failed, account).map(Loaded::Cached),
         }
     }
 }
 
 fn load_cached(
-    place: &FilterLocation,
+    location: &FilterLocation,
     has_failed: &AtomicBool,
     account: &BlockCounters,
 ) -> Option<Arc<FilterBlock<PageBuf>>> {
-    let cache = &place.context.cache;
-    if let Some(filter) = cache.filter(place.file_id, place.offset) {
+    let cache = &location.context.cache;
+    if let Some(filter) = cache.filter(location.file_id, location.offset) {
         account.note_cache_hit();
         return Some(filter);
     }
@@ -214,11 +214,11 @@ fn load_cached(
     if has_failed.load(Ordering::Relaxed) {
         return None;
     }
-    match place.open() {
+    match location.open() {
         Some(filter) => {
-            account.note_read(place.handle.len.next_multiple_of(super::super::storage::PAGE_LEN as u64) as usize);
+            account.note_read(location.handle.len.next_multiple_of(super::super::storage::PAGE_LEN as u64) as usize);
             let filter = Arc::new(filter);
-            cache.insert_filter(place.file_id, place.offset, Arc::clone(&filter));
+            cache.insert_filter(location.file_id, location.offset, Arc::clone(&filter));
             Some(filter)
         }
         None => {

@@ -3,7 +3,7 @@
 use super::super::cell::CellKey;
 use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::storage::{PAGE_LEN, WritableFile, write_all};
+use super::super::storage::{PAGE_LEN, WritableFile};
 use super::entries::entry_of;
 use super::format::{FilterHandle, Footer, filter_context};
 use super::warning::{FilterProblem, Warning};
@@ -107,7 +107,7 @@ impl FilterFileWriter {
         let warnings = self.filters.finish_into(&self.file, 0, &mut bytes, &mut footer);
         let page = footer.encode(bytes.len() as u64);
         bytes.extend_from_slice(&page);
-        write_all(out, &bytes).map_err(|error| Error::io(&self.file, "write", error))?;
+        out.write_all(&bytes).map_err(|error| Error::io(&self.file, "write", error))?;
         Ok(warnings)
     }
 }

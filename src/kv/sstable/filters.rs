@@ -62,18 +62,18 @@ impl TableFilters {
         table: &Footer,
     ) -> Self {
         let mut filters = Self::default();
-        for (handle, offset) in footer.filter_places() {
+        for (handle, offset) in footer.filter_locations() {
             let (context, file, source) = (Arc::clone(context), file.to_owned(), Arc::clone(source));
             let options = OpenOptions::new().expect_seed(footer.seed);
             let entries_max = u64::MAX;
-            let mut place = FilterLocation { context, file, file_id, source, handle, offset, options, entries_max };
+            let mut location = FilterLocation { context, file, file_id, source, handle, offset, options, entries_max };
             let Some((purpose, transform)) = handle.purpose() else {
-                place.warn("unread".to_owned(), filters.unknown(handle));
+                location.warn("unread".to_owned(), filters.unknown(handle));
                 continue;
             };
-            place.options = options.context(filter_context(footer.number, purpose)).expect_transform(transform);
-            place.entries_max = table.entries_max(purpose);
-            filters.slots[purpose.index()] = match OpenFilter::open(purpose, place) {
+            location.options = options.context(filter_context(footer.number, purpose)).expect_transform(transform);
+            location.entries_max = table.entries_max(purpose);
+            filters.slots[purpose.index()] = match OpenFilter::open(purpose, location) {
                 Some(filter) => {
                     filters.bytes += handle.len;
                     Slot::Open(filter)

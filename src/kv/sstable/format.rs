@@ -210,7 +210,7 @@ impl Footer {
     }
 
     /// The filters and their offsets.
-    pub(crate) fn filter_places(&self) -> Vec<(FilterHandle, u64)> {
+    pub(crate) fn filter_locations(&self) -> Vec<(FilterHandle, u64)> {
         let mut offset = self.data_len + self.index_len.next_multiple_of(PAGE_LEN as u64);
         let place = |filter: &FilterHandle| {
             let at = offset;
@@ -248,7 +248,7 @@ mod tests {
         let offset = 8192 + 4096 + 8192 + 4096;
         let page = footer.encode(offset);
         assert_eq!(Footer::decode("t", &page, offset).unwrap(), footer);
-        assert_eq!(footer.filter_places()[1], (footer.filters[1], 8192 + 4096 + 8192));
+        assert_eq!(footer.filter_locations()[1], (footer.filters[1], 8192 + 4096 + 8192));
         assert!(Footer::decode("t", &page, offset + 4096).is_err());
         assert!(Footer::decode("t", &footer.encode(offset + 4096), offset + 4096).is_err());
     }

@@ -14,7 +14,7 @@ use super::super::cell::CellKey;
 use super::super::encoding::{Cursor, Push, masked_crc};
 use super::super::error::{Damage, Error};
 use super::super::fences::{Fences, partition_point};
-use super::super::range::{is_before, is_behind};
+use super::super::range::{is_after, is_before};
 use super::super::storage::PAGE_LEN;
 use crate::bytes;
 use core::cmp::Ordering;
@@ -190,7 +190,7 @@ impl Index {
             }
             Bound::Unbounded => 0,
         };
-        let reaches = |block: usize| !is_behind(self.keys(block).0.row, end);
+        let reaches = |block: usize| !is_after(self.keys(block).0.row, end);
         // A row takes a block or two: look there before the rest.
         let (mut low, mut step) = (first, 1);
         while low + step <= self.len() && reaches(low + step - 1) {
@@ -326,7 +326,7 @@ mod tests {
     fn check_rows(index: &Index, start: Bound<&[u8]>, end: Bound<&[u8]>) {
         let overlaps = |block: &usize| {
             let (first, last) = index.keys(*block);
-            !super::is_before(last.row, start) && !super::is_behind(first.row, end)
+            !super::is_before(last.row, start) && !super::is_after(first.row, end)
         };
         let expected: Vec<usize> = (0..index.len()).filter(overlaps).collect();
         assert_eq!(index.find_rows(start, end).collect::<Vec<_>>(), expected, "{start:?} {end:?}");

@@ -103,7 +103,7 @@ impl TableFile {
         let reader = TableReader::open(file, source)?;
         let footer = reader.footer();
         let mut filters = Vec::new();
-        for (handle, offset) in footer.filter_places() {
+        for (handle, offset) in footer.filter_locations() {
             let Some((purpose, transform)) = handle.purpose() else {
                 continue;
             };

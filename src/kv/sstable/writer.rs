@@ -2,7 +2,7 @@
 
 use super::super::cell::{CellRef, OwnedKey};
 use super::super::error::Error;
-use super::super::storage::{PAGE_LEN, WritableFile, write_all};
+use super::super::storage::{PAGE_LEN, WritableFile};
 use super::block::BlockBuilder;
 use super::filter_writer::{FilterPolicies, FilterWriter};
 use super::format::Footer;
@@ -106,7 +106,7 @@ impl TableWriter {
     /// Hands over what is pending once that is at least `len` bytes.
     fn write_out(&mut self, len: usize) -> Result<(), Error> {
         if self.pending.len() >= len {
-            write_all(&mut *self.out, &self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
+            self.out.write_all(&self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
             self.written += self.pending.len() as u64;
             self.pending.clear();
         }
@@ -126,7 +126,7 @@ impl TableWriter {
         let warnings = self.filters.finish_into(&self.file, offset, &mut self.pending, &mut self.footer);
         let footer = self.footer.encode(self.written + self.pending.len() as u64);
         self.pending.extend_from_slice(&footer);
-        write_all(&mut *self.out, &self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
+        self.out.write_all(&self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
         Ok((self.out, warnings))
     }
 }

@@ -1,6 +1,7 @@
-//! The ordinary storage: a directory, positioned reads through the page cache.
+//! The ordinary storage: a directory of the file system, read by positioned reads.
 
-use super::{LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
+use super::direct::{DirectFile, open_direct, probe};
+use super::{CacheBypass, LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub struct FileStorage {
     dir: PathBuf,
     counter: Arc<ReadCounter>,
+    bypass: CacheBypass,
 }
 
 impl FileStorage {
@@ -22,6 +24,17 @@ impl FileStorage {
     pub fn open(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
         Ok(Self::existing(dir))
+    }
+
+    /// The directory at `dir`, created if it does not exist, read with `O_DIRECT` where the file system supports that.
+    /// Tries a direct read there; if it is refused, reads go through the page cache and [`Storage::cache_bypass`] gives the
+    /// reason.
+    ///
+    /// # Errors
+    /// The system's, except about direct I/O itself.
+    pub fn open_direct(dir: &Path) -> io::Result<Self> {
+        let storage = Self::open(dir)?;
+        Ok(Self { bypass: probe(dir)?, ..storage })
     }
 
     /// The directory at `dir`, which must exist.
@@ -37,15 +50,11 @@ impl FileStorage {
 
     /// The directory at `dir`, whether it is there or not.
     pub(in crate::kv) fn existing(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), counter: Arc::default() }
+        Self { dir: dir.to_owned(), counter: Arc::default(), bypass: CacheBypass::NotAsked }
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
-    }
-
-    pub(super) fn counter(&self) -> Arc<ReadCounter> {
-        Arc::clone(&self.counter)
     }
 }
 
@@ -55,7 +64,11 @@ impl Storage for FileStorage {
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(CountedFile { file: File::open(self.path(name))?, counter: self.counter() }))
+        let (path, counter) = (self.path(name), Arc::clone(&self.counter));
+        match self.bypass {
+            CacheBypass::Active => Ok(Arc::new(DirectFile(CountedFile { file: open_direct(&path)?, counter }))),
+            _ => Ok(Arc::new(CountedFile { file: File::open(path)?, counter })),
+        }
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -104,6 +117,10 @@ impl Storage for FileStorage {
     fn read_counts(&self) -> ReadCounts {
         self.counter.counts()
     }
+
+    fn cache_bypass(&self) -> CacheBypass {
+        self.bypass.clone()
+    }
 }
 
 /// An advisory lock of the operating system, which ends with the process too. None where there is nothing to lock.
@@ -125,11 +142,17 @@ impl StorageLock for FileLock {}
 #[derive(Debug)]
 struct Appender(File);
 
-impl WritableFile for Appender {
+impl Write for Appender {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WritableFile for Appender {
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
     }

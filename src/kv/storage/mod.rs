@@ -8,7 +8,7 @@ mod direct;
 mod file;
 mod pages;
 
-pub use direct::DirectStorage;
+pub(crate) use direct::PROBE_NAME;
 pub use file::FileStorage;
 pub use pages::{PAGE_LEN, PageBuf};
 
@@ -72,15 +72,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     }
 }
 
-/// A file being written.
-pub trait WritableFile: fmt::Debug + Send {
-    /// Writes `bytes`, or the first of them, behind the last byte, and returns how many were written. Callers want
-    /// [`write_all`].
-    ///
-    /// # Errors
-    /// The system's. Nothing of `bytes` was then written.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-
+/// A file being written: every write appends, and nothing is buffered that [`io::Write::flush`] would have to write.
+pub trait WritableFile: io::Write + fmt::Debug + Send {
     /// Makes everything appended durable.
     ///
     /// # Errors
@@ -123,23 +116,6 @@ pub fn read_exact_at(file: &dyn ReadableFile, buf: &mut [u8], offset: u64) -> io
         match file.read_at(&mut buf[filled..], offset + filled as u64) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(len) => filled += len,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Writes all of `bytes`, however many writes that takes.
-///
-/// # Errors
-/// [`io::ErrorKind::WriteZero`] if the file takes no more; otherwise the system's, except interruptions, which are
-/// retried. A part of `bytes` may have been written.
-pub fn write_all(file: &mut dyn WritableFile, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match file.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(len) => bytes = &bytes[len..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

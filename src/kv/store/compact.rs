@@ -11,7 +11,7 @@ use super::super::range::RowRange;
 use super::super::sstable::{LevelCursor, Reading, Table};
 use super::super::version::Version;
 use super::core::{Core, MaintenanceState};
-use super::filters::entries_of;
+use super::filter_policies::entries_of;
 use super::flush::Output;
 use std::sync::Arc;
 

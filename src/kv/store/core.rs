@@ -9,7 +9,7 @@ use super::super::names::FileName;
 use super::super::options::StoreOptions;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::StorageLock;
-use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
+use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
@@ -97,8 +97,8 @@ pub(crate) struct Core {
     /// The last write that readers may see.
     pub(super) visible: AtomicU64,
     pub(super) next_number: AtomicU64,
-    /// 0 or 1. Never goes back to 0.
-    pub(super) poisoned: AtomicU64,
+    /// Set by a failed sync, and never reset.
+    pub(super) is_poisoned: AtomicBool,
     pub(super) work: Mutex<Work>,
     pub(super) work_changed: Condvar,
     /// Held until nobody reads the store any more.
@@ -122,7 +122,7 @@ impl Core {
     }
 
     pub(super) fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Acquire) != 0
+        self.is_poisoned.load(Ordering::Acquire)
     }
 
     pub(super) fn check_poison(&self) -> Result<(), Error> {
@@ -135,7 +135,7 @@ impl Core {
 
     /// Nobody knows what is on the disk: no more writes.
     pub(super) fn poison(&self, file: &str, operation: &'static str, error: io::Error) -> Error {
-        self.poisoned.store(1, Ordering::Release);
+        self.is_poisoned.store(true, Ordering::Release);
         Error::io(file, operation, error)
     }
 

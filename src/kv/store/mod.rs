@@ -16,7 +16,7 @@
 mod background;
 mod compact;
 mod core;
-mod filters;
+mod filter_policies;
 mod flush;
 mod open;
 mod read;

@@ -16,8 +16,8 @@ use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
 use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
-use super::super::storage::{LockMode, Storage, StorageLock};
-use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
+use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
+use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
 use super::core::{Core, MaintenanceState, Queue, View, Work, Writer, overlap};
 use core::sync::atomic::Ordering;
@@ -29,8 +29,6 @@ use std::time::Instant;
 
 /// No store gets to this write; a file that claims a later one is damaged, however right its checksum.
 const MAX_SEQ: u64 = 1 << 56;
-/// What a file system probe may leave behind, beside what the store itself does.
-const PROBE_NAME: &str = "direct-io-probe.tmp";
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
     // Before the lock, whose file must not appear where no store belongs.
@@ -149,7 +147,7 @@ fn load(
         view: RwLock::new(Arc::new(view)),
         visible: AtomicU64::new(last_seq),
         next_number: AtomicU64::new(next_number),
-        poisoned: AtomicU64::new(0),
+        is_poisoned: AtomicBool::new(false),
         work: Mutex::new(Work::default()),
         work_changed: Condvar::default(),
         _lock: lock,

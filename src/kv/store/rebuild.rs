@@ -8,7 +8,7 @@ use super::super::purpose::Purpose;
 use super::super::range::RowRange;
 use super::super::sstable::{FilterFileWriter, FilterPolicies, LevelCursor, Reading, Table};
 use super::core::Core;
-use super::filters::entries_of;
+use super::filter_policies::entries_of;
 use crate::FilterPolicy;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;

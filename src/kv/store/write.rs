@@ -145,19 +145,19 @@ impl Core {
         self.commit(&[sealed, Edit::LastSeq(writer.last_seq)], |view| Ok(view.clone()))
     }
 
-    /// Sees to it that the memtable can take more, waiting for maintenance if that cannot keep up.
+    /// Makes room in the log and the memtable, waiting for maintenance if that cannot keep up.
     fn make_room(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<(), Error> {
+        if self.has_room(writer)? {
+            return Ok(());
+        }
         let first = self.seen(None);
         loop {
+            // Before the look at the state, so that no progress since is missed.
             let seen = self.seen(Some(first));
-            self.check_poison()?;
-            let is_broken = writer.log.as_ref().ok_or(Error::ReadOnly)?.is_broken();
-            let view = self.view();
-            let limit = self.options.memtable_bytes_max;
-            let is_full = view.memtables.first().is_some_and(|table| !table.is_empty() && table.bytes() >= limit);
-            if !is_broken && !is_full {
+            if self.has_room(writer)? {
                 return Ok(());
             }
+            let view = self.view();
             let stop = self.options.level0_tables_max.saturating_mul(STOP_LEVEL0_FACTOR);
             if view.memtables.len() <= MAX_WAITING_MEMTABLES && view.version.level(0).len() < stop {
                 self.rotate(writer)?;
@@ -173,6 +173,14 @@ impl Core {
                 })?,
             }
         }
+    }
+
+    fn has_room(&self, writer: &Writer) -> Result<bool, Error> {
+        self.check_poison()?;
+        let is_broken = writer.log.as_ref().ok_or(Error::ReadOnly)?.is_broken();
+        let limit = self.options.memtable_bytes_max;
+        let is_full = |memtable: &Arc<Memtable>| !memtable.is_empty() && memtable.bytes() >= limit;
+        Ok(!is_broken && !self.view().memtables.first().is_some_and(is_full))
     }
 
     /// Waits until maintenance has done something since `seen`; or says what it failed with since then.

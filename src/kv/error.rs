@@ -2,11 +2,12 @@
 
 use core::fmt;
 use std::io;
+use std::sync::Arc;
 
 /// Why the store could not do what it was asked.
 ///
 /// Filters are not among the reasons: one that cannot be used is a [`super::Warning`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
@@ -16,7 +17,7 @@ pub enum Error {
         /// What was being done to it.
         operation: &'static str,
         /// The system's reason.
-        source: io::Error,
+        source: Arc<io::Error>,
     },
     /// Bytes of a table, log or manifest are not what was written.
     Damaged {
@@ -96,25 +97,7 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(file: &str, operation: &'static str, source: io::Error) -> Self {
-        Self::Io { file: file.to_owned(), operation, source }
-    }
-
-    /// The same failure once more, for another who waited for the same thing: errors of the system cannot be cloned.
-    pub(crate) fn again(&self) -> Self {
-        match self {
-            Self::Io { file, operation, source } => {
-                let source = match source.raw_os_error() {
-                    Some(code) => io::Error::from_raw_os_error(code),
-                    None => io::Error::new(source.kind(), source.to_string()),
-                };
-                Self::Io { file: file.clone(), operation, source }
-            }
-            Self::Damaged { file, offset, damage } => Self::damaged(file, *offset, *damage),
-            Self::Missing { file } => Self::Missing { file: file.clone() },
-            Self::Poisoned => Self::Poisoned,
-            Self::ReadOnly => Self::ReadOnly,
-            other => Self::Stalled { cause: other.to_string() },
-        }
+        Self::Io { file: file.to_owned(), operation, source: Arc::new(source) }
     }
 
     pub(crate) fn damaged(file: &str, offset: u64, damage: Damage) -> Self {
@@ -160,7 +143,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } => Some(&**source),
             _ => None,
         }
     }

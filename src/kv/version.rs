@@ -4,6 +4,7 @@
 //! and in key order, and everything in it is older than the same cell in a level above.
 
 use super::cell::CellKey;
+use super::error::{Damage, Error};
 use super::fences::{Fences, partition_point};
 use super::manifest::NUM_LEVELS;
 use super::range::{is_after, is_before};
@@ -20,8 +21,8 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// Sorts tables into their levels. If two tables of a deeper level overlap, returns them as the error.
-    pub(crate) fn new(tables: impl IntoIterator<Item = Arc<Table>>) -> Result<Self, [Arc<Table>; 2]> {
+    /// Sorts tables into their levels. Tables of a deeper level that overlap are damage: which of them is newer is unknown.
+    pub(crate) fn new(tables: impl IntoIterator<Item = Arc<Table>>) -> Result<Self, Error> {
         let mut version = Self::default();
         for table in tables {
             version.levels[table.level()].push(table);
@@ -31,8 +32,9 @@ impl Version {
         for level in &mut version.levels[1..] {
             level.sort_by(|a, b| a.first_key().cmp(&b.first_key()));
             let overlap = level.windows(2).find(|pair| pair[0].last_key() >= pair[1].first_key());
-            if let Some(pair) = overlap {
-                return Err([Arc::clone(&pair[0]), Arc::clone(&pair[1])]);
+            if let Some([table, next]) = overlap {
+                let damage = Damage::Contradiction { name: "number of the overlapping table", found: next.number() };
+                return Err(Error::damaged(table.file(), 0, damage));
             }
         }
         for (level, lasts) in version.levels.iter().zip(&mut version.lasts).skip(1) {
@@ -107,7 +109,7 @@ impl Version {
     }
 
     /// The version without the tables of these numbers and with other ones. Those that come must not overlap.
-    pub(crate) fn changed(&self, gone: &[u64], come: &[Arc<Table>]) -> Result<Self, [Arc<Table>; 2]> {
+    pub(crate) fn changed(&self, gone: &[u64], come: &[Arc<Table>]) -> Result<Self, Error> {
         let stays = self.tables().filter(|table| !gone.contains(&table.number()));
         Self::new(stays.chain(come).map(Arc::clone))
     }

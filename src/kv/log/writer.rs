@@ -3,10 +3,10 @@
 #[cfg(test)]
 use super::super::encoding::Push;
 use super::super::encoding::masked_crc;
+use super::super::error::Error;
 use super::super::storage::{Storage, WritableFile};
 use super::{LogKind, PAYLOAD_CRC_AT, PAYLOAD_LEN_AT, RECORD_HEADER_LEN, SYNCED_AT};
 use crate::bytes;
-use std::io;
 
 /// A log being written.
 ///
@@ -26,8 +26,8 @@ pub(crate) struct LogWriter {
 
 impl LogWriter {
     /// Creates the file `name` and writes its first record. Neither the file nor its name is durable yet.
-    pub(crate) fn create(storage: &dyn Storage, name: &str, number: u64, kind: LogKind) -> io::Result<Self> {
-        let file = storage.create(name)?;
+    pub(crate) fn create(storage: &dyn Storage, name: &str, number: u64, kind: LogKind) -> Result<Self, Error> {
+        let file = storage.create(name).map_err(|error| Error::io(name, "create", error))?;
         let (name, pending) = (name.to_owned(), Vec::new());
         let mut log = Self { file, name, number, len: 0, synced: 0, pending, broken: false };
         log.push(&kind.first_payload(number));
@@ -51,7 +51,7 @@ impl LogWriter {
     }
 
     /// Writes what was collected, in one piece if the system takes it so.
-    pub(crate) fn append(&mut self) -> io::Result<()> {
+    pub(crate) fn append(&mut self) -> Result<(), Error> {
         let written = self.file.write_all(&self.pending);
         match written {
             Ok(()) => self.len += self.pending.len() as u64,
@@ -60,13 +60,13 @@ impl LogWriter {
         self.pending.clear();
         // A large batch is no reason to hold its memory for ever.
         self.pending.shrink_to(1 << 20);
-        written
+        written.map_err(|error| Error::io(&self.name, "write", error))
     }
 
     /// Makes everything appended durable.
-    pub(crate) fn sync(&mut self) -> io::Result<()> {
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
         if self.synced < self.len {
-            self.file.sync()?;
+            self.file.sync().map_err(|error| Error::io(&self.name, "sync", error))?;
             self.synced = self.len;
         }
         Ok(())
@@ -81,8 +81,11 @@ impl LogWriter {
         self.synced == self.len
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    /// Gives the file another name, durable after a sync of the directory.
+    pub(crate) fn rename(&mut self, storage: &dyn Storage, to: &str) -> Result<(), Error> {
+        storage.rename(&self.name, to).map_err(|error| Error::io(&self.name, "rename", error))?;
+        to.clone_into(&mut self.name);
+        Ok(())
     }
 
     pub(crate) fn number(&self) -> u64 {

@@ -122,7 +122,7 @@ impl Core {
             work = self.work_changed.wait(work);
         }
         match &work.failed {
-            Some(error) if work.num_failures > failures => Err(error.again()),
+            Some(error) if work.num_failures > failures => Err(error.clone()),
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use super::super::batch::WriteBatch;
 use super::super::error::Error;
 use super::super::log::LogWriter;
-use super::super::manifest::{Edit, Failure, Manifest};
+use super::super::manifest::{Edit, Manifest};
 use super::super::memtable::Memtable;
 use super::super::names::FileName;
 use super::super::options::StoreOptions;
@@ -13,7 +13,6 @@ use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 
 /// The memtables, newest first, and the tables. Only the first memtable is written to.
@@ -133,10 +132,10 @@ impl Core {
         if self.options.read_only { Err(Error::ReadOnly) } else { self.check_poison() }
     }
 
-    /// Nobody knows what is on the disk: no more writes.
-    pub(super) fn poison(&self, file: &str, operation: &'static str, error: io::Error) -> Error {
+    /// Refuses all writes from now on, for after `error` the disk may hold anything that was not durable before.
+    pub(super) fn poison(&self, error: Error) -> Error {
         self.is_poisoned.store(true, Ordering::Release);
-        Error::io(file, operation, error)
+        error
     }
 
     /// Makes `edits` durable and then visible: `change` makes the new view of the current one.
@@ -155,7 +154,7 @@ impl Core {
         // A manifest that has grown gets its name anew.
         let _turn = self.directory.lock();
         self.check_poison()?;
-        manifest.commit(&edits).map_err(|Failure { file, operation, source }| self.poison(file, operation, source))?;
+        manifest.commit(&edits).map_err(|error| self.poison(error))?;
         let before = core::mem::replace(&mut *self.view.write(), Arc::new(view));
         // Outside the lock: the last holder of a table removes its file.
         drop(before);
@@ -165,7 +164,7 @@ impl Core {
     /// A commit that only exchanges tables.
     pub(super) fn commit_tables(&self, edits: &[Edit], gone: &[u64], come: &[Arc<Table>]) -> Result<(), Error> {
         self.commit(edits, |view| {
-            let version = view.version.changed(gone, come).map_err(|[a, b]| overlap(&a, &b))?;
+            let version = view.version.changed(gone, come)?;
             Ok(View { version: Arc::new(version), ..view.clone() })
         })
     }
@@ -174,11 +173,4 @@ impl Core {
     pub(super) fn remove_file(&self, file: FileName) {
         let _ = self.tables.storage.remove(&file.to_string());
     }
-}
-
-/// Two tables of a level that share keys: then nobody knows which of them is newer.
-pub(super) fn overlap(a: &Table, b: &Table) -> Error {
-    let damage =
-        super::super::error::Damage::Contradiction { name: "number of the overlapping table", found: b.number() };
-    Error::damaged(&FileName::Table(a.number()).to_string(), 0, damage)
 }

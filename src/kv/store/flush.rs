@@ -2,11 +2,13 @@
 
 use super::super::error::Error;
 use super::super::manifest::Edit;
+use super::super::memtable::Memtable;
 use super::super::names::FileName;
 use super::super::options::Maintenance;
 use super::super::purpose::Purpose;
 use super::super::sstable::{FilterPolicies, Table, TableWriter};
 use super::super::storage::WritableFile;
+use super::super::version::Version;
 use super::core::{Core, View};
 use super::write::{MAX_WAITING_MEMTABLES, Seen};
 use std::sync::Arc;
@@ -64,25 +66,26 @@ impl Core {
         let Some(memtable) = view.oldest_full() else {
             return Ok(false);
         };
-        // Rows and prefixes are not counted: at most as many as cells.
-        let policies = self.filter_policies(&view.version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
-        let mut output = self.begin_table(&policies)?;
-        let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
-        if let Err(error) = written {
-            self.abandon(output.number);
-            return Err(error);
-        }
-        let table = self.finish_table(output, 0)?;
+        let table = self.write_memtable(memtable, &view.version)?;
         self.sync_dir()?;
         let log = memtable.log_number();
         self.commit(&[Edit::TableAdded(table.state()), Edit::LogEnded(log)], |view| {
-            let version = view.version.changed(&[], &[Arc::clone(&table)]);
-            let version = Arc::new(version.map_err(|[a, b]| super::core::overlap(&a, &b))?);
+            let version = Arc::new(view.version.changed(&[], &[Arc::clone(&table)])?);
             let memtables = view.memtables.iter().filter(|other| !Arc::ptr_eq(other, memtable)).cloned().collect();
             Ok(View { memtables, version })
         })?;
         self.remove_file(FileName::Log(log));
         Ok(true)
+    }
+
+    /// Writes a memtable to a table of level 0, which [`Core::sync_dir`] makes durable.
+    pub(super) fn write_memtable(&self, memtable: &Memtable, version: &Version) -> Result<Arc<Table>, Error> {
+        // Rows and prefixes are not counted: at most as many as cells.
+        let policies = self.filter_policies(version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
+        let mut output = self.begin_table(&policies)?;
+        let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
+        written.inspect_err(|_| self.abandon(output.number))?;
+        self.finish_table(output, 0)
     }
 
     pub(super) fn begin_table(&self, policies: &FilterPolicies) -> Result<Output, Error> {
@@ -108,9 +111,9 @@ impl Core {
 
     /// Syncs a finished file and gives it its name.
     pub(super) fn publish(&self, out: &mut dyn WritableFile, tmp: &str, file: FileName) -> Result<(), Error> {
-        out.sync().map_err(|error| self.poison(tmp, "sync", error))?;
+        out.sync().map_err(|error| self.poison(Error::io(tmp, "sync", error)))?;
         let name = file.to_string();
-        self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(&name, "rename", error))
+        self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(Error::io(&name, "rename", error)))
     }
 
     /// Makes the names of published files durable. One thread at a time: a sync that fails says so once and may lose the
@@ -118,7 +121,7 @@ impl Core {
     pub(super) fn sync_dir(&self) -> Result<(), Error> {
         let _turn = self.directory.lock();
         self.check_poison()?;
-        self.tables.storage.sync_dir().map_err(|error| self.poison("store", "sync the directory", error))
+        self.tables.storage.sync_dir().map_err(|error| self.poison(Error::io("store", "sync the directory", error)))
     }
 
     /// Removes what was written of a table. If that fails, opening the store does it.

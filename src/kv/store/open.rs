@@ -10,16 +10,15 @@ use super::super::cache::BlockCache;
 use super::super::error::{Damage, Error};
 use super::super::ledger::Accounts;
 use super::super::log::{LogContents, LogKind, LogWriter};
-use super::super::manifest::{self, Failure, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
+use super::super::manifest::{self, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
-use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
-use super::core::{Core, MaintenanceState, Queue, View, Work, Writer, overlap};
+use super::core::{Core, MaintenanceState, Queue, View, Work, Writer};
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -63,12 +62,8 @@ fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
 /// Begins a store of nothing. Its manifest comes first: files with numbers and no manifest are a store that lost it.
 fn create(storage: &Arc<dyn Storage>, seed: u64) -> Result<State, Error> {
     let state = State { seed, next_number: 1, ..State::default() };
-    Manifest::create(Arc::clone(storage), state.clone()).map_err(io_error)?;
+    Manifest::create(Arc::clone(storage), state.clone())?;
     Ok(state)
-}
-
-fn io_error(Failure { file, operation, source }: Failure) -> Error {
-    Error::io(file, operation, source)
 }
 
 fn list(storage: &dyn Storage) -> Result<Vec<String>, Error> {
@@ -175,7 +170,7 @@ fn load_tables(context: &Arc<TableContext>, state: &State) -> Result<Version, Er
         }
         tables.push(Arc::new(table));
     }
-    Version::new(tables).map_err(|[a, b]| overlap(&a, &b))
+    Version::new(tables)
 }
 
 /// Brings the writes of a log into the memtable.
@@ -222,21 +217,13 @@ impl Core {
         let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
         let mut version = Arc::clone(&view.version);
         if let Some(memtable) = replayed {
-            let mut output = self.begin_table(&self.filter_policies(
-                &version,
-                &[],
-                0,
-                [memtable.num_entries(); Purpose::ALL.len()],
-            ))?;
-            memtable.for_each_newest(|cell| output.writer.add(&cell))?;
-            let table = self.finish_table(output, 0)?;
-            version = Arc::new(version.changed(&[], &[table]).map_err(|[a, b]| overlap(&a, &b))?);
+            let table = self.write_memtable(memtable, &version)?;
+            version = Arc::new(version.changed(&[], &[table])?);
         }
         let number = self.new_number();
         let name = FileName::Log(number).to_string();
-        let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)
-            .map_err(|error| Error::io(&name, "create", error))?;
-        log.sync().map_err(|error| Error::io(&name, "sync", error))?;
+        let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;
+        log.sync()?;
         self.sync_dir()?;
         let mut writer = self.writer.lock();
         let state = State {
@@ -246,7 +233,7 @@ impl Core {
             logs: vec![LogState { number, sealed: None }],
             tables: version.tables().map(|table| (table.number(), table.state())).collect(),
         };
-        let manifest = Manifest::create(Arc::clone(&self.tables.storage), state).map_err(io_error)?;
+        let manifest = Manifest::create(Arc::clone(&self.tables.storage), state)?;
         self.remove_obsolete_files(names, manifest.state());
         *self.manifest.lock() = Some(manifest);
         writer.log = Some(log);

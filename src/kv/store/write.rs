@@ -56,7 +56,7 @@ impl Core {
         queue.done_before = first + group.len() as u64;
         if let Err(error) = &result {
             let others = (first..queue.done_before).filter(|&other| other != ticket);
-            let failed: Vec<_> = others.map(|other| (other, error.again())).collect();
+            let failed: Vec<_> = others.map(|other| (other, error.clone())).collect();
             queue.failed.extend(failed);
         }
         // Waking nobody is a system call too.
@@ -79,7 +79,7 @@ impl Core {
             seq += batch.len() as u64;
         }
         let len_before = log.len();
-        log.append().map_err(|error| Error::io(log.name(), "write", error))?;
+        log.append()?;
         let bytes = (log.len() - len_before) as usize;
         *last_seq = seq;
         self.sync_if_due(&mut writer)?;
@@ -109,7 +109,7 @@ impl Core {
     fn sync_writer(&self, writer: &mut Writer) -> Result<(), Error> {
         let log = writer.log.as_mut().ok_or(Error::ReadOnly)?;
         writer.last_sync = Instant::now();
-        log.sync().map_err(|error| self.poison(log.name(), "sync", error))
+        log.sync().map_err(|error| self.poison(error))
     }
 
     /// Syncs the log on behalf of [`Durability::Interval`], unless a writer holds it, who will see to it.
@@ -192,7 +192,7 @@ impl Core {
         }
         match &work.failed {
             // It is tried again at once, for the next who waits.
-            Some(error) if work.num_failures > seen.num_failures => Err(error.again()),
+            Some(error) if work.num_failures > seen.num_failures => Err(error.clone()),
             _ if work.progress != seen.progress => Ok(()),
             _ => {
                 drop(self.work_changed.wait(work));
@@ -227,13 +227,11 @@ impl Core {
         let number = self.new_number();
         let name = FileName::Log(number).to_string();
         let storage = &self.tables.storage;
-        let mut log = LogWriter::create(&**storage, &name, number, LogKind::WriteAhead).map_err(|error| {
-            self.remove_file(FileName::Log(number));
-            Error::io(&name, "create", error)
-        })?;
+        let mut log = LogWriter::create(&**storage, &name, number, LogKind::WriteAhead)
+            .inspect_err(|_| self.remove_file(FileName::Log(number)))?;
         // A log that the manifest names has a first record: without one it is damaged, not new.
-        log.sync().map_err(|error| self.poison(&name, "sync", error))?;
-        old.sync().map_err(|error| self.poison(old.name(), "sync", error))?;
+        log.sync().map_err(|error| self.poison(error))?;
+        old.sync().map_err(|error| self.poison(error))?;
         self.sync_dir()?;
         let ended = self.view().memtables.first().filter(|memtable| memtable.is_empty()).map(|_| old.number());
         let mut edits = vec![

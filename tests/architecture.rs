@@ -35,7 +35,6 @@ const STORE_LAYERS: &[&[&str]] = &[
     &["sstable"],
     &["version"],
     &["compaction", "merge"],
-    &["scan"],
     &["store"],
 ];
 

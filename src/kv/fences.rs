@@ -67,17 +67,9 @@ impl Fences {
     }
 }
 
-/// The first place of a range that `is_before` is not true of.
-pub(crate) fn partition_point(places: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
-    let Range { start: mut low, end: mut high } = places;
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match is_before(middle) {
-            true => low = middle + 1,
-            false => high = middle,
-        }
-    }
-    low
+/// The first index of a range for which `is_before` is false.
+pub(crate) fn partition_point<T>(all: &[T], range: Range<usize>, is_before: impl Fn(&T) -> bool) -> usize {
+    range.start + all[range.clone()].partition_point(is_before)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A snapshot reads a memtable that is still being written to, so no version replaces another: each write adds an entry,
 //! and a reader takes the newest one that its sequence number lets it see.
 
-use super::cell::{CellKey, CellRef, CellVersion, OwnedCell};
+use super::cell::{CellKey, CellRef, CellValue, OwnedCell};
 use super::sync::{AtomicU64, RwLock};
 use core::cmp::Reverse;
 use core::ops::Bound;
@@ -75,14 +75,14 @@ impl Memtable {
         self.num_entries.store(inner.entries.len() as u64, Ordering::Release);
     }
 
-    /// The newest version of a cell that a reader at `seq` sees.
-    pub(crate) fn get(&self, key: CellKey<'_>, seq: u64) -> Option<CellVersion> {
+    /// What the last write to a cell that a reader at `seq` sees has left there.
+    pub(crate) fn get(&self, key: CellKey<'_>, seq: u64) -> Option<CellValue> {
         if self.is_empty() {
             return None;
         }
         let inner = self.inner.read();
         let (found, value) = range(&inner.entries, Bound::Included(EntryKey::new(key, seq))).next()?;
-        (found.cell() == key).then(|| CellVersion { seq: found.seq.0, value: value.as_deref().map(<[u8]>::to_vec) })
+        (found.cell() == key).then(|| value.as_deref().map(<[u8]>::to_vec))
     }
 
     /// The cells from `start` on that a reader at `seq` sees, each once, tombstones too: as many as `max`, and none for
@@ -169,7 +169,7 @@ mod tests {
         write(b"a", b"b", 4, Some(b"4"));
         write(b"", b"z", 5, Some(b"5"));
         // Row and column are joined, but not confused.
-        let get = |row, column, seq| table.get(key(row, column), seq).map(|version| version.value);
+        let get = |row, column, seq| table.get(key(row, column), seq);
         assert_eq!(get(b"a", b"b", 0), None);
         assert_eq!(get(b"a", b"b", 2), Some(Some(b"1".to_vec())));
         assert_eq!(get(b"a", b"b", 3), Some(None));
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(get(b"", b"ab", 9), None);
         let rows = |start, seq| -> Vec<(Vec<u8>, u64)> {
             let cells = table.cells_from(start, |_| false, seq, 10);
-            cells.into_iter().map(|cell| (cell.row, cell.version.seq)).collect()
+            cells.into_iter().map(|cell| (cell.key.row, cell.seq)).collect()
         };
         assert_eq!(rows(Bound::Unbounded, 9), [(vec![], 5), (b"a".to_vec(), 4), (b"ab".to_vec(), 2)]);
         assert_eq!(rows(Bound::Unbounded, 3), [(b"a".to_vec(), 3), (b"ab".to_vec(), 2)]);

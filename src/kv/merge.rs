@@ -146,7 +146,7 @@ impl MemoryCursor {
             return;
         };
         if self.cells.is_empty() && !self.at_end {
-            self.fill(Bound::Excluded(last.key()));
+            self.fill(Bound::Excluded(last.key.as_key()));
         }
     }
 }

@@ -78,7 +78,6 @@ mod prefix;
 mod prometheus;
 mod purpose;
 mod range;
-mod scan;
 mod sstable;
 mod storage;
 mod store;
@@ -92,13 +91,12 @@ pub use error::{Damage, Error};
 pub use ledger::{Account, Imbalance, Ledger, LedgerReport, LevelTally, Outcome, Tally};
 pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
-pub use scan::Scan;
 pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, Warning};
 pub use storage::{
     CacheBypass, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage, StorageLock,
     WritableFile, read_exact_at,
 };
 pub use store::{
-    FilterVerification, LevelStats, RebuildOptions, RebuildReport, RebuiltTable, Snapshot, Stats, Store, TableStats,
-    TableVerification, VerifyReport,
+    FilterVerification, LevelStats, RebuildOptions, RebuildReport, RebuiltTable, Scan, Snapshot, Stats, Store,
+    TableStats, TableVerification, VerifyReport,
 };

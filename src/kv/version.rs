@@ -72,7 +72,7 @@ impl Version {
     /// The tables that may hold a cell, newest first: all of level 0, and one of each deeper level.
     pub(crate) fn tables_for_cell<'a>(&'a self, key: CellKey<'a>) -> impl Iterator<Item = &'a Arc<Table>> {
         let deeper = self.levels.iter().zip(&self.lasts).skip(1).filter_map(move |(level, lasts)| {
-            level.get(partition_point(lasts.around(key.row), |place| level[place].last_key() < key))
+            level.get(partition_point(level, lasts.around(key.row), |table| table.last_key() < key))
         });
         self.levels[0].iter().chain(deeper)
     }
@@ -81,7 +81,7 @@ impl Version {
     /// reach into it, in key order; but at least one, which can tell that the row is out of its range.
     pub(crate) fn tables_for_row<'a>(&'a self, row: &'a [u8]) -> impl Iterator<Item = &'a Arc<Table>> {
         let deeper = self.levels.iter().zip(&self.lasts).skip(1).flat_map(move |(level, lasts)| {
-            let start = partition_point(lasts.around(row), |place| level[place].last_key().row < row);
+            let start = partition_point(level, lasts.around(row), |table| table.last_key().row < row);
             let more = level[start..].iter().take_while(|table| table.first_key().row <= row).count();
             level.iter().skip(start).take(more.max(1))
         });

@@ -146,7 +146,10 @@ impl Index {
 
     /// First and last key of a block.
     pub(super) fn keys(&self, block: usize) -> (CellKey<'_>, CellKey<'_>) {
-        let Entry { keys_at, lens, .. } = &self.entries[block];
+        self.keys_of(&self.entries[block])
+    }
+
+    fn keys_of(&self, Entry { keys_at, lens, .. }: &Entry) -> (CellKey<'_>, CellKey<'_>) {
         let mut rest = &self.bytes[*keys_at..];
         let mut part = |len: u16| {
             let (part, behind) = rest.split_at(usize::from(len));
@@ -190,20 +193,20 @@ impl Index {
             }
             Bound::Unbounded => 0,
         };
-        let reaches = |block: usize| !is_after(self.keys(block).0.row, end);
+        let reaches = |entry: &Entry| !is_after(self.keys_of(entry).0.row, end);
         // A row takes a block or two: look there before the rest.
         let (mut low, mut step) = (first, 1);
-        while low + step <= self.len() && reaches(low + step - 1) {
+        while low + step <= self.len() && reaches(&self.entries[low + step - 1]) {
             low += step;
             step *= 2;
         }
-        first..partition_point(low..self.len().min(low + step), reaches)
+        first..partition_point(&self.entries, low..self.len().min(low + step), reaches)
     }
 
     /// The first block whose last key is not `before` what is sought. `before` may be true of last rows up to `row`,
     /// never of others.
     fn first_block_ending_at_or_after(&self, row: &[u8], before: impl Fn(CellKey<'_>) -> bool) -> usize {
-        partition_point(self.lasts.around(row), |block| before(self.keys(block).1))
+        partition_point(&self.entries, self.lasts.around(row), |entry| before(self.keys_of(entry).1))
     }
 }
 

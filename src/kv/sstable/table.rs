@@ -1,6 +1,6 @@
 //! An open table: index and filters in memory, data blocks read one at a time.
 
-use super::super::cell::{CellKey, CellVersion};
+use super::super::cell::{CellKey, CellValue};
 use super::super::error::Error;
 use super::super::ledger::{BlockCounters, Outcome, PurposeCounters, TableCounters};
 use super::super::manifest::TableState;
@@ -16,15 +16,14 @@ use std::sync::Arc;
 
 /// What a table holds under the key of a cell lookup.
 enum Found {
-    Value(CellVersion),
-    Tombstone(CellVersion),
+    Cell(CellValue),
     /// Other columns of the row.
     RowOnly,
     Nothing,
 }
 
 /// A row's columns in a table.
-pub(crate) type Columns = Vec<(Vec<u8>, CellVersion)>;
+pub(crate) type Columns = Vec<(Vec<u8>, CellValue)>;
 
 /// An open table in a level, with its filters and its account.
 #[derive(Debug)]
@@ -156,8 +155,8 @@ impl Table {
         self.filters.stats(purpose).map_or_else(|| self.footer().entries_max(purpose), |stats| stats.num_entries)
     }
 
-    /// The cell's version in this table, if it has one.
-    pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellVersion>, Error> {
+    /// What the table has for the cell, if anything.
+    pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellValue>, Error> {
         let purpose = self.filters.purpose_for_cells();
         self.counters.of(purpose).begin();
         // A filter in memory is asked before the index is searched, so that the processor waits for both at once. The key
@@ -199,7 +198,7 @@ impl Table {
                 return Err(error);
             }
         }
-        let has_value = columns.iter().any(|(_, version)| version.value.is_some());
+        let has_value = columns.iter().any(|(_, value)| value.is_some());
         counters.end(outcome(counters, verdict, !columns.is_empty(), has_value));
         Ok(columns)
     }
@@ -210,12 +209,11 @@ impl Table {
     }
 
     /// Books a cell lookup that has read its block.
-    fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<CellVersion> {
+    fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<CellValue> {
         let counters = self.counters.of(purpose);
         let row_filter_is_right = purpose == Purpose::Row && verdict == Verdict::Maybe;
-        let (outcome, version) = match found {
-            Found::Value(version) => (outcome(counters, verdict, true, true), Some(version)),
-            Found::Tombstone(version) => (outcome(counters, verdict, true, false), Some(version)),
+        let (outcome, value) = match found {
+            Found::Cell(value) => (outcome(counters, verdict, true, value.is_some()), Some(value)),
             Found::RowOnly if row_filter_is_right => {
                 counters.note_column_absent();
                 (Outcome::TruePositive, None)
@@ -223,7 +221,7 @@ impl Table {
             Found::RowOnly | Found::Nothing => (outcome(counters, verdict, false, false), None),
         };
         counters.end(outcome);
-        version
+        value
     }
 
     fn find_in_block(&self, block: usize, key: CellKey<'_>, account: &BlockCounters) -> Result<Found, Error> {
@@ -232,11 +230,7 @@ impl Table {
         for cell in self.data.cells(block, &loaded) {
             let cell = cell?;
             if cell.key == key {
-                let version = cell.version();
-                return Ok(match version.value {
-                    Some(_) => Found::Value(version),
-                    None => Found::Tombstone(version),
-                });
+                return Ok(Found::Cell(cell.to_value()));
             }
             row_seen |= cell.key.row == key.row;
             if cell.key > key {
@@ -252,7 +246,7 @@ impl Table {
         for cell in self.data.cells(block, &loaded) {
             let cell = cell?;
             if cell.key.row == row {
-                columns.push((cell.key.column.to_vec(), cell.version()));
+                columns.push((cell.key.column.to_vec(), cell.to_value()));
             }
         }
         Ok(())

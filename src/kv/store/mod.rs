@@ -21,12 +21,14 @@ mod flush;
 mod open;
 mod read;
 mod rebuild;
+mod scan;
 mod stats;
 mod verify;
 mod write;
 
 pub use read::Snapshot;
 pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
+pub use scan::Scan;
 pub use stats::{LevelStats, Stats, TableStats};
 pub use verify::{FilterVerification, TableVerification, VerifyReport};
 
@@ -35,7 +37,6 @@ use super::batch::WriteBatch;
 use super::error::Error;
 use super::ledger::{Ledger, LedgerReport};
 use super::options::StoreOptions;
-use super::scan::Scan;
 use super::sstable::Warning;
 use super::storage::{FileStorage, Storage};
 use super::sync::thread;

@@ -34,7 +34,7 @@ impl CellKey<'_> {
     }
 }
 
-/// A key with bytes of its own.
+/// A key that owns its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OwnedKey {
     pub(crate) row: Vec<u8>,
@@ -46,7 +46,7 @@ impl OwnedKey {
         CellKey { row: &self.row, column: &self.column }
     }
 
-    /// Takes the bytes of another key, and keeps the memory.
+    /// Copies another key into the memory of this one.
     pub(crate) fn assign(&mut self, key: CellKey<'_>) {
         self.row.clear();
         self.row.extend_from_slice(key.row);
@@ -85,7 +85,7 @@ impl CellRef<'_> {
     }
 }
 
-/// A write to a cell, with bytes of its own.
+/// A write to a cell that owns its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedCell {
     pub(crate) key: OwnedKey,

@@ -1,7 +1,7 @@
-//! Every version of every cell written since the last flush, in memory and in order.
+//! All writes since the last flush, in memory and ordered by cell.
 //!
-//! A snapshot reads a memtable that is still being written to, so no version replaces another: each write adds an entry,
-//! and a reader takes the newest one that its sequence number lets it see.
+//! A snapshot reads a memtable that is still being written to, so no write replaces another: each adds an entry, and a reader
+//! takes the newest one that its sequence number lets it see.
 
 use super::cell::{CellKey, CellRef, CellValue, OwnedCell};
 use super::sync::{AtomicU64, RwLock};
@@ -35,12 +35,12 @@ impl<'a> EntryKey<'a> {
 
 type Entries<'a> = BTreeMap<EntryKey<'a>, Option<Box<[u8]>>>;
 
-/// A memtable, whose writes stand in one write-ahead log.
+/// A memtable, whose writes are in one write-ahead log.
 #[derive(Debug)]
 pub(crate) struct Memtable {
     log_number: u64,
-    /// So that readers need no lock to pass by a memtable that has just begun. Who may see an entry sees this too: the
-    /// sequence number that lets him is published later.
+    /// Lets readers skip an empty memtable without its lock. A reader that may see an entry also sees this number: the
+    /// sequence number that makes the entry visible is published later.
     num_entries: AtomicU64,
     inner: RwLock<Inner>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Memtable {
 struct Inner {
     entries: Entries<'static>,
     bytes: usize,
-    /// The last write.
+    /// Sequence number of the last write.
     max_seq: u64,
 }
 
@@ -85,8 +85,8 @@ impl Memtable {
         (found.cell() == key).then(|| value.as_deref().map(<[u8]>::to_vec))
     }
 
-    /// The cells from `start` on that a reader at `seq` sees, each once, tombstones too: as many as `max`, and none for
-    /// which `is_after` says that it lies behind the range. Taking some at a time keeps writers from waiting for scans.
+    /// The cells from `start` on that a reader at `seq` sees, each once, tombstones included: at most `max`, up to the first
+    /// for which `is_after` is true. Scans take a few at a time, so that writers do not wait for them.
     pub(crate) fn cells_from(
         &self,
         start: Bound<CellKey<'_>>,
@@ -107,13 +107,13 @@ impl Memtable {
             .collect()
     }
 
-    /// Hands every cell's newest version to `each`, in order, until that fails.
+    /// Calls `each` with the last write to every cell, in order, until it fails.
     pub(crate) fn for_each_newest<E>(&self, mut each: impl FnMut(CellRef<'_>) -> Result<(), E>) -> Result<(), E> {
         let inner = self.inner.read();
         newest(range(&inner.entries, Bound::Unbounded), u64::MAX).try_for_each(&mut each)
     }
 
-    /// Entries, older versions included.
+    /// Number of entries, overwritten ones included.
     pub(crate) fn num_entries(&self) -> u64 {
         self.num_entries.load(Ordering::Acquire)
     }
@@ -122,7 +122,7 @@ impl Memtable {
         self.num_entries() == 0
     }
 
-    /// About what it takes of memory.
+    /// Approximate memory use.
     pub(crate) fn bytes(&self) -> usize {
         self.inner.read().bytes
     }
@@ -136,7 +136,7 @@ fn range<'a>(entries: &'a Entries<'a>, start: Bound<EntryKey<'a>>) -> Range<'a, 
     entries.range((start, Bound::Unbounded))
 }
 
-/// Of each cell's entries, the first one that is not newer than `seq`.
+/// The newest entry of each cell that is not newer than `seq`.
 fn newest<'a>(entries: Range<'a, EntryKey<'a>, Option<Box<[u8]>>>, seq: u64) -> impl Iterator<Item = CellRef<'a>> {
     let mut last = None;
     entries.filter_map(move |(entry, value)| {
@@ -168,7 +168,7 @@ mod tests {
         write(b"a", b"b", 3, None);
         write(b"a", b"b", 4, Some(b"4"));
         write(b"", b"z", 5, Some(b"5"));
-        // Row and column are joined, but not confused.
+        // Columns do not run into rows.
         let get = |row, column, seq| table.get(key(row, column), seq);
         assert_eq!(get(b"a", b"b", 0), None);
         assert_eq!(get(b"a", b"b", 2), Some(Some(b"1".to_vec())));

@@ -20,7 +20,7 @@ impl RowRange {
         self.end.as_ref().map(Vec::as_slice)
     }
 
-    /// Whether no row lies between the bounds, whatever the order that a caller has brought them in.
+    /// Whether no row lies between the bounds, which the caller may have given in the wrong order.
     pub(crate) fn is_empty(&self) -> bool {
         match (self.start(), self.end()) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,

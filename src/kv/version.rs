@@ -1,4 +1,4 @@
-//! Which tables are live, level by level: never changed, only replaced.
+//! The live tables, level by level. A version is never changed, only replaced.
 //!
 //! Level 0 holds what flushes wrote: tables that may overlap, newest first. In each deeper level tables are disjoint
 //! and in key order, and everything in it is older than the same cell in a level above.
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
     levels: [Vec<Arc<Table>>; NUM_LEVELS],
-    /// Of the tables' last rows, for each deeper level.
+    /// Fences of the tables' last rows, for each deeper level.
     lasts: [Fences; NUM_LEVELS],
 }
 
@@ -27,7 +27,7 @@ impl Version {
         for table in tables {
             version.levels[table.level()].push(table);
         }
-        // Numbers are given in the order of flushes.
+        // Numbers ascend in the order of flushes.
         version.levels[0].sort_by_key(|table| core::cmp::Reverse(table.number()));
         for level in &mut version.levels[1..] {
             level.sort_by(|a, b| a.first_key().cmp(&b.first_key()));
@@ -54,7 +54,7 @@ impl Version {
         self.levels.iter().map(Vec::as_slice)
     }
 
-    /// All tables, in the order in which lookups ask them.
+    /// All tables, in the order in which lookups search them.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.levels.iter().flatten()
     }
@@ -77,8 +77,8 @@ impl Version {
         self.levels[0].iter().chain(deeper)
     }
 
-    /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those that
-    /// reach into it, in key order; but at least one, which can tell that the row is out of its range.
+    /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those whose key range
+    /// includes it, in key order; but at least one, so that its ledger counts the row as out of range.
     pub(crate) fn tables_for_row<'a>(&'a self, row: &'a [u8]) -> impl Iterator<Item = &'a Arc<Table>> {
         let deeper = self.levels.iter().zip(&self.lasts).skip(1).flat_map(move |(level, lasts)| {
             let start = partition_point(level, lasts.around(row), |table| table.last_key().row < row);
@@ -108,7 +108,7 @@ impl Version {
         (level + 1..NUM_LEVELS).any(|deeper| !self.overlapping(deeper, key, key).is_empty())
     }
 
-    /// The version without the tables of these numbers and with other ones. Those that come must not overlap.
+    /// The version without the tables of the numbers `gone` and with those of `come`.
     pub(crate) fn changed(&self, gone: &[u64], come: &[Arc<Table>]) -> Result<Self, Error> {
         let stays = self.tables().filter(|table| !gone.contains(&table.number()));
         Self::new(stays.chain(come).map(Arc::clone))

@@ -159,7 +159,7 @@ fn a_missing_or_foreign_filter_file_is_a_warning() {
     let intact = storage.contents(&file).unwrap();
     for (bytes, problem) in [
         (None, "not found"),
-        (Some(storage.contents(&table).unwrap()), "the name says table"),
+        (Some(storage.contents(&table).unwrap()), "in the name, "),
         (Some(intact[..intact.len() - PAGE_LEN].to_vec()), "magic"),
         (Some(Vec::new()), "length"),
     ] {

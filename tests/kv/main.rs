@@ -14,6 +14,7 @@ mod model;
 mod odd;
 mod predicted;
 mod prefix;
+mod renderings;
 #[cfg(feature = "cli")]
 mod report;
 mod rows;

@@ -1,4 +1,4 @@
-//! A report for programs: what derived code cannot know. Rates that nothing is known about are `null`.
+//! A report for programs: the parts that serde's derive does not make. Rates of nothing are `null`.
 
 use super::super::purpose::Purpose;
 use super::outcome::Outcome;

@@ -16,7 +16,7 @@ pub(crate) struct LogWriter {
     file: Box<dyn WritableFile>,
     name: String,
     number: u64,
-    /// Bytes of whole records that were handed over.
+    /// Bytes of whole records that were written.
     len: u64,
     /// Bytes known to be durable.
     synced: u64,
@@ -25,7 +25,7 @@ pub(crate) struct LogWriter {
 }
 
 impl LogWriter {
-    /// Creates the file `name` and writes its first record. Neither the file nor its name is durable yet.
+    /// Creates the file `name` and writes its first record. Neither is durable yet.
     pub(crate) fn create(storage: &dyn Storage, name: &str, number: u64, kind: LogKind) -> Result<Self, Error> {
         let file = storage.create(name).map_err(|error| Error::io(name, "create", error))?;
         let (name, pending) = (name.to_owned(), Vec::new());
@@ -35,7 +35,7 @@ impl LogWriter {
         Ok(log)
     }
 
-    /// Collects a record for the next [`LogWriter::append`]. Payloads are shorter than 4 GiB.
+    /// Adds a record to those of the next [`LogWriter::append`]. Payloads are shorter than 4 GiB.
     pub(crate) fn push(&mut self, payload: &[u8]) {
         let start = self.pending.len();
         let offset = self.len + start as u64;
@@ -50,7 +50,7 @@ impl LogWriter {
         self.pending.extend_from_slice(payload);
     }
 
-    /// Writes what was collected, in one piece if the system takes it so.
+    /// Writes the added records, in one call if the system takes them all.
     pub(crate) fn append(&mut self) -> Result<(), Error> {
         let written = self.file.write_all(&self.pending);
         match written {
@@ -58,7 +58,7 @@ impl LogWriter {
             Err(_) => self.broken = true,
         }
         self.pending.clear();
-        // A large batch is no reason to hold its memory for ever.
+        // The memory of a large batch is not kept.
         self.pending.shrink_to(1 << 20);
         written.map_err(|error| Error::io(&self.name, "write", error))
     }

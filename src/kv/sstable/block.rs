@@ -3,13 +3,13 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | magic |
-//! | 4 | 4 | CRC-32 of all that follows, padding and place included, masked |
+//! | 4 | 4 | CRC-32 of all that follows, padding and location included, masked |
 //! | 8 | 4 | length of the cells in bytes |
 //! | 12 | 4 | number of cells |
 //! | 16 | | cells, then zeros to the end of the page |
 //!
 //! A cell is: kind (1: 0 tombstone, 1 value), row length (2), column length (2), value length (4), sequence number (8),
-//! row, column, value. A cell too large for a page has a block of several pages to itself; every other block is one page.
+//! row, column, value. A cell too large for a page has a block of several pages of its own; every other block is one page.
 
 use super::super::cell::{CellKey, CellRef};
 use super::super::encoding::{Push, masked_crc};
@@ -18,7 +18,7 @@ use super::super::storage::PAGE_LEN;
 use crate::bytes;
 use core::ops::Range;
 
-/// The first bytes of a data block, so that a table can be known by its beginning too.
+/// The first bytes of a data block, so that a table can be recognised by its start too.
 pub(super) const BLOCK_MAGIC: [u8; 4] = *b"\xf5FBD";
 
 const CRC_AT: usize = BLOCK_MAGIC.len();
@@ -45,7 +45,7 @@ impl BlockBuilder {
         self.num_cells == 0
     }
 
-    /// Its length so far.
+    /// The block's length so far.
     pub(super) fn len(&self) -> usize {
         self.block.len()
     }
@@ -55,7 +55,7 @@ impl BlockBuilder {
         self.block.len() + cell_len(cell) <= PAGE_LEN
     }
 
-    /// Appends a cell, whose parts are within their limits.
+    /// Appends a cell whose parts are within their limits.
     pub(super) fn push(&mut self, cell: &CellRef<'_>) {
         let CellKey { row, column } = cell.key;
         self.block.push(if cell.value.is_some() { VALUE } else { TOMBSTONE });
@@ -69,7 +69,7 @@ impl BlockBuilder {
         self.num_cells += 1;
     }
 
-    /// Appends the block, in whole pages, to `out`; it will stand at `offset` of table `table`. Returns its pages.
+    /// Appends the block, in whole pages, to `out`; it will be stored at `offset` of table `table`. Returns its pages.
     pub(super) fn finish_into(&mut self, table: u64, offset: u64, out: &mut Vec<u8>) -> u32 {
         let content_len = self.block.len() - CELLS_AT;
         self.block.resize(self.block.len().next_multiple_of(PAGE_LEN), 0);
@@ -117,7 +117,7 @@ impl<'a> BlockReader<'a> {
         Self::open_checked(file, offset, block)
     }
 
-    /// Takes a block whose checksum is known to hold.
+    /// Opens a block whose checksum was verified before.
     pub(super) fn open_checked(file: &'a str, offset: u64, block: &'a [u8]) -> Result<Self, Error> {
         let damaged = |damage| Error::damaged(file, offset, damage);
         let Some(header) = bytes::array_at::<CELLS_AT>(block, 0) else {
@@ -136,7 +136,7 @@ impl<'a> BlockReader<'a> {
         Self { file, offset, cells, num_cells }
     }
 
-    /// The cells in order. Ends with an error if the block's bytes do not hold as many as it says.
+    /// The cells in order. Ends with an error if the block's bytes do not hold as many as its header claims.
     pub(super) fn cells(&self) -> impl Iterator<Item = Result<CellRef<'a>, Error>> + use<'a> {
         let Self { file, offset, cells, num_cells } = *self;
         let (mut at, mut left) = (0, num_cells);
@@ -190,7 +190,7 @@ impl CellLocation {
         Some(Self { row_at, column_at, value_at, end, seq: bytes::u64_at(&header, 9), has_value })
     }
 
-    /// The number of its write.
+    /// Its sequence number.
     pub(super) fn seq(&self) -> u64 {
         self.seq
     }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_return_from_the_place_they_were_written_for_and_no_other() {
+    fn cells_round_trip_at_their_own_location_only() {
         let written =
             [cell(b"a", b"", Some(b"one"), 9), cell(b"a", b"bc", None, 8), cell(b"row", b"c", Some(b""), 300)];
         let mut builder = BlockBuilder::new();
@@ -244,7 +244,7 @@ mod tests {
         };
         assert_eq!(cells.iter().map(facts).collect::<Vec<_>>(), written.iter().map(facts).collect::<Vec<_>>());
         for (table, offset) in [(8, 4096), (7, 8192)] {
-            let error = BlockReader::open("t", table, offset, block).expect_err("another place");
+            let error = BlockReader::open("t", table, offset, block).expect_err("another location");
             assert!(matches!(error, Error::Damaged { damage: Damage::Checksum { .. }, .. }), "{error}");
         }
     }
@@ -280,7 +280,7 @@ mod tests {
         let mut unknown = cells.to_vec();
         unknown[0] = 2;
         assert!(CellLocation::read(&unknown, 0).is_none());
-        // A length that leads out of the block is damage even where the checksum is not asked.
+        // A length beyond the block is damage even where the checksum is not verified.
         let content_len = PAGE_LEN - CELLS_AT;
         for (claimed, sound) in [(content_len, true), (content_len + 1, false)] {
             (out[8], out[9]) = (claimed as u8, (claimed >> 8) as u8);

@@ -1,4 +1,4 @@
-//! What all tables of a store share.
+//! State that all tables of a store share.
 
 use super::super::cache::{BlockCache, FilterResidence};
 use super::super::ledger::Accounts;
@@ -7,12 +7,12 @@ use super::super::sync::Mutex;
 use super::warning::Warning;
 use std::sync::Arc;
 
-/// What all tables of a store share.
+/// State that all tables of a store share.
 #[derive(Debug)]
 pub(crate) struct TableContext {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) accounts: Accounts,
-    /// The filters that are not used, each said once.
+    /// Warnings of filters that are not used, one for each.
     pub(crate) warnings: Mutex<Vec<Warning>>,
     /// The length of the prefixes whose filters are being written; 0 for none.
     pub(crate) prefix_len: u16,

@@ -1,4 +1,4 @@
-//! Walking over the cells of tables in order.
+//! Cursors over the cells of tables in order.
 
 use super::super::cell::CellRef;
 use super::super::error::Error;
@@ -13,15 +13,15 @@ use super::table::Table;
 use core::ops::Range;
 use std::sync::Arc;
 
-/// Who reads, and so how.
+/// What a cursor is for, which decides how it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// A scan: a block at a time, on the account of scans; tables may be left out by their prefix filters.
+    /// A scan: one block at a time, counted under scans; prefix filters may exclude tables.
     Scan {
-        /// The length of prefixes whose scans are booked in tables without a prefix filter; 0 books none.
+        /// The length of prefixes whose lookups are counted in tables without a prefix filter; 0 for none.
         prefix_len: u16,
     },
-    /// Compaction and the like: many blocks at a time, on no account.
+    /// Compaction and rebuilding: many blocks at a time, not counted.
     Maintenance,
 }
 
@@ -79,9 +79,9 @@ enum Held {
 struct TableCursor {
     table: Arc<Table>,
     reading: Reading,
-    /// A prefix lookup is under way, which pays for what is read.
+    /// A prefix lookup is running, under which reads are counted.
     is_lookup: bool,
-    /// The blocks still to come, the current one left out.
+    /// The blocks after the current one, or after the run.
     blocks: Range<usize>,
     held: Held,
     /// The blocks of the run in `held` that are still to come.
@@ -89,13 +89,13 @@ struct TableCursor {
     block: usize,
     /// The current block's cells, in `held`.
     cells: Range<usize>,
-    /// Cells behind the current one in its block.
+    /// Cells after the current one in its block.
     cells_left: u32,
     current: Option<CellLocation>,
 }
 
 impl TableCursor {
-    /// Stands at the first cell of the range; `None` if the table has none there.
+    /// A cursor at the first cell of the range; `None` if the table has none there.
     fn open(table: Arc<Table>, range: &RowRange, reading: Reading) -> Result<Option<Self>, Error> {
         let blocks = table.reader().index().find_rows(range.start(), range.end());
         let lookup = match reading {
@@ -115,8 +115,8 @@ impl TableCursor {
             cursor.skip_to(range)?;
             return Ok(cursor.is_within(range).then_some(cursor));
         };
-        // The filter's answer must be booked whatever happens to the first block.
-        let Some(lookup) = lookup.ask() else {
+        // The lookup must end whatever happens to the first block.
+        let Some(lookup) = lookup.probe() else {
             return Ok(None);
         };
         match Self::for_prefix(Arc::clone(&table), blocks, range, reading, lookup.prefix()) {
@@ -132,8 +132,8 @@ impl TableCursor {
         }
     }
 
-    /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or beside it:
-    /// such rows are neighbours, so the first block, and the index, show it.
+    /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or outside: such rows
+    /// are contiguous, so the first block and the index show it.
     fn for_prefix(
         table: Arc<Table>,
         blocks: Range<usize>,
@@ -156,7 +156,7 @@ impl TableCursor {
         Ok((is_within.then_some(cursor), has_prefix))
     }
 
-    /// Stands at the first cell of the first of `blocks`.
+    /// A cursor at the first cell of the first of `blocks`.
     fn at_block(table: Arc<Table>, blocks: Range<usize>, reading: Reading, is_lookup: bool) -> Result<Self, Error> {
         let (held, run) = (Held::Run(Run::EMPTY), 0..0);
         let (block, cells) = (blocks.start, 0..0);
@@ -196,7 +196,7 @@ impl TableCursor {
         }
     }
 
-    /// Goes on to the next cell, in this block or the next.
+    /// Moves to the next cell, in this block or the next.
     fn step(&mut self) -> Result<(), Error> {
         while self.cells_left == 0 {
             if !self.next_block()? {
@@ -214,7 +214,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Goes on to the next block; false if there is none.
+    /// Moves to the next block; false if there is none.
     fn next_block(&mut self) -> Result<bool, Error> {
         self.current = None;
         match self.reading {

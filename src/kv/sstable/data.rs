@@ -1,4 +1,4 @@
-//! The data of a table in a store: its file, read through the cache and removed when it is obsolete.
+//! The file of a table in a store, read through the cache and removed when it is obsolete.
 
 use super::super::cache::FileId;
 use super::super::cell::CellRef;
@@ -30,7 +30,7 @@ impl Block {
     }
 }
 
-/// A table's file. It is removed with the last holder, once it is marked obsolete.
+/// A table's file. Once marked obsolete, it is removed by the last holder.
 #[derive(Debug)]
 pub(super) struct TableData {
     pub(super) context: Arc<TableContext>,
@@ -58,7 +58,7 @@ impl TableData {
         Ok(Self { context, file_id, reader, is_obsolete: AtomicBool::new(false) })
     }
 
-    /// A data block, from the cache or the disk, on the given account.
+    /// A data block, from the cache or from storage, counted in `account`.
     pub(super) fn read_block(&self, block: usize, account: &BlockCounters) -> Result<Block, Error> {
         let (file, cache) = (self.reader.file(), &self.context.cache);
         let offset = self.reader.index().handle(block).offset;
@@ -95,7 +95,7 @@ impl Drop for TableData {
     fn drop(&mut self) {
         if self.is_obsolete.load(Ordering::Acquire) {
             self.context.cache.remove_file(self.file_id);
-            // What cannot be removed now is removed when the store is opened.
+            // If this fails, the next opening of the store removes it.
             let _ = self.context.storage.remove(self.reader.file());
         }
     }

@@ -1,4 +1,4 @@
-//! Collecting a table's filters while its cells go by, and the file of filters that are built again.
+//! Building a table's filters while its cells are written, and the file of rebuilt filters.
 
 use super::super::cell::CellKey;
 use super::super::error::Error;
@@ -18,7 +18,7 @@ struct FilterInProgress {
     builder: FilterBlockBuilder,
 }
 
-/// The filters of a table in the making.
+/// The filters of a table that is being written.
 #[derive(Debug)]
 pub(super) struct FilterWriter {
     filters: Vec<FilterInProgress>,
@@ -26,7 +26,7 @@ pub(super) struct FilterWriter {
 }
 
 impl FilterWriter {
-    /// For the file with this number.
+    /// Filters for the file with this number.
     pub(super) fn new(file_number: u64, policies: &FilterPolicies) -> Self {
         let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
             let builder = FilterBlockBuilder::new((*policy)?).context(filter_context(file_number, purpose));
@@ -49,8 +49,8 @@ impl FilterWriter {
         }
     }
 
-    /// Appends the filter blocks, each in whole pages, to `out`, whose end will stand at `offset` of `file`, and names them
-    /// in `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
+    /// Appends the filter blocks, each in whole pages, to `out`, whose end will be stored at `offset` of `file`, and adds them
+    /// to `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
     pub(super) fn finish_into(
         self,
         file: &str,
@@ -81,7 +81,7 @@ impl FilterWriter {
     }
 }
 
-/// Writes a file of filters for a table that exists: `new add* finish`, its cells in order.
+/// Writes a file of filters for an existing table: `new add* finish`, its cells in order.
 #[derive(Debug)]
 pub(crate) struct FilterFileWriter {
     file: String,
@@ -99,7 +99,7 @@ impl FilterFileWriter {
         self.filters.add(key, last);
     }
 
-    /// Writes the file for the table of `footer`. Syncing it and giving it its name are the caller's.
+    /// Writes the file for the table of `footer`. The caller syncs and renames it.
     pub(crate) fn finish(self, footer: &Footer, out: &mut dyn WritableFile) -> Result<Vec<Warning>, Error> {
         let (number, seed, filters) = (self.number, self.seed, Vec::new());
         let mut footer = Footer { number, seed, data_len: 0, index_len: 0, filters, ..footer.clone() };

@@ -16,9 +16,9 @@ use crate::{KeyTransform, OpenOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a table has for one purpose.
+/// A table's filter for one purpose.
 #[derive(Debug, Default)]
-#[expect(clippy::large_enum_variant, reason = "three a table; a box would be one more miss for each lookup")]
+#[expect(clippy::large_enum_variant, reason = "three per table; a box would be one more miss for each lookup")]
 enum Slot {
     #[default]
     Missing,
@@ -34,7 +34,7 @@ pub(crate) struct TableFilters {
     file: Option<FilterFile>,
 }
 
-/// A file of filters that were built again. It is removed with the last holder, once it is said to be obsolete.
+/// A file of rebuilt filters. Once marked obsolete, it is removed by the last holder.
 #[derive(Debug)]
 struct FilterFile {
     context: Arc<TableContext>,
@@ -45,14 +45,14 @@ struct FilterFile {
 impl Drop for FilterFile {
     fn drop(&mut self) {
         if self.is_obsolete.load(Ordering::Acquire) {
-            // What cannot be removed now is removed when the store is opened.
+            // If this fails, the next opening of the store removes it.
             let _ = self.context.storage.remove(&FileName::Filters(self.number).to_string());
         }
     }
 }
 
 impl TableFilters {
-    /// Reads and opens the filters that stand in a file whose footer is `footer`, the table's own or another one.
+    /// Reads and opens the filters in a file whose footer is `footer`, the table's own or another one.
     pub(super) fn open(
         context: &Arc<TableContext>,
         file: &str,
@@ -84,8 +84,8 @@ impl TableFilters {
         filters
     }
 
-    /// Reads and opens the filters of file `number`, which were built again for the table of `footer`. If even the
-    /// file cannot be opened, every filter that the table was written with is unusable.
+    /// Reads and opens the filters of file `number`, which were rebuilt for the table of `footer`. If the file itself cannot be
+    /// opened, every filter that the table was written with is unusable.
     pub(super) fn open_file(context: &Arc<TableContext>, number: u64, footer: &Footer) -> Self {
         let name = FileName::Filters(number).to_string();
         let opened = context.storage.open(&name).map_err(|error| Error::io(&name, "open", error)).and_then(|source| {
@@ -111,7 +111,7 @@ impl TableFilters {
         filters
     }
 
-    /// The number of the file that they stand in, unless that is the table's.
+    /// The number of their file, unless they are in the table's own.
     pub(crate) fn file_number(&self) -> Option<u64> {
         self.file.as_ref().map(|file| file.number)
     }
@@ -122,7 +122,7 @@ impl TableFilters {
         }
     }
 
-    /// A filter that is not asked, and why. Its purpose's lookups show it in the ledger, if the purpose is known.
+    /// Why a filter is not probed. If its purpose is known, the ledger counts that purpose's lookups as without usable filter.
     fn unknown(&mut self, handle: FilterHandle) -> FilterProblem {
         let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
             return FilterProblem::UnknownPurpose(handle.purpose_id);
@@ -131,8 +131,8 @@ impl TableFilters {
         FilterProblem::UnknownParameter { purpose, param: handle.param }
     }
 
-    /// The purpose whose filter answers lookups of cells. A row filter can stand in for a row+column filter that
-    /// was never written, but not for one that is damaged: the damage must show in the ledger.
+    /// The purpose whose filter answers lookups of cells. A row filter can replace a row+column filter that was never written,
+    /// but not one that is damaged: the damage must show in the ledger.
     pub(super) fn purpose_for_cells(&self) -> Purpose {
         match (&self.slots[Purpose::RowColumn.index()], &self.slots[Purpose::Row.index()]) {
             (Slot::Missing, Slot::Open(_) | Slot::Unusable) => Purpose::Row,
@@ -140,25 +140,25 @@ impl TableFilters {
         }
     }
 
-    /// What the filter of a purpose says; if it has to be read, that goes on the account of filter blocks.
-    pub(super) fn ask(&self, purpose: Purpose, hashes: &EntryHashes<'_>, counters: &TableCounters) -> Verdict {
+    /// The answer of a purpose's filter. A read of it is counted under filter blocks.
+    pub(super) fn probe(&self, purpose: Purpose, hashes: &EntryHashes<'_>, counters: &TableCounters) -> Verdict {
         match &self.slots[purpose.index()] {
             Slot::Missing => Verdict::NoFilter,
             Slot::Unusable => Verdict::Unusable,
-            Slot::Open(filter) => filter.ask(hashes, counters.filter_blocks()),
+            Slot::Open(filter) => filter.probe(hashes, counters.filter_blocks()),
         }
     }
 
-    /// What the filter of a purpose says, if it is in memory.
+    /// The answer of a purpose's filter, if it is pinned.
     #[inline]
-    pub(super) fn ask_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
+    pub(super) fn probe_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.slots[purpose.index()] {
-            Slot::Open(filter) => filter.ask_pinned(hashes),
+            Slot::Open(filter) => filter.probe_pinned(hashes),
             Slot::Missing | Slot::Unusable => None,
         }
     }
 
-    /// The length of the prefixes that the prefix filter has as entries, if there is one to ask.
+    /// The length of the prefix filter's entries, if it is usable.
     pub(crate) fn prefix_len(&self) -> Option<u16> {
         match self.get(Purpose::Prefix)?.transform() {
             KeyTransform::FixedPrefix { len } => Some(len),
@@ -171,7 +171,7 @@ impl TableFilters {
         self.get(purpose)?.load(counters.filter_blocks())
     }
 
-    /// What the ledger must know about the usable filters.
+    /// What the ledger needs to know about the usable filters.
     pub(super) fn accounts(&self) -> [Option<FilterAccount>; Purpose::ALL.len()] {
         Purpose::ALL.map(|purpose| self.get(purpose).map(OpenFilter::account))
     }
@@ -181,7 +181,7 @@ impl TableFilters {
         self.bytes
     }
 
-    /// A usable filter of a purpose.
+    /// The figures of the usable filter of a purpose.
     pub(super) fn stats(&self, purpose: Purpose) -> Option<FilterStats> {
         self.get(purpose).map(OpenFilter::stats)
     }
@@ -191,7 +191,7 @@ impl TableFilters {
         !matches!(self.slots[purpose.index()], Slot::Missing)
     }
 
-    /// Whether there is a filter of this purpose that cannot be asked.
+    /// Whether there is a filter of this purpose that is unusable.
     pub(crate) fn is_unusable(&self, purpose: Purpose) -> bool {
         matches!(self.slots[purpose.index()], Slot::Unusable)
     }

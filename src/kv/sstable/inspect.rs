@@ -1,4 +1,4 @@
-//! One table looked at from outside a store, by tools.
+//! A table opened outside a store, for tools.
 
 use super::super::error::Error;
 use super::super::purpose::Purpose;
@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// A filter block of a table, with what is needed to open it.
 #[derive(Debug)]
 pub struct TableFilter {
-    /// What the filter is asked.
+    /// The filter's purpose.
     pub purpose: Purpose,
-    /// What its entries are made from.
+    /// The transform of its entries.
     pub transform: KeyTransform,
     /// Where the block starts in the table's file.
     pub offset: u64,
@@ -34,7 +34,7 @@ pub struct TableFilter {
 }
 
 impl TableFilter {
-    /// What a block in this place is expected to be.
+    /// Options that check that a block belongs here.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions::new().context(self.context).expect_seed(self.seed).expect_transform(self.transform)
     }
@@ -48,24 +48,24 @@ impl TableFilter {
     }
 }
 
-/// What [`TableFile::check`] has seen.
+/// The counts of [`TableFile::check`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableCheck {
     /// Cells read.
     pub num_cells: u64,
     /// Tombstones among them.
     pub num_tombstones: u64,
-    /// Cells that the row filter does not let pass: each hides data. Always 0 without a usable one.
+    /// Cells that the row filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_row_filter: u64,
-    /// Cells that the row+column filter does not let pass: each hides data. Always 0 without a usable one.
+    /// Cells that the row+column filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_row_column_filter: u64,
-    /// Cells whose row's prefix the prefix filter does not let pass: each hides data. Always 0 without a usable one.
+    /// Cells whose row's prefix the prefix filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_prefix_filter: u64,
 }
 
-/// A table's file, opened by itself.
+/// A table's file, opened on its own.
 ///
-/// Footer and index are checked when it is opened; filters are handed out as they are, for tools to judge.
+/// Footer and index are checked when it is opened; filters are returned unchecked.
 #[derive(Debug)]
 pub struct TableFile {
     reader: TableReader,
@@ -74,7 +74,7 @@ pub struct TableFile {
 }
 
 impl TableFile {
-    /// Whether the file begins or ends like a table. Reads 12 bytes; a damaged table is still one.
+    /// Whether the file begins or ends like a table, so that a damaged table is recognised too. Reads 12 bytes.
     ///
     /// # Errors
     /// The system's.
@@ -163,7 +163,7 @@ impl TableFile {
         Some([(first.row, first.column), (last.row, last.column)])
     }
 
-    /// What to tell people about a filter of this table that does not open.
+    /// The warning for a filter of this table that does not open.
     pub fn warning(&self, filter: &TableFilter, error: DecodeError) -> Warning {
         Warning {
             file: self.reader.file().to_owned(),

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Every part starts at a multiple of 4096 bytes and is padded with zeros to the next, so that each is read into
-//! aligned memory with one direct read. All integers are little-endian. Their fields stand in the files
-//! that write them.
+//! aligned memory with one direct read. All integers are little-endian. Their fields are listed in the
+//! files that write them.
 
 mod block;
 mod context;

@@ -49,7 +49,7 @@ fn read_pages(file: &str, source: &dyn ReadableFile, offset: u64, len: u64) -> R
     read().map_err(|error| Error::io(file, "read", error))
 }
 
-/// The file of a table, its footer and index with every check.
+/// The file of a table, whose footer and index passed every check.
 #[derive(Debug)]
 pub(crate) struct TableReader {
     file: String,
@@ -80,10 +80,10 @@ impl TableReader {
     pub(super) fn open(file: String, source: Arc<dyn ReadableFile>) -> Result<Self, Error> {
         let (footer, footer_crc, file_len) = open_footer(&file, &*source)?;
         check_counts(&file, &footer, file_len)?;
-        // The footer's lengths add up to the file's, so none of them asks for more memory than the file has bytes.
+        // The footer's lengths add up to the file's, so none of them allocates more than the file's length.
         let index_pages = footer.index_len.next_multiple_of(FOOTER_LEN as u64);
         let page = read_pages(&file, &*source, footer.data_len, index_pages)?;
-        // Within the pages that were read, so within usize.
+        // Within the pages that were read, so within `usize`.
         let index = page.as_slice()[..footer.index_len as usize].to_vec();
         let index = Index::decode(&file, footer.number, footer.data_len, index, footer.data_len)?;
         Ok(Self { file, source, footer, footer_crc, index, file_len })
@@ -137,14 +137,14 @@ impl TableReader {
     /// A block of a run, and where it starts in the run.
     pub(super) fn open_block<'a>(&'a self, block: usize, run: &'a Run) -> Result<(BlockReader<'a>, usize), Error> {
         let handle = self.index.handle(block);
-        // Within the run, so within usize.
+        // Within the run, so within `usize`.
         let start = (handle.offset - run.offset) as usize;
         let bytes = &run.bytes()[start..start + handle.len];
         Ok((BlockReader::open(&self.file, self.footer.number, handle.offset, bytes)?, start))
     }
 
-    /// Refuses a cell whose sequence number the footer does not cover. The store counts on from the footers' numbers, so a
-    /// greater one would pass for later than writes to come, and a merged table could be one that does not open.
+    /// Refuses a cell whose sequence number the footer does not cover. The store continues from the greatest number in a footer,
+    /// so a greater one would be taken for later than writes to come, and a merged table might not open.
     #[inline]
     pub(super) fn check_seq(&self, block: usize, seq: u64) -> Result<(), Error> {
         match self.footer.covers(seq) {
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// A file of zeros that is as long as its footer says, and ends with it.
+    /// A file of zeros with the length that its footer, the last page, claims.
     #[derive(Debug)]
     struct Hole {
         footer: Vec<u8>,
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn an_index_longer_than_memory_can_hold_is_an_error() {
-        // The least that is too long, and what has no bit left where a `usize` has 32.
+        // The least that is too long, and one that is 0 when truncated to 32 bits.
         for index_len in [isize::MAX as u64 + 1, 1 << 63] {
             let footer_at = 4096 + index_len;
             let footer = Footer { index_len, ..footer() }.encode(footer_at);

@@ -14,7 +14,7 @@ use super::format::Footer;
 use super::reader::TableReader;
 use std::sync::Arc;
 
-/// What a table holds under the key of a cell lookup.
+/// The result of a cell lookup in a table.
 enum Found {
     Cell(CellValue),
     /// Other columns of the row.
@@ -35,7 +35,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens table `number`. `filter_file` is the file that holds its filters, unless they are its own.
+    /// Opens table `number`. `filter_file` is the number of the file of its filters, unless they are in its own.
     pub(crate) fn open(
         context: &Arc<TableContext>,
         number: u64,
@@ -74,18 +74,18 @@ impl Table {
         Self::new(self.level, Arc::clone(&self.data), Arc::new(filters))
     }
 
-    /// Has the table's files removed when nobody reads them any more.
+    /// Marks the table's files for removal when the last reader is done.
     pub(crate) fn mark_obsolete(&self) {
         self.data.mark_obsolete();
         self.filters.mark_obsolete();
     }
 
-    /// Has the file of its filters removed when nobody reads it any more, if they have a file of their own.
+    /// Marks the file of its filters, if they have one of their own, for removal when the last reader is done.
     pub(crate) fn mark_filters_obsolete(&self) {
         self.filters.mark_obsolete();
     }
 
-    /// What the manifest is to know.
+    /// The table in the manifest.
     pub(crate) fn state(&self) -> TableState {
         TableState {
             number: self.number(),
@@ -155,17 +155,17 @@ impl Table {
         self.filters.stats(purpose).map_or_else(|| self.footer().entries_max(purpose), |stats| stats.num_entries)
     }
 
-    /// What the table has for the cell, if anything.
+    /// The last write to the cell in this table, if any.
     pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellValue>, Error> {
         let purpose = self.filters.purpose_for_cells();
         self.counters.of(purpose).begin();
-        // A filter in memory is asked before the index is searched, so that the processor waits for both at once. The key
-        // ranges have the say all the same.
-        let early = self.filters.ask_pinned(purpose, hashes);
+        // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range still
+        // decides first.
+        let early = self.filters.probe_pinned(purpose, hashes);
         let Some(block) = self.data.reader.index().find(key) else {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         };
-        let verdict = early.unwrap_or_else(|| self.filters.ask(purpose, hashes, &self.counters));
+        let verdict = early.unwrap_or_else(|| self.filters.probe(purpose, hashes, &self.counters));
         if verdict == Verdict::No {
             return Ok(self.settle(purpose, Outcome::Avoided));
         }
@@ -187,7 +187,7 @@ impl Table {
         if blocks.is_empty() {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         }
-        let verdict = self.filters.ask(purpose, hashes, &self.counters);
+        let verdict = self.filters.probe(purpose, hashes, &self.counters);
         if verdict == Verdict::No {
             return Ok(self.settle(purpose, Outcome::Avoided));
         }
@@ -208,7 +208,7 @@ impl Table {
         T::default()
     }
 
-    /// Books a cell lookup that has read its block.
+    /// Counts a cell lookup that has read its block.
     fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<CellValue> {
         let counters = self.counters.of(purpose);
         let row_filter_is_right = purpose == Purpose::Row && verdict == Verdict::Maybe;
@@ -237,7 +237,7 @@ impl Table {
                 break;
             }
         }
-        // The key lies within the block's range, so if the table has the row at all, a neighbour in this block does.
+        // The key is within the block's range, so if the table has the row at all, this block has a cell of it.
         Ok(if row_seen { Found::RowOnly } else { Found::Nothing })
     }
 
@@ -253,7 +253,7 @@ impl Table {
     }
 }
 
-/// The outcome of a lookup that has read, given whether it found anything and whether that was a value.
+/// The outcome of a lookup that has read a block, given whether it found anything and whether that was a value.
 pub(super) fn outcome(counters: &PurposeCounters, verdict: Verdict, found: bool, has_value: bool) -> Outcome {
     match verdict {
         Verdict::NoFilter | Verdict::Unusable => {

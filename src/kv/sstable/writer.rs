@@ -1,4 +1,4 @@
-//! From cells in order to a table.
+//! Writing a table from cells in order.
 
 use super::super::cell::{CellRef, OwnedKey};
 use super::super::error::Error;
@@ -9,11 +9,11 @@ use super::format::Footer;
 use super::index::IndexBuilder;
 use super::warning::Warning;
 
-/// Written in pieces of about this many bytes.
+/// The file is written in pieces of about this many bytes.
 const WRITE_LEN: usize = 1 << 20;
 
-/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish`
-/// returns; syncing it and giving it its final name are the caller's.
+/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish` returns; the
+/// caller syncs and renames it.
 #[derive(Debug)]
 pub(crate) struct TableWriter {
     file: String,
@@ -21,7 +21,7 @@ pub(crate) struct TableWriter {
     pending: Vec<u8>,
     written: u64,
     block: BlockBuilder,
-    /// Of the current block.
+    /// First key of the current block.
     first_key: OwnedKey,
     last_key: OwnedKey,
     index: IndexBuilder,
@@ -98,12 +98,12 @@ impl TableWriter {
         self.write_out(WRITE_LEN)
     }
 
-    /// Where the next byte will stand.
+    /// The offset of the next byte.
     fn offset(&self) -> u64 {
         self.written + self.pending.len() as u64
     }
 
-    /// Hands over what is pending once that is at least `len` bytes.
+    /// Writes the pending bytes if there are at least `len`.
     fn write_out(&mut self, len: usize) -> Result<(), Error> {
         if self.pending.len() >= len {
             self.out.write_all(&self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
@@ -113,8 +113,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Completes the file up to its last byte, but does not sync it. Returns what is to be said about filters that could
-    /// not be built.
+    /// Completes the file, but does not sync it. Also returns warnings of filters that could not be built.
     pub(crate) fn finish(mut self) -> Result<(Box<dyn WritableFile>, Vec<Warning>), Error> {
         self.finish_block()?;
         self.footer.data_len = self.offset();

@@ -1,6 +1,6 @@
-//! Direct I/O: reads that go past the page cache, so that a saved read is a saved read of the device.
+//! Direct I/O: reads that bypass the page cache, so that a saved read is a saved read of the device.
 //!
-//! Only reading is direct. Tables are written once, in large pieces, and synced; the cache does no harm there.
+//! Only reads are direct. Tables are written once, in large pieces, and synced; the cache does no harm there.
 
 use super::file::CountedFile;
 use super::pages::{PAGE_LEN, PageBuf, is_aligned};
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// A file whose reads must be whole pages into aligned memory.
+/// A file whose reads must be of whole pages into aligned memory.
 #[derive(Debug)]
 pub(super) struct DirectFile(pub(super) CountedFile);
 
@@ -18,7 +18,7 @@ impl ReadableFile for DirectFile {
         if is_aligned(buf, offset) {
             return self.0.read_at(buf, offset);
         }
-        // The detour: the pages around the range, then a copy of what was asked for.
+        // Reads the pages around the range, then copies the range.
         let skip = (offset % PAGE_LEN as u64) as usize;
         let mut pages = PageBuf::new((skip + buf.len()).next_multiple_of(PAGE_LEN));
         let len = self.0.read_at(pages.as_mut_slice(), offset - skip as u64)?;
@@ -35,15 +35,15 @@ impl ReadableFile for DirectFile {
 /// The file that [`probe`] creates and removes.
 pub(crate) const PROBE_NAME: &str = "direct-io-probe.tmp";
 
-/// Finds out by doing it once: some file systems refuse the flag, some the read, and memory file systems take the
-/// flag and have no device to read from.
+/// Tries a direct read: some file systems refuse the flag, some the read, and memory file systems accept the flag but have no
+/// device to read from.
 pub(super) fn probe(dir: &Path) -> io::Result<CacheBypass> {
     if in_memory(dir) {
         let reason = "the file system keeps its files in memory".to_owned();
         return Ok(CacheBypass::Refused { reason });
     }
     let path = dir.join(PROBE_NAME);
-    // Over what an earlier probe may have left.
+    // Overwrites what an interrupted probe may have left.
     fs::write(&path, [0; PAGE_LEN])?;
     File::open(&path)?.sync_data()?;
     let mut page = PageBuf::new(PAGE_LEN);
@@ -68,7 +68,7 @@ pub(super) fn open_direct(_path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "not implemented for this platform"))
 }
 
-/// Whether files in `dir` live in memory only.
+/// Whether files in `dir` are in memory only.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn in_memory(dir: &Path) -> bool {
     // From linux/magic.h.

@@ -48,7 +48,7 @@ impl FileStorage {
         }
     }
 
-    /// The directory at `dir`, whether it is there or not.
+    /// The directory at `dir`, whether it exists or not.
     pub(in crate::kv) fn existing(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), counter: Arc::default(), bypass: CacheBypass::NotAsked }
     }
@@ -82,7 +82,7 @@ impl Storage for FileStorage {
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
-            // Names that are not text are none of the store's.
+            // A store's own names are all valid UTF-8.
             names.extend(entry?.file_name().into_string().ok());
         }
         Ok(names)
@@ -123,14 +123,14 @@ impl Storage for FileStorage {
     }
 }
 
-/// An advisory lock of the operating system, which ends with the process too. None where there is nothing to lock.
+/// An advisory lock of the operating system, which also ends with the process. `None` where there is no file to lock.
 #[derive(Debug)]
 struct FileLock(Option<File>);
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing the file would do, but for a process that another thread is just starting: until it runs its program, it
-        // holds a copy of everything that is open here.
+        // Closing the file is not enough while another thread is starting a process: until that runs its program, it holds a
+        // copy of every open file.
         if let Some(file) = &self.0 {
             let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
         }
@@ -158,7 +158,7 @@ impl WritableFile for Appender {
     }
 }
 
-/// A file whose reads are counted where the system call returns.
+/// A file whose successful reads are counted.
 #[derive(Debug)]
 pub(super) struct CountedFile {
     pub(super) file: File,

@@ -1,4 +1,4 @@
-//! From a memtable to a table; and how any table comes to be: written, synced, renamed, opened.
+//! Flushing a memtable to a table; and the steps of any new table: written, synced, renamed, opened.
 
 use super::super::error::Error;
 use super::super::manifest::Edit;
@@ -20,7 +20,7 @@ pub(super) struct Output {
 }
 
 impl Core {
-    /// Writes what is in memory to tables and waits for it.
+    /// Writes all memtables to tables and waits for it.
     pub(super) fn flush(&self) -> Result<(), Error> {
         self.check_writable()?;
         let first = self.seen(None);
@@ -60,7 +60,7 @@ impl Core {
         }
     }
 
-    /// Writes the oldest memtable that waits to a table of level 0. False if none waits. Only who maintains may call it.
+    /// Writes the oldest waiting memtable to a table of level 0. False if none waits. The caller holds the maintenance lock.
     pub(super) fn flush_oldest(&self) -> Result<bool, Error> {
         let view = self.view();
         let Some(memtable) = view.oldest_full() else {
@@ -80,7 +80,7 @@ impl Core {
 
     /// Writes a memtable to a table of level 0, which [`Core::sync_dir`] makes durable.
     pub(super) fn write_memtable(&self, memtable: &Memtable, version: &Version) -> Result<Arc<Table>, Error> {
-        // Rows and prefixes are not counted: at most as many as cells.
+        // Rows and prefixes are not counted, but there are at most as many as cells.
         let policies = self.filter_policies(version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
         let mut output = self.begin_table(&policies)?;
         let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
@@ -105,26 +105,26 @@ impl Core {
         self.publish(&mut *out, &tmp, FileName::Table(number))?;
         warnings.into_iter().for_each(|warning| self.tables.warn(warning));
         let table = Table::open(&self.tables, number, level, None);
-        // Nothing refers to it yet, so what does not read back need not stay.
+        // Nothing refers to it yet, so a table that does not read back is removed.
         Ok(Arc::new(table.inspect_err(|_| self.remove_file(FileName::Table(number)))?))
     }
 
-    /// Syncs a finished file and gives it its name.
+    /// Syncs a finished file and gives it its final name.
     pub(super) fn publish(&self, out: &mut dyn WritableFile, tmp: &str, file: FileName) -> Result<(), Error> {
         out.sync().map_err(|error| self.poison(Error::io(tmp, "sync", error)))?;
         let name = file.to_string();
         self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(Error::io(&name, "rename", error)))
     }
 
-    /// Makes the names of published files durable. One thread at a time: a sync that fails says so once and may lose the
-    /// names of all, so none may succeed between it and the poison that follows.
+    /// Makes the names of published files durable. One thread at a time: a failed sync is reported once but may lose the names
+    /// of several threads, so no other sync may succeed before the store is poisoned.
     pub(super) fn sync_dir(&self) -> Result<(), Error> {
         let _turn = self.directory.lock();
         self.check_poison()?;
         self.tables.storage.sync_dir().map_err(|error| self.poison(Error::io("store", "sync the directory", error)))
     }
 
-    /// Removes what was written of a table. If that fails, opening the store does it.
+    /// Removes an unfinished table. If this fails, the next opening of the store removes it.
     pub(super) fn abandon(&self, number: u64) {
         let _ = self.tables.storage.remove(&FileName::Table(number).tmp());
     }

@@ -1,9 +1,9 @@
-//! Opening: what the directory is, what the manifest says, what only logs know.
+//! Opening: checking the directory, reading the manifest, replaying logs.
 //!
-//! Nothing in the directory changes before everything in it has been found in order. Then writes that stand in logs
-//! only become a table, a new log is begun, and a new manifest takes the old one's name, which switches from the
-//! state before to the state after at once. A crash on the way leaves the state before, and files that nothing names:
-//! those are removed last, or by the next opening.
+//! Nothing in the directory changes before everything in it was checked. Then writes that are in logs only become a table, a
+//! new log is begun, and a new manifest replaces the old one, which switches from the old state to the new one atomically. A
+//! crash before that leaves the old state, and files that no manifest names: those are removed last, or by the next
+//! opening.
 
 use super::super::batch;
 use super::super::cache::BlockCache;
@@ -26,18 +26,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// No store gets to this write; a file that claims a later one is damaged, however right its checksum.
+/// No store reaches this sequence number; a file that claims a greater one is damaged, even if its checksum is right.
 const MAX_SEQ: u64 = 1 << 56;
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
-    // Before the lock, whose file must not appear where no store belongs.
+    // Before the lock, whose file must not be created where no store belongs.
     is_there(&list(&*storage)?, &options)?;
     let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
     let lock = storage.lock(LOCK_NAME, mode).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Error::Locked,
         _ => Error::io(LOCK_NAME, "lock", error),
     })?;
-    // And again: another may have changed everything before it gave up the lock.
+    // Again: another process may have changed everything before it released the lock.
     let names = list(&*storage)?;
     let state = match is_there(&names, &options)? {
         true => manifest::read(&*storage)?,
@@ -50,7 +50,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
     Ok(core)
 }
 
-/// Whether there is a store; if not, one may be created.
+/// Whether there is a store. Fails if there is none and none may be created.
 fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
     if names.iter().any(|name| name == MANIFEST_NAME) {
         return Ok(true);
@@ -59,7 +59,7 @@ fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
     if options.read_only || !options.create { Err(Error::NoStore) } else { Ok(false) }
 }
 
-/// Begins a store of nothing. Its manifest comes first: files with numbers and no manifest are a store that lost it.
+/// Creates an empty store. Its manifest comes first: numbered files without a manifest are a store that lost it.
 fn create(storage: &Arc<dyn Storage>, seed: u64) -> Result<State, Error> {
     let state = State { seed, next_number: 1, ..State::default() };
     Manifest::create(Arc::clone(storage), state.clone())?;
@@ -70,14 +70,14 @@ fn list(storage: &dyn Storage) -> Result<Vec<String>, Error> {
     storage.list().map_err(|error| Error::io("store", "list the directory", error))
 }
 
-/// Refuses to create a store among files that are not known to be harmless.
+/// Refuses to create a store among files that may belong to others.
 fn check_empty(names: &[String]) -> Result<(), Error> {
     let num_files = names.iter().filter(|name| FileName::parse(name).is_some()).count();
     if num_files > 0 {
         return Err(Error::NoManifest { num_files });
     }
-    let harmless = [LOCK_NAME, MANIFEST_TMP_NAME, PROBE_NAME];
-    let mut files: Vec<String> = names.iter().filter(|name| !harmless.contains(&name.as_str())).cloned().collect();
+    let own = [LOCK_NAME, MANIFEST_TMP_NAME, PROBE_NAME];
+    let mut files: Vec<String> = names.iter().filter(|name| !own.contains(&name.as_str())).cloned().collect();
     if files.is_empty() {
         return Ok(());
     }
@@ -87,7 +87,7 @@ fn check_empty(names: &[String]) -> Result<(), Error> {
     Err(Error::NotAStore { files, num_files })
 }
 
-/// The state of the store, in memory, with all that its logs add. Changes nothing on the disk.
+/// Loads the store into memory and replays its logs. Changes nothing on the disk.
 fn load(
     storage: Arc<dyn Storage>,
     options: StoreOptions,
@@ -173,7 +173,7 @@ fn load_tables(context: &Arc<TableContext>, state: &State) -> Result<Version, Er
     Version::new(tables)
 }
 
-/// Brings the writes of a log into the memtable.
+/// Replays a log into the memtable.
 fn replay(storage: &dyn Storage, log: &LogState, memtable: &Memtable, names: &[String]) -> Result<(), Error> {
     let file = FileName::Log(log.number).to_string();
     if !names.contains(&file) {
@@ -187,9 +187,9 @@ fn replay(storage: &dyn Storage, log: &LogState, memtable: &Memtable, names: &[S
     Ok(())
 }
 
-/// Looks for a log that the manifest has forgotten. Its last record may be bad because a crash tore it, or because of
-/// damage: then it was durable, and what relied on it was written. Nothing is written to a log before the record that
-/// begins it is durable, so a log that holds writes and is newer than all that are known tells the two apart.
+/// Looks for a log that is missing in the manifest. The manifest's last record may be bad because a crash tore it, or because
+/// of damage to a record that was durable. Nothing is written to a log before the record that begins it is durable, so a log
+/// that has writes and is newer than all known ones proves damage.
 fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[String]) -> Result<(), Error> {
     let newest_known = known.last().map_or(0, |log| log.number);
     for name in names {
@@ -198,7 +198,7 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
         };
         let has_writes = match LogContents::read(storage, name, number, LogKind::WriteAhead, None) {
             Ok(contents) => contents.payloads().next().is_some(),
-            // Its first record was not durable yet, so neither was the edit that begins it.
+            // Its first record was not durable yet, so neither was the edit that begins the log.
             Err(Error::Damaged { .. }) => false,
             Err(error) => return Err(error),
         };
@@ -211,7 +211,7 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
 }
 
 impl Core {
-    /// Makes the loaded state the one on the disk, and removes what no longer belongs to it.
+    /// Writes the loaded state to the disk, and removes files that do not belong to it.
     fn take_over(&self, names: &[String]) -> Result<(), Error> {
         let view = self.view();
         let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
@@ -242,8 +242,7 @@ impl Core {
         Ok(())
     }
 
-    /// Removes the files of `names` that are a store's, but that `state` does not name. What cannot be removed now
-    /// is tried again at the next opening.
+    /// Removes those files of `names` that are a store's but not in `state`. If this fails, the next opening tries again.
     fn remove_obsolete_files(&self, names: &[String], state: &State) {
         for name in names {
             let is_ours = number_of(name).is_some() || name == MANIFEST_TMP_NAME;
@@ -259,7 +258,7 @@ impl Core {
     }
 }
 
-/// A seed that strangers cannot guess, from the keys that the standard library draws for its own maps.
+/// An unpredictable seed, from the keys that the standard library draws for its own maps.
 fn random_seed() -> u64 {
     RandomState::new().hash_one(0u64)
 }

@@ -1,4 +1,4 @@
-//! Reading a view.
+//! Reading from a view.
 
 use super::super::cell::{CellKey, CellValue};
 use super::super::error::Error;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 /// A store as it was at one moment.
 ///
-/// It sees no later write, and keeps what it sees: memtables in memory, tables on the disk, and the lock of the
-/// directory. Keep it no longer than needed.
+/// It sees no later write, and keeps what it sees: memtables in memory, tables on the disk, and the lock of the directory. It
+/// should be dropped as soon as possible.
 ///
 /// ```
 /// use filterblock::kv::{Store, StoreOptions};
@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub struct Snapshot {
     view: Arc<View>,
     seq: u64,
-    /// Dropped last: what the view lets go of is removed under the store's lock.
+    /// Dropped last: files that the view releases are removed under the store's lock.
     core: Arc<Core>,
 }
 

@@ -1,4 +1,4 @@
-//! What a store holds.
+//! The contents of a store in figures.
 
 use super::super::cache::CacheStats;
 use super::super::ledger::Ledger;
@@ -11,20 +11,20 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a store holds.
+/// The contents of a store in figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
-    /// Versions of cells and tombstones in memory.
+    /// Entries of memtables: every write, tombstones included.
     pub memtable_cells: u64,
     /// About how much memory they take, in bytes.
     pub memtable_bytes: u64,
-    /// What the cache has done and holds.
+    /// Counters and contents of the cache.
     pub cache: CacheStats,
-    /// The tables, in the order in which lookups ask them.
+    /// The tables, in the order in which lookups search them.
     pub tables: Vec<TableStats>,
 }
 
-/// What a table holds, and what became of its lookups. Serialized without the sums of its filters and its ledger.
+/// The contents of a table in figures, and its lookups. Serialized without the sums over its filters and its ledger.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableStats {
     /// Its file.

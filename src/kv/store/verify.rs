@@ -1,4 +1,4 @@
-//! Asking filters for all that their tables hold.
+//! Verifying tables, and filters against the keys of their tables.
 
 use super::super::error::Error;
 use super::super::purpose::Purpose;
@@ -7,24 +7,24 @@ use super::core::Core;
 use crate::{FilterBlockReader, FilterKind, KeyHasher};
 use std::sync::Arc;
 
-/// At least so many absent keys are asked, so that rates of a per cent are seen within a tenth of themselves.
+/// The least number of probes for absent keys, so that rates of a percent are measured to a tenth of themselves.
 const MIN_ABSENT: u64 = 10_000;
 
-/// What [`Store::verify`](super::Store::verify) has seen.
+/// The result of [`Store::verify`](super::Store::verify).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VerifyReport {
-    /// The tables, in the order of lookups.
+    /// The tables, in the order in which lookups search them.
     pub tables: Vec<TableVerification>,
 }
 
 impl VerifyReport {
-    /// Keys that a filter denies although its table has them: each hides data. 0 in every store.
+    /// Keys that a filter denies although its table has them: each hides data. Always 0, unless the library has a defect.
     #[must_use]
     pub fn false_negatives(&self) -> u64 {
         self.filters().map(|filter| filter.false_negatives).sum()
     }
 
-    /// All filters that could be asked.
+    /// All filters that could be probed.
     pub fn filters(&self) -> impl Iterator<Item = &FilterVerification> {
         self.tables.iter().flat_map(|table| &table.filters)
     }
@@ -39,33 +39,33 @@ pub struct TableVerification {
     pub level: usize,
     /// Cells, tombstones included.
     pub num_cells: u64,
-    /// The filters that could be asked.
+    /// The filters that could be probed.
     pub filters: Vec<FilterVerification>,
-    /// The filters that could not.
+    /// The purposes whose filters could not.
     pub unusable: Vec<Purpose>,
 }
 
-/// A filter that was asked for all keys of its table, and for keys that are not there.
+/// A filter that was probed for all keys of its table, and for absent keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FilterVerification {
-    /// What the filter is asked.
+    /// The filter's purpose.
     pub purpose: Purpose,
     /// Its kind.
     pub kind: FilterKind,
-    /// Cells whose entry it was asked for.
+    /// Cells for whose entry it was probed.
     pub present_asked: u64,
-    /// Of them, those that it denies.
+    /// Those of them that it denies.
     pub false_negatives: u64,
-    /// Random hashes that it was asked for.
+    /// Random hashes for which it was probed.
     pub absent_asked: u64,
-    /// Of them, those that it does not deny.
+    /// Those of them that it does not deny.
     pub false_positives: u64,
-    /// The rate to be expected, from its bits as they stand.
+    /// The rate predicted from its bits.
     pub predicted_fpr: f64,
 }
 
 impl FilterVerification {
-    /// False positives per absent key asked.
+    /// False positives per probe for an absent key.
     #[must_use]
     pub fn observed_fpr(&self) -> f64 {
         self.false_positives as f64 / self.absent_asked.max(1) as f64
@@ -106,7 +106,7 @@ fn verify_table(table: &Arc<Table>) -> Result<TableVerification, Error> {
     Ok(TableVerification { file, level, num_cells: walk.num_cells, filters, unusable })
 }
 
-/// A hash that no key of a table has, but with the odds of all hashes to collide.
+/// A hash that no key of a table has, barring a 64-bit collision.
 fn random_hash(i: u64) -> crate::KeyHash {
     KeyHasher::new(i).hash(b"absent")
 }

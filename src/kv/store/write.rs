@@ -19,10 +19,10 @@ pub(super) const MAX_WAITING_MEMTABLES: usize = 2;
 /// compaction begins at.
 const SLOW_LEVEL0_FACTOR: usize = 2;
 const STOP_LEVEL0_FACTOR: usize = 6;
-/// Slowed-down writers pause once for so many bytes, a millisecond for each table too many.
+/// Slowed-down writers pause once for each of this many bytes, a millisecond for each excess table.
 const BYTES_PER_PAUSE: usize = 64 << 10;
 
-/// How far maintenance had come when somebody looked.
+/// The progress of maintenance at some moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     progress: u64,
@@ -30,7 +30,7 @@ pub(super) struct Seen {
 }
 
 impl Core {
-    /// Writes a batch, together with those of other threads that come while the log is busy.
+    /// Writes a batch, together with those that other threads submit while the log is busy.
     pub(super) fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         if batch.is_empty() {
             return self.check_poison();
@@ -45,7 +45,7 @@ impl Core {
         if ticket < queue.done_before {
             return queue.failed.remove(&ticket).map_or(Ok(()), Err);
         }
-        // Nobody leads, so everything that waits is written by this thread, its own batch included.
+        // No thread leads, so this one writes every waiting batch, its own included.
         queue.has_leader = true;
         let first = queue.done_before;
         let mut group = core::mem::take(&mut queue.waiting);
@@ -59,7 +59,7 @@ impl Core {
             let failed: Vec<_> = others.map(|other| (other, error.clone())).collect();
             queue.failed.extend(failed);
         }
-        // Waking nobody is a system call too.
+        // Waking is a system call even if no thread waits.
         let has_others = group.len() > 1 || !queue.waiting.is_empty();
         drop(queue);
         if has_others {
@@ -112,12 +112,12 @@ impl Core {
         log.sync().map_err(|error| self.poison(error))
     }
 
-    /// Syncs the log on behalf of [`Durability::Interval`], unless a writer holds it, who will see to it.
+    /// Syncs the log for [`Durability::Interval`], unless a writer holds it, which then syncs it when due.
     pub(super) fn sync_in_background(&self, interval: Duration) {
         if let Some(mut writer) = self.writer.try_lock() {
             let is_due = writer.last_sync.elapsed() >= interval && !self.is_poisoned();
             if is_due && writer.log.as_ref().is_some_and(|log| !log.is_synced()) {
-                // A failure poisons the store, which the next write says.
+                // A failure poisons the store, which the next write reports.
                 let _ = self.sync_writer(&mut writer);
             }
         }
@@ -130,7 +130,7 @@ impl Core {
         self.sync_writer(&mut writer)
     }
 
-    /// Seals the log, if that has not been done.
+    /// Seals the log, unless that was done before.
     pub(super) fn seal(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
         if writer.log.is_none() {
@@ -152,7 +152,7 @@ impl Core {
         }
         let first = self.seen(None);
         loop {
-            // Before the look at the state, so that no progress since is missed.
+            // Taken before the state is checked, so that no later progress is missed.
             let seen = self.seen(Some(first));
             if self.has_room(writer)? {
                 return Ok(());
@@ -183,15 +183,15 @@ impl Core {
         Ok(!is_broken && !self.view().memtables.first().is_some_and(is_full))
     }
 
-    /// Waits until maintenance has done something since `seen`; or says what it failed with since then.
+    /// Waits for progress of maintenance since `seen`, or returns the error of a failure since then.
     pub(super) fn wait_for_work(&self, seen: Seen) -> Result<(), Error> {
         let mut work = self.work.lock();
-        // Once: others wait here too, and would wake each other over and over until the work is done.
+        // Once only: waiting threads would otherwise wake each other until the work is done.
         if !core::mem::replace(&mut work.wanted, true) {
             self.work_changed.notify_all();
         }
         match &work.failed {
-            // It is tried again at once, for the next who waits.
+            // The work is retried at once, for the next waiting thread.
             Some(error) if work.num_failures > seen.num_failures => Err(error.clone()),
             _ if work.progress != seen.progress => Ok(()),
             _ => {
@@ -201,13 +201,13 @@ impl Core {
         }
     }
 
-    /// What maintenance has done so far. Failures before `first` do not count any more.
+    /// The progress of maintenance so far, with the number of failures as of `first`.
     pub(super) fn seen(&self, first: Option<Seen>) -> Seen {
         let work = self.work.lock();
         Seen { progress: work.progress, num_failures: first.map_or(work.num_failures, |seen| seen.num_failures) }
     }
 
-    /// Slows writers down while compaction is behind, a little at a time, so that none has to wait for long.
+    /// Slows writers down a little while compaction lags behind, so that none has to wait for long.
     fn pause(&self, writer: &mut Writer, view: &View, bytes: usize) {
         let slow = self.options.level0_tables_max.saturating_mul(SLOW_LEVEL0_FACTOR);
         let too_many = (view.version.level(0).len() + 1).saturating_sub(slow);
@@ -221,7 +221,7 @@ impl Core {
         }
     }
 
-    /// Closes the log and begins a new one, and a new memtable with it.
+    /// Seals the log, and begins a new log and memtable.
     pub(super) fn rotate(&self, writer: &mut Writer) -> Result<(), Error> {
         let old = writer.log.as_mut().ok_or(Error::ReadOnly)?;
         let number = self.new_number();

@@ -106,9 +106,8 @@ fn json_has_every_number() {
     assert_eq!(tables.len(), report.tables.len());
     for (json, account) in tables.iter().zip(&report.tables) {
         assert_eq!((&json["table"], &json["level"]), (&account.table.into(), &account.level.into()));
-        for purpose in Purpose::ALL {
-            let kind = account.kinds[purpose.index()].map(FilterKind::name);
-            assert_eq!(json["kinds"][purpose.name()].as_str(), kind);
+        for (purpose, kind) in Purpose::ALL.into_iter().zip(account.kinds) {
+            assert_eq!(json["kinds"][purpose.name()].as_str(), kind.map(FilterKind::name));
         }
         check_ledger(&json["ledger"], &account.ledger);
     }

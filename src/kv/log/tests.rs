@@ -2,7 +2,7 @@
 
 use super::super::error::{Damage, Error};
 use super::super::storage::{FileStorage, Storage};
-use super::writer::record;
+use super::writer::push_record;
 use super::{LogContents, LogKind, LogWriter};
 
 const NUMBER: u64 = 7;
@@ -30,6 +30,12 @@ fn log() -> (Vec<u8>, Vec<usize>) {
     }
     assert!(!log.is_synced());
     (std::fs::read(dir.path().join("log")).unwrap(), ends)
+}
+
+fn record(number: u64, offset: u64, synced: u64, payload: &[u8]) -> Vec<u8> {
+    let mut record = Vec::new();
+    push_record(&mut record, number, offset, synced, payload);
+    record
 }
 
 fn read(bytes: &[u8], sealed: Option<u64>) -> Result<Vec<Vec<u8>>, Error> {

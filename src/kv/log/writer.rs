@@ -1,7 +1,5 @@
 //! Writing a log.
 
-#[cfg(test)]
-use super::super::encoding::Push;
 use super::super::encoding::masked_crc;
 use super::super::error::Error;
 use super::super::storage::{Storage, WritableFile};
@@ -37,17 +35,8 @@ impl LogWriter {
 
     /// Adds a record to those of the next [`LogWriter::append`]. Payloads are shorter than 4 GiB.
     pub(crate) fn push(&mut self, payload: &[u8]) {
-        let start = self.pending.len();
-        let offset = self.len + start as u64;
-        self.pending.resize(start + RECORD_HEADER_LEN, 0);
-        let header = &mut self.pending[start..];
-        let payload_crc = masked_crc(self.number, offset + RECORD_HEADER_LEN as u64, payload);
-        bytes::put_u32(header, PAYLOAD_CRC_AT, payload_crc);
-        bytes::put_u32(header, PAYLOAD_LEN_AT, payload.len() as u32);
-        bytes::put_u64(header, SYNCED_AT, self.synced);
-        let header_crc = masked_crc(self.number, offset, &header[PAYLOAD_CRC_AT..]);
-        bytes::put_u32(header, 0, header_crc);
-        self.pending.extend_from_slice(payload);
+        let offset = self.len + self.pending.len() as u64;
+        push_record(&mut self.pending, self.number, offset, self.synced, payload);
     }
 
     /// Writes the added records, in one call if the system takes them all.
@@ -98,17 +87,16 @@ impl LogWriter {
     }
 }
 
-/// A record as [`LogWriter::push`] makes it, for tests that damage it.
-#[cfg(test)]
-pub(super) fn record(number: u64, offset: u64, synced: u64, payload: &[u8]) -> Vec<u8> {
-    let mut header = Vec::new();
-    header.push_u32(masked_crc(number, offset + RECORD_HEADER_LEN as u64, payload));
-    header.push_u32(payload.len() as u32);
-    header.push_u32(0);
-    header.push_u64(synced);
-    let mut record = Vec::new();
-    record.push_u32(masked_crc(number, offset, &header));
-    record.extend_from_slice(&header);
-    record.extend_from_slice(payload);
-    record
+/// Appends a record for `offset` of log `number` to `out`.
+pub(super) fn push_record(out: &mut Vec<u8>, number: u64, offset: u64, synced: u64, payload: &[u8]) {
+    let start = out.len();
+    out.resize(start + RECORD_HEADER_LEN, 0);
+    let header = &mut out[start..];
+    let payload_crc = masked_crc(number, offset + RECORD_HEADER_LEN as u64, payload);
+    bytes::put_u32(header, PAYLOAD_CRC_AT, payload_crc);
+    bytes::put_u32(header, PAYLOAD_LEN_AT, payload.len() as u32);
+    bytes::put_u64(header, SYNCED_AT, synced);
+    let header_crc = masked_crc(number, offset, &header[PAYLOAD_CRC_AT..]);
+    bytes::put_u32(header, 0, header_crc);
+    out.extend_from_slice(payload);
 }

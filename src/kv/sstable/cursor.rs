@@ -97,7 +97,7 @@ struct TableCursor {
 impl TableCursor {
     /// A cursor at the first cell of the range; `None` if the table has none there.
     fn open(table: Arc<Table>, range: &RowRange, reading: Reading) -> Result<Option<Self>, Error> {
-        let blocks = table.reader().index().find_rows(range.start(), range.end());
+        let blocks = table.reader().index.find_rows(range.start(), range.end());
         let lookup = match reading {
             Reading::Maintenance => None,
             Reading::Scan { prefix_len } => {
@@ -142,7 +142,7 @@ impl TableCursor {
         prefix: &[u8],
     ) -> Result<(Option<Self>, bool), Error> {
         let before = blocks.start.checked_sub(1);
-        let mut has_prefix = before.is_some_and(|block| table.reader().index().keys(block).1.row.starts_with(prefix));
+        let mut has_prefix = before.is_some_and(|block| table.reader().index.keys(block).1.row.starts_with(prefix));
         let mut cursor = Self::at_block(table, blocks, reading, true)?;
         while let Some(cell) = cursor.current() {
             has_prefix |= cell.key.row.starts_with(prefix);

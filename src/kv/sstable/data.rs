@@ -1,16 +1,14 @@
 //! The file of a table in a store, read through the cache and removed when it is obsolete.
 
-use super::super::cache::FileId;
 use super::super::cell::CellRef;
 use super::super::error::{Damage, Error};
 use super::super::ledger::BlockCounters;
 use super::super::names::FileName;
 use super::block::BlockReader;
-use super::context::TableContext;
+use super::context::{OpenFile, TableContext};
 use super::reader::TableReader;
 use core::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A data block whose checksum holds.
 #[derive(Clone, Debug)]
@@ -30,13 +28,11 @@ impl Block {
     }
 }
 
-/// A table's file. Once marked obsolete, it is removed by the last holder.
+/// A table's file, and its reader.
 #[derive(Debug)]
 pub(super) struct TableData {
-    pub(super) context: Arc<TableContext>,
-    pub(super) file_id: FileId,
+    pub(super) file: OpenFile,
     pub(super) reader: TableReader,
-    is_obsolete: AtomicBool,
 }
 
 impl TableData {
@@ -47,22 +43,21 @@ impl TableData {
             _ => Error::io(&file, "open", error),
         })?;
         let reader = TableReader::open(file.clone(), source)?;
-        let stored = reader.footer().number;
+        let stored = reader.footer.number;
         if stored != number {
             return Err(Error::Misplaced { file, named: number, stored });
         }
-        if reader.index().key_range().is_none() {
+        if reader.index.key_range().is_none() {
             return Err(Error::damaged(&file, 0, Damage::Contradiction { name: "number of blocks", found: 0 }));
         }
-        let (context, file_id) = (Arc::clone(context), context.cache.open_file());
-        Ok(Self { context, file_id, reader, is_obsolete: AtomicBool::new(false) })
+        Ok(Self { file: OpenFile::new(context, file), reader })
     }
 
     /// A data block, from the cache or from storage, counted in `account`.
     pub(super) fn read_block(&self, block: usize, account: &BlockCounters) -> Result<Block, Error> {
-        let (file, cache) = (self.reader.file(), &self.context.cache);
-        let offset = self.reader.index().handle(block).offset;
-        if let Some(bytes) = cache.data(self.file_id, offset) {
+        let (file, cache) = (&self.reader.file, &self.file.context.cache);
+        let offset = self.reader.index.handle(block).offset;
+        if let Some(bytes) = cache.data(self.file.id, offset) {
             account.note_cache_hit();
             // Its checksum was checked when it was read.
             let (cells, num_cells) = BlockReader::open_checked(file, offset, &bytes)?.extent();
@@ -72,7 +67,7 @@ impl TableData {
         account.note_read(run.bytes().len());
         let (cells, num_cells) = self.reader.open_block(block, &run)?.0.extent();
         let bytes: Arc<[u8]> = run.bytes().into();
-        cache.insert_data(self.file_id, offset, Arc::clone(&bytes));
+        cache.insert_data(self.file.id, offset, Arc::clone(&bytes));
         Ok(Block { bytes, cells, num_cells })
     }
 
@@ -82,21 +77,7 @@ impl TableData {
         block: usize,
         loaded: &'a Block,
     ) -> impl Iterator<Item = Result<CellRef<'a>, Error>> + use<'a> {
-        let offset = self.reader.index().handle(block).offset;
-        BlockReader::new(self.reader.file(), offset, loaded.cells(), loaded.num_cells).cells()
-    }
-
-    pub(super) fn mark_obsolete(&self) {
-        self.is_obsolete.store(true, Ordering::Release);
-    }
-}
-
-impl Drop for TableData {
-    fn drop(&mut self) {
-        if self.is_obsolete.load(Ordering::Acquire) {
-            self.context.cache.remove_file(self.file_id);
-            // If this fails, the next opening of the store removes it.
-            let _ = self.context.storage.remove(self.reader.file());
-        }
+        let offset = self.reader.index.handle(block).offset;
+        BlockReader::new(&self.reader.file, offset, loaded.cells(), loaded.num_cells).cells()
     }
 }

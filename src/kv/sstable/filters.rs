@@ -1,12 +1,11 @@
 //! The filters of an open table.
 
-use super::super::cache::FileId;
 use super::super::error::Error;
 use super::super::ledger::{FilterAccount, TableCounters};
 use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::storage::ReadableFile;
-use super::context::TableContext;
+use super::context::{OpenFile, TableContext};
 use super::entries::EntryHashes;
 use super::filter::{FilterLocation, FilterStats, Loaded, OpenFilter, Verdict};
 use super::format::{FilterHandle, Footer, filter_context};
@@ -14,7 +13,6 @@ use super::reader::open_footer;
 use super::warning::{FilterProblem, Warning};
 use crate::{KeyTransform, OpenOptions};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A table's filter for one purpose.
 #[derive(Debug, Default)]
@@ -31,48 +29,32 @@ enum Slot {
 pub(crate) struct TableFilters {
     slots: [Slot; Purpose::ALL.len()],
     bytes: u64,
-    file: Option<FilterFile>,
-}
-
-/// A file of rebuilt filters. Once marked obsolete, it is removed by the last holder.
-#[derive(Debug)]
-struct FilterFile {
-    context: Arc<TableContext>,
-    number: u64,
-    is_obsolete: AtomicBool,
-}
-
-impl Drop for FilterFile {
-    fn drop(&mut self) {
-        if self.is_obsolete.load(Ordering::Acquire) {
-            // If this fails, the next opening of the store removes it.
-            let _ = self.context.storage.remove(&FileName::Filters(self.number).to_string());
-        }
-    }
+    /// The number of their own file, and that file.
+    file: Option<(u64, OpenFile)>,
 }
 
 impl TableFilters {
     /// Reads and opens the filters in a file whose footer is `footer`, the table's own or another one.
-    pub(super) fn open(
-        context: &Arc<TableContext>,
-        file: &str,
-        file_id: FileId,
-        source: &Arc<dyn ReadableFile>,
-        footer: &Footer,
-        table: &Footer,
-    ) -> Self {
+    pub(super) fn open(file: &OpenFile, source: &Arc<dyn ReadableFile>, footer: &Footer, table: &Footer) -> Self {
         let mut filters = Self::default();
         for (handle, offset) in footer.filter_locations() {
-            let (context, file, source) = (Arc::clone(context), file.to_owned(), Arc::clone(source));
-            let options = OpenOptions::new().expect_seed(footer.seed);
-            let entries_max = u64::MAX;
-            let mut location = FilterLocation { context, file, file_id, source, handle, offset, options, entries_max };
             let Some((purpose, transform)) = handle.purpose() else {
-                location.warn("unread".to_owned(), filters.unknown(handle));
+                let (claimed_format, problem) = ("unread".to_owned(), filters.unknown(handle));
+                let (name, len_bytes) = (file.name.clone(), handle.len);
+                file.context.warn(Warning { file: name, offset, len_bytes, claimed_format, problem });
                 continue;
             };
-            location.options = options.context(filter_context(footer.number, purpose)).expect_transform(transform);
-            location.entries_max = table.entries_max(purpose);
+            let options = OpenOptions::new().expect_seed(footer.seed).expect_transform(transform);
+            let location = FilterLocation {
+                context: Arc::clone(&file.context),
+                file: file.name.clone(),
+                file_id: file.id,
+                source: Arc::clone(source),
+                handle,
+                offset,
+                options: options.context(filter_context(footer.number, purpose)),
+                entries_max: table.entries_max(purpose),
+            };
             filters.slots[purpose.index()] = match OpenFilter::open(purpose, location) {
                 Some(filter) => {
                     filters.bytes += handle.len;
@@ -88,6 +70,7 @@ impl TableFilters {
     /// opened, every filter that the table was written with is unusable.
     pub(super) fn open_file(context: &Arc<TableContext>, number: u64, footer: &Footer) -> Self {
         let name = FileName::Filters(number).to_string();
+        let file = OpenFile::new(context, name.clone());
         let opened = context.storage.open(&name).map_err(|error| Error::io(&name, "open", error)).and_then(|source| {
             let (filters, _, _) = open_footer(&name, &*source)?;
             match (filters.number == number, filters.table == footer.table) {
@@ -97,7 +80,7 @@ impl TableFilters {
             }
         });
         let mut filters = match opened {
-            Ok((source, own)) => Self::open(context, &name, context.cache.open_file(), &source, &own, footer),
+            Ok((source, own)) => Self::open(&file, &source, &own, footer),
             Err(error) => {
                 let mut filters = Self::default();
                 let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
@@ -107,19 +90,17 @@ impl TableFilters {
                 filters
             }
         };
-        filters.file = Some(FilterFile { context: Arc::clone(context), number, is_obsolete: AtomicBool::new(false) });
+        filters.file = Some((number, file));
         filters
     }
 
     /// The number of their file, unless they are in the table's own.
     pub(crate) fn file_number(&self) -> Option<u64> {
-        self.file.as_ref().map(|file| file.number)
+        self.file.as_ref().map(|(number, _)| *number)
     }
 
     pub(super) fn mark_obsolete(&self) {
-        if let Some(file) = &self.file {
-            file.is_obsolete.store(true, Ordering::Release);
-        }
+        self.file.iter().for_each(|(_, file)| file.mark_obsolete());
     }
 
     /// Why a filter is not probed. If its purpose is known, the ledger counts that purpose's lookups as without usable filter.

@@ -94,7 +94,7 @@ impl FilterHandle {
 }
 
 /// The footer's fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) number: u64,
     pub(crate) table: u64,
@@ -231,20 +231,9 @@ mod tests {
             FilterHandle { purpose_id: 1, param: 0, len: 5000 },
             FilterHandle { purpose_id: 77, param: 0xabcd, len: 1 },
         ];
-        let (number, seed, num_cells, num_tombstones) = (3, 4, 5, 1);
-        let footer = Footer {
-            number,
-            table: number,
-            seed,
-            num_cells,
-            num_tombstones,
-            num_rows: 2,
-            min_seq: 6,
-            max_seq: 7,
-            data_len: 8192,
-            index_len: 9,
-            filters,
-        };
+        let footer = Footer { num_cells: 5, num_tombstones: 1, num_rows: 2, ..Footer::default() };
+        let footer = Footer { number: 3, table: 3, seed: 4, min_seq: 6, max_seq: 7, ..footer };
+        let footer = Footer { data_len: 8192, index_len: 9, filters, ..footer };
         let offset = 8192 + 4096 + 8192 + 4096;
         let page = footer.encode(offset);
         assert_eq!(Footer::decode("t", &page, offset).unwrap(), footer);
@@ -258,22 +247,8 @@ mod tests {
     fn a_footer_with_a_right_checksum_is_still_checked() {
         let filters = vec![FilterHandle { purpose_id: 1, param: 0, len: 4096 }; MAX_FILTERS];
         let offset = (1 + 1 + MAX_FILTERS as u64) * 4096;
-        let [number, table, seed] = [3, 3, 4];
-        let [num_cells, num_tombstones, num_rows] = [5, 1, 2];
-        let [min_seq, max_seq, data_len, index_len] = [6, 9, 4096, 4096];
-        let footer = Footer {
-            number,
-            table,
-            seed,
-            num_cells,
-            num_tombstones,
-            num_rows,
-            min_seq,
-            max_seq,
-            data_len,
-            index_len,
-            filters,
-        };
+        let footer = Footer { number: 3, table: 3, seed: 4, min_seq: 6, max_seq: 9, ..Footer::default() };
+        let footer = Footer { data_len: 4096, index_len: 4096, filters, ..footer };
         let covered: Vec<u64> = (0..20).filter(|&seq| footer.covers(seq)).collect();
         assert_eq!(covered, [6, 7, 8, 9], "both ends are within");
 

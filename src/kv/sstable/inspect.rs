@@ -101,14 +101,14 @@ impl TableFile {
         let file = path.display().to_string();
         let source = open_source(path).map_err(|error| Error::io(&file, "open", error))?;
         let reader = TableReader::open(file, source)?;
-        let footer = reader.footer();
+        let footer = &reader.footer;
         let mut filters = Vec::new();
         for (handle, offset) in footer.filter_locations() {
             let Some((purpose, transform)) = handle.purpose() else {
                 continue;
             };
-            let block = read_filter(&**reader.source(), handle, offset)
-                .map_err(|reason| Error::io(reader.file(), "read a filter", io::Error::other(reason)))?;
+            let block = read_filter(&*reader.source, handle, offset)
+                .map_err(|reason| Error::io(&reader.file, "read a filter", io::Error::other(reason)))?;
             let context = filter_context(footer.number, purpose);
             let (len, seed, bytes) = (handle.len, footer.seed, block.as_slice().to_vec());
             filters.push(TableFilter { purpose, transform, offset, len, context, seed, bytes });
@@ -129,44 +129,44 @@ impl TableFile {
 
     /// The table's number in its store.
     pub fn number(&self) -> u64 {
-        self.reader.footer().number
+        self.reader.footer.number
     }
 
     /// The seed of the filters' hashes.
     pub fn seed(&self) -> u64 {
-        self.reader.footer().seed
+        self.reader.footer.seed
     }
 
     /// Cells, tombstones included.
     pub fn num_cells(&self) -> u64 {
-        self.reader.footer().num_cells
+        self.reader.footer.num_cells
     }
 
     /// Tombstones.
     pub fn num_tombstones(&self) -> u64 {
-        self.reader.footer().num_tombstones
+        self.reader.footer.num_tombstones
     }
 
     /// Data blocks.
     pub fn num_blocks(&self) -> u64 {
-        self.reader.index().len() as u64
+        self.reader.index.len() as u64
     }
 
     /// Length of the data blocks in bytes.
     pub fn data_len(&self) -> u64 {
-        self.reader.footer().data_len
+        self.reader.footer.data_len
     }
 
     /// The first and the last (row, column); `None` for a table of no cells.
     pub fn key_range(&self) -> Option<[(&[u8], &[u8]); 2]> {
-        let (first, last) = self.reader.index().key_range()?;
+        let (first, last) = self.reader.index.key_range()?;
         Some([(first.row, first.column), (last.row, last.column)])
     }
 
     /// The warning for a filter of this table that does not open.
     pub fn warning(&self, filter: &TableFilter, error: DecodeError) -> Warning {
         Warning {
-            file: self.reader.file().to_owned(),
+            file: self.reader.file.to_owned(),
             offset: filter.offset,
             len_bytes: filter.len,
             claimed_format: claimed_format(&filter.bytes),

@@ -52,12 +52,12 @@ fn read_pages(file: &str, source: &dyn ReadableFile, offset: u64, len: u64) -> R
 /// The file of a table, whose footer and index passed every check.
 #[derive(Debug)]
 pub(crate) struct TableReader {
-    file: String,
-    source: Arc<dyn ReadableFile>,
-    footer: Footer,
-    footer_crc: u32,
-    index: Index,
-    file_len: u64,
+    pub(super) file: String,
+    pub(super) source: Arc<dyn ReadableFile>,
+    pub(super) footer: Footer,
+    pub(super) footer_crc: u32,
+    pub(super) index: Index,
+    pub(super) file_len: u64,
 }
 
 /// The bytes of consecutive data blocks.
@@ -87,30 +87,6 @@ impl TableReader {
         let index = page.as_slice()[..footer.index_len as usize].to_vec();
         let index = Index::decode(&file, footer.number, footer.data_len, index, footer.data_len)?;
         Ok(Self { file, source, footer, footer_crc, index, file_len })
-    }
-
-    pub(super) fn file(&self) -> &str {
-        &self.file
-    }
-
-    pub(super) fn source(&self) -> &Arc<dyn ReadableFile> {
-        &self.source
-    }
-
-    pub(super) fn footer(&self) -> &Footer {
-        &self.footer
-    }
-
-    pub(super) fn footer_crc(&self) -> u32 {
-        self.footer_crc
-    }
-
-    pub(super) fn index(&self) -> &Index {
-        &self.index
-    }
-
-    pub(super) fn file_len(&self) -> u64 {
-        self.file_len
     }
 
     /// First and last key. A store opens no table without cells.
@@ -170,19 +146,8 @@ mod tests {
     use std::sync::Arc;
 
     fn footer() -> Footer {
-        Footer {
-            number: 1,
-            table: 1,
-            seed: 0,
-            num_cells: 240,
-            num_tombstones: 240,
-            num_rows: 240,
-            min_seq: 1,
-            max_seq: 9,
-            data_len: 4096,
-            index_len: 20,
-            filters: Vec::new(),
-        }
+        let (num_cells, num_tombstones, num_rows) = (240, 240, 240);
+        Footer { num_cells, num_tombstones, num_rows, data_len: 4096, index_len: 20, ..Footer::default() }
     }
 
     /// A file of zeros with the length that its footer, the last page, claims.

@@ -45,21 +45,14 @@ impl Table {
         let data = Arc::new(TableData::open(context, number)?);
         let reader = &data.reader;
         let filters = match filter_file {
-            Some(filter_file) => TableFilters::open_file(context, filter_file, reader.footer()),
-            None => TableFilters::open(
-                context,
-                reader.file(),
-                data.file_id,
-                reader.source(),
-                reader.footer(),
-                reader.footer(),
-            ),
+            Some(filter_file) => TableFilters::open_file(context, filter_file, &reader.footer),
+            None => TableFilters::open(&data.file, &reader.source, &reader.footer, &reader.footer),
         };
         Ok(Self::new(level, data, Arc::new(filters)))
     }
 
     fn new(level: usize, data: Arc<TableData>, filters: Arc<TableFilters>) -> Self {
-        let counters = data.context.accounts.open(data.reader.footer().number, level as u32, filters.accounts());
+        let counters = data.file.context.accounts.open(data.reader.footer.number, level as u32, filters.accounts());
         Self { level, data, filters, counters }
     }
 
@@ -70,13 +63,13 @@ impl Table {
 
     /// The same table with the filters of another file.
     pub(crate) fn with_filter_file(&self, number: u64) -> Self {
-        let filters = TableFilters::open_file(&self.data.context, number, self.footer());
+        let filters = TableFilters::open_file(&self.data.file.context, number, self.footer());
         Self::new(self.level, Arc::clone(&self.data), Arc::new(filters))
     }
 
     /// Marks the table's files for removal when the last reader is done.
     pub(crate) fn mark_obsolete(&self) {
-        self.data.mark_obsolete();
+        self.data.file.mark_obsolete();
         self.filters.mark_obsolete();
     }
 
@@ -91,7 +84,7 @@ impl Table {
             number: self.number(),
             level: self.level as u32,
             len: self.file_len(),
-            footer_crc: self.data.reader.footer_crc(),
+            footer_crc: self.data.reader.footer_crc,
             filter_file: self.filters.file_number(),
         }
     }
@@ -105,19 +98,19 @@ impl Table {
     }
 
     pub(crate) fn file(&self) -> &str {
-        self.data.reader.file()
+        &self.data.reader.file
     }
 
     pub(crate) fn file_len(&self) -> u64 {
-        self.data.reader.file_len()
+        self.data.reader.file_len
     }
 
     pub(crate) fn footer(&self) -> &Footer {
-        self.data.reader.footer()
+        &self.data.reader.footer
     }
 
     pub(crate) fn num_blocks(&self) -> u64 {
-        self.data.reader.index().len() as u64
+        self.data.reader.index.len() as u64
     }
 
     pub(crate) fn first_key(&self) -> CellKey<'_> {
@@ -162,7 +155,7 @@ impl Table {
         // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range still
         // decides first.
         let early = self.filters.probe_pinned(purpose, hashes);
-        let Some(block) = self.data.reader.index().find(key) else {
+        let Some(block) = self.data.reader.index.find(key) else {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         };
         let verdict = early.unwrap_or_else(|| self.filters.probe(purpose, hashes, &self.counters));
@@ -183,7 +176,7 @@ impl Table {
         let purpose = Purpose::Row;
         let counters = self.counters.of(purpose);
         counters.begin();
-        let blocks = self.data.reader.index().find_row(row);
+        let blocks = self.data.reader.index.find_row(row);
         if blocks.is_empty() {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         }

@@ -31,13 +31,13 @@ impl TableReader {
         let probes = vec![Probes::default(); filters.len()];
         let mut walk = Walk { num_cells: 0, num_tombstones: 0, probes };
         let (mut last, mut joined) = (OwnedKey::default(), Vec::new());
-        let mut blocks = 0..self.index().len();
+        let mut blocks = 0..self.index.len();
         while !blocks.is_empty() {
             let run_blocks = self.next_run(blocks.clone());
             blocks.start = run_blocks.end;
             let run = self.read_blocks(run_blocks.clone())?;
             for block in run_blocks {
-                let (first_key, last_key) = self.index().keys(block);
+                let (first_key, last_key) = self.index.keys(block);
                 for cell in self.open_block(block, &run)?.0.cells() {
                     let cell = cell?;
                     // A lookup would not find it.
@@ -61,14 +61,14 @@ impl TableReader {
                 }
             }
         }
-        let footer = self.footer();
+        let footer = &self.footer;
         let counts = [
             ("number of cells", walk.num_cells, footer.num_cells),
             ("number of tombstones", walk.num_tombstones, footer.num_tombstones),
         ];
         match counts.into_iter().find(|(_, found, expected)| found != expected) {
             Some((name, found, expected)) => {
-                Err(Error::damaged(self.file(), 0, Damage::Field { name, found, expected }))
+                Err(Error::damaged(&self.file, 0, Damage::Field { name, found, expected }))
             }
             None => Ok(walk),
         }

@@ -47,19 +47,7 @@ impl TableWriter {
             last_key: OwnedKey::default(),
             index: IndexBuilder::new(),
             filters: FilterWriter::new(number, policies),
-            footer: Footer {
-                number,
-                table: number,
-                seed,
-                num_cells: 0,
-                num_tombstones: 0,
-                num_rows: 0,
-                min_seq: u64::MAX,
-                max_seq: 0,
-                data_len: 0,
-                index_len: 0,
-                filters: Vec::new(),
-            },
+            footer: Footer { number, table: number, seed, min_seq: u64::MAX, ..Footer::default() },
         }
     }
 

@@ -4,8 +4,8 @@ use crate::oracle::{self, Oracle};
 use filterblock::{FilterBlockReader, KeyHash, OpenOptions};
 use filterblock_portable as portable;
 
-/// The secret key of the golden files whose names say that they are keyed: targets open blocks under it whose header names
-/// a hash under a key.
+/// The secret key of the golden files whose names say that they are keyed: targets open blocks under it whose header
+/// names a hash under a key.
 pub const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
 const HASH_ID_AT: usize = 10;
 const KEYED_HASH_ID: u8 = 2;

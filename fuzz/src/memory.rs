@@ -93,8 +93,8 @@ impl fmt::Display for Used {
     }
 }
 
-/// Runs `work` and tells what was allocated meanwhile. One piece of work is watched at a time: the others wait, lest one is
-/// blamed for another's.
+/// Runs `work` and tells what was allocated meanwhile. One piece of work is watched at a time: the others wait, lest
+/// one is blamed for another's.
 pub fn watched<T>(work: impl FnOnce() -> T) -> (T, Used) {
     static WATCH: Mutex<()> = Mutex::new(());
     // Work that panics leaves nothing half done here.

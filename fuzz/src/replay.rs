@@ -62,8 +62,8 @@ fn keyed_seeds_pass_every_check() {
     println!("counted: seeds under a secret key, per target: {}", lines.join(", "));
 }
 
-/// Some of what a fuzzer would try, for machines without one: bytes and bits changed, parts removed, repeated and put in
-/// from other seeds, as a fixed sequence of numbers says.
+/// Some of what a fuzzer would try, for machines without one: bytes and bits changed, parts removed, repeated and put
+/// in from other seeds, as a fixed sequence of numbers says.
 #[test]
 fn mutated_seeds_show_no_defect() {
     let mut random = Random(1);

@@ -1,9 +1,11 @@
-//! A small store with one of everything, written by the library: what is damaged by the targets, and what seeds are made
-//! of. The same bytes each time.
+//! A small store with one of everything, written by the library, always with the same bytes: the targets damage it, and
+//! seeds are made from it.
 
 use crate::sim::SimStorage;
 use crate::state::State;
-use filterblock::kv::{FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, Durability, WriteBatch};
+use filterblock::kv::{
+    Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch,
+};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +15,7 @@ pub type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// The store, closed, and what it must answer.
+/// The closed store, and the answers that it must give.
 pub struct Sample {
     pub files: Files,
     pub(crate) state: State,
@@ -120,7 +122,7 @@ fn make() -> Sample {
     // A block of two pages.
     writer.put(5, b"long", &vec![b'v'; 4200]);
     store.flush().expect("a table");
-    // Two versions of some cells, which a compaction makes one of.
+    // Overwrites some cells, which compaction resolves.
     writer.put(1, b"x", b"twice");
     writer.delete(2, b"x");
     store.compact().expect("one table");

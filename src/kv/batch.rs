@@ -1,8 +1,8 @@
 //! Writes that happen together or not at all, in memory and in the write-ahead log.
 //!
 //! A record of the log is a batch: sequence number of its first write (8), number of writes (4), then the writes, each
-//! with the next sequence number: kind (1: 0 deletes, 1 puts), lengths of row (2), column (2) and value (4), row, column,
-//! value.
+//! with the next sequence number: kind (1: 0 deletes, 1 puts), lengths of row (2), column (2) and value (4), row,
+//! column, value.
 
 use super::cell::{CellKey, CellRef, MAX_VALUE_LEN, check_len};
 use super::encoding::{Cursor, Push};

@@ -1,7 +1,7 @@
 //! Leveled compaction: which tables are merged into which level.
 //!
-//! A level that is too large passes tables to the next: level 0 all of them, as they overlap; a deeper level one at a time,
-//! the one that rewrites the least. They are merged with the tables of the next level that they overlap.
+//! A level that is too large passes tables to the next: level 0 all of them, as they overlap; a deeper level one at a
+//! time, the one that rewrites the least. They are merged with the tables of the next level that they overlap.
 
 use super::manifest::NUM_LEVELS;
 use super::options::StoreOptions;
@@ -25,8 +25,8 @@ impl Compaction {
         self.upper.iter().chain(&self.lower)
     }
 
-    /// Whether its tables can become tables of the next level as they are: nothing there to merge with, no overlap among them,
-    /// and no tombstone that a merge might drop.
+    /// Whether its tables can become tables of the next level as they are: nothing there to merge with, no overlap
+    /// among them, and no tombstone that a merge might drop.
     pub(crate) fn is_move(&self) -> bool {
         let disjoint = || {
             let mut ranges: Vec<_> = self.upper.iter().map(|table| (table.first_key(), table.last_key())).collect();

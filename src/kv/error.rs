@@ -90,7 +90,8 @@ pub enum Error {
         /// What failed.
         cause: String,
     },
-    /// An earlier sync failed, so it is unknown what is on the disk: the store takes no more writes until it is reopened.
+    /// An earlier sync failed, so it is unknown what is on the disk: the store takes no more writes until it is
+    /// reopened.
     Poisoned,
 }
 

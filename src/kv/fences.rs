@@ -1,8 +1,8 @@
 //! Searching sorted rows by eight bytes of each.
 //!
-//! A binary search among keys takes a cache miss or two at each step. Rows of a table mostly differ soon after their common
-//! prefix, so the eight bytes that follow it decide nearly every step, and integers in one array stay within a few cache
-//! lines.
+//! A binary search among keys takes a cache miss or two at each step. Rows of a table mostly differ soon after their
+//! common prefix, so the eight bytes that follow it decide nearly every step, and integers in one array stay within a
+//! few cache lines.
 
 use crate::bytes;
 use core::cmp::Ordering;
@@ -50,8 +50,8 @@ impl Fences {
     /// Compares `row` with the common prefix, up to the length of the shorter.
     #[inline]
     fn compare_head(&self, row: &[u8]) -> Ordering {
-        // The C library compares with masked loads. For zero bytes at the dangling address of an empty box the processor
-        // takes 300 ns to suppress the fault.
+        // The C library compares with masked loads. For zero bytes at the dangling address of an empty box the
+        // processor takes 300 ns to suppress the fault.
         if self.common.is_empty() {
             return Ordering::Equal;
         }

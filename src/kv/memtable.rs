@@ -1,7 +1,7 @@
 //! All writes since the last flush, in memory and ordered by cell.
 //!
-//! A snapshot reads a memtable that is still being written to, so no write replaces another: each adds an entry, and a reader
-//! takes the newest one that its sequence number lets it see.
+//! A snapshot reads a memtable that is still being written to, so no write replaces another: each adds an entry, and a
+//! reader takes the newest one that its sequence number lets it see.
 
 use super::cell::{CellKey, CellRef, CellValue, OwnedCell};
 use super::sync::{AtomicU64, RwLock};
@@ -85,8 +85,8 @@ impl Memtable {
         (found.cell() == key).then(|| value.as_deref().map(<[u8]>::to_vec))
     }
 
-    /// The cells from `start` on that a reader at `seq` sees, each once, tombstones included: at most `max`, up to the first
-    /// for which `is_after` is true. Scans take a few at a time, so that writers do not wait for them.
+    /// The cells from `start` on that a reader at `seq` sees, each once, tombstones included: at most `max`, up to the
+    /// first for which `is_after` is true. Scans take a few at a time, so that writers do not wait for them.
     pub(crate) fn cells_from(
         &self,
         start: Bound<CellKey<'_>>,

@@ -15,17 +15,18 @@
 //!
 //! # Guarantees
 //!
-//! - **A write that returned is kept**, from the moment that [`Durability`] chooses, and in the order of writes: a crash loses
-//!   at most the last of them. A [`WriteBatch`] is kept as a whole or not at all. Files are synced, renamed, and their
-//!   directory synced, before the manifest names them; after a failed sync the store takes no more writes.
-//! - **Readers see one moment.** A [`Snapshot`] holds memtables and tables that are never changed, only replaced. Any number
-//!   of threads may read and write one [`Store`].
+//! - **A write that returned is kept**, from the moment that [`Durability`] chooses, and in the order of writes: a
+//!   crash loses at most the last of them. A [`WriteBatch`] is kept as a whole or not at all. Files are synced,
+//!   renamed, and their directory synced, before the manifest names them; after a failed sync the store takes no more
+//!   writes.
+//! - **Readers see one moment.** A [`Snapshot`] holds memtables and tables that are never changed, only replaced. Any
+//!   number of threads may read and write one [`Store`].
 //! - **Damage is a typed [`Error`], never a wrong answer.** Every byte on the disk is covered by a checksum that
-//!   includes its file and offset. A log whose end was torn off by a crash is distinguished from a damaged one by the synced
-//!   length in later records.
+//!   includes its file and offset. A log whose end was torn off by a crash is distinguished from a damaged one by the
+//!   synced length in later records.
 //! - **A filter can only save work.** One that is damaged, newer than this library or missing means *maybe*: the lookup
-//!   reads the data, the ledger counts it, and [`Store::warnings`] reports it once. [`Store::verify`] probes every filter for
-//!   every key of its table; [`Store::rebuild_filters`] replaces filters and leaves the data unchanged.
+//!   reads the data, the ledger counts it, and [`Store::warnings`] reports it once. [`Store::verify`] probes every
+//!   filter for every key of its table; [`Store::rebuild_filters`] replaces filters and leaves the data unchanged.
 //!
 //! # Filters
 //!
@@ -34,10 +35,10 @@
 //! whenever a table is written. An absent row *and* an absent column of a row that exists each save their read; a scan
 //! whose rows share a prefix skips tables without such rows.
 //!
-//! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved,
-//! their false positives and the predicted number of these can be compared, by table, level, kind and purpose
-//! ([`Store::ledger_report`]). Key ranges are checked before the filter: a filter takes no credit for what min/max pruning
-//! saves.
+//! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved, their
+//! false positives and the predicted number of these can be compared, by table, level, kind and purpose
+//! ([`Store::ledger_report`]). Key ranges are checked before the filter: a filter takes no credit for what min/max
+//! pruning saves.
 //!
 //! ```
 //! use filterblock::kv::{Store, StoreOptions};

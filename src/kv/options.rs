@@ -12,8 +12,8 @@ use std::time::Duration;
 pub enum Durability {
     /// Before it is acknowledged. Writes of several threads share a sync.
     Always,
-    /// About this long after it was acknowledged. A crash of the machine may lose the last writes, but no write without all
-    /// later ones; a crash of the process alone loses nothing.
+    /// About this long after it was acknowledged. A crash of the machine may lose the last writes, but no write without
+    /// all later ones; a crash of the process alone loses nothing.
     Interval(Duration),
     /// When the memtable is full, or on [`Store::sync`](super::Store::sync). Otherwise as [`Durability::Interval`].
     Never,
@@ -24,8 +24,8 @@ pub enum Durability {
 pub enum Maintenance {
     /// A thread of the store.
     Background,
-    /// The writing thread, between its writes, at moments that `seed` decides: the same writes produce the same files. For
-    /// tests.
+    /// The writing thread, between its writes, at moments that `seed` decides: the same writes produce the same files.
+    /// For tests.
     Inline {
         /// Decides when due work is done.
         seed: u64,
@@ -104,10 +104,11 @@ impl StoreOptions {
         self
     }
 
-    /// As [`StoreOptions::filter`], for the tables of one level, 0 to 6, whatever is set for all levels before or after.
+    /// As [`StoreOptions::filter`], for the tables of one level, 0 to 6, whatever is set for all levels before or
+    /// after.
     ///
-    /// Flushes write to level 0, whose tables are short-lived and are all probed by a lookup: a kind that is fast to build and
-    /// to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays.
+    /// Flushes write to level 0, whose tables are short-lived and are all probed by a lookup: a kind that is fast to
+    /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays.
     ///
     /// # Errors
     /// [`Error::NoSuchLevel`] for a deeper level.
@@ -130,24 +131,25 @@ impl StoreOptions {
         self.filter(Purpose::Prefix, policy)
     }
 
-    /// All filters of the store together take at most `bytes` bytes. The store then chooses the bits per key of the policies
-    /// so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get more bits per key.
-    /// Solved for every table written, from the true numbers of entries.
+    /// All filters of the store together take at most `bytes` bytes. The store then chooses the bits per key of the
+    /// policies so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get more
+    /// bits per key. Solved for every table written, from the true numbers of entries.
     #[must_use]
     pub const fn filter_budget_bytes(mut self, bytes: u64) -> Self {
         self.filters.budget_bytes = Some(bytes);
         self
     }
 
-    /// Writes no filter into tables of the deepest level. This saves the most memory, and costs a read for each absent key.
+    /// Writes no filter into tables of the deepest level. This saves the most memory, and costs a read for each absent
+    /// key.
     #[must_use]
     pub const fn skip_last_level_filters(mut self, skip: bool) -> Self {
         self.filters.skip_last_level = skip;
         self
     }
 
-    /// The seed of the hash for filters of a new store; an existing store keeps its own until its filters are rebuilt with
-    /// another. Random unless set, as it should be wherever others choose the keys.
+    /// The seed of the hash for filters of a new store; an existing store keeps its own until its filters are rebuilt
+    /// with another. Random unless set, as it should be wherever others choose the keys.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -197,8 +199,8 @@ impl StoreOptions {
         self
     }
 
-    /// Level 1 is compacted when its tables have `base` bytes, each deeper level at `ratio` times, at least 2, the size of the
-    /// level above. 64 MiB and 10 unless set.
+    /// Level 1 is compacted when its tables have `base` bytes, each deeper level at `ratio` times, at least 2, the size
+    /// of the level above. 64 MiB and 10 unless set.
     #[must_use]
     pub const fn level_bytes(mut self, base: u64, ratio: u32) -> Self {
         self.level_bytes_base = base;
@@ -213,8 +215,8 @@ impl StoreOptions {
         self
     }
 
-    /// Opens the store without changing anything in its directory. Any number of readers may do so at once, but not while the
-    /// store is open for writing.
+    /// Opens the store without changing anything in its directory. Any number of readers may do so at once, but not
+    /// while the store is open for writing.
     #[must_use]
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;

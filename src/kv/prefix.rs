@@ -3,9 +3,9 @@
 use core::ops::Bound;
 use std::borrow::Cow;
 
-/// The prefix of `len` bytes that every row between `start` and `end` must have, so that a filter of prefixes may be probed
-/// for it and its *no* holds for the whole range. `None` if rows of the range may differ in it, or be shorter than `len`
-/// bytes: shorter rows are not in the filter.
+/// The prefix of `len` bytes that every row between `start` and `end` must have, so that a filter of prefixes may be
+/// probed for it and its *no* holds for the whole range. `None` if rows of the range may differ in it, or be shorter
+/// than `len` bytes: shorter rows are not in the filter.
 ///
 /// For a range that no row can be in, either answer is right.
 ///
@@ -14,14 +14,14 @@ use std::borrow::Cow;
 /// Let R be the rows of the range, not empty, and P the prefix. Rows are ordered by their bytes, a proper prefix first.
 ///
 /// 1. R has a least element m: `start` itself if it is included; `start` followed by a zero byte if it is excluded, as
-///    nothing lies between the two; the empty row without a bound. So P is the first `len` bytes of m, and there is none if
-///    m is shorter.
+///    nothing lies between the two; the empty row without a bound. So P is the first `len` bytes of m, and there is
+///    none if m is shorter.
 /// 2. The rows that start with P are contiguous: a row between two of them agrees with both in the
 ///    first `len` bytes. The least row above all of them is *next(P)*: P without its trailing 0xff bytes, with the last
 ///    remaining byte increased by one; there is none if P consists of 0xff bytes.
-/// 3. As m starts with P, all of R starts with P if and only if no row of R is next(P) or above. With an included `end`, which is
-///    itself in R, that is so if and only if `end` starts with P; with an excluded one, if and only if `end` is at most
-///    next(P); without a bound, if and only if there is no next(P).
+/// 3. As m starts with P, all of R starts with P if and only if no row of R is next(P) or above. With an included
+///    `end`, which is itself in R, that is so if and only if `end` starts with P; with an excluded one, if and only if
+///    `end` is at most next(P); without a bound, if and only if there is no next(P).
 pub(crate) fn safe_prefix<'a>(start: Bound<&'a [u8]>, end: Bound<&[u8]>, len: u16) -> Option<Cow<'a, [u8]>> {
     let len = usize::from(len);
     let prefix = match start {
@@ -122,8 +122,8 @@ mod tests {
         included.chain(excluded).chain([Bound::Unbounded]).collect()
     }
 
-    /// If any row of a range has another prefix or none, so has one of those that the proof names: a bound itself, a bound
-    /// with a zero byte appended, or a bound's prefix with a byte increased. All of these are in the universe.
+    /// If any row of a range has another prefix or none, so has one of those that the proof names: a bound itself, a
+    /// bound with a zero byte appended, or a bound's prefix with a byte increased. All of these are in the universe.
     #[test]
     fn every_range_of_short_strings_is_answered_as_defined() {
         let ends = strings(&[0x00, 0x01, 0xff], 4);

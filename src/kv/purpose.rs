@@ -51,7 +51,8 @@ impl Purpose {
         }
     }
 
-    /// The transform of the entries, given the footer's parameter; `None` for a parameter that this version never writes.
+    /// The transform of the entries, given the footer's parameter; `None` for a parameter that this version never
+    /// writes.
     pub(crate) fn transform_of_param(self, param: u16) -> Option<KeyTransform> {
         let is_written = match self {
             Self::Row | Self::RowColumn => param == 0,

@@ -21,7 +21,8 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// Sorts tables into their levels. Tables of a deeper level that overlap are damage: which of them is newer is unknown.
+    /// Sorts tables into their levels. Tables of a deeper level that overlap are damage: which of them is newer is
+    /// unknown.
     pub(crate) fn new(tables: impl IntoIterator<Item = Arc<Table>>) -> Result<Self, Error> {
         let mut version = Self::default();
         for table in tables {
@@ -77,8 +78,8 @@ impl Version {
         self.levels[0].iter().chain(deeper)
     }
 
-    /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those whose key range
-    /// includes it, in key order; but at least one, so that its ledger counts the row as out of range.
+    /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those whose key
+    /// range includes it, in key order; but at least one, so that its ledger counts the row as out of range.
     pub(crate) fn tables_for_row<'a>(&'a self, row: &'a [u8]) -> impl Iterator<Item = &'a Arc<Table>> {
         let deeper = self.levels.iter().zip(&self.lasts).skip(1).flat_map(move |(level, lasts)| {
             let start = partition_point(level, lasts.around(row), |table| table.last_key().row < row);

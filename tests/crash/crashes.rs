@@ -8,7 +8,7 @@ use filterblock::kv::{Durability, Error, Snapshot, Store, StoreOptions};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
-/// What a crash after one operation may leave.
+/// Images of a crash after one operation.
 struct Point {
     operation: String,
     images: Vec<CrashImage>,
@@ -16,7 +16,7 @@ struct Point {
 
 type Points = Arc<Mutex<Vec<Point>>>;
 
-/// Has images made after every operation that changes something.
+/// Makes images after every operation that changes something.
 fn record(storage: &SimStorage, seed: u64, images_per_operation: usize) -> Points {
     let points = Points::default();
     let sink = Arc::clone(&points);
@@ -56,7 +56,7 @@ pub(crate) fn run(plan: &CrashPlan, durability: Durability) {
     assert!(counts.second_crashes >= plan.num_second_crashes_min, "{counts:?} of {plan:?}");
 }
 
-/// Runs a workload twice and compares everything that the storage was asked to do.
+/// Runs a workload twice and compares all operations on the storage.
 pub(crate) fn check_that_seeds_decide(durability: Durability) {
     let log = || {
         let storage = SimStorage::new();
@@ -78,7 +78,7 @@ pub(crate) fn check_that_seeds_decide(durability: Durability) {
     };
     let (first, second) = (log(), log());
     assert!(first.0.len() > 200, "{} operations", first.0.len());
-    assert!(first == second, "the same seed, and other operations or bytes");
+    assert!(first == second, "the same seed, but other operations or bytes");
 }
 
 /// One workload.
@@ -91,7 +91,7 @@ struct Run<'a> {
     points: Points,
     /// The state after each batch, the empty one first.
     history: Vec<State>,
-    /// The last of them that no crash may take back.
+    /// The last of them that must survive a crash.
     durable: usize,
     step: String,
     counts: &'a mut Counts,
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
         for (i, step) in steps.iter().enumerate() {
             self.step = format!("{i} {}", step.describe());
             if let Step::Write(batch) = step {
-                // Under way from here on: a crash may leave it done.
+                // In progress from here on: it may survive a crash.
                 self.history.push(applied(&self.history[self.history.len() - 1], batch));
             }
             self.perform(step, &mut store, &mut held);
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
             if syncs || self.durability == Durability::Always {
                 self.durable = self.history.len() - 1;
             }
-            // Acknowledged: from here on nothing may take it back.
+            // Acknowledged: from here on it must survive.
             let images = self.storage.crash_images(self.seed ^ i as u64, self.plan.images_per_operation);
             let operation = "(after the step)".to_owned();
             self.points.lock().unwrap().push(Point { operation, images });
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
             }
             Step::Release => Ok(()),
             Step::Reopen { close } => {
-                // Whoever reads holds the lock.
+                // Readers hold the lock.
                 self.release(held);
                 let store_to_end = store.take().unwrap();
                 let closed = if *close {
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Recovers the images made since the last time.
+    /// Recovers the images made since the last call.
     fn check_points(&mut self) {
         let points = std::mem::take(&mut *self.points.lock().unwrap());
         for Point { operation, images } in points {
@@ -216,10 +216,10 @@ impl<'a> Run<'a> {
         ask_everything(&store, &found, &at).unwrap_or_else(|error| panic!("{error}: {}", at()));
         check_whole(&store, &image.storage, &at);
         if let Some(seen) = read_only {
-            assert!(seen == found, "a store opened for reading shows something else: {}", at());
+            assert!(seen == found, "the contents differ when opened for reading: {}", at());
             check_filters(&store, &at);
         }
-        // What was seen once does not go away, in order or not.
+        // What one recovery found, later ones find too, after a clean shutdown or a crash.
         let after = match self.counts.images % 2 {
             0 => {
                 store.close().unwrap_or_else(|error| panic!("{error}: {}", at()));
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Crashes at every operation of a recovery. What one recovery finds all others must find.
+    /// Crashes at every operation of a recovery. All recoveries must find the same.
     fn crash_again(&mut self, storage: &SimStorage, right: &State, at: &str) {
         let points = record(storage, self.seed ^ self.counts.images, self.plan.images_per_recovery_operation);
         drop(Store::open(Arc::new(storage.clone()), self.options).unwrap());
@@ -254,8 +254,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a store that is opened for reading shows, before anything is recovered. It changes nothing, but makes the lock's
-/// file if the crash has taken that.
+/// The contents of a store opened for reading, before it is recovered. This changes nothing, except that it creates the
+/// lock file if that was lost in the crash.
 fn contents_read_only(storage: &SimStorage, options: StoreOptions, at: &dyn Fn() -> String) -> State {
     let files = || {
         let names = storage.names().into_iter().filter(|name| name != "LOCK");
@@ -268,7 +268,7 @@ fn contents_read_only(storage: &SimStorage, options: StoreOptions, at: &dyn Fn()
         Err(error) => panic!("cannot be read: {error}: {}", at()),
     };
     let changed = files() != before;
-    assert!(!changed, "opened for reading, and changed: {}", at());
+    assert!(!changed, "changed by opening for reading: {}", at());
     found
 }
 
@@ -276,7 +276,7 @@ fn deepest_level(store: &Store) -> usize {
     store.stats().tables.iter().map(|table| table.level).max().unwrap_or(0)
 }
 
-/// The account is in balance, every filter is usable, and no file is left over.
+/// The ledger balances, every filter is usable, and no file is left over.
 fn check_whole(store: &Store, storage: &SimStorage, at: &dyn Fn() -> String) {
     check_ledger(store, false, at);
     assert!(store.warnings().is_empty(), "{:?}: {}", store.warnings(), at());

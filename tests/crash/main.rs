@@ -1,8 +1,8 @@
 //! The store on a storage that crashes and fails at every operation.
 //!
 //! Everything follows from seeds and nothing from time: a message names the seed, the step, the operation and the image
-//! or the fault, and the same test meets them again. `FILTERBLOCK_CRASH_SEED=1000` begins with that seed instead of 0, to
-//! try others. How much is tried stands in [`plan`]; what it came to is printed.
+//! or the fault, and the same test reproduces them. `FILTERBLOCK_CRASH_SEED=1000` begins with that seed instead of 0.
+//! [`plan`] has how much is tried; the counts are printed.
 
 mod crashes;
 mod faults;

@@ -1,13 +1,13 @@
-//! How much is tried, and what it must come to.
+//! How much is tried, and the least counts that must result.
 
 use std::io::Write as _;
 
-/// The first seed: 0, or what the environment variable says, to try others.
+/// The first seed: 0, or the value of the environment variable.
 pub(crate) fn first_seed() -> u64 {
     std::env::var("FILTERBLOCK_CRASH_SEED").map_or(0, |seed| seed.parse().expect("a number"))
 }
 
-/// Prints what was tried, when all is well: not through the macros, so that it is seen.
+/// Prints the counts of a successful run, not through the macros, so that they are not captured.
 pub(crate) fn report(counts: &str) {
     let line = format!("\ncounted: {counts}\n");
     std::io::stderr().write_all(line.as_bytes()).expect("standard error");
@@ -18,11 +18,11 @@ pub(crate) fn report(counts: &str) {
 pub(crate) struct CrashPlan {
     pub(crate) num_workloads: usize,
     pub(crate) num_steps: usize,
-    /// Images after each operation, if it leaves so many different ones.
+    /// The most distinct images after each operation.
     pub(crate) images_per_operation: usize,
-    /// Of so many images the filters of one are asked for all they hold, which takes longer than the rest.
+    /// One image in this many has its filters verified, which takes longer than the rest.
     pub(crate) images_per_verification: u64,
-    /// Of so many images one is crashed again at each operation of its recovery.
+    /// One image in this many is crashed again at each operation of its recovery.
     pub(crate) images_per_second_crash: u64,
     pub(crate) images_per_recovery_operation: usize,
     pub(crate) num_images_min: u64,
@@ -34,7 +34,7 @@ pub(crate) struct CrashPlan {
 #[derive(Debug)]
 pub(crate) struct FaultPlan {
     pub(crate) num_workloads: usize,
-    /// Steps that fill the store before the workload that meets the faults.
+    /// Steps that fill the store before the workload with faults.
     pub(crate) num_steps_before: usize,
     pub(crate) num_trials_min: u64,
 }
@@ -61,5 +61,5 @@ pub(crate) const FAULTS: FaultPlan = FaultPlan {
     num_trials_min: if IS_SMALL { 800 } else { 10_000 },
 };
 
-// What the whole is to come to: both ways to sync together.
+// The least totals, of both settings of durability together.
 const _: () = assert!(IS_SMALL || (2 * CRASHES.num_images_min >= 30_000 && 2 * FAULTS.num_trials_min >= 20_000));

@@ -9,7 +9,7 @@ use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A debug build takes ten times as long.
+/// A debug build takes ten times as long, so it writes less.
 const SPARSENESS: u64 = if cfg!(debug_assertions) { 4 } else { 1 };
 const NUM_CELLS: u64 = 320_000 / SPARSENESS;
 const NUM_ABSENT: u64 = 200_000 / SPARSENESS;
@@ -36,7 +36,7 @@ fn filter_bytes(stats: &Stats) -> u64 {
     stats.tables.iter().map(|table| table.filter_bytes).sum()
 }
 
-/// Writes all cells, and settles 16 times on the way and once more; `check` sees what there is then. Two tables of the
+/// Writes all cells, settling 16 times meanwhile and once at the end, each time followed by `check`. Two tables of the
 /// last cells stay in level 0.
 fn load(options: StoreOptions, mut check: impl FnMut(&Stats)) -> Store {
     let store = Store::open(Arc::new(SimStorage::new()), options).unwrap();
@@ -56,7 +56,7 @@ fn load(options: StoreOptions, mut check: impl FnMut(&Stats)) -> Store {
     store
 }
 
-/// Looks up rows that are not there.
+/// Looks up absent rows.
 fn ask_absent(store: &Store) -> LedgerReport {
     for i in NUM_CELLS..NUM_CELLS + NUM_ABSENT {
         assert_eq!(store.get(&scattered(i), b"c").unwrap(), None);
@@ -109,7 +109,7 @@ fn a_budget_saves_a_quarter_of_the_false_positives_of_the_same_bytes() {
         assert!(filter_bytes(stats) <= budget, "{} of {budget}", filter_bytes(stats));
         highest = highest.max(filter_bytes(stats));
     });
-    // All data is the same, wherever it stands.
+    // All levels have the same kind of data.
     for i in (0..NUM_CELLS).step_by(7) {
         for store in [&uniform, &solved] {
             assert_eq!(store.get(&scattered(i), b"c").unwrap(), Some(vec![(i % 251) as u8]));

@@ -1,4 +1,4 @@
-//! The store on real files: flushing, limits, direct I/O, and tables looked at from outside.
+//! The store on real files: flushing, limits, direct I/O, and tables inspected from outside.
 
 use crate::ledger::{ask, load};
 use filterblock::kv::{
@@ -21,7 +21,7 @@ fn a_full_memtable_flushes_itself() {
     for i in 0..100u8 {
         store.put(&[i], b"column", &[i; 500]).unwrap();
     }
-    // How many tables depends on what was merged meanwhile; which cells are in them does not.
+    // The number of tables depends on what was merged meanwhile; their cells do not.
     store.settle().unwrap();
     let stats = store.stats();
     let flushed: u64 = stats.tables.iter().map(|table| table.num_cells).sum();
@@ -64,7 +64,7 @@ fn direct_and_buffered_storage_give_the_same_bytes_and_count_the_same() {
         assert_eq!(after.bytes - before.bytes, ledger.data_block_bytes());
         assert_eq!(ledger.scan_block_reads, store.stats().tables[0].num_blocks);
     }
-    // Unaligned reads of a direct file take a detour, up to the end of the file and beyond.
+    // Unaligned reads of a direct file are copied, up to the end of the file and beyond.
     let name = first_table(dir.path()).file_name().unwrap().to_str().unwrap().to_owned();
     let (direct, buffered) = (FileStorage::open_direct(dir.path()).unwrap(), FileStorage::open(dir.path()).unwrap());
     let (direct, buffered) = (direct.open(&name).unwrap(), buffered.open(&name).unwrap());
@@ -117,7 +117,7 @@ fn the_same_writes_give_the_same_bytes() {
 }
 
 #[test]
-fn a_store_keeps_its_seed_whatever_the_options_say() {
+fn a_store_keeps_its_seed_whatever_the_options() {
     let dir = tempfile::tempdir().unwrap();
     load(&Store::open_dir(dir.path(), StoreOptions::default()).unwrap());
     let store = Store::open_dir(dir.path(), StoreOptions::default().seed(99)).unwrap();

@@ -34,9 +34,9 @@ enum Op {
     },
     /// Closes the store and opens it again.
     Reopen,
-    /// As the process is killed: nothing is closed.
+    /// Reopens the store as after a kill, without closing it.
     Kill,
-    /// Keeps a snapshot, which must stay as it is.
+    /// Keeps a snapshot, which must not change.
     Snapshot,
 }
 
@@ -115,7 +115,7 @@ fn check_against_model(store: &Store, model: &Model) {
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
 }
 
-/// Small enough for several levels of several tables.
+/// Limits small enough for several levels of several tables.
 fn small(options: StoreOptions, seed: u64) -> StoreOptions {
     options
         .maintenance(Maintenance::Inline { seed })
@@ -206,7 +206,7 @@ proptest! {
             assert_eq!(report.false_negatives(), 0);
             drop(kept);
             drop(store);
-            // Nothing is left behind but what the store is made of.
+            // Only the files of the store are left.
             let store = Store::open(Arc::new(storage.clone()), options).unwrap();
             let num_filter_files = storage.names().iter().filter(|name| name.ends_with(".flt")).count();
             let num_tables = store.stats().tables.len();

@@ -7,8 +7,8 @@ use filterblock::{FilterKind, FilterPolicy};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The report of a store with filters of every kind and purpose in two levels, some of them rebuilt, whose lookups ended in
-/// every way but errors.
+/// The report of a store with filters of every kind and purpose in two levels, some of them rebuilt, whose lookups
+/// ended in every way but errors.
 fn report() -> LedgerReport {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 3.0).unwrap();
     let options = StoreOptions::without_filters()

@@ -1,10 +1,10 @@
 //! Schedules of the store's threads, tried by the thousand: `RUSTFLAGS="--cfg shuttle" cargo test --release --features
 //! kv --test shuttle`. Empty without that `cfg`.
 //!
-//! Every lock, condition variable, thread and shared number of the store is then one of [`shuttle`]'s, which decides at
-//! each of them who goes on: at random, or by priorities that change a few times (probabilistic concurrency testing,
-//! Burckhardt et al., ASPLOS 2010), which finds what takes few but well-placed preemptions. A schedule that deadlocks
-//! or panics is printed, and `shuttle::replay` repeats it.
+//! Every lock, condition variable, thread and shared integer of the store is then one of [`shuttle`]'s, which decides
+//! at each of them which thread continues: at random, or by priorities that change a few times (probabilistic
+//! concurrency testing, Burckhardt et al., ASPLOS 2010), which finds defects that need few but well-placed preemptions.
+//! A schedule that deadlocks or panics is printed, and `shuttle::replay` repeats it.
 #![cfg(shuttle)]
 
 mod counters;
@@ -24,16 +24,16 @@ use std::sync::Arc;
 
 /// Preemptions that probabilistic concurrency testing places.
 const DEPTH: usize = 4;
-/// A debug build takes ten times as long.
+/// A debug build takes ten times as long, so it tries fewer.
 const SPARSENESS: usize = if cfg!(debug_assertions) { 10 } else { 1 };
 
-/// Runs `body` under as many random schedules, and as many with few preemptions.
+/// Runs `body` under `num_schedules` random schedules, and as many with few preemptions.
 fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + std::marker::Sync + 'static) {
     let num_schedules = num_schedules / SPARSENESS;
     let mut config = Config::new();
-    // Merging and scanning take more than the 32 KiB that threads get otherwise.
+    // Merging and scanning need more than the default of 32 KiB.
     config.stack_size = 1 << 20;
-    // That all orders of atomic numbers are taken for the strongest one is known.
+    // Silences the warning that all memory orderings are treated as the strongest.
     config.silence_warnings = true;
     let random = Runner::new(RandomScheduler::new_from_seed(1, num_schedules), config.clone()).run(body.clone());
     let pct = Runner::new(PctScheduler::new_from_seed(2, DEPTH, num_schedules), config).run(body);
@@ -41,7 +41,7 @@ fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + st
     assert_eq!((random, pct), (num_schedules, num_schedules));
 }
 
-/// So small that a few writes fill a memtable, and a few flushes a level.
+/// Limits so small that a few writes fill a memtable, and a few flushes a level.
 fn options() -> StoreOptions {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
     StoreOptions::without_filters()
@@ -70,7 +70,7 @@ fn numbers(cells: impl Iterator<Item = Result<Cell, filterblock::kv::Error>>) ->
     cells.map(Result::unwrap).map(|cell| (cell.row, number(&cell.value))).collect()
 }
 
-/// A snapshot that is asked twice says the same, whatever way it is asked.
+/// A snapshot gives the same answers when read twice, by every kind of read.
 fn read_twice(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, u64> {
     let first = numbers(snapshot.scan(..));
     for (row, &expected) in &first {
@@ -82,15 +82,15 @@ fn read_twice(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, u64> {
     first
 }
 
-/// Nobody uses the store any more: its accounts balance, its filters deny nothing, it closes, and on the disk is what
-/// was acknowledged and nothing else.
+/// At the end of a run: the ledger balances, no filter denies a key, the store closes, and the disk has exactly what
+/// was acknowledged.
 fn finish(store: Store, storage: &SimStorage, expected: &BTreeMap<Vec<u8>, u64>) {
     assert_eq!(&numbers(store.scan(..)), expected);
     assert_eq!(store.ledger_report().check(), Ok(()));
     assert_eq!(store.verify().unwrap().false_negatives(), 0);
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
     store.sync().unwrap();
-    // A power loss right now would take nothing.
+    // A power loss at this moment would lose nothing.
     let image = storage.crash_image(CrashKind::NothingUnsynced);
     store.close().unwrap();
     for storage in [storage.clone(), image] {

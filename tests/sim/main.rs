@@ -1,4 +1,5 @@
-//! The simulated disk that other tests and the fuzz targets include, and each of its rules by a test that fails without it.
+//! The simulated disk that other tests and the fuzz targets include, and each of its rules by a test that fails without
+//! it.
 
 mod disk;
 
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// Enough random images to meet every outcome of these small states.
+/// Enough random images for every outcome of these small states.
 const MANY: u64 = 400;
 
 fn written(storage: &SimStorage, name: &str, bytes: &[u8]) -> Box<dyn WritableFile> {
@@ -31,7 +32,7 @@ fn outcomes(storage: &SimStorage, name: &str) -> BTreeSet<Option<Vec<u8>>> {
     kinds().map(|kind| storage.crash_image(kind).contents(name)).collect()
 }
 
-/// Which names there may be after a crash.
+/// The sets of names that a crash may leave.
 fn name_outcomes(storage: &SimStorage) -> BTreeSet<String> {
     kinds().map(|kind| storage.crash_image(kind).names().join(" ")).collect()
 }
@@ -139,7 +140,7 @@ fn a_synced_file_needs_its_name_synced_and_a_name_its_bytes() {
 }
 
 #[test]
-fn the_fixed_kinds_are_what_they_say() {
+fn the_fixed_kinds_leave_what_they_promise() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"syn");
     file.write_all(b"one").unwrap();

@@ -39,8 +39,8 @@ fn golden(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Shapes that the golden files lack: a directory of several anchors, a union, every width of the frame's integers, entries
-/// under a key without a context.
+/// Shapes that the golden files lack: a directory of several anchors, a union, every width of the frame's integers,
+/// entries under a key without a context.
 fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     for kind in FilterKind::ALL {
         for (bits, count) in [(2.0, 9_000u32), (3.0, 130), (30.0, 70), (64.0, 129)] {

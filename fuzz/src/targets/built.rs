@@ -14,8 +14,8 @@ const MAX_ORACLE_ENTRIES: usize = 100;
 /// Questions that are asked one at a time, of all that may be asked in a batch.
 const MAX_QUESTIONS: usize = 150;
 
-/// Any policy and entries: what was added is found, the bytes depend on the set alone and are the oracle's, portable and
-/// other code answer alike, damage never passes.
+/// Any policy and entries: what was added is found, the bytes depend on the set alone and are the oracle's, portable
+/// and other code answer alike, damage never passes.
 pub fn built(input: &[u8]) -> Reached {
     let Ok(case) = Case::arbitrary_take_rest(Unstructured::new(input)) else { return Reached::Nothing };
     let Ok(policy) = case.policy() else { return Reached::Refused };
@@ -52,8 +52,8 @@ pub fn built(input: &[u8]) -> Reached {
     Reached::Compared
 }
 
-/// Everything is found, and strangers are answered alike: alone, in a batch, portably and by the oracle, whose bytes are
-/// the same.
+/// Everything is found, and strangers are answered alike: alone, in a batch, portably and by the oracle, whose bytes
+/// are the same.
 fn check_answers(
     reader: &FilterBlockReader<'_>,
     portable: &Portable<'_>,

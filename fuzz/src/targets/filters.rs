@@ -6,8 +6,8 @@ use crate::store::{all, ask, go_on, open};
 use filterblock::kv::{Purpose, RebuildOptions};
 use filterblock::{KeyTransform, OpenOptions};
 
-/// Any bytes as a file of rebuilt filters, in place of the sample store's. The input's first byte says what becomes of the
-/// pages behind it:
+/// Any bytes as a file of rebuilt filters, in place of the sample store's. The input's first byte says what becomes of
+/// the pages behind it:
 ///
 /// | bits | |
 /// |---|---|

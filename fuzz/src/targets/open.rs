@@ -3,8 +3,8 @@ use crate::blocks::{HASH_KEY, Portable, ask, names_a_key};
 use crate::oracle::Oracle;
 use filterblock::{DecodeError, KeyHasher, OpenOptions};
 
-/// Any bytes as a block: opened or refused, with the digest and without, never a panic. Where the header names a hash under a
-/// secret key: without a key, and under that of the golden files.
+/// Any bytes as a block: opened or refused, with the digest and without, never a panic. Where the header names a hash
+/// under a secret key: without a key, and under that of the golden files.
 pub fn open(bytes: &[u8]) -> Reached {
     let (reached, error) = open_under(None, bytes);
     if !names_a_key(bytes) {

@@ -4,8 +4,8 @@ use crate::oracle::Oracle;
 use crate::repair::{Repair, repair};
 use filterblock::{DecodeError, HEADER_LEN, KeyHasher, OpenOptions};
 
-/// A block damaged by who can compute checksums: what stands behind them must hold alone. Where the header names a hash under
-/// a secret key, that of the golden files is tried too.
+/// A block damaged by who can compute checksums: what stands behind them must hold alone. Where the header names a hash
+/// under a secret key, that of the golden files is tried too.
 pub fn repaired(input: &[u8]) -> Reached {
     let Some((&mode, damaged)) = input.split_first() else { return Reached::Nothing };
     if damaged.len() < HEADER_LEN {

@@ -1,13 +1,14 @@
 //! How to allocate a budget in bytes among the filters of a store.
 //!
-//! A lookup of an absent key probes the filter of every sorted run, so its cost is the sum of their false-positive rates, not
-//! their mean. With bits per key b and n entries, an ideal filter errs at ε(b) = e^(−cb); the least
-//! Σ ε_i under Σ n_i · b_i = constant has ε_i in proportion to n_i. So a run with a tenth of the entries gets log(10)/c
-//! more bits a key, which cost little: N. Dayan, M. Athanassoulis, S. Idreos, *Monkey: Optimal Navigable
-//! Key-Value Store*, SIGMOD 2017, §4.
+//! A lookup of an absent key probes the filter of every sorted run, so its cost is the sum of their false-positive
+//! rates, not their mean. With bits per key b and n entries, an ideal filter errs at ε(b) = e^(−cb); the least Σ ε_i
+//! under Σ n_i · b_i = constant has ε_i in proportion to n_i. So a run with a tenth of the entries gets log(10)/c more
+//! bits a key, which cost little: N. Dayan, M. Athanassoulis, S. Idreos, *Monkey: Optimal Navigable Key-Value Store*,
+//! SIGMOD 2017, §4.
 //!
-//! [`allocate`] solves this for real filters, not for ideal ones: with the rate that the builder's own plan predicts at each
-//! size, the overhead of blocks, the legal range of 2 to 64 bits a key, and "no filter" at no cost and a rate of 1.
+//! [`allocate`] solves this for real filters, not for ideal ones: with the rate that the builder's own plan predicts at
+//! each size, the overhead of blocks, the legal range of 2 to 64 bits a key, and "no filter" at no cost and a rate of
+//! 1.
 //!
 //! ```
 //! use filterblock::FilterKind;
@@ -55,8 +56,8 @@ impl Run {
         self
     }
 
-    /// The number of lookups of absent keys that probe these filters, on any scale common to the runs. A run gets no filter
-    /// unless its weight is above zero.
+    /// The number of lookups of absent keys that probe these filters, on any scale common to the runs. A run gets no
+    /// filter unless its weight is above zero.
     #[must_use]
     pub const fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
@@ -116,13 +117,13 @@ impl Share {
 
 /// Allocates `budget_bytes` among the filters of `runs` so that Σ weight · rate is least.
 ///
-/// Shares are in the order of the runs. The blocks of all runs, built with [`Share::policy`] from at most as many entries
-/// and blocks as stated, take at most `budget_bytes` together. The same runs and budget get the same shares on every
-/// machine, and more bytes never make the sum larger.
+/// Shares are in the order of the runs. The blocks of all runs, built with [`Share::policy`] from at most as many
+/// entries and blocks as stated, take at most `budget_bytes` together. The same runs and budget get the same shares on
+/// every machine, and more bytes never make the sum larger.
 ///
-/// The shares are optimal: in hundreds of random cases, no combination on a grid was better by 0.0001. Only where very many
-/// runs compete for a budget too small for all of them may a better choice be missed. Blocked filters are assumed to be
-/// built with [`FilterPolicy::DEFAULT_SALT_BITS`].
+/// The shares are optimal: in hundreds of random cases, no combination on a grid was better by 0.0001. Only where very
+/// many runs compete for a budget too small for all of them may a better choice be missed. Blocked filters are assumed
+/// to be built with [`FilterPolicy::DEFAULT_SALT_BITS`].
 ///
 /// The first call for blocked filters takes a tenth of a second, which computes their rates; later ones 0.1 to 1 ms for
 /// five to twenty runs.

@@ -4,8 +4,8 @@ use super::{MAX_MILLIBITS, MIN_MILLIBITS};
 use crate::{FilterKind, FilterPolicy};
 use std::sync::OnceLock;
 
-/// Distance between the sizes with a stored rate. Between two of them ε falls by 6 %, and a straight line is above the curve
-/// by a part in two thousand at most.
+/// Distance between the sizes with a stored rate. Between two of them ε falls by 6 %, and a straight line is above the
+/// curve by a part in two thousand at most.
 const STEP: u32 = 125;
 /// Entries of the block that represents all large ones: its header is less than a thousandth of a bit a key.
 const MANY_ENTRIES: u64 = 1 << 20;
@@ -24,8 +24,8 @@ impl Rates {
         Self(sizes().map(rate).collect())
     }
 
-    /// The rates of a kind, by the builder's plan. The first call computes them: a tenth of a second for blocked filters,
-    /// under a millisecond for the others.
+    /// The rates of a kind, by the builder's plan. The first call computes them: a tenth of a second for blocked
+    /// filters, under a millisecond for the others.
     pub(super) fn of(kind: FilterKind) -> &'static Self {
         static RATES: [OnceLock<Rates>; FilterKind::ALL.len()] = [const { OnceLock::new() }; FilterKind::ALL.len()];
         let index = FilterKind::ALL.into_iter().position(|other| other == kind).unwrap_or(0);

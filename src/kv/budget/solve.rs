@@ -1,16 +1,17 @@
 //! The least Σ weight · ε(b) under Σ n · b ≤ budget, where each filter has 0 bits or at least 2 a key.
 //!
-//! Once it is decided which filters have any bits, the lower convex hulls of the curves are walked down together, always the
-//! steepest edge next: the solution by Lagrange's multiplier, without a search for it. The last edge is walked in part. That
-//! is optimal except for dents in the curves, as where a blocked filter gets another number of probes: a budget that ends in
-//! one leaves that filter up to the dent's depth above the optimum.
+//! Once it is decided which filters have any bits, the lower convex hulls of the curves are walked down together,
+//! always the steepest edge next: the solution by Lagrange's multiplier, without a search for it. The last edge is
+//! walked in part. That is optimal except for dents in the curves, as where a blocked filter gets another number of
+//! probes: a budget that ends in one leaves that filter up to the dent's depth above the optimum.
 //!
-//! Which filters have any is decided by branch and bound. Where it is open, the hull begins at (0 bits, ε = 1), and its first
-//! edge, the *entry*, must be walked as a whole or not at all. Walking a part of it gives the bound. Only one entry can be
-//! in the way, the first that does not fit; the search branches on it. Sizes that do not pay off lie above the hull, so none
-//! is chosen unless the budget ends there.
+//! Which filters have any is decided by branch and bound. Where it is open, the hull begins at (0 bits, ε = 1), and its
+//! first edge, the *entry*, must be walked as a whole or not at all. Walking a part of it gives the bound. Only one
+//! entry can be in the way, the first that does not fit; the search branches on it. Sizes that do not pay off lie above
+//! the hull, so none is chosen unless the budget ends there.
 
-/// The most nodes that are visited. Levels of a store take a few; the limit is for thousands of runs of the same length.
+/// The most nodes that are visited. Levels of a store take a few; the limit is for thousands of runs of the same
+/// length.
 const MAX_NODES: usize = 2_000;
 
 /// One filter to be sized.
@@ -25,7 +26,8 @@ pub(super) struct Unit {
     overhead_bits: f64,
     /// Indices of the corners of the curve's lower convex hull, from its first point to its least.
     corners: Vec<usize>,
-    /// Where the hull that begins at no bits touches the curve: a position in `corners`; `None` if a filter never pays off.
+    /// Where the hull that begins at no bits touches the curve: a position in `corners`; `None` if a filter never pays
+    /// off.
     entry: Option<usize>,
 }
 

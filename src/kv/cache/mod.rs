@@ -54,8 +54,8 @@ pub struct CacheStats {
     pub limit_bytes: u64,
 }
 
-/// Memory use of a block besides its bytes: its entry, 69 bytes in a table of up to three times as many slots as entries,
-/// ghosts of evicted blocks included (the library's own formula), and the headers of two allocations.
+/// Memory use of a block besides its bytes: its entry, 69 bytes in a table of up to three times as many slots as
+/// entries, ghosts of evicted blocks included (the library's own formula), and the headers of two allocations.
 const ENTRY_OVERHEAD: u64 = 256;
 /// The least size of a shard, the part of the cache under one lock, so that large filters fit.
 const SHARD_BYTES_MIN: u64 = 8 << 20;
@@ -202,8 +202,8 @@ impl BlockCache {
         len_bytes.next_multiple_of(PAGE_LEN as u64) + PAGE_LEN as u64 + ENTRY_OVERHEAD
     }
 
-    /// Whether the cache can currently hold a filter of `len_bytes` bytes at all. One that it cannot hold would be read for
-    /// each lookup, unless it is pinned.
+    /// Whether the cache can currently hold a filter of `len_bytes` bytes at all. One that it cannot hold would be read
+    /// for each lookup, unless it is pinned.
     pub(crate) fn fits_filter(&self, len_bytes: u64) -> bool {
         // The library refuses what is heavier than 97 % of a shard.
         self.blocks.as_ref().is_some_and(|blocks| Self::filter_weight(len_bytes) <= blocks.shard_capacity() / 16 * 15)

@@ -3,8 +3,8 @@
 use super::BlockCache;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The remaining capacity follows the pins in steps of a 32nd of the limit. Each change of it makes the library forget some
-/// of the blocks that it has evicted, and with them which of the new ones are worth keeping.
+/// The remaining capacity follows the pins in steps of a 32nd of the limit. Each change of it makes the library forget
+/// some of the blocks that it has evicted, and with them which of the new ones are worth keeping.
 const STEPS: u64 = 32;
 
 #[derive(Debug, Default)]

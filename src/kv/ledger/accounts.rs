@@ -127,8 +127,8 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Opens an account for a table in `level` with these filters, in the order of [`Purpose::ALL`]; `None` where it has no
-    /// usable one. Its counts are kept when the last holder drops it.
+    /// Opens an account for a table in `level` with these filters, in the order of [`Purpose::ALL`]; `None` where it
+    /// has no usable one. Its counts are kept when the last holder drops it.
     pub(crate) fn open(
         &self,
         table: u64,
@@ -137,8 +137,8 @@ impl Accounts {
     ) -> Arc<TableCounters> {
         let counters = Arc::new(TableCounters::new(table, level, filters));
         let mut books = self.lock();
-        // Swept whenever it has doubled, the list stays about as long as the number of tables, at an amortised constant cost for
-        // each.
+        // Swept whenever it has doubled, the list stays about as long as the number of tables, at an amortised constant
+        // cost for each.
         if books.open.len() >= books.next_sweep {
             books.close_abandoned();
             books.next_sweep = (2 * books.open.len()).max(SWEEP_MIN);

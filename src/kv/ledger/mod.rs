@@ -3,14 +3,15 @@
 //! A lookup of one cell, one row or one prefix in one table ends in exactly one [`Outcome`]. It is counted under the
 //! [`Purpose`] of the filter that answers it: row lookups under [`Purpose::Row`]; cell lookups under
 //! [`Purpose::RowColumn`], except in tables that have a row filter only, where that one answers. In a table without
-//! either, row lookups count under row and cell lookups under row+column, as [`Outcome::NoFilter`]. A scan whose rows all
-//! share a prefix of the store's prefix length makes one prefix lookup in each table that it reaches.
+//! either, row lookups count under row and cell lookups under row+column, as [`Outcome::NoFilter`]. A scan whose rows
+//! all share a prefix of the store's prefix length makes one prefix lookup in each table that it reaches.
 //!
-//! A positive is true or false by what the filter could know. A row filter that passes a cell lookup is right if the table
-//! has the row, with or without the column; those without it are counted in [`Tally::column_absent`], as they cost a read
-//! that only a row+column filter saves. A prefix filter is right if the table has a row with the prefix; where no such row
-//! is in the scan's range, [`Tally::range_absent`] counts it. Lookups without a usable filter are counted as such whether
-//! they find the key or not, and those that do in [`Tally::unfiltered_found`]: the rest is what a filter could have saved.
+//! A positive is true or false by what the filter could know. A row filter that passes a cell lookup is right if the
+//! table has the row, with or without the column; those without it are counted in [`Tally::column_absent`], as they
+//! cost a read that only a row+column filter saves. A prefix filter is right if the table has a row with the prefix;
+//! where no such row is in the scan's range, [`Tally::range_absent`] counts it. Lookups without a usable filter are
+//! counted as such whether they find the key or not, and those that do in [`Tally::unfiltered_found`]: the rest is what
+//! a filter could have saved.
 //!
 //! Data blocks that a lookup reads until it has its outcome count under its purpose, those that a scan reads afterwards
 //! under scans. Reads are those of storage; blocks found in the cache are hits.
@@ -116,8 +117,8 @@ impl Ledger {
         }
     }
 
-    /// Checks the identities of every purpose; first, that every lookup ended in exactly one outcome. They hold while no
-    /// lookup is running.
+    /// Checks the identities of every purpose; first, that every lookup ended in exactly one outcome. They hold while
+    /// no lookup is running.
     ///
     /// # Errors
     /// The first identity that does not hold: a defect of the store.

@@ -13,8 +13,8 @@ pub enum Outcome {
     TruePositive,
     /// The filter passed the key, and the table does not have it.
     FalsePositive,
-    /// The filter passed the key, and the table has a tombstone of it: a read that was needed. Not an outcome of prefix lookups,
-    /// for which deleted rows count as rows.
+    /// The filter passed the key, and the table has a tombstone of it: a read that was needed. Not an outcome of prefix
+    /// lookups, for which deleted rows count as rows.
     Tombstone,
     /// The table was written without a filter that could answer.
     NoFilter,

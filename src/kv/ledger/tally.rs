@@ -97,7 +97,8 @@ impl Tally {
         let blocks = self.data_block_reads + self.data_block_cache_hits;
         at_most("outcomes that cost a read ≤ data-block reads + cache hits", costly, blocks)?;
         if purpose == Purpose::RowColumn {
-            // A cell is in one block. A row, or the search for a prefix, may take several, so those have no upper bound.
+            // A cell is in one block. A row, or the search for a prefix, may take several, so those have no upper
+            // bound.
             let most = costly + self.count(Outcome::Failed);
             at_most("data-block reads + cache hits ≤ outcomes that cost a read + failed", blocks, most)?;
         }

@@ -9,16 +9,16 @@
 //! | 16 | 8 | synced length: how many bytes of the file were durable when the record was written |
 //! | 24 | | payload |
 //!
-//! Records follow each other without gaps. The payload of the first identifies the file: magic (8), version (4), zero (4),
-//! number (8).
+//! Records follow each other without gaps. The payload of the first identifies the file: magic (8), version (4), zero
+//! (4), number (8).
 //!
 //! # What a bad record means
 //!
-//! A crash loses and tears what was not synced, so a log may end in the middle of a record that was never acknowledged as
-//! durable. Synced bytes that are wrong are damage, and cutting them off would lose durable writes. The synced length tells
-//! the two apart: if any intact record after a bad one has a synced length beyond the start of the bad one, the log is
-//! damaged. Otherwise the log ends at the bad record. A log that was closed in order is *sealed*: the manifest has its
-//! length, and every bad byte within that length is damage.
+//! A crash loses and tears what was not synced, so a log may end in the middle of a record that was never acknowledged
+//! as durable. Synced bytes that are wrong are damage, and cutting them off would lose durable writes. The synced
+//! length tells the two apart: if any intact record after a bad one has a synced length beyond the start of the bad
+//! one, the log is damaged. Otherwise the log ends at the bad record. A log that was closed in order is *sealed*: the
+//! manifest has its length, and every bad byte within that length is damage.
 
 mod reader;
 mod writer;

@@ -17,8 +17,8 @@ pub(crate) struct LogContents {
 }
 
 impl LogContents {
-    /// Reads the log `file`. `sealed` is its length, if it was closed in order. Its first record was durable before any write
-    /// in it was acknowledged.
+    /// Reads the log `file`. `sealed` is its length, if it was closed in order. Its first record was durable before any
+    /// write in it was acknowledged.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::NewerVersion`]; [`Error::Damaged`] for bad bytes that were durable once.
@@ -153,8 +153,8 @@ impl Records<'_> {
         Ok((start..start.saturating_add(len), bytes::u64_at(&header, SYNCED_AT)))
     }
 
-    /// Whether the synced length of an intact record after `bad` covers the byte at `bad`. Headers have a checksum of their
-    /// own, so that searching for one at every byte costs no more than reading.
+    /// Whether the synced length of an intact record after `bad` covers the byte at `bad`. Headers have a checksum of
+    /// their own, so that searching for one at every byte costs no more than reading.
     fn promised_after(&self, bad: usize) -> bool {
         let mut at = bad + 1;
         if let Ok((payload, _)) = self.header_at(bad) {

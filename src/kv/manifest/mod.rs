@@ -1,7 +1,7 @@
 //! The manifest: which tables, filters and logs make up the store.
 //!
-//! A log of edits; each record changes the state as a whole or not at all, and is durable before anything relies on it. The
-//! file is rewritten, as one record of the current state, whenever the store is opened and when the file has grown:
+//! A log of edits; each record changes the state as a whole or not at all, and is durable before anything relies on it.
+//! The file is rewritten, as one record of the current state, whenever the store is opened and when the file has grown:
 //! `MANIFEST.tmp` is written and synced, renamed, and the directory synced.
 
 mod edit;

@@ -9,7 +9,8 @@
 //! | 16 | | cells, then zeros to the end of the page |
 //!
 //! A cell is: kind (1: 0 tombstone, 1 value), row length (2), column length (2), value length (4), sequence number (8),
-//! row, column, value. A cell too large for a page has a block of several pages of its own; every other block is one page.
+//! row, column, value. A cell too large for a page has a block of several pages of its own; every other block is one
+//! page.
 
 use super::super::cell::{CellKey, CellRef};
 use super::super::encoding::{Push, masked_crc};

@@ -132,8 +132,8 @@ impl TableCursor {
         }
     }
 
-    /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or outside: such rows
-    /// are contiguous, so the first block and the index show it.
+    /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or outside:
+    /// such rows are contiguous, so the first block and the index show it.
     fn for_prefix(
         table: Arc<Table>,
         blocks: Range<usize>,

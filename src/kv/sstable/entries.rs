@@ -5,8 +5,8 @@ use super::super::purpose::Purpose;
 use crate::{KeyHash, KeyHasher, KeyTransform};
 use core::cell::{OnceCell, RefCell};
 
-/// The entry of a cell in a filter of this transform; `None` where it has none. `joined` is a buffer for entries of row and
-/// column.
+/// The entry of a cell in a filter of this transform; `None` where it has none. `joined` is a buffer for entries of row
+/// and column.
 pub(super) fn entry_of<'a>(transform: KeyTransform, key: CellKey<'a>, joined: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     if transform != KeyTransform::RowColumn {
         return transform.entry_of(key.row);

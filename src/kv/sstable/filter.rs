@@ -52,8 +52,8 @@ pub(super) struct FilterLocation {
     pub(super) handle: FilterHandle,
     pub(super) offset: u64,
     pub(super) options: OpenOptions,
-    /// The most entries that the table can have for it. A block that claims more is not of this table, whatever its checksums,
-    /// and its number is not used in any computation.
+    /// The most entries that the table can have for it. A block that claims more is not of this table, whatever its
+    /// checksums, and its number is not used in any computation.
     pub(super) entries_max: u64,
 }
 

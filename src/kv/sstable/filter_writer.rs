@@ -49,8 +49,8 @@ impl FilterWriter {
         }
     }
 
-    /// Appends the filter blocks, each in whole pages, to `out`, whose end will be stored at `offset` of `file`, and adds them
-    /// to `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
+    /// Appends the filter blocks, each in whole pages, to `out`, whose end will be stored at `offset` of `file`, and
+    /// adds them to `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
     pub(super) fn finish_into(
         self,
         file: &str,

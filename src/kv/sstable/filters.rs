@@ -66,8 +66,8 @@ impl TableFilters {
         filters
     }
 
-    /// Reads and opens the filters of file `number`, which were rebuilt for the table of `footer`. If the file itself cannot be
-    /// opened, every filter that the table was written with is unusable.
+    /// Reads and opens the filters of file `number`, which were rebuilt for the table of `footer`. If the file itself
+    /// cannot be opened, every filter that the table was written with is unusable.
     pub(super) fn open_file(context: &Arc<TableContext>, number: u64, footer: &Footer) -> Self {
         let name = FileName::Filters(number).to_string();
         let file = OpenFile::new(context, name.clone());
@@ -103,7 +103,8 @@ impl TableFilters {
         self.file.iter().for_each(|(_, file)| file.mark_obsolete());
     }
 
-    /// Why a filter is not probed. If its purpose is known, the ledger counts that purpose's lookups as without usable filter.
+    /// Why a filter is not probed. If its purpose is known, the ledger counts that purpose's lookups as without usable
+    /// filter.
     fn unknown(&mut self, handle: FilterHandle) -> FilterProblem {
         let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
             return FilterProblem::UnknownPurpose(handle.purpose_id);
@@ -112,8 +113,8 @@ impl TableFilters {
         FilterProblem::UnknownParameter { purpose, param: handle.param }
     }
 
-    /// The purpose whose filter answers lookups of cells. A row filter can replace a row+column filter that was never written,
-    /// but not one that is damaged: the damage must show in the ledger.
+    /// The purpose whose filter answers lookups of cells. A row filter can replace a row+column filter that was never
+    /// written, but not one that is damaged: the damage must show in the ledger.
     pub(super) fn purpose_for_cells(&self) -> Purpose {
         match (&self.slots[Purpose::RowColumn.index()], &self.slots[Purpose::Row.index()]) {
             (Slot::Missing, Slot::Open(_) | Slot::Unusable) => Purpose::Row,

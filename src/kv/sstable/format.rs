@@ -19,8 +19,8 @@
 //! | 104 | 16 each | filter: length in bytes without padding (8), purpose (1), zero (1), parameter (2), zero (4) |
 //! | 4092 | 4 | CRC-32 of everything before it, masked |
 //!
-//! Offsets follow from the lengths: data starts at 0, and each part follows the padding of the one before, in the order data,
-//! index, filters, footer. No offset is stored that could contradict them.
+//! Offsets follow from the lengths: data starts at 0, and each part follows the padding of the one before, in the order
+//! data, index, filters, footer. No offset is stored that could contradict them.
 //!
 //! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
 //! A filter with any other parameter is not probed, like one with an unknown purpose.
@@ -85,8 +85,8 @@ pub(crate) struct FilterHandle {
 }
 
 impl FilterHandle {
-    /// The filter's purpose and the transform of its entries; `None` for a purpose or a parameter that this version does not
-    /// write.
+    /// The filter's purpose and the transform of its entries; `None` for a purpose or a parameter that this version
+    /// does not write.
     pub(crate) fn purpose(&self) -> Option<(Purpose, KeyTransform)> {
         let purpose = Purpose::from_id(self.purpose_id)?;
         Some((purpose, purpose.transform_of_param(self.param)?))

@@ -281,8 +281,8 @@ mod tests {
         assert!(asked > 5_000, "{asked}");
     }
 
-    /// The number of blocks of an index of `blocks` (pages, first row, last row) whose stored number is `more` too high, or its
-    /// damage.
+    /// The number of blocks of an index of `blocks` (pages, first row, last row) whose stored number is `more` too
+    /// high, or its damage.
     fn decoded(blocks: &[(u32, &str, &str)], more: i32, data_pages: usize) -> Result<usize, Damage> {
         fn key(row: &str) -> CellKey<'_> {
             CellKey { row: row.as_bytes(), column: b"" }

@@ -174,8 +174,8 @@ impl TableFile {
         }
     }
 
-    /// Reads every data block, checks checksums, order, key ranges, sequence numbers and counts, and probes every filter that
-    /// opens for every cell.
+    /// Reads every data block, checks checksums, order, key ranges, sequence numbers and counts, and probes every
+    /// filter that opens for every cell.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`] at the first block that is not what was written.

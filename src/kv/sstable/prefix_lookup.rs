@@ -44,8 +44,8 @@ impl<'a> PrefixLookup<'a> {
         Some(self)
     }
 
-    /// Ends the lookup when the first block was read, given whether the range has a cell and whether the table has a row with
-    /// the prefix.
+    /// Ends the lookup when the first block was read, given whether the range has a cell and whether the table has a
+    /// row with the prefix.
     pub(super) fn end(self, found: bool, has_prefix: bool) {
         let counters = self.counters();
         if self.verdict == Verdict::Maybe && has_prefix && !found {

@@ -119,8 +119,8 @@ impl TableReader {
         Ok((BlockReader::open(&self.file, self.footer.number, handle.offset, bytes)?, start))
     }
 
-    /// Refuses a cell whose sequence number the footer does not cover. The store continues from the greatest number in a footer,
-    /// so a greater one would be taken for later than writes to come, and a merged table might not open.
+    /// Refuses a cell whose sequence number the footer does not cover. The store continues from the greatest number in
+    /// a footer, so a greater one would be taken for later than writes to come, and a merged table might not open.
     #[inline]
     pub(super) fn check_seq(&self, block: usize, seq: u64) -> Result<(), Error> {
         match self.footer.covers(seq) {

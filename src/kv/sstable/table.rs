@@ -152,8 +152,8 @@ impl Table {
     pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellValue>, Error> {
         let purpose = self.filters.purpose_for_cells();
         self.counters.of(purpose).begin();
-        // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range still
-        // decides first.
+        // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range
+        // still decides first.
         let early = self.filters.probe_pinned(purpose, hashes);
         let Some(block) = self.data.reader.index.find(key) else {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));

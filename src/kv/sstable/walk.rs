@@ -25,8 +25,8 @@ pub(crate) struct Probes {
 }
 
 impl TableReader {
-    /// Reads every data block; checks checksums, order, key ranges, sequence numbers and counts; and probes `filters` for
-    /// every cell. Fails at the first block that is not what was written.
+    /// Reads every data block; checks checksums, order, key ranges, sequence numbers and counts; and probes `filters`
+    /// for every cell. Fails at the first block that is not what was written.
     pub(crate) fn walk(&self, filters: &[FilterBlockReader<'_>]) -> Result<Walk, Error> {
         let probes = vec![Probes::default(); filters.len()];
         let mut walk = Walk { num_cells: 0, num_tombstones: 0, probes };

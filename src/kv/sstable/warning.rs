@@ -1,7 +1,7 @@
 //! Warnings of filters that are not used.
 //!
-//! A problem with a filter is never an error of the store. It becomes a [`Warning`], and lookups continue as if the filter
-//! had answered *maybe*.
+//! A problem with a filter is never an error of the store. It becomes a [`Warning`], and lookups continue as if the
+//! filter had answered *maybe*.
 
 use super::super::purpose::Purpose;
 use crate::{BuildError, DecodeError, DecodeErrorClass, FilterKind, MAGIC};

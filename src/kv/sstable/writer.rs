@@ -12,8 +12,8 @@ use super::warning::Warning;
 /// The file is written in pieces of about this many bytes.
 const WRITE_LEN: usize = 1 << 20;
 
-/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish` returns; the
-/// caller syncs and renames it.
+/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish` returns;
+/// the caller syncs and renames it.
 #[derive(Debug)]
 pub(crate) struct TableWriter {
     file: String,

@@ -35,8 +35,8 @@ impl ReadableFile for DirectFile {
 /// The file that [`probe`] creates and removes.
 pub(crate) const PROBE_NAME: &str = "direct-io-probe.tmp";
 
-/// Tries a direct read: some file systems refuse the flag, some the read, and memory file systems accept the flag but have no
-/// device to read from.
+/// Tries a direct read: some file systems refuse the flag, some the read, and memory file systems accept the flag but
+/// have no device to read from.
 pub(super) fn probe(dir: &Path) -> io::Result<CacheBypass> {
     if in_memory(dir) {
         let reason = "the file system keeps its files in memory".to_owned();

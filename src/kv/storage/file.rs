@@ -27,8 +27,8 @@ impl FileStorage {
     }
 
     /// The directory at `dir`, created if it does not exist, read with `O_DIRECT` where the file system supports that.
-    /// Tries a direct read there; if it is refused, reads go through the page cache and [`Storage::cache_bypass`] gives the
-    /// reason.
+    /// Tries a direct read there; if it is refused, reads go through the page cache and [`Storage::cache_bypass`] gives
+    /// the reason.
     ///
     /// # Errors
     /// The system's, except about direct I/O itself.
@@ -129,8 +129,8 @@ struct FileLock(Option<File>);
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing the file is not enough while another thread is starting a process: until that runs its program, it holds a
-        // copy of every open file.
+        // Closing the file is not enough while another thread is starting a process: until that runs its program, it
+        // holds a copy of every open file.
         if let Some(file) = &self.0 {
             let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
         }

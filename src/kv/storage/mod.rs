@@ -1,8 +1,8 @@
 //! All of the store's I/O: one directory of flat files behind an object-safe trait.
 //!
-//! The calls are those that tables, write-ahead logs and manifests need and no more, so that a simulated storage can lose,
-//! tear and reorder exactly what was not synced. The caller is responsible for durability: sync the file, rename it, sync
-//! the directory.
+//! The calls are those that tables, write-ahead logs and manifests need and no more, so that a simulated storage can
+//! lose, tear and reorder exactly what was not synced. The caller is responsible for durability: sync the file, rename
+//! it, sync the directory.
 
 mod direct;
 mod file;
@@ -55,8 +55,9 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's. Names may then be durable or not: the caller must not retry, nor accept more writes.
     fn sync_dir(&self) -> io::Result<()>;
 
-    /// Locks the directory through the file `name` until the lock is dropped. An exclusive lock creates the file. A shared
-    /// lock does not: without the file there is no exclusive lock to wait for, and the directory stays unchanged.
+    /// Locks the directory through the file `name` until the lock is dropped. An exclusive lock creates the file. A
+    /// shared lock does not: without the file there is no exclusive lock to wait for, and the directory stays
+    /// unchanged.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] while a conflicting lock is held; otherwise the system's.
@@ -76,15 +77,15 @@ pub trait WritableFile: io::Write + fmt::Debug + Send {
     /// Makes everything appended durable.
     ///
     /// # Errors
-    /// The system's. The data may then be durable or not, and a retry may report success wrongly: the caller must not accept
-    /// more writes.
+    /// The system's. The data may then be durable or not, and a retry may report success wrongly: the caller must not
+    /// accept more writes.
     fn sync(&mut self) -> io::Result<()>;
 }
 
 /// A file being read, by any number of threads at once.
 pub trait ReadableFile: fmt::Debug + Send + Sync {
-    /// Reads at `offset` into `buf` and returns the number of bytes read, which may be fewer than `buf` holds, at the end of the
-    /// file or elsewhere. See [`read_exact_at`].
+    /// Reads at `offset` into `buf` and returns the number of bytes read, which may be fewer than `buf` holds, at the
+    /// end of the file or elsewhere. See [`read_exact_at`].
     ///
     /// # Errors
     /// The system's.

@@ -7,8 +7,8 @@ pub const PAGE_LEN: usize = 4096;
 
 /// Zeroed bytes whose address is a multiple of [`PAGE_LEN`].
 ///
-/// Allocates one page more and uses the part that starts at a boundary; a vector's bytes stay in place when the vector is
-/// moved, so the alignment lasts.
+/// Allocates one page more and uses the part that starts at a boundary; a vector's bytes stay in place when the vector
+/// is moved, so the alignment lasts.
 #[derive(Debug)]
 pub struct PageBuf {
     bytes: Vec<u8>,
@@ -24,7 +24,8 @@ impl PageBuf {
     #[must_use]
     pub fn new(len: usize) -> Self {
         let bytes = vec![0; len + PAGE_LEN - 1];
-        // `align_offset` may fail by returning a huge number. The buffer is then unaligned, and direct reads are copied.
+        // `align_offset` may fail by returning a huge number. The buffer is then unaligned, and direct reads are
+        // copied.
         let start = Some(bytes.as_ptr().align_offset(PAGE_LEN)).filter(|&start| start < PAGE_LEN).unwrap_or(0);
         Self { bytes, start, len }
     }

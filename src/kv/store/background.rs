@@ -89,8 +89,8 @@ impl Core {
         self.work_changed.notify_all();
     }
 
-    /// Does one due job on a random part of the calls. Called by a writing thread after its write: a failure is recorded, and
-    /// reported by a later write that needs room.
+    /// Does one due job on a random part of the calls. Called by a writing thread after its write: a failure is
+    /// recorded, and reported by a later write that needs room.
     pub(super) fn run_some_inline(&self) {
         let Maintenance::Inline { .. } = self.options.maintenance else {
             return;

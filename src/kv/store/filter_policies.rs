@@ -1,8 +1,8 @@
 //! Which filters a table is written with, and the budget that all of them share.
 //!
-//! The budget is allocated whenever a table is written, for the tables that there will be then. Tables keep their filters
-//! until they are compacted; only while all filters together exceed the budget are those that exceed their share the most
-//! rebuilt. Filters are written for a little less than the budget, so that this is rare.
+//! The budget is allocated whenever a table is written, for the tables that there will be then. Tables keep their
+//! filters until they are compacted; only while all filters together exceed the budget are those that exceed their
+//! share the most rebuilt. Filters are written for a little less than the budget, so that this is rare.
 
 use super::super::budget::{Run, Share, allocate};
 use super::super::error::Error;
@@ -51,7 +51,8 @@ impl Core {
         self.seed.load(Ordering::Relaxed)
     }
 
-    /// A policy with the seed and transform of the store; `None` for prefixes of length 0, whose filter would be useless.
+    /// A policy with the seed and transform of the store; `None` for prefixes of length 0, whose filter would be
+    /// useless.
     pub(super) fn complete(&self, policy: FilterPolicy, purpose: Purpose) -> Option<FilterPolicy> {
         let prefix_len = self.tables.prefix_len;
         let is_void = purpose == Purpose::Prefix && prefix_len == 0;
@@ -110,8 +111,8 @@ impl Core {
         allocation
     }
 
-    /// Rebuilds the filters of the table that exceeds its share the most. False if all filters are within the budget, or no
-    /// rebuild would help.
+    /// Rebuilds the filters of the table that exceeds its share the most. False if all filters are within the budget,
+    /// or no rebuild would help.
     pub(super) fn shrink_filters(&self, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
         let Some(budget) = self.options.filters.budget_bytes else {
             return Ok(false);
@@ -126,8 +127,8 @@ impl Core {
         let allocation = self.allocation(sorted_runs(version.tables()), version.deepest(), budget);
         let excess = |table: &&Arc<Table>| {
             let (bytes, share) = (table.filters().bytes(), allocation.len_bytes(table));
-            // Filters of few keys exceed any small share. A table is retried only for a clearly smaller share, so that retries
-            // end.
+            // Filters of few keys exceed any small share. A table is retried only for a clearly smaller share, so that
+            // retries end.
             let is_tried = shrunk.get(&table.number()).is_some_and(|&tried| share > tried / 8 * 7);
             let excess = bytes.saturating_sub(share);
             if excess > bytes / WORTHWHILE_PART && !is_tried { excess } else { 0 }

@@ -60,7 +60,8 @@ impl Core {
         }
     }
 
-    /// Writes the oldest waiting memtable to a table of level 0. False if none waits. The caller holds the maintenance lock.
+    /// Writes the oldest waiting memtable to a table of level 0. False if none waits. The caller holds the maintenance
+    /// lock.
     pub(super) fn flush_oldest(&self) -> Result<bool, Error> {
         let view = self.view();
         let Some(memtable) = view.oldest_full() else {
@@ -116,8 +117,8 @@ impl Core {
         self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(Error::io(&name, "rename", error)))
     }
 
-    /// Makes the names of published files durable. One thread at a time: a failed sync is reported once but may lose the names
-    /// of several threads, so no other sync may succeed before the store is poisoned.
+    /// Makes the names of published files durable. One thread at a time: a failed sync is reported once but may lose
+    /// the names of several threads, so no other sync may succeed before the store is poisoned.
     pub(super) fn sync_dir(&self) -> Result<(), Error> {
         let _turn = self.directory.lock();
         self.check_poison()?;

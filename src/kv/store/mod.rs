@@ -10,8 +10,8 @@
 //! memtable, whose entries carry sequence numbers. So a snapshot is a view and a number, and everything that it
 //! sees lives as long as it does.
 //!
-//! Locks are taken in this order: writer, maintenance, manifest, directory, view. No thread waits for a lock while it holds a
-//! later one.
+//! Locks are taken in this order: writer, maintenance, manifest, directory, view. No thread waits for a lock while it
+//! holds a later one.
 
 mod background;
 mod compact;
@@ -69,8 +69,8 @@ impl Store {
         Self::open(Arc::new(storage), options)
     }
 
-    /// Opens the store in `storage`: every table's footer, index and filters, and the writes that are in logs only, which
-    /// become a table.
+    /// Opens the store in `storage`: every table's footer, index and filters, and the writes that are in logs only,
+    /// which become a table.
     ///
     /// # Errors
     /// [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`]; [`Error::Io`]; and the damage of any file, filters
@@ -104,9 +104,9 @@ impl Store {
     /// Applies all writes of a batch, or none.
     ///
     /// # Errors
-    /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a whole or
-    /// not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync. [`Error::Stalled`] if
-    /// memory is full and cannot be flushed. [`Error::ReadOnly`].
+    /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a
+    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync.
+    /// [`Error::Stalled`] if memory is full and cannot be flushed. [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         self.core.check_writable()?;
         self.core.write(batch)?;
@@ -140,8 +140,8 @@ impl Store {
         self.core.get_row(&view, seq, row)
     }
 
-    /// The live cells of a range of rows, in order, as they are now. If all rows of the range must start with the same bytes,
-    /// filters of prefixes are probed.
+    /// The live cells of a range of rows, in order, as they are now. If all rows of the range must start with the same
+    /// bytes, filters of prefixes are probed.
     ///
     /// ```
     /// use filterblock::kv::{Store, StoreOptions};
@@ -190,9 +190,9 @@ impl Store {
     /// Writes all memtables to tables and waits for it. Does nothing if they are empty.
     ///
     /// # Errors
-    /// [`Error::Io`], or any other error of background work meanwhile. The cells stay readable, in memory and in the log; but
-    /// if a sync or the rename failed, further writes and flushes are refused with [`Error::Poisoned`], as it is unknown what
-    /// is on the disk.
+    /// [`Error::Io`], or any other error of background work meanwhile. The cells stay readable, in memory and in the
+    /// log; but if a sync or the rename failed, further writes and flushes are refused with [`Error::Poisoned`], as it
+    /// is unknown what is on the disk.
     pub fn flush(&self) -> Result<(), Error> {
         self.core.flush()
     }
@@ -206,7 +206,8 @@ impl Store {
         self.core.compact_all()
     }
 
-    /// Does all due work, or waits until it is done: flushes, compactions, and rebuilding filters that exceed the budget.
+    /// Does all due work, or waits until it is done: flushes, compactions, and rebuilding filters that exceed the
+    /// budget.
     ///
     /// # Errors
     /// The error of that work.
@@ -214,17 +215,18 @@ impl Store {
         self.core.settle()
     }
 
-    /// Checks every table, and probes every filter for every key of its table and for as many absent ones. Reads all tables.
+    /// Checks every table, and probes every filter for every key of its table and for as many absent ones. Reads all
+    /// tables.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`] for a data block that is not what was written. Problems with filters are in the
-    /// report.
+    /// [`Error::Io`] or [`Error::Damaged`] for a data block that is not what was written. Problems with filters are in
+    /// the report.
     pub fn verify(&self) -> Result<VerifyReport, Error> {
         self.core.verify()
     }
 
-    /// Rebuilds the filters of all tables, with another kind, size or seed, and leaves the data unchanged. Reads all tables. A
-    /// crash leaves each table with its old filters or with its new ones.
+    /// Rebuilds the filters of all tables, with another kind, size or seed, and leaves the data unchanged. Reads all
+    /// tables. A crash leaves each table with its old filters or with its new ones.
     ///
     /// # Errors
     /// As [`Store::flush`] and [`Store::verify`]. Some tables may then have their new filters.
@@ -257,9 +259,9 @@ impl Store {
         self.core.stats()
     }
 
-    /// Closes the store: makes everything written durable and seals the log, so that later damage to it is distinguished from
-    /// the effects of a crash. Memtables are not flushed; their writes are in the log. Dropping the store does the same, but
-    /// ignores errors.
+    /// Closes the store: makes everything written durable and seals the log, so that later damage to it is
+    /// distinguished from the effects of a crash. Memtables are not flushed; their writes are in the log. Dropping the
+    /// store does the same, but ignores errors.
     ///
     /// # Errors
     /// [`Error::Io`] if the log could not be synced or sealed; [`Error::Poisoned`].

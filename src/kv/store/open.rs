@@ -1,9 +1,9 @@
 //! Opening: checking the directory, reading the manifest, replaying logs.
 //!
-//! Nothing in the directory changes before everything in it was checked. Then writes that are in logs only become a table, a
-//! new log is begun, and a new manifest replaces the old one, which switches from the old state to the new one atomically. A
-//! crash before that leaves the old state, and files that no manifest names: those are removed last, or by the next
-//! opening.
+//! Nothing in the directory changes before everything in it was checked. Then writes that are in logs only become a
+//! table, a new log is begun, and a new manifest replaces the old one, which switches from the old state to the new one
+//! atomically. A crash before that leaves the old state, and files that no manifest names: those are removed last, or
+//! by the next opening.
 
 use super::super::batch;
 use super::super::cache::BlockCache;
@@ -187,9 +187,9 @@ fn replay(storage: &dyn Storage, log: &LogState, memtable: &Memtable, names: &[S
     Ok(())
 }
 
-/// Looks for a log that is missing in the manifest. The manifest's last record may be bad because a crash tore it, or because
-/// of damage to a record that was durable. Nothing is written to a log before the record that begins it is durable, so a log
-/// that has writes and is newer than all known ones proves damage.
+/// Looks for a log that is missing in the manifest. The manifest's last record may be bad because a crash tore it, or
+/// because of damage to a record that was durable. Nothing is written to a log before the record that begins it is
+/// durable, so a log that has writes and is newer than all known ones proves damage.
 fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[String]) -> Result<(), Error> {
     let newest_known = known.last().map_or(0, |log| log.number);
     for name in names {
@@ -242,7 +242,8 @@ impl Core {
         Ok(())
     }
 
-    /// Removes those files of `names` that are a store's but not in `state`. If this fails, the next opening tries again.
+    /// Removes those files of `names` that are a store's but not in `state`. If this fails, the next opening tries
+    /// again.
     fn remove_obsolete_files(&self, names: &[String], state: &State) {
         for name in names {
             let is_ours = number_of(name).is_some() || name == MANIFEST_TMP_NAME;

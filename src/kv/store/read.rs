@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 /// A store as it was at one moment.
 ///
-/// It sees no later write, and keeps what it sees: memtables in memory, tables on the disk, and the lock of the directory. It
-/// should be dropped as soon as possible.
+/// It sees no later write, and keeps what it sees: memtables in memory, tables on the disk, and the lock of the
+/// directory. It should be dropped as soon as possible.
 ///
 /// ```
 /// use filterblock::kv::{Store, StoreOptions};

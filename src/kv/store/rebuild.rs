@@ -44,8 +44,8 @@ impl RebuildOptions {
         Self::default()
     }
 
-    /// The filter of a purpose, or none, for these tables, in place of the store's options. Compaction still writes new tables
-    /// according to the options, and filters that exceed the budget are still rebuilt to meet it.
+    /// The filter of a purpose, or none, for these tables, in place of the store's options. Compaction still writes new
+    /// tables according to the options, and filters that exceed the budget are still rebuilt to meet it.
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.policies[purpose.index()] = Some(policy.into());

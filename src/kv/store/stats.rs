@@ -118,8 +118,8 @@ impl Stats {
         levels.into_values().collect()
     }
 
-    /// Levels and filters in Prometheus' text exposition format, to be served as `text/plain; version=0.0.4`. The text of
-    /// [`LedgerReport::to_prometheus`](super::super::LedgerReport::to_prometheus) may follow it.
+    /// Levels and filters in Prometheus' text exposition format, to be served as `text/plain; version=0.0.4`. The text
+    /// of [`LedgerReport::to_prometheus`](super::super::LedgerReport::to_prometheus) may follow it.
     pub fn to_prometheus(&self) -> String {
         let mut out = Exposition::default();
         let levels = self.levels();

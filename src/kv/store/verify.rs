@@ -18,7 +18,8 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Keys that a filter denies although its table has them: each hides data. Always 0, unless the library has a defect.
+    /// Keys that a filter denies although its table has them: each hides data. Always 0, unless the library has a
+    /// defect.
     #[must_use]
     pub fn false_negatives(&self) -> u64 {
         self.filters().map(|filter| filter.false_negatives).sum()

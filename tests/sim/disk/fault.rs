@@ -22,7 +22,7 @@ impl Fault {
     }
 }
 
-/// The faults that are set, and how many were injected.
+/// The active faults, and the number of injected ones.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     set: Vec<Fault>,
@@ -44,7 +44,7 @@ impl Faults {
         self.injected
     }
 
-    /// The fault of an operation: the first one set that applies. `len` is the number of bytes to be moved.
+    /// The fault of an operation: the first added one that applies. `len` is the number of bytes to be transferred.
     pub(super) fn draw(&mut self, number: u64, operation: OperationKind, len: usize) -> Option<FaultKind> {
         let interrupted = core::mem::take(&mut self.interrupted);
         let at = self.set.iter().position(|fault| {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// A file being written. Goes on under another name or none, like a file descriptor.
+/// A file being written. It survives renaming and removal, like a file descriptor.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) storage: SimStorage,
@@ -68,7 +68,7 @@ impl ReadableFile for Reader {
     }
 }
 
-/// Who holds which lock: for each name the number of sharers, or `None` for a holder who does not share.
+/// The locks held: for each name the number of shared holders, or `None` for an exclusive one.
 pub(super) type Locks = BTreeMap<String, Option<u64>>;
 
 #[derive(Debug)]

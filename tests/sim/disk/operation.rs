@@ -8,7 +8,7 @@ const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-/// What an [`Operation`] does.
+/// The kind of an [`Operation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OperationKind {
     /// Creates a file.
@@ -86,21 +86,21 @@ impl fmt::Display for OperationKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// Any operation fails with `EIO` and does nothing. What was not synced may still be synced later.
+    /// Any operation fails with `EIO` and does nothing. Unsynced data may still be synced later.
     Io,
     /// A creation or a write fails with `ENOSPC` and does nothing.
     NoSpace,
-    /// A read or a write fails with `EINTR` and does nothing. From an operation on, every second one: callers try
-    /// again until it works.
+    /// A read or a write fails with `EINTR` and does nothing. A persistent fault strikes every second one, as callers
+    /// retry until one succeeds.
     Interrupted,
-    /// A read or a write of more bytes moves only the first so many; 0 counts as 1.
+    /// A read or a write of more than `bytes_max` bytes transfers only the first `bytes_max`; 0 counts as 1.
     Short {
-        /// The bytes moved.
+        /// The bytes transferred.
         bytes_max: usize,
     },
-    /// A sync fails with `EIO`, what it should have made durable never becomes durable, and later syncs claim success:
-    /// what Linux does when it cannot write a page back. A file's lost bytes can still be read until the crash. Names
-    /// that a directory's sync failed on remain in doubt for ever.
+    /// A sync fails with `EIO`, what it should have made durable never becomes durable, and later syncs report success,
+    /// as on Linux when a page cannot be written back. A file's lost bytes can still be read until the crash. Names
+    /// that a directory's sync failed on stay in doubt.
     FailedSync,
 }
 
@@ -116,7 +116,7 @@ impl FaultKind {
         }
     }
 
-    /// The error that the caller sees, if it is one.
+    /// The error that the caller sees, if any.
     pub(super) fn error(self) -> Option<io::Error> {
         let errno = match self {
             Self::Io | Self::FailedSync => EIO,
@@ -145,7 +145,7 @@ impl fmt::Display for FaultKind {
 pub struct Operation {
     /// Its number: the storage's first operation is 1.
     pub number: u64,
-    /// What it does.
+    /// Its kind.
     pub kind: OperationKind,
     /// The file; empty for operations on the directory.
     pub file: String,

@@ -29,7 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// The store's layers from the bottom up: a module may import those of its own line and of the lines above it.
 const STORE_LAYERS: &[&[&str]] = &[
-    &["encoding", "error", "fences", "names", "purpose", "range", "sync"],
+    &["encoding", "error", "fences", "names", "prometheus", "purpose", "range", "sync"],
     &["cell", "prefix", "storage"],
     &["batch", "budget", "cache", "ledger", "log", "memtable"],
     &["manifest"],
@@ -37,7 +37,6 @@ const STORE_LAYERS: &[&[&str]] = &[
     &["sstable"],
     &["version"],
     &["compaction", "merge"],
-    &["scan"],
     &["store"],
 ];
 

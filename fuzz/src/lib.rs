@@ -16,6 +16,8 @@ pub mod records;
 pub mod repair;
 pub mod sample;
 pub mod seeds;
+#[path = "../../tests/sim/disk/mod.rs"]
+pub mod sim;
 pub mod sstable;
 #[path = "../../tests/damage/state.rs"]
 mod state;

@@ -1,7 +1,7 @@
 //! Files of pages as inputs: without the zeros that fill nearly all of a small table's 4096-byte pages.
 //!
-//! In an input, [`MARK`] and a byte `n` stand for zeros up to the last `n` bytes of the page. A mutation that inserts or
-//! removes bytes so moves what is behind it up to the next mark, and no further.
+//! In an input, [`MARK`] and a byte `n` stand for zeros up to the last `n` bytes of the page. A mutation that inserts
+//! or removes bytes so moves what is behind it up to the next mark, and no further.
 
 pub const PAGE_LEN: usize = 4096;
 /// Three bytes that no seed holds, the first of them no text.

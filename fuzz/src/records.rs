@@ -22,7 +22,7 @@ pub fn placed_crc(number: u64, offset: u64, bytes: &[u8]) -> u32 {
     masked(crc32fast::hash(&[&place, bytes].concat()))
 }
 
-/// A log in the making.
+/// A log that is being written.
 #[derive(Clone, Debug)]
 pub struct LogBytes {
     number: u64,
@@ -41,7 +41,7 @@ impl LogBytes {
         log
     }
 
-    /// Appends a record. `synced` is the length that it says was durable.
+    /// Appends a record with the synced length `synced`.
     pub fn push(&mut self, payload: &[u8], synced: u64) {
         let at = self.bytes.len() as u64;
         let payload_crc = placed_crc(self.number, at + HEADER_LEN as u64, payload);
@@ -54,9 +54,9 @@ impl LogBytes {
     }
 }
 
-/// Appends the records that `input` stands for: they end at marks of three bytes, and each is a byte of faults and a
-/// payload. All checksums are right but those that a fault breaks. Faults of 0: nothing is wrong with the record, and it
-/// says that all before it was durable.
+/// Appends the records that `input` encodes: they end at marks of three bytes, and each is a byte of faults and a
+/// payload. All checksums are right except those that a fault breaks. With faults of 0 the record is intact, and its
+/// synced length covers all records before it.
 pub fn assemble(log: &mut LogBytes, input: &[u8]) {
     let number = log.number;
     let mut rest = input;
@@ -87,7 +87,7 @@ pub fn assemble(log: &mut LogBytes, input: &[u8]) {
                 let crc = placed_crc(number, at as u64, &header[4..HEADER_LEN]);
                 header[..4].copy_from_slice(&crc.to_le_bytes());
             }
-            // Zeros for a payload, as a torn write leaves them.
+            // Zeros in place of the payload, as after a torn write.
             5 => header[HEADER_LEN..].fill(0),
             _ => {}
         }
@@ -134,7 +134,7 @@ pub fn payloads(number: u64, log: &[u8]) -> Vec<Range<usize>> {
     payloads
 }
 
-/// Whether an intact record behind the bad one at `bad` says that this was durable. Records are looked for behind
+/// Whether the synced length of an intact record after the bad one at `bad` covers it. Records are searched for after
 /// those whose headers are intact, and otherwise at every byte.
 pub fn was_durable(number: u64, log: &[u8], bad: usize) -> bool {
     let mut at = record_at(number, log, bad).map_or(bad + 1, |record| record.payload.end);

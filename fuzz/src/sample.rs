@@ -1,9 +1,10 @@
-//! A small store with one of everything, written by the library: the targets damage it, and seeds are made from it. It
-//! has the same bytes each time.
+//! A small store with one of everything, written by the library, always with the same bytes: the targets damage it, and
+//! seeds are made from it.
 
+use crate::sim::SimStorage;
 use crate::state::State;
 use filterblock::kv::{
-    FilterResidence, Maintenance, Purpose, RebuildOptions, SimStorage, Store, StoreOptions, Sync, WriteBatch,
+    Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch,
 };
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ pub type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// The files of the closed store, and what it must answer.
+/// The closed store, and the answers that it must give.
 pub struct Sample {
     pub files: Files,
     pub(crate) state: State,
@@ -48,7 +49,7 @@ pub fn options() -> StoreOptions {
         .cache_bytes(64 << 10)
         .maintenance(Maintenance::Inline { seed: 1 })
         .level0_tables_max(100)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
 }
 
 /// The same, with filters in a cache that is too small for them.
@@ -121,7 +122,7 @@ fn make() -> Sample {
     // A block of two pages.
     writer.put(5, b"long", &vec![b'v'; 4200]);
     store.flush().expect("a table");
-    // Two versions of some cells, which a compaction merges into one.
+    // Overwrites some cells, which compaction resolves.
     writer.put(1, b"x", b"twice");
     writer.delete(2, b"x");
     store.compact().expect("one table");

@@ -16,7 +16,7 @@ const NUM_FILTERS_AT: usize = 96;
 const FILTERS_AT: usize = 104;
 const CRC_AT: usize = PAGE_LEN - 4;
 
-/// What stands where, as far as the footer and the index can be believed: every place is within the file.
+/// The layout according to footer and index, as far as it is within the file.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     pub number: u64,
@@ -85,7 +85,7 @@ fn blocks(index: &[u8], data_len: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// What of a file to repair.
+/// What to repair in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Forgery {
     pub data: bool,
@@ -143,8 +143,8 @@ pub fn footer_crc(file: &[u8]) -> u32 {
     file.len().checked_sub(4).map_or(0, |at| int(&file[at..]) as u32)
 }
 
-/// Whether a part of `file` that is not what stands in `original` has checksums that hold: then somebody has computed
-/// them, or found them by chance, and nothing can be said about answers.
+/// Whether a part of `file` that differs from `original` has valid checksums: then they were computed, or found by
+/// chance, and the answers are not predictable.
 pub fn is_forged(original: &[u8], file: &[u8]) -> bool {
     let parts = Parts::of(original).unwrap_or_default();
     let differs = |place: &Range<usize>| file.get(place.clone()).is_some_and(|now| now != &original[place.clone()]);

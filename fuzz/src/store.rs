@@ -1,16 +1,17 @@
-//! Opening a store of any files, and asking it for everything, in bounds that no bytes may break.
+//! Opening a store of any files and asking it for everything, within bounds that must hold for any bytes.
 
 use crate::sample::{Files, files, storage};
+use crate::sim::{OperationKind, SimStorage};
 use crate::state::assert_typed;
-use filterblock::kv::{Cell, Damage, Error, OperationKind, SimStorage, Store, StoreOptions};
+use filterblock::kv::{Cell, Damage, Error, Store, StoreOptions};
 use std::sync::Arc;
 
-/// The least that a cell takes of a file: the header of a write in a log.
+/// The least length of a cell in a file: the header of a write in a log.
 const MIN_CELL_LEN: usize = 9;
 /// Cells asked for one by one.
 const MAX_GETS: usize = 48;
 
-/// A damage's error is of a class that says so, and has a text.
+/// An error of damage has a fitting type and a text.
 pub fn check_error(error: &Error) {
     assert_typed(error);
     assert!(!error.to_string().is_empty(), "{error:?}");
@@ -43,7 +44,7 @@ pub fn open(files: &Files, options: StoreOptions) -> Option<Opened> {
     }
 }
 
-/// What a scan of everything brings, if the store opens; `None` for a scan that ends in an error.
+/// The cells of a full scan, if the store opens; an inner `None` for a scan that fails.
 fn open_unchanged(storage: &SimStorage, options: StoreOptions, files: &Files) -> Option<Option<Vec<Cell>>> {
     let opened = Store::open(Arc::new(storage.clone()), options);
     let found = match &opened {
@@ -69,7 +70,7 @@ fn check_unchanged(storage: &SimStorage, before: &Files) {
     assert!(now == *before, "files have changed");
 }
 
-/// All live cells. None of them is more than the files can hold.
+/// All live cells, which must not be more than the files can hold.
 pub fn all(store: &Store) -> Result<Vec<Cell>, Error> {
     let mut room = file_bytes(store);
     let (mut cells, mut scan) = (Vec::new(), store.scan(..));
@@ -104,8 +105,8 @@ fn settle<T>(answer: Result<T, Error>) -> Option<T> {
     answer.inspect_err(check_error).ok()
 }
 
-/// Asks for `cells`, their rows and prefixes, and for what lies between them. Where `consistent`, nothing fails and every
-/// answer is that of `cells`, all that the store holds; where not, nothing panics.
+/// Asks for `cells`, their rows and prefixes, and for what lies between them. Where `consistent`, nothing fails and
+/// every answer is that of `cells`, all that the store holds; where not, nothing panics.
 pub fn ask(store: &Store, cells: &[Cell], consistent: bool) {
     let step = cells.len().div_ceil(MAX_GETS).max(1);
     for cell in cells.iter().step_by(step) {
@@ -146,8 +147,8 @@ pub fn ask(store: &Store, cells: &[Cell], consistent: bool) {
     assert!(stats.tables.iter().all(|table| table.level < 7), "{stats:?}");
 }
 
-/// Whether a store has used up its sequence numbers or its files' numbers. That takes 2^56 writes or 2^53 files; a forged
-/// file can claim that there were as many.
+/// Whether a store has used up its sequence numbers or its files' numbers. That takes 2^56 writes or 2^53 files; a
+/// forged file can claim that there were as many.
 fn is_at_last_number(error: &Error) -> bool {
     let Error::Damaged { damage: Damage::Contradiction { name, found }, .. } = error else { return false };
     let last: u64 = match *name {
@@ -170,7 +171,7 @@ pub fn go_on(opened: Opened, mut cells: Vec<Cell>, consistent: bool) {
             Some(value) => store.put(row, column, value),
             None => store.delete(row, column),
         };
-        // A forged table may be met by maintenance.
+        // Maintenance may read a forged table.
         assert!(settle(written).is_some() || !consistent, "write {row:?}");
         cells.retain(|other| (&other.row, &other.column) != (row, column));
         cells.extend(value.map(|value| Cell { value: value.to_vec(), ..cell.clone() }));

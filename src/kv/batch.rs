@@ -1,8 +1,8 @@
 //! Writes that happen together or not at all, in memory and in the write-ahead log.
 //!
 //! A record of the log is a batch: sequence number of its first write (8), number of writes (4), then the writes, each
-//! with the next sequence number: kind (1: 0 deletes, 1 puts), lengths of row (2), column (2) and value (4), row, column,
-//! value.
+//! with the next sequence number: kind (1: 0 deletes, 1 puts), lengths of row (2), column (2) and value (4), row,
+//! column, value.
 
 use super::cell::{CellKey, CellRef, MAX_VALUE_LEN, check_len};
 use super::encoding::{Cursor, Push};
@@ -11,7 +11,7 @@ use super::error::Error;
 const DELETE: u8 = 0;
 const PUT: u8 = 1;
 const HEADER_LEN: usize = 8 + 4;
-/// The largest batch in bytes: a record's length has 32 bits, and a batch is written in one piece.
+/// The largest batch in bytes: lengths of records are 32-bit on disk, and a batch is one record.
 pub const MAX_BATCH_LEN: usize = 1 << 30;
 
 /// Writes that become visible together, and durable together or not at all.
@@ -33,7 +33,7 @@ pub const MAX_BATCH_LEN: usize = 1 << 30;
 /// ```
 #[derive(Clone, Debug)]
 pub struct WriteBatch {
-    /// The record, its sequence number still zero.
+    /// The record. Its header is zero until [`WriteBatch::record`] fills it in.
     record: Vec<u8>,
     num_writes: u32,
 }
@@ -45,10 +45,10 @@ impl WriteBatch {
         Self { record: vec![0; HEADER_LEN], num_writes: 0 }
     }
 
-    /// Adds the writing of a cell. Of several writes to a cell the last one counts.
+    /// Adds a write of a cell. Of several writes to a cell in a batch the last one counts.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for a part above its limit, or a batch above [`MAX_BATCH_LEN`]; the batch is as it was.
+    /// [`Error::TooLong`] for a part above its limit, or a batch above [`MAX_BATCH_LEN`]; the batch is then unchanged.
     pub fn put(&mut self, row: &[u8], column: &[u8], value: &[u8]) -> Result<&mut Self, Error> {
         check_len("value", value.len(), MAX_VALUE_LEN)?;
         self.push(PUT, CellKey { row, column }, value)
@@ -90,7 +90,7 @@ impl WriteBatch {
         self.num_writes == 0
     }
 
-    /// The record, its first write numbered `first_seq`.
+    /// The record, whose first write gets the sequence number `first_seq`.
     pub(crate) fn record(&mut self, first_seq: u64) -> &[u8] {
         crate::bytes::put_u64(&mut self.record, 0, first_seq);
         crate::bytes::put_u32(&mut self.record, 8, self.num_writes);
@@ -108,7 +108,7 @@ impl Default for WriteBatch {
 pub(crate) fn decode(record: &[u8]) -> Option<impl Iterator<Item = CellRef<'_>>> {
     let mut cursor = Cursor::new(record);
     let (first_seq, num_writes) = (cursor.u64()?, cursor.u32()?);
-    // Once to check, once to hand out: a record that ends badly must have no effect at all.
+    // Checked before any write is returned: a record with a bad end must have no effect at all.
     let mut check = cursor;
     for _ in 0..num_writes {
         next_write(&mut check, 0)?;

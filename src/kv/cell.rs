@@ -20,7 +20,7 @@ pub struct Cell {
     pub value: Vec<u8>,
 }
 
-/// Where a cell stands. The derived order, row before column, is the order of cells everywhere.
+/// The key of a cell. The derived order, row before column, is the order of cells everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CellKey<'a> {
     pub(crate) row: &'a [u8],
@@ -34,7 +34,7 @@ impl CellKey<'_> {
     }
 }
 
-/// A key with bytes of its own.
+/// A key that owns its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OwnedKey {
     pub(crate) row: Vec<u8>,
@@ -46,7 +46,7 @@ impl OwnedKey {
         CellKey { row: &self.row, column: &self.column }
     }
 
-    /// Takes the bytes of another key, and keeps the memory.
+    /// Copies another key into the memory of this one.
     pub(crate) fn assign(&mut self, key: CellKey<'_>) {
         self.row.clear();
         self.row.extend_from_slice(key.row);
@@ -62,14 +62,10 @@ pub(crate) fn check_len(what: &'static str, len: usize, max: usize) -> Result<()
     Ok(())
 }
 
-/// What was written to a cell, and when: a higher `seq` is the later write. No value is a tombstone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Version {
-    pub(crate) seq: u64,
-    pub(crate) value: Option<Vec<u8>>,
-}
+/// What a write leaves in a cell; `None` for a tombstone.
+pub(crate) type CellValue = Option<Vec<u8>>;
 
-/// A cell's version in someone else's bytes.
+/// A write to a cell, in borrowed bytes: a higher `seq` is the later write. No value is a tombstone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellRef<'a> {
     pub(crate) key: CellKey<'a>,
@@ -78,29 +74,27 @@ pub(crate) struct CellRef<'a> {
 }
 
 impl CellRef<'_> {
-    pub(crate) fn version(&self) -> Version {
-        Version { seq: self.seq, value: self.value.map(<[u8]>::to_vec) }
+    pub(crate) fn to_value(self) -> CellValue {
+        self.value.map(<[u8]>::to_vec)
     }
 
     pub(crate) fn to_owned(self) -> OwnedCell {
-        OwnedCell { row: self.key.row.to_vec(), column: self.key.column.to_vec(), version: self.version() }
+        let CellKey { row, column } = self.key;
+        let key = OwnedKey { row: row.to_vec(), column: column.to_vec() };
+        OwnedCell { key, seq: self.seq, value: self.to_value() }
     }
 }
 
-/// A cell's version with bytes of its own, for merging.
+/// A write to a cell that owns its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedCell {
-    pub(crate) row: Vec<u8>,
-    pub(crate) column: Vec<u8>,
-    pub(crate) version: Version,
+    pub(crate) key: OwnedKey,
+    pub(crate) seq: u64,
+    pub(crate) value: CellValue,
 }
 
 impl OwnedCell {
-    pub(crate) fn key(&self) -> CellKey<'_> {
-        CellKey { row: &self.row, column: &self.column }
-    }
-
     pub(crate) fn as_ref(&self) -> CellRef<'_> {
-        CellRef { key: self.key(), seq: self.version.seq, value: self.version.value.as_deref() }
+        CellRef { key: self.key.as_key(), seq: self.seq, value: self.value.as_deref() }
     }
 }

@@ -1,8 +1,7 @@
 //! Leveled compaction: which tables are merged into which level.
 //!
-//! A level that holds too much gives some tables to the next: level 0 all of them, for they overlap; a deeper level one at
-//! a time, the one for which the least has to be rewritten. They are merged with the tables of the next level that they
-//! overlap.
+//! A level that is too large passes tables to the next: level 0 all of them, as they overlap; a deeper level one at a
+//! time, the one that rewrites the least. They are merged with the tables of the next level that they overlap.
 
 use super::manifest::NUM_LEVELS;
 use super::options::StoreOptions;
@@ -26,8 +25,8 @@ impl Compaction {
         self.upper.iter().chain(&self.lower)
     }
 
-    /// Whether its tables could simply be said to belong to the next level: nothing there to merge with, nothing to
-    /// resolve among them, and no tombstone that would get the chance to go.
+    /// Whether its tables can become tables of the next level as they are: nothing there to merge with, no overlap
+    /// among them, and no tombstone that a merge might drop.
     pub(crate) fn is_move(&self) -> bool {
         let disjoint = || {
             let mut ranges: Vec<_> = self.upper.iter().map(|table| (table.first_key(), table.last_key())).collect();
@@ -39,7 +38,7 @@ impl Compaction {
     }
 }
 
-/// What is to be compacted first, if anything is.
+/// The most urgent compaction, if any is due.
 pub(crate) fn pick(version: &Version, options: &StoreOptions) -> Option<Compaction> {
     let (level, score) =
         (0..NUM_LEVELS - 1).map(|level| (level, score(version, options, level))).max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -72,7 +71,7 @@ pub(crate) fn whole_level(version: &Version, level: usize) -> Option<Compaction>
     compact_into_next(version, level, version.level(level).to_vec())
 }
 
-/// The tables of the deepest level that still have tombstones, to be written again without.
+/// The tables of the deepest level that still have tombstones, to be rewritten without them.
 pub(crate) fn tombstones_of(version: &Version, deepest: usize) -> Option<Compaction> {
     let has_tombstones = |table: &&Arc<Table>| table.footer().num_tombstones > 0;
     let upper: Vec<Arc<Table>> = version.level(deepest).iter().filter(has_tombstones).map(Arc::clone).collect();

@@ -1,10 +1,10 @@
-//! What all files of a store are made of: checksums that know their place, little-endian integers, and reading that
-//! cannot leave its bytes.
+//! What all files of a store are made of: checksums that include a location, little-endian integers, and bounds-checked
+//! reading.
 
 use crate::bytes;
 
-/// CRC-32 of `bytes` and of the place where they belong, so that intact bytes of another file or offset fail too.
-/// Rotated and offset, because a CRC of data that contains its own CRC is weak.
+/// CRC-32 of `bytes` and of their location, so that intact bytes of another file or offset fail too. Rotated and
+/// offset, because a CRC of data that contains its own CRC is weak.
 pub(crate) fn masked_crc(file: u64, offset: u64, bytes: &[u8]) -> u32 {
     let mut place = [0; 16];
     bytes::put_u64(&mut place, 0, file);

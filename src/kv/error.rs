@@ -1,26 +1,27 @@
-//! What can go wrong in the store.
+//! The store's errors.
 
 use core::fmt;
 use std::io;
+use std::sync::Arc;
 
-/// Why the store could not do what it was asked.
+/// Why an operation of the store failed.
 ///
-/// Filters are not among the reasons: one that cannot be used is a [`super::Warning`].
-#[derive(Debug)]
+/// Filters never make one fail: one that cannot be used is a [`super::Warning`].
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system reported an error.
     Io {
         /// The file, or the directory's path.
         file: String,
         /// What was being done to it.
         operation: &'static str,
-        /// The system's reason.
-        source: io::Error,
+        /// The system's error.
+        source: Arc<io::Error>,
     },
     /// Bytes of a table, log or manifest are not what was written.
     Damaged {
-        /// The table's file.
+        /// The file.
         file: String,
         /// Where in the file the damaged unit starts.
         offset: u64,
@@ -29,20 +30,20 @@ pub enum Error {
     },
     /// A table, log or manifest written by a later version of the store.
     NewerVersion {
-        /// The table's file.
+        /// The file.
         file: String,
         /// Version stored.
         found: u32,
-        /// Newest version this library reads.
+        /// The newest version that this library reads.
         supported: u32,
     },
     /// A table under another table's name.
     Misplaced {
         /// The table's file.
         file: String,
-        /// The number that its name says.
+        /// The number in its name.
         named: u64,
-        /// The number that its footer says.
+        /// The number in its footer.
         stored: u64,
     },
     /// A row, column or value above its limit.
@@ -54,16 +55,23 @@ pub enum Error {
         /// The limit.
         max_bytes: u64,
     },
-    /// The directory holds files, but none of a store: nothing is created or removed there.
+    /// A filter for a level that no store has.
+    NoSuchLevel {
+        /// The level asked for.
+        level: usize,
+        /// The deepest level.
+        max: usize,
+    },
+    /// The directory holds files, but none of a store; it was left unchanged.
     NotAStore {
         /// Some of the files.
         files: Vec<String>,
         /// How many there are.
         num_files: usize,
     },
-    /// Nothing is there, and nothing was to be created.
+    /// There is no store, and none was to be created.
     NoStore,
-    /// The directory holds tables or logs, but no manifest that says which of them count.
+    /// The directory holds tables or logs, but no manifest that names the live ones.
     NoManifest {
         /// Tables, logs and filter files.
         num_files: usize,
@@ -77,37 +85,19 @@ pub enum Error {
     Locked,
     /// The store was opened for reading only.
     ReadOnly,
-    /// The store's background work has failed and writes would pile up. It is tried again with each write that needs room.
+    /// The store's background work has failed and memory is full. It is retried for each write that needs room.
     Stalled {
         /// What failed.
         cause: String,
     },
-    /// An earlier sync failed, so nobody knows what is on the disk: the store takes no more writes until it is
-    /// opened again.
+    /// An earlier sync failed, so it is unknown what is on the disk: the store takes no more writes until it is
+    /// reopened.
     Poisoned,
 }
 
 impl Error {
     pub(crate) fn io(file: &str, operation: &'static str, source: io::Error) -> Self {
-        Self::Io { file: file.to_owned(), operation, source }
-    }
-
-    /// The same failure once more, for another who waited for the same thing: errors of the system cannot be cloned.
-    pub(crate) fn again(&self) -> Self {
-        match self {
-            Self::Io { file, operation, source } => {
-                let source = match source.raw_os_error() {
-                    Some(code) => io::Error::from_raw_os_error(code),
-                    None => io::Error::new(source.kind(), source.to_string()),
-                };
-                Self::Io { file: file.clone(), operation, source }
-            }
-            Self::Damaged { file, offset, damage } => Self::damaged(file, *offset, *damage),
-            Self::Missing { file } => Self::Missing { file: file.clone() },
-            Self::Poisoned => Self::Poisoned,
-            Self::ReadOnly => Self::ReadOnly,
-            other => Self::Stalled { cause: other.to_string() },
-        }
+        Self::Io { file: file.to_owned(), operation, source: Arc::new(source) }
     }
 
     pub(crate) fn damaged(file: &str, offset: u64, damage: Damage) -> Self {
@@ -124,23 +114,24 @@ impl fmt::Display for Error {
                 write!(f, "{file}: version {found} is newer than this reader's {supported}")
             }
             Self::Misplaced { file, named, stored } => {
-                write!(f, "{file}: the name says table {named}, the footer says table {stored}")
+                write!(f, "{file}: the number is {named} in the name, {stored} in the footer")
             }
             Self::TooLong { what, len_bytes, max_bytes } => {
                 write!(f, "a {what} of {len_bytes} bytes is above the limit of {max_bytes}")
             }
+            Self::NoSuchLevel { level, max } => write!(f, "level {level} is deeper than {max}, the deepest of a store"),
             Self::NotAStore { files, num_files } => {
                 write!(f, "not a store: {num_files} other files are here, among them {}", files.join(", "))
             }
             Self::NoStore => f.write_str("no store is here"),
             Self::NoManifest { num_files } => {
-                write!(f, "the manifest is missing: {num_files} tables and logs are here, but which of them count?")
+                write!(f, "the manifest is missing, which names the live ones of the {num_files} tables and logs here")
             }
             Self::Missing { file } => write!(f, "{file}: missing, though the manifest names it"),
             Self::Locked => f.write_str("the store is open elsewhere"),
             Self::ReadOnly => f.write_str("the store was opened for reading only"),
             Self::Stalled { cause } => {
-                write!(f, "background work has failed, and no more can be taken in until it succeeds: {cause}")
+                write!(f, "no room for writes until background work succeeds, which has failed: {cause}")
             }
             Self::Poisoned => {
                 f.write_str("an earlier sync failed: the store takes no more writes until it is opened again")
@@ -152,7 +143,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } => Some(&**source),
             _ => None,
         }
     }
@@ -167,14 +158,14 @@ pub enum Damage {
         /// The file's length.
         len_bytes: u64,
     },
-    /// A unit does not start with its magic: something else stands here, or the file is cut off.
+    /// A unit does not start with its magic number: something else is here, or the file is cut off.
     Magic {
         /// Which unit.
         unit: &'static str,
-        /// What stands there, read as a little-endian integer.
+        /// The bytes found, as a little-endian integer.
         found: u64,
     },
-    /// A unit's CRC-32 does not match its bytes, or the unit belongs to another place or table.
+    /// A unit's CRC-32 does not match its bytes, or the unit belongs to another location or table.
     Checksum {
         /// Which unit.
         unit: &'static str,
@@ -187,9 +178,9 @@ pub enum Damage {
     Field {
         /// Which field.
         name: &'static str,
-        /// What it says.
+        /// Its value.
         found: u64,
-        /// What the rest of the file says.
+        /// The value that the rest of the file implies.
         expected: u64,
     },
     /// A unit ends in the middle of a field.
@@ -199,11 +190,11 @@ pub enum Damage {
         /// The unit's length.
         len_bytes: u64,
     },
-    /// A field that cannot be, given what was read before it.
+    /// A field whose value is impossible, given what was read before it.
     Contradiction {
         /// Which field.
         name: &'static str,
-        /// What it says.
+        /// Its value.
         found: u64,
     },
     /// Keys are not in strictly ascending order.

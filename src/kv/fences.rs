@@ -1,8 +1,8 @@
-//! Searching rows in order by eight bytes of each.
+//! Searching sorted rows by eight bytes of each.
 //!
-//! A binary search among keys takes a cache miss or two at each step. Rows of a table mostly differ soon behind what all of
-//! them begin with, so eight bytes from there on decide nearly every step, and numbers in one array stay within a few
-//! cache lines.
+//! A binary search among keys takes a cache miss or two at each step. Rows of a table mostly differ soon after their
+//! common prefix, so the eight bytes that follow it decide nearly every step, and integers in one array stay within a
+//! few cache lines.
 
 use crate::bytes;
 use core::cmp::Ordering;
@@ -16,7 +16,7 @@ fn fence(row: &[u8], at: usize) -> u64 {
 /// Rows in ascending order, which may repeat.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fences {
-    /// What all rows begin with.
+    /// The common prefix of all rows.
     common: Box<[u8]>,
     fences: Vec<u64>,
 }
@@ -29,7 +29,7 @@ impl Fences {
         Self { common: least[..common].into(), fences }
     }
 
-    /// The rows that may be equal to `row`: all before them are less, all behind them are greater.
+    /// The rows that may be equal to `row`: all before them are less, all after them are greater.
     #[inline]
     pub(crate) fn around(&self, row: &[u8]) -> Range<usize> {
         match self.compare_head(row) {
@@ -39,7 +39,7 @@ impl Fences {
         }
         let sought = fence(row, self.common.len());
         let start = self.fences.partition_point(|&fence| fence < sought);
-        // Those that are equal need a look at the rows themselves. There are few of them, mostly none.
+        // Equal fences are decided by the rows themselves. There are few of them, mostly none.
         let same = match self.fences.get(start) {
             Some(&fence) if fence == sought => self.fences[start..].partition_point(|&fence| fence == sought),
             _ => 0,
@@ -47,37 +47,29 @@ impl Fences {
         start..start + same
     }
 
-    /// How `row` compares with what all rows begin with, as far as that goes.
+    /// Compares `row` with the common prefix, up to the length of the shorter.
     #[inline]
     fn compare_head(&self, row: &[u8]) -> Ordering {
-        // The C library compares with masked loads. Of no bytes at all, at the dangling address of an empty box, that
-        // takes the processor 300 ns to find harmless.
+        // The C library compares with masked loads. For zero bytes at the dangling address of an empty box the
+        // processor takes 300 ns to suppress the fault.
         if self.common.is_empty() {
             return Ordering::Equal;
         }
         row[..row.len().min(self.common.len())].cmp(&self.common)
     }
 
-    /// How the row at `place` compares with `row`; `None` if only the rows themselves can tell.
+    /// Compares the row at `index` with `row`; `None` if that takes the row itself.
     #[inline]
-    pub(crate) fn compare(&self, place: usize, row: &[u8]) -> Option<Ordering> {
+    pub(crate) fn compare(&self, index: usize, row: &[u8]) -> Option<Ordering> {
         let of_heads = self.compare_head(row).reverse();
-        let of_fences = || self.fences[place].cmp(&fence(row, self.common.len()));
+        let of_fences = || self.fences[index].cmp(&fence(row, self.common.len()));
         Some(of_heads.then_with(of_fences)).filter(|&order| order != Ordering::Equal)
     }
 }
 
-/// The first place of a range that `is_before` is not true of.
-pub(crate) fn partition_point(places: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
-    let Range { start: mut low, end: mut high } = places;
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match is_before(middle) {
-            true => low = middle + 1,
-            false => high = middle,
-        }
-    }
-    low
+/// The first index of a range for which `is_before` is false.
+pub(crate) fn partition_point<T>(all: &[T], range: Range<usize>, is_before: impl Fn(&T) -> bool) -> usize {
+    range.start + all[range.clone()].partition_point(is_before)
 }
 
 #[cfg(test)]

@@ -1,111 +1,55 @@
-//! Every version of every cell written since the last flush, in memory and in order.
+//! All writes since the last flush, in memory and ordered by cell.
 //!
-//! A snapshot reads a memtable that is still being written to, so no version replaces another: each write adds an entry,
-//! and a reader takes the newest one that its sequence number lets it see.
+//! A snapshot reads a memtable that is still being written to, so no write replaces another: each adds an entry, and a
+//! reader takes the newest one that its sequence number lets it see.
 
-use super::cell::{CellKey, CellRef, OwnedCell, Version};
+use super::cell::{CellKey, CellRef, CellValue, OwnedCell};
 use super::sync::{AtomicU64, RwLock};
-use core::borrow::Borrow;
 use core::cmp::Reverse;
 use core::ops::Bound;
 use core::sync::atomic::Ordering;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 
-/// What an entry costs beside its bytes, roughly: two allocations and a tree node's share.
+/// What an entry costs beside its bytes, roughly: allocations and a tree node's share.
 const ENTRY_OVERHEAD_BYTES: usize = 100;
 
-/// Where an entry stands: by cell, then newest first.
-#[derive(Clone, Debug)]
-struct EntryKey {
-    /// Row and column in one allocation.
-    bytes: Box<[u8]>,
-    row_len: u16,
-    seq: u64,
+/// The order of entries: by cell, then newest first. Owned in the tree; borrowed to search it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EntryKey<'a> {
+    row: Cow<'a, [u8]>,
+    column: Cow<'a, [u8]>,
+    seq: Reverse<u64>,
 }
 
-/// A place in the order of entries, owned or borrowed.
-trait Place {
-    fn place(&self) -> (CellKey<'_>, Reverse<u64>);
-}
+impl<'a> EntryKey<'a> {
+    fn new(CellKey { row, column }: CellKey<'a>, seq: u64) -> Self {
+        Self { row: row.into(), column: column.into(), seq: Reverse(seq) }
+    }
 
-impl Place for EntryKey {
-    fn place(&self) -> (CellKey<'_>, Reverse<u64>) {
-        let (row, column) = self.bytes.split_at(self.row_len.into());
-        (CellKey { row, column }, Reverse(self.seq))
+    fn cell(&self) -> CellKey<'_> {
+        CellKey { row: &self.row, column: &self.column }
     }
 }
 
-impl Place for (CellKey<'_>, Reverse<u64>) {
-    fn place(&self) -> (CellKey<'_>, Reverse<u64>) {
-        *self
-    }
-}
+type Entries<'a> = BTreeMap<EntryKey<'a>, Option<Box<[u8]>>>;
 
-impl PartialEq for dyn Place + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.place() == other.place()
-    }
-}
-
-impl Eq for dyn Place + '_ {}
-
-impl PartialOrd for dyn Place + '_ {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for dyn Place + '_ {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.place().cmp(&other.place())
-    }
-}
-
-impl PartialEq for EntryKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.place() == other.place()
-    }
-}
-
-impl Eq for EntryKey {}
-
-impl PartialOrd for EntryKey {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for EntryKey {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.place().cmp(&other.place())
-    }
-}
-
-/// So that the tree can be searched by borrowed rows and columns.
-impl<'a> Borrow<dyn Place + 'a> for EntryKey {
-    fn borrow(&self) -> &(dyn Place + 'a) {
-        self
-    }
-}
-
-type Entries = BTreeMap<EntryKey, Option<Box<[u8]>>>;
-
-/// A memtable, whose writes stand in one write-ahead log.
+/// A memtable, whose writes are in one write-ahead log.
 #[derive(Debug)]
 pub(crate) struct Memtable {
     log_number: u64,
-    /// So that readers need no lock to pass by a memtable that has just begun. Who may see an entry sees this too: the
-    /// sequence number that lets him is published later.
+    /// Lets readers skip an empty memtable without its lock. A reader that may see an entry also sees this number: the
+    /// sequence number that makes the entry visible is published later.
     num_entries: AtomicU64,
     inner: RwLock<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    entries: Entries,
+    entries: Entries<'static>,
     bytes: usize,
-    /// The last write.
+    /// Sequence number of the last write.
     max_seq: u64,
 }
 
@@ -122,57 +66,54 @@ impl Memtable {
     pub(crate) fn insert<'a>(&self, writes: impl Iterator<Item = CellRef<'a>>) {
         let mut inner = self.inner.write();
         for CellRef { key, seq, value } in writes {
-            let mut bytes = Vec::with_capacity(key.row.len() + key.column.len());
-            bytes.extend_from_slice(key.row);
-            bytes.extend_from_slice(key.column);
-            inner.bytes += bytes.len() + value.map_or(0, <[u8]>::len) + ENTRY_OVERHEAD_BYTES;
+            let len = key.row.len() + key.column.len() + value.map_or(0, <[u8]>::len);
+            inner.bytes += len + ENTRY_OVERHEAD_BYTES;
             inner.max_seq = inner.max_seq.max(seq);
-            let entry = EntryKey { bytes: bytes.into_boxed_slice(), row_len: key.row.len() as u16, seq };
-            inner.entries.insert(entry, value.map(Box::from));
+            let (row, column) = (key.row.to_vec().into(), key.column.to_vec().into());
+            inner.entries.insert(EntryKey { row, column, seq: Reverse(seq) }, value.map(Box::from));
         }
         self.num_entries.store(inner.entries.len() as u64, Ordering::Release);
     }
 
-    /// The newest version of a cell that a reader at `seq` sees.
-    pub(crate) fn get(&self, key: CellKey<'_>, seq: u64) -> Option<Version> {
+    /// What the last write to a cell that a reader at `seq` sees has left there.
+    pub(crate) fn get(&self, key: CellKey<'_>, seq: u64) -> Option<CellValue> {
         if self.is_empty() {
             return None;
         }
         let inner = self.inner.read();
-        let (entry, value) = range(&inner.entries, Bound::Included((key, Reverse(seq)))).next()?;
-        let (found, Reverse(seq)) = entry.place();
-        (found == key).then(|| Version { seq, value: value.as_deref().map(<[u8]>::to_vec) })
+        let (found, value) = range(&inner.entries, Bound::Included(EntryKey::new(key, seq))).next()?;
+        (found.cell() == key).then(|| value.as_deref().map(<[u8]>::to_vec))
     }
 
-    /// The cells from `start` on that a reader at `seq` sees, each once, tombstones too: as many as `max`, and none for
-    /// which `is_behind` says that it lies behind the range. Taking some at a time keeps writers from waiting for scans.
+    /// The cells from `start` on that a reader at `seq` sees, each once, tombstones included: at most `max`, up to the
+    /// first for which `is_after` is true. Scans take a few at a time, so that writers do not wait for them.
     pub(crate) fn cells_from(
         &self,
         start: Bound<CellKey<'_>>,
-        is_behind: impl Fn(CellKey<'_>) -> bool,
+        is_after: impl Fn(CellKey<'_>) -> bool,
         seq: u64,
         max: usize,
     ) -> Vec<OwnedCell> {
         let inner = self.inner.read();
         let start = match start {
-            Bound::Included(key) => Bound::Included((key, Reverse(u64::MAX))),
-            Bound::Excluded(key) => Bound::Excluded((key, Reverse(0))),
+            Bound::Included(key) => Bound::Included(EntryKey::new(key, u64::MAX)),
+            Bound::Excluded(key) => Bound::Excluded(EntryKey::new(key, 0)),
             Bound::Unbounded => Bound::Unbounded,
         };
         newest(range(&inner.entries, start), seq)
-            .take_while(|cell| !is_behind(cell.key))
+            .take_while(|cell| !is_after(cell.key))
             .take(max)
             .map(CellRef::to_owned)
             .collect()
     }
 
-    /// Hands every cell's newest version to `each`, in order, until that fails.
+    /// Calls `each` with the last write to every cell, in order, until it fails.
     pub(crate) fn for_each_newest<E>(&self, mut each: impl FnMut(CellRef<'_>) -> Result<(), E>) -> Result<(), E> {
         let inner = self.inner.read();
         newest(range(&inner.entries, Bound::Unbounded), u64::MAX).try_for_each(&mut each)
     }
 
-    /// Entries, older versions included.
+    /// Number of entries, overwritten ones included.
     pub(crate) fn num_entries(&self) -> u64 {
         self.num_entries.load(Ordering::Acquire)
     }
@@ -181,7 +122,7 @@ impl Memtable {
         self.num_entries() == 0
     }
 
-    /// About what it takes of memory.
+    /// Approximate memory use.
     pub(crate) fn bytes(&self) -> usize {
         self.inner.read().bytes
     }
@@ -191,19 +132,15 @@ impl Memtable {
     }
 }
 
-fn range<'a>(
-    entries: &'a Entries,
-    start: Bound<(CellKey<'_>, Reverse<u64>)>,
-) -> Range<'a, EntryKey, Option<Box<[u8]>>> {
-    let start = start.as_ref().map(|place| place as &dyn Place);
-    entries.range::<dyn Place + '_, _>((start, Bound::Unbounded))
+fn range<'a>(entries: &'a Entries<'a>, start: Bound<EntryKey<'a>>) -> Range<'a, EntryKey<'a>, Option<Box<[u8]>>> {
+    entries.range((start, Bound::Unbounded))
 }
 
-/// Of each cell's entries, the first one that is not newer than `seq`.
-fn newest<'a>(entries: Range<'a, EntryKey, Option<Box<[u8]>>>, seq: u64) -> impl Iterator<Item = CellRef<'a>> {
+/// The newest entry of each cell that is not newer than `seq`.
+fn newest<'a>(entries: Range<'a, EntryKey<'a>, Option<Box<[u8]>>>, seq: u64) -> impl Iterator<Item = CellRef<'a>> {
     let mut last = None;
     entries.filter_map(move |(entry, value)| {
-        let (key, Reverse(entry_seq)) = entry.place();
+        let (key, Reverse(entry_seq)) = (entry.cell(), entry.seq);
         if entry_seq > seq || last == Some(key) {
             return None;
         }
@@ -231,8 +168,8 @@ mod tests {
         write(b"a", b"b", 3, None);
         write(b"a", b"b", 4, Some(b"4"));
         write(b"", b"z", 5, Some(b"5"));
-        // Row and column are joined, but not confused.
-        let get = |row, column, seq| table.get(key(row, column), seq).map(|version| version.value);
+        // Columns do not run into rows.
+        let get = |row, column, seq| table.get(key(row, column), seq);
         assert_eq!(get(b"a", b"b", 0), None);
         assert_eq!(get(b"a", b"b", 2), Some(Some(b"1".to_vec())));
         assert_eq!(get(b"a", b"b", 3), Some(None));
@@ -241,7 +178,7 @@ mod tests {
         assert_eq!(get(b"", b"ab", 9), None);
         let rows = |start, seq| -> Vec<(Vec<u8>, u64)> {
             let cells = table.cells_from(start, |_| false, seq, 10);
-            cells.into_iter().map(|cell| (cell.row, cell.version.seq)).collect()
+            cells.into_iter().map(|cell| (cell.key.row, cell.seq)).collect()
         };
         assert_eq!(rows(Bound::Unbounded, 9), [(vec![], 5), (b"a".to_vec(), 4), (b"ab".to_vec(), 2)]);
         assert_eq!(rows(Bound::Unbounded, 3), [(b"a".to_vec(), 3), (b"ab".to_vec(), 2)]);

@@ -1,9 +1,9 @@
-//! Merging sources of cells, newest versions first, for scans and compactions.
+//! Merging sources of cells, for scans and compactions.
 
 use super::cell::{CellKey, CellRef, OwnedCell};
 use super::error::Error;
 use super::memtable::Memtable;
-use super::range::is_behind;
+use super::range::is_after;
 use super::sstable::LevelCursor;
 use core::cmp::Ordering;
 use core::ops::Bound;
@@ -35,13 +35,13 @@ impl Source {
     }
 }
 
-/// The newest version of each cell of several sources, in order.
+/// The newest write to each cell among several sources, in order.
 #[derive(Debug)]
 pub(crate) struct Merge {
     sources: Vec<Source>,
     /// The source whose current cell comes next.
     next: Option<usize>,
-    /// The sources that stand at an older version of the same cell.
+    /// The sources whose current cell is an older write to the same one.
     older: Vec<usize>,
 }
 
@@ -56,7 +56,7 @@ impl Merge {
         self.sources[self.next?].current()
     }
 
-    /// Goes on to the next cell. After an error the merge is at no cell to be relied on.
+    /// Moves to the next cell. After an error the current cell is unspecified.
     pub(crate) fn advance(&mut self) -> Result<(), Error> {
         let Some(next) = self.next else {
             return Ok(());
@@ -106,7 +106,7 @@ pub(crate) struct MemoryCursor {
     memtable: Arc<Memtable>,
     seq: u64,
     end: Bound<Vec<u8>>,
-    /// Some cells at a time, the current one in front.
+    /// A chunk of cells, the current one in front.
     cells: std::collections::VecDeque<OwnedCell>,
     chunk_len: usize,
     at_end: bool,
@@ -130,10 +130,10 @@ impl MemoryCursor {
 
     fn fill(&mut self, start: Bound<CellKey<'_>>) {
         let end = self.end.as_ref().map(Vec::as_slice);
-        let cells = self.memtable.cells_from(start, |key| is_behind(key.row, end), self.seq, self.chunk_len);
+        let cells = self.memtable.cells_from(start, |key| is_after(key.row, end), self.seq, self.chunk_len);
         self.at_end = cells.len() < self.chunk_len;
         self.cells = cells.into();
-        // Short scans copy little, long ones lock seldom.
+        // Short scans copy little, long ones lock rarely.
         self.chunk_len = (self.chunk_len * 4).min(512);
     }
 
@@ -146,7 +146,7 @@ impl MemoryCursor {
             return;
         };
         if self.cells.is_empty() && !self.at_end {
-            self.fill(Bound::Excluded(last.key()));
+            self.fill(Bound::Excluded(last.key.as_key()));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A row/column store that lives from filter blocks: the embedding, and the instrument that measures it.
+//! A row/column store built around filter blocks: an example of embedding them, and the instrument that measures them.
 //!
 //! Cells are (row, column) → value, the model of BigTable and HBase. The store is a log-structured merge tree: a write
 //! goes to a log and to a memtable; a full memtable is flushed to a table of level 0; compaction merges tables into
 //! deeper levels, each ten times the one above. Tables have 4-KiB data blocks, an index of their key ranges, one filter
-//! block a [`Purpose`], and a footer. A lookup asks memtables, then tables, the newest first:
+//! block for each [`Purpose`], and a footer. A lookup searches memtables, then tables, the newest first:
 //!
 //! ```text
 //! get(row, column) ─ memtables ─ tables of level 0 ─ a table of level 1 ─ … ─ a table of level 6
@@ -13,31 +13,32 @@
 //!            cache, then one pread  └─ maybe ─▶ true positive, tombstone or false positive
 //! ```
 //!
-//! # What can be relied on
+//! # Guarantees
 //!
-//! - **A write that returned is kept**, as [`Sync`] says from when on, and in the order of writes: a crash loses at most
-//!   a last part of them. A [`WriteBatch`] is kept as a whole or not at all. Files are synced, renamed, and their
-//!   directory synced, before the manifest names them; after a failed sync the store takes no more writes.
-//! - **Readers see one moment.** A [`Snapshot`] holds on to memtables and tables that are never changed, only replaced.
-//!   Any number of threads read and write one [`Store`].
-//! - **Damage is a typed [`Error`], never a wrong answer.** Every byte on the disk is under a checksum that also knows
-//!   the file and the place where it belongs. A log's end that a crash tore off is told from damage by what later
-//!   records say was durable.
+//! - **A write that returned is kept**, from the moment that [`Durability`] chooses, and in the order of writes: a
+//!   crash loses at most the last of them. A [`WriteBatch`] is kept as a whole or not at all. Files are synced,
+//!   renamed, and their directory synced, before the manifest names them; after a failed sync the store takes no more
+//!   writes.
+//! - **Readers see one moment.** A [`Snapshot`] holds memtables and tables that are never changed, only replaced. Any
+//!   number of threads may read and write one [`Store`].
+//! - **Damage is a typed [`Error`], never a wrong answer.** Every byte on the disk is covered by a checksum that
+//!   includes its file and offset. A log whose end was torn off by a crash is distinguished from a damaged one by the
+//!   synced length in later records.
 //! - **A filter can only save work.** One that is damaged, newer than this library or missing means *maybe*: the lookup
-//!   reads on, the ledger counts it, and [`Store::warnings`] says so once. [`Store::verify`] asks every filter for every
-//!   key of its table; [`Store::rebuild_filters`] replaces filters and leaves the data as it is.
+//!   reads the data, the ledger counts it, and [`Store::warnings`] reports it once. [`Store::verify`] probes every
+//!   filter for every key of its table; [`Store::rebuild_filters`] replaces filters and leaves the data unchanged.
 //!
 //! # Filters
 //!
 //! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::filter`]), by level
-//! if asked for. A [budget] in bytes for the whole store is solved for the least sum of false-positive rates
+//! if wanted. A [budget] in bytes for the whole store is allocated for the least sum of false-positive rates
 //! whenever a table is written. An absent row *and* an absent column of a row that exists each save their read; a scan
-//! whose rows must all begin alike leaves out tables without such rows.
+//! whose rows share a prefix skips tables without such rows.
 //!
-//! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved,
-//! what they missed and what they should have missed by calculation can be read off and compared, by table, level, kind
-//! and purpose ([`Store::ledger_report`]). Key ranges are asked before the filter: a filter takes no credit for what
-//! min/max pruning saves.
+//! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved, their
+//! false positives and the predicted number of these can be compared, by table, level, kind and purpose
+//! ([`Store::ledger_report`]). Key ranges are checked before the filter: a filter takes no credit for what min/max
+//! pruning saves.
 //!
 //! ```
 //! use filterblock::kv::{Store, StoreOptions};
@@ -56,8 +57,8 @@
 //! # }
 //! ```
 //!
-//! All I/O goes through [`Storage`]: real files, direct I/O, or a [simulation](SimStorage) that loses, tears and
-//! reorders what was not synced.
+//! All I/O goes through [`Storage`]: files, direct I/O, or a storage of the caller's, such as the simulated disk of the
+//! tests, which loses, tears and reorders what was not synced.
 
 mod batch;
 pub mod budget;
@@ -75,9 +76,9 @@ mod merge;
 mod names;
 mod options;
 mod prefix;
+mod prometheus;
 mod purpose;
 mod range;
-mod scan;
 mod sstable;
 mod storage;
 mod store;
@@ -89,16 +90,14 @@ pub use cache::{CacheStats, FilterResidence};
 pub use cell::{Cell, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
 pub use ledger::{Account, Imbalance, Ledger, LedgerReport, LevelTally, Outcome, Tally};
-pub use options::{Maintenance, StoreOptions, Sync};
+pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
-pub use scan::Scan;
 pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, Warning};
 pub use storage::{
-    CacheBypass, CrashImage, CrashKind, DirectStorage, Fault, FaultKind, FileStorage, LockMode, Operation,
-    OperationKind, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, SimStorage, Storage, StorageLock, WritableFile,
-    read_exact_at, write_all,
+    CacheBypass, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage, StorageLock,
+    WritableFile, read_exact_at,
 };
 pub use store::{
-    FilterVerification, RebuildOptions, RebuildReport, RebuiltTable, Snapshot, Stats, Store, TableStats,
-    TableVerification, VerifyReport,
+    FilterVerification, LevelStats, RebuildOptions, RebuildReport, RebuiltTable, Scan, Snapshot, Stats, Store,
+    TableStats, TableVerification, VerifyReport,
 };

@@ -2,19 +2,19 @@
 //!
 //! | name | file |
 //! |---|---|
-//! | `LOCK` | held by whoever has the store open |
+//! | `LOCK` | locked while the store is open |
 //! | `MANIFEST` | the manifest |
 //! | `000007.wal` | a write-ahead log |
 //! | `000007.sst` | a table |
-//! | `000007.flt` | a table's filters, built again |
+//! | `000007.flt` | a table's rebuilt filters |
 //! | `*.tmp` | one of these that was never finished |
 //!
-//! Numbers are given once, whatever the kind.
+//! A number is given to one file only, whatever its kind.
 
 pub(crate) const LOCK_NAME: &str = "LOCK";
 pub(crate) const TMP_SUFFIX: &str = ".tmp";
 
-/// No store gets to this number; a file that claims a greater one is none of its own.
+/// No store reaches this number; a file with a greater one is not its own.
 pub(crate) const MAX_FILE_NUMBER: u64 = 1 << 53;
 
 /// A file with a number.
@@ -38,7 +38,7 @@ impl FileName {
         self.parts().0
     }
 
-    /// What a name says; `None` for other files.
+    /// Parses a name; `None` for other files.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let (digits, extension) = name.split_once('.')?;
         let number = digits.parse().ok().filter(|&number| number <= MAX_FILE_NUMBER)?;
@@ -48,7 +48,7 @@ impl FileName {
             "flt" => Self::Filters(number),
             _ => return None,
         };
-        // Only the one spelling, or two names could claim one number.
+        // Only the canonical spelling, or two names could have one number.
         (file.to_string() == name).then_some(file)
     }
 

@@ -1,43 +1,44 @@
-//! How a store is set up.
+//! The configuration of a store.
 
 use super::cache::FilterResidence;
+use super::error::Error;
 use super::manifest::NUM_LEVELS;
 use super::purpose::Purpose;
 use crate::{FilterKind, FilterPolicy};
 use std::time::Duration;
 
-/// When a write is durable.
+/// When a write becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum Durability {
     /// Before it is acknowledged. Writes of several threads share a sync.
     Always,
-    /// About so long after it was acknowledged. A crash of the machine may lose the last writes, never earlier ones
-    /// without the later; a crash of the process alone loses nothing.
+    /// About this long after it was acknowledged. A crash of the machine may lose the last writes, but no write without
+    /// all later ones; a crash of the process alone loses nothing.
     Interval(Duration),
-    /// When the memtable is full, or on [`Store::sync`](super::Store::sync). Otherwise as [`Sync::Interval`].
+    /// When the memtable is full, or on [`Store::sync`](super::Store::sync). Otherwise as [`Durability::Interval`].
     Never,
 }
 
-/// Who flushes and compacts.
+/// Which thread flushes and compacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maintenance {
     /// A thread of the store.
     Background,
-    /// The thread that writes, between its writes, at moments that `seed` decides: the same writes give the same
-    /// files. For tests.
+    /// The writing thread, between its writes, at moments that `seed` decides: the same writes produce the same files.
+    /// For tests.
     Inline {
-        /// Decides when work that is due is done.
+        /// Decides when due work is done.
         seed: u64,
     },
 }
 
-/// How a store is set up. Filters concern tables written from now on; older tables keep theirs.
+/// The configuration of a store. Filters apply to tables written from now on; older tables keep theirs.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     pub(crate) filters: FilterOptions,
     pub(crate) seed: Option<u64>,
     pub(crate) memtable_bytes_max: usize,
-    pub(crate) sync: Sync,
+    pub(crate) durability: Durability,
     pub(crate) maintenance: Maintenance,
     pub(crate) cache_bytes: u64,
     pub(crate) filter_residence: FilterResidence,
@@ -52,16 +53,20 @@ pub struct StoreOptions {
 /// Which filters tables get.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FilterOptions {
-    policies: [[Option<FilterPolicy>; Purpose::ALL.len()]; NUM_LEVELS],
+    /// By purpose.
+    everywhere: [Option<FilterPolicy>; Purpose::ALL.len()],
+    /// By level and purpose, where a level has a filter of its own, or none, whatever `everywhere` has.
+    by_level: [[Option<Option<FilterPolicy>>; Purpose::ALL.len()]; NUM_LEVELS],
     pub(crate) prefix_len: u16,
     pub(crate) budget_bytes: Option<u64>,
     pub(crate) skip_last_level: bool,
 }
 
 impl FilterOptions {
-    /// What was asked for, whatever the budget makes of it.
+    /// The configured policy, before the budget resizes it.
     pub(crate) fn policy(&self, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
-        self.policies[level][purpose.index()].map(|policy| policy.transform(purpose.transform(self.prefix_len)))
+        let policy = self.by_level[level][purpose.index()].unwrap_or(self.everywhere[purpose.index()]);
+        policy.map(|policy| policy.transform(purpose.transform(self.prefix_len)))
     }
 }
 
@@ -70,14 +75,15 @@ impl StoreOptions {
     pub const fn without_filters() -> Self {
         Self {
             filters: FilterOptions {
-                policies: [[None; Purpose::ALL.len()]; NUM_LEVELS],
+                everywhere: [None; Purpose::ALL.len()],
+                by_level: [[None; Purpose::ALL.len()]; NUM_LEVELS],
                 prefix_len: 0,
                 budget_bytes: None,
                 skip_last_level: false,
             },
             seed: None,
             memtable_bytes_max: 8 << 20,
-            sync: Sync::Always,
+            durability: Durability::Always,
             maintenance: Maintenance::Background,
             cache_bytes: 32 << 20,
             filter_residence: FilterResidence::Pinned,
@@ -91,55 +97,59 @@ impl StoreOptions {
     }
 
     /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform. For
-    /// [`Purpose::Prefix`], see [`StoreOptions::prefix_filter`].
+    /// [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
-        let policy = policy.into();
-        for level in &mut self.filters.policies {
-            level[purpose.index()] = policy;
-        }
+        self.filters.everywhere[purpose.index()] = policy.into();
         self
     }
 
-    /// As [`StoreOptions::filter`], for the tables of one level, 0 to 6. Nothing happens for deeper ones. Set it after
-    /// the filters of all levels.
+    /// As [`StoreOptions::filter`], for the tables of one level, 0 to 6, whatever is set for all levels before or
+    /// after.
     ///
-    /// Flushes write to level 0, whose tables live shortly and are all asked: a kind that is fast to build and to ask
-    /// suits them. The deepest level holds nearly all keys: there the smallest kind pays.
-    #[must_use]
-    pub fn level_filter(mut self, level: usize, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
-        if let Some(level) = self.filters.policies.get_mut(level) {
-            level[purpose.index()] = policy.into();
-        }
-        self
+    /// Flushes write to level 0, whose tables are short-lived and are all probed by a lookup: a kind that is fast to
+    /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchLevel`] for a deeper level.
+    pub fn level_filter(
+        mut self,
+        level: usize,
+        purpose: Purpose,
+        policy: impl Into<Option<FilterPolicy>>,
+    ) -> Result<Self, Error> {
+        let of_level = self.filters.by_level.get_mut(level).ok_or(Error::NoSuchLevel { level, max: NUM_LEVELS - 1 })?;
+        of_level[purpose.index()] = Some(policy.into());
+        Ok(self)
     }
 
     /// Writes a filter of the rows' first `len` bytes into every table. Scans whose rows must all start with the same
-    /// `len` bytes ask it; shorter rows are no entries and are never looked for in it.
+    /// `len` bytes probe it. Shorter rows are not entries, and it is never probed for them.
     #[must_use]
     pub fn prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.filters.prefix_len = len;
         self.filter(Purpose::Prefix, policy)
     }
 
-    /// All filters of the store together take at most so many bytes. The bits per key of the policies are then set by
-    /// the store, so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get
-    /// many bits each. Solved again for every table written, from the true numbers of entries.
+    /// All filters of the store together take at most `bytes` bytes. The store then chooses the bits per key of the
+    /// policies so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get more
+    /// bits per key. Solved for every table written, from the true numbers of entries.
     #[must_use]
     pub const fn filter_budget_bytes(mut self, bytes: u64) -> Self {
         self.filters.budget_bytes = Some(bytes);
         self
     }
 
-    /// Tables of the deepest level get no filter: it saves the most memory, and costs a read for each absent key.
+    /// Writes no filter into tables of the deepest level. This saves the most memory, and costs a read for each absent
+    /// key.
     #[must_use]
     pub const fn skip_last_level_filters(mut self, skip: bool) -> Self {
         self.filters.skip_last_level = skip;
         self
     }
 
-    /// The seed of the hash for filters of a new store; an existing one keeps its own until its filters are built
-    /// again with another. Unless set it is random, as it should be wherever strangers choose keys.
+    /// The seed of the hash for filters of a new store; an existing store keeps its own until its filters are rebuilt
+    /// with another. Random unless set, as it should be wherever others choose the keys.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -154,43 +164,43 @@ impl StoreOptions {
         self
     }
 
-    /// When a write is durable. Before it is acknowledged, unless set.
+    /// When a write becomes durable. [`Durability::Always`] unless set.
     #[must_use]
-    pub const fn sync(mut self, sync: Sync) -> Self {
-        self.sync = sync;
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
         self
     }
 
-    /// Who flushes and compacts. A background thread, unless set.
+    /// Which thread flushes and compacts. [`Maintenance::Background`] unless set.
     #[must_use]
     pub const fn maintenance(mut self, maintenance: Maintenance) -> Self {
         self.maintenance = maintenance;
         self
     }
 
-    /// Data blocks, and filters, are kept in memory up to so many bytes. 32 MiB unless set; 0 keeps no data block.
+    /// Caches data blocks and filters in at most `bytes` bytes of memory. 32 MiB unless set; 0 caches no data block.
     #[must_use]
     pub const fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
         self
     }
 
-    /// Where filters are. Pinned in memory, unless set.
+    /// Where filters are kept. [`FilterResidence::Pinned`] unless set.
     #[must_use]
     pub const fn filter_residence(mut self, residence: FilterResidence) -> Self {
         self.filter_residence = residence;
         self
     }
 
-    /// Level 0 is compacted when it has so many tables, at least 1. 4 unless set.
+    /// Level 0 is compacted when it has `tables` tables, at least 1. 4 unless set.
     #[must_use]
     pub const fn level0_tables_max(mut self, tables: usize) -> Self {
         self.level0_tables_max = if tables == 0 { 1 } else { tables };
         self
     }
 
-    /// Level 1 is compacted when its tables have so many bytes, each deeper level when it has `ratio` times, at least
-    /// 2, as many as the one above. 64 MiB and 10 unless set.
+    /// Level 1 is compacted when its tables have `base` bytes, each deeper level at `ratio` times, at least 2, the size
+    /// of the level above. 64 MiB and 10 unless set.
     #[must_use]
     pub const fn level_bytes(mut self, base: u64, ratio: u32) -> Self {
         self.level_bytes_base = base;
@@ -198,22 +208,22 @@ impl StoreOptions {
         self
     }
 
-    /// Compaction begins a new table when one has about so many bytes. 16 MiB unless set.
+    /// Compaction begins a new table when one has about `bytes` bytes. 16 MiB unless set.
     #[must_use]
     pub const fn table_bytes_max(mut self, bytes: u64) -> Self {
         self.table_bytes_max = bytes;
         self
     }
 
-    /// Opens the store without changing anything in its directory; any number may do so at once, and none while it is
-    /// open for writing.
+    /// Opens the store without changing anything in its directory. Any number of readers may do so at once, but not
+    /// while the store is open for writing.
     #[must_use]
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Whether a store is created where there is none. It is, unless set.
+    /// Whether a store is created where there is none. True unless set.
     #[must_use]
     pub const fn create(mut self, create: bool) -> Self {
         self.create = create;

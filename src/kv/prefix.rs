@@ -1,27 +1,27 @@
-//! Which scans a filter of fixed row prefixes can answer, and which scan a prefix is.
+//! Which scans a filter of fixed row prefixes can answer, and the range of rows that share a prefix.
 
 use core::ops::Bound;
 use std::borrow::Cow;
 
-/// The prefix of `len` bytes that a filter must be asked for so that its *no* is true of every row between `start` and
-/// `end`: `Some` if and only if every row that may lie in the range is at least `len` bytes long and starts with it.
-/// Shorter rows are not in the filter, so one of them in the range forbids the question.
+/// The prefix of `len` bytes that every row between `start` and `end` must have, so that a filter of prefixes may be
+/// probed for it and its *no* holds for the whole range. `None` if rows of the range may differ in it, or be shorter
+/// than `len` bytes: shorter rows are not in the filter.
 ///
-/// Of a range that no row can lie in anything is true, and the answer may be either.
+/// For a range that no row can be in, either answer is right.
 ///
-/// # Why it is right
+/// # Proof
 ///
 /// Let R be the rows of the range, not empty, and P the prefix. Rows are ordered by their bytes, a proper prefix first.
 ///
-/// 1. R has a least element m: `start` itself if it is included, `start` followed by a zero byte if it is excluded, for
-///    nothing lies between the two, and the empty row without a bound. So m decides P: its first `len` bytes, and there is
+/// 1. R has a least element m: `start` itself if it is included; `start` followed by a zero byte if it is excluded, as
+///    nothing lies between the two; the empty row without a bound. So P is the first `len` bytes of m, and there is
 ///    none if m is shorter.
-/// 2. The rows that start with P follow each other without a gap: a row between two of them agrees with both in the
-///    first `len` bytes. Above all of them the least row is *next(P)*: P without its trailing bytes 0xff, the last byte
-///    of what is left increased by one; there is none above if P consists of bytes 0xff.
-/// 3. As m starts with P, R keeps to P if and only if no row of R is next(P) or above. With an included `end`, which is
-///    itself in R, that is so if and only if `end` starts with P; with an excluded one, if and only if `end` is at most
-///    next(P); without a bound, if and only if there is no next(P).
+/// 2. The rows that start with P are contiguous: a row between two of them agrees with both in the
+///    first `len` bytes. The least row above all of them is *next(P)*: P without its trailing 0xff bytes, with the last
+///    remaining byte increased by one; there is none if P consists of 0xff bytes.
+/// 3. As m starts with P, all of R starts with P if and only if no row of R is next(P) or above. With an included
+///    `end`, which is itself in R, that is so if and only if `end` starts with P; with an excluded one, if and only if
+///    `end` is at most next(P); without a bound, if and only if there is no next(P).
 pub(crate) fn safe_prefix<'a>(start: Bound<&'a [u8]>, end: Bound<&[u8]>, len: u16) -> Option<Cow<'a, [u8]>> {
     let len = usize::from(len);
     let prefix = match start {
@@ -31,16 +31,16 @@ pub(crate) fn safe_prefix<'a>(start: Bound<&'a [u8]>, end: Bound<&[u8]>, len: u1
         Bound::Excluded(start) if start.len() + 1 == len => Cow::Owned([start, &[0]].concat()),
         Bound::Excluded(start) => Cow::Borrowed(start.get(..len)?),
     };
-    let keeps_to_it = match (end, next_after(&prefix)) {
+    let all_have_it = match (end, next_after(&prefix)) {
         (Bound::Included(end), _) => end.starts_with(&prefix),
         (Bound::Excluded(end), Some(next)) => end <= next.as_slice(),
         (Bound::Unbounded, Some(_)) => false,
         (Bound::Excluded(_) | Bound::Unbounded, None) => true,
     };
-    keeps_to_it.then_some(prefix)
+    all_have_it.then_some(prefix)
 }
 
-/// The range of the rows that start with `prefix`, be it empty.
+/// The range of the rows that start with `prefix`, which may be empty.
 pub(crate) fn prefix_range(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     (Bound::Included(prefix.to_vec()), next_after(prefix).map_or(Bound::Unbounded, Bound::Excluded))
 }
@@ -48,7 +48,7 @@ pub(crate) fn prefix_range(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
 /// The least row above all that start with `prefix`; `None` if there is none.
 fn next_after(prefix: &[u8]) -> Option<Vec<u8>> {
     let (last, before) = prefix[..prefix.len() - trailing_ff(prefix)].split_last()?;
-    // Not 0xff.
+    // The last byte is not 0xff.
     Some([before, &[last + 1]].concat())
 }
 
@@ -77,7 +77,7 @@ mod tests {
     /// Rows in order, and the answer by definition for any range of them.
     struct Universe {
         rows: Vec<Vec<u8>>,
-        /// For each row, how many before it are shorter than a prefix, or are followed by a row with another one.
+        /// For each row, how many before it are shorter than the prefix, or are followed by a row with another one.
         breaks: Vec<usize>,
         len: usize,
     }
@@ -93,7 +93,7 @@ mod tests {
             Self { rows, breaks, len }
         }
 
-        /// The places of the rows in a range.
+        /// The indices of the rows in a range.
         fn places(&self, start: Bound<&[u8]>, end: Bound<&[u8]>) -> (usize, usize) {
             let first = self.rows.partition_point(|row| match start {
                 Bound::Included(start) => row.as_slice() < start,
@@ -108,7 +108,7 @@ mod tests {
             (first, behind)
         }
 
-        /// The prefix that all rows at these places have, which are not empty.
+        /// The prefix that all rows at these indices have; the range is not empty.
         fn common_prefix(&self, first: usize, behind: usize) -> Option<&[u8]> {
             // No break from the first row to the one before the last: all have the prefix of the last.
             let is_common = self.breaks[behind - 1] == self.breaks[first];
@@ -122,8 +122,8 @@ mod tests {
         included.chain(excluded).chain([Bound::Unbounded]).collect()
     }
 
-    /// If a row of a range has another prefix or none, so has one of those that the proof names: the bounds
-    /// themselves, one with a zero byte more, or a bound's prefix with a byte increased. All of these are in the universe.
+    /// If any row of a range has another prefix or none, so has one of those that the proof names: a bound itself, a
+    /// bound with a zero byte appended, or a bound's prefix with a byte increased. All of these are in the universe.
     #[test]
     fn every_range_of_short_strings_is_answered_as_defined() {
         let ends = strings(&[0x00, 0x01, 0xff], 4);
@@ -147,7 +147,7 @@ mod tests {
                 }
             }
         }
-        println!("{num_safe} ranges may be asked, {num_unsafe} may not");
+        println!("{num_safe} ranges have a safe prefix, {num_unsafe} do not");
         assert!(num_safe > 10_000 && num_unsafe > 10_000);
     }
 
@@ -161,7 +161,7 @@ mod tests {
                 let within = core::ops::RangeBounds::<[u8]>::contains(&range, row.as_slice());
                 assert_eq!(within, row.starts_with(&prefix), "{row:x?} {prefix:x?}");
             }
-            // A filter of prefixes no longer than this one can be asked for it.
+            // Filters of prefixes no longer than this one can be probed.
             for len in 0..=4 {
                 let asked = safe_prefix(range.0, range.1, len);
                 assert_eq!(asked.as_deref(), prefix.get(..usize::from(len)), "{prefix:x?} {len}");

@@ -1,14 +1,17 @@
-//! What a table's filters are asked.
+//! What a table's filters answer.
 
 use crate::KeyTransform;
 use core::fmt;
+use serde::Serialize;
 
-/// What a table's filter is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// What a table's filter answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// May the table have a cell of this row?
     Row,
     /// May the table have this cell?
+    #[serde(rename = "row+column")]
     RowColumn,
     /// May the table have a row that starts with this prefix? All prefixes of a filter have one length.
     Prefix,
@@ -32,8 +35,7 @@ impl Purpose {
         Self::ALL.into_iter().find(|purpose| purpose.id() == id)
     }
 
-    /// What the filter's entries are made from. `prefix_len`, in bytes, is that of [`Purpose::Prefix`]; the others
-    /// take no notice.
+    /// The transform of the filter's entries. `prefix_len`, in bytes, applies to [`Purpose::Prefix`] only.
     ///
     /// ```
     /// use filterblock::{KeyTransform, kv::Purpose};
@@ -49,11 +51,12 @@ impl Purpose {
         }
     }
 
-    /// The entries' transform, given the footer's parameter; `None` for a parameter that this version never writes.
+    /// The transform of the entries, given the footer's parameter; `None` for a parameter that this version never
+    /// writes.
     pub(crate) fn transform_of_param(self, param: u16) -> Option<KeyTransform> {
         let is_written = match self {
             Self::Row | Self::RowColumn => param == 0,
-            // Every row starts with the empty prefix: a filter of it could say nothing.
+            // Every row starts with the empty prefix: a filter of it would be useless.
             Self::Prefix => param != 0,
         };
         is_written.then(|| self.transform(param))
@@ -85,7 +88,7 @@ mod tests {
     use crate::KeyTransform;
 
     #[test]
-    fn ids_and_parameters_return() {
+    fn ids_and_parameters_round_trip() {
         for (index, purpose) in Purpose::ALL.into_iter().enumerate() {
             assert_eq!((purpose.index(), Purpose::from_id(purpose.id())), (index, Some(purpose)));
             for prefix_len in [1, 2, u16::MAX] {

@@ -1,6 +1,6 @@
 //! Ranges of rows.
 
-use core::ops::Bound;
+use core::ops::{Bound, RangeBounds};
 
 /// A range of rows.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl RowRange {
         self.end.as_ref().map(Vec::as_slice)
     }
 
-    /// Whether no row lies between the bounds, whatever the order that a caller has brought them in.
+    /// Whether no row lies between the bounds, which the caller may have given in the wrong order.
     pub(crate) fn is_empty(&self) -> bool {
         match (self.start(), self.end()) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
@@ -32,20 +32,12 @@ impl RowRange {
     }
 }
 
-/// Whether `row` lies before a range that starts so.
+/// Whether `row` lies before a range that starts at `start`.
 pub(crate) fn is_before(row: &[u8], start: Bound<&[u8]>) -> bool {
-    match start {
-        Bound::Included(start) => row < start,
-        Bound::Excluded(start) => row <= start,
-        Bound::Unbounded => false,
-    }
+    !RangeBounds::<[u8]>::contains(&(start, Bound::Unbounded), row)
 }
 
-/// Whether `row` lies behind a range that ends so.
-pub(crate) fn is_behind(row: &[u8], end: Bound<&[u8]>) -> bool {
-    match end {
-        Bound::Included(end) => row > end,
-        Bound::Excluded(end) => row >= end,
-        Bound::Unbounded => false,
-    }
+/// Whether `row` lies after a range that ends at `end`.
+pub(crate) fn is_after(row: &[u8], end: Bound<&[u8]>) -> bool {
+    !RangeBounds::<[u8]>::contains(&(Bound::Unbounded, end), row)
 }

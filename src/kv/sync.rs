@@ -1,7 +1,7 @@
 //! Locks and threads: the standard library's, or those of a model checker that tries many schedules.
 //!
-//! A lock is not lost with a thread that panicked while holding it: what the store guards is changed in steps that
-//! leave it whole, so the next holder goes on.
+//! Locks are not poisoned by a thread that panics while holding one: guarded state is changed in steps that leave it
+//! consistent, so the next holder can continue.
 
 #[cfg(shuttle)]
 use shuttle::sync as imp;
@@ -13,9 +13,15 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 #[cfg(shuttle)]
-pub(crate) use shuttle::{sync::atomic::AtomicU64, thread};
+pub(crate) use shuttle::{
+    sync::atomic::{AtomicBool, AtomicU64},
+    thread,
+};
 #[cfg(not(shuttle))]
-pub(crate) use std::{sync::atomic::AtomicU64, thread};
+pub(crate) use std::{
+    sync::atomic::{AtomicBool, AtomicU64},
+    thread,
+};
 
 pub(crate) use imp::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
@@ -32,7 +38,7 @@ impl<T> Mutex<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock if nobody holds it.
+    /// The lock, if it is free.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok()
     }
@@ -77,13 +83,13 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits at most so long.
+    /// Waits at most `timeout`.
     #[cfg(not(shuttle))]
     pub(crate) fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         self.0.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// A model checker knows no time: a timeout may pass at once.
+    /// A model checker has no clock: a timeout may pass at once.
     #[cfg(shuttle)]
     pub(crate) fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, _timeout: Duration) -> MutexGuard<'a, T> {
         self.wait(guard)

@@ -1,12 +1,13 @@
-//! Which tables are live, level by level: never changed, only replaced.
+//! The live tables, level by level. A version is never changed, only replaced.
 //!
 //! Level 0 holds what flushes wrote: tables that may overlap, newest first. In each deeper level tables are disjoint
 //! and in key order, and everything in it is older than the same cell in a level above.
 
 use super::cell::CellKey;
+use super::error::{Damage, Error};
 use super::fences::{Fences, partition_point};
 use super::manifest::NUM_LEVELS;
-use super::range::{is_before, is_behind};
+use super::range::{is_after, is_before};
 use super::sstable::Table;
 use core::ops::{Bound, Range};
 use std::sync::Arc;
@@ -15,24 +16,26 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
     levels: [Vec<Arc<Table>>; NUM_LEVELS],
-    /// Of the tables' last rows, for each deeper level.
+    /// Fences of the tables' last rows, for each deeper level.
     lasts: [Fences; NUM_LEVELS],
 }
 
 impl Version {
-    /// Sorts tables into their levels. If two tables of a deeper level overlap, returns them as the error.
-    pub(crate) fn new(tables: impl IntoIterator<Item = Arc<Table>>) -> Result<Self, [Arc<Table>; 2]> {
+    /// Sorts tables into their levels. Tables of a deeper level that overlap are damage: which of them is newer is
+    /// unknown.
+    pub(crate) fn new(tables: impl IntoIterator<Item = Arc<Table>>) -> Result<Self, Error> {
         let mut version = Self::default();
         for table in tables {
             version.levels[table.level()].push(table);
         }
-        // Numbers are given in the order of flushes.
+        // Numbers ascend in the order of flushes.
         version.levels[0].sort_by_key(|table| core::cmp::Reverse(table.number()));
         for level in &mut version.levels[1..] {
             level.sort_by(|a, b| a.first_key().cmp(&b.first_key()));
             let overlap = level.windows(2).find(|pair| pair[0].last_key() >= pair[1].first_key());
-            if let Some(pair) = overlap {
-                return Err([Arc::clone(&pair[0]), Arc::clone(&pair[1])]);
+            if let Some([table, next]) = overlap {
+                let damage = Damage::Contradiction { name: "number of the overlapping table", found: next.number() };
+                return Err(Error::damaged(table.file(), 0, damage));
             }
         }
         for (level, lasts) in version.levels.iter().zip(&mut version.lasts).skip(1) {
@@ -52,7 +55,7 @@ impl Version {
         self.levels.iter().map(Vec::as_slice)
     }
 
-    /// All tables, in the order in which lookups ask them.
+    /// All tables, in the order in which lookups search them.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.levels.iter().flatten()
     }
@@ -70,16 +73,16 @@ impl Version {
     /// The tables that may hold a cell, newest first: all of level 0, and one of each deeper level.
     pub(crate) fn tables_for_cell<'a>(&'a self, key: CellKey<'a>) -> impl Iterator<Item = &'a Arc<Table>> {
         let deeper = self.levels.iter().zip(&self.lasts).skip(1).filter_map(move |(level, lasts)| {
-            level.get(partition_point(lasts.around(key.row), |place| level[place].last_key() < key))
+            level.get(partition_point(level, lasts.around(key.row), |table| table.last_key() < key))
         });
         self.levels[0].iter().chain(deeper)
     }
 
-    /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those that
-    /// reach into it, in key order; but at least one, which can tell that the row is out of its range.
+    /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those whose key
+    /// range includes it, in key order; but at least one, so that its ledger counts the row as out of range.
     pub(crate) fn tables_for_row<'a>(&'a self, row: &'a [u8]) -> impl Iterator<Item = &'a Arc<Table>> {
         let deeper = self.levels.iter().zip(&self.lasts).skip(1).flat_map(move |(level, lasts)| {
-            let start = partition_point(lasts.around(row), |place| level[place].last_key().row < row);
+            let start = partition_point(level, lasts.around(row), |table| table.last_key().row < row);
             let more = level[start..].iter().take_while(|table| table.first_key().row <= row).count();
             level.iter().skip(start).take(more.max(1))
         });
@@ -97,7 +100,7 @@ impl Version {
     pub(crate) fn overlapping_rows(&self, level: usize, rows: (Bound<&[u8]>, Bound<&[u8]>)) -> Range<usize> {
         let level = &self.levels[level];
         let start = level.partition_point(|table| is_before(table.last_key().row, rows.0));
-        let more = level[start..].iter().take_while(|table| !is_behind(table.first_key().row, rows.1)).count();
+        let more = level[start..].iter().take_while(|table| !is_after(table.first_key().row, rows.1)).count();
         start..start + more
     }
 
@@ -106,8 +109,8 @@ impl Version {
         (level + 1..NUM_LEVELS).any(|deeper| !self.overlapping(deeper, key, key).is_empty())
     }
 
-    /// The version without the tables of these numbers and with other ones. Those that come must not overlap.
-    pub(crate) fn changed(&self, gone: &[u64], come: &[Arc<Table>]) -> Result<Self, [Arc<Table>; 2]> {
+    /// The version without the tables of the numbers `gone` and with those of `come`.
+    pub(crate) fn changed(&self, gone: &[u64], come: &[Arc<Table>]) -> Result<Self, Error> {
         let stays = self.tables().filter(|table| !gone.contains(&table.number()));
         Self::new(stays.chain(come).map(Arc::clone))
     }

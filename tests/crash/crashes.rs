@@ -2,12 +2,13 @@
 
 use crate::model::{State, applied, ask_everything, check_filters, check_ledger, contents, snapshot_contents, write};
 use crate::plan::{CrashPlan, first_seed, report};
+use crate::sim::{CrashImage, CrashKind, SimStorage};
 use crate::workload::{Step, options, steps};
-use filterblock::kv::{CrashImage, CrashKind, Error, SimStorage, Snapshot, Store, StoreOptions, Sync};
+use filterblock::kv::{Durability, Error, Snapshot, Store, StoreOptions};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
-/// What a crash after one operation may leave.
+/// Images of a crash after one operation.
 struct Point {
     operation: String,
     images: Vec<CrashImage>,
@@ -15,7 +16,7 @@ struct Point {
 
 type Points = Arc<Mutex<Vec<Point>>>;
 
-/// Has images made after every operation that changes something.
+/// Makes images after every operation that changes something.
 fn record(storage: &SimStorage, seed: u64, images_per_operation: usize) -> Points {
     let points = Points::default();
     let sink = Arc::clone(&points);
@@ -40,14 +41,14 @@ struct Counts {
     tables_written: usize,
 }
 
-pub(crate) fn run(plan: &CrashPlan, sync: Sync) {
+pub(crate) fn run(plan: &CrashPlan, durability: Durability) {
     let mut counts = Counts::default();
     for seed in (first_seed()..).take(plan.num_workloads) {
-        Run::new(plan, seed, sync, &mut counts).run(&steps(seed, plan.num_steps));
+        Run::new(plan, seed, durability, &mut counts).run(&steps(seed, plan.num_steps));
     }
     let Counts { operations, images, recoveries, second_crashes, deepest_level, tables_written } = counts;
     report(&format!(
-        "crashes, {sync:?}: {images} images after {operations} operations, {second_crashes} crashes of recoveries, \
+        "crashes, {durability:?}: {images} images after {operations} operations, {second_crashes} crashes of recoveries, \
          {recoveries} recoveries, {tables_written} tables, down to level {deepest_level}, nothing lost"
     ));
     assert!(counts.images >= plan.num_images_min, "{counts:?} of {plan:?}");
@@ -55,18 +56,18 @@ pub(crate) fn run(plan: &CrashPlan, sync: Sync) {
     assert!(counts.second_crashes >= plan.num_second_crashes_min, "{counts:?} of {plan:?}");
 }
 
-/// Runs a workload twice and compares everything that the storage was asked to do.
-pub(crate) fn check_that_seeds_decide(sync: Sync) {
+/// Runs a workload twice and compares all operations on the storage.
+pub(crate) fn check_that_seeds_decide(durability: Durability) {
     let log = || {
         let storage = SimStorage::new();
-        let mut store = Store::open(Arc::new(storage.clone()), options(first_seed(), sync)).unwrap();
+        let mut store = Store::open(Arc::new(storage.clone()), options(first_seed(), durability)).unwrap();
         for step in steps(first_seed(), 100) {
             match step {
                 Step::Write(batch) => write(&store, &batch).unwrap(),
                 Step::Compact => store.compact().unwrap(),
                 Step::Reopen { .. } => {
                     store.close().unwrap();
-                    store = Store::open(Arc::new(storage.clone()), options(first_seed(), sync)).unwrap();
+                    store = Store::open(Arc::new(storage.clone()), options(first_seed(), durability)).unwrap();
                 }
                 _ => {}
             }
@@ -77,32 +78,32 @@ pub(crate) fn check_that_seeds_decide(sync: Sync) {
     };
     let (first, second) = (log(), log());
     assert!(first.0.len() > 200, "{} operations", first.0.len());
-    assert!(first == second, "the same seed, and other operations or bytes");
+    assert!(first == second, "the same seed, but other operations or bytes");
 }
 
 /// One workload.
 struct Run<'a> {
     plan: &'a CrashPlan,
     seed: u64,
-    sync: Sync,
+    durability: Durability,
     options: StoreOptions,
     storage: SimStorage,
     points: Points,
     /// The state after each batch, the empty one first.
     history: Vec<State>,
-    /// The last of them that no crash may take back.
+    /// The last of them that must survive a crash.
     durable: usize,
     step: String,
     counts: &'a mut Counts,
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a CrashPlan, seed: u64, sync: Sync, counts: &'a mut Counts) -> Self {
+    fn new(plan: &'a CrashPlan, seed: u64, durability: Durability, counts: &'a mut Counts) -> Self {
         let storage = SimStorage::new();
         let points = record(&storage, seed << 32, plan.images_per_operation);
-        let options = options(seed, sync);
+        let options = options(seed, durability);
         let (history, step) = (vec![State::new()], "open".to_owned());
-        Self { plan, seed, sync, options, storage, points, history, durable: 0, step, counts }
+        Self { plan, seed, durability, options, storage, points, history, durable: 0, step, counts }
     }
 
     fn run(mut self, steps: &[Step]) {
@@ -113,17 +114,17 @@ impl<'a> Run<'a> {
         for (i, step) in steps.iter().enumerate() {
             self.step = format!("{i} {}", step.describe());
             if let Step::Write(batch) = step {
-                // Under way from here on: a crash may leave it done.
+                // In progress from here on: it may survive a crash.
                 self.history.push(applied(&self.history[self.history.len() - 1], batch));
             }
             self.perform(step, &mut store, &mut held);
             deepest = deepest.max(store.as_ref().map_or(0, deepest_level));
             self.check_points();
             let syncs = matches!(step, Step::Sync | Step::Flush | Step::Compact | Step::Reopen { .. });
-            if syncs || self.sync == Sync::Always {
+            if syncs || self.durability == Durability::Always {
                 self.durable = self.history.len() - 1;
             }
-            // Acknowledged: from here on nothing may take it back.
+            // Acknowledged: from here on it must survive.
             let images = self.storage.crash_images(self.seed ^ i as u64, self.plan.images_per_operation);
             let operation = "(after the step)".to_owned();
             self.points.lock().unwrap().push(Point { operation, images });
@@ -141,7 +142,7 @@ impl<'a> Run<'a> {
 
     /// Where the run is, for messages.
     fn at(&self) -> String {
-        format!("seed {}, {:?}, step {}", self.seed, self.sync, self.step)
+        format!("seed {}, {:?}, step {}", self.seed, self.durability, self.step)
     }
 
     fn perform(&self, step: &Step, store: &mut Option<Store>, held: &mut Option<(Snapshot, State)>) {
@@ -161,7 +162,7 @@ impl<'a> Run<'a> {
             }
             Step::Release => Ok(()),
             Step::Reopen { close } => {
-                // Whoever reads holds the lock.
+                // Readers hold the lock.
                 self.release(held);
                 let store_to_end = store.take().unwrap();
                 let closed = if *close {
@@ -188,7 +189,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Recovers the images made since the last time.
+    /// Recovers the images made since the last call.
     fn check_points(&mut self) {
         let points = std::mem::take(&mut *self.points.lock().unwrap());
         for Point { operation, images } in points {
@@ -215,10 +216,10 @@ impl<'a> Run<'a> {
         ask_everything(&store, &found, &at).unwrap_or_else(|error| panic!("{error}: {}", at()));
         check_whole(&store, &image.storage, &at);
         if let Some(seen) = read_only {
-            assert!(seen == found, "a store opened for reading shows something else: {}", at());
+            assert!(seen == found, "the contents differ when opened for reading: {}", at());
             check_filters(&store, &at);
         }
-        // What was seen once does not go away, in order or not.
+        // What one recovery found, later ones find too, after a clean shutdown or a crash.
         let after = match self.counts.images % 2 {
             0 => {
                 store.close().unwrap_or_else(|error| panic!("{error}: {}", at()));
@@ -236,7 +237,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Crashes at every operation of a recovery. What one recovery finds all others must find.
+    /// Crashes at every operation of a recovery. All recoveries must find the same.
     fn crash_again(&mut self, storage: &SimStorage, right: &State, at: &str) {
         let points = record(storage, self.seed ^ self.counts.images, self.plan.images_per_recovery_operation);
         drop(Store::open(Arc::new(storage.clone()), self.options).unwrap());
@@ -253,8 +254,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a store that is opened for reading shows, before anything is recovered. It changes nothing, but makes the lock's
-/// file if the crash has taken that.
+/// The contents of a store opened for reading, before it is recovered. This changes nothing, except that it creates the
+/// lock file if that was lost in the crash.
 fn contents_read_only(storage: &SimStorage, options: StoreOptions, at: &dyn Fn() -> String) -> State {
     let files = || {
         let names = storage.names().into_iter().filter(|name| name != "LOCK");
@@ -267,7 +268,7 @@ fn contents_read_only(storage: &SimStorage, options: StoreOptions, at: &dyn Fn()
         Err(error) => panic!("cannot be read: {error}: {}", at()),
     };
     let changed = files() != before;
-    assert!(!changed, "opened for reading, and changed: {}", at());
+    assert!(!changed, "changed by opening for reading: {}", at());
     found
 }
 
@@ -275,7 +276,7 @@ fn deepest_level(store: &Store) -> usize {
     store.stats().tables.iter().map(|table| table.level).max().unwrap_or(0)
 }
 
-/// The account is in balance, every filter is usable, and no file is left over.
+/// The ledger balances, every filter is usable, and no file is left over.
 fn check_whole(store: &Store, storage: &SimStorage, at: &dyn Fn() -> String) {
     check_ledger(store, false, at);
     assert!(store.warnings().is_empty(), "{:?}: {}", store.warnings(), at());

@@ -2,10 +2,9 @@
 
 use crate::model::{State, applied, ask_everything, check_filters, check_ledger, contents, write};
 use crate::plan::{FaultPlan, first_seed, report};
+use crate::sim::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
 use crate::workload::{Batch, Step, options, steps, steps_of_every_kind};
-use filterblock::kv::{
-    CrashKind, Error, Fault, FaultKind, Operation, OperationKind, SimStorage, Store, StoreOptions, Sync,
-};
+use filterblock::kv::{Durability, Error, Store, StoreOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +17,7 @@ const KINDS: [FaultKind; 6] = [
     FaultKind::FailedSync,
 ];
 
-/// Asking the filters for all they hold takes longer than the rest of a trial.
+/// Verifying the filters takes longer than the rest of a trial.
 const TRIALS_PER_VERIFICATION: u64 = 16;
 
 #[derive(Debug, Default)]
@@ -26,17 +25,17 @@ struct Counts {
     /// Runs of a workload, each with its own fault.
     trials: u64,
     trials_by_kind: BTreeMap<FaultKind, u64>,
-    /// Operations that a fault was injected into: many in a trial whose fault persists.
+    /// Operations with an injected fault: many in a trial with a persistent one.
     injected: u64,
     injected_by_kind: BTreeMap<FaultKind, u64>,
     /// Power losses after a fault.
     images: u64,
 }
 
-pub(crate) fn run(plan: &FaultPlan, sync: Sync) {
+pub(crate) fn run(plan: &FaultPlan, durability: Durability) {
     let mut counts = Counts::default();
     for seed in (first_seed()..).take(plan.num_workloads) {
-        let workload = Workload::new(plan, seed, sync);
+        let workload = Workload::new(plan, seed, durability);
         let operations = workload.operations();
         for operation in &operations {
             for strike in strikes(operation) {
@@ -46,13 +45,13 @@ pub(crate) fn run(plan: &FaultPlan, sync: Sync) {
     }
     let Counts { trials, trials_by_kind, injected, images, .. } = &counts;
     report(&format!(
-        "faults, {sync:?}: {trials} trials, {injected} faults, {images} crashes after them, nothing lost; {trials_by_kind:?}"
+        "faults, {durability:?}: {trials} trials, {injected} faults, {images} crashes after them, nothing lost; {trials_by_kind:?}"
     ));
     assert!(counts.trials >= plan.num_trials_min, "{counts:?} of {plan:?}");
     assert!(KINDS.iter().all(|kind| counts.trials_by_kind[kind] > 0), "{counts:?}");
 }
 
-/// What happens to an operation, and to those after it.
+/// The fault of an operation, and of those after it.
 #[derive(Clone, Debug)]
 struct Strike {
     kind: FaultKind,
@@ -60,19 +59,19 @@ struct Strike {
     once: bool,
 }
 
-/// Everything that can happen to an operation.
+/// All faults that an operation can have.
 fn strikes(operation: &Operation) -> Vec<Strike> {
     let at = operation.number;
     let mut strikes = Vec::new();
     for kind in KINDS.into_iter().filter(|kind| kind.applies_to(operation.kind)) {
         strikes.push(Strike { kind, faults: vec![Fault::once(kind, at)], once: true });
-        // Byte by byte takes for ever, and a page in a few pieces is as short.
+        // Persistent transfers of single bytes take too long; those of a page in a few pieces are short too.
         if kind != (FaultKind::Short { bytes_max: 1 }) {
             strikes.push(Strike { kind, faults: vec![Fault::persistent(kind, at)], once: false });
         }
     }
     if operation.kind == OperationKind::Write {
-        // The disk takes the first bytes and no more: a part of a record stays behind.
+        // The disk takes the first bytes only: a part of a record remains.
         let short = Fault::once(FaultKind::Short { bytes_max: 30 }, at);
         for kind in [FaultKind::Io, FaultKind::NoSpace] {
             strikes.push(Strike { kind, faults: vec![short, Fault::once(kind, at + 1)], once: true });
@@ -82,10 +81,10 @@ fn strikes(operation: &Operation) -> Vec<Strike> {
     strikes
 }
 
-/// A store in some state, and what is done to it.
+/// A store in some state, and the steps to run on it.
 struct Workload {
     seed: u64,
-    sync: Sync,
+    durability: Durability,
     options: StoreOptions,
     storage: SimStorage,
     state: State,
@@ -93,8 +92,8 @@ struct Workload {
 }
 
 impl Workload {
-    fn new(plan: &FaultPlan, seed: u64, sync: Sync) -> Self {
-        let options = options(seed, sync);
+    fn new(plan: &FaultPlan, seed: u64, durability: Durability) -> Self {
+        let options = options(seed, durability);
         let mut storage = SimStorage::new();
         let store = Store::open(Arc::new(storage.clone()), options).unwrap();
         let mut state = State::new();
@@ -115,7 +114,7 @@ impl Workload {
             state = contents(&Store::open(Arc::new(copy), options).unwrap()).unwrap();
         }
         drop(store);
-        Self { seed, sync, options, storage, state, steps: steps_of_every_kind(seed) }
+        Self { seed, durability, options, storage, state, steps: steps_of_every_kind(seed) }
     }
 
     /// A storage to run it on.
@@ -123,7 +122,7 @@ impl Workload {
         self.storage.crash_image(CrashKind::Everything)
     }
 
-    /// What it does when nothing fails.
+    /// The operations of a run without faults.
     fn operations(&self) -> Vec<Operation> {
         let storage = self.start();
         let operations = Arc::new(Mutex::new(Vec::new()));
@@ -147,12 +146,12 @@ struct Trial<'a> {
     strike: Strike,
     storage: SimStorage,
     store: Option<Store>,
-    /// What readers must see: every write that was acknowledged.
+    /// What readers must see: every acknowledged write.
     visible: State,
     /// The state when the store was opened last, and the batches since then, with whether they were acknowledged.
     opened: State,
     since: Vec<(Batch, bool)>,
-    /// How many of these no crash may take back.
+    /// The number of these that must survive a crash.
     durable: usize,
     step: String,
     errors: Vec<String>,
@@ -176,8 +175,10 @@ impl<'a> Trial<'a> {
     }
 
     fn at(&self) -> String {
-        let Self { workload: Workload { seed, sync, .. }, operation, strike, step, errors, .. } = self;
-        format!("seed {seed}, {sync:?}, {strike:?} at operation {operation}, step {step}, errors so far {errors:?}")
+        let Self { workload: Workload { seed, durability, .. }, operation, strike, step, errors, .. } = self;
+        format!(
+            "seed {seed}, {durability:?}, {strike:?} at operation {operation}, step {step}, errors so far {errors:?}"
+        )
     }
 
     fn run(mut self, counts: &mut Counts) {
@@ -185,7 +186,7 @@ impl<'a> Trial<'a> {
         self.run_steps();
         let injected = self.storage.num_injected();
         if injected == 0 {
-            // A transfer of so few bytes that it cannot be short.
+            // The transfer has too few bytes to be short.
             assert!(matches!(self.strike.kind, FaultKind::Short { .. }), "not injected: {}", self.at());
             return;
         }
@@ -216,7 +217,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Opens the store, and finds every write that was acknowledged.
+    /// Opens the store and checks that every acknowledged write is there.
     fn open(&mut self) -> bool {
         match Store::open(Arc::new(self.storage.clone()), self.workload.options) {
             Ok(store) => {
@@ -225,7 +226,7 @@ impl<'a> Trial<'a> {
                 match found {
                     Ok(found) => self.begin_again(found),
                     Err(error) => {
-                        // Then what failed and was made after all is not known. To find out is not the point here.
+                        // It is then unknown which failed writes were made after all, which is not tested here.
                         self.note(Err(error));
                         self.store = None;
                     }
@@ -236,8 +237,8 @@ impl<'a> Trial<'a> {
         self.store.is_some()
     }
 
-    /// The process goes on with what the store had when it was opened: all that was acknowledged, for the machine is
-    /// still there, and perhaps of what was not.
+    /// Continues with the state in which the store was opened: all acknowledged writes, as the machine did not crash,
+    /// and possibly some others.
     fn begin_again(&mut self, found: State) {
         assert!(self.outcomes(self.since.len()).contains(&found), "not what was written: {}", self.at());
         self.visible = found.clone();
@@ -255,7 +256,7 @@ impl<'a> Trial<'a> {
                     self.visible = applied(&self.visible, batch);
                 }
                 self.since.push((batch.clone(), done.is_ok()));
-                if self.workload.sync == Sync::Always && done.is_ok() {
+                if self.workload.durability == Durability::Always && done.is_ok() {
                     self.durable = self.since.len();
                 }
                 done
@@ -285,7 +286,7 @@ impl<'a> Trial<'a> {
     fn note(&mut self, done: Result<(), Error>) {
         if let Err(error) = done {
             let typed = matches!(error, Error::Io { .. } | Error::Poisoned | Error::Stalled { .. });
-            assert!(typed, "a fault of the storage taken for something else: {error}: {}", self.at());
+            assert!(typed, "a fault of the storage reported as something else: {error}: {}", self.at());
             self.errors.push(format!("{}: {error}", self.step));
         }
     }
@@ -294,10 +295,10 @@ impl<'a> Trial<'a> {
         done.unwrap_or_else(|error| panic!("{error}: {}", self.at()))
     }
 
-    /// How many steps may fail of one fault.
+    /// Checks how many steps failed because of one fault.
     fn check_errors(&self) {
         let transparent = matches!(self.strike.kind, FaultKind::Interrupted | FaultKind::Short { .. });
-        assert!(!transparent || self.errors.is_empty(), "what should be tried again was not: {}", self.at());
+        assert!(!transparent || self.errors.is_empty(), "not retried: {}", self.at());
         let of_manifest = self.operation.file.starts_with("MANIFEST");
         let poisons = match self.operation.kind {
             OperationKind::Sync | OperationKind::SyncDir | OperationKind::Rename => true,
@@ -306,13 +307,13 @@ impl<'a> Trial<'a> {
         };
         assert!(
             !self.strike.once || poisons || self.errors.len() <= 1,
-            "more than one step failed of one fault: {}",
+            "more than one step failed because of one fault: {}",
             self.at()
         );
     }
 
-    /// The states that the store may be found in if the first `kept` batches or more are there, and all of those that
-    /// were acknowledged among them.
+    /// The possible states of the store if at least the first `kept` batches survive, and all acknowledged ones among
+    /// them.
     fn outcomes(&self, kept: usize) -> BTreeSet<State> {
         let mut possible = BTreeSet::from([self.opened.clone()]);
         let mut outcomes = BTreeSet::new();
@@ -336,8 +337,8 @@ impl<'a> Trial<'a> {
         let doubt = log.iter().position(|operation| {
             operation.kind == OperationKind::SyncDir && operation.fault == Some(FaultKind::FailedSync)
         });
-        // Once a sync of the directory has lied, no later one can be believed: only the store that met the lie, and
-        // takes no more writes, can promise anything.
+        // After a failed sync of the directory, no later one is reliable: only the store that saw the failure, and
+        // takes no more writes, can guarantee anything.
         let reopened = doubt.is_some_and(|at| log[at..].iter().any(|operation| operation.kind == OperationKind::Lock));
         if reopened {
             return;

@@ -10,32 +10,35 @@ mod extent;
 mod faults;
 mod model;
 mod plan;
+#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
+#[path = "../sim/disk/mod.rs"]
+mod sim;
 mod workload;
 
-use filterblock::kv::Sync;
+use filterblock::kv::Durability;
 
 #[test]
 fn crashes_lose_nothing_acknowledged() {
-    crashes::run(&plan::crashes(), Sync::Always);
+    crashes::run(&plan::crashes(), Durability::Always);
 }
 
 #[test]
 fn crashes_without_syncs_leave_a_prefix_of_history() {
-    crashes::run(&plan::crashes(), Sync::Never);
+    crashes::run(&plan::crashes(), Durability::Never);
 }
 
 #[test]
 fn faults_lose_nothing_acknowledged() {
-    faults::run(&plan::faults(), Sync::Always);
+    faults::run(&plan::faults(), Durability::Always);
 }
 
 #[test]
 fn faults_without_syncs_leave_a_prefix_of_history() {
-    faults::run(&plan::faults(), Sync::Never);
+    faults::run(&plan::faults(), Durability::Never);
 }
 
 #[test]
 fn seeds_decide_everything() {
-    crashes::check_that_seeds_decide(Sync::Always);
-    crashes::check_that_seeds_decide(Sync::Never);
+    crashes::check_that_seeds_decide(Durability::Always);
+    crashes::check_that_seeds_decide(Durability::Never);
 }

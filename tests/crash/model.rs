@@ -1,4 +1,4 @@
-//! What a store must answer.
+//! The answers that a store must give.
 
 use crate::workload::{Batch, COLUMNS, PREFIX_LEN, ROWS};
 use filterblock::kv::{Cell, Error, Outcome, Snapshot, Store, WriteBatch};
@@ -20,7 +20,7 @@ pub(crate) fn applied(state: &State, batch: &Batch) -> State {
 }
 
 pub(crate) fn write(store: &Store, batch: &Batch) -> Result<(), Error> {
-    // One write goes the short way.
+    // A single write uses the shorter calls.
     if let [write] = &batch[..] {
         return match &write.value {
             Some(value) => store.put(write.row, write.column, value),
@@ -49,8 +49,7 @@ pub(crate) fn snapshot_contents(snapshot: &Snapshot) -> Result<State, Error> {
     collect(snapshot.scan(..))
 }
 
-/// Asks for every cell, row and prefix, those that are not there too. An error goes to the caller; a wrong answer is
-/// the end.
+/// Asks for every cell, row and prefix, absent ones too. Returns errors; panics at a wrong answer.
 pub(crate) fn ask_everything(store: &Store, expected: &State, context: &dyn Fn() -> String) -> Result<(), Error> {
     for row in ROWS.into_iter().chain([&b"ac"[..], b"zz"]) {
         for column in COLUMNS.into_iter().chain([&b"none"[..]]) {
@@ -71,14 +70,14 @@ pub(crate) fn ask_everything(store: &Store, expected: &State, context: &dyn Fn()
     Ok(())
 }
 
-/// The account is in balance, and every lookup that was asked for is in it.
+/// The ledger balances and has every lookup.
 pub(crate) fn check_ledger(store: &Store, failed: bool, context: &dyn Fn() -> String) {
     let ledger = store.ledger();
     assert_eq!(ledger.check(), Ok(()), "{}", context());
     assert!(failed || ledger.total().count(Outcome::Failed) == 0, "failed lookups: {}", context());
 }
 
-/// No filter denies a key of its table. Costs far more than all other checks, for it asks for many absent keys too.
+/// No filter denies a key of its table. Costs far more than all other checks, as it probes for many absent keys too.
 pub(crate) fn check_filters(store: &Store, context: &dyn Fn() -> String) {
     let report = store.verify().unwrap_or_else(|error| panic!("{error}: {}", context()));
     let unusable = report.tables.iter().any(|table| !table.unusable.is_empty());

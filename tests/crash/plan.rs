@@ -35,7 +35,7 @@ pub(crate) struct CrashPlan {
 #[derive(Debug)]
 pub(crate) struct FaultPlan {
     pub(crate) num_workloads: usize,
-    /// Steps that fill the store before the workload that meets the faults.
+    /// Steps that fill the store before the workload with faults.
     pub(crate) num_steps_before: usize,
     pub(crate) num_trials_min: u64,
 }

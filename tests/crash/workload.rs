@@ -1,6 +1,6 @@
 //! Workloads made from a seed, and the options of the store that they run on.
 
-use filterblock::kv::{FilterResidence, Maintenance, Purpose, RebuildOptions, StoreOptions, Sync};
+use filterblock::kv::{Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 
 /// SplitMix64: the same numbers from the same seed on every machine.
@@ -31,10 +31,10 @@ impl Random {
 /// Rows that are prefixes of others, the empty one, and bytes above 0x80.
 pub(crate) const ROWS: [&[u8]; 8] = [b"", b"a", b"a\0", b"aa", b"ab", b"b", b"b\xff\xfe", b"\xff"];
 pub(crate) const COLUMNS: [&[u8]; 3] = [b"", b"\0", b"contents:"];
-/// Length of the rows' prefixes that tables have a filter of.
+/// Length of the prefixes in filters of rows' prefixes.
 pub(crate) const PREFIX_LEN: u16 = 1;
 
-/// The writing of a cell, or its deletion.
+/// A write of a cell, or its deletion.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) row: &'static [u8],
@@ -42,10 +42,10 @@ pub(crate) struct Write {
     pub(crate) value: Option<Vec<u8>>,
 }
 
-/// Writes that are made together.
+/// A batch of writes.
 pub(crate) type Batch = Vec<Write>;
 
-/// What is done to a store.
+/// A step of a workload.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Write(Batch),
@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Read,
     /// Takes a snapshot and keeps it.
     Hold,
-    /// Looks at the snapshot and lets it go.
+    /// Reads the snapshot and drops it.
     Release,
     /// Closes the store, or drops it, and opens it again.
     Reopen {
@@ -111,13 +111,13 @@ fn step(random: &mut Random) -> Step {
     }
 }
 
-/// A workload of so many steps.
+/// A workload of `num_steps` steps.
 pub(crate) fn steps(seed: u64, num_steps: usize) -> Vec<Step> {
     let mut random = Random::new(seed);
     (0..num_steps).map(|_| step(&mut random)).collect()
 }
 
-/// A short workload that does everything once, in an order that the seed decides, with writes between.
+/// A short workload with one step of every kind, in an order that the seed decides, and writes between.
 pub(crate) fn steps_of_every_kind(seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
     let rebuild = Step::RebuildFilters(Box::new(rebuild_options(&mut random)));
@@ -139,15 +139,16 @@ fn rebuild_options(random: &mut Random) -> RebuildOptions {
     RebuildOptions::new().filter(Purpose::Row, policy).filter(Purpose::RowColumn, policy)
 }
 
-/// A store so small that a few writes fill it: flushes and compactions over several levels happen all the time.
-pub(crate) fn options(seed: u64, sync: Sync) -> StoreOptions {
+/// Options of a store so small that a few writes fill it, so that it is flushed and compacted through several levels
+/// all the time.
+pub(crate) fn options(seed: u64, durability: Durability) -> StoreOptions {
     let mut random = Random::new(seed ^ 0x6f70_7469_6f6e_7321);
     let residence = [FilterResidence::Pinned, FilterResidence::Cached][random.below(2) as usize];
     let mut options = StoreOptions::without_filters()
         .filter(Purpose::Row, policy(&mut random))
         .filter(Purpose::RowColumn, policy(&mut random))
         .seed(random.next())
-        .sync(sync)
+        .durability(durability)
         .maintenance(Maintenance::Inline { seed: random.next() })
         .memtable_bytes_max(3000 + random.below(5000) as usize)
         .level0_tables_max(2)

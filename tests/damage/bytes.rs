@@ -4,7 +4,7 @@ use crate::case::{Outcome, Trial, spacing};
 use crate::layout::{self, Kind, Unit};
 use crate::stores::Sample;
 
-/// What must come of bad bytes in a unit. `last` is what comes of a lost last record of the manifest.
+/// The expected outcome of bad bytes in a unit. `last` is that of a lost last record of the manifest.
 fn expected(sample: &Sample, name: &str, kind: Kind, unit: Unit, last: Outcome) -> Outcome {
     let log_is_open = sample.open_log.as_ref().filter(|log| log.name == name);
     let is_superseded = sample.superseded.iter().any(|table| table == name);
@@ -19,7 +19,8 @@ fn expected(sample: &Sample, name: &str, kind: Kind, unit: Unit, last: Outcome) 
             let is_last = number + 1 == layout::records(bytes).len();
             if is_last { last } else { Outcome::Refused }
         }
-        // The magic was durable before the manifest named the log. The record behind it makes the first state the second.
+        // The magic was durable before the manifest named the log. The record after it leads from the first state to
+        // the second.
         (_, Unit::Record(number)) => match log_is_open {
             Some(log) if number > log.before_last_group => Outcome::Earlier(number - 1),
             _ => Outcome::Refused,
@@ -27,8 +28,8 @@ fn expected(sample: &Sample, name: &str, kind: Kind, unit: Unit, last: Outcome) 
     }
 }
 
-/// What comes of a manifest that has lost its last record: the seal of a closed store's log, without which its records
-/// speak for themselves; or the edit that began the log of a store that was not closed, which that log gives away.
+/// The outcome for a manifest that has lost its last record: the seal of a closed store's log, which can be read
+/// without it; or the edit that began the log of a store that was not closed, which the log itself proves.
 fn without_last_record(trial: &mut Trial<'_>) -> Outcome {
     let (name, bytes) = trial.sample.files_of(Kind::Manifest).next().unwrap();
     let last = layout::records(bytes).pop().unwrap();
@@ -38,7 +39,7 @@ fn without_last_record(trial: &mut Trial<'_>) -> Outcome {
     expected
 }
 
-/// Flips bits of the bytes that `wanted` wants, as `masks` says for each place.
+/// Flips the bits `masks` of the bytes for which `wanted` is true.
 fn flip(
     trial: &mut Trial<'_>,
     what: &'static str,
@@ -63,7 +64,7 @@ fn flip(
     }
 }
 
-/// Some mask, not zero, another one for each place.
+/// A mask that is not zero, another one for each offset.
 fn some_mask(at: usize) -> Vec<u8> {
     vec![((at.wrapping_mul(0x9e37_79b1) >> 7) as u8).max(1)]
 }
@@ -103,7 +104,7 @@ fn every_bit_of_some_structures() {
         (_, Unit::Footer) => !(160..4092).contains(&at),
         (_, Unit::Index) => true,
         // Headers, and a cell.
-        // Those of tables with rebuilt filters are not read, as their bytes show.
+        // Those of tables with rebuilt filters are not read, as the test of their bytes shows.
         (_, Unit::Filter) => at < 72,
         (_, Unit::Data) => at < 48,
         (_, Unit::Padding) => false,

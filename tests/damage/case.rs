@@ -1,10 +1,11 @@
-//! One change of a store's files, what comes of it, and the counts of many.
+//! A change of a store's files, its outcome, and the counts of many.
 
 use crate::extent::by_extent;
 use crate::layout::Kind;
+use crate::sim::{OperationKind, SimStorage};
 use crate::state::{Asked, assert_typed};
 use crate::stores::Sample;
-use filterblock::kv::{OperationKind, SimStorage, Storage, Store};
+use filterblock::kv::{Storage, Store};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -17,25 +18,25 @@ pub(crate) fn spacing() -> usize {
 /// One case in this many is compacted, opened again and opened for reading too.
 const MORE_EACH: u64 = 16;
 
-/// What comes of a change, from best to worst.
+/// The outcome of a change, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// Every answer is right and nothing is said.
+    /// Every answer is right, without a warning.
     Right,
-    /// Every answer is right, and a filter is said to be unusable.
+    /// Every answer is right, with a warning of an unusable filter.
     Warned,
     /// The state of this number, before the last records of a log without a seal.
     Earlier(usize),
     /// The store opens; some answers are typed errors, the others right.
     Partial,
-    /// A typed error when the store is opened, and nothing in the directory has changed.
+    /// Opening fails with a typed error, and nothing in the directory has changed.
     Refused,
 }
 
 /// Files and their new contents; `None` removes one.
 pub(crate) type Changes = Vec<(String, Option<Vec<u8>>)>;
 
-/// Tries changes and counts what comes of them.
+/// Tries changes and counts their outcomes.
 pub(crate) struct Trial<'a> {
     pub(crate) sample: &'a Sample,
     counts: BTreeMap<(&'static str, Kind, Outcome), u64>,
@@ -47,7 +48,7 @@ impl<'a> Trial<'a> {
         Self { sample, counts: BTreeMap::new(), num_cases: 0 }
     }
 
-    /// Makes changes to a copy of the store, of which `what` and `kind` say what they are, and returns what comes of them.
+    /// Makes changes, described by `what` and `kind`, to a copy of the store, and returns their outcome.
     pub(crate) fn run(
         &mut self,
         what: &'static str,
@@ -63,13 +64,13 @@ impl<'a> Trial<'a> {
             eprintln!("the case: {what} {files:?} {}", place());
             resume_unwind(panic)
         });
-        // Which earlier state it is was compared; the counts need not tell them apart.
+        // Earlier states were compared already and are counted together.
         let counted = if let Outcome::Earlier(_) = outcome { Outcome::Earlier(0) } else { outcome };
         *self.counts.entry((what, kind, counted)).or_default() += 1;
         outcome
     }
 
-    /// As [`Trial::run`]; what comes of them is known.
+    /// As [`Trial::run`], with a known outcome.
     pub(crate) fn expect(
         &mut self,
         what: &'static str,
@@ -93,7 +94,7 @@ impl<'a> Trial<'a> {
         self.num_cases
     }
 
-    /// How many cases came to this.
+    /// The number of cases with this outcome.
     pub(crate) fn count(&self, what: &str, outcome: Outcome) -> u64 {
         let of = |&(&(this, _, that), _): &(&(&str, Kind, Outcome), _)| this == what && that == outcome;
         self.counts.iter().filter(of).map(|(_, count)| count).sum()
@@ -124,8 +125,7 @@ fn outcome(sample: &Sample, changes: &Changes, asked_more: bool) -> Outcome {
     outcome
 }
 
-/// Opens a store and asks it for everything. One that does not open must be left as it was, as must one that is opened
-/// for reading.
+/// Opens a store and asks it for everything. A store that does not open, or is opened for reading, must stay unchanged.
 fn open_and_ask(sample: &Sample, storage: &SimStorage, is_read_only: bool) -> (Outcome, Option<Store>) {
     let (names, num_before) = (storage.names(), storage.log().len());
     let assert_untouched = || {
@@ -145,7 +145,7 @@ fn open_and_ask(sample: &Sample, storage: &SimStorage, is_read_only: bool) -> (O
     };
     let last = sample.states.len() - 1;
     let found: Result<Vec<_>, _> = store.scan(..).collect();
-    // Where a table cannot be read, its neighbours tell what the state is.
+    // Where a table cannot be read, answers from the others identify the state.
     let is_found = |number: &usize| found.as_ref().is_ok_and(|found| sample.states[*number].all() == found);
     let state = if found.is_err() { last } else { (0..=last).rfind(is_found).expect("one of the states") };
     let asked = sample.states[state].ask(&store);
@@ -161,8 +161,8 @@ fn open_and_ask(sample: &Sample, storage: &SimStorage, is_read_only: bool) -> (O
     (outcome, Some(store))
 }
 
-/// What was answered once is answered again after compaction and after the store was opened again. A table that cannot
-/// be read is not compacted away, but it may be one that has nothing to be merged with.
+/// Answers stay the same after compaction and after reopening. A table that cannot be read is not compacted away, but
+/// it may have nothing to be merged with.
 fn ask_more(sample: &Sample, outcome: Outcome, store: Store, storage: &SimStorage) {
     let state = match outcome {
         Outcome::Earlier(state) => &sample.states[state],

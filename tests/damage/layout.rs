@@ -1,10 +1,9 @@
-//! What stands where in a store's files, as the format says: read here on its own, so that the test does not take the
-//! store's word for it.
+//! The layout of a store's files according to the format, read here independently of the store.
 
 use filterblock::kv::PAGE_LEN;
 use std::ops::Range;
 
-/// What a file is, by its name.
+/// The kind of a file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Lock,
@@ -27,13 +26,13 @@ impl Kind {
     }
 }
 
-/// What a byte belongs to.
+/// The unit that a byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unit {
     Data,
     Index,
     Filter,
-    /// Behind an index or a filter, up to the end of the page.
+    /// Padding after an index or a filter, up to the end of the page.
     Padding,
     Footer,
     /// A record of a log, by its number.
@@ -45,7 +44,7 @@ pub(crate) fn number_at(bytes: &[u8], at: usize, len: usize) -> usize {
     bytes[at..at + len].iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
 }
 
-/// The places of a log's records.
+/// The ranges of a log's records.
 pub(crate) fn records(log: &[u8]) -> Vec<Range<usize>> {
     let (mut at, mut records) = (0, Vec::new());
     while at < log.len() {

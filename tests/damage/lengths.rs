@@ -1,22 +1,23 @@
-//! Files that are too short, too long or not there.
+//! Files that are too short, too long or missing.
 
 use crate::case::{Outcome, Trial, spacing};
 use crate::layout::{self, Kind};
 use crate::stores::Sample;
 use filterblock::kv::PAGE_LEN;
 
-/// What must come of a file cut to `len`, where that is known; a manifest's last records may or may not be missed.
+/// The expected outcome for a file cut to `len`, where it is known; the loss of a manifest's last records may go
+/// undetected.
 fn expected_of_cut(sample: &Sample, name: &str, kind: Kind, bytes: &[u8], len: usize) -> Option<Outcome> {
     match kind {
         Kind::Lock => Some(Outcome::Right),
         Kind::Table => Some(Outcome::Refused),
         Kind::Filters => Some(Outcome::Warned),
-        // Nothing says how long an open log was, except that its magic was durable: its records are there up to the cut.
+        // The length of an open log is not stored, but its magic was durable: its records survive up to the cut.
         Kind::Log => Some(match sample.open_log.as_ref().filter(|log| log.name == name) {
             Some(log) => log.lens.iter().rposition(|&end| end <= len).map_or(Outcome::Refused, Outcome::Earlier),
             None => Outcome::Refused,
         }),
-        // The state that the store was opened with is one record behind the magic.
+        // The state in which the store was opened is the record after the magic.
         Kind::Manifest => (len < layout::records(bytes)[1].end).then_some(Outcome::Refused),
     }
 }
@@ -77,7 +78,7 @@ fn files_with_more_behind_them() {
         for (file, bytes) in &sample.files {
             let kind = Kind::of(file).unwrap();
             let expected = match kind {
-                // A torn end, or what an append that failed has left behind a seal.
+                // A torn end, or bytes of a failed append after a seal.
                 Kind::Lock | Kind::Manifest | Kind::Log => Outcome::Right,
                 Kind::Table => Outcome::Refused,
                 Kind::Filters => Outcome::Warned,

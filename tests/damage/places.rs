@@ -1,4 +1,4 @@
-//! Intact bytes in another place.
+//! Intact bytes in the wrong place.
 
 use crate::case::{Outcome, Trial};
 use crate::layout::Kind;
@@ -6,7 +6,7 @@ use crate::stores::Sample;
 use filterblock::kv::PAGE_LEN;
 use std::ops::Range;
 
-/// Pages of all files, the last one of each as long as it is.
+/// The pages of all files; the last one of a file may be shorter.
 fn pages(sample: &Sample) -> Vec<(&str, Range<usize>)> {
     let mut pages = Vec::new();
     for (name, bytes) in &sample.files {
@@ -17,13 +17,13 @@ fn pages(sample: &Sample) -> Vec<(&str, Range<usize>)> {
     pages
 }
 
-/// Puts `page` in the place of `place`, whatever their lengths.
+/// Replaces the bytes at `place` by `page`, whatever their lengths.
 fn spliced(bytes: &[u8], place: &Range<usize>, page: &[u8]) -> Vec<u8> {
     [&bytes[..place.start], page, &bytes[place.end..]].concat()
 }
 
-/// What may come of a foreign page in a file. The last state is there or the store says that it is not: no page of
-/// another place can end a log where it did not end.
+/// The possible outcomes of a foreign page in a file. The last state is found or its loss is reported: no page of
+/// another place can end a log early.
 fn assert_noticed(sample: &Sample, changed: &[&str], outcome: Outcome, what: &str) {
     let is_unread =
         |name: &&str| Kind::of(name) == Some(Kind::Lock) || sample.superseded.iter().any(|table| table == name);
@@ -58,7 +58,7 @@ fn pages_swapped_or_copied_within_and_between_files() {
                     continue;
                 }
                 let swapped = match file == other {
-                    // The later one first, so that the earlier one's place stays where it is.
+                    // The later one first, so that the earlier one's range stays valid.
                     true => {
                         let later = spliced(bytes, other_place, page);
                         vec![((*file).to_owned(), Some(spliced(&later, place, other_page)))]

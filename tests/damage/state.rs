@@ -1,4 +1,4 @@
-//! What a store must answer, and asking it for everything.
+//! The answers that a store must give, and asking it for everything.
 
 use filterblock::kv::{Cell, Error, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use std::ops::Bound;
 /// The live cells.
 pub(crate) type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 
-/// The live cells and the answers that follow from them, made once and compared often.
+/// The live cells and the answers that follow from them, computed once and compared often.
 pub(crate) struct State {
     gets: Vec<Get>,
     rows: Vec<GetRow>,
@@ -32,7 +32,7 @@ struct Range {
     cells: Vec<Cell>,
 }
 
-/// How many questions were answered, and how many with an error.
+/// The number of answers, and of errors among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) answers: u64,
@@ -49,7 +49,7 @@ fn listed<'a>(cells: &'a Cells, is_in: impl Fn(&[u8]) -> bool + 'a) -> Vec<Cell>
 }
 
 impl State {
-    /// The answers about `rows` and `columns`, which should have more than the cells do.
+    /// The answers for `rows` and `columns`, which should include absent ones.
     pub(crate) fn new(cells: &Cells, rows: &[Vec<u8>], columns: &[Vec<u8>]) -> Self {
         let mut gets = Vec::new();
         for row in rows {
@@ -115,7 +115,7 @@ impl State {
     }
 }
 
-/// A scan brings the expected cells; or the first of them, then an error, then nothing.
+/// A scan yields the expected cells; or the first of them, then an error, then nothing.
 fn compare(mut scan: impl Iterator<Item = Result<Cell, Error>>, expected: &[Cell], what: &str) -> Result<(), Error> {
     let mut expected = expected.iter();
     while let Some(cell) = scan.next() {
@@ -131,7 +131,7 @@ fn compare(mut scan: impl Iterator<Item = Result<Cell, Error>>, expected: &[Cell
     Ok(())
 }
 
-/// Damage is known for what it is; it does not show as an error of the system, of the caller or of the store.
+/// Damage is reported as such, not as an error of the system, of the caller or of the store.
 pub(crate) fn assert_typed(error: &Error) {
     let is_typed = matches!(
         error,

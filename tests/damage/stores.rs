@@ -1,28 +1,27 @@
 //! The stores that are damaged.
 
 use crate::layout::{self, Kind};
+use crate::sim::{CrashKind, SimStorage};
 use crate::state::{Asked, Cells, State};
-use filterblock::kv::{
-    CrashKind, Maintenance, PAGE_LEN, Purpose, RebuildOptions, SimStorage, Store, StoreOptions, Sync, WriteBatch,
-};
+use filterblock::kv::{Durability, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A store on the disk, nobody's at the moment, and what it must answer.
+/// A store on the disk, not open, and the answers that it must give.
 pub(crate) struct Sample {
     pub(crate) storage: SimStorage,
     pub(crate) options: StoreOptions,
     /// Its files.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    /// What it holds: the last one if nothing is lost, the others if records of its open log are.
+    /// Its states: the last one if nothing is lost, earlier ones if records of its open log are.
     pub(crate) states: Vec<State>,
     pub(crate) open_log: Option<OpenLog>,
-    /// Tables with rebuilt filters: nobody reads the filters in their own files.
+    /// Tables with rebuilt filters: the filters in their own files are not read.
     pub(crate) superseded: Vec<String>,
 }
 
-/// A write-ahead log without a seal: nobody knows where it ended.
+/// A write-ahead log without a seal: its length is not stored.
 pub(crate) struct OpenLog {
     pub(crate) name: String,
     /// The length of the log when it held each of the states.
@@ -61,14 +60,14 @@ fn options() -> StoreOptions {
         .maintenance(Maintenance::Inline { seed: 1 })
         .level0_tables_max(100)
         .table_bytes_max(5_000)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
 }
 
 fn open(storage: &SimStorage, options: StoreOptions) -> Store {
     Store::open(Arc::new(storage.clone()), options).unwrap()
 }
 
-/// Writes of a store and of the map that it is compared with.
+/// Writes to a store and to the map that it is compared with.
 struct Writes<'a> {
     store: &'a Store,
     cells: &'a mut Cells,
@@ -159,9 +158,10 @@ impl Sample {
         sample
     }
 
-    /// The store as a crash leaves it: a sealed log that waits to be flushed, and an open one of three groups.
+    /// The store as a crash leaves it: a sealed log whose memtable waits to be flushed, and an open one of three
+    /// groups.
     pub(crate) fn crashed() -> Self {
-        // Work is done inline by chance: try until it leaves the first log alone for as long as it takes.
+        // Work is done inline at random: retried until the first log is not flushed.
         (0..1000).find_map(Self::crashed_with).expect("a seed that does not flush at once")
     }
 
@@ -182,7 +182,7 @@ impl Sample {
         }
         let [_, name] = &logs()[..] else { return None };
         let len = || storage.contents(name).unwrap().len();
-        // The write that found the memtable full stands in the second log, behind its magic.
+        // The write that found the memtable full is in the second log, after its magic.
         let magic_len = layout::records(&storage.contents(name).unwrap())[0].end;
         let (mut states, mut lens) = (vec![before, cells.clone()], vec![magic_len, len()]);
         let mut before_last_group = 0;

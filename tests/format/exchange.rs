@@ -7,7 +7,7 @@
 
 use crate::golden;
 use crate::material::{hex, numbers};
-use filterblock::kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{Durability, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,6 +31,7 @@ fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, rate)
         .prefix_filter(13, bits(FilterKind::Bloom, 12.0))
         .level_filter(0, Purpose::RowColumn, bits(FilterKind::Bloom, 10.0))
+        .expect("a level")
         .filter_budget_bytes(9_000)
         .seed(0xfeed_f00d_dead_beef)
         .memtable_bytes_max(60_000)
@@ -38,7 +39,7 @@ fn options() -> StoreOptions {
         .level_bytes(64 << 10, 2)
         .table_bytes_max(48 << 10)
         .maintenance(Maintenance::Inline { seed: 5 })
-        .sync(Sync::Never)
+        .durability(Durability::Never)
 }
 
 fn row(number: u64) -> Vec<u8> {

@@ -1,8 +1,8 @@
 //! `kill -9` on the real file system: a process that writes a store is killed at a random moment, the store is opened
 //! again, and so on in the same directory.
 //!
-//! A kill takes nothing from what was handed to the operating system. So, whatever `--sync` says, every acknowledged write must
-//! be there, and of the others at most the one write that was under way, as a whole. Losing power takes more; that is
+//! A kill loses nothing that was passed to the operating system. So, with every value of `--sync`, every acknowledged
+//! write must survive, and of the others at most the one in progress, as a whole. A power loss loses more; that is
 //! simulated elsewhere.
 
 #[path = "../extent/mod.rs"]
@@ -11,7 +11,7 @@ mod process;
 mod stream;
 
 use extent::by_extent;
-use filterblock::kv::{Error, Store, StoreOptions, Sync};
+use filterblock::kv::{Durability, Error, Store, StoreOptions};
 use process::{Ended, Moment};
 use std::path::Path;
 use std::time::Duration;
@@ -22,10 +22,10 @@ fn num_kills() -> u64 {
     by_extent(20, 200, 200)
 }
 
-/// Small, so that tables are flushed and merged all the time.
+/// A small limit, so that tables are flushed and merged all the time.
 const SIZES: &str = "--memtable-bytes 32KiB --level-bytes 64KiB --table-bytes 32KiB";
 
-/// What happens to a directory, one process after the other.
+/// The runs of one directory, one process after the other.
 struct Ordeal<'a> {
     dir: &'a Path,
     sync: &'static str,
@@ -49,9 +49,9 @@ struct Tally {
     /// Kills after the end of the input, while tables were flushed and merged.
     of_ends: u64,
     acknowledged: u64,
-    /// Kills after which the write that was under way was there.
+    /// Kills that the write in progress survived.
     in_flight: u64,
-    /// Keys that filters were asked for, and did not deny.
+    /// Keys for which filters were probed, none of them denied.
     keys_asked: u64,
     tables: u64,
 }
@@ -61,8 +61,8 @@ fn what_was_acknowledged_survives_kill_9() {
     let settings = [("always", 30), ("interval:2", 500), ("never", 500)];
     let each = num_kills().div_ceil(settings.len() as u64);
     let mut tallies: Vec<Tally> = Vec::new();
-    // One after the other: a process that is being started holds what this one has open, locks too, until it has become
-    // another program.
+    // One after the other: a process that is being started holds this one's open files, with their locks, until it runs
+    // its own program.
     for (seed, (sync, max_acks)) in (1..).zip(settings) {
         let left = num_kills() - tallies.iter().map(|tally| tally.kills).sum::<u64>();
         tallies.push(run(seed, sync, max_acks, each.min(left)));
@@ -134,7 +134,7 @@ impl Ordeal<'_> {
         self.check(&ended, cells_per_write, supplied);
     }
 
-    /// Opens the store, and finds in it what was acknowledged, or one write more.
+    /// Opens the store and checks that it has what was acknowledged, or one write more.
     fn check(&mut self, ended: &Ended, cells_per_write: u64, supplied: u64) {
         self.tally.kills += u64::from(ended.killed);
         self.tally.acknowledged += ended.acknowledged;
@@ -163,10 +163,10 @@ impl Ordeal<'_> {
     /// All cells, by scanning. Half of the time the store is only read, and the next process has to recover it.
     fn open_and_verify(&mut self) -> Cells {
         let read_only = self.random.one_in(2);
-        let options = StoreOptions::default().sync(Sync::Never).read_only(read_only).create(false);
+        let options = StoreOptions::default().durability(Durability::Never).read_only(read_only).create(false);
         let store = match Store::open_dir(self.dir, options) {
             Ok(store) => store,
-            // Killed before there was a store.
+            // Killed before the store was created.
             Err(Error::NoStore) if self.written == 0 => return Cells::new(),
             Err(error) => panic!("--sync {}: after {} kills: {error}", self.sync, self.tally.kills),
         };

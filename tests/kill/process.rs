@@ -11,15 +11,15 @@ const SIGKILL: i32 = 9;
 
 /// When a process is killed.
 pub struct Moment {
-    /// After so many acknowledged cells were read.
+    /// After this many acknowledged cells were read.
     pub acks: u64,
-    /// And so much later.
+    /// And this much later.
     pub delay: Duration,
 }
 
-/// What is known of a process that has ended.
+/// The result of a process.
 pub struct Ended {
-    /// Whether it was killed; otherwise it had done all that it was asked.
+    /// Whether it was killed; otherwise it ended by itself.
     pub killed: bool,
     /// The last number of cells that it acknowledged.
     pub acknowledged: u64,
@@ -31,12 +31,13 @@ fn spawn(dir: &Path, subcommand: &str, options: &str) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Feeds `lines` to `filterblock fill` and kills it. Unless `ends`, its input stays open, so that it does not end by itself.
+/// Feeds `lines` to `filterblock fill` and kills it. Unless `ends`, its input stays open, so that it does not end by
+/// itself.
 pub fn fill(dir: &Path, options: &str, lines: Vec<u8>, ends: bool, moment: &Moment) -> Ended {
     let mut child = spawn(dir, "fill", options);
     let mut stdin = child.stdin.take().unwrap();
     let feeder = thread::spawn(move || {
-        // The reader may be killed before it has read everything.
+        // The process may be killed before it has read everything.
         let _ = stdin.write_all(&lines);
         (!ends).then_some(stdin)
     });
@@ -69,7 +70,7 @@ pub fn rebuild(dir: &Path, options: &str, delay: Duration) -> Ended {
     Ended { killed: wait(child), acknowledged: 0 }
 }
 
-/// Whether the process was killed. Nothing else may have gone wrong.
+/// Whether the process was killed. It must not have failed otherwise.
 fn wait(mut child: Child) -> bool {
     let status = child.wait().unwrap();
     let mut message = String::new();

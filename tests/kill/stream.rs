@@ -1,4 +1,4 @@
-//! A stream of writes that is the same each time, and what a store holds after the first so many of them.
+//! A deterministic stream of writes, and the contents of a store after some of them.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -47,12 +47,12 @@ impl Stream {
         let row = format!("row-{:03}", random.below(NUM_ROWS)).into_bytes();
         let column = format!("c{}", random.below(NUM_COLUMNS)).into_bytes();
         let len = if random.one_in(64) { 9000 } else { random.below(200) };
-        // No two writes write the same, so what a cell holds says which of them was the last.
+        // All values differ, so that a cell's value identifies its last write.
         let value = format!("{number}:{}", "v".repeat(len as usize)).into_bytes();
         Write1 { row, column, value: (!random.one_in(8)).then_some(value) }
     }
 
-    /// Makes the writes of these numbers in `cells`.
+    /// Applies the writes of these numbers to `cells`.
     pub fn apply(self, numbers: std::ops::Range<u64>, cells: &mut Cells) {
         for Write1 { row, column, value } in numbers.map(|number| self.write(number)) {
             match value {
@@ -62,7 +62,7 @@ impl Stream {
         }
     }
 
-    /// The lines that have the tool make the writes of these numbers.
+    /// The input lines for the writes of these numbers.
     pub fn lines(self, numbers: std::ops::Range<u64>) -> Vec<u8> {
         let mut lines = Vec::new();
         for Write1 { row, column, value } in numbers.map(|number| self.write(number)) {

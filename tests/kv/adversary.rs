@@ -1,5 +1,5 @@
-//! The demo of an attacker: every question costs a read as long as he knows the seed, and what a rate promises when he does
-//! not. No times: those belong to the machine.
+//! The demo of an attacker: every crafted row costs a read while the seed is known, and as many as the rate predicts
+//! while it is not. Times are not checked.
 
 use crate::demo::{count, demo, json};
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn a_known_seed_costs_a_read_each_and_a_secret_one_the_rate() {
         let (ordinary, crafted) = (step(run, "ordinary_rows"), step(run, "crafted_rows"));
         assert_as_predicted(ordinary);
         assert_eq!((count(crafted, "lookups"), count(crafted, "lookups_with_reads")), (500, 500));
-        // Every read is in vain; some rows pass more than one filter.
+        // No read finds anything; some rows pass more than one filter.
         let reads = count(crafted, "data_block_reads");
         assert_eq!(reads, count(crafted, "false_positives"));
         assert!((500..550).contains(&reads), "{reads}");
@@ -98,7 +98,7 @@ fn a_list_is_all_that_the_attacker_has() {
     let sigma = (tried / 10_000.0 + asked / 5_000.0).sqrt();
     assert!((tried - asked).abs() <= 4.0 * sigma, "{tried} passed at home, {asked} in the store");
 
-    // Nothing passes filters as strict as these.
+    // Nothing passes filters with so low a rate.
     let output = demo(&[&args[..], &["--lookups", "100", "--bits-per-key", "40"]].concat());
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr);

@@ -1,14 +1,15 @@
 //! A budget of filter bytes over five levels against the same bytes spread evenly, and filters chosen by level.
 
 use crate::rows::scattered;
+use crate::sim::SimStorage;
 use filterblock::kv::{
-    Ledger, LedgerReport, Maintenance, Outcome, Purpose, SimStorage, Stats, Store, StoreOptions, Sync,
+    Durability, Error, Ledger, LedgerReport, Maintenance, Outcome, Purpose, Stats, Store, StoreOptions,
 };
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A debug build takes ten times as long.
+/// A debug build takes ten times as long, so it writes less.
 const SPARSENESS: u64 = if cfg!(debug_assertions) { 4 } else { 1 };
 const NUM_CELLS: u64 = 320_000 / SPARSENESS;
 const NUM_ABSENT: u64 = 200_000 / SPARSENESS;
@@ -18,7 +19,7 @@ const PURPOSE: Purpose = Purpose::RowColumn;
 fn options() -> StoreOptions {
     StoreOptions::without_filters()
         .seed(11)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
         .maintenance(Maintenance::Inline { seed: 2 })
         .cache_bytes(0)
         .memtable_bytes_max(64 << 10)
@@ -35,7 +36,7 @@ fn filter_bytes(stats: &Stats) -> u64 {
     stats.tables.iter().map(|table| table.filter_bytes).sum()
 }
 
-/// Writes all cells, and settles 16 times on the way and once more; `check` sees what there is then. Two tables of the
+/// Writes all cells, settling 16 times meanwhile and once at the end, each time followed by `check`. Two tables of the
 /// last cells stay in level 0.
 fn load(options: StoreOptions, mut check: impl FnMut(&Stats)) -> Store {
     let store = Store::open(Arc::new(SimStorage::new()), options).unwrap();
@@ -55,7 +56,7 @@ fn load(options: StoreOptions, mut check: impl FnMut(&Stats)) -> Store {
     store
 }
 
-/// Looks up rows that are not there.
+/// Looks up absent rows.
 fn ask_absent(store: &Store) -> LedgerReport {
     for i in NUM_CELLS..NUM_CELLS + NUM_ABSENT {
         assert_eq!(store.get(&scattered(i), b"c").unwrap(), None);
@@ -108,7 +109,7 @@ fn a_budget_saves_a_quarter_of_the_false_positives_of_the_same_bytes() {
         assert!(filter_bytes(stats) <= budget, "{} of {budget}", filter_bytes(stats));
         highest = highest.max(filter_bytes(stats));
     });
-    // All data is the same, wherever it stands.
+    // All levels have the same kind of data.
     for i in (0..NUM_CELLS).step_by(7) {
         for store in [&uniform, &solved] {
             assert_eq!(store.get(&scattered(i), b"c").unwrap(), Some(vec![(i % 251) as u8]));
@@ -142,12 +143,15 @@ fn a_budget_saves_a_quarter_of_the_false_positives_of_the_same_bytes() {
 fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
     let golomb = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 8.0).unwrap();
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
-    let by_level = options()
-        .filter(PURPOSE, bloom(8.0))
-        .level_filter(0, PURPOSE, blocked)
-        .level_filter(2, PURPOSE, golomb)
-        .level_filter(3, PURPOSE, None);
-    for skip in [false, true] {
+    let of_levels = |options: StoreOptions| {
+        let options = options.level_filter(0, PURPOSE, blocked).unwrap().level_filter(2, PURPOSE, golomb).unwrap();
+        options.level_filter(3, PURPOSE, None).unwrap()
+    };
+    // The order of the calls makes no difference.
+    let orders = [of_levels(options().filter(PURPOSE, bloom(8.0))), of_levels(options()).filter(PURPOSE, bloom(8.0))];
+    let beyond = options().level_filter(7, PURPOSE, blocked);
+    assert!(matches!(beyond, Err(Error::NoSuchLevel { level: 7, max: 6 })), "{beyond:?}");
+    for (by_level, skip) in orders.into_iter().zip([false, true]) {
         let store = load(by_level.skip_last_level_filters(skip), |_| {});
         let stats = store.stats();
         let deepest = stats.tables.iter().map(|table| table.level).max().unwrap();

@@ -1,12 +1,12 @@
 //! Many threads on one store in a real directory.
 
-use filterblock::kv::{Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{Durability, Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 
-/// A debug build takes ten times as long.
+/// A debug build takes ten times as long, so it runs fewer rounds.
 const SPARSENESS: u64 = if cfg!(debug_assertions) { 5 } else { 1 };
 const NUM_WRITERS: usize = 4;
 const NUM_READERS: usize = 3;
@@ -20,7 +20,8 @@ fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .prefix_filter(3, policy(FilterKind::Blocked))
         .level_filter(2, Purpose::RowColumn, policy(FilterKind::Golomb))
-        .sync(Sync::Never)
+        .unwrap()
+        .durability(Durability::Never)
         .maintenance(Maintenance::Background)
         .cache_bytes(1 << 20)
         .memtable_bytes_max(100_000)
@@ -32,12 +33,12 @@ fn row(writer: usize, i: u64) -> Vec<u8> {
     format!("w{writer}/{i:05}").into_bytes()
 }
 
-/// In every round each row counts one further, but every seventh row is there in every other round only.
+/// Every round increases each row's count by one, but every seventh row exists in every other round only.
 fn is_there(i: u64, round: u64) -> bool {
     i % 7 != 0 || round % 2 == 0
 }
 
-/// What the threads share, beside the store.
+/// State that the threads share, besides the store.
 #[derive(Default)]
 struct Progress {
     /// The rounds that each writer has begun and ended.
@@ -71,11 +72,11 @@ fn round_of(value: &[u8]) -> u64 {
     std::str::from_utf8(value).unwrap().parse().unwrap()
 }
 
-/// Looks at rows of all writers in some order: what is seen was written, is not older than what was acknowledged, and
+/// Reads rows of all writers in some order: each value was written, is not older than the last acknowledged one, and
 /// batches are whole.
 fn read(store: &Store, progress: &Progress, reader: usize) {
     let mut i = reader as u64;
-    // However slow the machine is: a minimum.
+    // A minimum, however slow the machine is.
     while !progress.is_over.load(SeqCst) || i < 200 {
         i += 1;
         let (writer, place) = (i as usize % NUM_WRITERS, (i * 37) % ROWS_PER_WRITER);
@@ -84,7 +85,7 @@ fn read(store: &Store, progress: &Progress, reader: usize) {
         let highest = progress.begun[writer].load(SeqCst);
         match found {
             Some(round) => assert!((lowest..=highest).contains(&round), "{lowest} <= {round} <= {highest}"),
-            // Not written yet, or deleted in a round that was under way.
+            // Not written yet, or deleted in the current round.
             None => assert!(lowest == 0 || (lowest..=highest).any(|round| !is_there(place, round)), "row {place}"),
         }
         assert_eq!(store.get(&row(writer, place), b"no such column").unwrap(), None);
@@ -100,7 +101,7 @@ fn read(store: &Store, progress: &Progress, reader: usize) {
     }
 }
 
-/// A snapshot cuts through each writer's round between two batches.
+/// A snapshot sees each writer between two batches.
 fn check_snapshot(snapshot: &Snapshot, progress: &Progress) {
     let all = |snapshot: &Snapshot| snapshot.scan(..).collect::<Result<Vec<_>, _>>().unwrap();
     let first = all(snapshot);
@@ -141,7 +142,7 @@ fn maintain(store: &Store, progress: &Progress) {
     }
 }
 
-/// The final state, on the disk and in the accounts.
+/// The final state, on the disk and in the ledger.
 fn check_end(dir: &Path, store: &Store) {
     let mut expected = (0..NUM_WRITERS).flat_map(|writer| {
         let there = (0..ROWS_PER_WRITER).filter(|&i| is_there(i, ROUNDS));
@@ -179,7 +180,7 @@ fn many_threads_write_read_and_maintain_one_store() {
         let (store, progress) = (&store, &progress);
         let writers: Vec<_> =
             (0..NUM_WRITERS).map(|writer| scope.spawn(move || write(store, progress, writer))).collect();
-        // Whatever happens to the writers, the others end.
+        // Ends the other threads even if a writer fails.
         let others = (0..NUM_READERS).map(|reader| scope.spawn(move || read(store, progress, reader)));
         let others: Vec<_> = others.chain([scope.spawn(move || maintain(store, progress))]).collect();
         let results: Vec<_> = writers.into_iter().map(thread::ScopedJoinHandle::join).collect();

@@ -1,8 +1,9 @@
-//! Damage, faults of the storage, and what is newer than this library: the right answer or a typed error.
+//! Damage, faults of the storage, and formats newer than this library: the right answer or a typed error.
 
+use crate::sim::{Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    Damage, Error, Fault, FaultKind, FilterProblem, Maintenance, OperationKind, Outcome, PAGE_LEN, Purpose,
-    RebuildOptions, SimStorage, Storage, Store, StoreOptions, Sync, read_exact_at,
+    Damage, Durability, Error, FilterProblem, Maintenance, Outcome, PAGE_LEN, Purpose, RebuildOptions, Storage, Store,
+    StoreOptions, read_exact_at,
 };
 use filterblock::{DecodeError, FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ fn value(i: u64) -> Vec<u8> {
     format!("{i:0100}").into_bytes()
 }
 
-/// A store of one table, closed. Its name is the first table's.
+/// A closed store of one table, and the table's name.
 fn storage() -> (SimStorage, String) {
     let storage = SimStorage::new();
     let store = open(&storage).unwrap();
@@ -47,8 +48,8 @@ fn storage() -> (SimStorage, String) {
     (storage, table)
 }
 
-/// Asks for everything that is there and as much that is not. Errors are fine, wrong answers are not; returns how many
-/// lookups ended in an error.
+/// Looks up everything in the store and as much that is absent. Errors are allowed, wrong answers are not; returns the
+/// number of lookups that failed.
 fn ask(store: &Store) -> u64 {
     let mut num_errors = 0;
     for i in 0..2 * NUM_ROWS {
@@ -83,7 +84,7 @@ fn damage(storage: &SimStorage, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
 }
 
 #[test]
-fn a_damaged_filter_is_counted_and_said_once_and_answers_stay_right() {
+fn a_damaged_filter_is_counted_and_reported_once_and_answers_stay_right() {
     let (storage, table) = storage();
     damage(&storage, &table, |bytes| bytes[FILTERS_AT[1] + 70] ^= 1);
     let store = open(&storage).unwrap();
@@ -106,7 +107,7 @@ fn a_damaged_filter_is_counted_and_said_once_and_answers_stay_right() {
     );
     assert_eq!(warning.to_string(), expected);
 
-    // What the message says helps.
+    // The command in the message repairs it.
     store.rebuild_filters(&RebuildOptions::new()).unwrap();
     store.close().unwrap();
     let store = open(&storage).unwrap();
@@ -116,7 +117,7 @@ fn a_damaged_filter_is_counted_and_said_once_and_answers_stay_right() {
     assert!(store.ledger().row_column.count(Outcome::Avoided) > 50);
 }
 
-/// Twice as many rows at half the bits: a block of the same length, seed and place, whose checksums are right.
+/// Twice as many rows at half the bits: a block of the same length, seed and location, with right checksums.
 #[test]
 fn a_filter_of_more_entries_than_its_table_has_is_not_used() {
     let (storage, table) = storage();
@@ -158,7 +159,7 @@ fn a_missing_or_foreign_filter_file_is_a_warning() {
     let intact = storage.contents(&file).unwrap();
     for (bytes, problem) in [
         (None, "not found"),
-        (Some(storage.contents(&table).unwrap()), "the name says table"),
+        (Some(storage.contents(&table).unwrap()), "in the name, "),
         (Some(intact[..intact.len() - PAGE_LEN].to_vec()), "magic"),
         (Some(Vec::new()), "length"),
     ] {
@@ -180,7 +181,7 @@ fn a_missing_or_foreign_filter_file_is_a_warning() {
 }
 
 #[test]
-fn filters_of_another_place_or_purpose_are_not_asked() {
+fn filters_of_another_table_or_purpose_are_not_probed() {
     let (storage, table) = storage();
     damage(&storage, &table, |bytes| {
         let (row, cell) = bytes[FILTERS_AT[0]..FILTERS_AT[1] + PAGE_LEN].split_at_mut(PAGE_LEN);
@@ -239,9 +240,9 @@ fn files_are_synced_renamed_and_their_directory_synced_before_anything_names_the
     let before = storage.log().len();
     store.flush().unwrap();
     let log: Vec<String> = storage.log()[before..].iter().map(ToString::to_string).collect();
-    // The manifest still goes by the name that its file was created with.
+    // Operations on the manifest have the name that its file was created with.
     let expected = [
-        // The next log, whose beginning and name are durable before the manifest names it.
+        // The next log, whose first record and name are durable before the manifest names it.
         "create 000002.wal",
         "write 000002.wal",
         "sync 000002.wal",
@@ -264,7 +265,7 @@ fn files_are_synced_renamed_and_their_directory_synced_before_anything_names_the
 /// A store with a write that waits to be flushed, and the number of its last operation.
 fn unflushed() -> (SimStorage, Store, u64) {
     let (storage, _) = storage();
-    let store = Store::open(Arc::new(storage.clone()), options().sync(Sync::Never)).unwrap();
+    let store = Store::open(Arc::new(storage.clone()), options().durability(Durability::Never)).unwrap();
     store.put(b"new", b"column", b"value").unwrap();
     let last = storage.num_operations();
     (storage, store, last)
@@ -284,13 +285,12 @@ fn after_a_failed_sync_the_store_takes_no_more_writes() {
         assert_eq!(last_now, last);
         storage.inject(Fault::once(FaultKind::Io, number));
         let flushed = store.flush();
-        // A log that is not needed any more may stay until the store is opened again, and a filter that cannot be read
-        // is only not used.
+        // An obsolete log may stay until the store is reopened, and an unreadable filter is just not used.
         let is_harmless = kind == OperationKind::Remove || !store.warnings().is_empty();
         assert_eq!(flushed.is_ok(), is_harmless, "{kind}");
         assert!(is_harmless || matches!(flushed, Err(Error::Io { .. })), "{kind}: {flushed:?}");
         use OperationKind::{Rename, Sync, SyncDir, Write};
-        // A write to the manifest that failed may be there as a whole: nobody knows either.
+        // Whether a failed write to the manifest took effect is also unknown.
         let is_poison = matches!(kind, Sync | SyncDir | Rename) || (kind == Write && store.flush().is_err());
         num_poisoned += u64::from(is_poison);
         let writes =
@@ -314,7 +314,7 @@ fn after_a_failed_sync_the_store_takes_no_more_writes() {
 }
 
 #[test]
-fn a_full_disk_loses_nothing_and_is_no_reason_to_stop() {
+fn a_full_disk_loses_nothing_and_does_not_stop_the_store() {
     let (storage, _) = storage();
     let store = open(&storage).unwrap();
     store.put(b"before", b"column", b"value").unwrap();
@@ -350,14 +350,14 @@ fn unfinished_files_are_removed_and_other_files_left_alone() {
     let strange: Vec<String> = storage.names().into_iter().filter(|name| !name.starts_with("0000")).collect();
     assert_eq!(strange, ["2.sst", "LOCK", "MANIFEST", "notes", "notes.tmp"]);
     assert_eq!(storage.names().len(), strange.len() + 2);
-    // Numbers of files that were there are not given again.
+    // Numbers of earlier files are not reused.
     store.put(b"row", b"column", b"value").unwrap();
     store.flush().unwrap();
     assert!(storage.names().iter().any(|name| name.ends_with(".sst") && name.as_str() > "000009.sst"));
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_left_alone() {
+fn other_directories_are_refused_and_left_alone() {
     type Case<'a> = (&'a [&'a str], fn(&Error) -> bool);
     let cases: [Case<'_>; 3] = [
         (&["photo.jpg", "notes"], |error| matches!(error, Error::NotAStore { num_files: 2, .. })),
@@ -407,7 +407,7 @@ fn a_store_is_open_once_for_writing_or_often_for_reading() {
 }
 
 #[test]
-fn a_block_of_another_place_is_refused() {
+fn a_block_of_another_offset_is_refused() {
     let (storage, table) = storage();
     damage(&storage, &table, |bytes| {
         let (first, second) = bytes[..2 * PAGE_LEN].split_at_mut(PAGE_LEN);

@@ -1,4 +1,4 @@
-//! The demo as a program: what it claims must be in its figures. No times: those belong to the machine.
+//! The demo as a program: its figures must support its claims. Times are not checked.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -61,7 +61,7 @@ fn the_figures_add_up() {
 }
 
 #[test]
-fn lists_of_ones_own_can_be_asked() {
+fn users_lists_can_be_looked_up() {
     let dir = tempfile::tempdir().unwrap();
     let list = |name: &str, numbers: std::ops::Range<u32>, step: usize| {
         let path = dir.path().join(name);
@@ -71,7 +71,7 @@ fn lists_of_ones_own_can_be_asked() {
     };
     let (keys, absent) = (list("keys", 0..2000, 2), list("absent", 0..2200, 1));
     let report = json(&["--keys", &keys, "--absent", &absent, "--kind", "blocked", "--lookups", "200"]);
-    // Of the 2200 given as absent, 1000 are present and 201 behind the last row.
+    // Of the 2200 given as absent, 1000 are present and 201 after the last row.
     assert_eq!((count(&report, "rows"), count(&report, "absent_rows_dropped")), (1000, 1201));
     assert_eq!(report["runs"].as_array().unwrap().len(), 2);
     assert_eq!(report["answers_identical"], true);
@@ -83,7 +83,7 @@ fn lists_of_ones_own_can_be_asked() {
 }
 
 #[test]
-fn what_cannot_be_run_is_a_matter_of_usage() {
+fn impossible_runs_are_usage_errors() {
     for args in [
         &["--rows", "10"][..],
         &["--bits-per-key", "1"],

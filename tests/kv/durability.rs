@@ -1,58 +1,58 @@
-//! When a write is durable: the three ways of syncing, groups of writers, batches.
+//! When a write is durable: the three settings, groups of writers, batches.
 
+use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    CrashKind, Error, Fault, FaultKind, LockMode, MAX_VALUE_LEN, OperationKind, ReadCounts, ReadableFile, SimStorage,
-    Storage, StorageLock, Store, StoreOptions, Sync, WritableFile, WriteBatch,
+    Durability, Error, LockMode, MAX_VALUE_LEN, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions,
+    WritableFile, WriteBatch,
 };
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-fn open(storage: &SimStorage, sync: Sync) -> Store {
-    Store::open(Arc::new(storage.clone()), StoreOptions::default().sync(sync)).unwrap()
+fn open(storage: &SimStorage, durability: Durability) -> Store {
+    Store::open(Arc::new(storage.clone()), StoreOptions::default().durability(durability)).unwrap()
 }
 
-/// What a crash leaves of `row`, `nothing unsynced` being the worst.
+/// The value of `row` after the worst crash, which leaves nothing unsynced.
 fn after_a_crash(storage: &SimStorage) -> Option<Vec<u8>> {
-    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Sync::Always);
+    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Durability::Always);
     store.get(b"row", b"column").unwrap()
 }
 
 fn syncs_of_logs(storage: &SimStorage) -> usize {
-    let is_sync = |operation: &&filterblock::kv::Operation| {
-        operation.kind == OperationKind::Sync && operation.file.ends_with(".wal")
-    };
+    let is_sync =
+        |operation: &&crate::sim::Operation| operation.kind == OperationKind::Sync && operation.file.ends_with(".wal");
     storage.log().iter().filter(is_sync).count()
 }
 
 #[test]
-fn a_write_is_durable_when_its_way_of_syncing_says_so() {
+fn a_write_is_durable_when_the_setting_promises_it() {
     let hour = Duration::from_secs(3600);
-    for (sync, at_once) in [
-        (Sync::Always, true),
-        (Sync::Interval(Duration::ZERO), true),
-        (Sync::Interval(hour), false),
-        (Sync::Never, false),
+    for (durability, at_once) in [
+        (Durability::Always, true),
+        (Durability::Interval(Duration::ZERO), true),
+        (Durability::Interval(hour), false),
+        (Durability::Never, false),
     ] {
         let storage = SimStorage::new();
-        let store = open(&storage, sync);
+        let store = open(&storage, durability);
         store.put(b"row", b"column", b"value").unwrap();
-        assert_eq!(after_a_crash(&storage).is_some(), at_once, "{sync:?}");
+        assert_eq!(after_a_crash(&storage).is_some(), at_once, "{durability:?}");
         store.sync().unwrap();
-        assert!(after_a_crash(&storage).is_some(), "{sync:?}");
+        assert!(after_a_crash(&storage).is_some(), "{durability:?}");
         store.put(b"row", b"column", b"later").unwrap();
         store.close().unwrap();
-        assert_eq!(after_a_crash(&storage).as_deref(), Some(&b"later"[..]), "{sync:?}");
+        assert_eq!(after_a_crash(&storage).as_deref(), Some(&b"later"[..]), "{durability:?}");
     }
 }
 
 #[test]
 fn an_interval_passes_without_another_write() {
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Interval(Duration::from_millis(1)));
+    let store = open(&storage, Durability::Interval(Duration::from_millis(1)));
     store.put(b"row", b"column", b"value").unwrap();
-    // However long it takes: without the background thread's sync this does not end.
+    // Without the background thread's sync this would not end.
     while after_a_crash(&storage).is_none() {
         std::thread::yield_now();
     }
@@ -64,9 +64,9 @@ fn writers_share_syncs() {
     const THREADS: u64 = 8;
     const WRITES: u64 = 50;
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Always);
+    let store = open(&storage, Durability::Always);
     let before = syncs_of_logs(&storage);
-    // While one thread syncs, the others come and wait.
+    // While one thread syncs, the others queue up.
     storage.on_operation(|_, operation| {
         if operation.kind == OperationKind::Sync {
             std::thread::sleep(Duration::from_millis(1));
@@ -78,7 +78,7 @@ fn writers_share_syncs() {
             scope.spawn(move || {
                 for i in 0..WRITES {
                     store.put(&[thread as u8], b"counter", &i.to_string().into_bytes()).unwrap();
-                    // What was acknowledged is seen at once.
+                    // An acknowledged write is visible at once.
                     assert_eq!(store.get(&[thread as u8], b"counter").unwrap(), Some(i.to_string().into_bytes()));
                 }
             });
@@ -87,7 +87,7 @@ fn writers_share_syncs() {
     let syncs = syncs_of_logs(&storage) - before;
     println!("{} writes, {syncs} syncs", THREADS * WRITES);
     assert!((syncs as u64) < THREADS * WRITES, "{syncs}");
-    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Sync::Always);
+    let store = open(&storage.crash_image(CrashKind::NothingUnsynced), Durability::Always);
     for thread in 0..THREADS {
         let last = (WRITES - 1).to_string().into_bytes();
         assert_eq!(store.get(&[thread as u8], b"counter").unwrap(), Some(last));
@@ -95,10 +95,10 @@ fn writers_share_syncs() {
 }
 
 #[test]
-fn all_of_a_group_are_told_that_it_failed() {
+fn all_writers_of_a_failed_group_get_its_error() {
     const THREADS: u8 = 6;
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Always);
+    let store = open(&storage, Durability::Always);
     storage.inject(Fault::persistent(FaultKind::NoSpace, 0));
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -121,7 +121,7 @@ fn all_of_a_group_are_told_that_it_failed() {
 #[test]
 fn a_batch_is_one_write() {
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Always);
+    let store = open(&storage, Durability::Always);
     let mut batch = WriteBatch::new();
     assert!(batch.is_empty());
     store.write(batch.clone()).unwrap();
@@ -137,9 +137,9 @@ fn a_batch_is_one_write() {
     assert_eq!(storage.num_operations() - before, 2, "a write and a sync");
     assert_eq!(store.scan(..).count(), 99);
     assert_eq!(store.get(&[8], b"column").unwrap().as_deref(), Some(&b"twice"[..]));
-    // Whatever a crash leaves of it is all or nothing.
+    // Every crash leaves all of it or nothing.
     let storage = SimStorage::new();
-    let store = open(&storage, Sync::Never);
+    let store = open(&storage, Durability::Never);
     store.put(b"before", b"", b"").unwrap();
     store.sync().unwrap();
     let mut batch = WriteBatch::new();
@@ -149,7 +149,7 @@ fn a_batch_is_one_write() {
     store.write(batch).unwrap();
     let mut left = [0; 2];
     for image in storage.crash_images(1, 200) {
-        let store = open(&image.storage, Sync::Always);
+        let store = open(&image.storage, Durability::Always);
         match store.scan(..).count() {
             1 => left[0] += 1,
             51 => left[1] += 1,
@@ -160,9 +160,9 @@ fn a_batch_is_one_write() {
 }
 
 #[test]
-fn a_background_that_fails_is_said_and_tried_again() {
+fn failed_background_work_is_reported_and_retried() {
     let storage = SimStorage::new();
-    let options = StoreOptions::default().memtable_bytes_max(2_000).sync(Sync::Never);
+    let options = StoreOptions::default().memtable_bytes_max(2_000).durability(Durability::Never);
     let store = Store::open(Arc::new(storage.clone()), options).unwrap();
     store.put(b"before", b"column", b"value").unwrap();
     storage.inject(Fault::persistent(FaultKind::NoSpace, 0));
@@ -172,7 +172,7 @@ fn a_background_that_fails_is_said_and_tried_again() {
     let table = |names: Vec<String>| names.iter().filter(|name| name.ends_with(".sst")).count();
     assert_eq!(table(storage.names()), 1);
 
-    // Only tables cannot be written: logs go on until memory is full of what waits.
+    // Only tables cannot be written: logs are, until memory is full of waiting memtables.
     let refused = Arc::new(AtomicU64::new(0));
     let failing = FailingTables { inner: storage.crash_image(CrashKind::Everything), refused: Arc::clone(&refused) };
     let store = Store::open(Arc::new(failing), options).unwrap();
@@ -192,7 +192,7 @@ fn a_background_that_fails_is_said_and_tried_again() {
         assert!(store.get(&i.to_string().into_bytes(), b"column").unwrap().is_some());
     }
     refused.store(0, Ordering::Relaxed);
-    // An attempt that was refused may only now be reported; the next is not refused.
+    // A refused attempt may be reported only now; the next one succeeds.
     let mut attempts = 0;
     while let Err(error) = store.put(b"after", b"column", b"value") {
         assert!(matches!(error, Error::Stalled { .. }), "{error}");
@@ -207,7 +207,7 @@ fn a_background_that_fails_is_said_and_tried_again() {
     assert_eq!(store.stats().memtable_cells, 0);
 }
 
-/// A storage that refuses new tables while it is told to.
+/// A storage that refuses new tables while `refused` is set.
 #[derive(Debug)]
 struct FailingTables {
     inner: SimStorage,

@@ -1,9 +1,8 @@
-//! The store on real files: flushing, limits, direct I/O, and tables looked at from outside.
+//! The store on real files: flushing, limits, direct I/O, and tables inspected from outside.
 
 use crate::ledger::{ask, load};
 use filterblock::kv::{
-    DirectStorage, Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Outcome, Purpose, Storage, Store, StoreOptions,
-    TableFile,
+    Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Outcome, Purpose, Storage, Store, StoreOptions, TableFile,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ fn a_full_memtable_flushes_itself() {
     for i in 0..100u8 {
         store.put(&[i], b"column", &[i; 500]).unwrap();
     }
-    // How many tables depends on what was merged meanwhile; which cells are in them does not.
+    // The number of tables depends on what was merged meanwhile; their cells do not.
     store.settle().unwrap();
     let stats = store.stats();
     let flushed: u64 = stats.tables.iter().map(|table| table.num_cells).sum();
@@ -53,7 +52,7 @@ fn direct_and_buffered_storage_give_the_same_bytes_and_count_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let options = StoreOptions::default().seed(7).cache_bytes(0);
     load(&Store::open_dir(dir.path(), options).unwrap());
-    let direct: Arc<dyn Storage> = Arc::new(DirectStorage::open(dir.path()).unwrap());
+    let direct: Arc<dyn Storage> = Arc::new(FileStorage::open_direct(dir.path()).unwrap());
     let buffered: Arc<dyn Storage> = Arc::new(FileStorage::open(dir.path()).unwrap());
     for storage in [direct, buffered] {
         let store = Store::open(storage.clone(), options).unwrap();
@@ -65,9 +64,9 @@ fn direct_and_buffered_storage_give_the_same_bytes_and_count_the_same() {
         assert_eq!(after.bytes - before.bytes, ledger.data_block_bytes());
         assert_eq!(ledger.scan_block_reads, store.stats().tables[0].num_blocks);
     }
-    // Unaligned reads of a direct file take a detour, up to the end of the file and beyond.
+    // Unaligned reads of a direct file are copied, up to the end of the file and beyond.
     let name = first_table(dir.path()).file_name().unwrap().to_str().unwrap().to_owned();
-    let (direct, buffered) = (DirectStorage::open(dir.path()).unwrap(), FileStorage::open(dir.path()).unwrap());
+    let (direct, buffered) = (FileStorage::open_direct(dir.path()).unwrap(), FileStorage::open(dir.path()).unwrap());
     let (direct, buffered) = (direct.open(&name).unwrap(), buffered.open(&name).unwrap());
     let len = buffered.len().unwrap();
     for (offset, wanted) in [(0, 1), (1, 4096), (4095, 2), (5000, 10_000), (len - 10, 100), (len, 1)] {
@@ -118,7 +117,7 @@ fn the_same_writes_give_the_same_bytes() {
 }
 
 #[test]
-fn a_store_keeps_its_seed_whatever_the_options_say() {
+fn a_store_keeps_its_seed_whatever_the_options() {
     let dir = tempfile::tempdir().unwrap();
     load(&Store::open_dir(dir.path(), StoreOptions::default()).unwrap());
     let store = Store::open_dir(dir.path(), StoreOptions::default().seed(99)).unwrap();

@@ -1,4 +1,4 @@
-//! Where every lookup ends, and that the sums agree.
+//! The outcome of every lookup, and that the sums agree.
 
 use filterblock::kv::{FilterResidence, Ledger, Outcome, Purpose, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
@@ -49,9 +49,9 @@ fn with_both_filters_every_absent_key_is_avoided_or_a_false_positive() {
     assert_eq!((row.count(Outcome::TruePositive), cell.count(Outcome::TruePositive)), (1000, 1000));
     assert_eq!(row.absent_asked() + row.count(Outcome::OutOfKeyRange), 1000);
     assert_eq!(cell.absent_asked() + cell.count(Outcome::OutOfKeyRange), 3000);
-    assert!(row.count(Outcome::OutOfKeyRange) >= 1, "the last absent row lies behind the last row");
+    assert!(row.count(Outcome::OutOfKeyRange) >= 1, "the last absent row is after the last row");
     assert!(row.count(Outcome::Avoided) > 950 && cell.count(Outcome::Avoided) > 2900);
-    // A cell lookup that is not settled in memory reads one block, no more and no less.
+    // A cell lookup that is not decided in memory reads exactly one block.
     assert_eq!(cell.data_block_reads, 1000 + cell.count(Outcome::FalsePositive));
     assert_eq!(ledger.data_block_bytes(), ledger.data_block_reads() * 4096);
     assert!(cell.predicted_fpr().is_some_and(|rate| rate > 0.0 && rate < 0.001));
@@ -64,7 +64,7 @@ fn what_is_avoided_is_what_would_have_been_read() {
         ledger_of(StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy()));
     assert_eq!(none.total().count(Outcome::Avoided), 0);
     assert_eq!(none.data_block_reads() - both.data_block_reads(), both.total().count(Outcome::Avoided));
-    // Key ranges are asked first, so filters change nothing about what they settle.
+    // Key ranges are checked first, so filters do not change what they decide.
     let out_of_range = |ledger: &Ledger| ledger.total().count(Outcome::OutOfKeyRange);
     assert_eq!(out_of_range(&none), out_of_range(&both));
     let unfiltered = none.total();
@@ -121,7 +121,7 @@ fn tombstones_hide_older_values_and_have_their_own_line() {
 }
 
 #[test]
-fn what_the_cache_holds_is_not_read_again_and_answers_stay() {
+fn cached_blocks_are_not_read_again_and_answers_stay() {
     let options =
         StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy()).seed(1);
     let none = ledger_of(options);
@@ -150,7 +150,7 @@ fn what_the_cache_holds_is_not_read_again_and_answers_stay() {
         assert_eq!(ledger.filter_block_reads, 0, "they came into the cache when the table was written");
         drop(store);
 
-        // With room for a few blocks only, filters are read again and again, and are right each time.
+        // With room for a few blocks only, filters are read repeatedly, and are right each time.
         let store = Store::open_dir(dir.path(), options.cache_bytes(40 << 10)).unwrap();
         ask(&store);
         ask(&store);

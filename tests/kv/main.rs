@@ -14,8 +14,12 @@ mod model;
 mod odd;
 mod predicted;
 mod prefix;
+mod renderings;
 #[cfg(feature = "cli")]
 mod report;
 mod rows;
+#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
+#[path = "../sim/disk/mod.rs"]
+mod sim;
 #[cfg(feature = "cli")]
 mod zipfian;

@@ -1,8 +1,7 @@
 //! The store against an ordered map, with every kind of filter and without.
 
-use filterblock::kv::{
-    Cell, CrashKind, Maintenance, Purpose, RebuildOptions, SimStorage, Snapshot, Store, StoreOptions, WriteBatch,
-};
+use crate::sim::{CrashKind, SimStorage};
+use filterblock::kv::{Cell, Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -35,9 +34,9 @@ enum Op {
     },
     /// Closes the store and opens it again.
     Reopen,
-    /// As the process is killed: nothing is closed.
+    /// Reopens the store as after a kill, without closing it.
     Kill,
-    /// Keeps a snapshot, which must stay as it is.
+    /// Keeps a snapshot, which must not change.
     Snapshot,
 }
 
@@ -116,7 +115,7 @@ fn check_against_model(store: &Store, model: &Model) {
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
 }
 
-/// Small enough for several levels of several tables.
+/// Limits small enough for several levels of several tables.
 fn small(options: StoreOptions, seed: u64) -> StoreOptions {
     options
         .maintenance(Maintenance::Inline { seed })
@@ -207,7 +206,7 @@ proptest! {
             assert_eq!(report.false_negatives(), 0);
             drop(kept);
             drop(store);
-            // Nothing is left behind but what the store is made of.
+            // Only the files of the store are left.
             let store = Store::open(Arc::new(storage.clone()), options).unwrap();
             let num_filter_files = storage.names().iter().filter(|name| name.ends_with(".flt")).count();
             let num_tables = store.stats().tables.len();

@@ -1,8 +1,7 @@
-//! What nobody asks for on purpose: options at their ends, files of strange names, budgets that cannot be met.
+//! Unusual cases: extreme options, strange file names, budgets that cannot be met.
 
-use filterblock::kv::{
-    CrashKind, Error, FilterResidence, Maintenance, Purpose, SimStorage, Store, StoreOptions, WriteBatch,
-};
+use crate::sim::{CrashKind, SimStorage};
+use filterblock::kv::{Error, FilterResidence, Maintenance, Purpose, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ fn policy(kind: FilterKind, bits: f64) -> FilterPolicy {
 }
 
 #[test]
-fn options_at_their_ends_make_odd_stores_that_work() {
+fn extreme_options_make_odd_stores_that_work() {
     for options in [
         inline().memtable_bytes_max(0),
         inline().table_bytes_max(0),
@@ -47,7 +46,7 @@ fn options_at_their_ends_make_odd_stores_that_work() {
 }
 
 #[test]
-fn a_number_that_no_file_can_have_is_nobodys() {
+fn a_file_with_an_impossible_number_is_not_the_stores() {
     let storage = SimStorage::new();
     open(&storage, inline()).put(b"row", b"column", b"value").unwrap();
     storage.replace("18446744073709551615.sst.tmp", vec![]);
@@ -61,17 +60,12 @@ fn a_number_that_no_file_can_have_is_nobodys() {
 }
 
 #[test]
-fn filters_that_cannot_shrink_to_the_budget_are_not_built_again_for_ever() {
-    let above_golomb = inline().filter(Purpose::Row, policy(FilterKind::Golomb, 24.0)).level_filter(
-        0,
-        Purpose::Row,
-        policy(FilterKind::Blocked, 10.0),
-    );
-    let some_by_level = inline().filter(Purpose::Row, policy(FilterKind::Blocked, 24.0)).level_filter(
-        0,
-        Purpose::RowColumn,
-        policy(FilterKind::Blocked, 10.0),
-    );
+fn filters_that_cannot_shrink_to_the_budget_are_not_rebuilt_for_ever() {
+    let small = policy(FilterKind::Blocked, 10.0);
+    let above_golomb = inline().filter(Purpose::Row, policy(FilterKind::Golomb, 24.0));
+    let above_golomb = above_golomb.level_filter(0, Purpose::Row, small).unwrap();
+    let some_by_level = inline().filter(Purpose::Row, policy(FilterKind::Blocked, 24.0));
+    let some_by_level = some_by_level.level_filter(0, Purpose::RowColumn, small).unwrap();
     let mut num_budgets = 0;
     for options in [above_golomb, some_by_level] {
         let options = options.level0_tables_max(1000).table_bytes_max(4096);
@@ -115,7 +109,7 @@ fn a_reader_holds_the_lock() {
 }
 
 #[test]
-fn compaction_leaves_no_tombstone_wherever_it_stood() {
+fn compaction_leaves_no_tombstone_in_any_level() {
     let storage = SimStorage::new();
     let at = |base| inline().level0_tables_max(1).level_bytes(base, 2);
     let write = |options, rows: &dyn Fn(&mut WriteBatch, u32)| {
@@ -160,7 +154,7 @@ fn a_read_only_store_does_nothing_even_when_nothing_is_written() {
 }
 
 #[test]
-fn damage_that_the_background_meets_is_damage() {
+fn damage_found_in_the_background_is_reported_as_damage() {
     let storage = SimStorage::new();
     let options = StoreOptions::without_filters().level0_tables_max(100);
     let store = open(&storage, options);
@@ -202,7 +196,7 @@ fn a_cached_filter_that_can_no_longer_be_read_is_reported() {
     bytes[at - 4096..at].fill(0xaa);
     storage.replace(&table, bytes);
     drop(store);
-    // Damaged when it was opened, or when it was read again: reported all the same, and the answers stay right.
+    // Damaged before it was opened or before it was read again: reported in both cases, and the answers stay right.
     let store = open(&storage, options);
     assert_eq!(damaged(&store), [Purpose::Row]);
     assert_eq!(store.warnings().len(), 1);

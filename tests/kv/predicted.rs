@@ -1,11 +1,12 @@
-//! What filters let through is what they are predicted to let through, read for read.
+//! Reads for absent keys are as many as the filters' predicted rates.
 
 use crate::rows::scattered;
-use filterblock::kv::{Maintenance, Outcome, Purpose, SimStorage, Storage, Store, StoreOptions, Sync};
+use crate::sim::SimStorage;
+use filterblock::kv::{Durability, Maintenance, Outcome, Purpose, Storage, Store, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use std::sync::Arc;
 
-/// A debug build takes ten times as long.
+/// A debug build takes ten times as long, so it looks up fewer.
 const NUM_ABSENT: u64 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
 const NUM_ROWS: u64 = 20_000;
 
@@ -15,14 +16,14 @@ fn load(storage: &SimStorage, policy: FilterPolicy) -> Store {
         .filter(Purpose::Row, policy)
         .filter(Purpose::RowColumn, policy)
         .seed(13)
-        .sync(Sync::Never)
+        .durability(Durability::Never)
         .maintenance(Maintenance::Inline { seed: 1 })
         .cache_bytes(0)
         .memtable_bytes_max(100_000)
         .level_bytes(300_000, 3)
         .table_bytes_max(100_000);
     let store = Store::open(Arc::new(storage.clone()), options).unwrap();
-    // The first and the last of all rows are there, so that absent ones lie between them.
+    // The first and the last of all rows are present, so that absent ones are between them.
     for bound in [&b""[..], &[0xff]] {
         store.put(bound, b"column", b"").unwrap();
     }
@@ -42,7 +43,7 @@ fn reads_are_predicted(kind: FilterKind, bits_per_key: f64) {
     let store = load(&storage, FilterPolicy::with_bits_per_key(kind, bits_per_key).unwrap());
     let (before, reads_before) = (store.ledger(), storage.read_counts());
     assert_eq!(before.total().lookups, 0);
-    // Cells and rows by turns, each on the account of its own filters.
+    // Cells and rows alternate, each counted under their own filters.
     for i in NUM_ROWS..NUM_ROWS + NUM_ABSENT {
         match i % 2 {
             0 => assert_eq!(store.get(&scattered(i), b"column").unwrap(), None),

@@ -1,15 +1,16 @@
-//! Prefix filters, exhaustively at the boundaries of prefixes and tables: every range between rows of up to three bytes,
-//! with tables that end behind each of them.
+//! Prefix filters, exhaustively at the boundaries of prefixes and tables: every range between rows of up to three
+//! bytes, with tables that end after each of them.
 
-use filterblock::kv::{Maintenance, Outcome, Purpose, SimStorage, Store, StoreOptions, Tally};
+use crate::sim::SimStorage;
+use filterblock::kv::{Maintenance, Outcome, Purpose, Store, StoreOptions, Tally};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// Least, some and greatest: nothing comes between a row and the one with a zero behind it, and nothing ends 0xff…
+/// The least byte, the greatest, and others: a row with a zero appended is its successor, and rows of 0xff have none.
 const ALPHABET: [u8; 3] = [0x00, b'a', 0xff];
-/// Compaction ends a table behind a value of this length.
+/// Compaction ends a table after a value of this length.
 const LONG: usize = 3_000;
 /// A debug build takes ten times as long.
 const SPARSENESS: usize = if cfg!(debug_assertions) { 8 } else { 1 };
@@ -33,7 +34,7 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 struct Layer {
     written: Vec<usize>,
     deleted: Vec<usize>,
-    /// Rows behind which a table ends.
+    /// Rows after which a table ends.
     long: Vec<usize>,
 }
 

@@ -1,9 +1,8 @@
 //! Writers that count, and readers that must never see a count go back.
 
+use crate::sim::SimStorage;
 use crate::{explore, finish, numbers, open, options, read_twice};
-use filterblock::kv::{
-    FilterResidence, Maintenance, RebuildOptions, SimStorage, Store, StoreOptions, Sync, WriteBatch,
-};
+use filterblock::kv::{Durability, FilterResidence, Maintenance, RebuildOptions, Store, StoreOptions, WriteBatch};
 use shuttle::thread;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,21 +11,21 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 const NUM_WRITERS: usize = 2;
 const NUM_WRITES: u64 = 5;
 
-/// A store with a counter for each writer. The standard library's atomic numbers are no place where shuttle lets
-/// another go on, so what they say of a write is said at the same moment as the write begins or returns.
+/// A store with a counter for each writer. Shuttle does not switch threads at the standard library's atomic integers,
+/// so they change at the same moment as a write begins or returns.
 struct Race {
     store: Store,
     begun: [AtomicU64; NUM_WRITERS],
     acknowledged: [AtomicU64; NUM_WRITERS],
 }
 
-/// A counter stands in two rows, which change together, and every other number in a third.
+/// A counter is in two rows, which change together, and every other value of it in a third.
 fn rows(writer: usize) -> [Vec<u8>; 3] {
     [b"a", b"b", b"c"].map(|prefix| [&prefix[..], writer.to_string().as_bytes()].concat())
 }
 
 fn write(race: &Race, writer: usize, number: u64) {
-    // Zeros in front, so that few writes fill a memtable.
+    // Padded with zeros, so that few writes fill a memtable.
     let value = format!("{number:040}");
     let [first, second, sometimes] = rows(writer);
     let mut batch = WriteBatch::new();
@@ -41,7 +40,7 @@ fn write(race: &Race, writer: usize, number: u64) {
     race.acknowledged[writer].store(number, SeqCst);
 }
 
-/// What a snapshot shows of a writer: one number in all of its rows.
+/// The counter of a writer in a snapshot: the same in all of its rows.
 fn counter(cells: &BTreeMap<Vec<u8>, u64>, writer: usize) -> u64 {
     let [first, second, sometimes] = rows(writer).map(|row| cells.get(&row).copied());
     assert_eq!(first, second, "a batch is seen as a whole");
@@ -87,7 +86,7 @@ fn read(race: &Race, times: usize) {
     }
 }
 
-/// Writers and a reader beside others, who get the store too.
+/// Writers and a reader, beside other threads that get the store too.
 fn race(options: StoreOptions, others: &[fn(&Store)]) {
     let storage = SimStorage::new();
     let store = open(&storage, options);
@@ -180,13 +179,13 @@ fn writers_do_the_work_themselves() {
 #[test]
 fn without_a_sync_for_each_write() {
     explore("sync on demand", 300, || {
-        race(options().sync(Sync::Never), &[|store| (0..3).for_each(|_| store.sync().unwrap())]);
+        race(options().durability(Durability::Never), &[|store| (0..3).for_each(|_| store.sync().unwrap())]);
     });
 }
 
 #[test]
 fn blocks_and_filters_from_a_cache() {
-    // Too small for all of them.
+    // Too small for all filters.
     let options = || options().cache_bytes(20_000).filter_residence(FilterResidence::Cached);
     explore("cache", 200, move || race(options(), &[|store| store.compact().unwrap()]));
 }

@@ -1,9 +1,9 @@
-//! Storages that fail in the middle of a race: no deadlock, nothing acknowledged is lost, nothing refused is seen.
+//! Storages that fail during a race: no deadlock, no acknowledged write lost, no refused write visible.
 
+use crate::sim::{CrashKind, Fault, FaultKind, SimStorage};
 use crate::{explore, number, numbers, open, options};
 use filterblock::kv::{
-    CacheBypass, CrashKind, Error, Fault, FaultKind, LockMode, Maintenance, ReadCounts, ReadableFile, SimStorage,
-    Storage, StorageLock, Store, WritableFile,
+    CacheBypass, Error, LockMode, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store, WritableFile,
 };
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex};
 
 const NUM_WRITERS: usize = 2;
 const NUM_WRITES: u64 = 6;
-/// Operations of the storage that a race takes, about.
+/// About how many operations of the storage a race takes.
 const NUM_OPERATIONS: u64 = 250;
 
-/// What became of one writer's writes.
+/// The results of one writer's writes.
 #[derive(Default)]
 struct Counter {
     acknowledged: AtomicU64,
@@ -37,7 +37,7 @@ fn row(writer: usize) -> Vec<u8> {
 
 fn write(race: &Race, writer: usize) {
     for number in 1..=NUM_WRITES {
-        // Refused until it is known that it was not.
+        // Counts as refused until it is acknowledged.
         race.counters[writer].refused.lock().unwrap().insert(number);
         match race.store.put(&row(writer), b"", format!("{number:0100}").as_bytes()) {
             Ok(()) => {
@@ -50,7 +50,7 @@ fn write(race: &Race, writer: usize) {
     }
 }
 
-/// What the readers see was acknowledged, or will be before the writer goes on.
+/// Readers see only what was acknowledged, or will be before the writer's next write.
 fn read(race: &Race) {
     let mut seen = [0; NUM_WRITERS];
     for _ in 0..6 {
@@ -58,7 +58,7 @@ fn read(race: &Race) {
             let counter = &race.counters[writer];
             let lowest = counter.acknowledged.load(SeqCst);
             let found = race.store.get(&row(writer), b"").unwrap().map_or(0, |value| number(&value));
-            // Only a write that has not returned yet may be seen and not be acknowledged.
+            // Only a write that has not returned yet may be visible without being acknowledged.
             let refused = counter.refused.lock().unwrap();
             let has_gone_on =
                 counter.acknowledged.load(SeqCst) > found || refused.last().is_some_and(|last| *last > found);
@@ -97,7 +97,7 @@ fn race(maintenance: Maintenance, kind: FaultKind) {
         assert_eq!(found(&store, writer), *expected, "in this process");
     }
     assert_eq!(store.ledger_report().check(), Ok(()));
-    // The background thread may be on the way from its fault to the poison.
+    // The background thread may be between its fault and poisoning the store.
     let _ = store.settle();
     let is_poisoned = matches!(store.sync(), Err(Error::Poisoned));
     let mut storages =
@@ -130,7 +130,7 @@ fn a_sync_fails() {
     explore("failed sync, once", 400, || race(Maintenance::Background, FaultKind::FailedSync));
 }
 
-/// A storage that takes no table.
+/// A storage that refuses tables.
 #[derive(Debug)]
 struct NoTables {
     storage: SimStorage,
@@ -178,7 +178,7 @@ impl Storage for NoTables {
     }
 }
 
-/// Writers are told that nothing can be flushed, instead of waiting for ever, and go on when it can.
+/// Writers get an error while nothing can be flushed, instead of waiting for ever, and can write again afterwards.
 fn stall(maintenance: Maintenance) {
     let sim = SimStorage::new();
     let storage = Arc::new(NoTables { storage: sim.clone(), refuses: AtomicBool::new(true) });
@@ -205,7 +205,7 @@ fn stall(maintenance: Maintenance) {
     let threads = [0, 1].map(writer);
     let flusher = thread::spawn({
         let store = Arc::clone(&store);
-        // It may fail: then it leaves a memtable behind, which is one more than writers wait for.
+        // It may fail, and then leaves one memtable more than writers wait for.
         move || drop(store.flush())
     });
     threads.into_iter().chain([flusher]).for_each(|thread| thread.join().unwrap());

@@ -1,23 +1,27 @@
 //! Schedules of the store's threads, tried by the thousand: `RUSTFLAGS="--cfg shuttle" cargo test --release --features
 //! kv --test shuttle`. Empty without that `cfg`.
 //!
-//! Every lock, condition variable, thread and shared number of the store is then one of [`shuttle`]'s, which decides at
-//! each of them who goes on: at random, or by priorities that change a few times (probabilistic concurrency testing,
-//! Burckhardt et al., ASPLOS 2010), which finds what takes few but well-placed preemptions. A schedule that deadlocks
-//! or panics is printed, and `shuttle::replay` repeats it.
+//! Every lock, condition variable, thread and shared integer of the store is then one of [`shuttle`]'s, which decides
+//! at each of them which thread continues: at random, or by priorities that change a few times (probabilistic
+//! concurrency testing, Burckhardt et al., ASPLOS 2010), which finds defects that need few but well-placed preemptions.
+//! A schedule that deadlocks or panics is printed, and `shuttle::replay` repeats it.
 #![cfg(shuttle)]
 
 mod counters;
 #[path = "../extent/mod.rs"]
 mod extent;
 mod faults;
+#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
+#[path = "../sim/disk/mod.rs"]
+mod sim;
 mod snapshots;
 
 use extent::by_extent;
-use filterblock::kv::{Cell, CrashKind, Maintenance, Purpose, SimStorage, Snapshot, Store, StoreOptions, Sync};
+use filterblock::kv::{Cell, Durability, Maintenance, Purpose, Snapshot, Store, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
+use sim::{CrashKind, SimStorage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,9 +31,9 @@ const DEPTH: usize = 4;
 fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + std::marker::Sync + 'static) {
     let num_schedules = num_schedules / by_extent(10, 1, 1);
     let mut config = Config::new();
-    // Merging and scanning take more than the 32 KiB that threads get otherwise.
+    // Merging and scanning need more than the default of 32 KiB.
     config.stack_size = 1 << 20;
-    // That all orders of atomic numbers are taken for the strongest one is known.
+    // Silences the warning that all memory orderings are treated as the strongest.
     config.silence_warnings = true;
     let random = Runner::new(RandomScheduler::new_from_seed(1, num_schedules), config.clone()).run(body.clone());
     let pct = Runner::new(PctScheduler::new_from_seed(2, DEPTH, num_schedules), config).run(body);
@@ -37,7 +41,7 @@ fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + st
     assert_eq!((random, pct), (num_schedules, num_schedules));
 }
 
-/// So small that a few writes fill a memtable, and a few flushes a level.
+/// Limits so small that a few writes fill a memtable, and a few flushes a level.
 fn options() -> StoreOptions {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
     StoreOptions::without_filters()
@@ -45,7 +49,7 @@ fn options() -> StoreOptions {
         .filter(Purpose::RowColumn, policy(FilterKind::Blocked))
         .prefix_filter(1, policy(FilterKind::Bloom))
         .seed(5)
-        .sync(Sync::Always)
+        .durability(Durability::Always)
         .maintenance(Maintenance::Background)
         .cache_bytes(0)
         .memtable_bytes_max(600)
@@ -66,7 +70,7 @@ fn numbers(cells: impl Iterator<Item = Result<Cell, filterblock::kv::Error>>) ->
     cells.map(Result::unwrap).map(|cell| (cell.row, number(&cell.value))).collect()
 }
 
-/// A snapshot that is asked twice says the same, whatever way it is asked.
+/// A snapshot gives the same answers when read twice, by every kind of read.
 fn read_twice(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, u64> {
     let first = numbers(snapshot.scan(..));
     for (row, &expected) in &first {
@@ -78,15 +82,15 @@ fn read_twice(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, u64> {
     first
 }
 
-/// Nobody uses the store any more: its accounts balance, its filters deny nothing, it closes, and on the disk is what
-/// was acknowledged and nothing else.
+/// At the end of a run: the ledger balances, no filter denies a key, the store closes, and the disk has exactly what
+/// was acknowledged.
 fn finish(store: Store, storage: &SimStorage, expected: &BTreeMap<Vec<u8>, u64>) {
     assert_eq!(&numbers(store.scan(..)), expected);
     assert_eq!(store.ledger_report().check(), Ok(()));
     assert_eq!(store.verify().unwrap().false_negatives(), 0);
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
     store.sync().unwrap();
-    // A power loss right now would take nothing.
+    // A power loss at this moment would lose nothing.
     let image = storage.crash_image(CrashKind::NothingUnsynced);
     store.close().unwrap();
     for storage in [storage.clone(), image] {

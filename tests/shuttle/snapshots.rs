@@ -1,7 +1,8 @@
 //! Snapshots and scans that outlive tables, and the store itself.
 
+use crate::sim::SimStorage;
 use crate::{explore, numbers, open, options, read_twice};
-use filterblock::kv::{Error, SimStorage, Store};
+use filterblock::kv::{Error, Store};
 use shuttle::thread;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ fn snapshot_outlives_store() {
     put(&store, 8..16);
     store.compact().unwrap();
     store.close().unwrap();
-    // The snapshot holds the lock as long as it lives.
+    // The snapshot holds the lock.
     match Store::open(Arc::new(storage.clone()), options()) {
         Ok(store) => drop(store),
         Err(error) => assert!(matches!(error, Error::Locked), "{error}"),
@@ -37,7 +38,7 @@ fn snapshot_outlives_store() {
     reader.join().unwrap();
     let store = open(&storage, options());
     assert_eq!(numbers(store.scan(..)).values().copied().collect::<Vec<_>>(), [15, 11, 12, 13, 14]);
-    // With the snapshot went the last use of the tables that it was the last to read.
+    // The snapshot was the last reader of its tables.
     let num_tables = store.stats().tables.len();
     drop(store);
     assert_eq!(storage.names().len(), num_tables + 3, "{:?}", storage.names());
@@ -48,7 +49,7 @@ fn a_snapshot_outlives_the_store() {
     explore("snapshot outlives store", 400, snapshot_outlives_store);
 }
 
-/// The background thread is in the middle of something when the store is dropped.
+/// The store is dropped while the background thread is doing a job.
 fn dropped_at_work() {
     let storage = SimStorage::new();
     for round in 0..3 {

@@ -1,14 +1,14 @@
-//! How to share a number of bytes among the filters of a store.
+//! How to allocate a budget in bytes among the filters of a store.
 //!
-//! A lookup of an absent key asks the filter of every sorted run, so what it costs is the sum of their false-positive
-//! rates, and not their mean. With bits per key b and n entries, an ideal filter errs at ε(b) = e^(−cb); the least
-//! Σ ε_i under Σ n_i · b_i = constant has ε_i in proportion to n_i. So a run with a tenth of the entries gets log(10)/c
-//! bits a key more, and pays little for them: N. Dayan, M. Athanassoulis, S. Idreos, *Monkey: Optimal Navigable
-//! Key-Value Store*, SIGMOD 2017, §4.
+//! A lookup of an absent key probes the filter of every sorted run, so its cost is the sum of their false-positive
+//! rates, not their mean. With bits per key b and n entries, an ideal filter errs at ε(b) = e^(−cb); the least Σ ε_i
+//! under Σ n_i · b_i = constant has ε_i in proportion to n_i. So a run with a tenth of the entries gets log(10)/c more
+//! bits a key, which cost little: N. Dayan, M. Athanassoulis, S. Idreos, *Monkey: Optimal Navigable Key-Value Store*,
+//! SIGMOD 2017, §4.
 //!
-//! [`allocate`] solves this for the filters there are, not for ideal ones: with the rate that the builder's own plan
-//! gives at each size, what blocks cost besides their bits, the legal range of 2 to 64 bits a key, and "no filter" at
-//! no cost and a rate of 1.
+//! [`allocate`] solves this for real filters, not for ideal ones: with the rate that the builder's own plan predicts at
+//! each size, the overhead of blocks, the legal range of 2 to 64 bits a key, and "no filter" at no cost and a rate of
+//! 1.
 //!
 //! ```
 //! use filterblock::FilterKind;
@@ -33,7 +33,7 @@ use rates::Rates;
 const MIN_MILLIBITS: u32 = 2_000;
 const MAX_MILLIBITS: u32 = 64_000;
 
-/// The filters of one purpose over one sorted run: the tables of a level, or one table among overlapping ones.
+/// The filters of one purpose in one sorted run: the tables of a level, or one table among overlapping ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     kind: FilterKind,
@@ -56,8 +56,8 @@ impl Run {
         self
     }
 
-    /// How many lookups of absent keys ask these filters, on any scale common to the runs. What is not above zero
-    /// gets no filter.
+    /// The number of lookups of absent keys that probe these filters, on any scale common to the runs. A run gets no
+    /// filter unless its weight is above zero.
     #[must_use]
     pub const fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
@@ -79,14 +79,14 @@ impl Run {
     }
 }
 
-/// What a run gets.
+/// The share of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// Thousandths of a bit per key, 2 000 to 64 000; 0 for no filter.
     pub millibits_per_key: u32,
     /// The most that the run's blocks take together, in bytes, headers included.
     pub len_bytes_max: u64,
-    /// The rate that the filters are expected to err at; 1 for no filter.
+    /// The expected false-positive rate; 1 for no filter.
     pub expected_fpr: f64,
 }
 
@@ -99,15 +99,15 @@ impl Share {
     }
 }
 
-/// Shares `budget_bytes` among the filters of `runs` so that Σ weight · rate is least.
+/// Allocates `budget_bytes` among the filters of `runs` so that Σ weight · rate is least.
 ///
-/// Shares are in the order of the runs. The blocks of all runs, built with [`Share::policy`] from at most as many entries
-/// and blocks as stated, take at most `budget_bytes` together. The same runs and budget get the same shares on every
-/// machine, and more bytes never make the sum larger.
+/// Shares are in the order of the runs. The blocks of all runs, built with [`Share::policy`] from at most as many
+/// entries and blocks as stated, take at most `budget_bytes` together. The same runs and budget get the same shares on
+/// every machine, and more bytes never make the sum larger.
 ///
-/// The shares are the best there are: in hundreds of random cases, no combination on a grid was better by 0.0001. Only
-/// where very many runs compete for a budget too small for all of them may a better choice be missed. Blocked filters
-/// are taken to be built with [`DEFAULT_SALT_BITS`](crate::sizing::blocked::DEFAULT_SALT_BITS).
+/// The shares are optimal: in hundreds of random cases, no combination on a grid was better by 0.0001. Only where very
+/// many runs compete for a budget too small for all of them may a better choice be missed. Blocked filters are assumed
+/// to be built with [`DEFAULT_SALT_BITS`](crate::sizing::blocked::DEFAULT_SALT_BITS).
 ///
 /// The first call for blocked filters takes a tenth of a second, which computes their rates; later ones 0.1 to 1 ms for
 /// five to twenty runs.
@@ -115,13 +115,13 @@ pub fn allocate(runs: &[Run], budget_bytes: u64) -> Vec<Share> {
     allocate_by(runs, budget_bytes, Rates::of)
 }
 
-/// `rates` has the rates of a kind by bits per key.
+/// `rates` gives the rates of a kind by bits per key.
 fn allocate_by(runs: &[Run], budget_bytes: u64, rates: impl Fn(FilterKind) -> &'static Rates) -> Vec<Share> {
     let mut shares = vec![Share::NONE; runs.len()];
     let worth_it = |(_, run): &(usize, &Run)| run.num_entries > 0 && run.weight > 0.0 && run.weight.is_finite();
     let asked: Vec<(usize, &Run)> = runs.iter().enumerate().filter(worth_it).collect();
     let units: Vec<solve::Unit> = asked.iter().map(|(_, run)| unit(run, rates(run.kind))).collect();
-    // Sums of floating-point numbers are off by a part in 2^50 or so. A part in 2^40 keeps the promise to the byte.
+    // Sums of floating-point numbers are off by about a part in 2^50. A part in 2^40 keeps the total within the budget.
     let budget_bits = budget_bytes as f64 * 8.0 * (1.0 - 1.0 / (1u64 << 40) as f64);
     for ((index, run), (unit, millibits)) in asked.iter().zip(units.iter().zip(solve::solve(&units, budget_bits))) {
         if millibits > 0 {
@@ -137,13 +137,13 @@ fn allocate_by(runs: &[Run], budget_bytes: u64, rates: impl Fn(FilterKind) -> &'
 
 fn unit(run: &Run, rates: &Rates) -> solve::Unit {
     let entries = run.num_entries as f64;
-    // The builder pays a block's header out of its bits, up to one part in 64.
+    // The builder takes a block's header from its bits, up to one part in 64.
     let header_millibits = HEADER_LEN as f64 * 8_000.0 * run.num_blocks as f64 / entries;
     let rate = |millibits: u32| {
         let millibits = f64::from(millibits);
         rates.at(millibits - (millibits / 64.0).min(header_millibits))
     };
-    // A byte more, for the division that is rounded up.
+    // One more byte, as the division is rounded up.
     let overhead_bits = (run.overhead_bytes() as f64 + 1.0) * 8.0;
     solve::Unit::new(rates::sizes().map(|size| (size, rate(size))), run.weight, entries / 1e3, overhead_bits)
 }

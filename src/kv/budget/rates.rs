@@ -1,16 +1,16 @@
-//! The rate of each kind by bits per key, of blocks so large that their number of entries does not matter.
+//! The rate of each kind by bits per key, for blocks so large that their number of entries does not matter.
 
 use super::{MAX_MILLIBITS, MIN_MILLIBITS};
 use crate::{FilterKind, FilterPolicy};
 use std::sync::OnceLock;
 
-/// Distance of the sizes that rates are kept for. Between two of them ε falls by 6 %, and a straight line is above the
+/// Distance between the sizes with a stored rate. Between two of them ε falls by 6 %, and a straight line is above the
 /// curve by a part in two thousand at most.
 const STEP: u32 = 125;
-/// Entries of the block that stands for all large ones: the header is less than a thousandth of a bit a key.
+/// Entries of the block that represents all large ones: its header is less than a thousandth of a bit a key.
 const MANY_ENTRIES: u64 = 1 << 20;
 
-/// The sizes that rates are kept for, in thousandths of a bit per key.
+/// The sizes with a stored rate, in thousandths of a bit per key.
 pub(super) fn sizes() -> impl Iterator<Item = u32> {
     (MIN_MILLIBITS..=MAX_MILLIBITS).step_by(STEP as usize)
 }
@@ -24,21 +24,21 @@ impl Rates {
         Self(sizes().map(rate).collect())
     }
 
-    /// The rates of a kind, by the builder's plan. The first call computes them: a tenth of a second for blocked filters,
-    /// under a millisecond for the others.
+    /// The rates of a kind, by the builder's plan. The first call computes them: a tenth of a second for blocked
+    /// filters, under a millisecond for the others.
     pub(super) fn of(kind: FilterKind) -> &'static Self {
         static RATES: [OnceLock<Rates>; FilterKind::ALL.len()] = [const { OnceLock::new() }; FilterKind::ALL.len()];
         let index = FilterKind::ALL.into_iter().position(|other| other == kind).unwrap_or(0);
         RATES[index].get_or_init(|| {
             Self::new(|millibits| {
                 let policy = FilterPolicy::with_bits_per_key(kind, f64::from(millibits) / 1e3);
-                // A size that no block has cannot pay.
+                // A size that no block can have never pays off.
                 policy.and_then(|policy| policy.expected_false_positive_rate(MANY_ENTRIES)).unwrap_or(1.0)
             })
         })
     }
 
-    /// The rate at a size within the range, on a straight line between the sizes that rates are kept for.
+    /// The rate at a size within the range, interpolated between stored ones.
     pub(super) fn at(&self, millibits: f64) -> f64 {
         let place = ((millibits - f64::from(MIN_MILLIBITS)) / f64::from(STEP)).clamp(0.0, (self.0.len() - 1) as f64);
         let index = place as usize;

@@ -1,16 +1,17 @@
 //! The least Σ weight · ε(b) under Σ n · b ≤ budget, where each filter has 0 bits or at least 2 a key.
 //!
-//! With every filter's choice between some and none made, the lower convex hulls of the curves can be walked down
-//! together, always the steepest edge next: what Lagrange's multiplier would say, without a search for it. The last
-//! edge is walked in part. That is the best there is but for dents in the curves, as where a blocked filter gets another
-//! number of probes: a budget that ends in one leaves that filter up to the dent's depth above the best.
+//! Once it is decided which filters have any bits, the lower convex hulls of the curves are walked down together,
+//! always the steepest edge next: the solution by Lagrange's multiplier, without a search for it. The last edge is
+//! walked in part. That is optimal except for dents in the curves, as where a blocked filter gets another number of
+//! probes: a budget that ends in one leaves that filter up to the dent's depth above the optimum.
 //!
-//! The choice is made by branch and bound. Where it is open, the hull begins at (0 bits, ε = 1), and its first edge, the
-//! *entry*, must be walked as a whole or not at all. Walking a part of it gives the bound. Only one entry can be in
-//! the way, the first that does not fit; on it the search branches. Sizes that do not pay lie above the hull, so
-//! none is chosen unless the budget ends there.
+//! Which filters have any is decided by branch and bound. Where it is open, the hull begins at (0 bits, ε = 1), and its
+//! first edge, the *entry*, must be walked as a whole or not at all. Walking a part of it gives the bound. Only one
+//! entry can be in the way, the first that does not fit; the search branches on it. Sizes that do not pay off lie above
+//! the hull, so none is chosen unless the budget ends there.
 
-/// Nodes that are looked at. Levels of a store take a few; the limit is for thousands of runs of the same length.
+/// The most nodes that are visited. Levels of a store take a few; the limit is for thousands of runs of the same
+/// length.
 const MAX_NODES: usize = 2_000;
 
 /// One filter to be sized.
@@ -25,7 +26,8 @@ pub(super) struct Unit {
     overhead_bits: f64,
     /// Indices of the corners of the curve's lower convex hull, from its first point to its least.
     corners: Vec<usize>,
-    /// Where the hull that begins at no bits touches the curve: a position in `corners`; `None` if it never pays.
+    /// Where the hull that begins at no bits touches the curve: a position in `corners`; `None` if a filter never pays
+    /// off.
     entry: Option<usize>,
 }
 
@@ -48,7 +50,7 @@ impl Unit {
         let (corners, entry) = (Vec::new(), None);
         let mut unit = Self { curve, best, weight, bits_per_millibit, overhead_bits, corners, entry };
         unit.corners = unit.hull();
-        // The steepest way down from (0, 1). Where two are as steep, the farther: it is one edge.
+        // The steepest edge from (0, 1). Of two equally steep ones the longer, which contains the other.
         let steepness = |corner: usize| (unit.weight - unit.loss(corner)) / unit.cost(corner);
         let steepest = (0..unit.corners.len())
             .rev()
@@ -96,7 +98,7 @@ impl Unit {
         before + (after - before) * f64::from(millibits - from) / f64::from(to - from)
     }
 
-    /// The size within `millibits` that errs least.
+    /// The size within `millibits` with the least rate.
     fn best_within(&self, millibits: u32) -> u32 {
         let at_or_below = self.curve.partition_point(|point| point.0 <= millibits).saturating_sub(1);
         let (size, rate) = self.curve[self.best[at_or_below]];
@@ -144,9 +146,9 @@ struct Edge {
     is_entry: bool,
 }
 
-/// What a walk comes to.
+/// The result of a walk.
 struct Walked {
-    /// No choice that is still open can lead lower.
+    /// A lower bound for all choices that are still open.
     bound: f64,
     loss: f64,
     millibits: Vec<u32>,
@@ -204,7 +206,7 @@ impl Search<'_> {
         let Some(unit) = walked.in_the_way.filter(|_| walked.bound < worth && self.num_nodes < MAX_NODES) else {
             return;
         };
-        // Of units that are alike, those that come first have filters first, or each subset of them would be tried.
+        // Of equal units the first have filters first; otherwise each subset of them would be tried.
         let alike = |other: &usize| self.units[*other].is_like(&self.units[unit]);
         let earlier: Vec<usize> = (0..=unit).filter(alike).collect();
         let later: Vec<usize> = (unit..self.units.len()).filter(alike).collect();
@@ -219,7 +221,7 @@ impl Search<'_> {
         }
     }
 
-    /// Walks down the hulls as far as the budget goes; `None` if it does not pay for the choices made.
+    /// Walks down the hulls as far as the budget allows; `None` if it does not cover the choices made.
     fn walk(&self, choices: &[Choice]) -> Option<Walked> {
         let mut state = Walk {
             units: self.units,
@@ -257,18 +259,18 @@ impl Search<'_> {
     }
 }
 
-/// How far a walk has come.
+/// The state of a walk.
 struct Walk<'a> {
     units: &'a [Unit],
     left_bits: f64,
     /// Positions in the units' `corners`; `None` for no filter.
     at: Vec<Option<usize>>,
-    /// The unit whose edge was walked in part, and the size that it has come to.
+    /// The unit whose edge was walked in part, and its size there.
     part: Option<(usize, u32)>,
 }
 
 impl Walk<'_> {
-    /// Whether an edge begins where its unit has come to.
+    /// Whether an edge begins at its unit's current corner.
     fn leads_on(&self, edge: &Edge, choice: Choice) -> bool {
         match (edge.is_entry, self.at[edge.unit]) {
             (true, None) => choice == Choice::Open,

@@ -1,14 +1,14 @@
 //! A cache of blocks under a limit of bytes, shared by the data blocks and the filter blocks of a store.
 //!
 //! The replacement policy is that of `quick_cache`, Clock-PRO with some of S3-FIFO: a scan that reads each block once
-//! does not drive out the blocks that are asked for again and again.
+//! does not evict the blocks that are used again and again.
 //!
-//! Blocks are kept under the [`FileId`] of the file they were read from, which [`BlockCache::open_file`] gives out
-//! anew each time a file is opened, and never twice. A file's number would not do: a table and its rebuilt filters may
-//! share one. So a block that outlives its file is a waste of bytes and never a wrong answer.
+//! Blocks are keyed by the [`FileId`] of the file they were read from, which is new each time that a file is opened
+//! ([`BlockCache::open_file`]) and never reused. So a block that outlives its file wastes bytes but is never a wrong
+//! answer.
 //!
-//! The limit counts what blocks take in memory with their entry in the cache, and the filters that tables hold for
-//! good, which are [pinned](BlockCache::pin) and leave less for the rest.
+//! The limit covers blocks with their entries in the cache, and the filters that tables hold themselves, which are
+//! [pinned](BlockCache::pin) and leave less for the rest.
 
 mod pins;
 #[cfg(test)]
@@ -23,51 +23,51 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where the filters of open tables are.
+/// Where the filters of open tables are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FilterResidence {
-    /// In memory as long as their table is open. Their bytes are taken from the cache's limit, and no lookup reads one.
+    /// In memory as long as their table is open. Their bytes count towards the cache's limit, and no lookup reads one.
     #[default]
     Pinned,
-    /// In the cache, where they compete with data blocks. A filter that is not there is read before it is asked.
+    /// In the cache, where they compete with data blocks. A filter that is not there is read before it is probed.
     Cached,
 }
 
-/// What a cache has done and holds.
+/// Counters and contents of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Data blocks asked for and found.
+    /// Lookups of data blocks that found one.
     pub data_hits: u64,
-    /// Data blocks asked for and not found.
+    /// Lookups of data blocks that did not.
     pub data_misses: u64,
-    /// Filter blocks asked for and found.
+    /// Lookups of filter blocks that found one.
     pub filter_hits: u64,
-    /// Filter blocks asked for and not found.
+    /// Lookups of filter blocks that did not.
     pub filter_misses: u64,
     /// Blocks held.
     pub num_blocks: u64,
-    /// What they take in memory, in bytes.
+    /// Their memory use in bytes.
     pub len_bytes: u64,
-    /// What filters that are pinned take, in bytes.
+    /// Memory use of pinned filters in bytes.
     pub pinned_bytes: u64,
-    /// What both may take together, in bytes. Pinned filters are held even beyond it; then nothing else is.
+    /// Limit of both together in bytes. Pinned filters may exceed it; then nothing else is held.
     pub limit_bytes: u64,
 }
 
-/// What a block takes in memory besides its bytes: its entry, 69 bytes in a table of up to three times as many
-/// slots as entries, ghosts of dropped blocks included (the library's own formula), and two allocations' headers.
+/// Memory use of a block besides its bytes: its entry, 69 bytes in a table of up to three times as many slots as
+/// entries, ghosts of evicted blocks included (the library's own formula), and the headers of two allocations.
 const ENTRY_OVERHEAD: u64 = 256;
-/// A part of the cache with a lock of its own has at least so many bytes, so that large filters fit.
+/// The least size of a shard, the part of the cache under one lock, so that large filters fit.
 const SHARD_BYTES_MIN: u64 = 8 << 20;
 const MAX_SHARDS: u64 = 64;
 
-/// A file that was opened, once.
+/// One opening of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(u64);
 
-/// The place of a block: its file and where it starts there.
+/// Where a block is: its file, and its offset there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct Location {
     file: FileId,
     offset: u64,
 }
@@ -81,22 +81,22 @@ enum Block {
 #[derive(Clone, Debug)]
 struct Entry {
     block: Block,
-    /// What it takes in memory, in bytes.
+    /// Its memory use in bytes.
     weight: u64,
 }
 
 #[derive(Clone, Debug)]
 struct ByWeight;
 
-impl Weighter<Place, Entry> for ByWeight {
-    fn weight(&self, _: &Place, entry: &Entry) -> u64 {
+impl Weighter<Location, Entry> for ByWeight {
+    fn weight(&self, _: &Location, entry: &Entry) -> u64 {
         entry.weight
     }
 }
 
-type Blocks = Cache<Place, Entry, ByWeight, DefaultHashBuilder, DefaultLifecycle<Place, Entry>>;
+type Blocks = Cache<Location, Entry, ByWeight, DefaultHashBuilder, DefaultLifecycle<Location, Entry>>;
 
-/// Questions and answers of one sort of block, on a cache line of their own, for all threads count here.
+/// Lookups of one sort of block, on a cache line of their own, as all threads count here.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Counts {
@@ -127,7 +127,7 @@ impl BlockCache {
     /// A cache of at most `limit_bytes` bytes; 0 for none.
     pub(crate) fn new(limit_bytes: u64) -> Arc<Self> {
         let num_shards = (limit_bytes / SHARD_BYTES_MIN).clamp(1, MAX_SHARDS);
-        // To a power of two, as the library does, so that the limit is a multiple of it: it rounds up.
+        // A power of two, as the library would round up to, so that the limit can be made a multiple of it.
         let num_shards = 1 << num_shards.ilog2();
         let num_blocks = limit_bytes / (PAGE_LEN as u64 + ENTRY_OVERHEAD);
         let options = OptionsBuilder::new()
@@ -135,7 +135,7 @@ impl BlockCache {
             .estimated_items_capacity(usize::try_from(num_blocks).unwrap_or(usize::MAX))
             .weight_capacity(limit_bytes - limit_bytes % num_shards as u64)
             .build();
-        // Building fails where a setting is missing, and none is.
+        // Building fails only where a setting is missing.
         let options = options.ok().filter(|_| limit_bytes > 0);
         let blocks = options.map(|options| {
             Blocks::with_options(options, ByWeight, DefaultHashBuilder::default(), DefaultLifecycle::default())
@@ -149,21 +149,21 @@ impl BlockCache {
         })
     }
 
-    /// A name for a file that is being opened.
+    /// An id for a file that is being opened.
     pub(crate) fn open_file(&self) -> FileId {
         FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Drops what is held of a file that is gone. Takes time in proportion to all blocks held, some nanoseconds each.
+    /// Drops the blocks of a file that is gone. Takes some nanoseconds for each block held, of whichever file.
     pub(crate) fn remove_file(&self, file: FileId) {
         if let Some(blocks) = &self.blocks {
-            blocks.retain(|place, _| place.file != file);
+            blocks.retain(|location, _| location.file != file);
         }
     }
 
     /// A data block's bytes.
     pub(crate) fn data(&self, file: FileId, offset: u64) -> Option<Arc<[u8]>> {
-        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Place { file, offset }));
+        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Location { file, offset }));
         self.data.count(found.and_then(|entry| match entry.block {
             Block::Data(bytes) => Some(bytes),
             Block::Filter(_) => None,
@@ -172,44 +172,44 @@ impl BlockCache {
 
     /// A filter, open.
     pub(crate) fn filter(&self, file: FileId, offset: u64) -> Option<Arc<FilterBlock<PageBuf>>> {
-        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Place { file, offset }));
+        let found = self.blocks.as_ref().and_then(|blocks| blocks.get(&Location { file, offset }));
         self.filters.count(found.and_then(|entry| match entry.block {
             Block::Filter(filter) => Some(filter),
             Block::Data(_) => None,
         }))
     }
 
-    /// Keeps a data block that was read and checked.
+    /// Inserts a data block that was read and checked.
     pub(crate) fn insert_data(&self, file: FileId, offset: u64, bytes: Arc<[u8]>) {
         let weight = ENTRY_OVERHEAD + bytes.len() as u64;
-        self.insert(Place { file, offset }, Entry { block: Block::Data(bytes), weight });
+        self.insert(Location { file, offset }, Entry { block: Block::Data(bytes), weight });
     }
 
-    /// Keeps a filter that was read and opened.
+    /// Inserts a filter that was read and opened.
     pub(crate) fn insert_filter(&self, file: FileId, offset: u64, filter: Arc<FilterBlock<PageBuf>>) {
         let weight = Self::filter_weight(filter.reader().block_len() as u64);
-        self.insert(Place { file, offset }, Entry { block: Block::Filter(filter), weight });
+        self.insert(Location { file, offset }, Entry { block: Block::Filter(filter), weight });
     }
 
-    fn insert(&self, place: Place, entry: Entry) {
+    fn insert(&self, location: Location, entry: Entry) {
         if let Some(blocks) = &self.blocks {
-            blocks.insert(place, entry);
+            blocks.insert(location, entry);
         }
     }
 
-    /// What a filter of `len_bytes` bytes takes: its buffer is a page longer, to start at a page's boundary.
+    /// Memory use of a filter of `len_bytes` bytes: its buffer is a page longer, to start at a page boundary.
     fn filter_weight(len_bytes: u64) -> u64 {
         len_bytes.next_multiple_of(PAGE_LEN as u64) + PAGE_LEN as u64 + ENTRY_OVERHEAD
     }
 
-    /// Whether the cache can hold a filter of `len_bytes` bytes at all, as things stand. One that it cannot hold is
-    /// read for each lookup, unless it is pinned.
+    /// Whether the cache can currently hold a filter of `len_bytes` bytes at all. One that it cannot hold would be read
+    /// for each lookup, unless it is pinned.
     pub(crate) fn fits_filter(&self, len_bytes: u64) -> bool {
         // The library refuses what is heavier than 97 % of a shard.
         self.blocks.as_ref().is_some_and(|blocks| Self::filter_weight(len_bytes) <= blocks.shard_capacity() / 16 * 15)
     }
 
-    /// Takes the bytes of a filter that its table holds from the limit, until the pin is dropped.
+    /// Counts the bytes of a filter that its table holds towards the limit, until the pin is dropped.
     pub(crate) fn pin(self: &Arc<Self>, len_bytes: u64) -> PinnedBytes {
         PinnedBytes::new(Arc::clone(self), Self::filter_weight(len_bytes))
     }
@@ -220,7 +220,6 @@ impl BlockCache {
         }
     }
 
-    /// What it has done and holds.
     pub(crate) fn stats(&self) -> CacheStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (num_blocks, len_bytes) =

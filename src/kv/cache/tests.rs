@@ -22,7 +22,7 @@ static FILTERS: LazyLock<Vec<Arc<FilterBlock<PageBuf>>>> = LazyLock::new(|| {
     [100, 2_000, 5_000, 16_000].map(filter).into()
 });
 
-/// What a data block of this place holds.
+/// The contents of a data block at this location.
 fn data(file: usize, offset: u64, len: usize) -> Arc<[u8]> {
     (0..len).map(|index| (file as u64 * 31 + offset * 7 + index as u64) as u8).collect()
 }
@@ -55,7 +55,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What was last put in a place.
+/// What was last inserted at a location.
 #[derive(Clone, Debug)]
 enum Put {
     Data(Arc<[u8]>),
@@ -67,7 +67,7 @@ struct Run {
     files: [FileId; FILES],
     put: HashMap<(FileId, u64), Put>,
     pins: Vec<PinnedBytes>,
-    /// Data and filters asked for and found.
+    /// Lookups of data and filters, and those that found one.
     asked: [u64; 2],
     found: [u64; 2],
 }
@@ -174,7 +174,7 @@ fn blocks_that_fit_stay_and_pins_take_their_place() {
 }
 
 #[test]
-fn what_is_said_to_fit_does() {
+fn a_filter_that_fits_is_held() {
     for limit_bytes in [8_000, 20_000, 30_000, 60_000, 20 << 20] {
         let cache = BlockCache::new(limit_bytes);
         let file = cache.open_file();
@@ -188,7 +188,7 @@ fn what_is_said_to_fit_does() {
 }
 
 #[test]
-fn a_scan_does_not_drive_out_what_is_asked_for_again() {
+fn a_scan_does_not_evict_blocks_in_use() {
     let cache = BlockCache::new(1 << 20);
     let (hot, cold) = (cache.open_file(), cache.open_file());
     for _ in 0..5 {

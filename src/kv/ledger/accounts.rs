@@ -1,23 +1,25 @@
-//! An account for each opened table, and the sums of those that are gone.
+//! An account for each open table, and the sums of closed ones.
 
 use super::super::purpose::Purpose;
 use super::counters::{FilterAccount, TableCounters};
 use super::tally::Tally;
 use super::{Imbalance, Ledger};
 use crate::FilterKind;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The account of one opened table with one set of filters. A table whose filters are replaced has one for each.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The account of one open table with one set of filters. A table whose filters are replaced gets another account.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Account {
     /// The table's number.
     pub table: u64,
-    /// The level it stands in, from 0.
+    /// Its level, from 0.
     pub level: u32,
     /// The kinds of its usable filters, in the order of [`Purpose::ALL`].
+    #[serde(serialize_with = "super::json::kinds")]
     pub kinds: [Option<FilterKind>; Purpose::ALL.len()],
-    /// What its lookups came to.
+    /// Its sums.
     pub ledger: Ledger,
 }
 
@@ -29,32 +31,33 @@ impl Account {
 }
 
 /// The sums of one purpose in one level, of the tables that have or had one kind of filter for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelTally {
     /// The level, from 0.
     pub level: u32,
     /// The purpose.
     pub purpose: Purpose,
     /// The kind of filter; `None` for tables without a usable one.
+    #[serde(serialize_with = "super::json::kind")]
     pub kind: Option<FilterKind>,
     /// The sums.
     pub tally: Tally,
 }
 
-/// Where the lookups of a store went, from its opening on.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The lookups of a store since it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LedgerReport {
-    /// The sums over all tables, those that are gone included.
+    /// The sums over all tables, closed ones included.
     pub total: Ledger,
-    /// The same by level, purpose and kind, in this order. What was never looked up and has no filter is left out.
+    /// The same by level, purpose and kind, in this order, without those that have neither a lookup nor a filter.
     pub by_level: Vec<LevelTally>,
-    /// The tables there are, in ascending order of level and number.
+    /// The open tables, in ascending order of level and number.
     pub tables: Vec<Account>,
 }
 
 impl LedgerReport {
     /// Checks the identities of the total and of each table, and that the levels add up to the total. They hold while
-    /// no lookup is under way.
+    /// no lookup is running.
     ///
     /// # Errors
     /// The first identity that does not hold: a defect of the store.
@@ -65,7 +68,7 @@ impl LedgerReport {
             let of_levels = self.by_level.iter().filter(|of_level| of_level.purpose == purpose);
             let sum = of_levels.fold(Tally::default(), |sum, of_level| sum + of_level.tally);
             let total = self.total.of(purpose);
-            // Rates are sums of floating-point numbers in another order: they need not agree to the last bit.
+            // Sums of floating-point numbers in another order need not agree to the last bit.
             let sum = Tally { expected_false_positives: total.expected_false_positives, ..sum };
             if sum != *total {
                 let rule = "the levels' sums = the total's";
@@ -76,23 +79,23 @@ impl LedgerReport {
     }
 }
 
-/// What the sums by level are kept by.
+/// The key of the sums by level.
 type Key = (u32, Purpose, Option<FilterKind>);
 
-/// A list as short as this is not looked through.
+/// A shorter list is not searched for abandoned accounts.
 const SWEEP_MIN: usize = 64;
 
 #[derive(Debug, Default)]
 struct Books {
     open: Vec<Arc<TableCounters>>,
-    /// How long the list is when it is next looked through for accounts to close.
+    /// The length at which the list is next searched for abandoned accounts.
     next_sweep: usize,
     closed: Ledger,
     closed_by_level: BTreeMap<Key, Tally>,
 }
 
 impl Books {
-    /// Moves the accounts that nobody else holds into the sums. Nobody can count on them any more, so nothing is lost.
+    /// Adds the accounts that nothing else holds to the sums. Nothing can count on them any more, so no count is lost.
     fn close_abandoned(&mut self) {
         for counters in std::mem::take(&mut self.open) {
             match Arc::try_unwrap(counters) {
@@ -117,15 +120,15 @@ fn add_by_level(by_level: &mut BTreeMap<Key, Tally>, account: &Account) {
     }
 }
 
-/// All accounts of a store. Locked when a table is opened and when a report is made, never by a lookup.
+/// All accounts of a store. Locked when a table is opened and for a report, never by a lookup.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     books: Mutex<Books>,
 }
 
 impl Accounts {
-    /// An account for a table in `level` with these filters, in the order of [`Purpose::ALL`]; `None` where it has no
-    /// usable one. Counts are kept when the last holder is gone.
+    /// Opens an account for a table in `level` with these filters, in the order of [`Purpose::ALL`]; `None` where it
+    /// has no usable one. Its counts are kept when the last holder drops it.
     pub(crate) fn open(
         &self,
         table: u64,
@@ -134,8 +137,8 @@ impl Accounts {
     ) -> Arc<TableCounters> {
         let counters = Arc::new(TableCounters::new(table, level, filters));
         let mut books = self.lock();
-        // Looked through whenever it has doubled, the list stays about as long as there are tables, and each table costs the
-        // same however many there are.
+        // Swept whenever it has doubled, the list stays about as long as the number of tables, at an amortised constant
+        // cost for each.
         if books.open.len() >= books.next_sweep {
             books.close_abandoned();
             books.next_sweep = (2 * books.open.len()).max(SWEEP_MIN);
@@ -161,7 +164,7 @@ impl Accounts {
     }
 
     fn lock(&self) -> MutexGuard<'_, Books> {
-        // Sums and list are consistent wherever a panic may strike, which is nowhere inside.
+        // Nothing under the lock panics.
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

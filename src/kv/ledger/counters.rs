@@ -8,7 +8,7 @@ use crate::FilterKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn count(counter: &AtomicU64, more: u64) {
-    // Counters say nothing about other memory, so their order does not matter.
+    // Counters publish no other memory, so their order does not matter.
     counter.fetch_add(more, Ordering::Relaxed);
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct PurposeCounters {
 }
 
 impl PurposeCounters {
-    /// Every lookup that begins must [end](Self::end), once.
+    /// Every lookup that begins must [end](Self::end) exactly once.
     pub(crate) fn begin(&self) {
         count(&self.lookups, 1);
     }
@@ -70,7 +70,7 @@ impl PurposeCounters {
     }
 }
 
-/// Blocks read, or found in the cache, on one account.
+/// Blocks read, or found in the cache.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCounters {
     reads: AtomicU64,
@@ -91,11 +91,11 @@ impl BlockCounters {
     }
 }
 
-/// What an account must know about one filter.
+/// What an account needs to know about a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FilterAccount {
     pub(crate) kind: FilterKind,
-    /// The rate that the filter errs at, from its bits as they stand.
+    /// The false-positive rate predicted from the filter's bits.
     pub(crate) predicted_fpr: f64,
 }
 
@@ -126,12 +126,12 @@ impl TableCounters {
         &self.purposes[purpose.index()]
     }
 
-    /// The account of what scans read beyond prefix lookups.
+    /// Data blocks that scans read beyond prefix lookups.
     pub(crate) fn scans(&self) -> &BlockCounters {
         &self.scans
     }
 
-    /// The account of filter blocks that are read through the cache.
+    /// Filter blocks that are read through the cache.
     pub(crate) fn filter_blocks(&self) -> &BlockCounters {
         &self.filter_blocks
     }
@@ -140,10 +140,9 @@ impl TableCounters {
         self.filters.map(|filter| filter.map(|filter| filter.kind))
     }
 
-    /// A snapshot.
     pub(crate) fn ledger(&self) -> Ledger {
         let tally = |purpose: Purpose| {
-            // Without a filter nobody is asked, so there is nothing to expect.
+            // Without a filter there are no false positives.
             let predicted_fpr = self.filters[purpose.index()].map_or(0.0, |filter| filter.predicted_fpr);
             self.of(purpose).tally(predicted_fpr)
         };

@@ -1,32 +1,31 @@
-//! The account of every lookup in every table, and what it cost.
+//! The account of every lookup in every table, and of its cost.
 //!
-//! A lookup of one cell, one row or one prefix in one table ends in exactly one [`Outcome`]. It is booked under the
-//! [`Purpose`] of the filter that was responsible for it: row lookups under [`Purpose::Row`]; cell lookups under
-//! [`Purpose::RowColumn`], except in tables that have a row filter only, where that one answers. A table without
-//! either books row lookups under row, cell lookups under row+column, as [`Outcome::NoFilter`]. A scan whose rows all
-//! share a prefix of the store's length makes one prefix lookup in each table that it reaches.
+//! A lookup of one cell, one row or one prefix in one table ends in exactly one [`Outcome`]. It is counted under the
+//! [`Purpose`] of the filter that answers it: row lookups under [`Purpose::Row`]; cell lookups under
+//! [`Purpose::RowColumn`], except in tables that have a row filter only, where that one answers. In a table without
+//! either, row lookups count under row and cell lookups under row+column, as [`Outcome::NoFilter`]. A scan whose rows
+//! all share a prefix of the store's prefix length makes one prefix lookup in each table that it reaches.
 //!
-//! What a filter could know decides between true and false positive. A row filter that passes a cell lookup is right
-//! if the table has the row, with or without the column; the latter are counted in [`Tally::column_absent`], for they
+//! A positive is true or false by what the filter could know. A row filter that passes a cell lookup is right if the
+//! table has the row, with or without the column; those without it are counted in [`Tally::column_absent`], as they
 //! cost a read that only a row+column filter saves. A prefix filter is right if the table has a row with the prefix;
-//! where none of these is in the scan's range, [`Tally::range_absent`] counts it. Lookups without a usable filter are
-//! booked as such whether they find the key or not, and [`Tally::unfiltered_found`] says how many did: the rest is
-//! what a filter could have saved.
+//! where no such row is in the scan's range, [`Tally::range_absent`] counts it. Lookups without a usable filter are
+//! counted as such whether they find the key or not, and those that do in [`Tally::unfiltered_found`]: the rest is what
+//! a filter could have saved.
 //!
-//! Data blocks are booked where they were needed: those that a lookup reads until it has its outcome under its
-//! purpose, those that a scan reads from then on under scans. Reads are those of storage; blocks found in a cache are
-//! hits.
+//! Data blocks that a lookup reads until it has its outcome count under its purpose, those that a scan reads afterwards
+//! under scans. Reads are those of storage; blocks found in the cache are hits.
 //!
 //! | file | |
 //! |---|---|
 //! | `outcome`, `tally` | how a lookup ends; sums of one purpose and their identities |
 //! | `counters` | the live counters of a table, without locks |
-//! | `accounts` | an account for each opened table, and the sums of those that are gone |
+//! | `accounts` | an account for each open table, and the sums of closed ones |
 //! | `text`, `json`, `prometheus` | a report for people, for programs, for monitoring |
 
 mod accounts;
 mod counters;
-mod json;
+pub(crate) mod json;
 mod outcome;
 mod prometheus;
 mod tally;
@@ -43,17 +42,18 @@ pub use tally::Tally;
 use super::purpose::Purpose;
 use core::fmt;
 use core::ops::Add;
+use serde::Serialize;
 
-/// A snapshot of the account of a store or a table. Exact while no lookup is under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// A snapshot of the account of a store or a table. Exact while no lookup is running.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ledger {
-    /// What row filters were responsible for.
+    /// Lookups that count under row filters.
     pub row: Tally,
-    /// What row+column filters were responsible for.
+    /// Lookups that count under row+column filters.
     pub row_column: Tally,
-    /// What prefix filters were responsible for.
+    /// Lookups that count under prefix filters.
     pub prefix: Tally,
-    /// Data blocks read by scans, beyond those that settled a prefix lookup.
+    /// Data blocks read by scans, beyond those of prefix lookups.
     pub scan_block_reads: u64,
     /// Their bytes.
     pub scan_block_bytes: u64,
@@ -63,7 +63,7 @@ pub struct Ledger {
     pub filter_block_reads: u64,
     /// Their bytes.
     pub filter_block_bytes: u64,
-    /// Filter blocks found in the cache. Filters held in memory with their table count nowhere.
+    /// Filter blocks found in the cache. Pinned filters are not counted.
     pub filter_block_cache_hits: u64,
 }
 
@@ -117,8 +117,8 @@ impl Ledger {
         }
     }
 
-    /// Checks the identities of every purpose; first of all, that every lookup ended in exactly one outcome. They
-    /// hold while no lookup is under way.
+    /// Checks the identities of every purpose; first, that every lookup ended in exactly one outcome. They hold while
+    /// no lookup is running.
     ///
     /// # Errors
     /// The first identity that does not hold: a defect of the store.
@@ -138,7 +138,7 @@ impl Add for Ledger {
 /// An identity of the ledger that does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Imbalance {
-    /// Whose sums.
+    /// The purpose whose sums do not balance.
     pub purpose: Purpose,
     /// The identity.
     pub rule: &'static str,

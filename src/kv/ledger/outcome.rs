@@ -5,17 +5,16 @@ use core::fmt;
 /// How a lookup in a table ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
-    /// What was asked for lies outside the key range of every block of the table: settled in memory, without the
-    /// filter.
+    /// The key is outside the key range of every block of the table: decided in memory, without the filter.
     OutOfKeyRange,
-    /// The filter said no. One data-block read saved, exactly.
+    /// The filter denied the key: exactly one data-block read saved.
     Avoided,
-    /// The filter said maybe, and the table has what it was asked for, with a value.
+    /// The filter passed the key, and the table has it, with a value.
     TruePositive,
-    /// The filter said maybe, and the table does not have what it was asked for.
+    /// The filter passed the key, and the table does not have it.
     FalsePositive,
-    /// The filter said maybe, and the table has a deletion of what was asked for: a read that was needed. Not an
-    /// outcome of prefix lookups, whose question is about rows, deleted or not.
+    /// The filter passed the key, and the table has a tombstone of it: a read that was needed. Not an outcome of prefix
+    /// lookups, for which deleted rows count as rows.
     Tombstone,
     /// The table was written without a filter that could answer.
     NoFilter,
@@ -38,7 +37,7 @@ impl Outcome {
         Self::Failed,
     ];
 
-    /// Whether a lookup that ends so has read at least one data block, from storage or from a cache.
+    /// Whether a lookup with this outcome has read at least one data block, from storage or from the cache.
     pub const fn costs_a_read(self) -> bool {
         match self {
             Self::TruePositive | Self::FalsePositive | Self::Tombstone | Self::NoFilter | Self::FilterUnusable => true,
@@ -46,7 +45,7 @@ impl Outcome {
         }
     }
 
-    /// The name as a field of JSON and as a label's value.
+    /// The name in JSON and in labels.
     pub const fn id(self) -> &'static str {
         match self {
             Self::OutOfKeyRange => "out_of_key_range",

@@ -4,19 +4,21 @@ use super::super::purpose::Purpose;
 use super::Imbalance;
 use super::outcome::Outcome;
 use core::ops::Add;
+use serde::Serialize;
 
 /// The sums of one purpose.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct Tally {
     /// Lookups begun, one for each key or prefix and table.
     pub lookups: u64,
+    #[serde(serialize_with = "super::json::outcomes")]
     pub(super) outcomes: [u64; Outcome::ALL.len()],
-    /// Of the lookups without a usable filter, those that found what they asked for, or a tombstone.
+    /// Of the lookups without a usable filter, those that found their key, or a tombstone of it.
     pub unfiltered_found: u64,
-    /// Of a row filter's true positives, those where the row is there and the column asked for is not.
+    /// Of a row filter's true positives, those where the row is there and the column is not.
     pub column_absent: u64,
-    /// Of a prefix filter's true positives, those where rows with the prefix are there, none of them in the range
-    /// asked for.
+    /// Of a prefix filter's true positives, those where no row with the prefix is in the scan's range.
     pub range_absent: u64,
     /// Data blocks read from storage.
     pub data_block_reads: u64,
@@ -24,27 +26,27 @@ pub struct Tally {
     pub data_block_bytes: u64,
     /// Data blocks found in the cache.
     pub data_block_cache_hits: u64,
-    /// False positives to be expected: each filter's predicted rate, once for every absent key it was asked.
+    /// Expected false positives: the sum of the filters' predicted rates over their probes for absent keys.
     pub expected_false_positives: f64,
 }
 
 impl Tally {
-    /// Lookups that ended so.
+    /// Lookups that ended in `outcome`.
     pub const fn count(&self, outcome: Outcome) -> u64 {
         self.outcomes[outcome as usize]
     }
 
-    /// Absent keys that filters were asked: avoided lookups and false positives.
+    /// Probes for absent keys: avoided lookups and false positives.
     pub const fn absent_asked(&self) -> u64 {
         self.count(Outcome::Avoided) + self.count(Outcome::FalsePositive)
     }
 
-    /// False positives per absent key asked; `None` before the first.
+    /// False positives per probe for an absent key; `None` before the first.
     pub fn observed_fpr(&self) -> Option<f64> {
         ratio(self.count(Outcome::FalsePositive) as f64, self.absent_asked())
     }
 
-    /// The rate to be expected from the filters that were asked; `None` before the first absent key.
+    /// The rate expected from the filters that were probed; `None` before the first absent key.
     pub fn predicted_fpr(&self) -> Option<f64> {
         ratio(self.expected_false_positives, self.absent_asked())
     }
@@ -69,7 +71,7 @@ impl Tally {
         }
     }
 
-    /// The identities that hold whatever was asked.
+    /// The identities that hold for any sequence of lookups.
     pub(super) fn check(&self, purpose: Purpose) -> Result<(), Imbalance> {
         let require = |holds, rule, left, right| match holds {
             true => Ok(()),
@@ -95,8 +97,8 @@ impl Tally {
         let blocks = self.data_block_reads + self.data_block_cache_hits;
         at_most("outcomes that cost a read ≤ data-block reads + cache hits", costly, blocks)?;
         if purpose == Purpose::RowColumn {
-            // A cell lives in one block. A row may take several, and so may the search for a prefix, so there is no
-            // upper bound for those.
+            // A cell is in one block. A row, or the search for a prefix, may take several, so those have no upper
+            // bound.
             let most = costly + self.count(Outcome::Failed);
             at_most("data-block reads + cache hits ≤ outcomes that cost a read + failed", blocks, most)?;
         }
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_since_is_what_must_be_added() {
+    fn a_snapshot_and_what_happened_since_add_up() {
         let first = Tally { range_absent: 1, ..tally(3, &[(Outcome::TruePositive, 3)]) };
         let later = Tally { data_block_cache_hits: 9, expected_false_positives: 0.5, ..first };
         let sum = first + later;

@@ -1,10 +1,8 @@
-//! Accounts that open and close, and their renderings.
+//! Accounts that open and close, and the report for people.
 
 use super::super::purpose::Purpose;
 use super::{Accounts, FilterAccount, Ledger, LedgerReport, Outcome, TableCounters, Tally};
 use crate::FilterKind;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A lookup with this outcome, and a block of 4096 bytes where it costs a read: every third from the cache.
@@ -65,7 +63,7 @@ fn find(report: &LedgerReport, level: u32, purpose: Purpose, kind: Option<Filter
 }
 
 #[test]
-fn what_is_gone_stays_in_the_sums() {
+fn closed_accounts_stay_in_the_sums() {
     let (accounts, [first, second]) = accounts();
     let report = accounts.report();
     assert_eq!(report.check(), Ok(()));
@@ -100,7 +98,7 @@ fn what_is_gone_stays_in_the_sums() {
 }
 
 #[test]
-fn what_happened_since_a_snapshot_is_what_must_be_added_to_it() {
+fn a_snapshot_and_what_happened_since_add_up() {
     let (accounts, [first, second]) = accounts();
     let before = accounts.report().total;
     book(&first, Purpose::RowColumn, Outcome::Tombstone, 3);
@@ -134,7 +132,7 @@ fn a_lookup_that_never_ended_is_an_imbalance_of_its_purpose() {
 }
 
 #[test]
-fn tables_that_are_gone_are_forgotten_though_nobody_asks() {
+fn closed_accounts_are_dropped_without_reports() {
     const HELD: usize = 50;
     let accounts = Accounts::default();
     let open = |table| accounts.open(table, 0, [None, None, None]);
@@ -159,7 +157,7 @@ fn levels_and_total_may_add_their_rates_in_another_order() {
 }
 
 #[test]
-fn outcomes_are_written_as_they_are_called() {
+fn names_of_outcomes_agree() {
     for outcome in Outcome::ALL {
         assert!(outcome.to_string().replace(' ', "_").starts_with(outcome.id()), "{outcome}");
         assert_eq!(format!("{outcome:<24}").len(), 24, "columns line up");
@@ -195,191 +193,13 @@ fn nothing_is_lost_while_accounts_close_under_reports() {
     assert_eq!(report.total.row.expected_false_positives, report.total.row.lookups as f64 / 4.0);
 }
 
-fn check_tally(json: &Value, tally: &Tally) {
-    let count = |name: &str| json[name].as_u64().expect(name);
-    assert_eq!(count("lookups"), tally.lookups);
-    let outcomes = json["outcomes"].as_object().expect("a map");
-    assert_eq!(outcomes.len(), Outcome::ALL.len());
-    for outcome in Outcome::ALL {
-        assert_eq!(outcomes[outcome.id()], tally.count(outcome), "{outcome}");
-    }
-    assert_eq!(count("unfiltered_found"), tally.unfiltered_found);
-    assert_eq!(count("column_absent"), tally.column_absent);
-    assert_eq!(count("range_absent"), tally.range_absent);
-    assert_eq!(count("data_block_reads"), tally.data_block_reads);
-    assert_eq!(count("data_block_bytes"), tally.data_block_bytes);
-    assert_eq!(count("data_block_cache_hits"), tally.data_block_cache_hits);
-    // The parser may be off by the last bit.
-    let near = |name: &str, value: Option<f64>| match (json[name].as_f64(), value) {
-        (Some(read), Some(value)) => assert!((read - value).abs() <= value * 1e-15, "{name}: {read} for {value}"),
-        (read, value) => assert_eq!((read, json[name].is_null()), (value, true), "{name}"),
-    };
-    near("expected_false_positives", Some(tally.expected_false_positives));
-    near("observed_fpr", tally.observed_fpr());
-    near("predicted_fpr", tally.predicted_fpr());
-}
-
-fn check_ledger(json: &Value, ledger: &Ledger) {
-    for (name, purpose) in [("row", Purpose::Row), ("row_column", Purpose::RowColumn), ("prefix", Purpose::Prefix)] {
-        check_tally(&json[name], ledger.of(purpose));
-    }
-    let rest = [
-        ("scan_block_reads", ledger.scan_block_reads),
-        ("scan_block_bytes", ledger.scan_block_bytes),
-        ("scan_block_cache_hits", ledger.scan_block_cache_hits),
-        ("filter_block_reads", ledger.filter_block_reads),
-        ("filter_block_bytes", ledger.filter_block_bytes),
-        ("filter_block_cache_hits", ledger.filter_block_cache_hits),
-    ];
-    rest.into_iter().for_each(|(name, value)| assert_eq!(json[name], value, "{name}"));
-    assert_eq!(json.as_object().map(serde_json::Map::len), Some(3 + rest.len()));
-}
-
 #[test]
-fn json_has_every_number() {
-    let (accounts, _held) = accounts();
-    let report = accounts.report();
-    let json: Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
-    check_ledger(&json["total"], &report.total);
-    let levels = json["by_level"].as_array().unwrap();
-    assert_eq!(levels.len(), report.by_level.len());
-    for (json, of_level) in levels.iter().zip(&report.by_level) {
-        assert_eq!((&json["level"], &json["purpose"]), (&of_level.level.into(), &of_level.purpose.name().into()));
-        assert_eq!(json["kind"].as_str(), of_level.kind.map(FilterKind::name));
-        check_tally(&json["tally"], &of_level.tally);
-    }
-    let tables = json["tables"].as_array().unwrap();
-    assert_eq!(tables.len(), report.tables.len());
-    for (json, account) in tables.iter().zip(&report.tables) {
-        assert_eq!((&json["table"], &json["level"]), (&account.table.into(), &account.level.into()));
-        for purpose in Purpose::ALL {
-            let kind = account.kinds[purpose.index()].map(FilterKind::name);
-            assert_eq!(json["kinds"][purpose.name()].as_str(), kind);
-        }
-        check_ledger(&json["ledger"], &account.ledger);
-    }
-}
-
-/// A sample's labels and value.
-type Sample = (BTreeMap<String, String>, f64);
-
-/// Reads the exposition format by its grammar and checks what it demands of a whole exposition. Returns the samples
-/// of each metric.
-fn parse_prometheus(text: &str) -> BTreeMap<String, Vec<Sample>> {
-    assert!(text.ends_with('\n'));
-    let (mut metrics, mut current) = (BTreeMap::<String, Vec<Sample>>::new(), String::new());
-    let (mut helped, mut seen) = (BTreeSet::new(), BTreeSet::new());
-    for line in text.lines() {
-        if let Some(help) = line.strip_prefix("# HELP ") {
-            let (name, docs) = help.split_once(' ').expect("a name and its help");
-            assert!(!docs.is_empty() && helped.insert(name.to_owned()), "one HELP for {name}");
-        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = kind.split_once(' ').expect("a name and its type");
-            assert_eq!(kind, if name.ends_with("_total") { "counter" } else { "gauge" }, "{name}");
-            assert!(helped.contains(name), "HELP before TYPE");
-            assert!(metrics.insert(name.to_owned(), Vec::new()).is_none(), "one TYPE for {name}");
-            name.clone_into(&mut current);
-        } else {
-            let (name, labels, value) = parse_sample(line);
-            assert_eq!(name, current, "samples stand under their TYPE");
-            assert!(seen.insert((name.clone(), labels.clone())), "a sample twice: {line}");
-            assert!(value.is_finite() && value >= 0.0);
-            metrics.get_mut(&name).expect("a metric").push((labels, value));
-        }
-    }
-    metrics
-}
-
-fn parse_sample(line: &str) -> (String, BTreeMap<String, String>, f64) {
-    let is_name = |name: &str| {
-        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        name.chars().all(word) && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-    };
-    let (series, value) = line.rsplit_once(' ').expect("a value");
-    let (name, labels) = match series.strip_suffix('}') {
-        Some(series) => series.split_once('{').expect("braces in pairs"),
-        None => (series, ""),
-    };
-    assert!(is_name(name), "{line}");
-    let mut read = BTreeMap::new();
-    // No value of ours holds a comma or an escape, which the writer's own test covers.
-    for label in labels.split(',').filter(|label| !label.is_empty()) {
-        let (label, quoted) = label.split_once('=').expect("a label and its value");
-        let value = quoted.strip_prefix('"').and_then(|value| value.strip_suffix('"')).expect("quotes");
-        assert!(is_name(label) && !value.contains(['"', '\\']), "{line}");
-        assert!(read.insert(label.to_owned(), value.to_owned()).is_none(), "a label twice: {line}");
-    }
-    (name.to_owned(), read, value.parse().expect("a number"))
-}
-
-#[test]
-fn prometheus_text_is_well_formed_and_adds_up() {
-    let (accounts, _held) = accounts();
-    let report = accounts.report();
-    let metrics = parse_prometheus(&report.to_prometheus());
-    let sum = |name: &str, wanted: &[(&str, &str)]| -> f64 {
-        let fits = |labels: &BTreeMap<String, String>| wanted.iter().all(|&(label, value)| labels[label] == value);
-        metrics[name].iter().filter(|(labels, _)| fits(labels)).map(|(_, value)| value).sum()
-    };
-    for purpose in Purpose::ALL {
-        let (tally, of) = (report.total.of(purpose), [("purpose", purpose.name())]);
-        let counters = [
-            ("filterblock_table_lookups_total", tally.lookups),
-            ("filterblock_unfiltered_found_total", tally.unfiltered_found),
-            ("filterblock_column_absent_total", tally.column_absent),
-            ("filterblock_range_absent_total", tally.range_absent),
-            ("filterblock_data_block_reads_total", tally.data_block_reads),
-            ("filterblock_data_block_read_bytes_total", tally.data_block_bytes),
-            ("filterblock_data_block_cache_hits_total", tally.data_block_cache_hits),
-            ("filterblock_table_lookup_outcomes_total", tally.lookups),
-        ];
-        counters.into_iter().for_each(|(name, value)| assert_eq!(sum(name, &of), value as f64, "{name} {purpose}"));
-        for outcome in Outcome::ALL {
-            let wanted = [of[0], ("outcome", outcome.id())];
-            assert_eq!(sum("filterblock_table_lookup_outcomes_total", &wanted), tally.count(outcome) as f64);
-        }
-        let expected = sum("filterblock_expected_false_positives_total", &of);
-        assert!((expected - tally.expected_false_positives).abs() < 1e-12);
-    }
-    let total = &report.total;
-    for (name, value) in [
-        ("filterblock_scan_block_reads_total", total.scan_block_reads),
-        ("filterblock_scan_block_read_bytes_total", total.scan_block_bytes),
-        ("filterblock_scan_block_cache_hits_total", total.scan_block_cache_hits),
-        ("filterblock_filter_block_reads_total", total.filter_block_reads),
-        ("filterblock_filter_block_read_bytes_total", total.filter_block_bytes),
-        ("filterblock_filter_block_cache_hits_total", total.filter_block_cache_hits),
-    ] {
-        assert_eq!(sum(name, &[]), value as f64, "{name}");
-    }
-    for (name, rate) in [
-        ("filterblock_observed_false_positive_ratio", Tally::observed_fpr as fn(&Tally) -> Option<f64>),
-        ("filterblock_predicted_false_positive_ratio", Tally::predicted_fpr),
-    ] {
-        let rates: Vec<f64> = report.by_level.iter().filter_map(|of_level| rate(&of_level.tally)).collect();
-        assert_eq!(metrics[name].iter().map(|(_, value)| *value).collect::<Vec<_>>(), rates, "{name}");
-        assert_eq!(rates.len(), 2, "of the five lines, two were asked for absent keys");
-    }
-    assert_eq!(metrics.len(), 10 + 6 + 1);
-    println!("{} metrics, {} samples", metrics.len(), metrics.values().map(Vec::len).sum::<usize>());
-}
-
-#[test]
-fn an_empty_report_is_well_formed() {
-    let report = LedgerReport::default();
-    assert!(parse_prometheus(&report.to_prometheus()).values().all(|samples| samples.len() <= 1));
-    assert_eq!(report.to_string().lines().count(), 1 + Purpose::ALL.len() + 5);
-    assert_eq!(report.check(), Ok(()));
-}
-
-#[test]
-fn the_table_is_as_ever() {
+fn the_table_is_that_of_the_golden_file() {
     let (accounts, _held) = accounts();
     let table = accounts.report().to_string();
     assert_eq!(table, include_str!("report.golden.txt"), "\n{table}");
 }
 
-/// Whoever caused a block to be read: each purpose's lookups, and scans.
 #[test]
 fn the_sums_of_data_blocks_are_of_all_purposes_and_scans() {
     let tally = |blocks: u64| Tally {

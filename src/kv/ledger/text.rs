@@ -63,7 +63,7 @@ fn write_aligned(f: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
     Ok(())
 }
 
-/// What lies beside the columns.
+/// The sums that have no column.
 fn write_rest(f: &mut fmt::Formatter<'_>, ledger: &Ledger) -> fmt::Result {
     let total = ledger.total();
     writeln!(f, "found without a filter: {}", total.unfiltered_found)?;

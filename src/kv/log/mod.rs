@@ -2,23 +2,23 @@
 //!
 //! | record offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | CRC-32 of the header behind it and of the record's place (number of the file, offset), masked |
-//! | 4 | 4 | CRC-32 of the payload and of its place, masked |
+//! | 0 | 4 | CRC-32 of the rest of the header and of the record's location (number of the file, offset), masked |
+//! | 4 | 4 | CRC-32 of the payload and of its location, masked |
 //! | 8 | 4 | length of the payload in bytes |
 //! | 12 | 4 | zero |
 //! | 16 | 8 | synced length: how many bytes of the file were durable when the record was written |
 //! | 24 | | payload |
 //!
-//! Records follow each other without gaps. The first one's payload is what the file is: magic (8), version (4),
-//! zero (4), number (8).
+//! Records follow each other without gaps. The payload of the first identifies the file: magic (8), version (4), zero
+//! (4), number (8).
 //!
 //! # What a bad record means
 //!
-//! A crash loses and tears what was not synced, so a log may end in the middle of a record, and nobody was promised
-//! what stood there. Bytes that were synced and are wrong are damage, and cutting them off would lose promised writes.
-//! The synced length tells the two apart: if any intact record behind a bad one says that the bad one's bytes were
-//! durable before it was written, the log is damaged. Otherwise the log ends at the bad record. A log that was closed
-//! in order is *sealed*: its length stands in the manifest, and every bad byte within that length is damage.
+//! A crash loses and tears what was not synced, so a log may end in the middle of a record that was never acknowledged
+//! as durable. Synced bytes that are wrong are damage, and cutting them off would lose durable writes. The synced
+//! length tells the two apart: if any intact record after a bad one has a synced length beyond the start of the bad
+//! one, the log is damaged. Otherwise the log ends at the bad record. A log that was closed in order is *sealed*: the
+//! manifest has its length, and every bad byte within that length is damage.
 
 mod reader;
 mod writer;
@@ -28,7 +28,7 @@ pub(crate) use writer::LogWriter;
 
 use super::encoding::{Cursor, Push};
 
-/// What a log is, as its first record says.
+/// What a log is for, stored in its first record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogKind {
     WriteAhead,
@@ -44,7 +44,7 @@ const PAYLOAD_LEN_AT: usize = 8;
 const SYNCED_AT: usize = 16;
 
 impl LogKind {
-    /// Not text, no zero byte, CR LF inside, as the magic of tables.
+    /// Not text, no zero byte, CR LF inside, like the magic of tables.
     const fn magic(self) -> [u8; 8] {
         match self {
             Self::WriteAhead => *b"\xf7FBWAL\r\n",

@@ -1,4 +1,4 @@
-//! Reading a log, and telling a torn end from damage.
+//! Reading a log, and distinguishing a torn end from damage.
 
 use super::super::encoding::masked_crc;
 use super::super::error::{Damage, Error};
@@ -12,13 +12,13 @@ use core::ops::Range;
 pub(crate) struct LogContents {
     file: String,
     bytes: Vec<u8>,
-    /// The payloads' places, the first record's left out.
+    /// Ranges of the payloads, except for the first record's.
     payloads: Vec<Range<usize>>,
 }
 
 impl LogContents {
-    /// Reads the log `file`. `sealed` is its length, if it was closed in order. Its first record was durable before
-    /// anything was promised about the file.
+    /// Reads the log `file`. `sealed` is its length, if it was closed in order. Its first record was durable before any
+    /// write in it was acknowledged.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::NewerVersion`]; [`Error::Damaged`] for bad bytes that were durable once.
@@ -36,7 +36,7 @@ impl LogContents {
                 let damage = Damage::Field { name: "length of a closed log", found: len, expected: sealed };
                 return Err(Error::damaged(file, len, damage));
             }
-            // What an append that failed may have left behind the seal.
+            // A failed append may have left bytes after the sealed length.
             bytes.truncate(sealed as usize);
         }
         let mut records = Records { number, bytes: &bytes, at: 0 };
@@ -47,7 +47,7 @@ impl LogContents {
         }
         if let Some(Err(damage)) = records.peek() {
             let at = records.at;
-            if sealed.is_some() || records.promised_behind(at) {
+            if sealed.is_some() || records.promised_after(at) {
                 return Err(Error::damaged(file, at as u64, damage));
             }
         }
@@ -81,7 +81,7 @@ impl LogContents {
 fn read_file(storage: &dyn Storage, file: &str) -> Result<Vec<u8>, Error> {
     let read = || {
         let source = storage.open(file)?;
-        // The memory asked for is what the file really has.
+        // The allocation is bounded by the real length of the file.
         let mut bytes = vec![0; usize::try_from(source.len()?).map_err(std::io::Error::other)?];
         read_exact_at(&*source, &mut bytes, 0)?;
         Ok(bytes)
@@ -110,7 +110,7 @@ struct Record {
     synced: u64,
 }
 
-/// Walks over records.
+/// A cursor over records.
 struct Records<'a> {
     number: u64,
     bytes: &'a [u8],
@@ -118,7 +118,7 @@ struct Records<'a> {
 }
 
 impl Records<'_> {
-    /// The record at the current place; `None` at the end of the bytes.
+    /// The record at the current offset; `None` at the end of the bytes.
     fn peek(&self) -> Option<Result<Record, Damage>> {
         (self.at < self.bytes.len()).then(|| self.record_at(self.at))
     }
@@ -137,7 +137,7 @@ impl Records<'_> {
         Ok(Record { payload, synced })
     }
 
-    /// Where the payload of the record at `at` stands, if its header is intact.
+    /// The range of the payload of the record at `at`, and its synced length, if its header is intact.
     fn header_at(&self, at: usize) -> Result<(Range<usize>, u64), Damage> {
         let unit = "record header";
         let rest = self.bytes.get(at..).unwrap_or_default();
@@ -153,19 +153,19 @@ impl Records<'_> {
         Ok((start..start.saturating_add(len), bytes::u64_at(&header, SYNCED_AT)))
     }
 
-    /// Whether an intact record behind `bad` says that the byte at `bad` was durable. Headers have a checksum of
-    /// their own, so that looking for one at every byte costs as much as reading on.
-    fn promised_behind(&self, bad: usize) -> bool {
+    /// Whether the synced length of an intact record after `bad` covers the byte at `bad`. Headers have a checksum of
+    /// their own, so that searching for one at every byte costs no more than reading.
+    fn promised_after(&self, bad: usize) -> bool {
         let mut at = bad + 1;
         if let Ok((payload, _)) = self.header_at(bad) {
-            // The length is right, the payload is not: the next record stands behind it.
+            // The length is right, the payload is not: the next record follows it.
             at = payload.end;
         }
         while at + RECORD_HEADER_LEN <= self.bytes.len() {
             match self.record_at(at) {
                 Ok(record) if record.synced > bad as u64 => return true,
                 Ok(record) => at = record.payload.end,
-                // Behind an intact header the next record stands behind the payload, unless that ends outside.
+                // If the header is intact, the next record follows the payload, unless that ends outside the file.
                 Err(_) => {
                     let end = self.header_at(at).map_or(usize::MAX, |(payload, _)| payload.end);
                     at = if end <= self.bytes.len() { end } else { at + 1 };

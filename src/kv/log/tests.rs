@@ -1,8 +1,8 @@
 //! Logs that are torn, damaged, sealed, misplaced and newer.
 
 use super::super::error::{Damage, Error};
-use super::super::storage::{FileStorage, Storage, write_all};
-use super::writer::record;
+use super::super::storage::{FileStorage, Storage};
+use super::writer::push_record;
 use super::{LogContents, LogKind, LogWriter};
 
 const NUMBER: u64 = 7;
@@ -32,9 +32,15 @@ fn log() -> (Vec<u8>, Vec<usize>) {
     (std::fs::read(dir.path().join("log")).unwrap(), ends)
 }
 
+fn record(number: u64, offset: u64, synced: u64, payload: &[u8]) -> Vec<u8> {
+    let mut record = Vec::new();
+    push_record(&mut record, number, offset, synced, payload);
+    record
+}
+
 fn read(bytes: &[u8], sealed: Option<u64>) -> Result<Vec<Vec<u8>>, Error> {
     let (_dir, storage) = storage();
-    write_all(&mut *storage.create("log").unwrap(), bytes).unwrap();
+    storage.create("log").unwrap().write_all(bytes).unwrap();
     let contents = LogContents::read(&storage, "log", NUMBER, KIND, sealed)?;
     Ok(contents.payloads().map(|(_, payload)| payload.to_vec()).collect())
 }
@@ -54,7 +60,7 @@ fn records_return_in_order() {
 fn what_was_read_knows_its_file_its_length_and_where_payloads_stand() {
     let (bytes, ends) = log();
     let (_dir, storage) = storage();
-    write_all(&mut *storage.create("log").unwrap(), &bytes).unwrap();
+    storage.create("log").unwrap().write_all(&bytes).unwrap();
     let contents = LogContents::read(&storage, "log", NUMBER, KIND, None).unwrap();
     assert_eq!((contents.file(), contents.len()), ("log", bytes.len() as u64));
     let starts: Vec<u64> = contents.payloads().map(|(start, _)| start).collect();
@@ -137,7 +143,7 @@ fn records_behind_a_torn_one_do_not_count_unless_they_promise_it() {
 fn a_log_is_bound_to_its_number_and_kind() {
     let (bytes, _) = log();
     let (_dir, storage) = storage();
-    write_all(&mut *storage.create("log").unwrap(), &bytes).unwrap();
+    storage.create("log").unwrap().write_all(&bytes).unwrap();
     // Checksums know the number: under another one, nothing in the file is a record.
     let error = LogContents::read(&storage, "log", 8, KIND, None).unwrap_err();
     assert!(matches!(error, Error::Damaged { damage: Damage::Checksum { .. }, .. }), "{error}");

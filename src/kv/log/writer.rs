@@ -1,12 +1,10 @@
 //! Writing a log.
 
-#[cfg(test)]
-use super::super::encoding::Push;
 use super::super::encoding::masked_crc;
-use super::super::storage::{Storage, WritableFile, write_all};
+use super::super::error::Error;
+use super::super::storage::{Storage, WritableFile};
 use super::{LogKind, PAYLOAD_CRC_AT, PAYLOAD_LEN_AT, RECORD_HEADER_LEN, SYNCED_AT};
 use crate::bytes;
-use std::io;
 
 /// A log being written.
 ///
@@ -16,7 +14,7 @@ pub(crate) struct LogWriter {
     file: Box<dyn WritableFile>,
     name: String,
     number: u64,
-    /// Bytes of whole records that were handed over.
+    /// Bytes of whole records that were written.
     len: u64,
     /// Bytes known to be durable.
     synced: u64,
@@ -25,9 +23,9 @@ pub(crate) struct LogWriter {
 }
 
 impl LogWriter {
-    /// Creates the file `name` and writes its first record. Neither the file nor its name is durable yet.
-    pub(crate) fn create(storage: &dyn Storage, name: &str, number: u64, kind: LogKind) -> io::Result<Self> {
-        let file = storage.create(name)?;
+    /// Creates the file `name` and writes its first record. Neither is durable yet.
+    pub(crate) fn create(storage: &dyn Storage, name: &str, number: u64, kind: LogKind) -> Result<Self, Error> {
+        let file = storage.create(name).map_err(|error| Error::io(name, "create", error))?;
         let (name, pending) = (name.to_owned(), Vec::new());
         let mut log = Self { file, name, number, len: 0, synced: 0, pending, broken: false };
         log.push(&kind.first_payload(number));
@@ -35,38 +33,29 @@ impl LogWriter {
         Ok(log)
     }
 
-    /// Collects a record for the next [`LogWriter::append`]. Payloads are shorter than 4 GiB.
+    /// Adds a record to those of the next [`LogWriter::append`]. Payloads are shorter than 4 GiB.
     pub(crate) fn push(&mut self, payload: &[u8]) {
-        let start = self.pending.len();
-        let offset = self.len + start as u64;
-        self.pending.resize(start + RECORD_HEADER_LEN, 0);
-        let header = &mut self.pending[start..];
-        let payload_crc = masked_crc(self.number, offset + RECORD_HEADER_LEN as u64, payload);
-        bytes::put_u32(header, PAYLOAD_CRC_AT, payload_crc);
-        bytes::put_u32(header, PAYLOAD_LEN_AT, payload.len() as u32);
-        bytes::put_u64(header, SYNCED_AT, self.synced);
-        let header_crc = masked_crc(self.number, offset, &header[PAYLOAD_CRC_AT..]);
-        bytes::put_u32(header, 0, header_crc);
-        self.pending.extend_from_slice(payload);
+        let offset = self.len + self.pending.len() as u64;
+        push_record(&mut self.pending, self.number, offset, self.synced, payload);
     }
 
-    /// Writes what was collected, in one piece if the system takes it so.
-    pub(crate) fn append(&mut self) -> io::Result<()> {
-        let written = write_all(&mut *self.file, &self.pending);
+    /// Writes the added records, in one call if the system takes them all.
+    pub(crate) fn append(&mut self) -> Result<(), Error> {
+        let written = self.file.write_all(&self.pending);
         match written {
             Ok(()) => self.len += self.pending.len() as u64,
             Err(_) => self.broken = true,
         }
         self.pending.clear();
-        // A large batch is no reason to hold its memory for ever.
+        // The memory of a large batch is not kept.
         self.pending.shrink_to(1 << 20);
-        written
+        written.map_err(|error| Error::io(&self.name, "write", error))
     }
 
     /// Makes everything appended durable.
-    pub(crate) fn sync(&mut self) -> io::Result<()> {
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
         if self.synced < self.len {
-            self.file.sync()?;
+            self.file.sync().map_err(|error| Error::io(&self.name, "sync", error))?;
             self.synced = self.len;
         }
         Ok(())
@@ -81,8 +70,11 @@ impl LogWriter {
         self.synced == self.len
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    /// Gives the file another name, durable after a sync of the directory.
+    pub(crate) fn rename(&mut self, storage: &dyn Storage, to: &str) -> Result<(), Error> {
+        storage.rename(&self.name, to).map_err(|error| Error::io(&self.name, "rename", error))?;
+        to.clone_into(&mut self.name);
+        Ok(())
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -95,17 +87,16 @@ impl LogWriter {
     }
 }
 
-/// A record as [`LogWriter::push`] makes it, for tests that damage it.
-#[cfg(test)]
-pub(super) fn record(number: u64, offset: u64, synced: u64, payload: &[u8]) -> Vec<u8> {
-    let mut header = Vec::new();
-    header.push_u32(masked_crc(number, offset + RECORD_HEADER_LEN as u64, payload));
-    header.push_u32(payload.len() as u32);
-    header.push_u32(0);
-    header.push_u64(synced);
-    let mut record = Vec::new();
-    record.push_u32(masked_crc(number, offset, &header));
-    record.extend_from_slice(&header);
-    record.extend_from_slice(payload);
-    record
+/// Appends a record for `offset` of log `number` to `out`.
+pub(super) fn push_record(out: &mut Vec<u8>, number: u64, offset: u64, synced: u64, payload: &[u8]) {
+    let start = out.len();
+    out.resize(start + RECORD_HEADER_LEN, 0);
+    let header = &mut out[start..];
+    let payload_crc = masked_crc(number, offset + RECORD_HEADER_LEN as u64, payload);
+    bytes::put_u32(header, PAYLOAD_CRC_AT, payload_crc);
+    bytes::put_u32(header, PAYLOAD_LEN_AT, payload.len() as u32);
+    bytes::put_u64(header, SYNCED_AT, synced);
+    let header_crc = masked_crc(number, offset, &header[PAYLOAD_CRC_AT..]);
+    bytes::put_u32(header, 0, header_crc);
+    out.extend_from_slice(payload);
 }

@@ -1,6 +1,6 @@
-//! The manifest's edits, their bytes, and the state that they add up to.
+//! The manifest's edits, their encoding, and the state that results from them.
 //!
-//! A record is a run of edits, each a tag (1) and its fields:
+//! A record is a sequence of edits, each a tag (1) and its fields:
 //!
 //! | tag | edit | fields |
 //! |---|---|---|
@@ -19,17 +19,17 @@ use super::super::encoding::{Cursor, Push};
 use super::super::error::Damage;
 use std::collections::BTreeMap;
 
-/// Deepest level and all above it.
+/// Number of levels.
 pub(crate) const NUM_LEVELS: usize = 7;
 
-/// A table, as the manifest knows it: enough to tell another file of the same name from it.
+/// A table in the manifest, with enough to distinguish it from another file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableState {
     pub(crate) number: u64,
     pub(crate) level: u32,
     pub(crate) len: u64,
     pub(crate) footer_crc: u32,
-    /// The file that holds its filters, unless they are the table's own.
+    /// The file of its filters, unless they are in the table's own.
     pub(crate) filter_file: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Edit {
     FiltersRebuilt { table: u64, file: u64 },
 }
 
-/// What the edits add up to.
+/// The state that results from the edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) seed: u64,
@@ -68,7 +68,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state after `edits`; all of them, or the first that contradicts the state.
+    /// The state after all of `edits`, or the damage in the first that contradicts the state.
     pub(crate) fn applied(mut self, edits: &[Edit]) -> Result<Self, Damage> {
         edits.iter().try_for_each(|&edit| self.apply(edit))?;
         Ok(self)
@@ -91,8 +91,8 @@ impl State {
                 log.ok_or(wrong("number of a sealed log", number))?.sealed = Some(len);
             }
             Edit::LogEnded(number) => {
-                let place = self.logs.iter().position(|log| log.number == number);
-                self.logs.remove(place.ok_or(wrong("number of an ended log", number))?);
+                let position = self.logs.iter().position(|log| log.number == number);
+                self.logs.remove(position.ok_or(wrong("number of an ended log", number))?);
             }
             Edit::TableAdded(table) => {
                 if table.level as usize >= NUM_LEVELS {
@@ -117,7 +117,7 @@ impl State {
         Ok(())
     }
 
-    /// Edits that make this state of nothing.
+    /// Edits that produce this state from an empty one.
     pub(crate) fn as_edits(&self) -> Vec<Edit> {
         let mut edits = vec![Edit::Seed(self.seed), Edit::NextNumber(self.next_number), Edit::LastSeq(self.last_seq)];
         for &LogState { number, sealed } in &self.logs {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_return_and_no_part_of_one_does() {
+    fn edits_round_trip_and_no_part_of_one_decodes() {
         let edits = all_edits();
         let bytes = encode(&edits);
         assert_eq!(decode(&bytes).unwrap(), edits);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_the_edits_that_make_it() {
+    fn a_state_round_trips_through_its_edits() {
         let state = State::default().applied(&all_edits()).unwrap();
         assert_eq!((state.logs.len(), state.tables.len(), state.tables[&5].filter_file), (1, 1, Some(8)));
         assert_eq!(State::default().applied(&state.as_edits()).unwrap(), state);

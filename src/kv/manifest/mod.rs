@@ -1,8 +1,8 @@
 //! The manifest: which tables, filters and logs make up the store.
 //!
-//! A log of edits; each record changes the state as a whole or not at all, and is durable before anything relies on
-//! it. The file is rewritten, as one record of the state so far, whenever the store is opened and when it has
-//! grown: `MANIFEST.tmp` is written and synced, renamed, and the directory synced.
+//! A log of edits; each record changes the state as a whole or not at all, and is durable before anything relies on it.
+//! The file is rewritten, as one record of the current state, whenever the store is opened and when the file has grown:
+//! `MANIFEST.tmp` is written and synced, renamed, and the directory synced.
 
 mod edit;
 
@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 pub(crate) const MANIFEST_NAME: &str = "MANIFEST";
 pub(crate) const MANIFEST_TMP_NAME: &str = "MANIFEST.tmp";
-/// The name is the same for all of them, and so is the number that checksums know.
+/// All manifests have one name, and one number in their checksums.
 const NUMBER: u64 = 0;
-/// Edits of about this many bytes may stand behind the state that they change.
+/// About this many bytes of edits may follow the state that they change.
 const MAX_EDITS_LEN: u64 = 256 << 10;
 
 /// The state that the manifest in `storage` describes.
@@ -33,7 +33,7 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<State, Error> {
         let changed = state.unwrap_or_default().applied(&edits);
         state = Some(changed.map_err(|damage| Error::damaged(log.file(), offset, damage))?);
     }
-    // The first record of edits was durable before the file had its name.
+    // A manifest has had at least one record of edits since before it was given its name.
     let damage = super::error::Damage::CutOff { unit: "manifest", len_bytes: log.len() };
     state.ok_or_else(|| Error::damaged(log.file(), 0, damage))
 }
@@ -44,21 +44,14 @@ pub(crate) struct Manifest {
     storage: Arc<dyn Storage>,
     state: State,
     log: LogWriter,
-    /// Length of the file when it was written anew.
+    /// Length of the file when it was last rewritten.
     base_len: u64,
 }
 
-/// What could not be done to which file.
-pub(crate) struct Failure {
-    pub(crate) file: &'static str,
-    pub(crate) operation: &'static str,
-    pub(crate) source: io::Error,
-}
-
 impl Manifest {
-    /// Replaces the manifest by one of `state`, durably.
-    pub(crate) fn create(storage: Arc<dyn Storage>, state: State) -> Result<Self, Failure> {
-        let log = write_anew(&*storage, &state)?;
+    /// Replaces the manifest with one of `state`, durably.
+    pub(crate) fn create(storage: Arc<dyn Storage>, state: State) -> Result<Self, Error> {
+        let log = rewrite(&*storage, &state)?;
         let base_len = log.len();
         Ok(Self { storage, state, log, base_len })
     }
@@ -67,35 +60,35 @@ impl Manifest {
         &self.state
     }
 
-    /// Applies `edits` all at once; they are durable when this returns. After a failure nobody knows whether they are.
-    pub(crate) fn commit(&mut self, edits: &[Edit]) -> Result<(), Failure> {
-        let failed = |operation| move |source| Failure { file: MANIFEST_NAME, operation, source };
-        let wrong = |damage| io::Error::new(io::ErrorKind::InvalidInput, damage);
-        let state = self.state.clone().applied(edits).map_err(wrong).map_err(failed("edit"))?;
+    /// Applies `edits` all at once; they are durable when this returns. After a failure they may be durable or not.
+    pub(crate) fn commit(&mut self, edits: &[Edit]) -> Result<(), Error> {
+        let state = self.state.clone().applied(edits);
+        let state = state.map_err(|damage| Error::damaged(MANIFEST_NAME, self.log.len(), damage))?;
         if self.log.len() > self.base_len.saturating_mul(2).saturating_add(MAX_EDITS_LEN) {
-            self.log = write_anew(&*self.storage, &state)?;
+            self.log = rewrite(&*self.storage, &state)?;
             self.base_len = self.log.len();
         } else {
             self.log.push(&edit::encode(edits));
-            self.log.append().map_err(failed("write"))?;
-            self.log.sync().map_err(failed("sync"))?;
+            self.log.append()?;
+            self.log.sync()?;
         }
         self.state = state;
         Ok(())
     }
 }
 
-fn write_anew(storage: &dyn Storage, state: &State) -> Result<LogWriter, Failure> {
-    let failed = |operation| move |source| Failure { file: MANIFEST_TMP_NAME, operation, source };
+fn rewrite(storage: &dyn Storage, state: &State) -> Result<LogWriter, Error> {
     match storage.remove(MANIFEST_TMP_NAME) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("remove")(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Error::io(MANIFEST_TMP_NAME, "remove", error));
+        }
         _ => {}
     }
-    let mut log = LogWriter::create(storage, MANIFEST_TMP_NAME, NUMBER, LogKind::Manifest).map_err(failed("create"))?;
+    let mut log = LogWriter::create(storage, MANIFEST_TMP_NAME, NUMBER, LogKind::Manifest)?;
     log.push(&edit::encode(&state.as_edits()));
-    log.append().map_err(failed("write"))?;
-    log.sync().map_err(failed("sync"))?;
-    storage.rename(MANIFEST_TMP_NAME, MANIFEST_NAME).map_err(failed("rename"))?;
-    storage.sync_dir().map_err(failed("sync the directory"))?;
+    log.append()?;
+    log.sync()?;
+    log.rename(storage, MANIFEST_NAME)?;
+    storage.sync_dir().map_err(|error| Error::io(MANIFEST_NAME, "sync the directory", error))?;
     Ok(log)
 }

@@ -3,13 +3,14 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | magic |
-//! | 4 | 4 | CRC-32 of all that follows, padding and place included, masked |
+//! | 4 | 4 | CRC-32 of all that follows, padding and location included, masked |
 //! | 8 | 4 | length of the cells in bytes |
 //! | 12 | 4 | number of cells |
 //! | 16 | | cells, then zeros to the end of the page |
 //!
 //! A cell is: kind (1: 0 tombstone, 1 value), row length (2), column length (2), value length (4), sequence number (8),
-//! row, column, value. A cell too large for a page has a block of several pages to itself; every other block is one page.
+//! row, column, value. A cell too large for a page has a block of several pages of its own; every other block is one
+//! page.
 
 use super::super::cell::{CellKey, CellRef};
 use super::super::encoding::{Push, masked_crc};
@@ -18,7 +19,7 @@ use super::super::storage::PAGE_LEN;
 use crate::bytes;
 use core::ops::Range;
 
-/// The first bytes of a data block, so that a table can be known by its beginning too.
+/// The first bytes of a data block, so that a table can be recognised by its start too.
 pub(super) const BLOCK_MAGIC: [u8; 4] = *b"\xf5FBD";
 
 const CRC_AT: usize = BLOCK_MAGIC.len();
@@ -45,7 +46,7 @@ impl BlockBuilder {
         self.num_cells == 0
     }
 
-    /// Its length so far.
+    /// The block's length so far.
     pub(super) fn len(&self) -> usize {
         self.block.len()
     }
@@ -55,7 +56,7 @@ impl BlockBuilder {
         self.block.len() + cell_len(cell) <= PAGE_LEN
     }
 
-    /// Appends a cell, whose parts are within their limits.
+    /// Appends a cell whose parts are within their limits.
     pub(super) fn push(&mut self, cell: &CellRef<'_>) {
         let CellKey { row, column } = cell.key;
         self.block.push(if cell.value.is_some() { VALUE } else { TOMBSTONE });
@@ -69,7 +70,7 @@ impl BlockBuilder {
         self.num_cells += 1;
     }
 
-    /// Appends the block, in whole pages, to `out`; it will stand at `offset` of table `table`. Returns its pages.
+    /// Appends the block, in whole pages, to `out`; it will be stored at `offset` of table `table`. Returns its pages.
     pub(super) fn finish_into(&mut self, table: u64, offset: u64, out: &mut Vec<u8>) -> u32 {
         let content_len = self.block.len() - CELLS_AT;
         self.block.resize(self.block.len().next_multiple_of(PAGE_LEN), 0);
@@ -117,7 +118,7 @@ impl<'a> BlockReader<'a> {
         Self::open_checked(file, offset, block)
     }
 
-    /// Takes a block whose checksum is known to hold.
+    /// Opens a block whose checksum was verified before.
     pub(super) fn open_checked(file: &'a str, offset: u64, block: &'a [u8]) -> Result<Self, Error> {
         let damaged = |damage| Error::damaged(file, offset, damage);
         let Some(header) = bytes::array_at::<CELLS_AT>(block, 0) else {
@@ -128,42 +129,43 @@ impl<'a> BlockReader<'a> {
             let expected = (block.len() - CELLS_AT) as u64;
             return Err(damaged(Damage::Field { name: "length of the cells", found: content_len.into(), expected }));
         };
-        Ok(Self { file, offset, cells, num_cells: bytes::u32_at(&header, NUM_CELLS_AT) })
+        Ok(Self::new(file, offset, cells, bytes::u32_at(&header, NUM_CELLS_AT)))
     }
 
-    /// The cells in order. Ends with an error if the block's bytes do not hold as many as it says.
+    /// The cells of a block that was checked before.
+    pub(super) fn new(file: &'a str, offset: u64, cells: &'a [u8], num_cells: u32) -> Self {
+        Self { file, offset, cells, num_cells }
+    }
+
+    /// The cells in order. Ends with an error if the block's bytes do not hold as many as its header claims.
     pub(super) fn cells(&self) -> impl Iterator<Item = Result<CellRef<'a>, Error>> + use<'a> {
         let Self { file, offset, cells, num_cells } = *self;
         let (mut at, mut left) = (0, num_cells);
         core::iter::from_fn(move || {
             left = left.checked_sub(1)?;
-            let Some(place) = CellPlace::read(cells, at) else {
+            let Some(location) = CellLocation::read(cells, at) else {
                 left = 0;
-                return Some(Err(cell_cut_off(file, offset, cells)));
+                return Some(Err(Error::damaged(file, offset, cell_cut_off(cells))));
             };
-            at = place.end();
-            Some(Ok(place.cell(cells)))
+            at = location.end();
+            Some(Ok(location.cell(cells)))
         })
     }
 
-    /// Where the cells stand in the block, for those who walk over them place by place, and their number.
-    pub(super) fn place(&self) -> (Range<usize>, u32) {
+    /// Where the cells are in the block, for a walk from one to the next by their locations, and their number.
+    pub(super) fn extent(&self) -> (Range<usize>, u32) {
         (CELLS_AT..CELLS_AT + self.cells.len(), self.num_cells)
     }
 }
 
-#[cold]
-pub(super) fn cell_not_covered(file: &str, offset: u64, seq: u64) -> Error {
-    Error::damaged(file, offset, Damage::Contradiction { name: "sequence number of a cell", found: seq })
+/// A block whose bytes do not hold as many cells as its header claims.
+pub(super) fn cell_cut_off(cells: &[u8]) -> Damage {
+    Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 }
 }
 
-pub(super) fn cell_cut_off(file: &str, offset: u64, cells: &[u8]) -> Error {
-    Error::damaged(file, offset, Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 })
-}
-
-/// Where a cell stands among the bytes of its block's cells, all of it within them.
+/// Where the parts of a cell are among the bytes of its block's cells, all of them within.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CellPlace {
+pub(super) struct CellLocation {
     row_at: usize,
     column_at: usize,
     value_at: usize,
@@ -172,7 +174,7 @@ pub(super) struct CellPlace {
     has_value: bool,
 }
 
-impl CellPlace {
+impl CellLocation {
     /// The cell at `at`; `None` if the bytes there are none.
     pub(super) fn read(cells: &[u8], at: usize) -> Option<Self> {
         let header = bytes::array_at::<CELL_HEADER_LEN>(cells, at)?;
@@ -189,17 +191,17 @@ impl CellPlace {
         Some(Self { row_at, column_at, value_at, end, seq: bytes::u64_at(&header, 9), has_value })
     }
 
-    /// The number of its write.
+    /// Its sequence number.
     pub(super) fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Where the next cell stands.
+    /// Where the next cell starts.
     pub(super) fn end(&self) -> usize {
         self.end
     }
 
-    /// The cell, of the bytes that the place was read from.
+    /// The cell, in the bytes that the location was read from.
     pub(super) fn cell<'a>(&self, cells: &'a [u8]) -> CellRef<'a> {
         let row = &cells[self.row_at..self.column_at];
         let column = &cells[self.column_at..self.value_at];
@@ -210,7 +212,7 @@ impl CellPlace {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockBuilder, BlockReader, CELL_HEADER_LEN, CELLS_AT, CellPlace, CellRef, Damage, Error, PAGE_LEN};
+    use super::{BlockBuilder, BlockReader, CELL_HEADER_LEN, CELLS_AT, CellLocation, CellRef, Damage, Error, PAGE_LEN};
     use crate::kv::cell::CellKey;
 
     fn cell<'a>(row: &'a [u8], column: &'a [u8], value: Option<&'a [u8]>, seq: u64) -> CellRef<'a> {
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_return_from_the_place_they_were_written_for_and_no_other() {
+    fn cells_round_trip_at_their_own_location_only() {
         let written =
             [cell(b"a", b"", Some(b"one"), 9), cell(b"a", b"bc", None, 8), cell(b"row", b"c", Some(b""), 300)];
         let mut builder = BlockBuilder::new();
@@ -236,14 +238,14 @@ mod tests {
         let block = &out[5..];
         assert_eq!(block.len(), PAGE_LEN);
         let reader = BlockReader::open("t", 7, 4096, block).expect("intact");
-        assert_eq!(reader.place(), (CELLS_AT..len, 3));
+        assert_eq!(reader.extent(), (CELLS_AT..len, 3));
         let cells: Vec<_> = reader.cells().collect::<Result<_, _>>().expect("three cells");
         let facts = |cell: &CellRef<'_>| {
             (cell.key.row.to_vec(), cell.key.column.to_vec(), cell.value.map(<[u8]>::to_vec), cell.seq)
         };
         assert_eq!(cells.iter().map(facts).collect::<Vec<_>>(), written.iter().map(facts).collect::<Vec<_>>());
         for (table, offset) in [(8, 4096), (7, 8192)] {
-            let error = BlockReader::open("t", table, offset, block).expect_err("another place");
+            let error = BlockReader::open("t", table, offset, block).expect_err("another location");
             assert!(matches!(error, Error::Damaged { damage: Damage::Checksum { .. }, .. }), "{error}");
         }
     }
@@ -260,7 +262,7 @@ mod tests {
             let mut out = Vec::new();
             assert_eq!(builder.finish_into(1, 0, &mut out), if fits { 1 } else { 2 });
             let reader = BlockReader::open("t", 1, 0, &out).expect("intact");
-            assert_eq!(reader.place().0.end, CELLS_AT + CELL_HEADER_LEN + 9 + value_len);
+            assert_eq!(reader.extent().0.end, CELLS_AT + CELL_HEADER_LEN + 9 + value_len);
         }
     }
 
@@ -272,14 +274,14 @@ mod tests {
         builder.finish_into(1, 0, &mut out);
         let len = CELL_HEADER_LEN + 7;
         let cells = &out[CELLS_AT..CELLS_AT + len];
-        assert_eq!(CellPlace::read(cells, 0).map(|place| (place.end(), place.seq())), Some((len, 300)));
+        assert_eq!(CellLocation::read(cells, 0).map(|location| (location.end(), location.seq())), Some((len, 300)));
         for cut in 0..len {
-            assert!(CellPlace::read(&cells[..cut], 0).is_none(), "{cut} bytes");
+            assert!(CellLocation::read(&cells[..cut], 0).is_none(), "{cut} bytes");
         }
         let mut unknown = cells.to_vec();
         unknown[0] = 2;
-        assert!(CellPlace::read(&unknown, 0).is_none());
-        // A length that leads out of the block is damage even where the checksum is not asked.
+        assert!(CellLocation::read(&unknown, 0).is_none());
+        // A length beyond the block is damage even where the checksum is not verified.
         let content_len = PAGE_LEN - CELLS_AT;
         for (claimed, sound) in [(content_len, true), (content_len + 1, false)] {
             (out[8], out[9]) = (claimed as u8, (claimed >> 8) as u8);

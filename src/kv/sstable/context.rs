@@ -1,18 +1,20 @@
-//! What all tables of a store share.
+//! State that all tables of a store share.
 
+use super::super::cache::FileId;
 use super::super::cache::{BlockCache, FilterResidence};
 use super::super::ledger::Accounts;
 use super::super::storage::Storage;
 use super::super::sync::Mutex;
 use super::warning::Warning;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What all tables of a store share.
+/// State that all tables of a store share.
 #[derive(Debug)]
 pub(crate) struct TableContext {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) accounts: Accounts,
-    /// The filters that are not used, each said once.
+    /// Warnings of filters that are not used, one for each.
     pub(crate) warnings: Mutex<Vec<Warning>>,
     /// The length of the prefixes whose filters are being written; 0 for none.
     pub(crate) prefix_len: u16,
@@ -23,5 +25,36 @@ pub(crate) struct TableContext {
 impl TableContext {
     pub(crate) fn warn(&self, warning: Warning) {
         self.warnings.lock().push(warning);
+    }
+}
+
+/// An open file of a store. Once marked obsolete, it is removed by its last holder.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    pub(super) context: Arc<TableContext>,
+    pub(super) name: String,
+    /// Of its blocks in the cache.
+    pub(super) id: FileId,
+    is_obsolete: AtomicBool,
+}
+
+impl OpenFile {
+    pub(super) fn new(context: &Arc<TableContext>, name: String) -> Self {
+        let (context, id) = (Arc::clone(context), context.cache.open_file());
+        Self { context, name, id, is_obsolete: AtomicBool::new(false) }
+    }
+
+    pub(super) fn mark_obsolete(&self) {
+        self.is_obsolete.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        if self.is_obsolete.load(Ordering::Acquire) {
+            self.context.cache.remove_file(self.id);
+            // If this fails, the next opening of the store removes it.
+            let _ = self.context.storage.remove(&self.name);
+        }
     }
 }

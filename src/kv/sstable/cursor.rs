@@ -1,30 +1,27 @@
-//! Walking over the cells of tables in order.
+//! Cursors over the cells of tables in order.
 
 use super::super::cell::CellRef;
 use super::super::error::Error;
 use super::super::prefix::safe_prefix;
 use super::super::purpose::Purpose;
-use super::super::range::{RowRange, is_before, is_behind};
-use super::super::storage::PageBuf;
-use super::block::CellPlace;
+use super::super::range::{RowRange, is_after, is_before};
+use super::block::{CellLocation, cell_cut_off};
 use super::data::Block;
 use super::prefix_lookup::PrefixLookup;
+use super::reader::Run;
 use super::table::Table;
 use core::ops::Range;
 use std::sync::Arc;
 
-/// Maintenance reads blocks in pieces of about this many bytes: it needs all of them.
-const RUN_LEN: usize = 256 << 10;
-
-/// Who reads, and so how.
+/// What a cursor is for, which decides how it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// A scan: a block at a time, on the account of scans; tables may be left out by their prefix filters.
+    /// A scan: one block at a time, counted under scans; prefix filters may exclude tables.
     Scan {
-        /// The length of prefixes whose scans are booked in tables without a prefix filter; 0 books none.
+        /// The length of prefixes whose lookups are counted in tables without a prefix filter; 0 for none.
         prefix_len: u16,
     },
-    /// Compaction and the like: many blocks at a time, on no account.
+    /// Compaction and rebuilding: many blocks at a time, not counted.
     Maintenance,
 }
 
@@ -74,7 +71,7 @@ impl LevelCursor {
 #[derive(Debug)]
 enum Held {
     Block(Block),
-    Run(PageBuf),
+    Run(Run),
 }
 
 /// The cells of a range in one table.
@@ -82,25 +79,25 @@ enum Held {
 struct TableCursor {
     table: Arc<Table>,
     reading: Reading,
-    /// A prefix lookup is under way, which pays for what is read.
+    /// A prefix lookup is running, under which reads are counted.
     is_lookup: bool,
-    /// The blocks still to come, the current one left out.
+    /// The blocks after the current one, or after the run.
     blocks: Range<usize>,
     held: Held,
-    /// The blocks of a run that were not walked over yet, each with its place in the run.
-    run: std::vec::IntoIter<(usize, Range<usize>)>,
+    /// The blocks of the run in `held` that are still to come.
+    run: Range<usize>,
     block: usize,
     /// The current block's cells, in `held`.
     cells: Range<usize>,
-    /// Cells behind the current one in its block.
+    /// Cells after the current one in its block.
     cells_left: u32,
-    current: Option<CellPlace>,
+    current: Option<CellLocation>,
 }
 
 impl TableCursor {
-    /// Stands at the first cell of the range; `None` if the table has none there.
+    /// A cursor at the first cell of the range; `None` if the table has none there.
     fn open(table: Arc<Table>, range: &RowRange, reading: Reading) -> Result<Option<Self>, Error> {
-        let blocks = table.data().index().find_rows(range.start(), range.end());
+        let blocks = table.reader().index.find_rows(range.start(), range.end());
         let lookup = match reading {
             Reading::Maintenance => None,
             Reading::Scan { prefix_len } => {
@@ -118,8 +115,8 @@ impl TableCursor {
             cursor.skip_to(range)?;
             return Ok(cursor.is_within(range).then_some(cursor));
         };
-        // The filter's answer must be booked whatever happens to the first block.
-        let Some(lookup) = lookup.ask() else {
+        // The lookup must end whatever happens to the first block.
+        let Some(lookup) = lookup.probe() else {
             return Ok(None);
         };
         match Self::for_prefix(Arc::clone(&table), blocks, range, reading, lookup.prefix()) {
@@ -135,8 +132,8 @@ impl TableCursor {
         }
     }
 
-    /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or beside it:
-    /// such rows are neighbours, so the first block, and the index, show it.
+    /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or outside:
+    /// such rows are contiguous, so the first block and the index show it.
     fn for_prefix(
         table: Arc<Table>,
         blocks: Range<usize>,
@@ -145,7 +142,7 @@ impl TableCursor {
         prefix: &[u8],
     ) -> Result<(Option<Self>, bool), Error> {
         let before = blocks.start.checked_sub(1);
-        let mut has_prefix = before.is_some_and(|block| table.data().index().keys(block).1.row.starts_with(prefix));
+        let mut has_prefix = before.is_some_and(|block| table.reader().index.keys(block).1.row.starts_with(prefix));
         let mut cursor = Self::at_block(table, blocks, reading, true)?;
         while let Some(cell) = cursor.current() {
             has_prefix |= cell.key.row.starts_with(prefix);
@@ -159,9 +156,9 @@ impl TableCursor {
         Ok((is_within.then_some(cursor), has_prefix))
     }
 
-    /// Stands at the first cell of the first of `blocks`.
+    /// A cursor at the first cell of the first of `blocks`.
     fn at_block(table: Arc<Table>, blocks: Range<usize>, reading: Reading, is_lookup: bool) -> Result<Self, Error> {
-        let (held, run) = (Held::Run(PageBuf::new(0)), Vec::new().into_iter());
+        let (held, run) = (Held::Run(Run::EMPTY), 0..0);
         let (block, cells) = (blocks.start, 0..0);
         let (cells_left, current) = (0, None);
         let mut cursor = Self { table, reading, is_lookup, blocks, held, run, block, cells, cells_left, current };
@@ -189,17 +186,17 @@ impl TableCursor {
     }
 
     fn is_within(&self, range: &RowRange) -> bool {
-        self.current().is_some_and(|cell| !is_behind(cell.key.row, range.end()))
+        self.current().is_some_and(|cell| !is_after(cell.key.row, range.end()))
     }
 
     fn cells(&self) -> &[u8] {
         match &self.held {
             Held::Block(block) => block.cells(),
-            Held::Run(pages) => &pages.as_slice()[self.cells.clone()],
+            Held::Run(run) => &run.bytes()[self.cells.clone()],
         }
     }
 
-    /// Goes on to the next cell, in this block or the next.
+    /// Moves to the next cell, in this block or the next.
     fn step(&mut self) -> Result<(), Error> {
         while self.cells_left == 0 {
             if !self.next_block()? {
@@ -208,15 +205,16 @@ impl TableCursor {
             }
         }
         self.cells_left -= 1;
-        let at = self.current.as_ref().map_or(0, CellPlace::end);
-        let place = CellPlace::read(self.cells(), at);
-        let place = place.ok_or_else(|| self.table.data().cell_cut_off(self.block, self.cells()))?;
-        self.table.data().check_seq(self.block, place.seq())?;
-        self.current = Some(place);
+        let at = self.current.as_ref().map_or(0, CellLocation::end);
+        let reader = self.table.reader();
+        let location = CellLocation::read(self.cells(), at);
+        let location = location.ok_or_else(|| reader.damaged(self.block, cell_cut_off(self.cells())))?;
+        reader.check_seq(self.block, location.seq())?;
+        self.current = Some(location);
         Ok(())
     }
 
-    /// Goes on to the next block; false if there is none.
+    /// Moves to the next block; false if there is none.
     fn next_block(&mut self) -> Result<bool, Error> {
         self.current = None;
         match self.reading {
@@ -236,32 +234,19 @@ impl TableCursor {
     }
 
     fn next_block_of_run(&mut self) -> Result<bool, Error> {
-        if self.run.as_slice().is_empty() && !self.next_run()? {
-            return Ok(false);
+        let reader = self.table.reader();
+        if self.run.is_empty() && !self.blocks.is_empty() {
+            self.run = reader.next_run(self.blocks.clone());
+            self.blocks.start = self.run.end;
+            self.held = Held::Run(reader.read_blocks(self.run.clone())?);
         }
-        let (Some((block, place)), Held::Run(pages)) = (self.run.next(), &self.held) else {
+        let (Some(block), Held::Run(run)) = (self.run.next(), &self.held) else {
             return Ok(false);
         };
-        let (cells, num_cells) = self.table.data().check_block(block, &pages.as_slice()[place.clone()])?.place();
+        let (opened, start) = reader.open_block(block, run)?;
+        let (cells, num_cells) = opened.extent();
         (self.block, self.cells_left) = (block, num_cells);
-        self.cells = place.start + cells.start..place.start + cells.end;
-        Ok(true)
-    }
-
-    fn next_run(&mut self) -> Result<bool, Error> {
-        let (index, start) = (self.table.data().index(), self.blocks.start);
-        let (mut run, mut len) = (Vec::new(), 0);
-        while let Some(block) = self.blocks.clone().next().filter(|_| len < RUN_LEN) {
-            let end = len + index.place(block).len;
-            run.push((block, len..end));
-            len = end;
-            self.blocks.start += 1;
-        }
-        if run.is_empty() {
-            return Ok(false);
-        }
-        self.held = Held::Run(self.table.data().read_blocks(start..self.blocks.start)?);
-        self.run = run.into_iter();
+        self.cells = start + cells.start..start + cells.end;
         Ok(true)
     }
 }

@@ -1,19 +1,20 @@
 //! One filter of an open table: opened with every check, then kept in memory or found in the cache.
 
 use super::super::cache::{FileId, FilterResidence, PinnedBytes};
-use super::super::ledger::{BlockCounters, FilterAccount};
+use super::super::ledger::{BlockCounters, FilterAccount, json};
 use super::super::purpose::Purpose;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
 use super::context::TableContext;
+use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
-use super::hashes::EntryHashes;
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions};
+use serde::Serialize;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a filter says to a lookup.
+/// A filter's answer to a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     No,
@@ -23,23 +24,27 @@ pub(super) enum Verdict {
 }
 
 /// A usable filter of a table.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FilterStats {
-    /// What it is asked.
+    /// Its purpose.
     pub purpose: Purpose,
     /// Its kind.
+    #[serde(serialize_with = "json::kind")]
     pub kind: FilterKind,
     /// Length of its block in bytes.
     pub bytes: u64,
     /// Its distinct entries.
+    #[serde(rename = "entries")]
     pub num_entries: u64,
-    /// The rate that it errs at, from its bits as they stand.
+    /// Bits of the block for each entry; `None` without entries.
+    pub bits_per_key: Option<f64>,
+    /// The false-positive rate predicted from its bits.
     pub predicted_fpr: f64,
 }
 
-/// Where a filter stands, and what it must be.
+/// Where a filter is stored, and what it must match.
 #[derive(Clone, Debug)]
-pub(super) struct FilterPlace {
+pub(super) struct FilterLocation {
     pub(super) context: Arc<TableContext>,
     pub(super) file: String,
     pub(super) file_id: FileId,
@@ -47,13 +52,13 @@ pub(super) struct FilterPlace {
     pub(super) handle: FilterHandle,
     pub(super) offset: u64,
     pub(super) options: OpenOptions,
-    /// Entries that the table can have for it. A block that claims more is not of this table, whatever its checksums say,
-    /// and nothing has to be computed with its number.
+    /// The most entries that the table can have for it. A block that claims more is not of this table, whatever its
+    /// checksums, and its number is not used in any computation.
     pub(super) entries_max: u64,
 }
 
-impl FilterPlace {
-    /// Reads the filter and checks all of it. A failure has been said when this returns.
+impl FilterLocation {
+    /// Reads the filter and checks all of it. Records a warning if that fails.
     fn open(&self) -> Option<FilterBlock<PageBuf>> {
         let mut claimed = "unread".to_owned();
         let read = read_filter(&*self.source, self.handle, self.offset).map_err(FilterProblem::Unreadable);
@@ -72,19 +77,19 @@ impl FilterPlace {
     }
 }
 
-/// Reads a filter block, whole pages at a time, and cuts the padding off.
+/// Reads a filter block in whole pages, and cuts off the padding.
 pub(super) fn read_filter(source: &dyn ReadableFile, handle: FilterHandle, offset: u64) -> Result<PageBuf, String> {
     let read = || {
         let mut block = PageBuf::for_stored(padded(handle.len).unwrap_or(u64::MAX))?;
         read_exact_at(source, block.as_mut_slice(), offset)?;
-        // Within the pages that were read, so within usize.
+        // Within the pages that were read, so within `usize`.
         block.truncate(handle.len as usize);
         Ok(block)
     };
     read().map_err(|error: io::Error| error.to_string())
 }
 
-/// A filter whose every check has passed, with what takes a walk through its bytes to know.
+/// A filter that passed every check, with its figures that take a walk through its bytes.
 #[derive(Debug)]
 pub(super) struct OpenFilter {
     stats: FilterStats,
@@ -100,13 +105,13 @@ enum Held {
         _bytes: PinnedBytes,
     },
     Cached {
-        place: FilterPlace,
-        /// It could not be read again, which has been said.
+        location: FilterLocation,
+        /// It could not be read again; a warning has been recorded.
         has_failed: AtomicBool,
     },
 }
 
-/// A filter to be asked, for a moment.
+/// A filter that is held while it is probed.
 pub(crate) enum Loaded<'a> {
     Pinned(&'a FilterBlock<PageBuf>),
     Cached(Arc<FilterBlock<PageBuf>>),
@@ -122,27 +127,29 @@ impl Loaded<'_> {
 }
 
 impl OpenFilter {
-    /// Opens the filter at `place`; `None` if it cannot be used, which has been said then.
-    pub(super) fn open(purpose: Purpose, place: FilterPlace) -> Option<Self> {
-        let filter = place.open()?;
+    /// Opens the filter at `location`; `None` if it is unusable; a warning has then been recorded.
+    pub(super) fn open(purpose: Purpose, location: FilterLocation) -> Option<Self> {
+        let filter = location.open()?;
         let reader = filter.reader();
+        let (bytes, num_entries) = (location.handle.len, reader.num_entries());
         let stats = FilterStats {
             purpose,
             kind: reader.kind(),
-            bytes: place.handle.len,
-            num_entries: reader.num_entries(),
+            bytes,
+            num_entries,
+            bits_per_key: (num_entries > 0).then(|| bytes as f64 * 8.0 / num_entries as f64),
             predicted_fpr: reader.false_positive_rate(),
         };
         let (transform, hasher) = (reader.transform(), reader.hasher());
-        let cache = &place.context.cache;
-        // What no cache can hold would be read for each lookup.
+        let cache = &location.context.cache;
+        // A filter that the cache cannot hold would be read for each lookup.
         let is_cached =
-            place.context.filter_residence == FilterResidence::Cached && cache.fits_filter(place.handle.len);
+            location.context.filter_residence == FilterResidence::Cached && cache.fits_filter(location.handle.len);
         let held = if is_cached {
-            cache.insert_filter(place.file_id, place.offset, Arc::new(filter));
-            Held::Cached { place, has_failed: AtomicBool::new(false) }
+            cache.insert_filter(location.file_id, location.offset, Arc::new(filter));
+            Held::Cached { location, has_failed: AtomicBool::new(false) }
         } else {
-            Held::Pinned { filter, _bytes: cache.pin(place.handle.len) }
+            Held::Pinned { filter, _bytes: cache.pin(location.handle.len) }
         };
         Some(Self { stats, transform, hasher, held })
     }
@@ -159,58 +166,58 @@ impl OpenFilter {
         FilterAccount { kind: self.stats.kind, predicted_fpr: self.stats.predicted_fpr }
     }
 
-    /// The filter's answer; what reading it costs goes on the given account.
+    /// The filter's answer. A read of it is counted in `account`.
     #[inline]
-    pub(super) fn ask(&self, hashes: &EntryHashes<'_>, account: &BlockCounters) -> Verdict {
-        self.load(account).map_or(Verdict::Unusable, |filter| self.ask_reader(filter.reader(), hashes))
+    pub(super) fn probe(&self, hashes: &EntryHashes<'_>, account: &BlockCounters) -> Verdict {
+        self.load(account).map_or(Verdict::Unusable, |filter| self.probe_reader(filter.reader(), hashes))
     }
 
-    /// The filter's answer, if it is in memory.
+    /// The filter's answer, if it is pinned.
     #[inline]
-    pub(super) fn ask_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
+    pub(super) fn probe_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.held {
-            Held::Pinned { filter, .. } => Some(self.ask_reader(filter.reader(), hashes)),
+            Held::Pinned { filter, .. } => Some(self.probe_reader(filter.reader(), hashes)),
             Held::Cached { .. } => None,
         }
     }
 
     #[inline]
-    fn ask_reader(&self, reader: FilterBlockReader<'_>, hashes: &EntryHashes<'_>) -> Verdict {
+    fn probe_reader(&self, reader: FilterBlockReader<'_>, hashes: &EntryHashes<'_>) -> Verdict {
         match reader.may_contain_hash(hashes.get(self.stats.purpose, self.hasher)) {
             true => Verdict::Maybe,
             false => Verdict::No,
         }
     }
 
-    /// The filter, from memory, the cache, or the disk. `None` if it cannot be read any more.
+    /// The filter, pinned, from the cache, or from storage; `None` if it can no longer be read.
     #[inline]
     pub(super) fn load(&self, account: &BlockCounters) -> Option<Loaded<'_>> {
         match &self.held {
             Held::Pinned { filter, .. } => Some(Loaded::Pinned(filter)),
-            Held::Cached { place, has_failed } => load_cached(place, has_failed, account).map(Loaded::Cached),
+            Held::Cached { location, has_failed } => load_cached(location, has_failed, account).map(Loaded::Cached),
         }
     }
 }
 
 fn load_cached(
-    place: &FilterPlace,
+    location: &FilterLocation,
     has_failed: &AtomicBool,
     account: &BlockCounters,
 ) -> Option<Arc<FilterBlock<PageBuf>>> {
-    let cache = &place.context.cache;
-    if let Some(filter) = cache.filter(place.file_id, place.offset) {
+    let cache = &location.context.cache;
+    if let Some(filter) = cache.filter(location.file_id, location.offset) {
         account.note_cache_hit();
         return Some(filter);
     }
-    // Said once, and not tried again: a disk that fails is slow, too.
+    // Reported once, and not retried: a failing disk is also slow.
     if has_failed.load(Ordering::Relaxed) {
         return None;
     }
-    match place.open() {
+    match location.open() {
         Some(filter) => {
-            account.note_read(place.handle.len.next_multiple_of(super::super::storage::PAGE_LEN as u64) as usize);
+            account.note_read(location.handle.len.next_multiple_of(super::super::storage::PAGE_LEN as u64) as usize);
             let filter = Arc::new(filter);
-            cache.insert_filter(place.file_id, place.offset, Arc::clone(&filter));
+            cache.insert_filter(location.file_id, location.offset, Arc::clone(&filter));
             Some(filter)
         }
         None => {

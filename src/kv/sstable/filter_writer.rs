@@ -1,15 +1,16 @@
-//! Collecting a table's filters while its cells go by, and the file of filters that are built again.
+//! Building a table's filters while its cells are written, and the file of rebuilt filters.
 
 use super::super::cell::CellKey;
 use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::storage::{PAGE_LEN, WritableFile, write_all};
+use super::super::storage::{PAGE_LEN, WritableFile};
+use super::entries::entry_of;
 use super::format::{FilterHandle, Footer, filter_context};
 use super::warning::{FilterProblem, Warning};
-use crate::{FilterBlockBuilder, FilterPolicy, KeyTransform};
+use crate::{FilterBlockBuilder, FilterPolicy};
 
 /// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its seed and transform set.
-pub(crate) type Policies = [Option<FilterPolicy>; Purpose::ALL.len()];
+pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
 
 #[derive(Debug)]
 struct FilterInProgress {
@@ -17,48 +18,39 @@ struct FilterInProgress {
     builder: FilterBlockBuilder,
 }
 
-/// The filters of a table in the making.
+/// The filters of a table that is being written.
 #[derive(Debug)]
 pub(super) struct FilterWriter {
     filters: Vec<FilterInProgress>,
-    entry: Vec<u8>,
+    joined: Vec<u8>,
 }
 
 impl FilterWriter {
-    /// For the file with this number.
-    pub(super) fn new(file_number: u64, policies: &Policies) -> Self {
+    /// Filters for the file with this number.
+    pub(super) fn new(file_number: u64, policies: &FilterPolicies) -> Self {
         let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
             let builder = FilterBlockBuilder::new((*policy)?).context(filter_context(file_number, purpose));
             Some(FilterInProgress { purpose, builder })
         });
-        Self { filters: filters.collect(), entry: Vec::new() }
+        Self { filters: filters.collect(), joined: Vec::new() }
     }
 
     /// Adds a cell, in order. `last` is the one before it.
     pub(super) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
-        // Cells of a row, and rows of a prefix, follow each other: an entry is added with the first of them.
-        let is_new_row = last.is_none_or(|last| last.row != key.row);
+        // Cells of a row, and rows with a prefix, are neighbours: an entry is added with the first of them.
         for filter in &mut self.filters {
             let transform = filter.builder.policy().key_transform();
-            match filter.purpose {
-                Purpose::Row if is_new_row => filter.builder.add_key(key.row),
-                Purpose::Prefix if is_new_row => {
-                    let prefix = transform.entry_of(key.row);
-                    if prefix != last.and_then(|last| transform.entry_of(last.row)) {
-                        prefix.into_iter().for_each(|prefix| filter.builder.add_key(prefix));
-                    }
-                }
-                Purpose::Row | Purpose::Prefix => {}
-                Purpose::RowColumn => {
-                    KeyTransform::row_column_entry(key.row, key.column, &mut self.entry);
-                    filter.builder.add_key(&self.entry);
-                }
+            let is_repeated = filter.purpose != Purpose::RowColumn
+                && last.is_some_and(|last| transform.entry_of(last.row) == transform.entry_of(key.row));
+            if !is_repeated {
+                let entry = entry_of(transform, key, &mut self.joined);
+                entry.into_iter().for_each(|entry| filter.builder.add_key(entry));
             }
         }
     }
 
-    /// Appends the filter blocks, each in whole pages, to `out`, whose end will stand at `offset` of `file`, and names them
-    /// in `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
+    /// Appends the filter blocks, each in whole pages, to `out`, whose end will be stored at `offset` of `file`, and
+    /// adds them to `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
     pub(super) fn finish_into(
         self,
         file: &str,
@@ -89,7 +81,7 @@ impl FilterWriter {
     }
 }
 
-/// Writes a file of filters for a table that exists: `new add* finish`, its cells in order.
+/// Writes a file of filters for an existing table: `new add* finish`, its cells in order.
 #[derive(Debug)]
 pub(crate) struct FilterFileWriter {
     file: String,
@@ -99,7 +91,7 @@ pub(crate) struct FilterFileWriter {
 }
 
 impl FilterFileWriter {
-    pub(crate) fn new(file: String, number: u64, seed: u64, policies: &Policies) -> Self {
+    pub(crate) fn new(file: String, number: u64, seed: u64, policies: &FilterPolicies) -> Self {
         Self { file, number, seed, filters: FilterWriter::new(number, policies) }
     }
 
@@ -107,7 +99,7 @@ impl FilterFileWriter {
         self.filters.add(key, last);
     }
 
-    /// Writes the file for the table of `footer`. Syncing it and giving it its name are the caller's.
+    /// Writes the file for the table of `footer`. The caller syncs and renames it.
     pub(crate) fn finish(self, footer: &Footer, out: &mut dyn WritableFile) -> Result<Vec<Warning>, Error> {
         let (number, seed, filters) = (self.number, self.seed, Vec::new());
         let mut footer = Footer { number, seed, data_len: 0, index_len: 0, filters, ..footer.clone() };
@@ -115,7 +107,7 @@ impl FilterFileWriter {
         let warnings = self.filters.finish_into(&self.file, 0, &mut bytes, &mut footer);
         let page = footer.encode(bytes.len() as u64);
         bytes.extend_from_slice(&page);
-        write_all(out, &bytes).map_err(|error| Error::io(&self.file, "write", error))?;
+        out.write_all(&bytes).map_err(|error| Error::io(&self.file, "write", error))?;
         Ok(warnings)
     }
 }

@@ -1,24 +1,22 @@
 //! The filters of an open table.
 
-use super::super::cache::FileId;
 use super::super::error::Error;
 use super::super::ledger::{FilterAccount, TableCounters};
 use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::storage::ReadableFile;
-use super::context::TableContext;
-use super::data::open_footer;
-use super::filter::{FilterPlace, FilterStats, Loaded, OpenFilter, Verdict};
+use super::context::{OpenFile, TableContext};
+use super::entries::EntryHashes;
+use super::filter::{FilterLocation, FilterStats, Loaded, OpenFilter, Verdict};
 use super::format::{FilterHandle, Footer, filter_context};
-use super::hashes::EntryHashes;
+use super::reader::open_footer;
 use super::warning::{FilterProblem, Warning};
 use crate::{KeyTransform, OpenOptions};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a table has for one purpose.
+/// A table's filter for one purpose.
 #[derive(Debug, Default)]
-#[expect(clippy::large_enum_variant, reason = "three a table; a box would be one more miss for each lookup")]
+#[expect(clippy::large_enum_variant, reason = "three per table; a box would be one more miss for each lookup")]
 enum Slot {
     #[default]
     Missing,
@@ -31,49 +29,33 @@ enum Slot {
 pub(crate) struct TableFilters {
     slots: [Slot; Purpose::ALL.len()],
     bytes: u64,
-    file: Option<FilterFile>,
-}
-
-/// A file of filters that were built again. It is removed with the last holder, once it is said to be obsolete.
-#[derive(Debug)]
-struct FilterFile {
-    context: Arc<TableContext>,
-    number: u64,
-    is_obsolete: AtomicBool,
-}
-
-impl Drop for FilterFile {
-    fn drop(&mut self) {
-        if self.is_obsolete.load(Ordering::Acquire) {
-            // What cannot be removed now is removed when the store is opened.
-            let _ = self.context.storage.remove(&FileName::Filters(self.number).to_string());
-        }
-    }
+    /// The number of their own file, and that file.
+    file: Option<(u64, OpenFile)>,
 }
 
 impl TableFilters {
-    /// Reads and opens the filters that stand in a file whose footer is `footer`, the table's own or another one.
-    pub(super) fn open(
-        context: &Arc<TableContext>,
-        file: &str,
-        file_id: FileId,
-        source: &Arc<dyn ReadableFile>,
-        footer: &Footer,
-        table: &Footer,
-    ) -> Self {
+    /// Reads and opens the filters in a file whose footer is `footer`, the table's own or another one.
+    pub(super) fn open(file: &OpenFile, source: &Arc<dyn ReadableFile>, footer: &Footer, table: &Footer) -> Self {
         let mut filters = Self::default();
-        for (handle, offset) in footer.filter_places() {
-            let (context, file, source) = (Arc::clone(context), file.to_owned(), Arc::clone(source));
-            let options = OpenOptions::new().expect_seed(footer.seed);
-            let entries_max = u64::MAX;
-            let mut place = FilterPlace { context, file, file_id, source, handle, offset, options, entries_max };
+        for (handle, offset) in footer.filter_locations() {
             let Some((purpose, transform)) = handle.purpose() else {
-                place.warn("unread".to_owned(), filters.unknown(handle));
+                let (claimed_format, problem) = ("unread".to_owned(), filters.unknown(handle));
+                let (name, len_bytes) = (file.name.clone(), handle.len);
+                file.context.warn(Warning { file: name, offset, len_bytes, claimed_format, problem });
                 continue;
             };
-            place.options = options.context(filter_context(footer.number, purpose)).expect_transform(transform);
-            place.entries_max = table.entries_max(purpose);
-            filters.slots[purpose.index()] = match OpenFilter::open(purpose, place) {
+            let options = OpenOptions::new().expect_seed(footer.seed).expect_transform(transform);
+            let location = FilterLocation {
+                context: Arc::clone(&file.context),
+                file: file.name.clone(),
+                file_id: file.id,
+                source: Arc::clone(source),
+                handle,
+                offset,
+                options: options.context(filter_context(footer.number, purpose)),
+                entries_max: table.entries_max(purpose),
+            };
+            filters.slots[purpose.index()] = match OpenFilter::open(purpose, location) {
                 Some(filter) => {
                     filters.bytes += handle.len;
                     Slot::Open(filter)
@@ -84,10 +66,11 @@ impl TableFilters {
         filters
     }
 
-    /// Reads and opens the filters of file `number`, which were built again for the table of `footer`. If even the
-    /// file cannot be opened, every filter that the table was written with is unusable.
+    /// Reads and opens the filters of file `number`, which were rebuilt for the table of `footer`. If the file itself
+    /// cannot be opened, every filter that the table was written with is unusable.
     pub(super) fn open_file(context: &Arc<TableContext>, number: u64, footer: &Footer) -> Self {
         let name = FileName::Filters(number).to_string();
+        let file = OpenFile::new(context, name.clone());
         let opened = context.storage.open(&name).map_err(|error| Error::io(&name, "open", error)).and_then(|source| {
             let (filters, _, _) = open_footer(&name, &*source)?;
             match (filters.number == number, filters.table == footer.table) {
@@ -97,7 +80,7 @@ impl TableFilters {
             }
         });
         let mut filters = match opened {
-            Ok((source, own)) => Self::open(context, &name, context.cache.open_file(), &source, &own, footer),
+            Ok((source, own)) => Self::open(&file, &source, &own, footer),
             Err(error) => {
                 let mut filters = Self::default();
                 let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
@@ -107,22 +90,21 @@ impl TableFilters {
                 filters
             }
         };
-        filters.file = Some(FilterFile { context: Arc::clone(context), number, is_obsolete: AtomicBool::new(false) });
+        filters.file = Some((number, file));
         filters
     }
 
-    /// The number of the file that they stand in, unless that is the table's.
+    /// The number of their file, unless they are in the table's own.
     pub(crate) fn file_number(&self) -> Option<u64> {
-        self.file.as_ref().map(|file| file.number)
+        self.file.as_ref().map(|(number, _)| *number)
     }
 
     pub(super) fn mark_obsolete(&self) {
-        if let Some(file) = &self.file {
-            file.is_obsolete.store(true, Ordering::Release);
-        }
+        self.file.iter().for_each(|(_, file)| file.mark_obsolete());
     }
 
-    /// A filter that is not asked, and why. Its purpose's lookups show it in the ledger, if the purpose is known.
+    /// Why a filter is not probed. If its purpose is known, the ledger counts that purpose's lookups as without usable
+    /// filter.
     fn unknown(&mut self, handle: FilterHandle) -> FilterProblem {
         let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
             return FilterProblem::UnknownPurpose(handle.purpose_id);
@@ -131,8 +113,8 @@ impl TableFilters {
         FilterProblem::UnknownParameter { purpose, param: handle.param }
     }
 
-    /// The purpose whose filter answers lookups of cells. A row filter can stand in for a row+column filter that
-    /// was never written, but not for one that is damaged: the damage must show in the ledger.
+    /// The purpose whose filter answers lookups of cells. A row filter can replace a row+column filter that was never
+    /// written, but not one that is damaged: the damage must show in the ledger.
     pub(super) fn purpose_for_cells(&self) -> Purpose {
         match (&self.slots[Purpose::RowColumn.index()], &self.slots[Purpose::Row.index()]) {
             (Slot::Missing, Slot::Open(_) | Slot::Unusable) => Purpose::Row,
@@ -140,25 +122,25 @@ impl TableFilters {
         }
     }
 
-    /// What the filter of a purpose says; if it has to be read, that goes on the account of filter blocks.
-    pub(super) fn ask(&self, purpose: Purpose, hashes: &EntryHashes<'_>, counters: &TableCounters) -> Verdict {
+    /// The answer of a purpose's filter. A read of it is counted under filter blocks.
+    pub(super) fn probe(&self, purpose: Purpose, hashes: &EntryHashes<'_>, counters: &TableCounters) -> Verdict {
         match &self.slots[purpose.index()] {
             Slot::Missing => Verdict::NoFilter,
             Slot::Unusable => Verdict::Unusable,
-            Slot::Open(filter) => filter.ask(hashes, counters.filter_blocks()),
+            Slot::Open(filter) => filter.probe(hashes, counters.filter_blocks()),
         }
     }
 
-    /// What the filter of a purpose says, if it is in memory.
+    /// The answer of a purpose's filter, if it is pinned.
     #[inline]
-    pub(super) fn ask_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
+    pub(super) fn probe_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.slots[purpose.index()] {
-            Slot::Open(filter) => filter.ask_pinned(hashes),
+            Slot::Open(filter) => filter.probe_pinned(hashes),
             Slot::Missing | Slot::Unusable => None,
         }
     }
 
-    /// The length of the prefixes that the prefix filter has as entries, if there is one to ask.
+    /// The length of the prefix filter's entries, if it is usable.
     pub(crate) fn prefix_len(&self) -> Option<u16> {
         match self.get(Purpose::Prefix)?.transform() {
             KeyTransform::FixedPrefix { len } => Some(len),
@@ -171,7 +153,7 @@ impl TableFilters {
         self.get(purpose)?.load(counters.filter_blocks())
     }
 
-    /// What the ledger must know about the usable filters.
+    /// What the ledger needs to know about the usable filters.
     pub(super) fn accounts(&self) -> [Option<FilterAccount>; Purpose::ALL.len()] {
         Purpose::ALL.map(|purpose| self.get(purpose).map(OpenFilter::account))
     }
@@ -181,7 +163,7 @@ impl TableFilters {
         self.bytes
     }
 
-    /// A usable filter of a purpose.
+    /// The figures of the usable filter of a purpose.
     pub(super) fn stats(&self, purpose: Purpose) -> Option<FilterStats> {
         self.get(purpose).map(OpenFilter::stats)
     }
@@ -191,7 +173,7 @@ impl TableFilters {
         !matches!(self.slots[purpose.index()], Slot::Missing)
     }
 
-    /// Whether there is a filter of this purpose that cannot be asked.
+    /// Whether there is a filter of this purpose that is unusable.
     pub(crate) fn is_unusable(&self, purpose: Purpose) -> bool {
         matches!(self.slots[purpose.index()], Slot::Unusable)
     }

@@ -1,4 +1,4 @@
-//! The bytes that all parts of a table share: page arithmetic, checksums, bounds-checked reading, and the footer.
+//! What all parts of a table share: page arithmetic, the contexts of filters, and the footer.
 //!
 //! | footer offset | size | field |
 //! |---|---|---|
@@ -19,11 +19,11 @@
 //! | 104 | 16 each | filter: length in bytes without padding (8), purpose (1), zero (1), parameter (2), zero (4) |
 //! | 4092 | 4 | CRC-32 of everything before it, masked |
 //!
-//! Lengths say everything about places: data starts at 0, and each part follows the padding of the one before, in the
-//! order data, index, filters, footer. There is no offset to contradict them.
+//! Offsets follow from the lengths: data starts at 0, and each part follows the padding of the one before, in the order
+//! data, index, filters, footer. No offset is stored that could contradict them.
 //!
 //! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
-//! A filter with any other parameter is not asked, like one with an unknown purpose.
+//! A filter with any other parameter is not probed, like one with an unknown purpose.
 
 use super::super::encoding::masked_crc;
 use super::super::error::{Damage, Error};
@@ -34,7 +34,7 @@ use crate::{KeyHasher, KeyTransform};
 
 /// The version of the table format that is written, and the newest that is read.
 pub(crate) const TABLE_VERSION: u32 = 1;
-/// The first eight bytes of a footer. Not text, no zero byte, CR LF inside: as a filter block's, but its own.
+/// The first eight bytes of a footer. Not text, no zero byte, CR LF inside, like a filter block's magic.
 pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\xf3FBSST\r\n";
 /// The footer is the last page.
 pub(crate) const FOOTER_LEN: usize = PAGE_LEN;
@@ -74,7 +74,7 @@ pub(crate) fn filter_context(file: u64, purpose: Purpose) -> u64 {
     KeyHasher::new(0).hash(&place).get()
 }
 
-/// Where a filter block lies in its table.
+/// A filter block in the footer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilterHandle {
     /// A [`Purpose::id`], or a later version's.
@@ -85,8 +85,8 @@ pub(crate) struct FilterHandle {
 }
 
 impl FilterHandle {
-    /// What the filter is asked and what its entries are made from; `None` for a purpose or a parameter that this
-    /// version does not write.
+    /// The filter's purpose and the transform of its entries; `None` for a purpose or a parameter that this version
+    /// does not write.
     pub(crate) fn purpose(&self) -> Option<(Purpose, KeyTransform)> {
         let purpose = Purpose::from_id(self.purpose_id)?;
         Some((purpose, purpose.transform_of_param(self.param)?))
@@ -94,7 +94,7 @@ impl FilterHandle {
 }
 
 /// The footer's fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) number: u64,
     pub(crate) table: u64,
@@ -189,14 +189,14 @@ impl Footer {
         }
     }
 
-    /// Where the footer itself must stand; `None` if the lengths are beyond 64 bits or not whole pages.
+    /// The offset of the footer itself; `None` if the lengths exceed 64 bits or the data is not whole pages.
     fn offset(&self) -> Option<u64> {
         let data_len = Some(self.data_len).filter(|len| len % PAGE_LEN as u64 == 0)?;
         let index_end = data_len.checked_add(padded(self.index_len)?)?;
         self.filters.iter().try_fold(index_end, |end, filter| end.checked_add(padded(filter.len)?))
     }
 
-    /// Whether a cell of this sequence number may stand in the table.
+    /// Whether a cell of this sequence number may be in the table.
     pub(crate) fn covers(&self, seq: u64) -> bool {
         (self.min_seq..=self.max_seq).contains(&seq)
     }
@@ -210,7 +210,7 @@ impl Footer {
     }
 
     /// The filters and their offsets.
-    pub(crate) fn filter_places(&self) -> Vec<(FilterHandle, u64)> {
+    pub(crate) fn filter_locations(&self) -> Vec<(FilterHandle, u64)> {
         let mut offset = self.data_len + self.index_len.next_multiple_of(PAGE_LEN as u64);
         let place = |filter: &FilterHandle| {
             let at = offset;
@@ -226,54 +226,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_footer_returns_and_only_at_its_place() {
+    fn a_footer_round_trips_at_its_own_offset_only() {
         let filters = vec![
             FilterHandle { purpose_id: 1, param: 0, len: 5000 },
             FilterHandle { purpose_id: 77, param: 0xabcd, len: 1 },
         ];
-        let (number, seed, num_cells, num_tombstones) = (3, 4, 5, 1);
-        let footer = Footer {
-            number,
-            table: number,
-            seed,
-            num_cells,
-            num_tombstones,
-            num_rows: 2,
-            min_seq: 6,
-            max_seq: 7,
-            data_len: 8192,
-            index_len: 9,
-            filters,
-        };
+        let footer = Footer { num_cells: 5, num_tombstones: 1, num_rows: 2, ..Footer::default() };
+        let footer = Footer { number: 3, table: 3, seed: 4, min_seq: 6, max_seq: 7, ..footer };
+        let footer = Footer { data_len: 8192, index_len: 9, filters, ..footer };
         let offset = 8192 + 4096 + 8192 + 4096;
         let page = footer.encode(offset);
         assert_eq!(Footer::decode("t", &page, offset).unwrap(), footer);
-        assert_eq!(footer.filter_places()[1], (footer.filters[1], 8192 + 4096 + 8192));
+        assert_eq!(footer.filter_locations()[1], (footer.filters[1], 8192 + 4096 + 8192));
         assert!(Footer::decode("t", &page, offset + 4096).is_err());
         assert!(Footer::decode("t", &footer.encode(offset + 4096), offset + 4096).is_err());
     }
 
-    /// Checksums do not help against what was written wrong, nor against what a later version wrote.
+    /// A checksum does not help where wrong bytes, or those of a later version, were written.
     #[test]
-    fn a_footer_with_a_right_checksum_is_still_read_with_suspicion() {
+    fn a_footer_with_a_right_checksum_is_still_checked() {
         let filters = vec![FilterHandle { purpose_id: 1, param: 0, len: 4096 }; MAX_FILTERS];
         let offset = (1 + 1 + MAX_FILTERS as u64) * 4096;
-        let [number, table, seed] = [3, 3, 4];
-        let [num_cells, num_tombstones, num_rows] = [5, 1, 2];
-        let [min_seq, max_seq, data_len, index_len] = [6, 9, 4096, 4096];
-        let footer = Footer {
-            number,
-            table,
-            seed,
-            num_cells,
-            num_tombstones,
-            num_rows,
-            min_seq,
-            max_seq,
-            data_len,
-            index_len,
-            filters,
-        };
+        let footer = Footer { number: 3, table: 3, seed: 4, min_seq: 6, max_seq: 9, ..Footer::default() };
+        let footer = Footer { data_len: 4096, index_len: 4096, filters, ..footer };
         let covered: Vec<u64> = (0..20).filter(|&seq| footer.covers(seq)).collect();
         assert_eq!(covered, [6, 7, 8, 9], "both ends are within");
 

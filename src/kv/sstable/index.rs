@@ -1,6 +1,6 @@
 //! The index: the first and the last key of every data block, held in memory while the table is open.
 //!
-//! With both keys a lookup that falls between two blocks is settled without reading either, and without the filter.
+//! With both keys a lookup that falls between two blocks is decided without reading either, and without the filter.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -8,13 +8,13 @@
 //! | 4 | 4 | number of blocks |
 //! | 8 | | for each block: pages (4), lengths of first row, first column, last row, last column (2 each), their bytes |
 //!
-//! Blocks follow each other without gaps, so offsets are sums of pages.
+//! Blocks follow each other without gaps, so their offsets are sums of pages.
 
 use super::super::cell::CellKey;
 use super::super::encoding::{Cursor, Push, masked_crc};
 use super::super::error::{Damage, Error};
 use super::super::fences::{Fences, partition_point};
-use super::super::range::{is_before, is_behind};
+use super::super::range::{is_after, is_before};
 use super::super::storage::PAGE_LEN;
 use crate::bytes;
 use core::cmp::Ordering;
@@ -47,7 +47,7 @@ impl IndexBuilder {
         self.num_blocks += 1;
     }
 
-    /// The index's bytes, which will stand at `offset` of table `table`.
+    /// The index's bytes, which will be stored at `offset` of table `table`.
     pub(super) fn finish(mut self, table: u64, offset: u64) -> Vec<u8> {
         bytes::put_u32(&mut self.index, NUM_BLOCKS_AT, self.num_blocks);
         let crc = masked_crc(table, offset, &self.index[NUM_BLOCKS_AT..]);
@@ -56,17 +56,17 @@ impl IndexBuilder {
     }
 }
 
-/// A data block's place.
+/// Where a data block is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPlace {
+pub(super) struct BlockHandle {
     pub(super) offset: u64,
     pub(super) len: usize,
 }
 
-/// One block's entry; keys are ranges of the index's bytes, so that opening a table allocates no key.
+/// A block's entry. Its keys are ranges of the index's bytes, so that opening a table allocates no keys.
 #[derive(Clone, Debug)]
 struct Entry {
-    place: BlockPlace,
+    handle: BlockHandle,
     keys_at: usize,
     lens: [u16; 4],
 }
@@ -76,14 +76,14 @@ struct Entry {
 pub(super) struct Index {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
-    /// Of the blocks' first rows.
+    /// Fences of the blocks' first rows.
     firsts: Fences,
-    /// Of the blocks' last rows.
+    /// Fences of the blocks' last rows.
     lasts: Fences,
 }
 
 impl Index {
-    /// Checks and takes the bytes that were read at `offset` of table `table`, whose data is `data_len` bytes long.
+    /// Decodes and checks the bytes that were read at `offset` of table `table`, whose data is `data_len` bytes long.
     pub(super) fn decode(file: &str, table: u64, offset: u64, bytes: Vec<u8>, data_len: u64) -> Result<Self, Error> {
         let damaged = |damage| Error::damaged(file, offset, damage);
         let too_long = |found| Damage::Field { name: "length of the blocks", found, expected: data_len };
@@ -97,12 +97,12 @@ impl Index {
         }
         let num_blocks = bytes::u32_at(&bytes, NUM_BLOCKS_AT);
         let mut cursor = Cursor::new(&bytes[ENTRIES_AT..]);
-        // An entry takes 12 bytes at least, which bounds what a wrong number could make us reserve.
+        // An entry takes 12 bytes at least, which bounds the allocation for a wrong number.
         let mut entries = Vec::with_capacity((num_blocks as usize).min(bytes.len() / 12));
         let mut data_end = 0u64;
         for _ in 0..num_blocks {
             let entry = next_entry(&mut cursor, data_end).ok_or_else(cut_off)?;
-            let end = data_end.checked_add(entry.place.len as u64).filter(|&end| end <= data_len);
+            let end = data_end.checked_add(entry.handle.len as u64).filter(|&end| end <= data_len);
             data_end = end.ok_or_else(|| damaged(too_long(data_end)))?;
             entries.push(entry);
         }
@@ -140,13 +140,16 @@ impl Index {
         self.entries.len()
     }
 
-    pub(super) fn place(&self, block: usize) -> BlockPlace {
-        self.entries[block].place
+    pub(super) fn handle(&self, block: usize) -> BlockHandle {
+        self.entries[block].handle
     }
 
     /// First and last key of a block.
     pub(super) fn keys(&self, block: usize) -> (CellKey<'_>, CellKey<'_>) {
-        let Entry { keys_at, lens, .. } = &self.entries[block];
+        self.keys_of(&self.entries[block])
+    }
+
+    fn keys_of(&self, Entry { keys_at, lens, .. }: &Entry) -> (CellKey<'_>, CellKey<'_>) {
         let mut rest = &self.bytes[*keys_at..];
         let mut part = |len: u16| {
             let (part, behind) = rest.split_at(usize::from(len));
@@ -164,7 +167,7 @@ impl Index {
         Some((self.keys(0).0, self.keys(last_block).1))
     }
 
-    /// The block whose key range holds `key`; no other can have it.
+    /// The block whose key range includes `key`; no other can hold it.
     pub(super) fn find(&self, key: CellKey<'_>) -> Option<usize> {
         let block = self.first_block_ending_at_or_after(key.row, |last| last < key);
         if block == self.len() {
@@ -177,7 +180,7 @@ impl Index {
         starts_before.then_some(block)
     }
 
-    /// The blocks whose key ranges reach into `row`.
+    /// The blocks whose key ranges include `row`.
     pub(super) fn find_row(&self, row: &[u8]) -> Range<usize> {
         self.find_rows(Bound::Included(row), Bound::Included(row))
     }
@@ -190,20 +193,19 @@ impl Index {
             }
             Bound::Unbounded => 0,
         };
-        let reaches = |block: usize| !is_behind(self.keys(block).0.row, end);
-        // A row takes a block or two: look there before the rest.
+        let reaches = |entry: &Entry| !is_after(self.keys_of(entry).0.row, end);
+        // A row takes a block or two: these are tried before the rest.
         let (mut low, mut step) = (first, 1);
-        while low + step <= self.len() && reaches(low + step - 1) {
+        while low + step <= self.len() && reaches(&self.entries[low + step - 1]) {
             low += step;
             step *= 2;
         }
-        first..partition_point(low..self.len().min(low + step), reaches)
+        first..partition_point(&self.entries, low..self.len().min(low + step), reaches)
     }
 
-    /// The first block whose last key is not `before` what is sought. `before` may be true of last rows up to `row`,
-    /// never of others.
+    /// The first block whose last key is not `before`. `before` may be true for last rows up to `row` only.
     fn first_block_ending_at_or_after(&self, row: &[u8], before: impl Fn(CellKey<'_>) -> bool) -> usize {
-        partition_point(self.lasts.around(row), |block| before(self.keys(block).1))
+        partition_point(&self.entries, self.lasts.around(row), |entry| before(self.keys_of(entry).1))
     }
 }
 
@@ -212,16 +214,16 @@ fn next_entry(cursor: &mut Cursor<'_>, offset: u64) -> Option<Entry> {
     let lens = [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
     let keys_at = ENTRIES_AT + cursor.at();
     cursor.take(lens.iter().map(|&len| usize::from(len)).sum())?;
-    // Shorter than any object in memory may be. A block that holds one cell, the largest, has 4 129 pages.
+    // Within the limit of an allocation. The block of the largest cell has 4 129 pages.
     let len = (pages as usize).checked_mul(PAGE_LEN).filter(|&len| len < isize::MAX as usize - PAGE_LEN)?;
-    Some(Entry { place: BlockPlace { offset, len }, keys_at, lens })
+    Some(Entry { handle: BlockHandle { offset, len }, keys_at, lens })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Bound, CellKey, Damage, ENTRIES_AT, Error, Index, IndexBuilder, PAGE_LEN};
 
-    /// Rows with long and short common beginnings, rows that are prefixes of others, and many columns in one row.
+    /// Rows with long and short common prefixes, rows that are prefixes of others, and many columns in one row.
     fn tables() -> Vec<Vec<(Vec<u8>, Vec<u8>)>> {
         let numbered = |head: &str| {
             let key = |i: u32| (format!("{head}{i:03}").into_bytes(), vec![]);
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_found_as_by_looking_at_each() {
+    fn blocks_are_found_as_by_a_linear_search() {
         let mut asked = 0;
         for keys in tables() {
             for per_block in [1, 3, 4] {
@@ -279,8 +281,8 @@ mod tests {
         assert!(asked > 5_000, "{asked}");
     }
 
-    /// What is wrong with the index of `blocks` (pages, first row, last row) and `more` blocks that it counts and has not;
-    /// or the number of its blocks.
+    /// The number of blocks of an index of `blocks` (pages, first row, last row) whose stored number is `more` too
+    /// high, or its damage.
     fn decoded(blocks: &[(u32, &str, &str)], more: i32, data_pages: usize) -> Result<usize, Damage> {
         fn key(row: &str) -> CellKey<'_> {
             CellKey { row: row.as_bytes(), column: b"" }
@@ -295,17 +297,17 @@ mod tests {
         })
     }
 
-    /// Checksums do not help against what was written wrong.
+    /// A checksum does not help where wrong bytes were written.
     #[test]
-    fn an_index_with_a_right_checksum_is_still_read_with_suspicion() {
+    fn an_index_with_a_right_checksum_is_still_checked() {
         assert_eq!(decoded(&[], 0, 0), Ok(0));
         assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 3), Ok(2));
-        // Keys fall within a block, between two, or are in both.
+        // Keys descend within a block or from one to the next, or are in both.
         assert_eq!(decoded(&[(1, "b", "a")], 0, 1), Err(Damage::Order { position: 0 }));
         assert_eq!(decoded(&[(1, "a", "b"), (1, "d", "c")], 0, 2), Err(Damage::Order { position: 1 }));
         assert_eq!(decoded(&[(1, "a", "c"), (1, "b", "d")], 0, 2), Err(Damage::Order { position: 1 }));
         assert_eq!(decoded(&[(1, "a", "b"), (1, "c", "d"), (1, "d", "e")], 0, 3), Err(Damage::Order { position: 2 }));
-        // Blocks have pages, as many as the data.
+        // Blocks have at least one page, and together as many as the data.
         let cut_off = |entries: usize| Err(Damage::CutOff { unit: "index", len_bytes: (ENTRIES_AT + entries) as u64 });
         assert_eq!(decoded(&[(1, "a", "b"), (0, "c", "c")], 0, 1), cut_off(2 * 14));
         let pages = |found, expected| {
@@ -314,11 +316,11 @@ mod tests {
         };
         assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 2), pages(1, 2));
         assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 4), pages(3, 4));
-        // As many entries as it says, no more.
+        // Exactly as many entries as its number.
         assert_eq!(decoded(&[(1, "a", "b")], 1, 1), cut_off(14));
         assert_eq!(decoded(&[(1, "a", "b"), (1, "c", "d")], -1, 1), cut_off(2 * 14));
         for len in 0..ENTRIES_AT {
-            let error = Index::decode("index", 1, 0, vec![0; len], 0).expect_err("no place for a number");
+            let error = Index::decode("index", 1, 0, vec![0; len], 0).expect_err("too short for the number of blocks");
             assert!(matches!(error, Error::Damaged { damage: Damage::CutOff { .. }, .. }), "{len}: {error}");
         }
     }
@@ -326,7 +328,7 @@ mod tests {
     fn check_rows(index: &Index, start: Bound<&[u8]>, end: Bound<&[u8]>) {
         let overlaps = |block: &usize| {
             let (first, last) = index.keys(*block);
-            !super::is_before(last.row, start) && !super::is_behind(first.row, end)
+            !super::is_before(last.row, start) && !super::is_after(first.row, end)
         };
         let expected: Vec<usize> = (0..index.len()).filter(overlaps).collect();
         assert_eq!(index.find_rows(start, end).collect::<Vec<_>>(), expected, "{start:?} {end:?}");

@@ -1,14 +1,12 @@
-//! One table looked at from outside a store, by tools.
+//! A table opened outside a store, for tools.
 
-use super::super::cell::OwnedKey;
-use super::super::error::{Damage, Error};
+use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::storage::{FileStorage, PAGE_LEN, PageBuf, ReadableFile, Storage, read_exact_at};
-use super::block::{BLOCK_MAGIC, BlockReader, cell_not_covered};
-use super::data::Structure;
+use super::super::storage::{FileStorage, PAGE_LEN, ReadableFile, Storage};
+use super::block::BLOCK_MAGIC;
 use super::filter::read_filter;
-use super::format::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context};
-use super::index::Index;
+use super::format::{FOOTER_LEN, FOOTER_MAGIC, filter_context};
+use super::reader::TableReader;
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::{DecodeError, FilterBlockReader, KeyTransform, OpenOptions};
 use std::fs::File;
@@ -19,9 +17,9 @@ use std::sync::Arc;
 /// A filter block of a table, with what is needed to open it.
 #[derive(Debug)]
 pub struct TableFilter {
-    /// What the filter is asked.
+    /// The filter's purpose.
     pub purpose: Purpose,
-    /// What its entries are made from.
+    /// The transform of its entries.
     pub transform: KeyTransform,
     /// Where the block starts in the table's file.
     pub offset: u64,
@@ -36,7 +34,7 @@ pub struct TableFilter {
 }
 
 impl TableFilter {
-    /// What a block in this place is expected to be.
+    /// Options that check that a block belongs here.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions::new().context(self.context).expect_seed(self.seed).expect_transform(self.transform)
     }
@@ -50,36 +48,33 @@ impl TableFilter {
     }
 }
 
-/// What [`TableFile::check`] has seen.
+/// The counts of [`TableFile::check`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableCheck {
     /// Cells read.
     pub num_cells: u64,
     /// Tombstones among them.
     pub num_tombstones: u64,
-    /// Cells that the row filter does not let pass: each hides data. Always 0 without a usable one.
+    /// Cells that the row filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_row_filter: u64,
-    /// Cells that the row+column filter does not let pass: each hides data. Always 0 without a usable one.
+    /// Cells that the row+column filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_row_column_filter: u64,
-    /// Cells whose row's prefix the prefix filter does not let pass: each hides data. Always 0 without a usable one.
+    /// Cells whose row's prefix the prefix filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_prefix_filter: u64,
 }
 
-/// A table's file, opened by itself.
+/// A table's file, opened on its own.
 ///
-/// Footer and index are checked when it is opened; filters are handed out as they are, for tools to judge.
+/// Footer and index are checked when it is opened; filters are returned unchecked.
 #[derive(Debug)]
 pub struct TableFile {
-    file: String,
-    source: Arc<dyn ReadableFile>,
-    footer: Footer,
-    index: Index,
+    reader: TableReader,
     filters: Vec<TableFilter>,
     num_unknown_filters: usize,
 }
 
 impl TableFile {
-    /// Whether the file begins or ends like a table. Reads 12 bytes; a damaged table is still one.
+    /// Whether the file begins or ends like a table, so that a damaged table is recognised too. Reads 12 bytes.
     ///
     /// # Errors
     /// The system's.
@@ -105,20 +100,21 @@ impl TableFile {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
         let source = open_source(path).map_err(|error| Error::io(&file, "open", error))?;
-        let Structure { footer, index, .. } = Structure::open(&file, &*source)?;
+        let reader = TableReader::open(file, source)?;
+        let footer = &reader.footer;
         let mut filters = Vec::new();
-        for (handle, offset) in footer.filter_places() {
+        for (handle, offset) in footer.filter_locations() {
             let Some((purpose, transform)) = handle.purpose() else {
                 continue;
             };
-            let block = read_filter(&*source, handle, offset)
-                .map_err(|reason| Error::io(&file, "read a filter", io::Error::other(reason)))?;
+            let block = read_filter(&*reader.source, handle, offset)
+                .map_err(|reason| Error::io(&reader.file, "read a filter", io::Error::other(reason)))?;
             let context = filter_context(footer.number, purpose);
             let (len, seed, bytes) = (handle.len, footer.seed, block.as_slice().to_vec());
             filters.push(TableFilter { purpose, transform, offset, len, context, seed, bytes });
         }
         let num_unknown_filters = footer.filters.len() - filters.len();
-        Ok(Self { file, source, footer, index, filters, num_unknown_filters })
+        Ok(Self { reader, filters, num_unknown_filters })
     }
 
     /// The filters, in the order of the file.
@@ -133,44 +129,44 @@ impl TableFile {
 
     /// The table's number in its store.
     pub fn number(&self) -> u64 {
-        self.footer.number
+        self.reader.footer.number
     }
 
     /// The seed of the filters' hashes.
     pub fn seed(&self) -> u64 {
-        self.footer.seed
+        self.reader.footer.seed
     }
 
     /// Cells, tombstones included.
     pub fn num_cells(&self) -> u64 {
-        self.footer.num_cells
+        self.reader.footer.num_cells
     }
 
     /// Tombstones.
     pub fn num_tombstones(&self) -> u64 {
-        self.footer.num_tombstones
+        self.reader.footer.num_tombstones
     }
 
     /// Data blocks.
     pub fn num_blocks(&self) -> u64 {
-        self.index.len() as u64
+        self.reader.index.len() as u64
     }
 
     /// Length of the data blocks in bytes.
     pub fn data_len(&self) -> u64 {
-        self.footer.data_len
+        self.reader.footer.data_len
     }
 
     /// The first and the last (row, column); `None` for a table of no cells.
     pub fn key_range(&self) -> Option<[(&[u8], &[u8]); 2]> {
-        let (first, last) = self.index.key_range()?;
+        let (first, last) = self.reader.index.key_range()?;
         Some([(first.row, first.column), (last.row, last.column)])
     }
 
-    /// What to tell people about a filter of this table that does not open.
+    /// The warning for a filter of this table that does not open.
     pub fn warning(&self, filter: &TableFilter, error: DecodeError) -> Warning {
         Warning {
-            file: self.file.clone(),
+            file: self.reader.file.to_owned(),
             offset: filter.offset,
             len_bytes: filter.len,
             claimed_format: claimed_format(&filter.bytes),
@@ -178,69 +174,30 @@ impl TableFile {
         }
     }
 
-    /// Reads every data block, checks checksums, order, key ranges, sequence numbers and counts, and asks every filter that opens for every cell.
+    /// Reads every data block, checks checksums, order, key ranges, sequence numbers and counts, and probes every
+    /// filter that opens for every cell.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Damaged`] at the first block that is not what was written.
     pub fn check(&self) -> Result<TableCheck, Error> {
-        let reader = |purpose| {
-            // Of two, which no store writes, a lookup asks the last.
+        let open = |purpose| {
+            // Of two filters of a purpose, which no store writes, a lookup asks the last.
             let filter = self.filters.iter().rfind(|filter| filter.purpose == purpose)?;
-            filter.open().ok()
+            Some((purpose, filter.open().ok()?))
         };
-        let [rows, cells, prefixes] = Purpose::ALL.map(reader);
-        let (mut check, mut entry, mut last) = (TableCheck::default(), Vec::new(), OwnedKey::default());
-        for block in 0..self.index.len() {
-            let pages = self.read_block(block)?;
-            let offset = self.index.place(block).offset;
-            let keys = self.index.keys(block);
-            for cell in BlockReader::open(&self.file, self.footer.number, offset, pages.as_slice())?.cells() {
-                let cell = cell?;
-                // A lookup would not find it.
-                if cell.key < keys.0 || cell.key > keys.1 {
-                    let damage = Damage::Contradiction { name: "key range in the index of block", found: block as u64 };
-                    return Err(Error::damaged(&self.file, offset, damage));
-                }
-                if !self.footer.covers(cell.seq) {
-                    return Err(cell_not_covered(&self.file, offset, cell.seq));
-                }
-                if check.num_cells > 0 && last.as_key() >= cell.key {
-                    let damage = Damage::Order { position: check.num_cells };
-                    return Err(Error::damaged(&self.file, offset, damage));
-                }
-                last.assign(cell.key);
-                check.num_cells += 1;
-                check.num_tombstones += u64::from(cell.value.is_none());
-                let missing = rows.is_some_and(|reader| !reader.may_contain(cell.key.row));
-                check.missing_in_row_filter += u64::from(missing);
-                KeyTransform::row_column_entry(cell.key.row, cell.key.column, &mut entry);
-                let missing = cells.is_some_and(|reader| !reader.may_contain(&entry));
-                check.missing_in_row_column_filter += u64::from(missing);
-                let missing = prefixes.is_some_and(|reader| {
-                    let prefix = reader.transform().entry_of(cell.key.row);
-                    prefix.is_some_and(|prefix| !reader.may_contain(prefix))
-                });
-                check.missing_in_prefix_filter += u64::from(missing);
-            }
-        }
-        let counts = [
-            ("number of cells", check.num_cells, self.footer.num_cells),
-            ("number of tombstones", check.num_tombstones, self.footer.num_tombstones),
-        ];
-        for (name, found, expected) in counts {
-            if found != expected {
-                return Err(Error::damaged(&self.file, 0, Damage::Field { name, found, expected }));
-            }
-        }
-        Ok(check)
-    }
-
-    fn read_block(&self, block: usize) -> Result<PageBuf, Error> {
-        let place = self.index.place(block);
-        let mut pages = PageBuf::new(place.len);
-        read_exact_at(&*self.source, pages.as_mut_slice(), place.offset)
-            .map_err(|error| Error::io(&self.file, "read", error))?;
-        Ok(pages)
+        let (purposes, filters): (Vec<Purpose>, Vec<_>) = Purpose::ALL.into_iter().filter_map(open).unzip();
+        let walk = self.reader.walk(&filters)?;
+        let missing = |purpose| {
+            let position = purposes.iter().position(|&other| other == purpose);
+            position.map_or(0, |position| walk.probes[position].denied)
+        };
+        Ok(TableCheck {
+            num_cells: walk.num_cells,
+            num_tombstones: walk.num_tombstones,
+            missing_in_row_filter: missing(Purpose::Row),
+            missing_in_row_column_filter: missing(Purpose::RowColumn),
+            missing_in_prefix_filter: missing(Purpose::Prefix),
+        })
     }
 }
 

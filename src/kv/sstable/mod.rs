@@ -6,31 +6,34 @@
 //! ```
 //!
 //! Every part starts at a multiple of 4096 bytes and is padded with zeros to the next, so that each is read into
-//! aligned memory with one direct read. All integers are little-endian. Their fields stand in the files
-//! that write them.
+//! aligned memory with one direct read. All integers are little-endian. Their fields are listed in the
+//! files that write them.
 
 mod block;
 mod context;
 mod cursor;
 mod data;
+mod entries;
 mod filter;
 mod filter_writer;
 mod filters;
 mod format;
-mod hashes;
 mod index;
 mod inspect;
 mod prefix_lookup;
+mod reader;
 mod table;
+mod walk;
 mod warning;
 mod writer;
 
 pub(crate) use context::TableContext;
 pub(crate) use cursor::{LevelCursor, Reading};
+pub(crate) use entries::EntryHashes;
 pub use filter::FilterStats;
-pub(crate) use filter_writer::{FilterFileWriter, Policies};
-pub(crate) use hashes::EntryHashes;
+pub(crate) use filter_writer::{FilterFileWriter, FilterPolicies};
 pub use inspect::{TableCheck, TableFile, TableFilter};
 pub(crate) use table::Table;
+pub(crate) use walk::Probes;
 pub use warning::{FilterProblem, Warning};
 pub(crate) use writer::TableWriter;

@@ -1,13 +1,13 @@
-//! The account of a scan that a prefix filter may answer, in one table.
+//! A prefix lookup in one table: how the ledger counts a scan that a prefix filter may answer.
 
 use super::super::cell::CellKey;
 use super::super::ledger::{Outcome, PurposeCounters};
 use super::super::purpose::Purpose;
+use super::entries::EntryHashes;
 use super::filter::Verdict;
-use super::hashes::EntryHashes;
 use super::table::{Table, outcome};
 
-/// A lookup of a prefix that has begun and must end once.
+/// A lookup of a prefix that has begun and must end exactly once.
 pub(super) struct PrefixLookup<'a> {
     table: &'a Table,
     prefix: Vec<u8>,
@@ -28,15 +28,15 @@ impl<'a> PrefixLookup<'a> {
         &self.prefix
     }
 
-    /// No block reaches into the range.
+    /// Ends the lookup: no block overlaps the range.
     pub(super) fn out_of_range(self) {
         self.counters().end(Outcome::OutOfKeyRange);
     }
 
-    /// Asks the filter; `None` if it says no, and the lookup has ended.
-    pub(super) fn ask(mut self) -> Option<Self> {
+    /// Probes the filter; `None` if it denies the prefix, which ends the lookup.
+    pub(super) fn probe(mut self) -> Option<Self> {
         let hashes = EntryHashes::new(CellKey { row: &self.prefix, column: b"" });
-        self.verdict = self.table.filters().ask(Purpose::Prefix, &hashes, self.table.counters());
+        self.verdict = self.table.filters().probe(Purpose::Prefix, &hashes, self.table.counters());
         if self.verdict == Verdict::No {
             self.counters().end(Outcome::Avoided);
             return None;
@@ -44,7 +44,8 @@ impl<'a> PrefixLookup<'a> {
         Some(self)
     }
 
-    /// The first block is read: whether the range has a cell, and whether the table has a row with the prefix.
+    /// Ends the lookup when the first block was read, given whether the range has a cell and whether the table has a
+    /// row with the prefix.
     pub(super) fn end(self, found: bool, has_prefix: bool) {
         let counters = self.counters();
         if self.verdict == Verdict::Maybe && has_prefix && !found {

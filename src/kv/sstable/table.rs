@@ -1,30 +1,29 @@
 //! An open table: index and filters in memory, data blocks read one at a time.
 
-use super::super::cell::{CellKey, CellRef, Version};
+use super::super::cell::{CellKey, CellValue};
 use super::super::error::Error;
 use super::super::ledger::{BlockCounters, Outcome, PurposeCounters, TableCounters};
 use super::super::manifest::TableState;
 use super::super::purpose::Purpose;
-use super::block::CellPlace;
 use super::context::TableContext;
-use super::data::{Block, TableData};
+use super::data::TableData;
+use super::entries::EntryHashes;
 use super::filter::{FilterStats, Verdict};
 use super::filters::TableFilters;
 use super::format::Footer;
-use super::hashes::EntryHashes;
+use super::reader::TableReader;
 use std::sync::Arc;
 
-/// What a table holds under the key of a cell lookup.
+/// The result of a cell lookup in a table.
 enum Found {
-    Value(Version),
-    Tombstone(Version),
+    Cell(CellValue),
     /// Other columns of the row.
     RowOnly,
     Nothing,
 }
 
 /// A row's columns in a table.
-pub(crate) type Columns = Vec<(Vec<u8>, Version)>;
+pub(crate) type Columns = Vec<(Vec<u8>, CellValue)>;
 
 /// An open table in a level, with its filters and its account.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens table `number`. `filter_file` is the file that holds its filters, unless they are its own.
+    /// Opens table `number`. `filter_file` is the number of the file of its filters, unless they are in its own.
     pub(crate) fn open(
         context: &Arc<TableContext>,
         number: u64,
@@ -44,16 +43,16 @@ impl Table {
         filter_file: Option<u64>,
     ) -> Result<Self, Error> {
         let data = Arc::new(TableData::open(context, number)?);
-        let footer = &data.structure.footer;
+        let reader = &data.reader;
         let filters = match filter_file {
-            Some(filter_file) => TableFilters::open_file(context, filter_file, footer),
-            None => TableFilters::open(context, &data.file, data.file_id, &data.source, footer, footer),
+            Some(filter_file) => TableFilters::open_file(context, filter_file, &reader.footer),
+            None => TableFilters::open(&data.file, &reader.source, &reader.footer, &reader.footer),
         };
         Ok(Self::new(level, data, Arc::new(filters)))
     }
 
     fn new(level: usize, data: Arc<TableData>, filters: Arc<TableFilters>) -> Self {
-        let counters = data.context.accounts.open(data.structure.footer.number, level as u32, filters.accounts());
+        let counters = data.file.context.accounts.open(data.reader.footer.number, level as u32, filters.accounts());
         Self { level, data, filters, counters }
     }
 
@@ -64,28 +63,28 @@ impl Table {
 
     /// The same table with the filters of another file.
     pub(crate) fn with_filter_file(&self, number: u64) -> Self {
-        let filters = TableFilters::open_file(&self.data.context, number, self.footer());
+        let filters = TableFilters::open_file(&self.data.file.context, number, self.footer());
         Self::new(self.level, Arc::clone(&self.data), Arc::new(filters))
     }
 
-    /// Has the table's files removed when nobody reads them any more.
+    /// Marks the table's files for removal when the last reader is done.
     pub(crate) fn mark_obsolete(&self) {
-        self.data.mark_obsolete();
+        self.data.file.mark_obsolete();
         self.filters.mark_obsolete();
     }
 
-    /// Has the file of its filters removed when nobody reads it any more, if they have a file of their own.
+    /// Marks the file of its filters, if they have one of their own, for removal when the last reader is done.
     pub(crate) fn mark_filters_obsolete(&self) {
         self.filters.mark_obsolete();
     }
 
-    /// What the manifest is to know.
+    /// The table in the manifest.
     pub(crate) fn state(&self) -> TableState {
         TableState {
             number: self.number(),
             level: self.level as u32,
             len: self.file_len(),
-            footer_crc: self.data.structure.footer_crc,
+            footer_crc: self.data.reader.footer_crc,
             filter_file: self.filters.file_number(),
         }
     }
@@ -99,31 +98,35 @@ impl Table {
     }
 
     pub(crate) fn file(&self) -> &str {
-        &self.data.file
+        &self.data.reader.file
     }
 
     pub(crate) fn file_len(&self) -> u64 {
-        self.data.structure.file_len
+        self.data.reader.file_len
     }
 
     pub(crate) fn footer(&self) -> &Footer {
-        &self.data.structure.footer
+        &self.data.reader.footer
     }
 
     pub(crate) fn num_blocks(&self) -> u64 {
-        self.data.index().len() as u64
+        self.data.reader.index.len() as u64
     }
 
     pub(crate) fn first_key(&self) -> CellKey<'_> {
-        self.data.key_range().0
+        self.data.reader.key_range().0
     }
 
     pub(crate) fn last_key(&self) -> CellKey<'_> {
-        self.data.key_range().1
+        self.data.reader.key_range().1
     }
 
     pub(super) fn data(&self) -> &TableData {
         &self.data
+    }
+
+    pub(crate) fn reader(&self) -> &TableReader {
+        &self.data.reader
     }
 
     pub(crate) fn filters(&self) -> &TableFilters {
@@ -145,17 +148,17 @@ impl Table {
         self.filters.stats(purpose).map_or_else(|| self.footer().entries_max(purpose), |stats| stats.num_entries)
     }
 
-    /// The cell's version in this table, if it has one.
-    pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<Version>, Error> {
+    /// The last write to the cell in this table, if any.
+    pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellValue>, Error> {
         let purpose = self.filters.purpose_for_cells();
         self.counters.of(purpose).begin();
-        // A filter in memory is asked before the index is searched, so that the processor waits for both at once. The key
-        // ranges have the say all the same.
-        let early = self.filters.ask_pinned(purpose, hashes);
-        let Some(block) = self.data.index().find(key) else {
+        // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range
+        // still decides first.
+        let early = self.filters.probe_pinned(purpose, hashes);
+        let Some(block) = self.data.reader.index.find(key) else {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         };
-        let verdict = early.unwrap_or_else(|| self.filters.ask(purpose, hashes, &self.counters));
+        let verdict = early.unwrap_or_else(|| self.filters.probe(purpose, hashes, &self.counters));
         if verdict == Verdict::No {
             return Ok(self.settle(purpose, Outcome::Avoided));
         }
@@ -173,11 +176,11 @@ impl Table {
         let purpose = Purpose::Row;
         let counters = self.counters.of(purpose);
         counters.begin();
-        let blocks = self.data.index().find_row(row);
+        let blocks = self.data.reader.index.find_row(row);
         if blocks.is_empty() {
             return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
         }
-        let verdict = self.filters.ask(purpose, hashes, &self.counters);
+        let verdict = self.filters.probe(purpose, hashes, &self.counters);
         if verdict == Verdict::No {
             return Ok(self.settle(purpose, Outcome::Avoided));
         }
@@ -188,7 +191,7 @@ impl Table {
                 return Err(error);
             }
         }
-        let has_value = columns.iter().any(|(_, version)| version.value.is_some());
+        let has_value = columns.iter().any(|(_, value)| value.is_some());
         counters.end(outcome(counters, verdict, !columns.is_empty(), has_value));
         Ok(columns)
     }
@@ -198,13 +201,12 @@ impl Table {
         T::default()
     }
 
-    /// Books a cell lookup that has read its block.
-    fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<Version> {
+    /// Counts a cell lookup that has read its block.
+    fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<CellValue> {
         let counters = self.counters.of(purpose);
         let row_filter_is_right = purpose == Purpose::Row && verdict == Verdict::Maybe;
-        let (outcome, version) = match found {
-            Found::Value(version) => (outcome(counters, verdict, true, true), Some(version)),
-            Found::Tombstone(version) => (outcome(counters, verdict, true, false), Some(version)),
+        let (outcome, value) = match found {
+            Found::Cell(value) => (outcome(counters, verdict, true, value.is_some()), Some(value)),
             Found::RowOnly if row_filter_is_right => {
                 counters.note_column_absent();
                 (Outcome::TruePositive, None)
@@ -212,57 +214,39 @@ impl Table {
             Found::RowOnly | Found::Nothing => (outcome(counters, verdict, false, false), None),
         };
         counters.end(outcome);
-        version
+        value
     }
 
     fn find_in_block(&self, block: usize, key: CellKey<'_>, account: &BlockCounters) -> Result<Found, Error> {
         let loaded = self.data.read_block(block, account)?;
         let mut row_seen = false;
-        for cell in self.cells(block, &loaded) {
+        for cell in self.data.cells(block, &loaded) {
             let cell = cell?;
             if cell.key == key {
-                let version = cell.version();
-                return Ok(match version.value {
-                    Some(_) => Found::Value(version),
-                    None => Found::Tombstone(version),
-                });
+                return Ok(Found::Cell(cell.to_value()));
             }
             row_seen |= cell.key.row == key.row;
             if cell.key > key {
                 break;
             }
         }
-        // The key lies within the block's range, so if the table has the row at all, a neighbour in this block does.
+        // The key is within the block's range, so if the table has the row at all, this block has a cell of it.
         Ok(if row_seen { Found::RowOnly } else { Found::Nothing })
     }
 
     fn collect_row(&self, block: usize, row: &[u8], columns: &mut Columns) -> Result<(), Error> {
         let loaded = self.data.read_block(block, self.counters.of(Purpose::Row).blocks())?;
-        for cell in self.cells(block, &loaded) {
+        for cell in self.data.cells(block, &loaded) {
             let cell = cell?;
             if cell.key.row == row {
-                columns.push((cell.key.column.to_vec(), cell.version()));
+                columns.push((cell.key.column.to_vec(), cell.to_value()));
             }
         }
         Ok(())
     }
-
-    /// The cells of a block. Ends with an error if its bytes do not hold as many as it says.
-    fn cells<'a>(&'a self, block: usize, loaded: &'a Block) -> impl Iterator<Item = Result<CellRef<'a>, Error>> {
-        let (cells, mut at, mut left) = (loaded.cells(), 0, loaded.num_cells());
-        core::iter::from_fn(move || {
-            left = left.checked_sub(1)?;
-            let Some(place) = CellPlace::read(cells, at) else {
-                left = 0;
-                return Some(Err(self.data.cell_cut_off(block, cells)));
-            };
-            at = place.end();
-            Some(Ok(place.cell(cells)))
-        })
-    }
 }
 
-/// The outcome of a lookup that has read, given whether it found anything and whether that was a value.
+/// The outcome of a lookup that has read a block, given whether it found anything and whether that was a value.
 pub(super) fn outcome(counters: &PurposeCounters, verdict: Verdict, found: bool, has_value: bool) -> Outcome {
     match verdict {
         Verdict::NoFilter | Verdict::Unusable => {

@@ -1,7 +1,7 @@
-//! What is said about a filter that is not used.
+//! Warnings of filters that are not used.
 //!
-//! Nothing that is wrong with a filter is an error of the store. It becomes a [`Warning`], and the filter's lookups
-//! read on as if it had said *maybe*.
+//! A problem with a filter is never an error of the store. It becomes a [`Warning`], and lookups continue as if the
+//! filter had answered *maybe*.
 
 use super::super::purpose::Purpose;
 use crate::{BuildError, DecodeError, DecodeErrorClass, FilterKind, MAGIC};
@@ -11,27 +11,27 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FilterProblem {
-    /// Its bytes are not an intact block of this table, seed and purpose, or newer than this library.
+    /// Its bytes are not an intact block of this table, seed and purpose, or are newer than this library.
     Decode(DecodeError),
     /// Its bytes could not be read.
     Unreadable(String),
-    /// The footer gives it a purpose that this version does not know.
+    /// Its purpose in the footer is unknown to this version.
     UnknownPurpose(u8),
-    /// The footer gives it a parameter that this version does not write for its purpose.
+    /// Its parameter in the footer is one that this version does not write for its purpose.
     UnknownParameter {
-        /// What the filter is asked.
+        /// The filter's purpose.
         purpose: Purpose,
         /// The parameter: the length of a prefix filter's prefixes, 0 for the other purposes.
         param: u16,
     },
-    /// It has more entries than its table could have given it.
+    /// It has more entries than its table can have.
     TooManyEntries {
         /// Entries that its block claims.
         num_entries: u64,
         /// The table's cells, or for a filter of rows or prefixes its rows.
         max: u64,
     },
-    /// It could not be built, so the table was written without.
+    /// It could not be built, so the table was written without it.
     NotBuilt(BuildError),
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for FilterProblem {
     }
 }
 
-/// One filter that is not used, said once for each opening of its table.
+/// A filter that is not used, reported once for each opening of its table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     /// The table's file.
@@ -61,7 +61,7 @@ pub struct Warning {
     pub offset: u64,
     /// The filter block's length.
     pub len_bytes: u64,
-    /// Kind and version as the block's bytes claim, which may be the very thing that is damaged.
+    /// Kind and version in the block's bytes, which may be damaged themselves.
     pub claimed_format: String,
     /// What is wrong.
     pub problem: FilterProblem,
@@ -90,7 +90,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Kind and version as `block` claims.
+/// Kind and version in the bytes of `block`.
 pub(super) fn claimed_format(block: &[u8]) -> String {
     let Some(&[version, tag, ..]) = block.strip_prefix(&MAGIC[..]) else {
         return "unknown format".to_owned();

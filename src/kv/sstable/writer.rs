@@ -1,19 +1,19 @@
-//! From cells in order to a table.
+//! Writing a table from cells in order.
 
 use super::super::cell::{CellRef, OwnedKey};
 use super::super::error::Error;
-use super::super::storage::{PAGE_LEN, WritableFile, write_all};
+use super::super::storage::{PAGE_LEN, WritableFile};
 use super::block::BlockBuilder;
-use super::filter_writer::{FilterWriter, Policies};
+use super::filter_writer::{FilterPolicies, FilterWriter};
 use super::format::Footer;
 use super::index::IndexBuilder;
 use super::warning::Warning;
 
-/// Written in pieces of about this many bytes.
+/// The file is written in pieces of about this many bytes.
 const WRITE_LEN: usize = 1 << 20;
 
-/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish`
-/// returns; syncing it and giving it its final name are the caller's.
+/// Writes a table: `new add* finish`, cells in strictly ascending order. The file is complete when `finish` returns;
+/// the caller syncs and renames it.
 #[derive(Debug)]
 pub(crate) struct TableWriter {
     file: String,
@@ -21,7 +21,7 @@ pub(crate) struct TableWriter {
     pending: Vec<u8>,
     written: u64,
     block: BlockBuilder,
-    /// Of the current block.
+    /// First key of the current block.
     first_key: OwnedKey,
     last_key: OwnedKey,
     index: IndexBuilder,
@@ -30,7 +30,13 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(crate) fn new(file: String, out: Box<dyn WritableFile>, number: u64, seed: u64, policies: &Policies) -> Self {
+    pub(crate) fn new(
+        file: String,
+        out: Box<dyn WritableFile>,
+        number: u64,
+        seed: u64,
+        policies: &FilterPolicies,
+    ) -> Self {
         Self {
             file,
             out,
@@ -41,19 +47,7 @@ impl TableWriter {
             last_key: OwnedKey::default(),
             index: IndexBuilder::new(),
             filters: FilterWriter::new(number, policies),
-            footer: Footer {
-                number,
-                table: number,
-                seed,
-                num_cells: 0,
-                num_tombstones: 0,
-                num_rows: 0,
-                min_seq: u64::MAX,
-                max_seq: 0,
-                data_len: 0,
-                index_len: 0,
-                filters: Vec::new(),
-            },
+            footer: Footer { number, table: number, seed, min_seq: u64::MAX, ..Footer::default() },
         }
     }
 
@@ -92,23 +86,22 @@ impl TableWriter {
         self.write_out(WRITE_LEN)
     }
 
-    /// Where the next byte will stand.
+    /// The offset of the next byte.
     fn offset(&self) -> u64 {
         self.written + self.pending.len() as u64
     }
 
-    /// Hands over what is pending once that is at least `len` bytes.
+    /// Writes the pending bytes if there are at least `len`.
     fn write_out(&mut self, len: usize) -> Result<(), Error> {
         if self.pending.len() >= len {
-            write_all(&mut *self.out, &self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
+            self.out.write_all(&self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
             self.written += self.pending.len() as u64;
             self.pending.clear();
         }
         Ok(())
     }
 
-    /// Completes the file up to its last byte, but does not sync it. Returns what is to be said about filters that could
-    /// not be built.
+    /// Completes the file, but does not sync it. Also returns warnings of filters that could not be built.
     pub(crate) fn finish(mut self) -> Result<(Box<dyn WritableFile>, Vec<Warning>), Error> {
         self.finish_block()?;
         self.footer.data_len = self.offset();
@@ -120,7 +113,7 @@ impl TableWriter {
         let warnings = self.filters.finish_into(&self.file, offset, &mut self.pending, &mut self.footer);
         let footer = self.footer.encode(self.written + self.pending.len() as u64);
         self.pending.extend_from_slice(&footer);
-        write_all(&mut *self.out, &self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
+        self.out.write_all(&self.pending).map_err(|error| Error::io(&self.file, "write", error))?;
         Ok((self.out, warnings))
     }
 }

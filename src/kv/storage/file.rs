@@ -1,6 +1,7 @@
-//! The ordinary storage: a directory, positioned reads through the page cache.
+//! The ordinary storage: a directory of the file system, read by positioned reads.
 
-use super::{LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
+use super::direct::{DirectFile, open_direct, probe};
+use super::{CacheBypass, LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub struct FileStorage {
     dir: PathBuf,
     counter: Arc<ReadCounter>,
+    bypass: CacheBypass,
 }
 
 impl FileStorage {
@@ -22,6 +24,17 @@ impl FileStorage {
     pub fn open(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
         Ok(Self::existing(dir))
+    }
+
+    /// The directory at `dir`, created if it does not exist, read with `O_DIRECT` where the file system supports that.
+    /// Tries a direct read there; if it is refused, reads go through the page cache and [`Storage::cache_bypass`] gives
+    /// the reason.
+    ///
+    /// # Errors
+    /// The system's, except about direct I/O itself.
+    pub fn open_direct(dir: &Path) -> io::Result<Self> {
+        let storage = Self::open(dir)?;
+        Ok(Self { bypass: probe(dir)?, ..storage })
     }
 
     /// The directory at `dir`, which must exist.
@@ -35,17 +48,13 @@ impl FileStorage {
         }
     }
 
-    /// The directory at `dir`, whether it is there or not.
+    /// The directory at `dir`, whether it exists or not.
     pub(in crate::kv) fn existing(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), counter: Arc::default() }
+        Self { dir: dir.to_owned(), counter: Arc::default(), bypass: CacheBypass::NotAsked }
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
-    }
-
-    pub(super) fn counter(&self) -> Arc<ReadCounter> {
-        Arc::clone(&self.counter)
     }
 }
 
@@ -55,7 +64,11 @@ impl Storage for FileStorage {
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(CountedFile { file: File::open(self.path(name))?, counter: self.counter() }))
+        let (path, counter) = (self.path(name), Arc::clone(&self.counter));
+        match self.bypass {
+            CacheBypass::Active => Ok(Arc::new(DirectFile(CountedFile { file: open_direct(&path)?, counter }))),
+            _ => Ok(Arc::new(CountedFile { file: File::open(path)?, counter })),
+        }
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -69,7 +82,7 @@ impl Storage for FileStorage {
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
-            // Names that are not text are none of the store's.
+            // A store's own names are all valid UTF-8.
             names.extend(entry?.file_name().into_string().ok());
         }
         Ok(names)
@@ -104,16 +117,20 @@ impl Storage for FileStorage {
     fn read_counts(&self) -> ReadCounts {
         self.counter.counts()
     }
+
+    fn cache_bypass(&self) -> CacheBypass {
+        self.bypass.clone()
+    }
 }
 
-/// An advisory lock of the operating system, which ends with the process too. None where there is nothing to lock.
+/// An advisory lock of the operating system, which also ends with the process. `None` where there is no file to lock.
 #[derive(Debug)]
 struct FileLock(Option<File>);
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing the file would do, but for a process that another thread is just starting: until it runs its program, it
-        // holds a copy of everything that is open here.
+        // Closing the file is not enough while another thread is starting a process: until that runs its program, it
+        // holds a copy of every open file.
         if let Some(file) = &self.0 {
             let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
         }
@@ -125,17 +142,23 @@ impl StorageLock for FileLock {}
 #[derive(Debug)]
 struct Appender(File);
 
-impl WritableFile for Appender {
+impl Write for Appender {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WritableFile for Appender {
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
     }
 }
 
-/// A file whose reads are counted where the system call returns.
+/// A file whose successful reads are counted.
 #[derive(Debug)]
 pub(super) struct CountedFile {
     pub(super) file: File,

@@ -1,18 +1,16 @@
 //! All of the store's I/O: one directory of flat files behind an object-safe trait.
 //!
-//! The calls are what a table, a write-ahead log and a manifest need and no more, so that a simulated storage can
-//! lose, tear and reorder exactly what was not synced. Durability is the caller's to order: sync the file, rename
+//! The calls are those that tables, write-ahead logs and manifests need and no more, so that a simulated storage can
+//! lose, tear and reorder exactly what was not synced. The caller is responsible for durability: sync the file, rename
 //! it, sync the directory.
 
 mod direct;
 mod file;
 mod pages;
-mod sim;
 
-pub use direct::DirectStorage;
+pub(crate) use direct::PROBE_NAME;
 pub use file::FileStorage;
 pub use pages::{PAGE_LEN, PageBuf};
-pub use sim::{CrashImage, CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
 
 use core::fmt;
 use std::io;
@@ -21,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A directory of files. Names are plain file names without separators.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// Creates a file for appending; an existing one of that name is an error, so that no table is overwritten.
+    /// Creates a file for appending. An existing file of that name is an error, so that no table is overwritten.
     ///
     /// # Errors
     /// The system's.
@@ -33,7 +31,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's.
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>>;
 
-    /// Gives a file a new name, replacing a file that has it. Durable after [`Storage::sync_dir`].
+    /// Renames a file, replacing a file of the new name. Durable after [`Storage::sync_dir`].
     ///
     /// # Errors
     /// The system's.
@@ -54,18 +52,18 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Makes created, renamed and removed names durable.
     ///
     /// # Errors
-    /// The system's. Names may then be durable or not: do not retry, take no more writes.
+    /// The system's. Names may then be durable or not: the caller must not retry, nor accept more writes.
     fn sync_dir(&self) -> io::Result<()>;
 
-    /// Locks the directory through the file `name` until what is returned is dropped. Any number may share the lock, or
-    /// one have it to itself. The file is created for that one; where there is none, nobody has the directory to
-    /// himself, and sharing changes nothing.
+    /// Locks the directory through the file `name` until the lock is dropped. An exclusive lock creates the file. A
+    /// shared lock does not: without the file there is no exclusive lock to wait for, and the directory stays
+    /// unchanged.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if another holds it; otherwise the system's.
+    /// [`io::ErrorKind::WouldBlock`] while a conflicting lock is held; otherwise the system's.
     fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>>;
 
-    /// What was read through this storage so far.
+    /// Counts of the reads through this storage so far.
     fn read_counts(&self) -> ReadCounts;
 
     /// Whether reads go past the operating system's page cache.
@@ -74,26 +72,20 @@ pub trait Storage: fmt::Debug + Send + Sync {
     }
 }
 
-/// A file being written.
-pub trait WritableFile: fmt::Debug + Send {
-    /// Writes `bytes`, or the first of them, behind the last byte, and returns how many were written. Callers want
-    /// [`write_all`].
-    ///
-    /// # Errors
-    /// The system's. Nothing of `bytes` was then written.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-
+/// A file being written: every write appends, and nothing is buffered that [`io::Write::flush`] would have to write.
+pub trait WritableFile: io::Write + fmt::Debug + Send {
     /// Makes everything appended durable.
     ///
     /// # Errors
-    /// The system's. The data may then be durable or not, and a retry may lie: take no more writes.
+    /// The system's. The data may then be durable or not, and a retry may report success wrongly: the caller must not
+    /// accept more writes.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// A file being read, by any number of threads.
+/// A file being read, by any number of threads at once.
 pub trait ReadableFile: fmt::Debug + Send + Sync {
-    /// Reads at `offset` into `buf` and returns how many bytes were read: fewer than `buf` holds at the end of the
-    /// file or whenever the system likes. Callers want [`read_exact_at`].
+    /// Reads at `offset` into `buf` and returns the number of bytes read, which may be fewer than `buf` holds, at the
+    /// end of the file or elsewhere. See [`read_exact_at`].
     ///
     /// # Errors
     /// The system's.
@@ -114,7 +106,7 @@ pub trait ReadableFile: fmt::Debug + Send + Sync {
     }
 }
 
-/// Fills `buf` from `offset` on, however many reads that takes.
+/// Fills `buf` from `offset` on, with as many reads as necessary.
 ///
 /// # Errors
 /// [`io::ErrorKind::UnexpectedEof`] if the file ends before `buf` is full; otherwise the system's, except
@@ -132,29 +124,12 @@ pub fn read_exact_at(file: &dyn ReadableFile, buf: &mut [u8], offset: u64) -> io
     Ok(())
 }
 
-/// Writes all of `bytes`, however many writes that takes.
-///
-/// # Errors
-/// [`io::ErrorKind::WriteZero`] if the file takes no more; otherwise the system's, except interruptions, which are
-/// retried. A part of `bytes` may have been written.
-pub fn write_all(file: &mut dyn WritableFile, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match file.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(len) => bytes = &bytes[len..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Who else may hold a lock.
+/// Whether a lock is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// Others that share it.
+    /// Others may hold a shared lock too.
     Shared,
-    /// Nobody.
+    /// No other lock may be held.
     Exclusive,
 }
 
@@ -164,18 +139,18 @@ pub trait StorageLock: fmt::Debug + Send + Sync {}
 /// Whether reads go past the page cache, and if not, why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheBypass {
-    /// The storage does not try.
+    /// The storage was not asked to bypass the cache.
     NotAsked,
     /// Every read is a read of the device.
     Active,
-    /// The file system or platform does not let it; reads are ordinary ones.
+    /// The file system or platform does not support it; reads go through the page cache.
     Refused {
-        /// Why, for people.
+        /// Why, for users.
         reason: String,
     },
 }
 
-/// System calls that read, and what they brought.
+/// Counts of read system calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
     /// Successful read calls.
@@ -184,7 +159,7 @@ pub struct ReadCounts {
     pub bytes: u64,
 }
 
-/// The counter behind [`ReadCounts`], shared by a storage and its files.
+/// The counter for [`ReadCounts`], shared by a storage and its files.
 #[derive(Debug, Default)]
 struct ReadCounter {
     reads: AtomicU64,

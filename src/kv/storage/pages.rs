@@ -1,4 +1,4 @@
-//! Buffers that start at a page boundary in memory, as direct I/O demands.
+//! Buffers that start at a page boundary in memory, as direct I/O requires.
 
 use std::io;
 
@@ -7,8 +7,8 @@ pub const PAGE_LEN: usize = 4096;
 
 /// Zeroed bytes whose address is a multiple of [`PAGE_LEN`].
 ///
-/// Allocates a page too many and uses the part that starts at a boundary; a vector's bytes stay in place when the
-/// vector is moved, so the alignment holds for life.
+/// Allocates one page more and uses the part that starts at a boundary; a vector's bytes stay in place when the vector
+/// is moved, so the alignment lasts.
 #[derive(Debug)]
 pub struct PageBuf {
     bytes: Vec<u8>,
@@ -17,17 +17,20 @@ pub struct PageBuf {
 }
 
 impl PageBuf {
+    /// No bytes.
+    pub(in crate::kv) const EMPTY: Self = Self { bytes: Vec::new(), start: 0, len: 0 };
+
     /// A buffer of `len` bytes.
     #[must_use]
     pub fn new(len: usize) -> Self {
         let bytes = vec![0; len + PAGE_LEN - 1];
-        // `align_offset` may decline by returning a huge number. Then the buffer is an ordinary one, which direct
-        // reads notice and work around.
+        // `align_offset` may fail by returning a huge number. The buffer is then unaligned, and direct reads are
+        // copied.
         let start = Some(bytes.as_ptr().align_offset(PAGE_LEN)).filter(|&start| start < PAGE_LEN).unwrap_or(0);
         Self { bytes, start, len }
     }
 
-    /// A buffer of `len` bytes, as a file says: it may say more than memory can ever hold.
+    /// A buffer of a length read from a file, which may be more than memory can hold.
     pub(in crate::kv) fn for_stored(len: u64) -> io::Result<Self> {
         match usize::try_from(len) {
             Ok(len) if len < isize::MAX as usize - PAGE_LEN => Ok(Self::new(len)),
@@ -59,7 +62,7 @@ impl AsRef<[u8]> for PageBuf {
     }
 }
 
-/// Whether a direct read of `buf` at `offset` needs no detour.
+/// Whether a direct read at `offset` can go straight into `buf`.
 pub(super) fn is_aligned(buf: &[u8], offset: u64) -> bool {
     buf.as_ptr().align_offset(PAGE_LEN) == 0 && buf.len() % PAGE_LEN == 0 && offset % PAGE_LEN as u64 == 0
 }
@@ -69,7 +72,7 @@ mod tests {
     use super::{PAGE_LEN, PageBuf, is_aligned};
 
     #[test]
-    fn buffers_are_aligned_and_as_long_as_asked() {
+    fn buffers_are_aligned_and_have_the_length_given() {
         for len in [0, 1, PAGE_LEN - 1, PAGE_LEN, 3 * PAGE_LEN] {
             let mut buf = PageBuf::new(len);
             assert_eq!(buf.as_slice().len(), len);

@@ -1,15 +1,15 @@
-//! Who does the work that is due: the background thread, or the threads that write.
+//! Which thread does due work: the background thread, or the writing threads.
 
 use super::super::error::Error;
-use super::super::options::{Maintenance, Sync};
+use super::super::options::{Durability, Maintenance};
 use super::super::sync::thread;
 use super::core::{Core, Work};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The background thread looks for something to sync at most so often.
+/// The shortest interval at which the background thread syncs.
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
-/// One job in so many chances is done inline.
+/// Inline, one chance in this many is used for a due job.
 const INLINE_CHANCE: u64 = 4;
 
 /// Starts the background thread of a store that has one.
@@ -23,7 +23,7 @@ pub(super) fn spawn(core: &Arc<Core>) -> Result<Option<thread::JoinHandle<()>>, 
 }
 
 impl Core {
-    /// The background thread.
+    /// The loop of the background thread.
     fn maintain(&self) {
         while self.wait_until_wanted() {
             let result = self.run_due_jobs();
@@ -36,7 +36,7 @@ impl Core {
         }
     }
 
-    /// False if the thread is to end.
+    /// Waits for work. False if the thread must end.
     fn wait_until_wanted(&self) -> bool {
         loop {
             let mut work = self.work.lock();
@@ -47,33 +47,33 @@ impl Core {
                 work.busy = true;
                 return true;
             }
-            match self.options.sync {
-                Sync::Interval(interval) => {
-                    // None at all would keep the thread spinning; writes then sync themselves.
+            match self.options.durability {
+                Durability::Interval(interval) => {
+                    // Zero would keep the thread spinning; with it every write syncs itself.
                     let interval = interval.max(INTERVAL_MIN);
                     drop(self.work_changed.wait_timeout(work, interval));
                     self.sync_in_background(interval);
                 }
-                Sync::Always | Sync::Never => drop(self.work_changed.wait(work)),
+                Durability::Always | Durability::Never => drop(self.work_changed.wait(work)),
             }
         }
     }
 
     fn run_due_jobs(&self) -> Result<(), Error> {
-        // Released between jobs, for those who have work of their own.
+        // The lock is released between jobs, for threads with maintenance of their own to do.
         while !self.is_stopping() && self.run_job(&mut self.maintenance.lock())? {
             self.note_progress();
         }
         Ok(())
     }
 
-    /// Tells those who wait that something was done.
+    /// Wakes waiting threads after progress.
     pub(super) fn note_progress(&self) {
         self.work.lock().progress += 1;
         self.work_changed.notify_all();
     }
 
-    /// Tells the background thread that there may be something to do.
+    /// Wakes the background thread, as there may be work.
     pub(super) fn want_work(&self) {
         self.work.lock().wanted = true;
         self.work_changed.notify_all();
@@ -83,14 +83,14 @@ impl Core {
         self.work.lock().stopping
     }
 
-    /// Has maintenance end.
+    /// Stops maintenance.
     pub(super) fn stop(&self) {
         self.work.lock().stopping = true;
         self.work_changed.notify_all();
     }
 
-    /// Does one job that is due, at some of the chances it gets. In the thread of a writer whose write is done: what
-    /// fails here is its next write's matter.
+    /// Does one due job on a random part of the calls. Called by a writing thread after its write: a failure is
+    /// recorded, and reported by a later write that needs room.
     pub(super) fn run_some_inline(&self) {
         let Maintenance::Inline { .. } = self.options.maintenance else {
             return;
@@ -105,7 +105,7 @@ impl Core {
         }
     }
 
-    /// Does all work that is due, or waits until it is done.
+    /// Does all due work, or waits until it is done.
     pub(super) fn settle(&self) -> Result<(), Error> {
         self.check_writable()?;
         if let Maintenance::Inline { .. } = self.options.maintenance {
@@ -122,7 +122,7 @@ impl Core {
             work = self.work_changed.wait(work);
         }
         match &work.failed {
-            Some(error) if work.num_failures > failures => Err(error.again()),
+            Some(error) if work.num_failures > failures => Err(error.clone()),
             _ => Ok(()),
         }
     }

@@ -1,19 +1,18 @@
-//! What the threads of a store share.
+//! State that the threads of a store share.
 
 use super::super::batch::WriteBatch;
 use super::super::error::Error;
 use super::super::log::LogWriter;
-use super::super::manifest::{Edit, Failure, Manifest};
+use super::super::manifest::{Edit, Manifest};
 use super::super::memtable::Memtable;
 use super::super::names::FileName;
 use super::super::options::StoreOptions;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::StorageLock;
-use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
+use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 
 /// The memtables, newest first, and the tables. Only the first memtable is written to.
@@ -30,10 +29,10 @@ impl View {
     }
 }
 
-/// Who writes holds it.
+/// Held by the writing thread.
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// `None` in a store that is opened for reading, and in one that is closed.
+    /// `None` in a store that is read-only or closed.
     pub(super) log: Option<LogWriter>,
     pub(super) last_seq: u64,
     /// Bytes written since the last pause for compaction.
@@ -41,14 +40,14 @@ pub(super) struct Writer {
     pub(super) last_sync: std::time::Instant,
 }
 
-/// Writers that wait for their group to be written.
+/// The queue of writers that wait for their group to be written.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) next_ticket: u64,
     pub(super) waiting: Vec<WriteBatch>,
     /// Tickets below this one are done.
     pub(super) done_before: u64,
-    /// What went wrong, for those whose group failed.
+    /// Errors of failed groups, for the writers that have not yet picked theirs up.
     pub(super) failed: BTreeMap<u64, Error>,
     pub(super) has_leader: bool,
 }
@@ -56,60 +55,60 @@ pub(super) struct Queue {
 /// The state of maintenance.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// There may be something to do.
+    /// There may be due work.
     pub(super) wanted: bool,
     /// The store is being closed.
     pub(super) stopping: bool,
-    /// A job is being done by the background thread.
+    /// The background thread is doing a job.
     pub(super) busy: bool,
-    /// What the last job failed with, until one succeeds.
+    /// The error of the last job, until one succeeds.
     pub(super) failed: Option<Error>,
-    /// Counts what was done, so that who waits notices what happened before he waited.
+    /// Counts progress, so that a thread notices progress made before it began to wait.
     pub(super) progress: u64,
-    /// Counts failures, so that who waits can tell a new one from an old.
+    /// Counts failures, so that a waiting thread can tell a new failure from an old one.
     pub(super) num_failures: u64,
 }
 
-/// Who maintains holds it.
+/// The state of maintenance, held by the thread that does a job.
 #[derive(Debug)]
-pub(super) struct Maintenance {
+pub(super) struct MaintenanceState {
     /// Decides when inline work is done.
     pub(super) random: u64,
-    /// What the filters of a table were last built again for, in bytes, to meet the budget.
+    /// By table, the share in bytes that its filters were last rebuilt for.
     pub(super) shrunk: BTreeMap<u64, u64>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(super) options: StoreOptions,
-    /// Of filters to be written.
+    /// The hash seed of filters to be written.
     pub(super) seed: AtomicU64,
     pub(super) tables: Arc<TableContext>,
     pub(super) queue: Mutex<Queue>,
     pub(super) committed: Condvar,
     pub(super) writer: Mutex<Writer>,
-    pub(super) maintenance: Mutex<Maintenance>,
-    /// `None` in a store that is opened for reading.
+    pub(super) maintenance: Mutex<MaintenanceState>,
+    /// `None` in a read-only store.
     pub(super) manifest: Mutex<Option<Manifest>>,
-    /// Who syncs the directory holds it. See [`Core::sync_dir`].
+    /// Held while the directory is synced. See [`Core::sync_dir`].
     pub(super) directory: Mutex<()>,
     pub(super) view: RwLock<Arc<View>>,
-    /// The last write that readers may see.
+    /// Sequence number of the last write that readers may see.
     pub(super) visible: AtomicU64,
     pub(super) next_number: AtomicU64,
-    /// 0 or 1. Never goes back to 0.
-    pub(super) poisoned: AtomicU64,
+    /// Set by a failed sync, and never reset.
+    pub(super) is_poisoned: AtomicBool,
     pub(super) work: Mutex<Work>,
     pub(super) work_changed: Condvar,
-    /// Held until nobody reads the store any more.
+    /// Held until the last reader is gone.
     pub(super) _lock: Box<dyn StorageLock>,
 }
 
 impl Core {
-    /// The view, and the last write that it holds completely.
+    /// The view, and the sequence number of the last write that it holds completely.
     pub(super) fn view_and_seq(&self) -> (Arc<View>, u64) {
         let view = self.view.read();
-        // Under the lock: a memtable is put on top of another under it too, so whatever is visible now is in this view.
+        // Under the lock, under which memtables are also added, so that every visible write is in this view.
         (Arc::clone(&view), self.visible.load(Ordering::Acquire))
     }
 
@@ -122,7 +121,7 @@ impl Core {
     }
 
     pub(super) fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Acquire) != 0
+        self.is_poisoned.load(Ordering::Acquire)
     }
 
     pub(super) fn check_poison(&self) -> Result<(), Error> {
@@ -133,13 +132,13 @@ impl Core {
         if self.options.read_only { Err(Error::ReadOnly) } else { self.check_poison() }
     }
 
-    /// Nobody knows what is on the disk: no more writes.
-    pub(super) fn poison(&self, file: &str, operation: &'static str, error: io::Error) -> Error {
-        self.poisoned.store(1, Ordering::Release);
-        Error::io(file, operation, error)
+    /// Refuses all writes from now on: after `error` it is unknown which unsynced data the disk holds.
+    pub(super) fn poison(&self, error: Error) -> Error {
+        self.is_poisoned.store(true, Ordering::Release);
+        error
     }
 
-    /// Makes `edits` durable and then visible: `change` makes the new view of the current one.
+    /// Makes `edits` durable, then visible through the view that `change` makes from the current one.
     pub(super) fn commit(
         &self,
         edits: &[Edit],
@@ -148,37 +147,30 @@ impl Core {
         let mut manifest = self.manifest.lock();
         self.check_poison()?;
         let manifest = manifest.as_mut().ok_or(Error::ReadOnly)?;
-        // The view changes under the manifest's lock only, so what is made here is what is put in place below.
+        // The view changes under the manifest's lock only, so no change is lost between here and below.
         let view = change(&self.view())?;
         let mut edits = edits.to_vec();
         edits.push(Edit::NextNumber(self.next_number.load(Ordering::Relaxed)));
-        // A manifest that has grown gets its name anew.
+        // A manifest that has grown is rewritten and renamed.
         let _turn = self.directory.lock();
         self.check_poison()?;
-        manifest.commit(&edits).map_err(|Failure { file, operation, source }| self.poison(file, operation, source))?;
+        manifest.commit(&edits).map_err(|error| self.poison(error))?;
         let before = core::mem::replace(&mut *self.view.write(), Arc::new(view));
         // Outside the lock: the last holder of a table removes its file.
         drop(before);
         Ok(())
     }
 
-    /// A commit that only exchanges tables.
+    /// A commit that only replaces tables.
     pub(super) fn commit_tables(&self, edits: &[Edit], gone: &[u64], come: &[Arc<Table>]) -> Result<(), Error> {
         self.commit(edits, |view| {
-            let version = view.version.changed(gone, come).map_err(|[a, b]| overlap(&a, &b))?;
+            let version = view.version.changed(gone, come)?;
             Ok(View { version: Arc::new(version), ..view.clone() })
         })
     }
 
-    /// Removes a file that nothing refers to any more. If that fails, opening the store does it.
+    /// Removes a file that nothing refers to. If this fails, the next opening of the store removes it.
     pub(super) fn remove_file(&self, file: FileName) {
         let _ = self.tables.storage.remove(&file.to_string());
     }
-}
-
-/// Two tables of a level that share keys: then nobody knows which of them is newer.
-pub(super) fn overlap(a: &Table, b: &Table) -> Error {
-    let damage =
-        super::super::error::Damage::Contradiction { name: "number of the overlapping table", found: b.number() };
-    Error::damaged(&FileName::Table(a.number()).to_string(), 0, damage)
 }

@@ -1,12 +1,14 @@
-//! From a memtable to a table; and how any table comes to be: written, synced, renamed, opened.
+//! Flushing a memtable to a table; and the steps of any new table: written, synced, renamed, opened.
 
 use super::super::error::Error;
 use super::super::manifest::Edit;
+use super::super::memtable::Memtable;
 use super::super::names::FileName;
 use super::super::options::Maintenance;
 use super::super::purpose::Purpose;
-use super::super::sstable::{Policies, Table, TableWriter};
+use super::super::sstable::{FilterPolicies, Table, TableWriter};
 use super::super::storage::WritableFile;
+use super::super::version::Version;
 use super::core::{Core, View};
 use super::write::{MAX_WAITING_MEMTABLES, Seen};
 use std::sync::Arc;
@@ -18,7 +20,7 @@ pub(super) struct Output {
 }
 
 impl Core {
-    /// Writes what is in memory to tables and waits for it.
+    /// Writes all memtables to tables and waits for it.
     pub(super) fn flush(&self) -> Result<(), Error> {
         self.check_writable()?;
         let first = self.seen(None);
@@ -58,26 +60,18 @@ impl Core {
         }
     }
 
-    /// Writes the oldest memtable that waits to a table of level 0. False if none waits. Only who maintains may call it.
+    /// Writes the oldest waiting memtable to a table of level 0. False if none waits. The caller holds the maintenance
+    /// lock.
     pub(super) fn flush_oldest(&self) -> Result<bool, Error> {
         let view = self.view();
         let Some(memtable) = view.oldest_full() else {
             return Ok(false);
         };
-        // Rows and prefixes are not counted: at most as many as cells.
-        let policies = self.policies(&view.version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
-        let mut output = self.begin_table(&policies)?;
-        let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
-        if let Err(error) = written {
-            self.abandon(output.number);
-            return Err(error);
-        }
-        let table = self.finish_table(output, 0)?;
+        let table = self.write_memtable(memtable, &view.version)?;
         self.sync_dir()?;
         let log = memtable.log_number();
         self.commit(&[Edit::TableAdded(table.state()), Edit::LogEnded(log)], |view| {
-            let version = view.version.changed(&[], &[Arc::clone(&table)]);
-            let version = Arc::new(version.map_err(|[a, b]| super::core::overlap(&a, &b))?);
+            let version = Arc::new(view.version.changed(&[], &[Arc::clone(&table)])?);
             let memtables = view.memtables.iter().filter(|other| !Arc::ptr_eq(other, memtable)).cloned().collect();
             Ok(View { memtables, version })
         })?;
@@ -85,7 +79,17 @@ impl Core {
         Ok(true)
     }
 
-    pub(super) fn begin_table(&self, policies: &Policies) -> Result<Output, Error> {
+    /// Writes a memtable to a table of level 0, which [`Core::sync_dir`] makes durable.
+    pub(super) fn write_memtable(&self, memtable: &Memtable, version: &Version) -> Result<Arc<Table>, Error> {
+        // Rows and prefixes are not counted, but there are at most as many as cells.
+        let policies = self.filter_policies(version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
+        let mut output = self.begin_table(&policies)?;
+        let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
+        written.inspect_err(|_| self.abandon(output.number))?;
+        self.finish_table(output, 0)
+    }
+
+    pub(super) fn begin_table(&self, policies: &FilterPolicies) -> Result<Output, Error> {
         let number = self.new_number();
         let tmp = FileName::Table(number).tmp();
         let out = self.tables.storage.create(&tmp).map_err(|error| {
@@ -102,26 +106,26 @@ impl Core {
         self.publish(&mut *out, &tmp, FileName::Table(number))?;
         warnings.into_iter().for_each(|warning| self.tables.warn(warning));
         let table = Table::open(&self.tables, number, level, None);
-        // Nothing refers to it yet, so what does not read back need not stay.
+        // Nothing refers to it yet, so a table that does not read back is removed.
         Ok(Arc::new(table.inspect_err(|_| self.remove_file(FileName::Table(number)))?))
     }
 
-    /// Syncs a finished file and gives it its name.
+    /// Syncs a finished file and gives it its final name.
     pub(super) fn publish(&self, out: &mut dyn WritableFile, tmp: &str, file: FileName) -> Result<(), Error> {
-        out.sync().map_err(|error| self.poison(tmp, "sync", error))?;
+        out.sync().map_err(|error| self.poison(Error::io(tmp, "sync", error)))?;
         let name = file.to_string();
-        self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(&name, "rename", error))
+        self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(Error::io(&name, "rename", error)))
     }
 
-    /// Makes the names of published files durable. One thread at a time: a sync that fails says so once and may lose the
-    /// names of all, so none may succeed between it and the poison that follows.
+    /// Makes the names of published files durable. One thread at a time: a failed sync is reported once but may lose
+    /// the names of several threads, so no other sync may succeed before the store is poisoned.
     pub(super) fn sync_dir(&self) -> Result<(), Error> {
         let _turn = self.directory.lock();
         self.check_poison()?;
-        self.tables.storage.sync_dir().map_err(|error| self.poison("store", "sync the directory", error))
+        self.tables.storage.sync_dir().map_err(|error| self.poison(Error::io("store", "sync the directory", error)))
     }
 
-    /// Removes what was written of a table. If that fails, opening the store does it.
+    /// Removes an unfinished table. If this fails, the next opening of the store removes it.
     pub(super) fn abandon(&self, number: u64) {
         let _ = self.tables.storage.remove(&FileName::Table(number).tmp());
     }

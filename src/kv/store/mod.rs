@@ -1,4 +1,4 @@
-//! The store: what callers see, and the state that its threads share.
+//! The store: its interface, and the state that its threads share.
 //!
 //! ```text
 //! put ─▶ log ─▶ memtable ─ full ─▶ memtables ─ flush ─▶ level 0 ─ compaction ─▶ level 1 ─▶ … ─▶ level 6
@@ -7,27 +7,29 @@
 //! ```
 //!
 //! Readers take a [view](core::View): memtables and tables that are never changed, only replaced, except for the newest
-//! memtable, whose entries carry sequence numbers. So a snapshot is a view and a number, and nothing that it can see
-//! goes away before it does.
+//! memtable, whose entries carry sequence numbers. So a snapshot is a view and a number, and everything that it
+//! sees lives as long as it does.
 //!
-//! Locks are taken in this order: writer, maintenance, manifest, directory, view. A lock that is waited for is never held by
-//! someone who waits for one before it.
+//! Locks are taken in this order: writer, maintenance, manifest, directory, view. No thread waits for a lock while it
+//! holds a later one.
 
 mod background;
+mod compact;
 mod core;
+mod filter_policies;
 mod flush;
-mod merge;
 mod open;
-mod policies;
 mod read;
 mod rebuild;
+mod scan;
 mod stats;
 mod verify;
 mod write;
 
 pub use read::Snapshot;
 pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
-pub use stats::{Stats, TableStats};
+pub use scan::Scan;
+pub use stats::{LevelStats, Stats, TableStats};
 pub use verify::{FilterVerification, TableVerification, VerifyReport};
 
 use self::core::Core;
@@ -35,7 +37,6 @@ use super::batch::WriteBatch;
 use super::error::Error;
 use super::ledger::{Ledger, LedgerReport};
 use super::options::StoreOptions;
-use super::scan::Scan;
 use super::sstable::Warning;
 use super::storage::{FileStorage, Storage};
 use super::sync::thread;
@@ -68,13 +69,12 @@ impl Store {
         Self::open(Arc::new(storage), options)
     }
 
-    /// Opens the store in `storage`: every table's footer, index and filters, and the writes that stand in logs only,
+    /// Opens the store in `storage`: every table's footer, index and filters, and the writes that are in logs only,
     /// which become a table.
     ///
     /// # Errors
-    /// [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`]; [`Error::Io`]; and whatever is wrong with a file
-    /// apart from filters: a store does not open without all of its data, and does not change a directory that it
-    /// cannot open.
+    /// [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`]; [`Error::Io`]; and the damage of any file, filters
+    /// excepted: a store does not open without all of its data, and leaves a directory that it cannot open unchanged.
     pub fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Self, Error> {
         let core = Arc::new(open::open(storage, options)?);
         let background = background::spawn(&core)?;
@@ -101,12 +101,12 @@ impl Store {
         self.write(batch)
     }
 
-    /// Makes all writes of a batch, or none.
+    /// Applies all writes of a batch, or none.
     ///
     /// # Errors
-    /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is there as a whole or
-    /// not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync. [`Error::Stalled`] if
-    /// memory is full and cannot be flushed. [`Error::ReadOnly`].
+    /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a
+    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync.
+    /// [`Error::Stalled`] if memory is full and cannot be flushed. [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         self.core.check_writable()?;
         self.core.write(batch)?;
@@ -125,7 +125,7 @@ impl Store {
     /// The value of a cell.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`] where the answer could not be read.
+    /// [`Error::Io`] or [`Error::Damaged`] if the answer could not be read.
     pub fn get(&self, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let (view, seq) = self.core.view_and_seq();
         self.core.get(&view, seq, row, column)
@@ -140,8 +140,8 @@ impl Store {
         self.core.get_row(&view, seq, row)
     }
 
-    /// The live cells of a range of rows, in order, as they are now. If all rows of the range start with the same
-    /// bytes, filters of prefixes are asked.
+    /// The live cells of a range of rows, in order, as they are now. If all rows of the range must start with the same
+    /// bytes, filters of prefixes are probed.
     ///
     /// ```
     /// use filterblock::kv::{Store, StoreOptions};
@@ -187,43 +187,45 @@ impl Store {
         Snapshot::new(Arc::clone(&self.core))
     }
 
-    /// Writes what is in memory to a table and waits for it. Does nothing if nothing was written.
+    /// Writes all memtables to tables and waits for it. Does nothing if they are empty.
     ///
     /// # Errors
-    /// [`Error::Io`], or whatever else the work of the background failed with meanwhile. The cells stay in memory and in
-    /// the log and can be read; but if a sync or the rename failed, further writes and flushes are refused with
-    /// [`Error::Poisoned`], for nobody knows what is on the disk.
+    /// [`Error::Io`], or any other error of background work meanwhile. The cells stay readable, in memory and in the
+    /// log; but if a sync or the rename failed, further writes and flushes are refused with [`Error::Poisoned`], as it
+    /// is unknown what is on the disk.
     pub fn flush(&self) -> Result<(), Error> {
         self.core.flush()
     }
 
-    /// Merges everything into one level, the deepest that has a table: no overwritten cell is left, and no tombstone.
+    /// Merges everything into one level, the deepest that has a table. This drops all overwritten cells and tombstones.
     ///
     /// # Errors
-    /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. The tables are then as they were.
+    /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. The tables are then unchanged.
     pub fn compact(&self) -> Result<(), Error> {
         self.core.flush()?;
         self.core.compact_all()
     }
 
-    /// Does all work that is due, or waits until it is done: flushes, compactions, filters that exceed the budget.
+    /// Does all due work, or waits until it is done: flushes, compactions, and rebuilding filters that exceed the
+    /// budget.
     ///
     /// # Errors
-    /// What that work failed with.
+    /// The error of that work.
     pub fn settle(&self) -> Result<(), Error> {
         self.core.settle()
     }
 
-    /// Asks every filter for every key of its table, and for as many that are not there. Reads all tables.
+    /// Checks every table, and probes every filter for every key of its table and for as many absent ones. Reads all
+    /// tables.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`] for a data block that is not what was written. What is wrong with a filter
-    /// stands in the report.
+    /// [`Error::Io`] or [`Error::Damaged`] for a data block that is not what was written. Problems with filters are in
+    /// the report.
     pub fn verify(&self) -> Result<VerifyReport, Error> {
         self.core.verify()
     }
 
-    /// Builds the filters of all tables again, with another kind, size or seed, and leaves the data as it is. Reads all
+    /// Rebuilds the filters of all tables, with another kind, size or seed, and leaves the data unchanged. Reads all
     /// tables. A crash leaves each table with its old filters or with its new ones.
     ///
     /// # Errors
@@ -237,12 +239,12 @@ impl Store {
         self.ledger_report().total
     }
 
-    /// The account by level, kind of filter and purpose, and by table.
+    /// The same by level, kind of filter and purpose, and by table.
     pub fn ledger_report(&self) -> LedgerReport {
         self.core.tables.accounts.report()
     }
 
-    /// The filters that are not used, each said once.
+    /// Warnings of filters that are not used, one for each.
     pub fn warnings(&self) -> Vec<Warning> {
         self.core.tables.warnings.lock().clone()
     }
@@ -252,13 +254,14 @@ impl Store {
         &self.core.tables.storage
     }
 
-    /// What the store holds, table by table.
+    /// The contents of the store, table by table.
     pub fn stats(&self) -> Stats {
         self.core.stats()
     }
 
-    /// Closes the store: everything written is durable, and the log is sealed, so that damage to it will be known from
-    /// a crash. What is in memory stays in the log. Dropping the store does the same, and says nothing if it fails.
+    /// Closes the store: makes everything written durable and seals the log, so that later damage to it is
+    /// distinguished from the effects of a crash. Memtables are not flushed; their writes are in the log. Dropping the
+    /// store does the same, but ignores errors.
     ///
     /// # Errors
     /// [`Error::Io`] if the log could not be synced or sealed; [`Error::Poisoned`].
@@ -267,11 +270,11 @@ impl Store {
         self.core.seal()
     }
 
-    /// Ends the background thread; a compaction that is under way is given up.
+    /// Ends the background thread; a running compaction is abandoned.
     fn stop(&mut self) {
         self.core.stop();
         if let Some(thread) = self.background.take() {
-            // It ends by returning; if it panicked, what it guards is whole.
+            // If it panicked, the state that it guarded is consistent nevertheless.
             let _ = thread.join();
         }
     }
@@ -280,9 +283,9 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.stop();
-        // Not closed, or closed before: then there is nothing left to seal.
+        // Does nothing if the store was closed before.
         let _ = self.core.seal();
-        // With nobody left who reads, every lookup that began has ended.
+        // Without other holders, every lookup has ended.
         let is_settled = Arc::strong_count(&self.core) == 1 && !std::thread::panicking();
         debug_assert!(!is_settled || self.ledger_report().check().is_ok(), "{:?}", self.ledger_report().check());
     }

@@ -1,25 +1,24 @@
-//! Opening: what the directory is, what the manifest says, what only logs know.
+//! Opening: checking the directory, reading the manifest, replaying logs.
 //!
-//! Nothing in the directory changes before everything in it has been found in order. Then writes that stand in logs
-//! only become a table, a new log is begun, and a new manifest takes the old one's name, which switches from the
-//! state before to the state after at once. A crash on the way leaves the state before, and files that nothing names:
-//! those are removed last, or by the next opening.
+//! Nothing in the directory changes before everything in it was checked. Then writes that are in logs only become a
+//! table, a new log is begun, and a new manifest replaces the old one, which switches from the old state to the new one
+//! atomically. A crash before that leaves the old state, and files that no manifest names: those are removed last, or
+//! by the next opening.
 
 use super::super::batch;
 use super::super::cache::BlockCache;
 use super::super::error::{Damage, Error};
 use super::super::ledger::Accounts;
 use super::super::log::{LogContents, LogKind, LogWriter};
-use super::super::manifest::{self, Failure, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
+use super::super::manifest::{self, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
-use super::super::options::{Maintenance as Who, StoreOptions};
-use super::super::purpose::Purpose;
+use super::super::options::{Maintenance, StoreOptions};
 use super::super::sstable::{Table, TableContext};
-use super::super::storage::{LockMode, Storage, StorageLock};
-use super::super::sync::{AtomicU64, Condvar, Mutex, RwLock};
+use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
+use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
-use super::core::{Core, Maintenance, Queue, View, Work, Writer, overlap};
+use super::core::{Core, MaintenanceState, Queue, View, Work, Writer};
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -27,20 +26,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// No store gets to this write; a file that claims a later one is damaged, however right its checksum.
+/// No store reaches this sequence number; a file that claims a greater one is damaged, even if its checksum is right.
 const MAX_SEQ: u64 = 1 << 56;
-/// What a file system probe may leave behind, beside what the store itself does.
-const PROBE_NAME: &str = "direct-io-probe.tmp";
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
-    // Before the lock, whose file must not appear where no store belongs.
+    // Before the lock, whose file must not be created where no store belongs.
     is_there(&list(&*storage)?, &options)?;
     let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
     let lock = storage.lock(LOCK_NAME, mode).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Error::Locked,
         _ => Error::io(LOCK_NAME, "lock", error),
     })?;
-    // And again: another may have changed everything before it gave up the lock.
+    // Again: another process may have changed everything before it released the lock.
     let names = list(&*storage)?;
     let state = match is_there(&names, &options)? {
         true => manifest::read(&*storage)?,
@@ -53,7 +50,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
     Ok(core)
 }
 
-/// Whether there is a store; if not, one may be created.
+/// Whether there is a store. Fails if there is none and none may be created.
 fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
     if names.iter().any(|name| name == MANIFEST_NAME) {
         return Ok(true);
@@ -62,29 +59,25 @@ fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
     if options.read_only || !options.create { Err(Error::NoStore) } else { Ok(false) }
 }
 
-/// Begins a store of nothing. Its manifest comes first: files with numbers and no manifest are a store that lost it.
+/// Creates an empty store. Its manifest comes first: numbered files without a manifest are a store that lost it.
 fn create(storage: &Arc<dyn Storage>, seed: u64) -> Result<State, Error> {
     let state = State { seed, next_number: 1, ..State::default() };
-    Manifest::create(Arc::clone(storage), state.clone()).map_err(io_error)?;
+    Manifest::create(Arc::clone(storage), state.clone())?;
     Ok(state)
-}
-
-fn io_error(Failure { file, operation, source }: Failure) -> Error {
-    Error::io(file, operation, source)
 }
 
 fn list(storage: &dyn Storage) -> Result<Vec<String>, Error> {
     storage.list().map_err(|error| Error::io("store", "list the directory", error))
 }
 
-/// Refuses to create a store among files that are not known to be harmless.
+/// Refuses to create a store among files that may belong to others.
 fn check_empty(names: &[String]) -> Result<(), Error> {
     let num_files = names.iter().filter(|name| FileName::parse(name).is_some()).count();
     if num_files > 0 {
         return Err(Error::NoManifest { num_files });
     }
-    let harmless = [LOCK_NAME, MANIFEST_TMP_NAME, PROBE_NAME];
-    let mut files: Vec<String> = names.iter().filter(|name| !harmless.contains(&name.as_str())).cloned().collect();
+    let own = [LOCK_NAME, MANIFEST_TMP_NAME, PROBE_NAME];
+    let mut files: Vec<String> = names.iter().filter(|name| !own.contains(&name.as_str())).cloned().collect();
     if files.is_empty() {
         return Ok(());
     }
@@ -94,7 +87,7 @@ fn check_empty(names: &[String]) -> Result<(), Error> {
     Err(Error::NotAStore { files, num_files })
 }
 
-/// The state of the store, in memory, with all that its logs add. Changes nothing on the disk.
+/// Loads the store into memory and replays its logs. Changes nothing on the disk.
 fn load(
     storage: Arc<dyn Storage>,
     options: StoreOptions,
@@ -131,8 +124,8 @@ fn load(
     let highest = names.iter().filter_map(|name| number_of(name)).max().unwrap_or(0);
     let next_number = state.next_number.max(highest.saturating_add(1));
     let random = match options.maintenance {
-        Who::Inline { seed } => seed,
-        Who::Background => 0,
+        Maintenance::Inline { seed } => seed,
+        Maintenance::Background => 0,
     };
     let view = View { memtables: vec![Arc::new(memtable)], version: Arc::new(version) };
     let writer = Writer { log: None, last_seq, bytes_since_pause: 0, last_sync: Instant::now() };
@@ -143,13 +136,13 @@ fn load(
         queue: Mutex::new(Queue::default()),
         committed: Condvar::default(),
         writer: Mutex::new(writer),
-        maintenance: Mutex::new(Maintenance { random, shrunk: BTreeMap::new() }),
+        maintenance: Mutex::new(MaintenanceState { random, shrunk: BTreeMap::new() }),
         manifest: Mutex::new(None),
         directory: Mutex::new(()),
         view: RwLock::new(Arc::new(view)),
         visible: AtomicU64::new(last_seq),
         next_number: AtomicU64::new(next_number),
-        poisoned: AtomicU64::new(0),
+        is_poisoned: AtomicBool::new(false),
         work: Mutex::new(Work::default()),
         work_changed: Condvar::default(),
         _lock: lock,
@@ -177,10 +170,10 @@ fn load_tables(context: &Arc<TableContext>, state: &State) -> Result<Version, Er
         }
         tables.push(Arc::new(table));
     }
-    Version::new(tables).map_err(|[a, b]| overlap(&a, &b))
+    Version::new(tables)
 }
 
-/// Brings the writes of a log into the memtable.
+/// Replays a log into the memtable.
 fn replay(storage: &dyn Storage, log: &LogState, memtable: &Memtable, names: &[String]) -> Result<(), Error> {
     let file = FileName::Log(log.number).to_string();
     if !names.contains(&file) {
@@ -194,9 +187,9 @@ fn replay(storage: &dyn Storage, log: &LogState, memtable: &Memtable, names: &[S
     Ok(())
 }
 
-/// Looks for a log that the manifest has forgotten. Its last record may be bad because a crash tore it, or because of
-/// damage: then it was durable, and what relied on it was written. Nothing is written to a log before the record that
-/// begins it is durable, so a log that holds writes and is newer than all that are known tells the two apart.
+/// Looks for a log that is missing in the manifest. The manifest's last record may be bad because a crash tore it, or
+/// because of damage to a record that was durable. Nothing is written to a log before the record that begins it is
+/// durable, so a log that has writes and is newer than all known ones proves damage.
 fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[String]) -> Result<(), Error> {
     let newest_known = known.last().map_or(0, |log| log.number);
     for name in names {
@@ -205,7 +198,7 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
         };
         let has_writes = match LogContents::read(storage, name, number, LogKind::WriteAhead, None) {
             Ok(contents) => contents.payloads().next().is_some(),
-            // Its first record was not durable yet, so neither was the edit that begins it.
+            // Its first record was not durable yet, so neither was the edit that begins the log.
             Err(Error::Damaged { .. }) => false,
             Err(error) => return Err(error),
         };
@@ -218,23 +211,19 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
 }
 
 impl Core {
-    /// Makes the loaded state the one on the disk, and removes what no longer belongs to it.
+    /// Writes the loaded state to the disk, and removes files that do not belong to it.
     fn take_over(&self, names: &[String]) -> Result<(), Error> {
         let view = self.view();
         let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
         let mut version = Arc::clone(&view.version);
         if let Some(memtable) = replayed {
-            let mut output =
-                self.begin_table(&self.policies(&version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]))?;
-            memtable.for_each_newest(|cell| output.writer.add(&cell))?;
-            let table = self.finish_table(output, 0)?;
-            version = Arc::new(version.changed(&[], &[table]).map_err(|[a, b]| overlap(&a, &b))?);
+            let table = self.write_memtable(memtable, &version)?;
+            version = Arc::new(version.changed(&[], &[table])?);
         }
         let number = self.new_number();
         let name = FileName::Log(number).to_string();
-        let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)
-            .map_err(|error| Error::io(&name, "create", error))?;
-        log.sync().map_err(|error| Error::io(&name, "sync", error))?;
+        let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;
+        log.sync()?;
         self.sync_dir()?;
         let mut writer = self.writer.lock();
         let state = State {
@@ -244,8 +233,8 @@ impl Core {
             logs: vec![LogState { number, sealed: None }],
             tables: version.tables().map(|table| (table.number(), table.state())).collect(),
         };
-        let manifest = Manifest::create(Arc::clone(&self.tables.storage), state).map_err(io_error)?;
-        self.remove_strangers(names, manifest.state());
+        let manifest = Manifest::create(Arc::clone(&self.tables.storage), state)?;
+        self.remove_obsolete_files(names, manifest.state());
         *self.manifest.lock() = Some(manifest);
         writer.log = Some(log);
         let memtables = vec![Arc::new(Memtable::new(number))];
@@ -253,9 +242,9 @@ impl Core {
         Ok(())
     }
 
-    /// Removes the files of `names` that are a store's, but that `state` does not name. What cannot be removed now
-    /// is tried again at the next opening.
-    fn remove_strangers(&self, names: &[String], state: &State) {
+    /// Removes those files of `names` that are a store's but not in `state`. If this fails, the next opening tries
+    /// again.
+    fn remove_obsolete_files(&self, names: &[String], state: &State) {
         for name in names {
             let is_ours = number_of(name).is_some() || name == MANIFEST_TMP_NAME;
             let is_named = FileName::parse(name).is_some_and(|file| match file {
@@ -270,7 +259,7 @@ impl Core {
     }
 }
 
-/// A seed that strangers cannot guess, from the keys that the standard library draws for its own maps.
+/// An unpredictable seed, from the keys that the standard library draws for its own maps.
 fn random_seed() -> u64 {
     RandomState::new().hash_one(0u64)
 }

@@ -1,13 +1,13 @@
-//! Reading a view.
+//! Reading from a view.
 
-use super::super::cell::{CellKey, Version as CellVersion};
+use super::super::cell::{CellKey, CellValue};
 use super::super::error::Error;
 use super::super::merge::{MemoryCursor, Merge, Source};
 use super::super::prefix::prefix_range;
 use super::super::range::RowRange;
-use super::super::scan::Scan;
 use super::super::sstable::{EntryHashes, LevelCursor, Reading, Table};
 use super::core::{Core, View};
+use super::scan::Scan;
 use core::ops::{Bound, RangeBounds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A store as it was at one moment.
 ///
 /// It sees no later write, and keeps what it sees: memtables in memory, tables on the disk, and the lock of the
-/// directory. Keep it no longer than needed.
+/// directory. It should be dropped as soon as possible.
 ///
 /// ```
 /// use filterblock::kv::{Store, StoreOptions};
@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub struct Snapshot {
     view: Arc<View>,
     seq: u64,
-    /// Dropped last: what the view lets go of is removed under the store's lock.
+    /// Dropped last: files that the view releases are removed under the store's lock.
     core: Arc<Core>,
 }
 
@@ -73,47 +73,47 @@ impl Snapshot {
     }
 
     fn scan_range(&self, range: RowRange) -> Scan {
-        let store = Arc::clone(&self.core) as Arc<_>;
-        if range.is_empty() {
-            return Scan::new(Ok(Merge::new(Vec::new())), store);
-        }
-        Scan::new(self.core.sources(&self.view, self.seq, range).map(Merge::new), store)
+        let sources = match range.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.core.sources(&self.view, self.seq, range),
+        };
+        Scan::new(sources.map(Merge::new), Arc::clone(&self.core))
     }
 }
 
 impl Core {
     pub(super) fn get(&self, view: &View, seq: u64, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let key = CellKey { row, column };
-        // The newest first, so the first version found is the last one written.
+        // The newest first, so the first value found is the last one written.
         for memtable in &view.memtables {
-            if let Some(version) = memtable.get(key, seq) {
-                return Ok(version.value);
+            if let Some(value) = memtable.get(key, seq) {
+                return Ok(value);
             }
         }
         let hashes = EntryHashes::new(key);
         for table in view.version.tables_for_cell(key) {
-            if let Some(version) = table.get(key, &hashes)? {
-                return Ok(version.value);
+            if let Some(value) = table.get(key, &hashes)? {
+                return Ok(value);
             }
         }
         Ok(None)
     }
 
     pub(super) fn get_row(&self, view: &View, seq: u64, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
-        let mut newest: BTreeMap<Vec<u8>, CellVersion> = BTreeMap::new();
+        let mut newest: BTreeMap<Vec<u8>, CellValue> = BTreeMap::new();
         for memtable in &view.memtables {
             let start = Bound::Included(CellKey { row, column: b"" });
             for cell in memtable.cells_from(start, |key| key.row != row, seq, usize::MAX) {
-                newest.entry(cell.column).or_insert(cell.version);
+                newest.entry(cell.key.column).or_insert(cell.value);
             }
         }
         let hashes = EntryHashes::new(CellKey { row, column: b"" });
         for table in view.version.tables_for_row(row) {
-            for (column, version) in table.get_row(row, &hashes)? {
-                newest.entry(column).or_insert(version);
+            for (column, value) in table.get_row(row, &hashes)? {
+                newest.entry(column).or_insert(value);
             }
         }
-        Ok(newest.into_iter().filter_map(|(column, version)| Some((column, version.value?))).collect())
+        Ok(newest.into_iter().filter_map(|(column, value)| Some((column, value?))).collect())
     }
 
     fn sources(&self, view: &View, seq: u64, range: RowRange) -> Result<Vec<Source>, Error> {

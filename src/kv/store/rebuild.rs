@@ -1,4 +1,4 @@
-//! Building filters again, beside the data that they are of.
+//! Rebuilding filters without rewriting the data.
 
 use super::super::cell::OwnedKey;
 use super::super::error::Error;
@@ -6,14 +6,14 @@ use super::super::manifest::Edit;
 use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::range::RowRange;
-use super::super::sstable::{FilterFileWriter, LevelCursor, Policies, Reading, Table};
+use super::super::sstable::{FilterFileWriter, FilterPolicies, LevelCursor, Reading, Table};
 use super::core::Core;
-use super::policies::entries_of;
+use super::filter_policies::entries_of;
 use crate::FilterPolicy;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// Which filters are built again, and how. As the store's options say, unless something else is set.
+/// Which filters are rebuilt, and how: according to the store's options, unless set here.
 ///
 /// ```
 /// use filterblock::kv::{Purpose, RebuildOptions, Store, StoreOptions};
@@ -38,21 +38,21 @@ pub struct RebuildOptions {
 }
 
 impl RebuildOptions {
-    /// All tables, as the store's options say.
+    /// All tables, according to the store's options.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The filter of a purpose, or none, for these tables, whatever the store's options say about new ones. Compaction
-    /// writes new tables, whose filters are as the options say, and a budget that is exceeded has its way.
+    /// The filter of a purpose, or none, for these tables, in place of the store's options. Compaction still writes new
+    /// tables according to the options, and filters that exceed the budget are still rebuilt to meet it.
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.policies[purpose.index()] = Some(policy.into());
         self
     }
 
-    /// A new seed, for these filters and for all that are written from now on.
+    /// A new seed, for these filters and for all written from now on.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -67,10 +67,10 @@ impl RebuildOptions {
     }
 }
 
-/// What was built again.
+/// The result of a rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RebuildReport {
-    /// The tables, in the order of lookups.
+    /// The tables, in the order in which lookups search them.
     pub tables: Vec<RebuiltTable>,
 }
 
@@ -98,7 +98,7 @@ impl Core {
         let version = Arc::clone(&self.view().version);
         let mut report = RebuildReport::default();
         for table in version.tables().filter(|table| options.table.is_none_or(|number| number == table.number())) {
-            let mut policies = self.policies(&version, &[table.number()], table.level(), entries_of([table]));
+            let mut policies = self.filter_policies(&version, &[table.number()], table.level(), entries_of([table]));
             for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies) {
                 if let Some(asked) = asked {
                     policies[purpose.index()] = asked.and_then(|policy| self.complete(policy, purpose));
@@ -109,12 +109,12 @@ impl Core {
         Ok(report)
     }
 
-    /// Gives a table new filters. Only who maintains may call it.
-    pub(super) fn rebuild_table(&self, table: &Arc<Table>, policies: &Policies) -> Result<RebuiltTable, Error> {
+    /// Replaces a table's filters. The caller holds the maintenance lock.
+    pub(super) fn rebuild_table(&self, table: &Arc<Table>, policies: &FilterPolicies) -> Result<RebuiltTable, Error> {
         let file = FileName::Filters(self.new_number());
         let tmp = file.tmp();
         self.write_filters(table, policies, file).inspect_err(|_| {
-            // If this fails too, opening the store does it.
+            // If this fails too, the next opening of the store removes it.
             let _ = self.tables.storage.remove(&tmp);
         })?;
         let replaced = Arc::new(table.with_filter_file(file.number()));
@@ -126,20 +126,20 @@ impl Core {
         Ok(RebuiltTable { file: table.file().to_owned(), filter_file: file.to_string(), bytes_before, bytes_now })
     }
 
-    /// Writes the file of a table's new filters, durably.
-    fn write_filters(&self, table: &Arc<Table>, policies: &Policies, file: FileName) -> Result<(), Error> {
+    /// Writes and syncs the file of a table's new filters.
+    fn write_filters(&self, table: &Arc<Table>, policies: &FilterPolicies, file: FileName) -> Result<(), Error> {
         let tmp = file.tmp();
         let mut writer = FilterFileWriter::new(tmp.clone(), file.number(), self.seed(), policies);
-        let (mut last, mut since_glance) = (None::<OwnedKey>, 0);
+        let (mut last, mut since_poll) = (None::<OwnedKey>, 0);
         let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
         while let Some(cell) = cells.current() {
             writer.add(cell.key, last.as_ref().map(OwnedKey::as_key));
             last.get_or_insert_default().assign(cell.key);
-            if self.is_time_to_glance(&mut since_glance, &cell) {
+            if self.is_poll_due(&mut since_poll, &cell) {
                 if self.is_stopping() {
                     return Err(Error::Stalled { cause: "the store is being closed".to_owned() });
                 }
-                self.flush_while_merging()?;
+                self.poll()?;
             }
             cells.advance()?;
         }

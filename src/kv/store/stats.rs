@@ -1,59 +1,152 @@
-//! What a store holds.
+//! The contents of a store in figures.
 
 use super::super::cache::CacheStats;
 use super::super::ledger::Ledger;
 use super::super::names::FileName;
+use super::super::prometheus::Exposition;
 use super::super::purpose::Purpose;
 use super::super::sstable::{FilterStats, Table};
 use super::core::Core;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a store holds.
+/// The contents of a store in figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
-    /// Versions of cells and tombstones in memory.
+    /// Entries of memtables: every write, tombstones included.
     pub memtable_cells: u64,
-    /// What they take of memory, about.
+    /// About how much memory they take, in bytes.
     pub memtable_bytes: u64,
-    /// What the cache has done and holds.
+    /// Counters and contents of the cache.
     pub cache: CacheStats,
-    /// The tables, in the order in which lookups ask them.
+    /// The tables, in the order in which lookups search them.
     pub tables: Vec<TableStats>,
 }
 
-/// What a table holds, and what became of its lookups.
-#[derive(Clone, Debug, PartialEq)]
+/// The contents of a table in figures, and its lookups. Serialized without the sums over its filters and its ledger.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableStats {
     /// Its file.
     pub file: String,
     /// Its number.
+    #[serde(skip)]
     pub number: u64,
     /// Its level, from 0.
     pub level: usize,
     /// Cells, tombstones included.
+    #[serde(rename = "cells")]
     pub num_cells: u64,
     /// Tombstones.
+    #[serde(rename = "tombstones")]
     pub num_tombstones: u64,
     /// Data blocks.
+    #[serde(rename = "data_blocks")]
     pub num_blocks: u64,
     /// Length of the data blocks.
     pub data_bytes: u64,
     /// Length of its file.
     pub file_bytes: u64,
     /// Length of its usable filters.
+    #[serde(skip)]
     pub filter_bytes: u64,
     /// Distinct entries of its usable filters.
+    #[serde(skip)]
     pub filter_entries: u64,
+    /// The file of its filters, if they were rebuilt; otherwise they are in its own.
+    pub filter_file: Option<String>,
     /// Its usable filters.
     pub filters: Vec<FilterStats>,
-    /// The filters that it has and that cannot be used.
+    /// The purposes whose filters exist but cannot be used.
+    #[serde(rename = "unusable_filters")]
     pub unusable: Vec<Purpose>,
-    /// The file of its filters, if they were built again; otherwise they stand in its own.
-    pub filter_file: Option<String>,
     /// The length of the prefixes in its prefix filter, if it has a usable one.
+    #[serde(skip)]
     pub prefix_len: Option<u16>,
     /// The account of its lookups.
+    #[serde(skip)]
     pub ledger: Ledger,
+}
+
+/// Sums over the tables of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LevelStats {
+    /// The level, from 0.
+    pub level: usize,
+    /// Tables.
+    #[serde(rename = "tables")]
+    pub num_tables: u64,
+    /// Cells, tombstones included.
+    #[serde(rename = "cells")]
+    pub num_cells: u64,
+    /// Tombstones.
+    #[serde(rename = "tombstones")]
+    pub num_tombstones: u64,
+    /// Length of the data blocks.
+    pub data_bytes: u64,
+    /// Length of the files.
+    pub file_bytes: u64,
+    /// Length of the usable filters.
+    pub filter_bytes: u64,
+}
+
+/// Name, help and value of a gauge of each level.
+type LevelGauge = (&'static str, &'static str, fn(&LevelStats) -> u64);
+
+const LEVEL_GAUGES: [LevelGauge; 5] = [
+    ("filterblock_store_tables", "Tables.", |level| level.num_tables),
+    ("filterblock_store_cells", "Cells in tables, tombstones included.", |level| level.num_cells),
+    ("filterblock_store_tombstones", "Tombstones in tables.", |level| level.num_tombstones),
+    ("filterblock_store_data_bytes", "Bytes of data blocks.", |level| level.data_bytes),
+    ("filterblock_store_file_bytes", "Bytes of tables.", |level| level.file_bytes),
+];
+
+impl Stats {
+    /// The levels that have tables, in ascending order.
+    pub fn levels(&self) -> Vec<LevelStats> {
+        let mut levels: BTreeMap<usize, LevelStats> = BTreeMap::new();
+        for table in &self.tables {
+            let level = levels.entry(table.level).or_default();
+            level.level = table.level;
+            level.num_tables += 1;
+            level.num_cells += table.num_cells;
+            level.num_tombstones += table.num_tombstones;
+            level.data_bytes += table.data_bytes;
+            level.file_bytes += table.file_bytes;
+            level.filter_bytes += table.filter_bytes;
+        }
+        levels.into_values().collect()
+    }
+
+    /// Levels and filters in Prometheus' text exposition format, to be served as `text/plain; version=0.0.4`. The text
+    /// of [`LedgerReport::to_prometheus`](super::super::LedgerReport::to_prometheus) may follow it.
+    pub fn to_prometheus(&self) -> String {
+        let mut out = Exposition::default();
+        let levels = self.levels();
+        for (name, help, value) in LEVEL_GAUGES {
+            out.metric(name, help, levels.iter().map(|level| (vec![("level", level.level.to_string())], value(level))));
+        }
+        let (mut bytes, mut entries) = (BTreeMap::new(), BTreeMap::new());
+        for (table, filter) in self.tables.iter().flat_map(|table| table.filters.iter().map(move |f| (table, f))) {
+            let key = (table.level, filter.purpose, filter.kind.name());
+            *bytes.entry(key).or_insert(0) += filter.bytes;
+            *entries.entry(key).or_insert(0) += filter.num_entries;
+        }
+        for (name, help, sums) in [
+            ("filterblock_store_filter_bytes", "Bytes of usable filters.", bytes),
+            ("filterblock_store_filter_entries", "Distinct entries of usable filters.", entries),
+        ] {
+            let sample = |((level, purpose, kind), sum): ((usize, Purpose, &str), u64)| {
+                let (level, purpose, kind) = (level.to_string(), purpose.to_string(), kind.to_owned());
+                (vec![("level", level), ("purpose", purpose), ("kind", kind)], sum)
+            };
+            out.metric(name, help, sums.into_iter().map(sample));
+        }
+        let unusable: usize = self.tables.iter().map(|table| table.unusable.len()).sum();
+        out.single("filterblock_store_unusable_filters", "Filters that cannot be used.", unusable as u64);
+        out.single("filterblock_store_log_cells", "Cells that stand in the log only.", self.memtable_cells);
+        out.into_text()
+    }
 }
 
 impl Core {
@@ -82,9 +175,9 @@ fn table_stats(table: &Arc<Table>) -> TableStats {
         file_bytes: table.file_len(),
         filter_bytes: filters.iter().map(|filter| filter.bytes).sum(),
         filter_entries: filters.iter().map(|filter| filter.num_entries).sum(),
+        filter_file: table.filters().file_number().map(|number| FileName::Filters(number).to_string()),
         filters,
         unusable: Purpose::ALL.into_iter().filter(|&purpose| table.filters().is_unusable(purpose)).collect(),
-        filter_file: table.filters().file_number().map(|number| FileName::Filters(number).to_string()),
         prefix_len: table.filters().prefix_len(),
         ledger: table.counters().ledger(),
     }

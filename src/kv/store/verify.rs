@@ -1,32 +1,31 @@
-//! Asking filters for all that their tables hold.
+//! Verifying tables, and filters against the keys of their tables.
 
-use super::super::cell::OwnedKey;
-use super::super::error::{Damage, Error};
+use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::range::RowRange;
-use super::super::sstable::{LevelCursor, Reading, Table};
+use super::super::sstable::{Probes, Table};
 use super::core::Core;
-use crate::{FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
+use crate::{FilterBlockReader, FilterKind, KeyHasher};
 use std::sync::Arc;
 
-/// At least so many absent keys are asked, so that rates of a per cent are seen within a tenth of themselves.
+/// The least number of probes for absent keys, so that rates of a percent are measured to a tenth of themselves.
 const MIN_ABSENT: u64 = 10_000;
 
-/// What [`Store::verify`](super::Store::verify) has seen.
+/// The result of [`Store::verify`](super::Store::verify).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VerifyReport {
-    /// The tables, in the order of lookups.
+    /// The tables, in the order in which lookups search them.
     pub tables: Vec<TableVerification>,
 }
 
 impl VerifyReport {
-    /// Keys that a filter denies although its table has them: each hides data. 0 in every store.
+    /// Keys that a filter denies although its table has them: each hides data. Always 0, unless the library has a
+    /// defect.
     #[must_use]
     pub fn false_negatives(&self) -> u64 {
         self.filters().map(|filter| filter.false_negatives).sum()
     }
 
-    /// All filters that could be asked.
+    /// All filters that could be probed.
     pub fn filters(&self) -> impl Iterator<Item = &FilterVerification> {
         self.tables.iter().flat_map(|table| &table.filters)
     }
@@ -41,33 +40,33 @@ pub struct TableVerification {
     pub level: usize,
     /// Cells, tombstones included.
     pub num_cells: u64,
-    /// The filters that could be asked.
+    /// The filters that could be probed.
     pub filters: Vec<FilterVerification>,
-    /// The filters that could not.
+    /// The purposes whose filters could not.
     pub unusable: Vec<Purpose>,
 }
 
-/// A filter that was asked for all keys of its table, and for keys that are not there.
+/// A filter that was probed for all keys of its table, and for absent keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FilterVerification {
-    /// What the filter is asked.
+    /// The filter's purpose.
     pub purpose: Purpose,
     /// Its kind.
     pub kind: FilterKind,
-    /// Cells whose entry it was asked for.
+    /// Cells for whose entry it was probed.
     pub present_asked: u64,
-    /// Of them, those that it denies.
+    /// Those of them that it denies.
     pub false_negatives: u64,
-    /// Random hashes that it was asked for.
+    /// Random hashes for which it was probed.
     pub absent_asked: u64,
-    /// Of them, those that it does not deny.
+    /// Those of them that it does not deny.
     pub false_positives: u64,
-    /// The rate to be expected, from its bits as they stand.
+    /// The rate predicted from its bits.
     pub predicted_fpr: f64,
 }
 
 impl FilterVerification {
-    /// False positives per absent key asked.
+    /// False positives per probe for an absent key.
     #[must_use]
     pub fn observed_fpr(&self) -> f64 {
         self.false_positives as f64 / self.absent_asked.max(1) as f64
@@ -83,63 +82,32 @@ impl Core {
 }
 
 fn verify_table(table: &Arc<Table>) -> Result<TableVerification, Error> {
-    let usable = |purpose| Some((purpose, table.filters().load(purpose, table.counters())?));
-    let loaded: Vec<_> = Purpose::ALL.into_iter().filter_map(usable).collect();
-    let readers: Vec<(Purpose, FilterBlockReader<'_>)> =
-        loaded.iter().map(|(purpose, loaded)| (*purpose, loaded.reader())).collect();
-    let mut seen: Vec<(u64, u64)> = vec![(0, 0); readers.len()];
-    let (mut num_cells, mut entry) = (0, Vec::new());
-    let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
-    let mut last = OwnedKey::default();
-    while let Some(cell) = cells.current() {
-        if num_cells > 0 && last.as_key() >= cell.key {
-            return Err(Error::damaged(table.file(), 0, Damage::Order { position: num_cells }));
-        }
-        last.assign(cell.key);
-        num_cells += 1;
-        for ((purpose, reader), (asked, denied)) in readers.iter().zip(&mut seen) {
-            let key = match purpose {
-                Purpose::RowColumn => {
-                    KeyTransform::row_column_entry(cell.key.row, cell.key.column, &mut entry);
-                    Some(&entry[..])
-                }
-                Purpose::Row | Purpose::Prefix => reader.transform().entry_of(cell.key.row),
-            };
-            if let Some(key) = key {
-                *asked += 1;
-                *denied += u64::from(!reader.may_contain(key));
-            }
-        }
-        cells.advance()?;
-    }
-    let footer = table.footer();
-    if num_cells != footer.num_cells {
-        let (name, found, expected) = ("number of cells", num_cells, footer.num_cells);
-        return Err(Error::damaged(table.file(), 0, Damage::Field { name, found, expected }));
-    }
-    let absent_asked = num_cells.max(MIN_ABSENT);
-    let filter = |((purpose, reader), (present_asked, false_negatives)): (&(Purpose, FilterBlockReader<'_>), _)| {
+    let load = |purpose| Some((purpose, table.filters().load(purpose, table.counters())?));
+    let loaded: Vec<_> = Purpose::ALL.into_iter().filter_map(load).collect();
+    let readers: Vec<FilterBlockReader<'_>> = loaded.iter().map(|(_, filter)| filter.reader()).collect();
+    let walk = table.reader().walk(&readers)?;
+    let absent_asked = walk.num_cells.max(MIN_ABSENT);
+    let mut filters = Vec::new();
+    for ((&(purpose, _), reader), Probes { asked, denied }) in loaded.iter().zip(&readers).zip(walk.probes) {
         let false_positives = (0..absent_asked).filter(|&i| reader.may_contain_hash(random_hash(i))).count() as u64;
-        Some(FilterVerification {
-            purpose: *purpose,
+        filters.push(FilterVerification {
+            purpose,
             kind: reader.kind(),
-            present_asked,
-            false_negatives,
+            present_asked: asked,
+            false_negatives: denied,
             absent_asked,
             false_positives,
             predicted_fpr: reader.false_positive_rate(),
-        })
-    };
-    let is_unusable = |purpose| {
-        let is_loaded = loaded.iter().any(|(other, _)| *other == purpose);
-        !is_loaded && table.filters().has(purpose)
-    };
-    let filters = readers.iter().zip(seen).filter_map(filter).collect();
-    let unusable = Purpose::ALL.into_iter().filter(|&purpose| is_unusable(purpose)).collect();
-    Ok(TableVerification { file: table.file().to_owned(), level: table.level(), num_cells, filters, unusable })
+        });
+    }
+    let is_loaded = |purpose| loaded.iter().any(|&(other, _)| other == purpose);
+    let is_unusable = |&purpose: &Purpose| table.filters().has(purpose) && !is_loaded(purpose);
+    let unusable = Purpose::ALL.into_iter().filter(is_unusable).collect();
+    let (file, level) = (table.file().to_owned(), table.level());
+    Ok(TableVerification { file, level, num_cells: walk.num_cells, filters, unusable })
 }
 
-/// A hash that no key of a table has, but with the odds of all hashes to collide.
+/// A hash that no key of a table has, barring a 64-bit collision.
 fn random_hash(i: u64) -> crate::KeyHash {
     KeyHasher::new(i).hash(b"absent")
 }

@@ -6,7 +6,7 @@ use super::super::log::{LogKind, LogWriter};
 use super::super::manifest::Edit;
 use super::super::memtable::Memtable;
 use super::super::names::FileName;
-use super::super::options::{Maintenance, Sync};
+use super::super::options::{Durability, Maintenance};
 use super::super::sync::{MutexGuard, thread};
 use super::core::{Core, View, Writer};
 use core::sync::atomic::Ordering;
@@ -19,10 +19,10 @@ pub(super) const MAX_WAITING_MEMTABLES: usize = 2;
 /// compaction begins at.
 const SLOW_LEVEL0_FACTOR: usize = 2;
 const STOP_LEVEL0_FACTOR: usize = 6;
-/// Slowed-down writers pause once for so many bytes, a millisecond for each table too many.
+/// Slowed-down writers pause once for each of this many bytes, a millisecond for each excess table.
 const BYTES_PER_PAUSE: usize = 64 << 10;
 
-/// How far maintenance had come when somebody looked.
+/// The progress of maintenance at some moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     progress: u64,
@@ -30,7 +30,7 @@ pub(super) struct Seen {
 }
 
 impl Core {
-    /// Writes a batch, together with those of other threads that come while the log is busy.
+    /// Writes a batch, together with those that other threads submit while the log is busy.
     pub(super) fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         if batch.is_empty() {
             return self.check_poison();
@@ -45,7 +45,7 @@ impl Core {
         if ticket < queue.done_before {
             return queue.failed.remove(&ticket).map_or(Ok(()), Err);
         }
-        // Nobody leads, so everything that waits is written by this thread, its own batch included.
+        // No thread leads, so this one writes every waiting batch, its own included.
         queue.has_leader = true;
         let first = queue.done_before;
         let mut group = core::mem::take(&mut queue.waiting);
@@ -56,10 +56,10 @@ impl Core {
         queue.done_before = first + group.len() as u64;
         if let Err(error) = &result {
             let others = (first..queue.done_before).filter(|&other| other != ticket);
-            let failed: Vec<_> = others.map(|other| (other, error.again())).collect();
+            let failed: Vec<_> = others.map(|other| (other, error.clone())).collect();
             queue.failed.extend(failed);
         }
-        // Waking nobody is a system call too.
+        // Waking is a system call even if no thread waits.
         let has_others = group.len() > 1 || !queue.waiting.is_empty();
         drop(queue);
         if has_others {
@@ -79,7 +79,7 @@ impl Core {
             seq += batch.len() as u64;
         }
         let len_before = log.len();
-        log.append().map_err(|error| Error::io(log.name(), "write", error))?;
+        log.append()?;
         let bytes = (log.len() - len_before) as usize;
         *last_seq = seq;
         self.sync_if_due(&mut writer)?;
@@ -99,25 +99,25 @@ impl Core {
     }
 
     fn sync_if_due(&self, writer: &mut Writer) -> Result<(), Error> {
-        match self.options.sync {
-            Sync::Always => self.sync_writer(writer),
-            Sync::Interval(interval) if writer.last_sync.elapsed() >= interval => self.sync_writer(writer),
-            Sync::Interval(_) | Sync::Never => Ok(()),
+        match self.options.durability {
+            Durability::Always => self.sync_writer(writer),
+            Durability::Interval(interval) if writer.last_sync.elapsed() >= interval => self.sync_writer(writer),
+            Durability::Interval(_) | Durability::Never => Ok(()),
         }
     }
 
     fn sync_writer(&self, writer: &mut Writer) -> Result<(), Error> {
         let log = writer.log.as_mut().ok_or(Error::ReadOnly)?;
         writer.last_sync = Instant::now();
-        log.sync().map_err(|error| self.poison(log.name(), "sync", error))
+        log.sync().map_err(|error| self.poison(error))
     }
 
-    /// Syncs the log on behalf of [`Sync::Interval`], unless a writer holds it, who will see to it.
+    /// Syncs the log for [`Durability::Interval`], unless a writer holds it, which then syncs it when due.
     pub(super) fn sync_in_background(&self, interval: Duration) {
         if let Some(mut writer) = self.writer.try_lock() {
             let is_due = writer.last_sync.elapsed() >= interval && !self.is_poisoned();
             if is_due && writer.log.as_ref().is_some_and(|log| !log.is_synced()) {
-                // A failure poisons the store, which the next write says.
+                // A failure poisons the store, which the next write reports.
                 let _ = self.sync_writer(&mut writer);
             }
         }
@@ -130,7 +130,7 @@ impl Core {
         self.sync_writer(&mut writer)
     }
 
-    /// Seals the log, if that has not been done.
+    /// Seals the log, unless that was done before.
     pub(super) fn seal(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock();
         if writer.log.is_none() {
@@ -145,19 +145,19 @@ impl Core {
         self.commit(&[sealed, Edit::LastSeq(writer.last_seq)], |view| Ok(view.clone()))
     }
 
-    /// Sees to it that the memtable can take more, waiting for maintenance if that cannot keep up.
+    /// Makes room in the log and the memtable, waiting for maintenance if that cannot keep up.
     fn make_room(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<(), Error> {
+        if self.has_room(writer)? {
+            return Ok(());
+        }
         let first = self.seen(None);
         loop {
+            // Taken before the state is checked, so that no later progress is missed.
             let seen = self.seen(Some(first));
-            self.check_poison()?;
-            let is_broken = writer.log.as_ref().ok_or(Error::ReadOnly)?.is_broken();
-            let view = self.view();
-            let limit = self.options.memtable_bytes_max;
-            let is_full = view.memtables.first().is_some_and(|table| !table.is_empty() && table.bytes() >= limit);
-            if !is_broken && !is_full {
+            if self.has_room(writer)? {
                 return Ok(());
             }
+            let view = self.view();
             let stop = self.options.level0_tables_max.saturating_mul(STOP_LEVEL0_FACTOR);
             if view.memtables.len() <= MAX_WAITING_MEMTABLES && view.version.level(0).len() < stop {
                 self.rotate(writer)?;
@@ -175,16 +175,24 @@ impl Core {
         }
     }
 
-    /// Waits until maintenance has done something since `seen`; or says what it failed with since then.
+    fn has_room(&self, writer: &Writer) -> Result<bool, Error> {
+        self.check_poison()?;
+        let is_broken = writer.log.as_ref().ok_or(Error::ReadOnly)?.is_broken();
+        let limit = self.options.memtable_bytes_max;
+        let is_full = |memtable: &Arc<Memtable>| !memtable.is_empty() && memtable.bytes() >= limit;
+        Ok(!is_broken && !self.view().memtables.first().is_some_and(is_full))
+    }
+
+    /// Waits for progress of maintenance since `seen`, or returns the error of a failure since then.
     pub(super) fn wait_for_work(&self, seen: Seen) -> Result<(), Error> {
         let mut work = self.work.lock();
-        // Once: others wait here too, and would wake each other over and over until the work is done.
+        // Once only: waiting threads would otherwise wake each other until the work is done.
         if !core::mem::replace(&mut work.wanted, true) {
             self.work_changed.notify_all();
         }
         match &work.failed {
-            // It is tried again at once, for the next who waits.
-            Some(error) if work.num_failures > seen.num_failures => Err(error.again()),
+            // The work is retried at once, for the next waiting thread.
+            Some(error) if work.num_failures > seen.num_failures => Err(error.clone()),
             _ if work.progress != seen.progress => Ok(()),
             _ => {
                 drop(self.work_changed.wait(work));
@@ -193,13 +201,13 @@ impl Core {
         }
     }
 
-    /// What maintenance has done so far. Failures before `first` do not count any more.
+    /// The progress of maintenance so far, with the number of failures as of `first`.
     pub(super) fn seen(&self, first: Option<Seen>) -> Seen {
         let work = self.work.lock();
         Seen { progress: work.progress, num_failures: first.map_or(work.num_failures, |seen| seen.num_failures) }
     }
 
-    /// Slows writers down while compaction is behind, a little at a time, so that none has to wait for long.
+    /// Slows writers down a little while compaction lags behind, so that none has to wait for long.
     fn pause(&self, writer: &mut Writer, view: &View, bytes: usize) {
         let slow = self.options.level0_tables_max.saturating_mul(SLOW_LEVEL0_FACTOR);
         let too_many = (view.version.level(0).len() + 1).saturating_sub(slow);
@@ -213,19 +221,17 @@ impl Core {
         }
     }
 
-    /// Closes the log and begins a new one, and a new memtable with it.
+    /// Seals the log, and begins a new log and memtable.
     pub(super) fn rotate(&self, writer: &mut Writer) -> Result<(), Error> {
         let old = writer.log.as_mut().ok_or(Error::ReadOnly)?;
         let number = self.new_number();
         let name = FileName::Log(number).to_string();
         let storage = &self.tables.storage;
-        let mut log = LogWriter::create(&**storage, &name, number, LogKind::WriteAhead).map_err(|error| {
-            self.remove_file(FileName::Log(number));
-            Error::io(&name, "create", error)
-        })?;
+        let mut log = LogWriter::create(&**storage, &name, number, LogKind::WriteAhead)
+            .inspect_err(|_| self.remove_file(FileName::Log(number)))?;
         // A log that the manifest names has a first record: without one it is damaged, not new.
-        log.sync().map_err(|error| self.poison(&name, "sync", error))?;
-        old.sync().map_err(|error| self.poison(old.name(), "sync", error))?;
+        log.sync().map_err(|error| self.poison(error))?;
+        old.sync().map_err(|error| self.poison(error))?;
         self.sync_dir()?;
         let ended = self.view().memtables.first().filter(|memtable| memtable.is_empty()).map(|_| old.number());
         let mut edits = vec![

@@ -123,7 +123,7 @@ fn files_that_are_damaged() {
     refused_to_all(&place, 3, &format!("{table}: at offset {footer}: footer checksum stored 0x"), RESTORE);
     place.write(&table, place.read(&format!("db/{}", names[1])));
     let [named, stored] = [0, 1].map(|i| names[i].strip_suffix(".sst").unwrap().parse::<u64>().unwrap());
-    let start = format!("{table}: the name says table {named}, the footer says table {stored}");
+    let start = format!("{table}: the number is {named} in the name, {stored} in the footer");
     refused_to_all(&place, 3, &start, RESTORE);
     place.write(&table, &intact[..4096]);
     refused_to_all(&place, 3, &format!("{table}: at offset 0: no footer here"), RESTORE);

@@ -3,7 +3,7 @@
 use crate::cells::Key;
 use crate::engine::{Engine, Settings};
 use anyhow::Result;
-use filterblock::kv::{FilterResidence, Maintenance, Purpose, Store, StoreOptions, Sync};
+use filterblock::kv::{FilterResidence, Maintenance, Purpose, Store, StoreOptions, Durability};
 use filterblock::{FilterKind, FilterPolicy};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
         .level_bytes(settings.level_base_bytes(), u32::from(Settings::LEVEL_RATIO))
         .table_bytes_max(settings.table_bytes)
         .maintenance(Maintenance::Background)
-        .sync(Sync::Never);
+        .durability(Durability::Never);
     Ok(Box::new(Filterblock(Store::open_dir(dir, options)?)))
 }
 

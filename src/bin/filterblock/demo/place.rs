@@ -1,6 +1,6 @@
 //! Where the demo's stores live for its duration.
 
-use filterblock::kv::{CacheBypass, DirectStorage, Storage};
+use filterblock::kv::{CacheBypass, FileStorage, Storage};
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -44,6 +44,6 @@ pub(super) fn choose(asked: Option<&Path>) -> io::Result<Place> {
 
 fn make(parent: &Path) -> io::Result<Place> {
     let dir = tempfile::Builder::new().prefix("filterblock-demo-").tempdir_in(parent)?;
-    let bypass = DirectStorage::open(dir.path())?.cache_bypass();
+    let bypass = FileStorage::open_direct(dir.path())?.cache_bypass();
     Ok(Place { dir, bypass })
 }

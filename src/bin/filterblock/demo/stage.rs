@@ -3,7 +3,7 @@
 use super::data::{Dataset, random};
 use anyhow::Context;
 use filterblock::FilterPolicy;
-use filterblock::kv::{CacheBypass, DirectStorage, Maintenance, Purpose, Storage, Store, StoreOptions, Sync};
+use filterblock::kv::{CacheBypass, Durability, FileStorage, Maintenance, Purpose, Storage, Store, StoreOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ impl Stage {
         parent: &Path,
     ) -> anyhow::Result<Self> {
         let dir = parent.join(name);
-        let storage = Arc::new(DirectStorage::open(&dir).context("cannot open the store's directory")?);
+        let storage = Arc::new(FileStorage::open_direct(&dir).context("cannot open the store's directory")?);
         let bypass = storage.cache_bypass();
         let options = StoreOptions::without_filters()
             .filter(Purpose::Row, policy)
@@ -52,7 +52,7 @@ impl Stage {
             .maintenance(Maintenance::Inline { seed: SEED })
             .level0_tables_max(usize::MAX)
             .cache_bytes(0)
-            .sync(Sync::Never);
+            .durability(Durability::Never);
         let started = Instant::now();
         let store = Store::open(storage, options)?;
         load(data, &store)?;

@@ -6,7 +6,7 @@ use crate::args::{parse_bytes, parse_count, parse_u64};
 use crate::exit::{self, Code, Failure};
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
-use filterblock::kv::{Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, Sync, WriteBatch};
+use filterblock::kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, WriteBatch};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     seed: Option<u64>,
     /// When a write is durable: always (before it is acknowledged), interval:MS, or never (when a log is full)
     #[arg(long, value_name = "WHEN", default_value = "always", value_parser = parse_sync)]
-    sync: Sync,
+    sync: Durability,
     /// Cells that are written at once, all or none of them: 1000, or 1 with --ack, unless given
     #[arg(long, value_name = "N", value_parser = parse_count)]
     batch: Option<u64>,
@@ -89,19 +89,19 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn parse_sync(text: &str) -> Result<Sync, String> {
+fn parse_sync(text: &str) -> Result<Durability, String> {
     let interval = |text: &str| text.parse().ok().filter(|&ms| ms > 0).map(Duration::from_millis);
     match (text, text.strip_prefix("interval:").and_then(interval)) {
-        ("always", _) => Ok(Sync::Always),
-        ("never", _) => Ok(Sync::Never),
-        (_, Some(interval)) => Ok(Sync::Interval(interval)),
+        ("always", _) => Ok(Durability::Always),
+        ("never", _) => Ok(Durability::Never),
+        (_, Some(interval)) => Ok(Durability::Interval(interval)),
         _ => Err("expected always, never or a number of milliseconds as in interval:100".to_owned()),
     }
 }
 
 impl Args {
     fn options(&self) -> Result<StoreOptions, Failure> {
-        let mut options = self.filters.options("fill")?.sync(self.sync);
+        let mut options = self.filters.options("fill")?.durability(self.sync);
         if let Some(seed) = self.seed {
             options = options.seed(seed);
         }

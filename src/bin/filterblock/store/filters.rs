@@ -100,10 +100,10 @@ impl FilterArgs {
         }
         for &LevelKind { level, kind } in &self.level_kinds {
             let policy = self.kind.policy_of(subcommand, kind)?;
-            options = options.level_filter(level, Purpose::Row, policy);
-            options = options.level_filter(level, Purpose::RowColumn, policy);
-            if self.prefix_len.is_some() {
-                options = options.level_filter(level, Purpose::Prefix, policy);
+            let prefix = self.prefix_len.map(|_| Purpose::Prefix);
+            for purpose in [Purpose::Row, Purpose::RowColumn].into_iter().chain(prefix) {
+                let set = options.level_filter(level, purpose, policy);
+                options = set.map_err(|error| Failure::usage(subcommand, error))?;
             }
         }
         Ok(match self.budget {

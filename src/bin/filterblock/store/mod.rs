@@ -5,7 +5,6 @@ mod explain;
 pub(crate) mod fill;
 mod filters;
 pub(crate) mod get;
-mod prometheus;
 pub(crate) mod rebuild;
 pub(crate) mod scan;
 pub(crate) mod stats;

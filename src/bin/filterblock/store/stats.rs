@@ -1,12 +1,11 @@
 //! `filterblock stats`: what a store holds, level by level and table by table.
 
-use super::{failure, open_for_reading, prometheus, warning_text};
+use super::{failure, open_for_reading, warning_text};
 use crate::exit::{Code, Failure};
 use crate::keys::Keys;
 use crate::output::{self, Output};
-use filterblock::kv::{FilterStats, Stats, Store, TableStats};
+use filterblock::kv::{LevelStats, Stats, Store};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -40,17 +39,6 @@ pub(crate) struct Args {
     prometheus: bool,
 }
 
-/// The tables of a level.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Level {
-    pub(super) num_tables: u64,
-    pub(super) num_cells: u64,
-    pub(super) num_tombstones: u64,
-    pub(super) data_bytes: u64,
-    pub(super) file_bytes: u64,
-    pub(super) filter_bytes: u64,
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let store = open_for_reading(&args.dir)?;
     if let Some(rows) = &args.ask {
@@ -58,9 +46,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut out = Output::new();
     let written = if args.prometheus {
-        out.write_all(prometheus::text(&store).as_bytes())
+        write!(out, "{}{}", store.stats().to_prometheus(), store.ledger_report().to_prometheus())
     } else if args.json {
-        out.json(&json(args, &store)?)
+        out.json(&json(args, &store))
     } else {
         print(&mut out, args, &store)
     };
@@ -82,75 +70,17 @@ fn ask(args: &Args, store: &Store, rows: &Path) -> Result<(), Failure> {
     result
 }
 
-/// The levels that have tables.
-pub(super) fn levels(stats: &Stats) -> BTreeMap<usize, Level> {
-    let mut levels: BTreeMap<usize, Level> = BTreeMap::new();
-    for table in &stats.tables {
-        let level = levels.entry(table.level).or_default();
-        level.num_tables += 1;
-        level.num_cells += table.num_cells;
-        level.num_tombstones += table.num_tombstones;
-        level.data_bytes += table.data_bytes;
-        level.file_bytes += table.file_bytes;
-        level.filter_bytes += table.filter_bytes;
-    }
-    levels
-}
-
-fn bits_per_key(filter: &FilterStats) -> Option<f64> {
-    (filter.num_entries > 0).then(|| filter.bytes as f64 * 8.0 / filter.num_entries as f64)
-}
-
-fn json(args: &Args, store: &Store) -> serde_json::Result<Value> {
+fn json(args: &Args, store: &Store) -> Value {
     let stats = store.stats();
-    let level = |(number, level): (&usize, &Level)| {
-        json!({
-            "level": number,
-            "tables": level.num_tables,
-            "cells": level.num_cells,
-            "tombstones": level.num_tombstones,
-            "data_bytes": level.data_bytes,
-            "file_bytes": level.file_bytes,
-            "filter_bytes": level.filter_bytes,
-        })
-    };
     let warnings: Vec<String> = store.warnings().iter().map(|warning| warning_text(&args.dir, warning)).collect();
-    let ledger = match args.ask {
-        Some(_) => serde_json::to_value(store.ledger_report())?,
-        None => Value::Null,
-    };
-    Ok(json!({
+    let ledger = args.ask.as_ref().map(|_| store.ledger_report());
+    json!({
         "store": args.dir.to_string_lossy(),
         "cells_in_log": stats.memtable_cells,
-        "levels": levels(&stats).iter().map(level).collect::<Vec<_>>(),
-        "tables": stats.tables.iter().map(table_json).collect::<Vec<_>>(),
+        "levels": stats.levels(),
+        "tables": stats.tables,
         "warnings": warnings,
         "ledger": ledger,
-    }))
-}
-
-fn table_json(table: &TableStats) -> Value {
-    let filter = |filter: &FilterStats| {
-        json!({
-            "purpose": filter.purpose.name(),
-            "kind": filter.kind.name(),
-            "bytes": filter.bytes,
-            "entries": filter.num_entries,
-            "bits_per_key": bits_per_key(filter),
-            "predicted_fpr": filter.predicted_fpr,
-        })
-    };
-    json!({
-        "file": table.file,
-        "level": table.level,
-        "cells": table.num_cells,
-        "tombstones": table.num_tombstones,
-        "data_blocks": table.num_blocks,
-        "data_bytes": table.data_bytes,
-        "file_bytes": table.file_bytes,
-        "filter_file": table.filter_file,
-        "filters": table.filters.iter().map(filter).collect::<Vec<_>>(),
-        "unusable_filters": table.unusable.iter().map(|purpose| purpose.name()).collect::<Vec<_>>(),
     })
 }
 
@@ -158,10 +88,11 @@ fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
     let stats = store.stats();
     let titles = ["level", "tables", "cells", "tombstones", "data bytes", "file bytes", "filter bytes"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    for (number, level) in levels(&stats) {
-        let Level { num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes } = level;
-        let counts = [num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes];
-        rows.push(std::iter::once(number.to_string()).chain(counts.map(|count| count.to_string())).collect());
+    for of_level in stats.levels() {
+        let LevelStats { level, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes } =
+            of_level;
+        let counts = [level as u64, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes];
+        rows.push(counts.map(|count| count.to_string()).to_vec());
     }
     let (num_tables, in_log) = (stats.tables.len() as u64, output::count(stats.memtable_cells, "cell"));
     writeln!(out, "{}: {}, {in_log} in the log only\n", args.dir.display(), output::count(num_tables, "table"))?;
@@ -185,7 +116,7 @@ fn filter_rows(stats: &Stats) -> Vec<Vec<String>> {
             rows.push(start.iter().cloned().chain(filter).chain(rest).collect());
         };
         for filter in &table.filters {
-            let bits = bits_per_key(filter).map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}"));
+            let bits = filter.bits_per_key.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}"));
             let (entries, bytes) = (filter.num_entries.to_string(), filter.bytes.to_string());
             row(
                 filter.purpose.name(),

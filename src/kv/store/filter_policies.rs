@@ -1,28 +1,28 @@
 //! Which filters a table is written with, and the budget that all of them share.
 //!
-//! The budget is solved whenever a table is written, for the tables there will be then. Tables keep the filters they
-//! got until they are compacted; only while all filters together exceed the budget, those that exceed their share the
-//! most are built again. Filters are written for a little less than the budget, so that this happens seldom.
+//! The budget is allocated whenever a table is written, for the tables that there will be then. Tables keep their
+//! filters until they are compacted; only while all filters together exceed the budget are those that exceed their
+//! share the most rebuilt. Filters are written for a little less than the budget, so that this is rare.
 
 use super::super::budget::{Run, Share, allocate};
 use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::sstable::{Policies, Table};
+use super::super::sstable::{FilterPolicies, Table};
 use super::super::version::Version;
-use super::core::{Core, Maintenance};
+use super::core::{Core, MaintenanceState};
 use crate::FilterPolicy;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// Filters are written for this part of the budget.
 const WRITTEN_SHARE: (u64, u64) = (15, 16);
-/// A filter is built again if that saves at least one part in so many of the table's filters.
+/// Filters of a table are rebuilt if that saves at least this part of their length.
 const WORTHWHILE_PART: u64 = 32;
 
 /// Entries by purpose, in the order of [`Purpose::ALL`].
 pub(super) type Entries = [u64; Purpose::ALL.len()];
 
-/// What a table will hold.
+/// The entries of a table merged from `tables`, at most.
 pub(super) fn entries_of<'a>(tables: impl IntoIterator<Item = &'a Arc<Table>>) -> Entries {
     let mut sum = Entries::default();
     for table in tables {
@@ -33,16 +33,16 @@ pub(super) fn entries_of<'a>(tables: impl IntoIterator<Item = &'a Arc<Table>>) -
     sum
 }
 
-/// Tables that a lookup asks once together: a level, or a table of level 0.
+/// Tables of which a lookup probes one: a level, or a single table of level 0.
 struct SortedRun {
     level: usize,
-    /// The table of level 0, if it is there already.
+    /// The table of level 0, if it exists already.
     table: Option<u64>,
     entries: Entries,
     num_tables: u64,
 }
 
-/// What every sorted run's filters get, by purpose.
+/// The shares of every sorted run's filters, by purpose.
 struct Allocation(Vec<(SortedRun, [Option<Share>; Purpose::ALL.len()])>);
 
 impl Core {
@@ -51,25 +51,32 @@ impl Core {
         self.seed.load(Ordering::Relaxed)
     }
 
-    /// A policy with what the store sets itself; `None` for prefixes of no length, which would say nothing.
+    /// A policy with the seed and transform of the store; `None` for prefixes of length 0, whose filter would be
+    /// useless.
     pub(super) fn complete(&self, policy: FilterPolicy, purpose: Purpose) -> Option<FilterPolicy> {
         let prefix_len = self.tables.prefix_len;
         let is_void = purpose == Purpose::Prefix && prefix_len == 0;
         (!is_void).then(|| policy.seed(self.seed()).transform(purpose.transform(prefix_len)))
     }
 
-    /// What was asked for a level, whatever the budget makes of it. `deepest` is the deepest level that has tables.
-    fn asked(&self, level: usize, deepest: usize, purpose: Purpose) -> Option<FilterPolicy> {
+    /// The configured policy of a level, before the budget resizes it. `deepest` is the deepest level that has tables.
+    fn configured(&self, level: usize, deepest: usize, purpose: Purpose) -> Option<FilterPolicy> {
         let filters = &self.options.filters;
         let is_skipped = filters.skip_last_level && level > 0 && level >= deepest;
         if is_skipped { None } else { self.complete(filters.policy(level, purpose)?, purpose) }
     }
 
     /// The filters of tables to be written to `level` with `entries` in place of the tables `gone`.
-    pub(super) fn policies(&self, version: &Version, gone: &[u64], level: usize, entries: Entries) -> Policies {
+    pub(super) fn filter_policies(
+        &self,
+        version: &Version,
+        gone: &[u64],
+        level: usize,
+        entries: Entries,
+    ) -> FilterPolicies {
         let deepest = version.deepest().max(level);
         let Some(budget) = self.options.filters.budget_bytes else {
-            return Purpose::ALL.map(|purpose| self.asked(level, deepest, purpose));
+            return Purpose::ALL.map(|purpose| self.configured(level, deepest, purpose));
         };
         let stays = version.tables().filter(|table| !gone.contains(&table.number()));
         let mut runs = sorted_runs(stays);
@@ -81,32 +88,32 @@ impl Core {
             }
             None => runs.push(SortedRun { level, table: None, entries, num_tables: 1 + gone.len() as u64 }),
         }
-        self.allocation(runs, deepest, budget).policies(self, level, None)
+        self.allocation(runs, deepest, budget).filter_policies(self, level, None)
     }
 
     fn allocation(&self, runs: Vec<SortedRun>, deepest: usize, budget: u64) -> Allocation {
-        let (mut units, mut places) = (Vec::new(), Vec::new());
+        let (mut units, mut targets) = (Vec::new(), Vec::new());
         for (i, run) in runs.iter().enumerate() {
             for purpose in Purpose::ALL {
-                if let Some(policy) = self.asked(run.level, deepest, purpose) {
+                if let Some(policy) = self.configured(run.level, deepest, purpose) {
                     let entries = run.entries[purpose.index()];
                     units.push(Run::new(policy.kind(), entries).num_blocks(run.num_tables));
-                    places.push((i, purpose));
+                    targets.push((i, purpose));
                 }
             }
         }
         let mut allocation = Allocation(runs.into_iter().map(|run| (run, Default::default())).collect());
         let (part, whole) = WRITTEN_SHARE;
         let budget = (u128::from(budget) * u128::from(part) / u128::from(whole)) as u64;
-        for ((i, purpose), share) in places.into_iter().zip(allocate(&units, budget)) {
+        for ((i, purpose), share) in targets.into_iter().zip(allocate(&units, budget)) {
             allocation.0[i].1[purpose.index()] = Some(share);
         }
         allocation
     }
 
-    /// Builds the filters again that exceed their share the most. False if all filters are within the budget, or
-    /// nothing can be done about it.
-    pub(super) fn shrink_filters(&self, maintenance: &mut Maintenance) -> Result<bool, Error> {
+    /// Rebuilds the filters of the table that exceeds its share the most. False if all filters are within the budget,
+    /// or no rebuild would help.
+    pub(super) fn shrink_filters(&self, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
         let Some(budget) = self.options.filters.budget_bytes else {
             return Ok(false);
         };
@@ -120,8 +127,8 @@ impl Core {
         let allocation = self.allocation(sorted_runs(version.tables()), version.deepest(), budget);
         let excess = |table: &&Arc<Table>| {
             let (bytes, share) = (table.filters().bytes(), allocation.len_bytes(table));
-            // Filters of few keys take more than their share however small that is. Each table is tried for a share that is
-            // clearly smaller than the one before, and so not for ever.
+            // Filters of few keys exceed any small share. A table is retried only for a clearly smaller share, so that
+            // retries end.
             let is_tried = shrunk.get(&table.number()).is_some_and(|&tried| share > tried / 8 * 7);
             let excess = bytes.saturating_sub(share);
             if excess > bytes / WORTHWHILE_PART && !is_tried { excess } else { 0 }
@@ -130,7 +137,7 @@ impl Core {
             return Ok(false);
         };
         let number = (table.level() == 0).then_some(table.number());
-        let policies = allocation.policies(self, table.level(), number);
+        let policies = allocation.filter_policies(self, table.level(), number);
         self.rebuild_table(table, &policies)?;
         shrunk.insert(table.number(), allocation.len_bytes(table));
         Ok(true)
@@ -161,7 +168,7 @@ impl Allocation {
         run.map_or_else(Default::default, |(_, shares)| *shares)
     }
 
-    fn policies(&self, core: &Core, level: usize, table: Option<u64>) -> Policies {
+    fn filter_policies(&self, core: &Core, level: usize, table: Option<u64>) -> FilterPolicies {
         let shares = self.shares(level, table);
         Purpose::ALL.map(|purpose| {
             let kind = core.options.filters.policy(level, purpose)?.kind();
@@ -169,7 +176,7 @@ impl Allocation {
         })
     }
 
-    /// What a table's filters take if each of its keys takes its share.
+    /// Length of a table's filters if each of its keys takes its share.
     fn len_bytes(&self, table: &Table) -> u64 {
         let shares = self.shares(table.level(), (table.level() == 0).then(|| table.number()));
         let len = |(purpose, share): (Purpose, Option<Share>)| {

@@ -1,9 +1,14 @@
-//! What was asked of a simulated storage.
+//! The operations of a simulated storage, and how each may go wrong.
 
-use super::fault::FaultKind;
 use core::fmt;
+use std::io;
 
-/// What an [`Operation`] does.
+/// Error numbers, the same on every Linux.
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// The kind of an [`Operation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OperationKind {
     /// Creates a file.
@@ -77,12 +82,70 @@ impl fmt::Display for OperationKind {
     }
 }
 
+/// How an operation goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// Any operation fails with `EIO` and does nothing. Unsynced data may still be synced later.
+    Io,
+    /// A creation or a write fails with `ENOSPC` and does nothing.
+    NoSpace,
+    /// A read or a write fails with `EINTR` and does nothing. A persistent fault strikes every second one, as callers
+    /// retry until one succeeds.
+    Interrupted,
+    /// A read or a write of more than `bytes_max` bytes transfers only the first `bytes_max`; 0 counts as 1.
+    Short {
+        /// The bytes transferred.
+        bytes_max: usize,
+    },
+    /// A sync fails with `EIO`, what it should have made durable never becomes durable, and later syncs report success,
+    /// as on Linux when a page cannot be written back. A file's lost bytes can still be read until the crash. Names
+    /// that a directory's sync failed on stay in doubt.
+    FailedSync,
+}
+
+impl FaultKind {
+    /// Whether the fault can be injected into an operation of this kind.
+    pub const fn applies_to(self, operation: OperationKind) -> bool {
+        use OperationKind::{Create, Read, Sync, SyncDir, Write};
+        match self {
+            Self::Io => true,
+            Self::NoSpace => matches!(operation, Create | Write),
+            Self::Interrupted | Self::Short { .. } => matches!(operation, Read | Write),
+            Self::FailedSync => matches!(operation, Sync | SyncDir),
+        }
+    }
+
+    /// The error that the caller sees, if any.
+    pub(super) fn error(self) -> Option<io::Error> {
+        let errno = match self {
+            Self::Io | Self::FailedSync => EIO,
+            Self::NoSpace => ENOSPC,
+            Self::Interrupted => EINTR,
+            Self::Short { .. } => return None,
+        };
+        Some(io::Error::from_raw_os_error(errno))
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Io => "EIO",
+            Self::NoSpace => "ENOSPC",
+            Self::Interrupted => "EINTR",
+            Self::Short { .. } => "short",
+            Self::FailedSync => "failed sync",
+        })
+    }
+}
+
 /// One call to a simulated storage. Displayed as `write 000001.wal`, `rename 000001.sst.tmp 000001.sst`, `sync dir`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Its number: the storage's first operation is 1.
     pub number: u64,
-    /// What it does.
+    /// Its kind.
     pub kind: OperationKind,
     /// The file; empty for operations on the directory.
     pub file: String,

@@ -1,19 +1,21 @@
-//! Each rule of the simulated storage, by a test that fails without it.
+//! The simulated disk that other tests and the fuzz targets include, and each of its rules by a test that fails without
+//! it.
 
-use super::image::files_after;
-use super::inode::SECTOR_LEN;
-use super::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage, lock};
-use crate::kv::storage::{LockMode, Storage, WritableFile, read_exact_at, write_all};
+mod disk;
+
+use disk::inode::SECTOR_LEN;
+use disk::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
+use filterblock::kv::{LockMode, Storage, WritableFile, read_exact_at};
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// Enough random images to meet every outcome of these small states.
+/// Enough random images for every outcome of these small states.
 const MANY: u64 = 400;
 
 fn written(storage: &SimStorage, name: &str, bytes: &[u8]) -> Box<dyn WritableFile> {
     let mut file = storage.create(name).unwrap();
-    write_all(&mut *file, bytes).unwrap();
+    file.write_all(bytes).unwrap();
     file
 }
 
@@ -30,7 +32,7 @@ fn outcomes(storage: &SimStorage, name: &str) -> BTreeSet<Option<Vec<u8>>> {
     kinds().map(|kind| storage.crash_image(kind).contents(name)).collect()
 }
 
-/// Which names there may be after a crash.
+/// The sets of names that a crash may leave.
 fn name_outcomes(storage: &SimStorage) -> BTreeSet<String> {
     kinds().map(|kind| storage.crash_image(kind).names().join(" ")).collect()
 }
@@ -48,12 +50,27 @@ fn set<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 }
 
 #[test]
+fn a_power_loss_and_a_full_disk() {
+    let storage = SimStorage::new();
+    let mut file = durable(&storage, "log", b"synced");
+    file.write_all(b", and not").unwrap();
+    // At worst a power loss leaves what was synced.
+    assert_eq!(after(&storage, CrashKind::NothingUnsynced, "log").unwrap(), b"synced");
+    for image in storage.crash_images(7, 10) {
+        assert!(image.storage.contents("log").is_some_and(|bytes| bytes.starts_with(b"synced")), "{}", image.kind);
+    }
+    storage.inject(Fault::once(FaultKind::NoSpace, storage.num_operations() + 1));
+    let error = file.write_all(b"more").unwrap_err();
+    assert_eq!((error.kind(), storage.num_injected()), (io::ErrorKind::StorageFull, 1));
+}
+
+#[test]
 fn synced_bytes_under_a_durable_name_survive_everything() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", &[7; 700]);
     assert_eq!(outcomes(&storage, "a"), [Some(vec![7; 700])].into());
     assert_eq!(storage.crash_images(1, 20).len(), 1);
-    write_all(&mut *file, &[8; 700]).unwrap();
+    file.write_all(&[8; 700]).unwrap();
     // Also the ones that share a sector with bytes that do not.
     assert!(outcomes(&storage, "a").iter().flatten().all(|bytes| bytes.starts_with(&[7; 700])));
 }
@@ -63,7 +80,7 @@ fn unsynced_bytes_are_lost_kept_torn_anywhere_and_reordered_by_sector() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"");
     for byte in 1..=4 {
-        write_all(&mut *file, &[byte; SECTOR_LEN]).unwrap();
+        file.write_all(&[byte; SECTOR_LEN]).unwrap();
     }
     let outcomes: BTreeSet<Vec<u8>> = outcomes(&storage, "a").into_iter().flatten().collect();
     let all = storage.contents("a").unwrap();
@@ -87,8 +104,8 @@ fn a_sector_is_written_whole_or_not() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"");
     // Two writes to one sector: the second is not there without the first.
-    write_all(&mut *file, b"first").unwrap();
-    write_all(&mut *file, b"second").unwrap();
+    file.write_all(b"first").unwrap();
+    file.write_all(b"second").unwrap();
     let outcomes = outcomes(&storage, "a");
     assert!(outcomes.contains(&Some(b"first".to_vec())) && outcomes.contains(&Some(b"firstsec".to_vec())));
     assert!(!outcomes.contains(&Some(b"\0\0\0\0\0second".to_vec())));
@@ -99,10 +116,10 @@ fn a_sector_is_written_whole_or_not() {
 fn a_sync_covers_what_was_written_before_it_in_its_file_only() {
     let storage = SimStorage::new();
     let (mut a, mut b) = (durable(&storage, "a", b""), durable(&storage, "b", b""));
-    write_all(&mut *a, b"old").unwrap();
-    write_all(&mut *b, b"other").unwrap();
+    a.write_all(b"old").unwrap();
+    b.write_all(b"other").unwrap();
     a.sync().unwrap();
-    write_all(&mut *a, b"new").unwrap();
+    a.write_all(b"new").unwrap();
     assert_eq!(after(&storage, CrashKind::NothingUnsynced, "a").unwrap(), b"old");
     assert_eq!(after(&storage, CrashKind::NothingUnsynced, "b").unwrap(), b"");
     assert_eq!(after(&storage, CrashKind::Everything, "a").unwrap(), b"oldnew");
@@ -123,12 +140,12 @@ fn a_synced_file_needs_its_name_synced_and_a_name_its_bytes() {
 }
 
 #[test]
-fn the_fixed_kinds_are_what_they_say() {
+fn the_fixed_kinds_leave_what_they_promise() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"syn");
-    write_all(&mut *file, b"one").unwrap();
+    file.write_all(b"one").unwrap();
     let _created = written(&storage, "b", b"new");
-    write_all(&mut *file, b"two").unwrap();
+    file.write_all(b"two").unwrap();
     let of = |kind| (after(&storage, kind, "a").unwrap(), after(&storage, kind, "b"));
     let pair = |a: &[u8], b: Option<&[u8]>| (a.to_vec(), b.map(<[u8]>::to_vec));
     assert_eq!(of(CrashKind::NothingUnsynced), pair(b"syn", None));
@@ -154,7 +171,7 @@ fn a_rename_is_atomic_and_keeps_the_bytes() {
     assert_eq!(outcomes(&storage, "a"), [Some(b"new".to_vec())].into());
     assert_eq!(name_outcomes(&storage), set(["a"]));
     // The writer follows its file to the new name.
-    write_all(&mut *file, b"er").unwrap();
+    file.write_all(b"er").unwrap();
     assert_eq!(storage.contents("a").unwrap(), b"newer");
 }
 
@@ -224,7 +241,7 @@ fn an_open_file_outlives_its_name() {
 fn images_are_distinct_deterministic_independent_and_durable() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"synced");
-    write_all(&mut *file, &[1; 3000]).unwrap();
+    file.write_all(&[1; 3000]).unwrap();
     drop(written(&storage, "b", b"b"));
     let all = |seed| -> Vec<_> {
         let images = storage.crash_images(seed, 24);
@@ -250,10 +267,10 @@ fn images_are_distinct_deterministic_independent_and_durable() {
 fn nothing_works_after_the_crash() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"syn");
-    write_all(&mut *file, b"uns").unwrap();
+    file.write_all(b"uns").unwrap();
     let reader = storage.open("a").unwrap();
     storage.crash_after(storage.num_operations() + 1);
-    write_all(&mut *file, b"last").unwrap();
+    file.write_all(b"last").unwrap();
     let before = storage.num_operations();
     assert!(file.write(b"more").is_err() && file.sync().is_err() && reader.read_at(&mut [0], 0).is_err());
     assert!(storage.open("a").is_err() && storage.create("b").is_err() && storage.rename("a", "b").is_err());
@@ -387,7 +404,7 @@ fn an_error_does_nothing_and_a_short_transfer_a_part() {
     assert_eq!(reader.read_at(&mut buf, 0).unwrap_err().kind(), io::ErrorKind::Interrupted);
     read_exact_at(&*reader, &mut buf, 0).unwrap();
     assert_eq!(file.write(b"!").unwrap_err().kind(), io::ErrorKind::Interrupted);
-    write_all(&mut *file, b"!").unwrap();
+    file.write_all(b"!").unwrap();
     assert_eq!(storage.contents("a").unwrap(), b"bytes!");
 }
 
@@ -395,12 +412,12 @@ fn an_error_does_nothing_and_a_short_transfer_a_part() {
 fn a_failed_sync_loses_the_bytes_though_later_syncs_succeed() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"syn");
-    write_all(&mut *file, b"lost").unwrap();
+    file.write_all(b"lost").unwrap();
     storage.inject(Fault::once(FaultKind::FailedSync, 0));
     assert!(file.sync().is_err());
     assert_eq!(storage.contents("a").unwrap(), b"synlost", "the page cache has it");
     file.sync().unwrap();
-    write_all(&mut *file, b"new").unwrap();
+    file.write_all(b"new").unwrap();
     file.sync().unwrap();
     let expected = Some(b"syn\0\0\0\0new".to_vec());
     assert_eq!(outcomes(&storage, "a"), [expected].into());
@@ -408,7 +425,7 @@ fn a_failed_sync_loses_the_bytes_though_later_syncs_succeed() {
     // An ordinary error of a sync loses nothing: the next one does its work.
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", b"syn");
-    write_all(&mut *file, b"new").unwrap();
+    file.write_all(b"new").unwrap();
     storage.inject(Fault::once(FaultKind::Io, 0));
     assert!(file.sync().is_err());
     assert_eq!(after(&storage, CrashKind::NothingUnsynced, "a").unwrap(), b"syn");
@@ -452,9 +469,9 @@ fn the_lock_excludes_and_ends_with_its_holder_and_the_machine() {
 fn images_share_what_they_do_not_change() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", &[1; 5000]);
-    let image = |kind| Arc::clone(&files_after(&lock(&storage.shared.disk).directory, kind)["a"]);
+    let image = |kind| Arc::clone(&storage.files_after(kind)["a"]);
     assert!(Arc::ptr_eq(&image(CrashKind::Everything), &image(CrashKind::Random { seed: 3 })));
     let before = image(CrashKind::Everything);
-    write_all(&mut *file, b"more").unwrap();
+    file.write_all(b"more").unwrap();
     assert_eq!(*before, vec![1; 5000]);
 }

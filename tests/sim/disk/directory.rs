@@ -12,13 +12,13 @@ pub(super) type Names = BTreeMap<String, Node>;
 pub(super) struct Directory {
     visible: Names,
     durable: Names,
-    /// What leads from the durable names to the visible ones, oldest first.
+    /// The changes from the durable names to the visible ones, oldest first.
     pending: Vec<Pending>,
 }
 
 #[derive(Debug)]
 struct Pending {
-    /// The operation that did it.
+    /// The operation that made it.
     number: u64,
     change: Change,
     /// A sync of it has failed: no later one makes it durable.
@@ -58,7 +58,7 @@ impl Change {
     }
 }
 
-/// Which pending changes a crash leaves done.
+/// Which pending changes survive a crash.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NameSurvival {
     Nothing,
@@ -109,7 +109,7 @@ impl Directory {
         self.pending.push(Pending { number, change, doubtful: false });
     }
 
-    /// Puts a durable file under a name, and makes all names durable.
+    /// Replaces a file by a durable one, and makes all names durable.
     pub(super) fn replace(&mut self, name: &str, inode: Inode) {
         self.visible.insert(name.to_owned(), Arc::new(Mutex::new(inode)));
         self.durable.clone_from(&self.visible);
@@ -130,7 +130,7 @@ impl Directory {
         }
     }
 
-    /// Leaves every pending change in doubt for ever.
+    /// Marks every pending change as doubtful for good.
     pub(super) fn doubt(&mut self) {
         for pending in &mut self.pending {
             pending.doubtful = true;
@@ -142,8 +142,8 @@ impl Directory {
         self.pending.last().map(|pending| pending.number)
     }
 
-    /// The names that a crash leaves. A change needs every earlier change of the same names: each name is found as it
-    /// was at some time since it was last durable, but different names at different times.
+    /// The names that a crash leaves. A change survives only with every earlier change of the same names: each name is
+    /// as it was at some time since it was last durable, but different names may be so of different times.
     pub(super) fn after_crash(&self, survival: NameSurvival, random: &mut Random) -> Names {
         let mut names = self.durable.clone();
         let mut undone: BTreeSet<&str> = BTreeSet::new();

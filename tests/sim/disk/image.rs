@@ -8,29 +8,30 @@ use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) type Files = BTreeMap<String, Arc<Vec<u8>>>;
+/// Files by name.
+pub type Files = BTreeMap<String, Arc<Vec<u8>>>;
 
-/// Which of the unsynced changes a crash leaves done.
+/// Which of the unsynced changes survive a crash.
 ///
-/// Whatever is chosen, synced bytes of a file whose name is durable are there, and each name is found as it was at
-/// some time since the directory was synced.
+/// In every case, synced bytes of a file whose name is durable survive, and each name is as it was at some time since
+/// the directory was synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CrashKind {
     /// None: what was synced and no more.
     NothingUnsynced,
-    /// All, as if only the process had ended.
+    /// All, as if only the process had died.
     Everything,
     /// All but the last one.
     AllButLast,
-    /// Creations, renames and removals, but no byte: files written since then are as long as what was synced of them.
+    /// Creations, renames and removals, but no bytes: files have their synced length.
     NamesWithoutData,
-    /// Creations, renames, removals and files' lengths, but no byte: there are zeros.
+    /// Creations, renames, removals and files' lengths, with zeros in place of the bytes.
     NamesWithLengths,
     /// Bytes, but no creation, rename or removal.
     DataWithoutNames,
-    /// Some, as the seed has it: names each on its own, and in each file a prefix that may end inside a write, or
-    /// any sectors of 512 bytes, with zeros or garbage in the place of others, at any length.
+    /// Some, chosen by the seed: each name independently, and in each file a prefix that may end inside a write, or any
+    /// sectors of 512 bytes, with zeros or garbage in place of others, at any length.
     Random {
         /// The seed.
         seed: u64,
@@ -38,7 +39,7 @@ pub enum CrashKind {
 }
 
 impl CrashKind {
-    /// All but the random ones.
+    /// All but random ones.
     pub const FIXED: [Self; 6] = [
         Self::NothingUnsynced,
         Self::Everything,
@@ -63,10 +64,10 @@ impl fmt::Display for CrashKind {
     }
 }
 
-/// A storage as a crash may leave it: everything in it is durable, nothing is locked, no fault is set.
+/// A storage that a crash may leave: everything in it is durable, nothing is locked, and it has no faults.
 #[derive(Debug)]
 pub struct CrashImage {
-    /// What was left done.
+    /// What survived.
     pub kind: CrashKind,
     /// The storage.
     pub storage: SimStorage,
@@ -94,9 +95,9 @@ pub(super) fn files_after(directory: &Directory, kind: CrashKind) -> Files {
     names.iter().map(|(name, node)| (name.clone(), file(node))).collect()
 }
 
-/// Different outcomes of a crash: the fixed kinds, then random ones until there are `wanted` or no more are found.
+/// Distinct outcomes of a crash: the fixed kinds, then random ones until there are `wanted` or no more are found.
 pub(super) fn distinct(directory: &Directory, seed: u64, wanted: usize) -> Vec<(CrashKind, Files)> {
-    // An outcome that one try in eight finds is missed by so many once in 200 times.
+    // An outcome that one try in eight finds is missed by this many tries once in 200 times.
     const FRUITLESS_MAX: u32 = 40;
     let mut outcomes: Vec<(CrashKind, Files)> = Vec::new();
     let mut add = |kind| {

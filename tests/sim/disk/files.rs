@@ -3,12 +3,12 @@
 use super::directory::{Directory, Node};
 use super::operation::OperationKind;
 use super::{Call, SimStorage, lock};
-use crate::kv::storage::{LockMode, ReadableFile, StorageLock, WritableFile};
+use filterblock::kv::{LockMode, ReadableFile, StorageLock, WritableFile};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// A file being written. Goes on under another name or none, like a file descriptor.
+/// A file being written. It survives renaming and removal, like a file descriptor.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) storage: SimStorage,
@@ -17,7 +17,7 @@ pub(super) struct Writer {
     pub(super) node: Node,
 }
 
-impl WritableFile for Writer {
+impl io::Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let append = |_: &mut Directory, number, len: usize| {
             lock(&self.node).append(&bytes[..len], number);
@@ -27,6 +27,12 @@ impl WritableFile for Writer {
         self.storage.operate(call, append, |_| {})
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WritableFile for Writer {
     fn sync(&mut self) -> io::Result<()> {
         let sync = |_: &mut Directory, _, _| {
             lock(&self.node).sync();
@@ -50,7 +56,9 @@ impl ReadableFile for Reader {
         let call = Call { len: buf.len(), ..Call::new(OperationKind::Read, &self.name) };
         let read = |_: &mut Directory, _, len: usize| Ok(lock(&self.node).read_at(&mut buf[..len], offset));
         let len = self.storage.operate(call, read, |_| {})?;
-        self.storage.shared.counter.add(len);
+        let mut counts = lock(&self.storage.shared.read_counts);
+        counts.reads += 1;
+        counts.bytes += len as u64;
         Ok(len)
     }
 
@@ -60,7 +68,7 @@ impl ReadableFile for Reader {
     }
 }
 
-/// Who holds which lock: for each name the number of sharers, or `None` for a holder who does not share.
+/// The locks held: for each name the number of shared holders, or `None` for an exclusive one.
 pub(super) type Locks = BTreeMap<String, Option<u64>>;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The generator behind random crash images.
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): the same numbers from
-/// the same seed on every machine, which an image needs to be made again.
+/// the same seed on every machine, so that an image can be reproduced.
 #[derive(Debug)]
 pub(super) struct Random(u64);
 

@@ -1,16 +1,16 @@
-//! A file: the bytes that a reader sees, and which of them a crash may take.
+//! A file: the bytes that a reader sees, and which of them a crash may lose.
 
 use super::random::Random;
 use core::ops::Range;
 use std::sync::Arc;
 
-/// What a disk writes whole or not at all.
-pub(super) const SECTOR_LEN: usize = 512;
+/// The unit that a disk writes as a whole or not at all.
+pub const SECTOR_LEN: usize = 512;
 
 /// Files only grow, so a file is its bytes and the ranges of them that no sync covers, in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct Inode {
-    /// Shared with crash images; copied when it is written to after that.
+    /// Shared with crash images; copied on the next write.
     bytes: Arc<Vec<u8>>,
     unsynced: Vec<Extent>,
 }
@@ -25,8 +25,7 @@ struct Extent {
     lost: bool,
 }
 
-/// What becomes of a file's unsynced bytes in a crash. Lost bytes never survive; where later bytes do, zeros take
-/// their place.
+/// Which unsynced bytes of a file survive a crash. Lost bytes never survive; where later bytes do, zeros replace them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Survival {
     Nothing,
@@ -35,7 +34,7 @@ pub(super) enum Survival {
     AllBut(u64),
     /// The length, with zeros for the bytes.
     Length,
-    /// Sectors or a prefix, as it comes.
+    /// Random sectors or a random prefix.
     Random,
 }
 
@@ -122,7 +121,7 @@ impl Inode {
                 bytes.truncate(cut);
                 return Arc::new(bytes);
             }
-            // One bad sector among good ones is harder to notice than many.
+            // One bad sector among good ones is harder to detect than many.
             _ => {
                 let bad = Fate::ALL[1 + random.below(2)];
                 self.reordered(random, |random| if random.below(4) == 0 { bad } else { Fate::Written })
@@ -134,7 +133,7 @@ impl Inode {
         Arc::new(bytes)
     }
 
-    /// The file at full length, each sector's unsynced bytes with their own fate.
+    /// The file at full length, with a fate of its own for each sector's unsynced bytes.
     fn reordered(&self, random: &mut Random, fate: impl Fn(&mut Random) -> Fate) -> Vec<u8> {
         let mut bytes = self.bytes.to_vec();
         let mut current = None;
@@ -143,7 +142,7 @@ impl Inode {
             while start < end {
                 let sector = start / SECTOR_LEN;
                 let piece = start..end.min((sector + 1) * SECTOR_LEN);
-                // Two writes into one sector meet the same fate.
+                // Two writes to one sector have the same fate.
                 if current.is_none_or(|(of, _)| of != sector) {
                     current = Some((sector, fate(random)));
                 }

@@ -1,14 +1,24 @@
-//! The hashes of one lookup.
+//! Entries of filters, and the hashes of one lookup.
 
 use super::super::cell::CellKey;
 use super::super::purpose::Purpose;
 use crate::{KeyHash, KeyHasher, KeyTransform};
 use core::cell::{OnceCell, RefCell};
 
-/// The hashes of one lookup, each computed when the first filter asks for it and then probed in every table.
+/// The entry of a cell in a filter of this transform; `None` where it has none. `joined` is a buffer for entries of row
+/// and column.
+pub(super) fn entry_of<'a>(transform: KeyTransform, key: CellKey<'a>, joined: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    if transform != KeyTransform::RowColumn {
+        return transform.entry_of(key.row);
+    }
+    KeyTransform::row_column_entry(key.row, key.column, joined);
+    Some(joined)
+}
+
+/// The hashes of one lookup, each computed for the first filter that needs it and then used for every table.
 ///
-/// Filters of a store share a seed, except while their seed is being changed: a filter of another seed has its own
-/// hash computed each time.
+/// Filters of a store share a seed, except while their seed is being changed: for a filter of another seed the hash is
+/// computed each time.
 #[derive(Debug)]
 pub(crate) struct EntryHashes<'a> {
     key: CellKey<'a>,
@@ -16,7 +26,7 @@ pub(crate) struct EntryHashes<'a> {
 }
 
 impl<'a> EntryHashes<'a> {
-    /// For a cell, a row (the column is not looked at) or a prefix, given in place of the row.
+    /// For a cell, a row (the column is ignored) or a prefix, passed as the row.
     pub(crate) fn new(key: CellKey<'a>) -> Self {
         Self { key, hashes: Default::default() }
     }
@@ -30,7 +40,7 @@ impl<'a> EntryHashes<'a> {
     }
 
     fn hash(&self, purpose: Purpose, hasher: KeyHasher) -> KeyHash {
-        // A joined entry needs its bytes in one piece; the buffer is kept, so that lookups do not allocate.
+        // A joined entry must be contiguous; the buffer is kept, so that lookups do not allocate.
         thread_local!(static ENTRY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
         match purpose {
             Purpose::Row | Purpose::Prefix => hasher.hash(self.key.row),
@@ -47,7 +57,7 @@ mod tests {
     use super::{CellKey, EntryHashes, KeyHasher, Purpose};
 
     #[test]
-    fn filters_of_several_seeds_are_asked_with_their_own_hashes() {
+    fn filters_of_several_seeds_get_their_own_hashes() {
         let hashes = EntryHashes::new(CellKey { row: b"row", column: b"column" });
         let [first, second] = [1, 2].map(KeyHasher::new);
         for hasher in [first, second, first, second] {

@@ -1,35 +1,33 @@
 //! A storage in memory that forgets, as disks do.
 //!
 //! It knows for every byte whether a [`sync`](WritableFile::sync) covers it, and for every name whether a
-//! [`sync_dir`](Storage::sync_dir) does, so that it can show what a power loss may leave ([`CrashImage`]), and it
-//! fails on demand ([`Fault`]). Everything is deterministic. The rules are those of POSIX at their least generous:
+//! [`sync_dir`](Storage::sync_dir) does, so that it can show what a power loss may leave ([`CrashImage`]), and its
+//! operations fail on demand ([`Fault`]). Everything is deterministic. The rules are the weakest that POSIX allows:
 //!
 //! - Unsynced writes survive, vanish, are torn at any byte, or lose any of their 512-byte sectors to zeros or garbage;
 //!   the file's length grows with them or does not.
-//! - Unsynced creations, renames and removals survive or not, each on its own, except that one of a name is undone
-//!   only with all later ones of that name. A rename is atomic. A sync of a file makes its bytes durable, not its name;
+//! - Unsynced creations, renames and removals survive independently, except that one of a name is undone only with all
+//!   later ones of that name. A rename is atomic. A sync of a file makes its bytes durable, not its name;
 //!   a sync of the directory makes names durable, not bytes.
-//! - After a failed sync nothing that it was asked to make durable ever is, whatever later syncs claim.
+//! - After a failed sync, nothing that it should have made durable ever is, whatever later syncs report.
 
 mod directory;
 mod fault;
 mod files;
 mod image;
-mod inode;
+pub mod inode;
 mod operation;
 mod random;
-#[cfg(test)]
-mod tests;
 
-pub use fault::{Fault, FaultKind};
-pub use image::{CrashImage, CrashKind};
-pub use operation::{Operation, OperationKind};
+pub use fault::Fault;
+pub use image::{CrashImage, CrashKind, Files};
+pub use operation::{FaultKind, Operation, OperationKind};
 
-use super::{LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use core::fmt;
 use directory::Directory;
 use fault::Faults;
 use files::{Lock, Locks, Reader, Writer};
+use filterblock::kv::{LockMode, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use inode::Inode;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,34 +35,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 type Observer = Box<dyn FnMut(&SimStorage, &Operation) + Send>;
 
 /// A simulated directory in memory. Clones are handles of the same one.
-///
-/// ```
-/// use filterblock::kv::{CrashKind, Fault, FaultKind, SimStorage, Storage, write_all};
-///
-/// # fn main() -> std::io::Result<()> {
-/// let storage = SimStorage::new();
-/// let mut file = storage.create("log")?;
-/// write_all(&mut *file, b"synced")?;
-/// file.sync()?;
-/// storage.sync_dir()?;
-/// write_all(&mut *file, b", and not")?;
-///
-/// // At worst a power loss leaves what was synced.
-/// let image = storage.crash_image(CrashKind::NothingUnsynced);
-/// assert_eq!(image.contents("log").as_deref(), Some(&b"synced"[..]));
-/// // Ten of the other things it may leave.
-/// for image in storage.crash_images(7, 10) {
-///     assert!(image.storage.contents("log").is_some_and(|bytes| bytes.starts_with(b"synced")), "{}", image.kind);
-/// }
-///
-/// // The next write finds the disk full.
-/// storage.inject(Fault::once(FaultKind::NoSpace, storage.num_operations() + 1));
-/// let error = write_all(&mut *file, b"more").unwrap_err();
-/// assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
-/// assert_eq!(storage.num_injected(), 1);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Default)]
 pub struct SimStorage {
     shared: Arc<Shared>,
@@ -74,7 +44,7 @@ pub struct SimStorage {
 struct Shared {
     disk: Mutex<Disk>,
     observer: Mutex<Option<Observer>>,
-    counter: Arc<ReadCounter>,
+    read_counts: Mutex<ReadCounts>,
     locks: Arc<Mutex<Locks>>,
 }
 
@@ -88,12 +58,12 @@ struct Disk {
     log: Vec<Operation>,
 }
 
-/// What an operation is, before it has a number.
+/// An operation before it has a number.
 struct Call<'a> {
     kind: OperationKind,
     file: &'a str,
     to: &'a str,
-    /// Bytes to be moved.
+    /// Bytes to be transferred.
     len: usize,
 }
 
@@ -110,67 +80,67 @@ impl SimStorage {
         Self::default()
     }
 
-    fn from_files(files: image::Files) -> Self {
+    fn from_files(files: Files) -> Self {
         let node = |(name, bytes)| (name, Arc::new(Mutex::new(Inode::durable(bytes))));
         let storage = Self::new();
         lock(&storage.shared.disk).directory = Directory::durable(files.into_iter().map(node).collect());
         storage
     }
 
-    /// The bytes of a file as a reader sees them, if there is one of that name. No operation, so never a fault.
+    /// The bytes of a file as a reader sees them, if it exists. Not an operation, so never a fault.
     #[must_use]
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
         lock(&self.shared.disk).directory.get(name).map(|node| lock(node).bytes().to_vec())
     }
 
-    /// Puts a file of these bytes under a name, over what may be there; it and all names are durable. No operation.
-    /// Who has the old file open keeps that.
+    /// Replaces a file by one of these bytes, and makes it and all names durable. Not an operation. Open readers of the
+    /// old file keep reading it.
     pub fn replace(&self, name: &str, bytes: Vec<u8>) {
         lock(&self.shared.disk).directory.replace(name, Inode::durable(Arc::new(bytes)));
     }
 
-    /// The names of all files, in ascending order. No operation.
+    /// The names of all files, in ascending order. Not an operation.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         lock(&self.shared.disk).directory.visible().keys().cloned().collect()
     }
 
-    /// How many operations there were, faults included.
+    /// The number of operations so far, failed ones included.
     #[must_use]
     pub fn num_operations(&self) -> u64 {
         lock(&self.shared.disk).num_operations
     }
 
-    /// Those operations, oldest first, that [change something](OperationKind::changes) or would have but for a fault.
+    /// The operations, oldest first, that [change something](OperationKind::changes) or would have without a fault.
     #[must_use]
     pub fn log(&self) -> Vec<Operation> {
         lock(&self.shared.disk).log.clone()
     }
 
-    /// Sets a fault. Of several that apply to an operation the one set first is injected.
+    /// Adds a fault. Of several that apply to an operation the first added is injected.
     pub fn inject(&self, fault: Fault) {
         lock(&self.shared.disk).faults.add(fault);
     }
 
-    /// Sets no fault any more. What a failed sync has lost stays lost.
+    /// Removes all faults. What a failed sync has lost stays lost.
     pub fn lift_faults(&self) {
         lock(&self.shared.disk).faults.lift();
     }
 
-    /// How many operations were injected a fault.
+    /// The number of injected faults.
     #[must_use]
     pub fn num_injected(&self) -> u64 {
         lock(&self.shared.disk).faults.injected()
     }
 
-    /// The machine is gone after operation number `last`: all later ones fail, do nothing, and are not counted.
+    /// Crashes the machine after operation number `last`: all later ones fail, do nothing, and are not counted.
     /// [`SimStorage::crash_images`] then shows what is left.
     pub fn crash_after(&self, last: u64) {
         lock(&self.shared.disk).last_operation = Some(last);
     }
 
-    /// Has `observer` called after every operation, in place of an earlier one. While it runs, operations on this
-    /// storage are not observed, so it is for those who have one thread.
+    /// Calls `observer` after every operation, in place of an earlier observer. Operations during the call are not
+    /// observed, so the storage must be used by one thread only.
     pub fn on_operation(&self, observer: impl FnMut(&Self, &Operation) + Send + 'static) {
         *lock(&self.shared.observer) = Some(Box::new(observer));
     }
@@ -178,19 +148,24 @@ impl SimStorage {
     /// The storage as a power loss of this kind leaves it now.
     #[must_use]
     pub fn crash_image(&self, kind: CrashKind) -> Self {
-        Self::from_files(image::files_after(&lock(&self.shared.disk).directory, kind))
+        Self::from_files(self.files_after(kind))
     }
 
-    /// What a power loss may leave now: different images, those of [`CrashKind::FIXED`] first, then random ones until
-    /// there are `wanted`. There are fewer if no more are found, and only one if everything is durable.
+    /// The files that a power loss of this kind leaves now. Images share the bytes that no crash changes.
+    pub fn files_after(&self, kind: CrashKind) -> Files {
+        image::files_after(&lock(&self.shared.disk).directory, kind)
+    }
+
+    /// What a power loss may leave now: distinct images, those of [`CrashKind::FIXED`] first, then random ones up to
+    /// `wanted`. Fewer if no more are found, and only one if everything is durable.
     #[must_use]
     pub fn crash_images(&self, seed: u64, wanted: usize) -> Vec<CrashImage> {
         let outcomes = image::distinct(&lock(&self.shared.disk).directory, seed, wanted);
         outcomes.into_iter().map(|(kind, files)| CrashImage { kind, storage: Self::from_files(files) }).collect()
     }
 
-    /// Counts an operation, lets it fail if a fault wants it, or does it; then tells the observer. `act` gets the
-    /// operation's number and how many bytes may be moved.
+    /// Counts an operation, performs it or lets it fail by a fault, then calls the observer. `act` gets the operation's
+    /// number and how many bytes may be transferred.
     fn operate<T>(
         &self,
         call: Call<'_>,
@@ -199,7 +174,7 @@ impl SimStorage {
     ) -> io::Result<T> {
         let mut disk = lock(&self.shared.disk);
         if disk.last_operation.is_some_and(|last| disk.num_operations >= last) {
-            return Err(io::Error::other("the machine is gone"));
+            return Err(io::Error::other("the machine has crashed"));
         }
         disk.num_operations += 1;
         let number = disk.num_operations;
@@ -226,7 +201,7 @@ impl SimStorage {
     }
 
     fn observe(&self, operation: &Operation) {
-        // Taken out, so that the observer may use the storage.
+        // Taken out of its mutex, so that the observer may use the storage.
         let Some(mut observer) = lock(&self.shared.observer).take() else { return };
         observer(self, operation);
         lock(&self.shared.observer).get_or_insert(observer);
@@ -296,11 +271,11 @@ impl Storage for SimStorage {
     }
 
     fn read_counts(&self) -> ReadCounts {
-        self.shared.counter.counts()
+        *lock(&self.shared.read_counts)
     }
 }
 
-/// A panic elsewhere leaves the data behind a mutex as sound as it was: every change is one call.
+/// A panic elsewhere leaves the guarded data consistent: every change is one call.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,26 +1,26 @@
-//! Jobs of maintenance, the longest of which is merging tables.
+//! The jobs of maintenance, and the longest of them, compaction.
 
 use super::super::cell::CellRef;
 use super::super::compaction::{self, Compaction};
 use super::super::error::Error;
 use super::super::manifest::{Edit, NUM_LEVELS};
 use super::super::merge::{Merge, Source};
-use super::super::options::Sync;
+use super::super::options::Durability;
 use super::super::purpose::Purpose;
 use super::super::range::RowRange;
 use super::super::sstable::{LevelCursor, Reading, Table};
 use super::super::version::Version;
-use super::core::{Core, Maintenance};
+use super::core::{Core, MaintenanceState};
+use super::filter_policies::entries_of;
 use super::flush::Output;
-use super::policies::entries_of;
 use std::sync::Arc;
 
-/// After about so many bytes a merge looks up: memtables may wait to be flushed, and the store to be closed.
-const BYTES_BETWEEN_GLANCES: usize = 256 << 10;
-/// What a cell counts for, beside its value.
+/// A long job polls after about this many bytes whether memtables wait to be flushed, or the store is being closed.
+const POLL_BYTES: usize = 256 << 10;
+/// What a cell counts towards [`POLL_BYTES`], besides its value.
 const CELL_WORTH_BYTES: usize = 200;
 
-/// What a merge has written.
+/// The tables that a compaction has written.
 #[derive(Default)]
 struct Outputs {
     finished: Vec<Arc<Table>>,
@@ -28,8 +28,8 @@ struct Outputs {
 }
 
 impl Core {
-    /// Does the job that is most urgent. False if none is due.
-    pub(super) fn run_job(&self, maintenance: &mut Maintenance) -> Result<bool, Error> {
+    /// Does the most urgent job. False if none is due.
+    pub(super) fn run_job(&self, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
         self.check_writable()?;
         if self.flush_oldest()? {
             return Ok(true);
@@ -50,7 +50,7 @@ impl Core {
                 self.run_compaction(&compaction)?;
             }
         }
-        // Tombstones that came there before what they hid was gone.
+        // Tombstones that reached it before the cells they hide were dropped.
         if let Some(compaction) = compaction::tombstones_of(&self.view().version, deepest) {
             self.run_compaction(&compaction)?;
         }
@@ -58,7 +58,7 @@ impl Core {
         Ok(())
     }
 
-    /// Merges tables into the next level. False if the store is being closed: nothing has changed then.
+    /// Merges tables into the next level. False if the store is being closed; nothing has changed then.
     fn run_compaction(&self, compaction: &Compaction) -> Result<bool, Error> {
         let version = Arc::clone(&self.view().version);
         if compaction.is_move() && self.has_same_filters(compaction) {
@@ -86,7 +86,7 @@ impl Core {
         Ok(true)
     }
 
-    /// Whether tables of both levels get the same filters, whatever they hold.
+    /// Whether tables of both levels get the same filters, whatever their contents.
     fn has_same_filters(&self, compaction: &Compaction) -> bool {
         let filters = &self.options.filters;
         let same = Purpose::ALL.into_iter().all(|purpose| {
@@ -107,19 +107,19 @@ impl Core {
     fn merge(&self, compaction: &Compaction, version: &Version, outputs: &mut Outputs) -> Result<bool, Error> {
         let level = compaction.to_level;
         let gone: Vec<u64> = compaction.inputs().map(|table| table.number()).collect();
-        let policies = self.policies(version, &gone, level, entries_of(compaction.inputs()));
+        let policies = self.filter_policies(version, &gone, level, entries_of(compaction.inputs()));
         let mut merge = Merge::new(sources(compaction)?);
-        let mut since_glance = 0;
+        let mut since_poll = 0;
         while let Some(cell) = merge.current() {
-            if self.is_time_to_glance(&mut since_glance, &cell) {
+            if self.is_poll_due(&mut since_poll, &cell) {
                 if self.is_stopping() {
                     return Ok(false);
                 }
-                self.flush_while_merging()?;
+                self.poll()?;
             }
-            // A tombstone hides what lies deeper; where nothing does, it has done its work.
-            let has_done_its_work = cell.value.is_none() && !version.is_below(level, cell.key);
-            if !has_done_its_work {
+            // A tombstone is needed only while a deeper level may hold the cell.
+            let is_dropped = cell.value.is_none() && !version.is_below(level, cell.key);
+            if !is_dropped {
                 let output = match &mut outputs.current {
                     Some(output) => output,
                     None => outputs.current.insert(self.begin_table(&policies)?),
@@ -137,19 +137,19 @@ impl Core {
         Ok(true)
     }
 
-    /// Counts what a long job has gone over since it last looked up.
-    pub(super) fn is_time_to_glance(&self, since_glance: &mut usize, cell: &CellRef<'_>) -> bool {
-        *since_glance += CELL_WORTH_BYTES + cell.value.map_or(0, <[u8]>::len);
-        let is_time = *since_glance >= BYTES_BETWEEN_GLANCES;
+    /// Whether a long job must poll, after one more cell.
+    pub(super) fn is_poll_due(&self, since_poll: &mut usize, cell: &CellRef<'_>) -> bool {
+        *since_poll += CELL_WORTH_BYTES + cell.value.map_or(0, <[u8]>::len);
+        let is_time = *since_poll >= POLL_BYTES;
         if is_time {
-            *since_glance = 0;
+            *since_poll = 0;
         }
         is_time
     }
 
-    /// Writers must not wait for a merge to end, nor the log for its sync.
-    pub(super) fn flush_while_merging(&self) -> Result<(), Error> {
-        if let Sync::Interval(interval) = self.options.sync {
+    /// Syncs the log and flushes a memtable if due, as writers must not wait for the end of a long job.
+    pub(super) fn poll(&self) -> Result<(), Error> {
+        if let Durability::Interval(interval) = self.options.durability {
             self.sync_in_background(interval);
         }
         if self.flush_oldest()? {

@@ -1,0 +1,204 @@
+//! The file of a table: footer and index, checked and in memory, and data blocks, read on demand.
+
+use super::super::cell::CellKey;
+use super::super::error::{Damage, Error};
+use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
+use super::block::{BlockReader, CELL_HEADER_LEN};
+use super::format::{CRC_AT, FOOTER_LEN, Footer, padded};
+use super::index::Index;
+use crate::bytes;
+use core::ops::Range;
+use std::sync::Arc;
+
+/// Blocks that are all needed are read in runs of about this many bytes.
+const RUN_LEN: u64 = 256 << 10;
+
+/// The footer of `file` with its CRC, and the file's length.
+pub(super) fn open_footer(file: &str, source: &dyn ReadableFile) -> Result<(Footer, u32, u64), Error> {
+    let file_len = source.len().map_err(|error| Error::io(file, "get the length", error))?;
+    let footer_at = file_len.checked_sub(FOOTER_LEN as u64).filter(|&at| padded(at) == Some(at));
+    let Some(footer_at) = footer_at else {
+        return Err(Error::damaged(file, 0, Damage::FileLength { len_bytes: file_len }));
+    };
+    let page = read_pages(file, source, footer_at, FOOTER_LEN as u64)?;
+    let footer = Footer::decode(file, page.as_slice(), footer_at)?;
+    Ok((footer, bytes::u32_at(page.as_slice(), CRC_AT), file_len))
+}
+
+/// Refuses counts that the data cannot hold, so that sums over tables do not overflow.
+fn check_counts(file: &str, footer: &Footer, file_len: u64) -> Result<(), Error> {
+    let counts = [
+        ("number of cells", footer.num_cells, footer.data_len / CELL_HEADER_LEN as u64),
+        ("number of tombstones", footer.num_tombstones, footer.num_cells),
+        ("number of rows", footer.num_rows, footer.num_cells),
+    ];
+    match counts.into_iter().find(|(_, found, most)| found > most) {
+        Some((name, found, expected)) => {
+            let footer_at = file_len.saturating_sub(FOOTER_LEN as u64);
+            Err(Error::damaged(file, footer_at, Damage::Field { name, found, expected }))
+        }
+        None => Ok(()),
+    }
+}
+
+fn read_pages(file: &str, source: &dyn ReadableFile, offset: u64, len: u64) -> Result<PageBuf, Error> {
+    let read = || {
+        let mut pages = PageBuf::for_stored(len)?;
+        read_exact_at(source, pages.as_mut_slice(), offset).map(|()| pages)
+    };
+    read().map_err(|error| Error::io(file, "read", error))
+}
+
+/// The file of a table, whose footer and index passed every check.
+#[derive(Debug)]
+pub(crate) struct TableReader {
+    pub(super) file: String,
+    pub(super) source: Arc<dyn ReadableFile>,
+    pub(super) footer: Footer,
+    pub(super) footer_crc: u32,
+    pub(super) index: Index,
+    pub(super) file_len: u64,
+}
+
+/// The bytes of consecutive data blocks.
+#[derive(Debug)]
+pub(super) struct Run {
+    pages: PageBuf,
+    /// Where they start in the file.
+    offset: u64,
+}
+
+impl Run {
+    pub(super) const EMPTY: Self = Self { pages: PageBuf::EMPTY, offset: 0 };
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.pages.as_slice()
+    }
+}
+
+impl TableReader {
+    pub(super) fn open(file: String, source: Arc<dyn ReadableFile>) -> Result<Self, Error> {
+        let (footer, footer_crc, file_len) = open_footer(&file, &*source)?;
+        check_counts(&file, &footer, file_len)?;
+        // The footer's lengths add up to the file's, so none of them allocates more than the file's length.
+        let index_pages = footer.index_len.next_multiple_of(FOOTER_LEN as u64);
+        let page = read_pages(&file, &*source, footer.data_len, index_pages)?;
+        // Within the pages that were read, so within `usize`.
+        let index = page.as_slice()[..footer.index_len as usize].to_vec();
+        let index = Index::decode(&file, footer.number, footer.data_len, index, footer.data_len)?;
+        Ok(Self { file, source, footer, footer_crc, index, file_len })
+    }
+
+    /// First and last key. A store opens no table without cells.
+    pub(super) fn key_range(&self) -> (CellKey<'_>, CellKey<'_>) {
+        let empty = CellKey { row: b"", column: b"" };
+        self.index.key_range().unwrap_or((empty, empty))
+    }
+
+    /// Reads consecutive data blocks in one piece.
+    pub(super) fn read_blocks(&self, blocks: Range<usize>) -> Result<Run, Error> {
+        let offset = self.index.handle(blocks.start).offset;
+        let len = blocks.map(|block| self.index.handle(block).len as u64).sum();
+        Ok(Run { pages: read_pages(&self.file, &*self.source, offset, len)?, offset })
+    }
+
+    /// The first of `blocks`, about [`RUN_LEN`] bytes of them.
+    pub(super) fn next_run(&self, blocks: Range<usize>) -> Range<usize> {
+        let end = blocks
+            .clone()
+            .find(|&block| self.index.handle(block).offset - self.index.handle(blocks.start).offset >= RUN_LEN);
+        blocks.start..end.unwrap_or(blocks.end)
+    }
+
+    /// A block of a run, and where it starts in the run.
+    pub(super) fn open_block<'a>(&'a self, block: usize, run: &'a Run) -> Result<(BlockReader<'a>, usize), Error> {
+        let handle = self.index.handle(block);
+        // Within the run, so within `usize`.
+        let start = (handle.offset - run.offset) as usize;
+        let bytes = &run.bytes()[start..start + handle.len];
+        Ok((BlockReader::open(&self.file, self.footer.number, handle.offset, bytes)?, start))
+    }
+
+    /// Refuses a cell whose sequence number the footer does not cover. The store continues from the greatest number in
+    /// a footer, so a greater one would be taken for later than writes to come, and a merged table might not open.
+    #[inline]
+    pub(super) fn check_seq(&self, block: usize, seq: u64) -> Result<(), Error> {
+        match self.footer.covers(seq) {
+            true => Ok(()),
+            false => Err(self.seq_not_covered(block, seq)),
+        }
+    }
+
+    #[cold]
+    fn seq_not_covered(&self, block: usize, seq: u64) -> Error {
+        self.damaged(block, Damage::Contradiction { name: "sequence number of a cell", found: seq })
+    }
+
+    pub(super) fn damaged(&self, block: usize, damage: Damage) -> Error {
+        Error::damaged(&self.file, self.index.handle(block).offset, damage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Damage, Error, FOOTER_LEN, Footer, ReadableFile, TableReader, check_counts};
+    use std::io;
+    use std::sync::Arc;
+
+    fn footer() -> Footer {
+        let (num_cells, num_tombstones, num_rows) = (240, 240, 240);
+        Footer { num_cells, num_tombstones, num_rows, data_len: 4096, index_len: 20, ..Footer::default() }
+    }
+
+    /// A file of zeros with the length that its footer, the last page, claims.
+    #[derive(Debug)]
+    struct Hole {
+        footer: Vec<u8>,
+        footer_at: u64,
+    }
+
+    impl ReadableFile for Hole {
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+            buf.fill(0);
+            if offset == self.footer_at {
+                buf.copy_from_slice(&self.footer);
+            }
+            Ok(buf.len())
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.footer_at + FOOTER_LEN as u64)
+        }
+    }
+
+    #[test]
+    fn an_index_longer_than_memory_can_hold_is_an_error() {
+        // The least that is too long, and one that is 0 when truncated to 32 bits.
+        for index_len in [isize::MAX as u64 + 1, 1 << 63] {
+            let footer_at = 4096 + index_len;
+            let footer = Footer { index_len, ..footer() }.encode(footer_at);
+            let refused = TableReader::open("table".to_owned(), Arc::new(Hole { footer, footer_at }));
+            let is_refused = matches!(&refused, Err(Error::Io { source, .. })
+                if source.kind() == io::ErrorKind::OutOfMemory);
+            assert!(is_refused, "{index_len}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn counts_that_the_data_cannot_hold_are_refused() {
+        let right = footer();
+        assert!(check_counts("table", &right, 12_288).is_ok());
+        for wrong in [
+            Footer { num_cells: 241, ..right.clone() },
+            Footer { num_cells: u64::MAX, ..right.clone() },
+            Footer { num_tombstones: 241, ..right.clone() },
+            Footer { num_rows: u64::MAX, ..right.clone() },
+        ] {
+            let refused = check_counts("table", &wrong, 12_288);
+            assert!(
+                matches!(refused, Err(Error::Damaged { offset: 8192, damage: Damage::Field { .. }, .. })),
+                "{wrong:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The walk over all cells of a table that verifies it.
+
+use super::super::cell::OwnedKey;
+use super::super::error::{Damage, Error};
+use super::entries::entry_of;
+use super::reader::TableReader;
+use crate::FilterBlockReader;
+
+/// What a walk has counted.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    pub(crate) num_cells: u64,
+    pub(crate) num_tombstones: u64,
+    /// For each filter, in the order given.
+    pub(crate) probes: Vec<Probes>,
+}
+
+/// The probes of one filter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Probes {
+    /// Cells that have an entry in the filter.
+    pub(crate) asked: u64,
+    /// Those of them that the filter denies: each hides data.
+    pub(crate) denied: u64,
+}
+
+impl TableReader {
+    /// Reads every data block; checks checksums, order, key ranges, sequence numbers and counts; and probes `filters`
+    /// for every cell. Fails at the first block that is not what was written.
+    pub(crate) fn walk(&self, filters: &[FilterBlockReader<'_>]) -> Result<Walk, Error> {
+        let probes = vec![Probes::default(); filters.len()];
+        let mut walk = Walk { num_cells: 0, num_tombstones: 0, probes };
+        let (mut last, mut joined) = (OwnedKey::default(), Vec::new());
+        let mut blocks = 0..self.index.len();
+        while !blocks.is_empty() {
+            let run_blocks = self.next_run(blocks.clone());
+            blocks.start = run_blocks.end;
+            let run = self.read_blocks(run_blocks.clone())?;
+            for block in run_blocks {
+                let (first_key, last_key) = self.index.keys(block);
+                for cell in self.open_block(block, &run)?.0.cells() {
+                    let cell = cell?;
+                    // A lookup would not find it.
+                    if cell.key < first_key || cell.key > last_key {
+                        let name = "key range in the index of block";
+                        return Err(self.damaged(block, Damage::Contradiction { name, found: block as u64 }));
+                    }
+                    self.check_seq(block, cell.seq)?;
+                    if walk.num_cells > 0 && last.as_key() >= cell.key {
+                        return Err(self.damaged(block, Damage::Order { position: walk.num_cells }));
+                    }
+                    last.assign(cell.key);
+                    walk.num_cells += 1;
+                    walk.num_tombstones += u64::from(cell.value.is_none());
+                    for (filter, probes) in filters.iter().zip(&mut walk.probes) {
+                        if let Some(entry) = entry_of(filter.transform(), cell.key, &mut joined) {
+                            probes.asked += 1;
+                            probes.denied += u64::from(!filter.may_contain(entry));
+                        }
+                    }
+                }
+            }
+        }
+        let footer = &self.footer;
+        let counts = [
+            ("number of cells", walk.num_cells, footer.num_cells),
+            ("number of tombstones", walk.num_tombstones, footer.num_tombstones),
+        ];
+        match counts.into_iter().find(|(_, found, expected)| found != expected) {
+            Some((name, found, expected)) => {
+                Err(Error::damaged(&self.file, 0, Damage::Field { name, found, expected }))
+            }
+            None => Ok(walk),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The ledger's report as JSON and for Prometheus, read back.
+
+use filterblock::kv::{
+    Ledger, LedgerReport, Maintenance, Outcome, Purpose, RebuildOptions, Store, StoreOptions, Tally,
+};
+use filterblock::{FilterKind, FilterPolicy};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The report of a store with filters of every kind and purpose in two levels, some of them rebuilt, whose lookups
+/// ended in every way but errors.
+fn report() -> LedgerReport {
+    let policy = |kind| FilterPolicy::with_bits_per_key(kind, 3.0).unwrap();
+    let options = StoreOptions::without_filters()
+        .filter(Purpose::Row, policy(FilterKind::Blocked))
+        .filter(Purpose::RowColumn, policy(FilterKind::Golomb))
+        .prefix_filter(3, policy(FilterKind::Bloom))
+        .maintenance(Maintenance::Inline { seed: 1 })
+        .level0_tables_max(100)
+        .seed(7);
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_dir(dir.path(), options).unwrap();
+    let row = |i: u32| format!("{i:05}").into_bytes();
+    let put = |i: u32| store.put(&row(i), b"column", &[7; 50]).unwrap();
+    let ask = || {
+        for i in 0..2_000 {
+            store.get(&row(i), b"column").unwrap();
+            store.get(&row(i), b"none").unwrap();
+            store.get_row(&row(i)).unwrap();
+        }
+        for i in 0..40 {
+            store.scan_prefix(&row(50 * i)[..4]).for_each(|cell| drop(cell.unwrap()));
+        }
+    };
+    (0..1_000).for_each(|i| put(2 * i));
+    store.compact().unwrap();
+    (0..300).for_each(|i| put(6 * i + 1));
+    store.delete(&row(6), b"column").unwrap();
+    store.flush().unwrap();
+    ask();
+    let bloom = RebuildOptions::new().filter(Purpose::Row, policy(FilterKind::Bloom)).filter(Purpose::Prefix, None);
+    store.rebuild_filters(&bloom).unwrap();
+    ask();
+    let report = store.ledger_report();
+    assert!(report.by_level.len() > 6 && report.tables.len() == 2, "{report}");
+    let total = report.total.total();
+    let seen = |outcome: &Outcome| total.count(*outcome) > 0;
+    use Outcome::{Avoided, FalsePositive, NoFilter, OutOfKeyRange, Tombstone, TruePositive};
+    assert!([Avoided, FalsePositive, NoFilter, OutOfKeyRange, Tombstone, TruePositive].iter().all(seen), "{report}");
+    report
+}
+
+fn check_tally(json: &Value, tally: &Tally) {
+    let count = |name: &str| json[name].as_u64().expect(name);
+    assert_eq!(count("lookups"), tally.lookups);
+    let outcomes = json["outcomes"].as_object().expect("a map");
+    assert_eq!(outcomes.len(), Outcome::ALL.len());
+    for outcome in Outcome::ALL {
+        assert_eq!(outcomes[outcome.id()], tally.count(outcome), "{outcome}");
+    }
+    assert_eq!(count("unfiltered_found"), tally.unfiltered_found);
+    assert_eq!(count("column_absent"), tally.column_absent);
+    assert_eq!(count("range_absent"), tally.range_absent);
+    assert_eq!(count("data_block_reads"), tally.data_block_reads);
+    assert_eq!(count("data_block_bytes"), tally.data_block_bytes);
+    assert_eq!(count("data_block_cache_hits"), tally.data_block_cache_hits);
+    // The parser may be off by the last bit.
+    let near = |name: &str, value: Option<f64>| match (json[name].as_f64(), value) {
+        (Some(read), Some(value)) => assert!((read - value).abs() <= value * 1e-15, "{name}: {read} for {value}"),
+        (read, value) => assert_eq!((read, json[name].is_null()), (value, true), "{name}"),
+    };
+    near("expected_false_positives", Some(tally.expected_false_positives));
+    near("observed_fpr", tally.observed_fpr());
+    near("predicted_fpr", tally.predicted_fpr());
+}
+
+fn check_ledger(json: &Value, ledger: &Ledger) {
+    for (name, purpose) in [("row", Purpose::Row), ("row_column", Purpose::RowColumn), ("prefix", Purpose::Prefix)] {
+        check_tally(&json[name], ledger.of(purpose));
+    }
+    let rest = [
+        ("scan_block_reads", ledger.scan_block_reads),
+        ("scan_block_bytes", ledger.scan_block_bytes),
+        ("scan_block_cache_hits", ledger.scan_block_cache_hits),
+        ("filter_block_reads", ledger.filter_block_reads),
+        ("filter_block_bytes", ledger.filter_block_bytes),
+        ("filter_block_cache_hits", ledger.filter_block_cache_hits),
+    ];
+    rest.into_iter().for_each(|(name, value)| assert_eq!(json[name], value, "{name}"));
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(3 + rest.len()));
+}
+
+#[test]
+fn json_has_every_number() {
+    let report = report();
+    let json: Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+    check_ledger(&json["total"], &report.total);
+    let levels = json["by_level"].as_array().unwrap();
+    assert_eq!(levels.len(), report.by_level.len());
+    for (json, of_level) in levels.iter().zip(&report.by_level) {
+        assert_eq!((&json["level"], &json["purpose"]), (&of_level.level.into(), &of_level.purpose.name().into()));
+        assert_eq!(json["kind"].as_str(), of_level.kind.map(FilterKind::name));
+        check_tally(&json["tally"], &of_level.tally);
+    }
+    let tables = json["tables"].as_array().unwrap();
+    assert_eq!(tables.len(), report.tables.len());
+    for (json, account) in tables.iter().zip(&report.tables) {
+        assert_eq!((&json["table"], &json["level"]), (&account.table.into(), &account.level.into()));
+        for (purpose, kind) in Purpose::ALL.into_iter().zip(account.kinds) {
+            assert_eq!(json["kinds"][purpose.name()].as_str(), kind.map(FilterKind::name));
+        }
+        check_ledger(&json["ledger"], &account.ledger);
+    }
+}
+
+/// A sample's labels and value.
+type Sample = (BTreeMap<String, String>, f64);
+
+/// Reads the exposition format by its grammar and checks what it demands of a whole exposition. Returns the samples
+/// of each metric.
+fn parse_prometheus(text: &str) -> BTreeMap<String, Vec<Sample>> {
+    assert!(text.ends_with('\n'));
+    let (mut metrics, mut current) = (BTreeMap::<String, Vec<Sample>>::new(), String::new());
+    let (mut helped, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    for line in text.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, docs) = help.split_once(' ').expect("a name and its help");
+            assert!(!docs.is_empty() && helped.insert(name.to_owned()), "one HELP for {name}");
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').expect("a name and its type");
+            assert_eq!(kind, if name.ends_with("_total") { "counter" } else { "gauge" }, "{name}");
+            assert!(helped.contains(name), "HELP before TYPE");
+            assert!(metrics.insert(name.to_owned(), Vec::new()).is_none(), "one TYPE for {name}");
+            name.clone_into(&mut current);
+        } else {
+            let (name, labels, value) = parse_sample(line);
+            assert_eq!(name, current, "samples stand under their TYPE");
+            assert!(seen.insert((name.clone(), labels.clone())), "a sample twice: {line}");
+            assert!(value.is_finite() && value >= 0.0);
+            metrics.get_mut(&name).expect("a metric").push((labels, value));
+        }
+    }
+    metrics
+}
+
+fn parse_sample(line: &str) -> (String, BTreeMap<String, String>, f64) {
+    let is_name = |name: &str| {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        name.chars().all(word) && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    };
+    let (series, value) = line.rsplit_once(' ').expect("a value");
+    let (name, labels) = match series.strip_suffix('}') {
+        Some(series) => series.split_once('{').expect("braces in pairs"),
+        None => (series, ""),
+    };
+    assert!(is_name(name), "{line}");
+    let mut read = BTreeMap::new();
+    // No value of ours holds a comma or an escape, which the writer's own test covers.
+    for label in labels.split(',').filter(|label| !label.is_empty()) {
+        let (label, quoted) = label.split_once('=').expect("a label and its value");
+        let value = quoted.strip_prefix('"').and_then(|value| value.strip_suffix('"')).expect("quotes");
+        assert!(is_name(label) && !value.contains(['"', '\\']), "{line}");
+        assert!(read.insert(label.to_owned(), value.to_owned()).is_none(), "a label twice: {line}");
+    }
+    (name.to_owned(), read, value.parse().expect("a number"))
+}
+
+#[test]
+fn prometheus_text_is_well_formed_and_adds_up() {
+    let report = report();
+    let metrics = parse_prometheus(&report.to_prometheus());
+    let sum = |name: &str, wanted: &[(&str, &str)]| -> f64 {
+        let fits = |labels: &BTreeMap<String, String>| wanted.iter().all(|&(label, value)| labels[label] == value);
+        metrics[name].iter().filter(|(labels, _)| fits(labels)).map(|(_, value)| value).sum()
+    };
+    for purpose in Purpose::ALL {
+        let (tally, of) = (report.total.of(purpose), [("purpose", purpose.name())]);
+        let counters = [
+            ("filterblock_table_lookups_total", tally.lookups),
+            ("filterblock_unfiltered_found_total", tally.unfiltered_found),
+            ("filterblock_column_absent_total", tally.column_absent),
+            ("filterblock_range_absent_total", tally.range_absent),
+            ("filterblock_data_block_reads_total", tally.data_block_reads),
+            ("filterblock_data_block_read_bytes_total", tally.data_block_bytes),
+            ("filterblock_data_block_cache_hits_total", tally.data_block_cache_hits),
+            ("filterblock_table_lookup_outcomes_total", tally.lookups),
+        ];
+        counters.into_iter().for_each(|(name, value)| assert_eq!(sum(name, &of), value as f64, "{name} {purpose}"));
+        for outcome in Outcome::ALL {
+            let wanted = [of[0], ("outcome", outcome.id())];
+            assert_eq!(sum("filterblock_table_lookup_outcomes_total", &wanted), tally.count(outcome) as f64);
+        }
+        let expected = sum("filterblock_expected_false_positives_total", &of);
+        assert!((expected - tally.expected_false_positives).abs() < 1e-12);
+    }
+    let total = &report.total;
+    for (name, value) in [
+        ("filterblock_scan_block_reads_total", total.scan_block_reads),
+        ("filterblock_scan_block_read_bytes_total", total.scan_block_bytes),
+        ("filterblock_scan_block_cache_hits_total", total.scan_block_cache_hits),
+        ("filterblock_filter_block_reads_total", total.filter_block_reads),
+        ("filterblock_filter_block_read_bytes_total", total.filter_block_bytes),
+        ("filterblock_filter_block_cache_hits_total", total.filter_block_cache_hits),
+    ] {
+        assert_eq!(sum(name, &[]), value as f64, "{name}");
+    }
+    for (name, rate) in [
+        ("filterblock_observed_false_positive_ratio", Tally::observed_fpr as fn(&Tally) -> Option<f64>),
+        ("filterblock_predicted_false_positive_ratio", Tally::predicted_fpr),
+    ] {
+        let rates: Vec<f64> = report.by_level.iter().filter_map(|of_level| rate(&of_level.tally)).collect();
+        assert_eq!(metrics[name].iter().map(|(_, value)| *value).collect::<Vec<_>>(), rates, "{name}");
+        assert!(
+            (3..report.by_level.len()).contains(&rates.len()),
+            "some filters were asked for absent keys: {rates:?}"
+        );
+    }
+    assert_eq!(metrics.len(), 10 + 6 + 1);
+    println!("{} metrics, {} samples", metrics.len(), metrics.values().map(Vec::len).sum::<usize>());
+}
+
+#[test]
+fn an_empty_report_is_well_formed() {
+    let report = LedgerReport::default();
+    assert!(parse_prometheus(&report.to_prometheus()).values().all(|samples| samples.len() <= 1));
+    assert_eq!(report.to_string().lines().count(), 1 + Purpose::ALL.len() + 5);
+    assert_eq!(report.check(), Ok(()));
+}

@@ -105,21 +105,11 @@ fn consequence(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
     }
 }
 
-/// `path` as a shell takes it, in a message whose commands are set in single quotes.
+/// `path` as one word of a shell's command line.
 pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text;
-    }
-    let mut word = String::from("\"");
-    for c in text.chars() {
-        if "\"$`\\".contains(c) {
-            word.push('\\');
-        }
-        word.push(c);
-    }
-    word + "\""
+    let text = path.to_string_lossy();
+    // Only a NUL cannot be quoted, and no path has one.
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
 }
 
 /// Refuses blocks whose entries cannot be made from a key alone.

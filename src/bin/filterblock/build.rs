@@ -1,12 +1,12 @@
 //! `filterblock build`: from keys to a block in a file.
 
-use crate::args::{parse_bytes, parse_rate, parse_u64};
 use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::expected;
 use crate::keys::{self, Keys, Seen};
 use crate::output::{self, Output};
 use crate::target::Target;
+use crate::units::{parse_bytes, parse_rate, parse_u64};
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
 use std::fs;
 use std::io::Write;

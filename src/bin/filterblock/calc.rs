@@ -1,9 +1,9 @@
 //! `filterblock calc`: from any two of entries, rate, bits per key and bytes to the rest.
 
-use crate::args::{parse_bytes, parse_count, parse_rate};
 use crate::exit::{Code, Failure};
 use crate::model::{self, Dimensions};
 use crate::output::{self, Output};
+use crate::units::{parse_bytes, parse_count, parse_rate};
 use filterblock::{BuildError, FilterKind, sizing};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};

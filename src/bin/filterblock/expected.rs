@@ -1,7 +1,7 @@
 //! What a block cannot say of itself and its reader must know: the number that it is bound to, and a secret key.
 
-use crate::args::parse_u64;
 use crate::exit::{Code, Failure};
+use crate::units::parse_u64;
 use filterblock::{KeyHasher, OpenOptions};
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
-/// Standard output, buffered. A reader that goes away early, as `head` does, is no error: what follows is dropped,
-/// and [`Output::is_closed`] says that more work would be in vain.
+/// Standard output, buffered. A reader that closes it early, as `head` does, is no error: the rest is dropped, and
+/// [`Output::is_closed`] shows that more work would be wasted.
 pub(crate) struct Output {
     inner: BufWriter<StdoutLock<'static>>,
     closed: bool,
@@ -26,7 +26,6 @@ impl Output {
         writeln!(self, "{value}")
     }
 
-    /// Hands the rest over.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush().map_err(failure)
     }
@@ -58,6 +57,13 @@ impl Write for Output {
         let result = self.inner.flush();
         self.forgive(result, ())
     }
+}
+
+/// Prints to standard output, all of it.
+pub(crate) fn print(write: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = Output::new();
+    write(&mut out).map_err(failure)?;
+    out.finish()
 }
 
 /// Standard output that failed for another reason than being closed.
@@ -104,19 +110,13 @@ pub(crate) fn field(bytes: &[u8]) -> String {
     escaped(bytes, &['\\'])
 }
 
-fn escaped(bytes: &[u8], behind_backslash: &[char]) -> String {
+fn escaped(bytes: &[u8], special: &[char]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            match c {
-                c if behind_backslash.contains(&c) => text.extend(['\\', c]),
-                c if c.is_control() => text.extend(c.escape_default()),
-                c => text.push(c),
-            }
+            if c.is_control() || special.contains(&c) { text.extend(c.escape_default()) } else { text.push(c) }
         }
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
+        text.extend(chunk.invalid().escape_ascii().map(char::from));
     }
     text
 }

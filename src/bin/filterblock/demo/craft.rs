@@ -1,4 +1,5 @@
-//! An attacker at home: who knows the data and the seed finds out on filters of his own which absent rows they pass.
+//! The attacker's preparation: with the data and the seed known, a copy of the store shows which absent rows its filters
+//! pass.
 
 use super::data::{Dataset, random};
 use super::stage::Stage;
@@ -10,28 +11,27 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What a library's default would be, and so the first that anybody tries.
+/// What a library's default would be, and so the first guess.
 pub(super) const KNOWN_SEED: u64 = 0;
-/// What the attacker has patience for, which decides where filters let hardly anything pass.
+/// The most rows that the attacker tries, for filters that pass hardly any.
 const MAX_TRIED: usize = 10_000_000;
 
-/// What the attacker brings along.
+/// The result of the preparation.
 pub(super) struct Crafted {
-    /// Absent rows, each of which some filter lets pass. Each once.
+    /// Distinct absent rows, each of which some filter passes.
     pub(super) rows: Vec<Vec<u8>>,
-    /// The first absent rows that came to his mind, whatever the filters say: as many as `rows` was to have.
+    /// The first absent rows tried, whatever the filters answer: as many as `rows` was to have.
     pub(super) ordinary: Vec<Vec<u8>>,
-    /// Rows that he asked his filters: absent, but for the odd one that exists or is out of range.
+    /// Rows tried: absent, but for the odd one that exists or is out of range.
     pub(super) num_tried: u64,
-    /// Those that a filter let pass. A few of them lie between two blocks of its table, where a lookup ends without
-    /// the filter, and are not among `rows`.
+    /// Absent rows among them that a filter passes. A few lie between two blocks of its table, where a lookup ends
+    /// without the filter, and are not among `rows`.
     pub(super) num_passed: u64,
-    /// All of it, but for loading his copy of the store.
+    /// Without loading the copy of the store.
     pub(super) time: Duration,
 }
 
-/// Loads a copy of the store with the known seed, in a directory of the attacker's own in `parent`, and tries rows until
-/// `num` are found.
+/// Loads a copy of the store with the known seed in `parent`, and tries rows until `num` are found.
 pub(super) fn craft(data: &Dataset, policy: FilterPolicy, num: usize, parent: &Path) -> anyhow::Result<Crafted> {
     let home = Stage::set_as("attacker", data, Some(policy), KNOWN_SEED, parent)?;
     let started = Instant::now();
@@ -45,7 +45,7 @@ pub(super) fn craft(data: &Dataset, policy: FilterPolicy, num: usize, parent: &P
     Ok(crafted)
 }
 
-/// The row filter of a table that the attacker has a copy of.
+/// The row filter of a table of the copy.
 struct KnownFilter<'a> {
     first_row: &'a [u8],
     last_row: &'a [u8],
@@ -74,7 +74,7 @@ fn try_rows(data: &Dataset, filters: &[KnownFilter<'_>], home: &Store, num: usiz
         let passes = |filter: &KnownFilter<'_>| {
             (filter.first_row..=filter.last_row).contains(&row.as_slice()) && filter.reader.may_contain_hash(hash)
         };
-        // Filters rule out most rows sooner than a look at the data does.
+        // Filters rule out most rows, faster than a search in the data.
         if !filters.iter().any(passes) || !data.is_absent(&row) {
             continue;
         }

@@ -2,10 +2,10 @@
 
 use super::filters::FilterArgs;
 use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text};
-use crate::args::{parse_bytes, parse_count, parse_u64};
 use crate::exit::{self, Code, Failure};
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
+use crate::units::{parse_bytes, parse_count, parse_u64};
 use filterblock::kv::{Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, Sync, WriteBatch};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};

@@ -1,7 +1,7 @@
 //! Which filters a store's tables get: the options that `fill` and `rebuild` share.
 
-use crate::args::{parse_bytes, parse_rate};
 use crate::exit::Failure;
+use crate::units::{parse_bytes, parse_rate};
 use filterblock::kv::{Purpose, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use std::str::FromStr;

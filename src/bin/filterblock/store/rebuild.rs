@@ -2,10 +2,10 @@
 
 use super::filters::{DEFAULT_BITS_PER_KEY, DEFAULT_KIND, Kind, KindArgs};
 use super::{failure, open_quietly, warning_text};
-use crate::args::parse_u64;
 use crate::exit::{self, Code, Failure};
 use crate::keys;
 use crate::output::{self, Output};
+use crate::units::parse_u64;
 use filterblock::kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
     TableStats,

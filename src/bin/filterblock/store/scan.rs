@@ -1,9 +1,9 @@
 //! `filterblock scan`: the cells of a range of rows, in order.
 
 use super::{cells, failure, open_for_reading};
-use crate::args::parse_count;
 use crate::exit::Code;
 use crate::output::{self, Output};
+use crate::units::parse_count;
 use filterblock::kv::{Scan, Store};
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,6 +1,7 @@
 //! `filterblock calc`.
 
 use crate::{KINDS, Place, lines};
+use filterblock::sizing::blocked;
 use serde_json::Value;
 
 fn rows(place: &Place, options: &str) -> Vec<Value> {
@@ -161,4 +162,39 @@ fn other_than_two_figures_are_refused() {
     ] {
         place.expect_failure(2, &format!("calc {options}"));
     }
+}
+
+/// The exact and approximate rates of these filters are published, and each formula is the library's.
+#[test]
+fn formulas_are_shown_side_by_side() {
+    let place = Place::new();
+    // A header of 64 bytes, then 128 and 1024 bits, for which 7 probes are best.
+    for (options, num_bits, entries, published) in [
+        ("--entries 12 --bytes 80", 128, 12, [0.006_091_802, 0.006_408_254, 0.007_586_779]),
+        ("--entries 100 --bytes 192", 1024, 100, [0.007_319_840, 0.007_366_258, 0.007_517_755]),
+    ] {
+        let bloom = &rows(&place, &format!("{options} --explain"))[0];
+        assert_eq!((&bloom["num_probes"], &bloom["formulas"]["num_bits"]), (&7.into(), &num_bits.into()));
+        let rates = bloom["formulas"]["rates"].as_array().unwrap();
+        for (rate, published) in rates.iter().zip(published) {
+            assert!((number(rate, "fpr") - published).abs() < 5.1e-10, "{rate}");
+        }
+        let millibits = (num_bits * 1_000 / entries) as u32;
+        let ours = [
+            blocked::putze_false_positive_rate(512, millibits, 7),
+            blocked::putze_exact_false_positive_rate(512, millibits, 7),
+        ];
+        assert_eq!([number(&rates[3], "fpr"), number(&rates[4], "fpr")], ours);
+        for (rate, exact) in rates.iter().zip([1, 1, 1, 4, 4]) {
+            assert_eq!(number(rate, "ratio_to_exact"), number(rate, "fpr") / number(&rates[exact], "fpr"));
+            assert!(rate["name"].is_string() && rate["source"].is_string(), "{rate}");
+        }
+    }
+    let rows = rows(&place, "--entries 1e6 --bits-per-key 10 --explain");
+    assert_eq!(rows.iter().map(|row| row.get("formulas").is_some()).collect::<Vec<_>>(), [true, true, false]);
+    let text = place.expect(0, "calc --entries 100 --bytes 192 --explain");
+    for part in ["approximation (Bloom 1970)", "0.732 % (0.9937)", "0.737 % (1.0000)", "0.752 % (1.0206)", "Putze"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!place.expect(0, "calc --entries 100 --bytes 192").contains("Bloom 1970"));
 }

@@ -121,7 +121,7 @@ fn a_block_of_another_place_is_told_with_its_context() {
     let place = Place::with_block("golomb");
     place.expect(0, "build --kind golomb --context 42 --output c.fb keys.txt");
     let message = refused(&place, "c.fb");
-    assert!(message.contains("belongs to another place"), "{message}");
+    assert!(message.contains("bound to another number"), "{message}");
     assert!(message.ends_with("run 'filterblock inspect --context 0x2a c.fb'.\n"), "{message}");
     assert_eq!(place.json(0, "inspect --context 0x2a c.fb --json")["num_entries"], 1000);
     place.expect(0, "query --context 42 c.fb key-1");

@@ -71,7 +71,7 @@ fn a_part_of_the_keys_is_enough_and_pointed_out() {
     let place = Place::with_block("blocked");
     place.write("some.txt", lines("key", 10) + "key-3\n");
     let text = place.expect(0, "verify t.fb --keys some.txt");
-    assert!(text.contains("11 asked (10 distinct)") && text.contains("not all of its keys"), "{text}");
+    assert!(text.contains("11 queried (10 distinct)") && text.contains("not all of its keys"), "{text}");
 }
 
 #[test]

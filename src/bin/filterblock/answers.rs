@@ -1,33 +1,32 @@
-//! What a filter answers for keys that its table holds, and for keys derived from them that it does not.
+//! A filter's answers for the keys of its table, and for absent keys derived from them.
 
 use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::{FilterBlockReader, KeyHash};
 use std::ops::ControlFlow;
 
-/// Absent keys that a rate is measured on, where the list is long enough for that many.
+/// Absent keys that a rate is measured on, if the list is long enough.
 const ABSENT_WANTED: u64 = 1_000_000;
 /// Most absent keys derived from one key.
 const MAX_DERIVED_PER_KEY: u64 = 1_000;
 /// Most absent keys in all: 80 MB of hashes.
 const MAX_ABSENT: usize = 10_000_000;
 
-/// Two bytes of a number follow.
+/// Followed by two bytes of a number.
 const SUFFIX: &[u8] = b"\0absent";
 
-/// The tally.
 pub(crate) struct Answers {
     /// Keys in the list, repeated ones included.
     pub(crate) num_keys: u64,
     /// Distinct hashes among them.
     pub(crate) num_distinct: u64,
-    /// Keys in the list that were answered *no*.
+    /// Keys in the list with the answer *no*.
     pub(crate) num_missing: u64,
     /// The first of these, with its hash.
     pub(crate) first_missing: Option<(Vec<u8>, KeyHash)>,
     /// Distinct derived keys that are not in the list.
     pub(crate) num_absent: u64,
-    /// Those of them that were answered *maybe*.
+    /// Those of them with the answer *maybe*.
     pub(crate) num_false_positives: u64,
 }
 
@@ -45,7 +44,7 @@ impl Answers {
     }
 }
 
-/// Asks `reader` for every key, and for keys made from them by a suffix. Keeps 8 bytes for each key, and at most
+/// Queries `reader` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
 /// 80 MB besides.
 pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers, Failure> {
     let mut collected = Collected::new(*reader);
@@ -71,7 +70,7 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers,
     })
 }
 
-/// What one pass over the keys leaves behind.
+/// What one pass over the keys collects.
 struct Collected<'a> {
     reader: FilterBlockReader<'a>,
     derived_per_key: u64,
@@ -79,7 +78,7 @@ struct Collected<'a> {
     derived: Vec<KeyHash>,
     num_missing: u64,
     first_missing: Option<(Vec<u8>, KeyHash)>,
-    /// Holds one derived entry after the other.
+    /// A buffer for one derived entry after the other.
     entry: Vec<u8>,
 }
 
@@ -92,7 +91,7 @@ impl<'a> Collected<'a> {
     }
 
     fn take(&mut self, key: &[u8]) {
-        // Keys too short for the block's prefix are not its entries.
+        // Keys shorter than the block's prefix are not its entries.
         let Some(entry) = self.reader.transform().entry_of(key) else {
             return;
         };
@@ -103,7 +102,7 @@ impl<'a> Collected<'a> {
             self.num_missing += 1;
             self.first_missing.get_or_insert_with(|| (key.to_vec(), hash));
         }
-        // The suffix has one length, so that two derived entries are equal only if they come from the same key.
+        // The suffix has a fixed length, so that two derived entries are equal only if they come from the same key.
         self.entry.clear();
         self.entry.extend_from_slice(entry);
         self.entry.extend_from_slice(SUFFIX);

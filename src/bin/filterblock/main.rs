@@ -10,6 +10,7 @@ mod completions;
 mod demo;
 mod exit;
 mod expected;
+mod formulas;
 mod inspect;
 mod keys;
 mod model;

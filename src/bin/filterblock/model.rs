@@ -1,21 +1,21 @@
-//! The dimensions of blocks that need not be built: those of a block of at most [`SAMPLE_ENTRIES`] pseudo-random
-//! entries that is built, scaled to the number of entries asked for.
+//! The dimensions of large blocks without building them: a block of at most [`SAMPLE_ENTRIES`] pseudo-random entries is
+//! built, and scaled to the given number of entries.
 //!
-//! A sample goes through the very code that builds real blocks, so nothing here knows how a kind lays out its bytes.
-//! Up to the sample's size the result is a real block's, but for the luck of its keys; above it, where a size per entry
-//! has long become constant, it is right to about a thousandth.
+//! The code that builds real blocks builds the sample, so nothing here knows the layout of a kind. Up to the sample's size
+//! the result is that of a real block with other keys; above it, where the size per entry has become constant, it is
+//! accurate to about a thousandth.
 
 use filterblock::sizing;
 use filterblock::{BuildError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHash};
 
 /// The largest block that is built.
 const SAMPLE_ENTRIES: u64 = 1 << 17;
-/// Entries that small blocks have together, and the most of them.
+/// Entries of all small blocks together, and the greatest number of such blocks.
 const AVERAGED_ENTRIES: u64 = 1 << 15;
 const MAX_BLOCKS: u64 = 16;
 const HEADER_BYTES: u64 = HEADER_LEN as u64;
 
-/// What a block of one kind comes to.
+/// The figures of a block of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dimensions {
     pub(crate) entries: u64,
@@ -37,7 +37,7 @@ fn scale(value: u64, numerator: u64, denominator: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// `entries` is at least 1, here and below.
+/// `entries` must be at least 1, here and below.
 pub(crate) fn with_bits_per_key(kind: FilterKind, entries: u64, bits_per_key: f64) -> Result<Dimensions, BuildError> {
     let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key)?;
     if entries <= SAMPLE_ENTRIES {
@@ -123,8 +123,8 @@ fn largest_fitting(
     }
 }
 
-/// Builds a block of `entries` entries, or the sample, and takes its measure. Small blocks differ by their keys, so
-/// several are built and the mean is taken.
+/// Builds a block of `entries` entries, or the sample, and measures it. Small blocks differ by their keys, so several are
+/// built and the mean is taken.
 fn measure(policy: FilterPolicy, entries: u64) -> Result<Dimensions, BuildError> {
     let num_sampled = entries.min(SAMPLE_ENTRIES);
     let num_blocks = (AVERAGED_ENTRIES / num_sampled).clamp(1, MAX_BLOCKS);

@@ -1,7 +1,7 @@
 //! Standard output that survives being closed, and how figures are written.
 
-use crate::exit::Failure;
-use serde_json::{Map, Value};
+use crate::exit::{self, Code, Failure};
+use serde_json::{Map, Value, json};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
@@ -64,6 +64,36 @@ pub(crate) fn print(write: impl FnOnce(&mut Output) -> io::Result<()>) -> Result
     let mut out = Output::new();
     write(&mut out).map_err(failure)?;
     out.finish()
+}
+
+/// What `verify` reports on a file: its failures on standard error, and as JSON with the `figures`, or as text.
+pub(crate) fn verdict(
+    out: &mut Output,
+    path: &Path,
+    failures: &[Failure],
+    figures: Option<Value>,
+    text: impl FnOnce(&mut Output) -> io::Result<()>,
+) -> Result<Code, Failure> {
+    // Both streams may be the same terminal: keep the files in order.
+    out.flush().map_err(failure)?;
+    failures.iter().for_each(exit::message);
+    let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
+    let written = match figures {
+        None => text(out),
+        Some(figures) => {
+            let mut fields = json!({ "file": path.to_string_lossy(), "ok": failures.is_empty() });
+            if !failures.is_empty() {
+                fields["errors"] = failures.iter().map(Failure::to_string).collect();
+                fields["exit_code"] = (worst as u8).into();
+            }
+            if let (Value::Object(fields), Value::Object(figures)) = (&mut fields, figures) {
+                fields.extend(figures);
+            }
+            out.json(&fields)
+        }
+    };
+    written.map_err(failure)?;
+    Ok(worst)
 }
 
 /// Standard output that failed for another reason than being closed.

@@ -21,32 +21,32 @@ Examples:
   filterblock query table.fb --keys asked.txt | grep '^no'
   filterblock query table.fb --keys asked.txt --summary --json";
 
-/// Ask a block for keys
+/// Query a block for keys
 ///
-/// Prints 'maybe' or 'no', a tab and the key, a line for each. 'no' is certain; 'maybe' is wrong at the block's
-/// false-positive rate. With exactly one KEY and no --keys the exit code answers too.
+/// Prints 'maybe' or 'no', a tab and the key, one line per key. 'no' is certain; 'maybe' is wrong at the block's
+/// false-positive rate. With exactly one KEY and no --keys the exit code is the answer, too.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
-    /// The file that holds the block
+    /// The file with the block
     #[arg(value_name = "F")]
     file: PathBuf,
-    /// Keys to ask for, taken byte by byte
+    /// Keys to query, taken byte by byte
     #[arg(value_name = "KEY", required_unless_present = "keys")]
     key: Vec<OsString>,
-    /// Ask for the keys of this file as well; '-' is standard input
+    /// Query the keys of this file as well; '-' is standard input
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// Keys of the file end in NUL, not in a newline; answers end in a newline all the same
+    /// Keys of the file end with NUL, not with a newline; answers still end with a newline
     #[arg(long, short = '0')]
     null: bool,
-    /// Say why, in an indented line below each answer
+    /// Explain each answer, in an indented line below it
     #[arg(long)]
     explain: bool,
-    /// Print only how many keys were asked for and how they were answered
+    /// Print only the number of keys and of each answer
     #[arg(long)]
     summary: bool,
-    /// Print an object a line: the key as 'key', or as 'key_hex' where it is not UTF-8
+    /// Print a JSON object per line: the key as 'key', or as 'key_hex' if it is not UTF-8
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if table::is_table(&args.file)? {
+    if table::is_table(&args.file) {
         return Err(table::refuse_query(&args.file).into());
     }
     let bytes = block::read(&args.file)?;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     block::require_keys(&args.file, &reader)?;
     let keys = match &args.keys {
         Some(path) => {
-            let keys = Keys::open(path, args.null, "Not all keys were asked for. Run 'filterblock query --help'.")?;
+            let keys = Keys::open(path, args.null, "Not all keys were queried. Run 'filterblock query --help'.")?;
             let answers_on_terminal = !args.summary && io::stdout().is_terminal();
             Some(if answers_on_terminal { keys.without_progress() } else { keys })
         }
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code.into())
 }
 
-/// The questions to one block.
+/// The queries of one block.
 struct Session<'a> {
     args: &'a Args,
     reader: FilterBlockReader<'a>,
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
         let answer = if maybe { "maybe" } else { "no" };
         let why = self.explanation.as_ref().map(|explanation| match hash {
             Some(_) => explanation.of(maybe),
-            None => "the key is shorter than the prefix that entries are made of".to_owned(),
+            None => "the key is shorter than the prefix that the entries are made of".to_owned(),
         });
         let hash = hash.map(|hash| output::hex(hash.get()));
         if self.args.json {
@@ -158,7 +158,7 @@ fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -
     record.into()
 }
 
-/// What makes this block answer as it does. Computed once: the predicted rate takes a pass over the whole payload.
+/// The reason of each answer. Computed once, because the predicted rate takes a pass over the whole payload.
 struct Explanation {
     maybe: String,
     no: String,
@@ -176,11 +176,11 @@ impl Explanation {
             }
             (_, Some(1)) => Self {
                 maybe: format!("{kind}: the one bit it probes is set; {absent_keys}"),
-                no: format!("{kind}: the one bit it probes is not set, which an entry would have done"),
+                no: format!("{kind}: the one bit it probes is not set, as it would be for an entry"),
             },
             (_, Some(num_probes)) => Self {
                 maybe: format!("{kind}: all {num_probes} bits it probes are set; {absent_keys}"),
-                no: format!("{kind}: of the {num_probes} bits it probes, one at least is not set"),
+                no: format!("{kind}: at least one of the {num_probes} bits it probes is not set"),
             },
             (_, None) => Self {
                 maybe: format!("{kind}: its reduced hash is among the stored ones; {absent_keys}"),

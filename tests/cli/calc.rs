@@ -184,9 +184,12 @@ fn formulas_are_shown_side_by_side() {
             blocked::putze_false_positive_rate(512, millibits, 7),
             blocked::putze_exact_false_positive_rate(512, millibits, 7),
         ];
-        assert_eq!([number(&rates[3], "fpr"), number(&rates[4], "fpr")], ours);
+        for (rate, ours) in rates[3..].iter().zip(ours) {
+            assert!((number(rate, "fpr") / ours - 1.0).abs() < 1e-12, "{rate}");
+        }
         for (rate, exact) in rates.iter().zip([1, 1, 1, 4, 4]) {
-            assert_eq!(number(rate, "ratio_to_exact"), number(rate, "fpr") / number(&rates[exact], "fpr"));
+            let ratio = number(rate, "fpr") / number(&rates[exact], "fpr");
+            assert!((number(rate, "ratio_to_exact") - ratio).abs() < 1e-12, "{rate}");
             assert!(rate["name"].is_string() && rate["source"].is_string(), "{rate}");
         }
     }

@@ -39,7 +39,7 @@ fn what_is_no_key_is_refused() {
     place.write("digits", "000102030405060708090a0b0c0d0e0g");
     for name in ["short", "digits"] {
         let message = place.expect_failure(2, &format!("query t.fb --hash-key-file {name} key-1"));
-        assert!(message.contains(name) && message.contains("16, or 32 hexadecimal digits"), "{message}");
+        assert!(message.contains(name) && message.contains("expected 16 bytes or 32 hexadecimal digits"), "{message}");
     }
     let message = place.expect_failure(4, "query t.fb --hash-key-file nowhere key-1");
     assert!(message.contains("nowhere: cannot read the hash key"), "{message}");

@@ -50,20 +50,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Two given figures.
-#[derive(Clone, Copy)]
-enum Question {
-    EntriesRate(u64, f64),
-    EntriesBits(u64, f64),
-    EntriesBytes(u64, u64),
-    RateBytes(f64, u64),
-    BitsBytes(f64, u64),
-    RateBits(f64, f64),
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let question = question(args)?;
-    let answers = FilterKind::ALL.map(|kind| (kind, question.answer(kind)));
+    if args.entries == Some(0) {
+        return Err(Failure::usage("calc", "--entries must be at least 1").into());
+    }
+    let answers = FilterKind::ALL.into_iter().map(|kind| Some((kind, answer(args, kind)?)));
+    let answers: Vec<Answer> = answers.collect::<Option<_>>().ok_or_else(|| not_a_pair(args))?;
     if let Some(nothing) = nothing_possible(&answers) {
         return Err(nothing.into());
     }
@@ -78,33 +70,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(Code::Ok.into())
 }
 
-fn question(args: &Args) -> Result<Question, Failure> {
-    let question = match (args.entries, args.fpr, args.bits_per_key, args.bytes) {
-        (Some(entries), Some(rate), None, None) => Question::EntriesRate(entries, rate),
-        (Some(entries), None, Some(bits), None) => Question::EntriesBits(entries, bits),
-        (Some(entries), None, None, Some(bytes)) => Question::EntriesBytes(entries, bytes),
-        (None, Some(rate), None, Some(bytes)) => Question::RateBytes(rate, bytes),
-        (None, None, Some(bits), Some(bytes)) => Question::BitsBytes(bits, bytes),
-        (None, Some(rate), Some(bits), None) => Question::RateBits(rate, bits),
-        given => {
-            let num_given = [given.0.is_some(), given.1.is_some(), given.2.is_some(), given.3.is_some()];
-            let num_given = num_given.into_iter().filter(|&is_given| is_given).count();
-            let trouble = if num_given < 2 { "leaves the rest open" } else { "would contradict each other" };
-            return Err(Failure::usage(
-                "calc",
-                format_args!(
-                    "{num_given} of --entries, --fpr, --bits-per-key and --bytes {trouble}: give exactly two. The pairs: \
-                     --entries with one of the others; --bytes with --fpr or --bits-per-key; --fpr with --bits-per-key"
-                ),
-            ));
+/// The figures of one kind; `None` unless exactly two are given.
+fn answer(args: &Args, kind: FilterKind) -> Option<Result<Row, BuildError>> {
+    let dimensions = match (args.entries, args.fpr, args.bits_per_key, args.bytes) {
+        (Some(entries), Some(rate), None, None) => model::with_false_positive_rate(kind, entries, rate),
+        (Some(entries), None, Some(bits), None) => model::with_bits_per_key(kind, entries, bits),
+        (Some(entries), None, None, Some(bytes)) => model::with_max_bytes(kind, entries, bytes),
+        (None, Some(rate), None, Some(bytes)) => {
+            model::most_entries(kind, bytes, |entries| model::with_false_positive_rate(kind, entries, rate))
         }
+        (None, None, Some(bits), Some(bytes)) => {
+            model::most_entries(kind, bytes, |entries| model::with_bits_per_key(kind, entries, bits))
+        }
+        (None, Some(rate), Some(bits), None) => return Some(Row::scale_free(kind, rate, bits)),
+        _ => return None,
     };
-    match question {
-        Question::EntriesRate(0, _) | Question::EntriesBits(0, _) | Question::EntriesBytes(0, _) => {
-            Err(Failure::usage("calc", "--entries must be at least 1"))
-        }
-        other => Ok(other),
-    }
+    Some(dimensions.map(|dimensions| Row { dimensions, scale_free: None }))
+}
+
+fn not_a_pair(args: &Args) -> Failure {
+    let given = [args.entries.is_some(), args.fpr.is_some(), args.bits_per_key.is_some(), args.bytes.is_some()];
+    let num_given = given.into_iter().filter(|&is_given| is_given).count();
+    let trouble = if num_given < 2 { "leaves the rest open" } else { "would contradict each other" };
+    Failure::usage(
+        "calc",
+        format_args!(
+            "{num_given} of --entries, --fpr, --bits-per-key and --bytes {trouble}: give exactly two. The pairs: \
+             --entries with one of the others; --bytes with --fpr or --bits-per-key; --fpr with --bits-per-key"
+        ),
+    )
 }
 
 /// One kind's figures.
@@ -187,24 +181,6 @@ impl Row {
 }
 
 type Answer = (FilterKind, Result<Row, BuildError>);
-
-impl Question {
-    fn answer(self, kind: FilterKind) -> Result<Row, BuildError> {
-        let dimensions = match self {
-            Self::EntriesRate(entries, rate) => model::with_false_positive_rate(kind, entries, rate),
-            Self::EntriesBits(entries, bits) => model::with_bits_per_key(kind, entries, bits),
-            Self::EntriesBytes(entries, bytes) => model::with_max_bytes(kind, entries, bytes),
-            Self::RateBytes(rate, bytes) => {
-                model::most_entries(kind, bytes, |entries| model::with_false_positive_rate(kind, entries, rate))
-            }
-            Self::BitsBytes(bits, bytes) => {
-                model::most_entries(kind, bytes, |entries| model::with_bits_per_key(kind, entries, bits))
-            }
-            Self::RateBits(rate, bits) => return Row::scale_free(kind, rate, bits),
-        };
-        Ok(Row { dimensions: dimensions?, scale_free: None })
-    }
-}
 
 /// Figures that no kind can meet are wrong usage.
 fn nothing_possible(answers: &[Answer]) -> Option<Failure> {

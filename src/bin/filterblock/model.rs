@@ -5,6 +5,7 @@
 //! the result is that of a real block with other keys; above it, where the size per entry has become constant, it is
 //! accurate to about a thousandth.
 
+use crate::units::{GOLDEN_GAMMA, splitmix64};
 use filterblock::sizing;
 use filterblock::{BuildError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHash};
 
@@ -130,8 +131,9 @@ fn measure(policy: FilterPolicy, entries: u64) -> Result<Dimensions, BuildError>
     let num_blocks = (AVERAGED_ENTRIES / num_sampled).clamp(1, MAX_BLOCKS);
     let mut builder = FilterBlockBuilder::new(policy.self_check(false));
     let (mut total_bytes, mut total_rate, mut num_probes, mut block) = (0, 0.0, None, Vec::new());
-    for first in (0..num_blocks).map(|number| number * num_sampled + 1) {
-        (first..first + num_sampled).for_each(|number| builder.add_hash(KeyHash::from_raw(splitmix(number))));
+    for first in (0..num_blocks).map(|number| number * num_sampled) {
+        (first..first + num_sampled)
+            .for_each(|number| builder.add_hash(KeyHash::from_raw(splitmix64(number.wrapping_mul(GOLDEN_GAMMA)))));
         block.clear();
         total_bytes += builder.finish_into(&mut block)? as u64 - HEADER_BYTES;
         // A block straight from the builder always opens.
@@ -147,13 +149,4 @@ fn measure(policy: FilterPolicy, entries: u64) -> Result<Dimensions, BuildError>
     let floor = sizing::hash_collision_rate(entries);
     let fpr = floor + (1.0 - floor) * (total_rate / num_blocks as f64);
     Ok(Dimensions { entries, bytes: HEADER_BYTES + payload_bytes, fpr, num_probes })
-}
-
-/// A bijection of the 64-bit integers with well-mixed output: distinct hashes (Steele, Lea, Flood, *Fast splittable
-/// pseudorandom number generators*, OOPSLA 2014).
-fn splitmix(number: u64) -> u64 {
-    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -85,7 +85,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 struct Session<'a> {
     args: &'a Args,
     reader: FilterBlockReader<'a>,
-    explanation: Option<Explanation>,
+    /// For *no* and for *maybe*, if answers are to be explained.
+    reasons: Option<[String; 2]>,
     out: Output,
     num_queries: u64,
     num_maybe: u64,
@@ -93,8 +94,8 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(args: &'a Args, reader: FilterBlockReader<'a>) -> Self {
-        let explanation = args.explain.then(|| Explanation::new(&reader));
-        Self { args, reader, explanation, out: Output::new(), num_queries: 0, num_maybe: 0 }
+        let reasons = args.explain.then(|| reasons(&reader));
+        Self { args, reader, reasons, out: Output::new(), num_queries: 0, num_maybe: 0 }
     }
 
     fn ask(&mut self, key: &[u8]) -> io::Result<()> {
@@ -107,8 +108,8 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let answer = if maybe { "maybe" } else { "no" };
-        let why = self.explanation.as_ref().map(|explanation| match hash {
-            Some(_) => explanation.of(maybe),
+        let why = self.reasons.as_ref().map(|reasons| match hash {
+            Some(_) => reasons[usize::from(maybe)].clone(),
             None => "the key is shorter than the prefix that the entries are made of".to_owned(),
         });
         let hash = hash.map(|hash| output::hex(hash.get()));
@@ -158,38 +159,21 @@ fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -
     record.into()
 }
 
-/// The reason of each answer. Computed once, because the predicted rate takes a pass over the whole payload.
-struct Explanation {
-    maybe: String,
-    no: String,
-}
-
-impl Explanation {
-    fn new(reader: &FilterBlockReader<'_>) -> Self {
-        let kind = reader.kind().map_or("filter", FilterKind::name);
-        let rate = output::rate(reader.false_positive_rate());
-        let absent_keys = format!("so do {rate} of absent keys");
-        match (reader.num_entries(), reader.num_probes()) {
-            (Some(0), _) => {
-                let no = format!("{kind}: the block has no entries");
-                Self { maybe: no.clone(), no }
-            }
-            (_, Some(1)) => Self {
-                maybe: format!("{kind}: the one bit it probes is set; {absent_keys}"),
-                no: format!("{kind}: the one bit it probes is not set, as it would be for an entry"),
-            },
-            (_, Some(num_probes)) => Self {
-                maybe: format!("{kind}: all {num_probes} bits it probes are set; {absent_keys}"),
-                no: format!("{kind}: at least one of the {num_probes} bits it probes is not set"),
-            },
-            (_, None) => Self {
-                maybe: format!("{kind}: its reduced hash is among the stored ones; {absent_keys}"),
-                no: format!("{kind}: its reduced hash is not among the stored ones"),
-            },
-        }
-    }
-
-    fn of(&self, maybe: bool) -> String {
-        if maybe { self.maybe.clone() } else { self.no.clone() }
-    }
+/// The reasons for *no* and for *maybe*. The predicted rate takes a pass over the whole payload.
+fn reasons(reader: &FilterBlockReader<'_>) -> [String; 2] {
+    let kind = reader.kind().map_or("filter", FilterKind::name);
+    let (no, maybe) = match (reader.num_entries(), reader.num_probes()) {
+        (Some(0), _) => return [format!("{kind}: the block has no entries"), String::new()],
+        (_, Some(1)) => ("the one bit it probes is not set".to_owned(), "the one bit it probes is set".to_owned()),
+        (_, Some(num_probes)) => (
+            format!("at least one of the {num_probes} bits it probes is not set"),
+            format!("all {num_probes} bits it probes are set"),
+        ),
+        (_, None) => (
+            "its reduced hash is not among the stored ones".to_owned(),
+            "its reduced hash is among the stored ones".to_owned(),
+        ),
+    };
+    let rate = output::rate(reader.false_positive_rate());
+    [format!("{kind}: {no}"), format!("{kind}: {maybe}; so do {rate} of absent keys")]
 }

@@ -36,7 +36,7 @@ fn rows_are_printed_column_by_column() {
     assert!(place.expect_failure(2, "get db a\\qb").contains("'\\qb' is no escape"));
 }
 
-/// What `--explain` says of each table that was asked: table, purpose, outcome.
+/// What `--explain` reports of each table that was probed: table, purpose, outcome.
 fn explained(place: &Place, code: i32, line: &str) -> Vec<(String, String, String)> {
     let answer = place.json(code, &format!("get db {line} --explain --json"));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -45,11 +45,11 @@ fn explained(place: &Place, code: i32, line: &str) -> Vec<(String, String, Strin
 }
 
 #[test]
-fn it_is_explained_which_tables_were_asked() {
+fn explain_names_the_tables_that_were_probed() {
     let place = with_store();
     let [newer, older] = &tables(&place)[..] else { panic!("two tables") };
     let entry = |table: &str, purpose: &str, outcome: &str| (table.to_owned(), purpose.to_owned(), outcome.to_owned());
-    // Found in the first table: the second is not asked.
+    // Found in the first table: the second is not probed.
     assert_eq!(explained(&place, 0, "row-01200 a"), [entry(newer, "row+column", "true_positive")]);
     let both = [entry(newer, "row+column", "out_of_key_range"), entry(older, "row+column", "true_positive")];
     assert_eq!(explained(&place, 0, "row-00500 a"), both);
@@ -64,7 +64,7 @@ fn it_is_explained_which_tables_were_asked() {
     let expected = format!("{newer}  level 0  row+column filter blocked (");
     let text = stderr(&output);
     assert!(text.starts_with(&expected) && text.contains("): out of key range, 0 reads\n"), "{text}");
-    assert!(text.ends_with("): true positive, 1 read\n2 tables asked, 0 not\n"), "{text}");
+    assert!(text.ends_with("): true positive, 1 read\n2 tables probed, 0 not\n"), "{text}");
 
     // A filter that cannot be used is said to be one, and the answer stays right.
     flip(&place, &format!("db/{newer}"), filter_at(&place, newer, 1) + 100);
@@ -85,7 +85,7 @@ fn what_stands_in_the_log_is_found_without_asking_tables() {
     assert_eq!(place.expect(1, "get db other c"), "");
     assert_eq!(explained(&place, 0, "row c"), []);
     let text = stderr(&place.run("get db row c --explain"));
-    assert_eq!(text, "0 tables asked, 1 not (the log was asked first)\n");
+    assert_eq!(text, "0 tables probed, 1 not (the log was searched first)\n");
     assert_eq!(place.expect(0, "scan db"), "row\tc\tlogged\n");
     assert_eq!(place.json(0, "stats db --json")["cells_in_log"], 2);
     place.expect(0, "verify db");

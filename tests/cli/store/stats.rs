@@ -105,7 +105,7 @@ fn names_are_quoted_in_commands_to_run() {
     std::fs::rename(place.path("db"), place.path("two words")).unwrap();
     let output = place.command(["stats", "two words"]).output().unwrap();
     let message = stderr(&output);
-    assert!(message.ends_with(&format!("Run 'filterblock rebuild \"two words/{table}\"'.\n")), "{message}");
+    assert!(message.ends_with(&format!("Run 'filterblock rebuild 'two words/{table}''.\n")), "{message}");
     let rebuilt = place.command(["rebuild", &format!("two words/{table}")]).output().unwrap();
     assert_eq!(rebuilt.status.code(), Some(0));
     assert_eq!(stderr(&place.command(["stats", "two words"]).output().unwrap()), "");

@@ -1,24 +1,24 @@
-//! Which tables a lookup asked, and how each of them answered.
+//! The tables that a lookup probed, and the answer of each.
 
 use crate::output;
 use filterblock::kv::{Outcome, Purpose, Store, TableStats};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What became of one lookup: the accounts of a store that was asked nothing else.
+/// The outcome of one lookup, from the ledger of a store that has served no other.
 pub(crate) struct Explanation {
     asked: Vec<Asked>,
     num_not_asked: usize,
-    /// Cells that stand in the log only.
+    /// Cells in the log only.
     num_in_log: u64,
 }
 
-/// A table that was asked.
+/// A table that was probed.
 struct Asked {
     table: String,
     level: usize,
     purpose: Purpose,
-    /// Of the filter that answered; `None` where there is none, or none that can be used.
+    /// Of the filter that answered; `None` without a usable one.
     kind: Option<&'static str>,
     predicted_fpr: Option<f64>,
     outcome: Outcome,
@@ -52,7 +52,7 @@ impl Explanation {
         })
     }
 
-    /// For people: a line a table, in the order of asking.
+    /// For people: a line per table, in the order of the lookup.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for Asked { table, level, purpose, kind, predicted_fpr, outcome, data_block_reads } in &self.asked {
@@ -61,16 +61,13 @@ impl Explanation {
                 _ => format!("no usable {purpose} filter"),
             };
             let reads = output::count(*data_block_reads, "read");
-            // A string takes whatever is written to it.
+            // Writing to a string does not fail.
             let _ = writeln!(text, "{table}  level {level}  {filter}: {outcome}, {reads}");
         }
-        let why = match (self.asked.is_empty(), self.num_in_log) {
-            (true, 1..) => " (the log was asked first)",
-            _ => "",
-        };
+        let why = if self.asked.is_empty() && self.num_in_log > 0 { " (the log was searched first)" } else { "" };
         let _ = writeln!(
             text,
-            "{} asked, {} not{why}",
+            "{} probed, {} not{why}",
             output::count(self.asked.len() as u64, "table"),
             self.num_not_asked
         );
@@ -78,7 +75,7 @@ impl Explanation {
     }
 }
 
-/// The outcome of the one lookup of a table, if it was asked.
+/// The outcome of the one lookup of a table, if it was probed.
 fn asked(table: &TableStats) -> Option<Asked> {
     let purpose = Purpose::ALL.into_iter().find(|&purpose| table.ledger.of(purpose).lookups > 0)?;
     let tally = table.ledger.of(purpose);

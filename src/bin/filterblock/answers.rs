@@ -47,12 +47,35 @@ impl Answers {
 /// Queries `reader` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
 /// 80 MB besides.
 pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers, Failure> {
-    let mut collected = Collected::new(*reader);
+    let (transform, hasher) = (reader.transform(), reader.hasher());
+    let derived_per_key = ABSENT_WANTED.div_ceil(reader.num_entries().unwrap_or(1).max(1)).min(MAX_DERIVED_PER_KEY);
+    let (mut members, mut derived, mut derived_entry) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut num_missing, mut first_missing) = (0, None);
     let seen = keys.for_each(|key| {
-        collected.take(key);
+        // Keys shorter than the block's prefix are not its entries.
+        let Some(entry) = transform.entry_of(key) else {
+            return ControlFlow::Continue(());
+        };
+        let hash = hasher.hash(entry);
+        members.push(hash);
+        if !reader.may_contain_hash(hash) {
+            num_missing += 1;
+            first_missing.get_or_insert_with(|| (key.to_vec(), hash));
+        }
+        // The suffix has a fixed length, so that two derived entries are equal only if they come from the same key.
+        derived_entry.clear();
+        derived_entry.extend_from_slice(entry);
+        derived_entry.extend_from_slice(SUFFIX);
+        let suffix_end = derived_entry.len();
+        let num_derived = derived_per_key.min((MAX_ABSENT - derived.len()) as u64);
+        for number in 0..num_derived {
+            derived_entry.truncate(suffix_end);
+            // Below MAX_DERIVED_PER_KEY: two bytes hold it.
+            derived_entry.extend([(number >> 8) as u8, number as u8]);
+            derived.push(hasher.hash(&derived_entry));
+        }
         ControlFlow::Continue(())
     })?;
-    let Collected { mut members, mut derived, num_missing, first_missing, .. } = collected;
     members.sort_unstable();
     members.dedup();
     derived.sort_unstable();
@@ -68,53 +91,4 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers,
         num_absent: derived.len() as u64,
         num_false_positives: answers.into_iter().filter(|&maybe| maybe).count() as u64,
     })
-}
-
-/// What one pass over the keys collects.
-struct Collected<'a> {
-    reader: FilterBlockReader<'a>,
-    derived_per_key: u64,
-    members: Vec<KeyHash>,
-    derived: Vec<KeyHash>,
-    num_missing: u64,
-    first_missing: Option<(Vec<u8>, KeyHash)>,
-    /// A buffer for one derived entry after the other.
-    entry: Vec<u8>,
-}
-
-impl<'a> Collected<'a> {
-    fn new(reader: FilterBlockReader<'a>) -> Self {
-        let num_entries = reader.num_entries().unwrap_or(1).max(1);
-        let derived_per_key = ABSENT_WANTED.div_ceil(num_entries).min(MAX_DERIVED_PER_KEY);
-        let (members, derived, entry) = (Vec::new(), Vec::new(), Vec::new());
-        Self { reader, derived_per_key, members, derived, num_missing: 0, first_missing: None, entry }
-    }
-
-    fn take(&mut self, key: &[u8]) {
-        // Keys shorter than the block's prefix are not its entries.
-        let Some(entry) = self.reader.transform().entry_of(key) else {
-            return;
-        };
-        let hasher = self.reader.hasher();
-        let hash = hasher.hash(entry);
-        self.members.push(hash);
-        if !self.reader.may_contain_hash(hash) {
-            self.num_missing += 1;
-            self.first_missing.get_or_insert_with(|| (key.to_vec(), hash));
-        }
-        // The suffix has a fixed length, so that two derived entries are equal only if they come from the same key.
-        self.entry.clear();
-        self.entry.extend_from_slice(entry);
-        self.entry.extend_from_slice(SUFFIX);
-        let suffix_end = self.entry.len();
-        for number in 0..self.derived_per_key {
-            if self.derived.len() == MAX_ABSENT {
-                return;
-            }
-            self.entry.truncate(suffix_end);
-            // Below MAX_DERIVED_PER_KEY: two bytes hold it.
-            self.entry.extend([(number >> 8) as u8, number as u8]);
-            self.derived.push(hasher.hash(&self.entry));
-        }
-    }
 }

@@ -98,15 +98,19 @@ impl Keys {
     }
 }
 
-/// A bar over `len` bytes, or a count of them if the number is unknown; nothing unless standard error is a terminal.
+/// A bar over `len` bytes, or a count of them if the number is unknown.
 fn progress_bar(len: Option<u64>) -> ProgressBar {
+    match len {
+        Some(len) => progress(ProgressBar::new(len), "{wide_bar} {bytes}/{total_bytes} {msg} {eta}"),
+        None => progress(ProgressBar::no_length(), "{spinner} {bytes} {msg}"),
+    }
+}
+
+/// `bar` drawn by `template`, or hidden unless standard error is a terminal.
+pub(crate) fn progress(bar: ProgressBar, template: &str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let (bar, template) = match len {
-        Some(len) => (ProgressBar::new(len), "{wide_bar} {bytes}/{total_bytes} {msg} {eta}"),
-        None => (ProgressBar::no_length(), "{spinner} {bytes} {msg}"),
-    };
     bar.set_draw_target(ProgressDrawTarget::stderr());
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
@@ -114,7 +118,7 @@ fn progress_bar(len: Option<u64>) -> ProgressBar {
     }
 }
 
-/// A sign of life while `work` runs; nothing unless standard error is a terminal.
+/// Shows a spinner while `work` runs, if standard error is a terminal.
 pub(crate) fn with_spinner<T>(message: &'static str, work: impl FnOnce() -> T) -> T {
     if !io::stderr().is_terminal() {
         return work();

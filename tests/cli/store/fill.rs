@@ -193,7 +193,7 @@ fn lines_that_are_no_cells_end_the_input_and_the_cells_before_them_are_kept() {
         ("row", "expected a row, a tab, a column, a tab and a value"),
         ("row\tcolumn", "expected a row"),
         ("", "expected a row"),
-        ("row\tcolumn\tC:\\users", "'\\user' is no escape"),
+        ("row\tcolumn\tC:\\users", "'\\user' is not an escape"),
         ("row\\", "expected a row"),
         ("ro\\w\tcolumn\tvalue", "no escape"),
         (&format!("{}\tcolumn\tvalue", "r".repeat(70_000)), "a row of 70000 bytes is above the limit of 65535"),

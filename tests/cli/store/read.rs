@@ -33,7 +33,7 @@ fn rows_are_printed_column_by_column() {
     assert_eq!(cell, json!({ "row": "row-01200", "column": "b", "found": true, "value": "new" }));
     let cell = place.json(1, "get db \\xfe b --json");
     assert_eq!(cell, json!({ "row_hex": "fe", "column": "b", "found": false }));
-    assert!(place.expect_failure(2, "get db a\\qb").contains("'\\qb' is no escape"));
+    assert!(place.expect_failure(2, "get db a\\qb").contains("'\\qb' is not an escape"));
 }
 
 /// What `--explain` reports of each table that was probed: table, purpose, outcome.
@@ -137,7 +137,7 @@ fn a_scan_prints_what_stands_before_the_damage() {
     let message = stderr(&output);
     assert!(message.starts_with(&expected), "{message}");
     let end = format!(
-        ". {num_printed} cells printed; the rest is not known. Restore the file from a copy, then run 'filterblock verify db'.\n"
+        ". {num_printed} cells printed; the rest is unknown. Restore the file from a copy, then run 'filterblock verify db'.\n"
     );
     assert!(message.ends_with(&end), "{message}");
     // A lookup that meets it says which table it was in; others do not mind.

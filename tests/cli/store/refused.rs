@@ -73,7 +73,7 @@ fn directories_that_are_no_stores() {
 #[test]
 fn stores_that_are_open_elsewhere() {
     let place = with_store();
-    let end = "Close it there and run the command again; 'fuser db/LOCK' names the process.";
+    let end = "Close it in that process and run the command again; 'fuser db/LOCK' names the process.";
     let writer = Writer::start(&place, "row\tcolumn\tvalue\n");
     refused_to_all(&place, 4, "db: the store is open elsewhere", end);
     writer.kill();
@@ -106,7 +106,7 @@ fn files_that_are_missing() {
     place.expect(0, "verify db");
     fs::rename(place.path("db/MANIFEST"), place.path("kept")).unwrap();
     // Two tables and a log.
-    let start = "db: MANIFEST is missing, and nothing else says which of the 3 files here count";
+    let start = "db: MANIFEST is missing; without it the current ones among the 3 files here are unknown";
     refused_to_all(&place, 3, start, "Restore MANIFEST from a copy, then run 'filterblock verify db'.");
     fs::rename(place.path("kept"), place.path("db/MANIFEST")).unwrap();
     place.expect(0, "verify db");

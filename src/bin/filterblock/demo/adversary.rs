@@ -28,7 +28,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// nothing in [`craft`] reads them. A store with untrusted readers should draw them at random.
 const SECRET_SEEDS: [u64; 2] = [0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b];
 
-/// The steps of the attack, each with the seed of the filters from the attacker's view: absent rows that nobody chose;
+/// The steps of the attack, each with the seed of the filters from the attacker's view: ordinary absent rows;
 /// the crafted rows, each once; the same after the filters were rebuilt with a secret seed; those of them that still
 /// cost a read, once more; the same after another rebuild; present cells.
 const STEPS: [(&str, &str); 6] = [
@@ -58,7 +58,7 @@ const FIGURES: [Figure<'_>; 25] = [
     ("  false-positive rate observed", "steps/2/observed_fpr", Rate),
     ("  rate predicted from the filters' bits", "steps/2/predicted_fpr", Rate),
     ("  four standard errors", "steps/2/observed_fpr_four_sigma", Rate),
-    ("replay: rows that cost a read, looked up again", "steps/3/lookups", Count),
+    ("replay: rows that cost a read, queried again", "steps/3/lookups", Count),
     ("  that cost a read", "steps/3/lookups_with_reads_share", Share),
     ("  with another secret seed", "steps/4/lookups_with_reads_share", Share),
     ("time of a lookup, p50: ordinary absent row", "steps/0/p50_us", Micros),
@@ -168,8 +168,8 @@ impl Attack {
         })
     }
 
-    /// The properties of an attack that do not hold: with the seed known, or to somebody who has seen which rows are
-    /// slow, every lookup costs a read; otherwise filters have the rate that they predict.
+    /// The properties of an attack that do not hold: with the seed known, or once slow rows have been observed, each
+    /// of their lookups costs a read; otherwise filters have the rate that they predict.
     fn failures(&self) -> Vec<String> {
         let mut failures = Vec::new();
         if !self.tables_untouched {

@@ -7,12 +7,12 @@ use super::place::{self, Place};
 use super::report::Report;
 use super::webtable;
 use crate::exit::{Code, Failure, message};
+use crate::keys;
 use crate::output;
 use crate::target::Target;
 use anyhow::Context;
 use filterblock::FilterPolicy;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use indicatif::ProgressBar;
 use std::process::ExitCode;
 
 /// What follows if the report cannot be written.
@@ -40,7 +40,8 @@ impl<'a> Demo<'a> {
         if page.as_ref().is_some_and(|page| lists.any(|list| list == page.path())) {
             return Err(Failure::usage("demo", "the report would replace a list of rows").into());
         }
-        let progress = progress_bar(policies.len() as u64 + 1);
+        let progress = ProgressBar::new(policies.len() as u64 + 1);
+        let progress = keys::progress(progress, "{bar:20} {pos}/{len} {msg} {elapsed}");
         progress.set_message("making the data");
         let data = match (&args.keys, &args.absent) {
             (Some(keys), Some(absent)) => Dataset::from_files(keys, absent)?,
@@ -88,16 +89,5 @@ impl<'a> Demo<'a> {
             message(format_args!("error: {failure}"));
         }
         Ok(if report.failures.is_empty() { Code::Ok } else { Code::Damaged }.into())
-    }
-}
-
-fn progress_bar(num_steps: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(num_steps), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{bar:20} {pos}/{len} {msg} {elapsed}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let explanation = args.explain.then(|| Explanation::of(&store));
     // After a failed lookup the explanation names the table.
     if let Some(explanation) = explanation.as_ref().filter(|_| !args.json || found.is_err()) {
-        exit::message(explanation.text().trim_end());
+        exit::message(explanation.text());
     }
     let found = found.map_err(|error| failure(&args.dir, &error, "The answer is unknown."))?;
     output::print(|out| match args.json {

@@ -51,7 +51,7 @@ fn what_failed(dir: &Path, error: &Error) -> String {
             format!("{}: its version {found} is newer than {supported}, which this filterblock reads", path.display())
         }
         Error::NoManifest { num_files } => format!(
-            "{}: {MANIFEST_NAME} is missing, and without it the {} here cannot be told from obsolete ones",
+            "{}: {MANIFEST_NAME} is missing; without it the current ones among the {} here are unknown",
             dir.display(),
             output::count(*num_files as u64, "file")
         ),

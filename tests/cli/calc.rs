@@ -41,7 +41,7 @@ fn every_pair_gives_the_rest() {
 }
 
 #[test]
-fn given_figures_are_kept() {
+fn given_figures_are_met() {
     let place = Place::new();
     for entries in ["1000", "100000", "10000000"] {
         for row in rows(&place, &format!("--entries {entries} --fpr 0.1%")) {
@@ -65,9 +65,8 @@ fn given_figures_are_kept() {
     }
 }
 
-/// What is calculated is what is built.
 #[test]
-fn calculated_blocks_are_built_blocks() {
+fn calculated_figures_match_built_blocks() {
     let place = Place::new();
     place.write("keys.txt", lines("key", 20_000));
     for (calc, build) in
@@ -86,9 +85,9 @@ fn calculated_blocks_are_built_blocks() {
     }
 }
 
-/// Beyond the largest sample the figures go on where it ends.
+/// Figures beyond the largest sample continue those below it.
 #[test]
-fn samples_scale_without_a_step() {
+fn figures_are_continuous_where_sampling_begins() {
     let place = Place::new();
     for options in ["--fpr 1%", "--bits-per-key 10"] {
         let of = |entries: u64| rows(&place, &format!("--entries {entries} {options}"));
@@ -102,7 +101,7 @@ fn samples_scale_without_a_step() {
 }
 
 #[test]
-fn rate_and_bits_say_which_kinds_meet_both() {
+fn rate_and_bits_show_which_kinds_meet_both() {
     let place = Place::new();
     let met = |options: &str| rows(&place, options).iter().map(|row| row["met"].clone()).collect::<Vec<_>>();
     assert_eq!(met("--fpr 1% --bits-per-key 8"), [false, false, false]);
@@ -124,7 +123,7 @@ fn text_has_a_line_for_each_kind() {
 }
 
 #[test]
-fn kinds_that_cannot_are_told_apart_from_questions_that_cannot() {
+fn one_kind_that_cannot_is_an_answer_and_all_kinds_are_a_refusal() {
     let place = Place::new();
     let answers = rows(&place, "--entries 1000 --fpr 1e-12");
     let possible: Vec<_> = answers.iter().map(|row| row.get("error").is_none()).collect();
@@ -135,7 +134,7 @@ fn kinds_that_cannot_are_told_apart_from_questions_that_cannot() {
 }
 
 #[test]
-fn other_than_two_figures_are_refused() {
+fn anything_but_two_figures_is_refused() {
     let place = Place::new();
     for options in [
         "",

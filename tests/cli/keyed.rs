@@ -5,7 +5,7 @@ use crate::{Place, lines, stderr};
 const HEX: &str = "000102030405060708090a0b0c0d0e0f\n";
 
 #[test]
-fn a_key_goes_from_file_to_file_and_never_into_the_block() {
+fn the_block_never_contains_the_hash_key() {
     let place = Place::new();
     place.write("keys.txt", lines("key", 1000));
     place.write("secret", HEX);
@@ -33,7 +33,7 @@ fn a_key_goes_from_file_to_file_and_never_into_the_block() {
 }
 
 #[test]
-fn what_is_no_key_is_refused() {
+fn files_that_hold_no_hash_key_are_refused() {
     let place = Place::with_block("bloom");
     place.write("short", "0123456789abcde");
     place.write("digits", "000102030405060708090a0b0c0d0e0g");

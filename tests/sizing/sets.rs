@@ -9,11 +9,11 @@ fn clamp_range(range_per_entry: f64) -> f64 {
     range_per_entry.max(1.0).min(golomb::MAX_RANGE_PER_ENTRY)
 }
 
-/// The entropy of a sorted set of n entries, in bits an entry: log₂(eM) − log₂(2πn)/(2n), with M the range per entry. No
-/// code of it is shorter.
+/// The entropy of a sorted set of n entries, in bits an entry: log₂(eM) − log₂(2πn)/(2n), with M the range per entry.
+/// No code of it is shorter.
 ///
-/// Stirling's formula for log₂(U^n / n!) / n, which counts subsets but for terms in 1/M: above the entropy log₂ C(U, n) / n
-/// by at most 0.9/M bits where M ≥ 2, give or take 0.13/n². 0 without entries.
+/// Stirling's formula for log₂(U^n / n!) / n, which counts subsets but for terms in 1/M: above the entropy log₂ C(U, n)
+/// / n by at most 0.9/M bits where M ≥ 2, give or take 0.13/n². 0 without entries.
 fn entropy_bits_per_entry(range_per_entry: f64, num_entries: u64) -> f64 {
     if num_entries == 0 {
         return 0.0;
@@ -24,9 +24,9 @@ fn entropy_bits_per_entry(range_per_entry: f64, num_entries: u64) -> f64 {
 
 /// The size of an entry in Elias-Fano coding with r low bits: r + 1 + 1/λ, λ = 2^r / M.
 ///
-/// Elias-Fano spends a bit on each of the U/2^r buckets, empty or not; the Rice code spends 1/λ − 1/(e^λ − 1) bits less,
-/// about 1/2. Sources: P. Elias, *Efficient storage and retrieval by content and address of static files*, JACM 21 (1974);
-/// R. Fano, MIT Computation Structures Group memo 61 (1971).
+/// Elias-Fano spends a bit on each of the U/2^r buckets, empty or not; the Rice code spends 1/λ − 1/(e^λ − 1) bits
+/// less, about 1/2. Sources: P. Elias, *Efficient storage and retrieval by content and address of static files*, JACM
+/// 21 (1974); R. Fano, MIT Computation Structures Group memo 61 (1971).
 fn elias_fano_bits_per_entry(range_per_entry: f64, remainder_bits: u32) -> f64 {
     let lambda = 2f64.powi(remainder_bits.min(1_024) as i32) / clamp_range(range_per_entry);
     f64::from(remainder_bits) + 1.0 + 1.0 / lambda

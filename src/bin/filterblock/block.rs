@@ -55,8 +55,8 @@ fn trusted_tag(bytes: &[u8], error: &DecodeError) -> Option<u8> {
     }
 }
 
-/// Whether the magic is as a copy in text mode leaves it: a line end rewritten either way, the upper bit cleared, or the
-/// first byte encoded or replaced as UTF-8.
+/// Whether the magic is as a copy in text mode leaves it: a line end rewritten either way, the upper bit cleared, or
+/// the first byte encoded or replaced as UTF-8.
 fn mangled_as_text(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(2 * MAGIC.len())];
     let forms: [&[u8]; 5] = [b"\xf1FBLK\r\r\n", b"\xf1FBLK\n\x1a", b"\x71FBLK", b"\xc3\xb1FBLK", b"\xef\xbf\xbdFBLK"];
@@ -100,8 +100,8 @@ fn consequence(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
                  inspect --context {found:#x} {file}'."
             ),
             DecodeError::KeyNeeded { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongHash { .. } => format!(
-                "Filter ignored: it is intact, but was hashed with another key or seed. If you have its key, run 'filterblock inspect \
-                 --hash-key-file KEY {file}'."
+                "Filter ignored: it is intact, but was hashed with another key or seed. If you have its key, run \
+                 'filterblock inspect --hash-key-file KEY {file}'."
             ),
             _ => format!("Filter ignored: it is intact, but was not built from these keys. Run {rebuild}."),
         },

@@ -26,8 +26,9 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 
 /// Build a block from keys
 ///
-/// Reads one key per line and writes one filter block. The same keys give the same bytes, whatever their order and however
-/// often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or not at all.
+/// Reads one key per line and writes one filter block. The same keys give the same bytes, whatever their order and
+/// however often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or not at
+/// all.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
@@ -153,7 +154,8 @@ fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow
         }
         writeln!(
             out,
-            "{}: {}, {num_entries} distinct entries of {} keys, {} bytes, {} bits/key, predicted false-positive rate {}",
+            "{}: {}, {num_entries} distinct entries of {} keys, {} bytes, {} bits/key, predicted false-positive \
+             rate {}",
             args.output.display(),
             args.kind,
             seen.num_keys,

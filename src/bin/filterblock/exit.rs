@@ -46,8 +46,8 @@ impl Failure {
         Self::new(Code::Damaged, message)
     }
 
-    /// `failed` is the failed operation, as in "cannot read"; `consequence` one or more sentences, the last of which names
-    /// the next command.
+    /// `failed` is the failed operation, as in "cannot read"; `consequence` one or more sentences, the last of which
+    /// names the next command.
     pub(crate) fn io(path: &Path, failed: &str, error: &std::io::Error, consequence: &str) -> Self {
         Self { code: Code::Io, message: format!("{}: {failed}: {error}. {consequence}", path.display()) }
     }

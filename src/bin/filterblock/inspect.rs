@@ -16,9 +16,9 @@ Examples:
 
 /// Show a block's kind, size, rate and fill
 ///
-/// The block is checked before anything is shown. The false-positive rate is predicted from the payload; the fill is the
-/// share of set bits (golomb: of the hash range that is occupied). For a table of the store all filters are shown, each
-/// with its offset in the file.
+/// The block is checked before anything is shown. The false-positive rate is predicted from the payload; the fill is
+/// the share of set bits (golomb: of the hash range that is occupied). For a table of the store all filters are shown,
+/// each with its offset in the file.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {

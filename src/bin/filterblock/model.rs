@@ -1,9 +1,9 @@
 //! The dimensions of large blocks without building them: a block of at most [`SAMPLE_ENTRIES`] pseudo-random entries is
 //! built, and scaled to the given number of entries.
 //!
-//! The code that builds real blocks builds the sample, so nothing here knows the layout of a kind. Up to the sample's size
-//! the result is that of a real block with other keys; above it, where the size per entry has become constant, it is
-//! accurate to about a thousandth.
+//! The code that builds real blocks builds the sample, so nothing here knows the layout of a kind. Up to the sample's
+//! size the result is that of a real block with other keys; above it, where the size per entry has become constant, it
+//! is accurate to about a thousandth.
 
 use crate::units::{GOLDEN_GAMMA, splitmix64};
 use filterblock::sizing;
@@ -124,8 +124,8 @@ fn largest_fitting(
     }
 }
 
-/// Builds a block of `entries` entries, or the sample, and measures it. Small blocks differ by their keys, so several are
-/// built and the mean is taken.
+/// Builds a block of `entries` entries, or the sample, and measures it. Small blocks differ by their keys, so several
+/// are built and the mean is taken.
 fn measure(policy: FilterPolicy, entries: u64) -> Result<Dimensions, BuildError> {
     let num_sampled = entries.min(SAMPLE_ENTRIES);
     let num_blocks = (AVERAGED_ENTRIES / num_sampled).clamp(1, MAX_BLOCKS);

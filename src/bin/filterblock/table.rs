@@ -103,8 +103,8 @@ fn place(filter: &TableFilter) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Checks a table: structure, every cell, and that its filters miss none of them. Reports failures on standard error and
-/// returns the worst code.
+/// Checks a table: structure, every cell, and that its filters miss none of them. Reports failures on standard error
+/// and returns the worst code.
 pub(crate) fn verify(path: &Path, with_keys: bool, json: bool, out: &mut Output) -> Result<Code, Failure> {
     let mut failures = Vec::new();
     let checked = check(path, with_keys, &mut failures);
@@ -142,8 +142,8 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
     ] {
         if num_missing > 0 {
             failures.push(Failure::damaged(format!(
-                "{}: the {purpose} filter answers 'no' for {num_missing} of {} cells that the table holds. Lookups do not \
-                 find them: stop using the table. Run 'filterblock inspect {}'.",
+                "{}: the {purpose} filter answers 'no' for {num_missing} of {} cells that the table holds. Lookups do \
+                 not find them: stop using the table. Run 'filterblock inspect {}'.",
                 path.display(),
                 check.num_cells,
                 shell_word(path)
@@ -168,8 +168,8 @@ fn check_figures(table: &TableFile, check: &TableCheck) -> Value {
 fn print_verified(out: &mut Output, path: &Path, table: &TableFile, check: &TableCheck) -> io::Result<()> {
     writeln!(
         out,
-        "{}: ok: table {}, {} cells in {} data blocks, {} filters; checksums and structure are right, no cell is missing \
-         in a filter",
+        "{}: ok: table {}, {} cells in {} data blocks, {} filters; checksums and structure are right, no cell is \
+         missing in a filter",
         path.display(),
         table.number(),
         check.num_cells,

@@ -36,8 +36,8 @@ impl Target {
         &self.path
     }
 
-    /// Writes to a temporary file beside the target, syncs it, and renames it: the target is always the old file or the new
-    /// one. After a failure the temporary file is removed.
+    /// Writes to a temporary file beside the target, syncs it, and renames it: the target is always the old file or the
+    /// new one. After a failure the temporary file is removed.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         write_whole(&self.path, bytes)
             .map_err(|error| Failure::io(&self.given, "cannot write", &error, "The file is unchanged. Name another."))

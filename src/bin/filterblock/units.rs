@@ -52,8 +52,8 @@ pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
 /// The increment of SplitMix64.
 pub(crate) const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The output of SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014)
-/// in this state: a bijection, so that distinct states give distinct numbers.
+/// The output of SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast splittable pseudorandom number generators*, OOPSLA
+/// 2014) in this state: a bijection, so that distinct states give distinct numbers.
 pub(crate) fn splitmix64(state: u64) -> u64 {
     let mut x = state.wrapping_add(GOLDEN_GAMMA);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -25,10 +25,10 @@ Examples:
 
 /// Check blocks, tables and stores, and the answers of filters against keys
 ///
-/// Checks checksums and structure; for a table also every cell, and that its filters miss none; for a store the same, and
-/// how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
-/// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for
-/// each key). Continues after a bad file; the exit code is the worst of all.
+/// Checks checksums and structure; for a table also every cell, and that its filters miss none; for a store the same,
+/// and how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
+/// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for each
+/// key). Continues after a bad file; the exit code is the worst of all.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
@@ -104,8 +104,8 @@ fn missing(path: &Path, kind_and_version: &str, reader: &FilterBlockReader<'_>, 
     let (key, hash) = answers.first_missing.as_ref()?;
     let kind = kind_and_version.split(' ').next().unwrap_or_default();
     Some(Failure::damaged(format!(
-        "{}: filter block at offset 0 ({} bytes, {kind_and_version}): {} of {} keys are answered 'no', the first \"{}\" \
-         (hash {} under seed {}). Do not use it for a table of these keys: lookups would not find them. Run \
+        "{}: filter block at offset 0 ({} bytes, {kind_and_version}): {} of {} keys are answered 'no', the first \
+         \"{}\" (hash {} under seed {}). Do not use it for a table of these keys: lookups would not find them. Run \
          'filterblock build --kind {kind} --output {} KEYS'.",
         path.display(),
         reader.block_len(),

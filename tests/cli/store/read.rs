@@ -5,7 +5,7 @@ use crate::{Place, stderr};
 use serde_json::{Value, json};
 
 #[test]
-fn values_are_printed_as_they_are() {
+fn values_are_printed_byte_for_byte() {
     let place = Place::new();
     let value: Vec<u8> = (0..=255).chain(*b"\n\\t\\N").collect();
     let escaped: String = value.iter().map(|byte| format!("\\x{byte:02x}")).collect();
@@ -55,7 +55,7 @@ fn explain_names_the_tables_that_were_probed() {
     assert_eq!(explained(&place, 0, "row-00500 a"), both);
     let rows = [entry(newer, "row", "true_positive"), entry(older, "row", "true_positive")];
     assert_eq!(explained(&place, 0, "row-01200"), rows);
-    // Seed 7 is fixed: these are no false positives.
+    // With the fixed seed 7 these are no false positives.
     let denied = [entry(newer, "row+column", "avoided"), entry(older, "row+column", "avoided")];
     assert_eq!(explained(&place, 1, "row-01200 ab"), denied);
 
@@ -66,7 +66,7 @@ fn explain_names_the_tables_that_were_probed() {
     assert!(text.starts_with(&expected) && text.contains("): out of key range, 0 reads\n"), "{text}");
     assert!(text.ends_with("): true positive, 1 read\n2 tables probed, 0 not\n"), "{text}");
 
-    // A filter that cannot be used is said to be one, and the answer stays right.
+    // An unusable filter is reported, and the answer stays right.
     flip(&place, &format!("db/{newer}"), filter_at(&place, newer, 1) + 100);
     let unusable = [entry(newer, "row+column", "filter_unusable"), entry(older, "row+column", "avoided")];
     assert_eq!(explained(&place, 1, "row-01200 ab"), unusable);
@@ -75,7 +75,7 @@ fn explain_names_the_tables_that_were_probed() {
 }
 
 #[test]
-fn what_stands_in_the_log_is_found_without_asking_tables() {
+fn cells_in_the_log_are_found_without_probing_tables() {
     let place = Place::new();
     place.write("cells.tsv", "row\tc\tflushed\nother\tc\tflushed\n");
     place.expect(0, "fill db cells.tsv");
@@ -123,7 +123,7 @@ fn scans_take_ranges_prefixes_and_limits() {
 }
 
 #[test]
-fn a_scan_prints_what_stands_before_the_damage() {
+fn a_scan_prints_the_cells_before_the_damage() {
     let place = with_store();
     let older = &tables(&place)[1];
     let offset = 4096 * 3;
@@ -137,10 +137,11 @@ fn a_scan_prints_what_stands_before_the_damage() {
     let message = stderr(&output);
     assert!(message.starts_with(&expected), "{message}");
     let end = format!(
-        ". {num_printed} cells printed; the rest is unknown. Restore the file from a copy, then run 'filterblock verify db'.\n"
+        ". {num_printed} cells printed; the rest is unknown. Restore the file from a copy, then run \
+         'filterblock verify db'.\n"
     );
     assert!(message.ends_with(&end), "{message}");
-    // A lookup that meets it says which table it was in; others do not mind.
+    // A lookup that reads the damage names its table; others succeed.
     assert_eq!(place.expect(0, "get db row-00000 b"), "old");
     let row = format!("row-{:05}", num_printed / 2 + 1);
     let output = place.run(&format!("get db {row} a --explain"));

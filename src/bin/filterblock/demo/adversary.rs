@@ -335,9 +335,9 @@ fn page(report: &Report) -> Page {
     };
     Page {
         title: "Filters under attack",
-        intro: "An attacker who knows the data and the seed of the filters looks up absent rows that the filters pass. Then \
-                the filters are rebuilt with a seed that the attacker does not know. The same queries give the same counts \
-                on every machine; times are this machine's.",
+        intro: "An attacker who knows the data and the seed of the filters looks up absent rows that the filters pass. \
+                Then the filters are rebuilt with a seed that the attacker does not know. The same queries give the \
+                same counts on every machine; times are this machine's.",
         headline: html! {},
         plots: vec![plot],
         tables: Vec::new(),

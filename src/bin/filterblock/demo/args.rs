@@ -18,19 +18,19 @@ Examples:
 
 /// Load a small row/column store, look up present and absent keys, and show which disk reads filters avoid
 ///
-/// Every run holds the same data and is given the same queries: rows that do not exist, columns that existing rows do not
-/// have, and cells that exist. Absent keys lie between present ones, and a table's key range is checked before its
+/// Every run holds the same data and is given the same queries: rows that do not exist, columns that existing rows do
+/// not have, and cells that exist. Absent keys lie between present ones, and a table's key range is checked before its
 /// filters, which take no credit for what the range rules out. Data blocks are read past the page cache where the file
-/// system allows it. Reads are counted by the store and, independently, by the operating system; if the two disagree, or
-/// the answers of two runs do, the demo fails.
+/// system allows it. Reads are counted by the store and, independently, by the operating system; if the two disagree,
+/// or the answers of two runs do, the demo fails.
 ///
 /// With --workload zipfian the queries are like those of YCSB's workload C instead: one cell at a time, some far more
 /// often than others. In each round, --absent-share per cent of them are for absent cells.
 ///
-/// With --workload adversary an attacker who knows the data and the filters' seed, 0, tries absent rows on a copy of the
-/// filters and looks up those that pass: each costs a read. Then the store rebuilds its filters with a seed that the
-/// attacker does not know, and leaves the data as it is: the same rows must cost no more than any absent rows, or the demo
-/// fails. Those that still cost a read are looked up again.
+/// With --workload adversary an attacker who knows the data and the filters' seed, 0, tries absent rows on a copy of
+/// the filters and looks up those that pass: each costs a read. Then the store rebuilds its filters with a seed that
+/// the attacker does not know, and leaves the data as it is: the same rows must cost no more than any absent rows, or
+/// the demo fails. Those that still cost a read are looked up again.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {

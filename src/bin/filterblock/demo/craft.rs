@@ -1,5 +1,5 @@
-//! The attacker's preparation: with the data and the seed known, a copy of the store shows which absent rows its filters
-//! pass.
+//! The attacker's preparation: with the data and the seed known, a copy of the store shows which absent rows its
+//! filters pass.
 
 use super::data::{Dataset, random};
 use super::stage::Stage;
@@ -114,7 +114,8 @@ mod tests {
         assert_eq!(crafted.rows.iter().collect::<HashSet<_>>().len(), 100);
         assert!(crafted.rows.iter().chain(&crafted.ordinary).all(|row| data.is_absent(row)));
         assert!(crafted.num_passed >= 100);
-        // Three tables' filters let 2 of 100 pass each, so about one row in 16: four standard deviations of 100 successes.
+        // Three tables' filters let 2 of 100 pass each, so about one row in 16: four standard deviations of 100
+        // successes.
         assert!((1000..2700).contains(&crafted.num_tried), "{}", crafted.num_tried);
     }
 }

@@ -1,7 +1,7 @@
 //! The report as one HTML page that needs nothing beside itself: no script, no file, no network.
 //!
-//! The page is also well-formed XML, so that programs can read the figures back: each carries the pointer of its value in
-//! the JSON document.
+//! The page is also well-formed XML, so that programs can read the figures back: each carries the pointer of its value
+//! in the JSON document.
 
 use super::figures::{Cell, Row};
 use super::report::Report;

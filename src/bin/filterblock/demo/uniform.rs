@@ -150,8 +150,8 @@ fn page(report: &Report, runs: &[Run]) -> anyhow::Result<Page> {
     let plots = vec![reads_plot(report), latency_plot(runs), rates_plot(report), sizes_plot(report)?];
     Ok(Page {
         title: "Reads that filters avoid",
-        intro: "The same small row/column store, loaded with the same data and given the same queries, without filters and \
-                with each kind. The same queries give the same counts and rates on every machine; times are this \
+        intro: "The same small row/column store, loaded with the same data and given the same queries, without filters \
+                and with each kind. The same queries give the same counts and rates on every machine; times are this \
                 machine's.",
         headline: headline(report),
         plots,
@@ -205,8 +205,9 @@ fn reads_plot(report: &Report) -> Plot {
         title,
         legend: Vec::new(),
         drawing: bars(title, "data-block reads", &groups),
-        caption: "Reads by class of query. A read for an absent key is wasted: those that a filter leaves are its false \
-                  positives. A present cell takes one read with any filter; the others are of tables that do not have it."
+        caption: "Reads by class of query. A read for an absent key is wasted: those that a filter leaves are its \
+                  false positives. A present cell takes one read with any filter; the others are of tables that do not \
+                  have it."
             .to_owned(),
     }
 }
@@ -219,9 +220,9 @@ fn latency_plot(runs: &[Run]) -> Plot {
         title,
         legend: legend(runs.iter().map(|run| run.filter)),
         drawing: latency::latency(title, &curves),
-        caption: "Cumulative: the share of the lookups of absent rows and columns that were answered within a time. Where \
-                  a filter's curve turns to the right, its false positives begin: each costs a read. Markers: 50, 90, 99, \
-                  99.9 and 99.99 per cent, as far as there are lookups."
+        caption: "Cumulative: the share of the lookups of absent rows and columns that were answered within a time. \
+                  Where a filter's curve turns to the right, its false positives begin: each costs a read. Markers: \
+                  50, 90, 99, 99.9 and 99.99 per cent, as far as there are lookups."
             .to_owned(),
     }
 }

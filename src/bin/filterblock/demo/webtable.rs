@@ -1,8 +1,8 @@
 //! The built-in data: a synthetic web table as in the BigTable paper (Chang et al., OSDI 2006, §2).
 //!
-//! Rows are pages under their reversed host names (`com.silverfield.www/news/…`), so that pages of a host are neighbours.
-//! Columns are `contents:`, `language:` and one `anchor:` for each host that links to the page. Half of the pages of every
-//! host were never crawled: these are the absent rows, and they lie between the present ones.
+//! Rows are pages under their reversed host names (`com.silverfield.www/news/…`), so that pages of a host are
+//! neighbours. Columns are `contents:`, `language:` and one `anchor:` for each host that links to the page. Half of the
+//! pages of every host were never crawled: these are the absent rows, and they lie between the present ones.
 
 use super::data::{Column, DataRow, Dataset, random};
 

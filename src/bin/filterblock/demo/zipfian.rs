@@ -158,8 +158,8 @@ fn page(report: &Report) -> Page {
     };
     Page {
         title: "Zipfian reads with and without filters",
-        intro: "One cell at a time, popular cells far more often than others, and a share of the lookups for absent cells. \
-                The same queries give the same counts on every machine; times are this machine's.",
+        intro: "One cell at a time, popular cells far more often than others, and a share of the lookups for absent \
+                cells. The same queries give the same counts on every machine; times are this machine's.",
         headline: html! {},
         plots: vec![
             plot(
@@ -167,8 +167,8 @@ fn page(report: &Report) -> Page {
                 "Data-block reads by the share of lookups that are absent",
                 "data_block_reads",
                 "data-block reads",
-                "A present cell takes one read with any filter; the others are of tables that do not have it. A popular key \
-                 that is a false positive costs its read each time.",
+                "A present cell takes one read with any filter; the others are of tables that do not have it. A \
+                 popular key that is a false positive costs its read each time.",
             ),
             plot(
                 "throughput",

@@ -28,9 +28,9 @@ const MAX_WRITE_BYTES: usize = 4 << 20;
 
 /// Write cells into a store, and create it if it does not exist
 ///
-/// Reads one cell per line and writes them in their order, so that the last of several values of a cell counts. The given
-/// filters are for tables that are written now; existing tables keep theirs until they are compacted. At the end all cells
-/// are in tables.
+/// Reads one cell per line and writes them in their order, so that the last of several values of a cell counts. The
+/// given filters are for tables that are written now; existing tables keep theirs until they are compacted. At the end
+/// all cells are in tables.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = cells::NOTATION)]
 pub(crate) struct Args {

@@ -20,8 +20,8 @@ Examples:
 
 /// Print the value of a cell, or the columns of a row
 ///
-/// With a column the value is printed byte for byte; without one, a line for each column: column, a tab, value. If there is
-/// no such cell or row, nothing is printed and the exit code is 1.
+/// With a column the value is printed byte for byte; without one, a line for each column: column, a tab, value. If
+/// there is no such cell or row, nothing is printed and the exit code is 1.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = cells::NOTATION)]
 pub(crate) struct Args {

@@ -168,8 +168,8 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// The options of the store during the rebuild: no maintenance of its own. A log that was not closed becomes a table,
-    /// with filters like the others.
+    /// The options of the store during the rebuild: no maintenance of its own. A log that was not closed becomes a
+    /// table, with filters like the others.
     fn store_options(&self) -> StoreOptions {
         let mut options = StoreOptions::without_filters().create(false).maintenance(Maintenance::Inline { seed: 0 });
         for purpose in [Purpose::Row, Purpose::RowColumn] {

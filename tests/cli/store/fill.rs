@@ -195,14 +195,14 @@ fn a_malformed_line_ends_the_input_and_the_cells_before_it_are_kept() {
         ("", "expected a row"),
         ("row\tcolumn\tC:\\users", "'\\user' is not an escape"),
         ("row\\", "expected a row"),
-        ("ro\\w\tcolumn\tvalue", "no escape"),
+        ("ro\\w\tcolumn\tvalue", "not an escape"),
         (&format!("{}\tcolumn\tvalue", "r".repeat(70_000)), "a row of 70000 bytes is above the limit of 65535"),
     ] {
         let place = Place::new();
         place.write("cells.tsv", format!("{}{bad}\nz\tz\tz\n", cells(0, 5, "value")));
         let message = place.expect_failure(2, "fill db cells.tsv");
         assert!(message.starts_with("cells.tsv: line 11: ") && message.contains(part), "{message}");
-        assert!(message.ends_with(". 10 cells before it written. Run 'filterblock fill --help'.\n"), "{message}");
+        assert!(message.ends_with(". Cells written before it: 10. Run 'filterblock fill --help'.\n"), "{message}");
         assert_eq!(place.expect(0, "scan db"), cells(0, 5, "value"));
     }
 }

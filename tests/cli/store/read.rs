@@ -148,5 +148,5 @@ fn a_scan_prints_the_cells_before_the_damage() {
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(3), &b""[..]));
     let message = stderr(&output);
     assert!(message.contains(&format!("{older}  level 0  row+column filter")), "{message}");
-    assert!(message.contains(": failed, 1 read\n") && message.contains("The answer cannot be known."), "{message}");
+    assert!(message.contains(": failed, 1 read\n") && message.contains("The answer is unknown."), "{message}");
 }

@@ -108,8 +108,8 @@ struct Attack {
     crafted: Crafted,
     /// For each of [`STEPS`] the queries on this store, and the same on the store without filters.
     steps: Vec<[Observed; 2]>,
-    /// Length of the files that the first rebuild has written, and its duration.
-    rebuild: (u64, Duration),
+    /// The first of two.
+    rebuild: Rebuild,
     /// Whether the files of the tables are the same after both rebuilds.
     tables_untouched: bool,
     /// Whether the whole ledger, warm-up included, is consistent.
@@ -150,7 +150,7 @@ impl Attack {
 
     fn json(&self, accounts: &[Account<'_>]) -> Value {
         let num_crafted = self.crafted.rows.len();
-        let sum = Observed::sum(&self.steps.iter().map(|[observed, _]| observed.clone()).collect::<Vec<_>>());
+        let sum = Observed::sum(self.steps.iter().map(|[observed, _]| observed));
         json!({
             "filter": self.filter,
             "bits_per_key": bits_per_key(&self.stats),
@@ -159,8 +159,8 @@ impl Attack {
             "candidates_per_crafted_row": self.crafted.num_tried as f64 / num_crafted as f64,
             "crafting_seconds": self.crafted.time.as_secs_f64(),
             "crafted_rows": num_crafted,
-            "rebuild_bytes": self.rebuild.0,
-            "rebuild_seconds": self.rebuild.1.as_secs_f64(),
+            "rebuild_bytes": self.rebuild.bytes,
+            "rebuild_seconds": self.rebuild.time.as_secs_f64(),
             "tables_untouched": self.tables_untouched,
             "ledger_read_bytes": sum.ledger.data_block_bytes(),
             "os_read_bytes": sum.os.map(|os| os.bytes),
@@ -209,14 +209,20 @@ fn table_files(dir: &Path) -> std::io::Result<BTreeMap<OsString, (u64, SystemTim
     Ok(files)
 }
 
-/// Rebuilds all filters. Returns the length of the new files and the duration.
-fn rebuild(stage: &Stage, seed: u64) -> anyhow::Result<(u64, Duration)> {
+/// The cost of rebuilding all filters.
+struct Rebuild {
+    /// Length of the new files.
+    bytes: u64,
+    time: Duration,
+}
+
+fn rebuild(stage: &Stage, seed: u64) -> anyhow::Result<Rebuild> {
     let started = Instant::now();
     let report = stage.store.rebuild_filters(&RebuildOptions::new().seed(seed))?;
     let time = started.elapsed();
     let len = |file: &str| Ok(std::fs::metadata(stage.dir.join(file))?.len());
     let bytes = report.tables.iter().map(|table| len(&table.filter_file)).sum::<std::io::Result<u64>>();
-    Ok((bytes.context("cannot look at the new filters")?, time))
+    Ok(Rebuild { bytes: bytes.context("cannot look at the new filters")?, time })
 }
 
 /// All steps, and the first rebuild.
@@ -225,7 +231,7 @@ fn steps(
     stage: &Stage,
     unfiltered: &Unfiltered,
     crafted: &Crafted,
-) -> anyhow::Result<(Vec<[Observed; 2]>, (u64, Duration))> {
+) -> anyhow::Result<(Vec<[Observed; 2]>, Rebuild)> {
     let both = |rows: &[Vec<u8>]| Ok::<_, anyhow::Error>([absent(stage, rows)?, absent(&unfiltered.stage, rows)?]);
     let mut steps = vec![both(&crafted.ordinary)?, both(&crafted.rows)?];
     let first_rebuild = rebuild(stage, SECRET_SEEDS[0])?;

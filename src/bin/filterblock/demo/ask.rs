@@ -87,7 +87,9 @@ pub(super) fn ask<'a>(store: &Store, queries: impl Iterator<Item = Query<'a>>) -
     let direct = store.storage().cache_bypass() == CacheBypass::Active;
     let (observed, os) = os::count(direct, || {
         let (before, mut observed) = (store.ledger(), Observed::default());
-        queries.into_iter().try_for_each(|query| observed.ask(store, query))?;
+        for query in queries {
+            observed.ask(store, query)?;
+        }
         observed.ledger = store.ledger().since(&before);
         Ok(observed)
     });
@@ -120,7 +122,7 @@ impl Observed {
     }
 
     /// Several series as one.
-    pub(super) fn sum(series: &[Self]) -> Self {
+    pub(super) fn sum<'a>(series: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self { os: Some(os::Count::default()), ..Self::default() };
         for Self { ledger, nanos, reads, num_wrong, answers, os } in series {
             sum.ledger = sum.ledger + *ledger;

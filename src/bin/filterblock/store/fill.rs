@@ -141,7 +141,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     filler.write()?;
     let Filler { mut out, num_cells, num_deletions, num_writes, .. } = filler;
-    let done = format!("{} written, but not all to tables.", output::count(num_cells, "cell"));
+    let done = format!("Cells written: {num_cells}, but not all to tables.");
     let result = keys::with_spinner("finishing", || finish(args, store));
     let (stats, warnings) = result.map_err(|error| failure(&args.dir, &error, &done))?;
     warnings.iter().for_each(exit::message);
@@ -218,9 +218,9 @@ impl<'a> Filler<'a> {
     fn refuse(&mut self, line: u64, reason: &str) -> Result<(), Failure> {
         self.write()?;
         let message = format!(
-            "{}: line {line}: {reason}. {} before it written. Run 'filterblock fill --help'.",
+            "{}: line {line}: {reason}. Cells written before it: {}. Run 'filterblock fill --help'.",
             self.args.input_name(),
-            output::count(self.num_cells, "cell")
+            self.num_cells
         );
         Err(Failure::new(Code::Usage, message))
     }
@@ -274,7 +274,7 @@ impl<'a> Filler<'a> {
     }
 
     fn failed(&self, error: &Error) -> Failure {
-        failure(&self.args.dir, error, &format!("{} before written.", output::count(self.num_cells, "cell")))
+        failure(&self.args.dir, error, &format!("Cells written before: {}.", self.num_cells))
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 /// The range per entry as [`golomb`] limits it.
 fn clamp_range(range_per_entry: f64) -> f64 {
-    range_per_entry.max(1.0).min(golomb::MAX_RANGE_PER_ENTRY)
+    if range_per_entry.is_nan() { 1.0 } else { range_per_entry.clamp(1.0, golomb::MAX_RANGE_PER_ENTRY) }
 }
 
 /// The entropy of a sorted set of n entries, in bits an entry: log₂(eM) − log₂(2πn)/(2n), with M the range per entry.

@@ -196,7 +196,7 @@ mod tests {
         }
         assert_eq!(nearest_rank(&nanos[..3], 0.5), Some(2));
         assert_eq!(nearest_rank(&[], 0.5), None);
-        for rank in 1..=2000 {
+        for rank in 1..=2000u32 {
             assert_eq!(nearest_rank(&nanos, f64::from(rank) / 2000.0), Some(rank.into()));
         }
     }

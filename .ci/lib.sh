@@ -91,7 +91,7 @@ cannot() {
 # The package without its benchmarks: criterion would be a third of what a lane compiles for its tests. Made once,
 # before any lane, as those beside the others read it too. Crates that no test waits for are not optimised.
 lean=$PWD/target/without-benches
-cold=(clap_builder clap_complete console indicatif plotters proptest regex-syntax roxmltree)
+cold=(clap_builder clap_complete console indicatif maud proptest regex-syntax roxmltree)
 make_lean() {
   local entry profile
   mkdir -p "$lean"

@@ -40,6 +40,18 @@ const STORE_LAYERS: &[&[&str]] = &[
     &["store"],
 ];
 
+/// Within the tool, from the bottom up: a module may import those of the lines above its own.
+const TOOL_LAYERS: &[&[&str]] = &[
+    &["exit", "formulas", "units"],
+    &["keys", "model", "output", "target"],
+    &["answers", "block", "expected"],
+    &["table"],
+    &["store"],
+    &["build", "calc", "completions", "demo", "inspect", "query", "verify"],
+    &["cli"],
+    &["main"],
+];
+
 /// Files that may hold `unsafe`, by prefix: SIMD and the C interface. (The macros of `cpu/` expand to it in their callers.)
 const UNSAFE_FILES: &[&str] = &[
     "capi/",
@@ -204,28 +216,45 @@ fn a_kind_is_named_in_its_folder_and_in_the_list() {
     assert!(strangers.is_empty(), "a kind is named outside its folder:\n{}", strangers.join("\n"));
 }
 
-#[test]
-fn the_store_only_looks_down() {
-    let line = |name: &str| STORE_LAYERS.iter().position(|line| line.contains(&name));
+/// Imports in the files of `folder` that `layers` do not allow, and the number of all imports. A module may import its
+/// own files and the lines above its own; those of its own line only if `own_line`.
+fn imports_upward(folder: &str, layers: &[&[&str]], own_line: bool) -> (Vec<String>, usize) {
+    let line = |name: &str| layers.iter().position(|line| line.contains(&name));
     let (mut forbidden, mut seen) = (Vec::new(), 0);
     for (file, source) in sources() {
-        let Some(file) = file.strip_prefix("kv/").filter(|file| *file != "mod.rs") else {
+        let Some(file) = file.strip_prefix(folder).filter(|file| *file != "mod.rs") else {
             continue;
         };
         let module = file.split('/').next().unwrap_or("").trim_end_matches(".rs");
         let Some(own) = line(module) else {
-            forbidden.push(format!("kv/{file} belongs to no layer"));
+            forbidden.push(format!("{folder}{file} belongs to no layer"));
             continue;
         };
-        let code = library_code(&source).replace("crate::", "");
+        let code = library_code(&source);
+        // In a binary, its own root is the crate.
+        let code = if folder.starts_with("bin/") { code } else { code.replace("crate::", "") };
         for name in imported_upward(file, &code) {
             seen += 1;
-            if name != module && line(&name).is_none_or(|other| other > own) {
-                forbidden.push(format!("kv/{file} imports {name}"));
+            let is_allowed = |other: usize| other < own || (own_line && other == own);
+            if name != module && !line(&name).is_some_and(is_allowed) {
+                forbidden.push(format!("{folder}{file} imports {name}"));
             }
         }
     }
+    (forbidden, seen)
+}
+
+#[test]
+fn the_store_only_looks_down() {
+    let (forbidden, seen) = imports_upward("kv/", STORE_LAYERS, true);
     assert!(seen > 100, "only {seen} imports found: the test has gone blind");
+    assert!(forbidden.is_empty(), "forbidden:\n{}", forbidden.join("\n"));
+}
+
+#[test]
+fn the_tool_only_looks_down() {
+    let (forbidden, seen) = imports_upward("bin/filterblock/", TOOL_LAYERS, false);
+    assert!(seen > 60, "only {seen} imports found: the test has gone blind");
     assert!(forbidden.is_empty(), "forbidden:\n{}", forbidden.join("\n"));
 }
 

@@ -20,7 +20,7 @@ fn bytes_do_not_depend_on_order_or_repetition() {
 }
 
 #[test]
-fn standard_input_is_the_default_and_dash_its_name() {
+fn keys_come_from_standard_input_by_default_or_for_a_dash() {
     let place = Place::with_block("blocked");
     for line in ["build --kind blocked --output s.fb", "build --kind blocked --output s.fb -"] {
         let output = place.with_stdin(line, lines("key", 1000).as_bytes());
@@ -32,7 +32,7 @@ fn standard_input_is_the_default_and_dash_its_name() {
 }
 
 #[test]
-fn summary_tells_the_figures_of_the_block() {
+fn the_summary_has_the_figures_of_the_block() {
     let place = Place::new();
     place.write("keys.txt", lines("key", 1000) + &lines("key", 10));
     let summary = place.json(0, "build --kind golomb --fpr 1% --seed 0x2a --output t.fb --json keys.txt");
@@ -53,7 +53,7 @@ fn summary_tells_the_figures_of_the_block() {
 }
 
 #[test]
-fn sizes_are_kept() {
+fn given_sizes_are_met() {
     let place = Place::with_block("blocked");
     for kind in KINDS {
         place.expect(0, &format!("build --kind {kind} --bits-per-key 12.5 --output b.fb keys.txt"));
@@ -104,7 +104,7 @@ fn nul_separated_keys_may_hold_newlines() {
 }
 
 #[test]
-fn crlf_files_are_pointed_out() {
+fn crlf_files_cause_a_warning() {
     let place = Place::new();
     place.write("crlf.txt", "a\r\nb\r\n");
     place.write("mixed.txt", "a\r\nb\n");
@@ -125,7 +125,7 @@ fn no_keys_make_a_block_that_denies_everything() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_nothing_written() {
+fn impossible_requests_are_refused_and_nothing_is_written() {
     let place = Place::with_block("blocked");
     place.write("old.fb", "old");
     for (options, part) in [
@@ -151,7 +151,7 @@ fn what_cannot_be_is_refused_and_nothing_written() {
 }
 
 #[test]
-fn failures_of_files_end_with_4_and_leave_no_debris() {
+fn file_errors_exit_with_4_and_leave_no_debris() {
     let place = Place::with_block("blocked");
     fs::create_dir(place.path("directory")).unwrap();
     for line in [
@@ -171,11 +171,11 @@ fn failures_of_files_end_with_4_and_leave_no_debris() {
 
 #[cfg(unix)]
 #[test]
-fn the_target_is_replaced_whole_and_links_stay_links() {
+fn the_target_is_replaced_atomically_and_links_stay_links() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let place = Place::with_block("blocked");
     let old = fs::metadata(place.path("t.fb")).unwrap();
-    // Readable as any new file, not for the owner alone.
+    // Readable like any new file, not only by the owner.
     fs::write(place.path("plain"), "").unwrap();
     assert_eq!(old.permissions().mode(), fs::metadata(place.path("plain")).unwrap().permissions().mode());
     std::os::unix::fs::symlink("t.fb", place.path("link.fb")).unwrap();

@@ -1,6 +1,7 @@
 //! `filterblock calc`.
 
 use crate::{KINDS, Place, lines};
+use filterblock::sizing::blocked;
 use serde_json::Value;
 
 fn rows(place: &Place, options: &str) -> Vec<Value> {
@@ -40,7 +41,7 @@ fn every_pair_gives_the_rest() {
 }
 
 #[test]
-fn given_figures_are_kept() {
+fn given_figures_are_met() {
     let place = Place::new();
     for entries in ["1000", "100000", "10000000"] {
         for row in rows(&place, &format!("--entries {entries} --fpr 0.1%")) {
@@ -64,9 +65,8 @@ fn given_figures_are_kept() {
     }
 }
 
-/// What is calculated is what is built.
 #[test]
-fn calculated_blocks_are_built_blocks() {
+fn calculated_figures_match_built_blocks() {
     let place = Place::new();
     place.write("keys.txt", lines("key", 20_000));
     for (calc, build) in
@@ -85,9 +85,9 @@ fn calculated_blocks_are_built_blocks() {
     }
 }
 
-/// Beyond the largest sample the figures go on where it ends.
+/// Figures beyond the largest sample continue those below it.
 #[test]
-fn samples_scale_without_a_step() {
+fn figures_are_continuous_where_sampling_begins() {
     let place = Place::new();
     for options in ["--fpr 1%", "--bits-per-key 10"] {
         let of = |entries: u64| rows(&place, &format!("--entries {entries} {options}"));
@@ -101,7 +101,7 @@ fn samples_scale_without_a_step() {
 }
 
 #[test]
-fn rate_and_bits_say_which_kinds_meet_both() {
+fn rate_and_bits_show_which_kinds_meet_both() {
     let place = Place::new();
     let met = |options: &str| rows(&place, options).iter().map(|row| row["met"].clone()).collect::<Vec<_>>();
     assert_eq!(met("--fpr 1% --bits-per-key 8"), [false, false, false]);
@@ -123,7 +123,7 @@ fn text_has_a_line_for_each_kind() {
 }
 
 #[test]
-fn kinds_that_cannot_are_told_apart_from_questions_that_cannot() {
+fn one_kind_that_cannot_is_an_answer_and_all_kinds_are_a_refusal() {
     let place = Place::new();
     let answers = rows(&place, "--entries 1000 --fpr 1e-12");
     let possible: Vec<_> = answers.iter().map(|row| row.get("error").is_none()).collect();
@@ -134,7 +134,7 @@ fn kinds_that_cannot_are_told_apart_from_questions_that_cannot() {
 }
 
 #[test]
-fn other_than_two_figures_are_refused() {
+fn anything_but_two_figures_is_refused() {
     let place = Place::new();
     for options in [
         "",
@@ -161,4 +161,42 @@ fn other_than_two_figures_are_refused() {
     ] {
         place.expect_failure(2, &format!("calc {options}"));
     }
+}
+
+/// The exact and approximate rates of these filters are published, and each formula is the library's.
+#[test]
+fn formulas_are_shown_side_by_side() {
+    let place = Place::new();
+    // A header of 64 bytes, then 128 and 1024 bits, for which 7 probes are best.
+    for (options, num_bits, entries, published) in [
+        ("--entries 12 --bytes 80", 128, 12, [0.006_091_802, 0.006_408_254, 0.007_586_779]),
+        ("--entries 100 --bytes 192", 1024, 100, [0.007_319_840, 0.007_366_258, 0.007_517_755]),
+    ] {
+        let bloom = &rows(&place, &format!("{options} --explain"))[0];
+        assert_eq!((&bloom["num_probes"], &bloom["formulas"]["num_bits"]), (&7.into(), &num_bits.into()));
+        let rates = bloom["formulas"]["rates"].as_array().unwrap();
+        for (rate, published) in rates.iter().zip(published) {
+            assert!((number(rate, "fpr") - published).abs() < 5.1e-10, "{rate}");
+        }
+        let millibits = (num_bits * 1_000 / entries) as u32;
+        let ours = [
+            blocked::putze_false_positive_rate(512, millibits, 7),
+            blocked::putze_exact_false_positive_rate(512, millibits, 7),
+        ];
+        for (rate, ours) in rates[3..].iter().zip(ours) {
+            assert!((number(rate, "fpr") / ours - 1.0).abs() < 1e-12, "{rate}");
+        }
+        for (rate, exact) in rates.iter().zip([1, 1, 1, 4, 4]) {
+            let ratio = number(rate, "fpr") / number(&rates[exact], "fpr");
+            assert!((number(rate, "ratio_to_exact") - ratio).abs() < 1e-12, "{rate}");
+            assert!(rate["name"].is_string() && rate["source"].is_string(), "{rate}");
+        }
+    }
+    let rows = rows(&place, "--entries 1e6 --bits-per-key 10 --explain");
+    assert_eq!(rows.iter().map(|row| row.get("formulas").is_some()).collect::<Vec<_>>(), [true, true, false]);
+    let text = place.expect(0, "calc --entries 100 --bytes 192 --explain");
+    for part in ["approximation (Bloom 1970)", "0.732 % (0.9937)", "0.737 % (1.0000)", "0.752 % (1.0206)", "Putze"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!place.expect(0, "calc --entries 100 --bytes 192").contains("Bloom 1970"));
 }

@@ -1,4 +1,4 @@
-//! Files that are not what was written, through every subcommand that reads them.
+//! Damaged and foreign files, through every subcommand that reads them.
 
 use crate::{KINDS, Place};
 
@@ -10,7 +10,7 @@ fn refused(place: &Place, name: &str) -> String {
         assert_eq!(place.expect_failure(3, &line), message);
     }
     assert!(message.starts_with(&format!("{name}: filter block at offset 0 (")), "{message}");
-    // The next command is one that exists.
+    // The next command exists.
     let (_, command) = message.split_once("'filterblock ").unwrap();
     let subcommand = command.split(' ').next().unwrap();
     place.expect(0, &format!("{subcommand} --help"));
@@ -32,7 +32,7 @@ fn a_flipped_byte_anywhere_is_found() {
 }
 
 #[test]
-fn a_damaged_payload_is_told_with_both_digests() {
+fn a_damaged_payload_is_reported_with_both_digests() {
     let place = Place::with_block("bloom");
     let mut bytes = place.read("t.fb");
     bytes[700] ^= 1;
@@ -46,7 +46,7 @@ fn a_damaged_payload_is_told_with_both_digests() {
 }
 
 #[test]
-fn a_damaged_header_vouches_for_no_kind() {
+fn a_damaged_header_is_not_trusted_for_the_kind() {
     let place = Place::with_block("golomb");
     let mut bytes = place.read("t.fb");
     bytes[20] ^= 1;
@@ -84,7 +84,7 @@ fn copies_in_text_mode_are_recognised() {
         let message = refused(&place, "bad.fb");
         assert!(message.contains("text mode"), "{message}");
     }
-    // Nor is somebody's file of another kind, which no advice may have overwritten.
+    // Nor is another program's file, which no advice may overwrite.
     place.write("other.txt", vec![b'x'; 1000]);
     let message = refused(&place, "other.txt");
     assert!(!message.contains("text mode") && !message.contains("--output"), "{message}");
@@ -103,7 +103,7 @@ pub fn header_crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn newer_blocks_are_told_from_damaged_ones() {
+fn newer_blocks_are_distinguished_from_damaged_ones() {
     let place = Place::with_block("blocked");
     for (at, value, part) in [(8, 2, "format version 2 is newer"), (9, 99, "filter kind 99"), (10, 7, "hash id 7")] {
         let mut bytes = place.read("t.fb");
@@ -117,11 +117,11 @@ fn newer_blocks_are_told_from_damaged_ones() {
 }
 
 #[test]
-fn a_block_of_another_place_is_told_with_its_context() {
+fn a_block_with_another_context_is_reported_with_it() {
     let place = Place::with_block("golomb");
     place.expect(0, "build --kind golomb --context 42 --output c.fb keys.txt");
     let message = refused(&place, "c.fb");
-    assert!(message.contains("belongs to another place"), "{message}");
+    assert!(message.contains("bound to another number"), "{message}");
     assert!(message.ends_with("run 'filterblock inspect --context 0x2a c.fb'.\n"), "{message}");
     assert_eq!(place.json(0, "inspect --context 0x2a c.fb --json")["num_entries"], 1000);
     place.expect(0, "query --context 42 c.fb key-1");
@@ -129,11 +129,11 @@ fn a_block_of_another_place_is_told_with_its_context() {
 }
 
 #[test]
-fn files_that_cannot_be_read_end_with_4() {
+fn unreadable_files_exit_with_4() {
     let place = Place::with_block("bloom");
     for name in ["missing.fb", ".", "t.fb/t.fb"] {
         let verify = format!("verify {name}");
-        // To verify a directory is to verify a store.
+        // Verifying a directory verifies a store.
         let verify = (name != ".").then_some(verify);
         for line in [format!("query {name} key"), format!("inspect {name}")].into_iter().chain(verify) {
             let message = place.expect_failure(4, &line);
@@ -149,5 +149,5 @@ fn names_are_quoted_in_commands_to_run() {
     place.write("two words $x.fb", "short");
     let output = place.command(["inspect", "two words $x.fb"]).output().unwrap();
     let message = crate::stderr(&output);
-    assert!(message.contains("--output \"two words \\$x.fb\" KEYS"), "{message}");
+    assert!(message.contains("--output 'two words $x.fb' KEYS"), "{message}");
 }

@@ -5,7 +5,7 @@ use crate::{Place, lines, stderr};
 const HEX: &str = "000102030405060708090a0b0c0d0e0f\n";
 
 #[test]
-fn a_key_goes_from_file_to_file_and_never_into_the_block() {
+fn the_block_never_contains_the_hash_key() {
     let place = Place::new();
     place.write("keys.txt", lines("key", 1000));
     place.write("secret", HEX);
@@ -33,13 +33,13 @@ fn a_key_goes_from_file_to_file_and_never_into_the_block() {
 }
 
 #[test]
-fn what_is_no_key_is_refused() {
+fn files_that_hold_no_hash_key_are_refused() {
     let place = Place::with_block("bloom");
     place.write("short", "0123456789abcde");
     place.write("digits", "000102030405060708090a0b0c0d0e0g");
     for name in ["short", "digits"] {
         let message = place.expect_failure(2, &format!("query t.fb --hash-key-file {name} key-1"));
-        assert!(message.contains(name) && message.contains("16, or 32 hexadecimal digits"), "{message}");
+        assert!(message.contains(name) && message.contains("expected 16 bytes or 32 hexadecimal digits"), "{message}");
     }
     let message = place.expect_failure(4, "query t.fb --hash-key-file nowhere key-1");
     assert!(message.contains("nowhere: cannot read the hash key"), "{message}");

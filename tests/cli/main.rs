@@ -1,4 +1,4 @@
-//! The command-line tool, run as its users run it.
+//! The command-line tool, run as a process.
 
 mod build;
 mod calc;
@@ -62,7 +62,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs the tool, which must fail with `code`, and returns its message; nothing may stand on standard output.
+    /// Runs the tool, which must fail with `code`, and returns its message; standard output must be empty.
     #[track_caller]
     fn expect_failure(&self, code: i32, line: &str) -> String {
         let output = self.run(line);
@@ -86,7 +86,7 @@ impl Place {
         let mut command = self.command(line.split(' '));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // Inputs are smaller than what the tool reads before it answers, so this cannot wait for ever.
+        // Inputs are smaller than what the tool reads before it answers, so this cannot block.
         stdin.write_all(input).unwrap();
         drop(stdin);
         child.wait_with_output().unwrap()

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Stdio;
 
 #[test]
-fn a_line_for_each_key_and_no_present_key_is_denied() {
+fn each_key_has_a_line_and_no_present_key_is_denied() {
     for kind in KINDS {
         let place = Place::with_block(kind);
         let expected: String = lines("key", 1000).lines().map(|key| format!("maybe\t{key}\n")).collect();
@@ -19,9 +19,9 @@ fn a_line_for_each_key_and_no_present_key_is_denied() {
 }
 
 #[test]
-fn the_exit_code_answers_for_one_key_only() {
+fn the_exit_code_is_the_answer_for_a_single_key_only() {
     let place = Place::with_block("golomb");
-    // Decided by the block, not by luck: the first absent key that is denied.
+    // Deterministic: the first absent key that the block denies.
     let answers = place.expect(0, "query t.fb --keys absent.txt");
     let denied = answers.lines().find_map(|line| line.strip_prefix("no\t")).unwrap();
     assert_eq!(place.expect(0, "query t.fb key-7"), "maybe\tkey-7\n");
@@ -58,7 +58,7 @@ fn summaries_count() {
 }
 
 #[test]
-fn explanations_name_hash_and_reason() {
+fn explanations_give_hash_and_reason() {
     for kind in KINDS {
         let place = Place::with_block(kind);
         let text = place.expect(0, "query t.fb --explain key-1");
@@ -90,7 +90,7 @@ fn keys_on_the_command_line_are_raw_bytes() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let place = Place::with_block("blocked");
     // More than pipes and buffers hold.
     place.write("many.txt", lines("some-rather-long-key", 200_000));
@@ -111,7 +111,7 @@ fn a_reader_that_leaves_is_no_failure() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn output_that_cannot_be_written_ends_with_4() {
+fn output_errors_exit_with_4() {
     let place = Place::with_block("blocked");
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = place.command(["inspect", "t.fb"]).stdout(full).output().unwrap();

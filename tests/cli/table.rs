@@ -46,7 +46,7 @@ fn inspect_lists_the_filters_with_their_offsets() {
         assert_eq!(filter["kind"], kind);
         assert_eq!(filter["num_entries"], num_entries);
         assert_eq!(filter["seed"], "0x0000000000000007");
-        // What stands at the offset is a block, which opens in a file of its own under its context.
+        // The bytes at the offset are a block, which opens from a separate file under its context.
         let at = filter["offset"].as_u64().unwrap() as usize;
         let len = filter["block_len_bytes"].as_u64().unwrap() as usize;
         place.write("cut.fb", &file[at..at + len]);

@@ -15,7 +15,7 @@ fn intact_blocks_pass() {
 }
 
 #[test]
-fn with_keys_the_observed_rate_is_the_predicted_one() {
+fn with_keys_the_observed_rate_matches_the_prediction() {
     for kind in KINDS {
         let place = Place::with_block(kind);
         let report = place.json(0, "verify t.fb --keys keys.txt --json");
@@ -39,7 +39,7 @@ fn derived_keys_that_are_members_do_not_count_as_false_positives() {
     let mut keys = b"key\0".to_vec();
     for number in 0..200u8 {
         keys.extend_from_slice(b"key\0absent\0");
-        // Keys end in a newline here, which the number must not contain.
+        // Keys end with a newline here, which the number must not contain.
         keys.push(if number == b'\n' { 255 } else { number });
         keys.push(b'\n');
     }
@@ -67,11 +67,11 @@ fn missing_keys_are_named() {
 }
 
 #[test]
-fn a_part_of_the_keys_is_enough_and_pointed_out() {
+fn an_incomplete_list_of_keys_passes_with_a_note() {
     let place = Place::with_block("blocked");
     place.write("some.txt", lines("key", 10) + "key-3\n");
     let text = place.expect(0, "verify t.fb --keys some.txt");
-    assert!(text.contains("11 asked (10 distinct)") && text.contains("not all of its keys"), "{text}");
+    assert!(text.contains("11 queried (10 distinct)") && text.contains("not all of its keys"), "{text}");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_bad_file_does_not_stop_the_others_and_the_worst_code_wins() {
 }
 
 #[test]
-fn lists_of_keys_come_from_standard_input_once() {
+fn standard_input_holds_keys_for_one_block_only() {
     let place = Place::with_block("blocked");
     let output = place.with_stdin("verify t.fb --keys -", lines("key", 1000).as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -43,7 +43,7 @@ fn completions_know_the_subcommands() {
 }
 
 #[test]
-fn unknown_commands_end_with_2() {
+fn unknown_commands_exit_with_2() {
     let place = Place::new();
     place.expect_failure(2, "repair");
     place.expect_failure(2, "build --unknown");
@@ -51,7 +51,7 @@ fn unknown_commands_end_with_2() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The commands that the overview's examples show do what they say, in their order.
+/// The examples of the overview work, run in their order.
 #[test]
 fn the_examples_work() {
     let place = Place::new();
@@ -59,7 +59,7 @@ fn the_examples_work() {
     let help = place.expect(0, "--help");
     let examples: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  filterblock ")).collect();
     assert_eq!(examples.len(), 12);
-    // The demo takes its time and has tests of its own.
+    // The demo is slow and has its own tests.
     for example in examples.into_iter().filter(|&example| example != "demo") {
         place.expect(0, example);
     }

@@ -1,33 +1,32 @@
-//! What a filter answers for keys that its table holds, and for keys derived from them that it does not.
+//! A filter's answers for the keys of its table, and for absent keys derived from them.
 
 use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::{FilterBlockReader, KeyHash};
 use std::ops::ControlFlow;
 
-/// Absent keys that a rate is measured on, where the list is long enough for that many.
+/// Absent keys that a rate is measured on, if the list is long enough.
 const ABSENT_WANTED: u64 = 1_000_000;
 /// Most absent keys derived from one key.
 const MAX_DERIVED_PER_KEY: u64 = 1_000;
 /// Most absent keys in all: 80 MB of hashes.
 const MAX_ABSENT: usize = 10_000_000;
 
-/// Two bytes of a number follow.
+/// Followed by two bytes of a number.
 const SUFFIX: &[u8] = b"\0absent";
 
-/// The tally.
 pub(crate) struct Answers {
     /// Keys in the list, repeated ones included.
     pub(crate) num_keys: u64,
     /// Distinct hashes among them.
     pub(crate) num_distinct: u64,
-    /// Keys in the list that were answered *no*.
+    /// Keys in the list with the answer *no*.
     pub(crate) num_missing: u64,
     /// The first of these, with its hash.
     pub(crate) first_missing: Option<(Vec<u8>, KeyHash)>,
     /// Distinct derived keys that are not in the list.
     pub(crate) num_absent: u64,
-    /// Those of them that were answered *maybe*.
+    /// Those of them with the answer *maybe*.
     pub(crate) num_false_positives: u64,
 }
 
@@ -45,15 +44,38 @@ impl Answers {
     }
 }
 
-/// Asks `reader` for every key, and for keys made from them by a suffix. Keeps 8 bytes for each key, and at most
+/// Queries `reader` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
 /// 80 MB besides.
 pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers, Failure> {
-    let mut collected = Collected::new(*reader);
+    let (transform, hasher) = (reader.transform(), reader.hasher());
+    let derived_per_key = ABSENT_WANTED.div_ceil(reader.num_entries().max(1)).min(MAX_DERIVED_PER_KEY);
+    let (mut members, mut derived, mut derived_entry) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut num_missing, mut first_missing) = (0, None);
     let seen = keys.for_each(|key| {
-        collected.take(key);
+        // Keys shorter than the block's prefix are not its entries.
+        let Some(entry) = transform.entry_of(key) else {
+            return ControlFlow::Continue(());
+        };
+        let hash = hasher.hash(entry);
+        members.push(hash);
+        if !reader.may_contain_hash(hash) {
+            num_missing += 1;
+            first_missing.get_or_insert_with(|| (key.to_vec(), hash));
+        }
+        // The suffix has a fixed length, so that two derived entries are equal only if they come from the same key.
+        derived_entry.clear();
+        derived_entry.extend_from_slice(entry);
+        derived_entry.extend_from_slice(SUFFIX);
+        let suffix_end = derived_entry.len();
+        let num_derived = derived_per_key.min((MAX_ABSENT - derived.len()) as u64);
+        for number in 0..num_derived {
+            derived_entry.truncate(suffix_end);
+            // Below MAX_DERIVED_PER_KEY: two bytes hold it.
+            derived_entry.extend([(number >> 8) as u8, number as u8]);
+            derived.push(hasher.hash(&derived_entry));
+        }
         ControlFlow::Continue(())
     })?;
-    let Collected { mut members, mut derived, num_missing, first_missing, .. } = collected;
     members.sort_unstable();
     members.dedup();
     derived.sort_unstable();
@@ -69,53 +91,4 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers,
         num_absent: derived.len() as u64,
         num_false_positives: answers.into_iter().filter(|&maybe| maybe).count() as u64,
     })
-}
-
-/// What one pass over the keys leaves behind.
-struct Collected<'a> {
-    reader: FilterBlockReader<'a>,
-    derived_per_key: u64,
-    members: Vec<KeyHash>,
-    derived: Vec<KeyHash>,
-    num_missing: u64,
-    first_missing: Option<(Vec<u8>, KeyHash)>,
-    /// Holds one derived entry after the other.
-    entry: Vec<u8>,
-}
-
-impl<'a> Collected<'a> {
-    fn new(reader: FilterBlockReader<'a>) -> Self {
-        let num_entries = reader.num_entries().max(1);
-        let derived_per_key = ABSENT_WANTED.div_ceil(num_entries).min(MAX_DERIVED_PER_KEY);
-        let (members, derived, entry) = (Vec::new(), Vec::new(), Vec::new());
-        Self { reader, derived_per_key, members, derived, num_missing: 0, first_missing: None, entry }
-    }
-
-    fn take(&mut self, key: &[u8]) {
-        // Keys too short for the block's prefix are not its entries.
-        let Some(entry) = self.reader.transform().entry_of(key) else {
-            return;
-        };
-        let hasher = self.reader.hasher();
-        let hash = hasher.hash(entry);
-        self.members.push(hash);
-        if !self.reader.may_contain_hash(hash) {
-            self.num_missing += 1;
-            self.first_missing.get_or_insert_with(|| (key.to_vec(), hash));
-        }
-        // The suffix has one length, so that two derived entries are equal only if they come from the same key.
-        self.entry.clear();
-        self.entry.extend_from_slice(entry);
-        self.entry.extend_from_slice(SUFFIX);
-        let suffix_end = self.entry.len();
-        for number in 0..self.derived_per_key {
-            if self.derived.len() == MAX_ABSENT {
-                return;
-            }
-            self.entry.truncate(suffix_end);
-            // Below MAX_DERIVED_PER_KEY: two bytes hold it.
-            self.entry.extend([(number >> 8) as u8, number as u8]);
-            self.derived.push(hasher.hash(&self.entry));
-        }
-    }
 }

@@ -1,13 +1,14 @@
 //! `filterblock build`: from keys to a block in a file.
 
-use crate::args::{parse_bytes, parse_rate, parse_u64};
 use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::expected;
 use crate::keys::{self, Keys, Seen};
-use crate::output::{self, Output};
+use crate::output;
 use crate::target::Target;
+use crate::units::{parse_bytes, parse_rate, parse_u64};
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
+use serde_json::json;
 use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -25,8 +26,9 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 
 /// Build a block from keys
 ///
-/// Reads one key a line and writes one filter block. The same keys give the same bytes, in whatever order and
-/// however often they come. Memory: 8 bytes for each line, and the block. The file appears complete or not at all.
+/// Reads one key per line and writes one filter block. The same keys give the same bytes, whatever their order and
+/// however often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or not at
+/// all.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
@@ -39,7 +41,7 @@ pub(crate) struct Args {
     /// Size: the smallest block whose expected false-positive rate is at most this, as 0.01 or 1%
     #[arg(long, value_name = "P", conflicts_with = "max_bytes", value_parser = parse_rate)]
     fpr: Option<f64>,
-    /// Size: the best block of at most so many bytes, as 65536 or 64KiB
+    /// Size: the best block of at most this many bytes, as 65536 or 64KiB
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     max_bytes: Option<u64>,
     /// Seed of the hash, decimal or 0x…
@@ -51,19 +53,19 @@ pub(crate) struct Args {
     /// Kind blocked only: try 2^T salts for each word, 0 to 6; 3 unless given
     #[arg(long, value_name = "T")]
     salt_bits: Option<u32>,
-    /// Bind the block to this number, which its readers must then name
+    /// Bind the block to this number, which its readers must then give
     #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
     context: u64,
-    /// The file to write; replaced if it is there
+    /// The file to write; replaced if it exists
     #[arg(long, short, value_name = "F")]
     output: PathBuf,
-    /// Keys end in NUL, not in a newline
+    /// Keys end with NUL, not with a newline
     #[arg(long, short = '0')]
     null: bool,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
-    /// File of keys; standard input without one, or for '-'
+    /// File of keys; standard input if omitted, or for '-'
     #[arg(value_name = "KEYS", default_value = "-", hide_default_value = true)]
     keys: PathBuf,
 }
@@ -108,7 +110,7 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
     }
 }
 
-/// The builder could not do what the policy asks.
+/// The builder could not meet the policy.
 fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Failure {
     if exit::code_of_build(error) == Code::Damaged {
         return Failure::damaged(format!("{}: not written: {error}", args.output.display()));
@@ -119,12 +121,12 @@ fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Fai
     Failure::usage("build", format_args!("{error}. {} was not written. Run '{next}'", args.output.display()))
 }
 
-/// Keys from a file with CR LF line ends are rarely what was meant.
+/// Keys from a file with CR LF line ends are rarely intended.
 fn warn_of_carriage_returns(args: &Args, seen: Seen) {
     if seen.num_keys > 0 && seen.num_ending_in_cr == seen.num_keys && !args.null {
         exit::message(format_args!(
-            "{}: each of the {} keys ends in a carriage return, which was taken for a part of it. If the lines were \
-             meant to end in CR LF, run \"tr -d '\\r' < KEYS | filterblock build --kind {} --output {}\".",
+            "{}: each of the {} keys ends in a carriage return, which is now part of it. If the lines were meant \
+             to end in CR LF, run \"tr -d '\\r' < KEYS | filterblock build --kind {} --output {}\".",
             args.output.display(),
             seen.num_keys,
             args.kind,
@@ -136,33 +138,31 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
 fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
     let reader = OpenOptions::new().context(args.context).expect_hasher(hasher).open(block)?;
     let (num_entries, predicted_fpr) = (reader.num_entries(), reader.false_positive_rate());
-    let mut out = Output::new();
-    if args.json {
-        out.json(&serde_json::json!({
-            "output": args.output.to_string_lossy(),
-            "kind": args.kind.name(),
-            "keys_read": seen.num_keys,
-            "num_entries": num_entries,
-            "block_len_bytes": block.len(),
-            "bits_per_key": reader.bits_per_key(),
-            "predicted_fpr": predicted_fpr,
-            "hash_id": hasher.hash_id(),
-            "seed": output::hex(hasher.seed()),
-        }))
-        .map_err(output::failure)?;
-    } else {
-        let bits_per_key = reader.bits_per_key().map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}"));
+    output::print(|out| {
+        if args.json {
+            return out.json(&json!({
+                "output": args.output.to_string_lossy(),
+                "kind": args.kind.name(),
+                "keys_read": seen.num_keys,
+                "num_entries": num_entries,
+                "block_len_bytes": block.len(),
+                "bits_per_key": reader.bits_per_key(),
+                "predicted_fpr": predicted_fpr,
+                "hash_id": hasher.hash_id(),
+                "seed": output::hex(hasher.seed()),
+            }));
+        }
         writeln!(
             out,
-            "{}: {}, {num_entries} distinct entries of {} keys, {} bytes, {bits_per_key} bits/key, predicted \
-             false-positive rate {}",
+            "{}: {}, {num_entries} distinct entries of {} keys, {} bytes, {} bits/key, predicted false-positive \
+             rate {}",
             args.output.display(),
             args.kind,
             seen.num_keys,
             block.len(),
+            reader.bits_per_key().map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}")),
             output::rate(predicted_fpr)
         )
-        .map_err(output::failure)?;
-    }
-    Ok(out.finish()?)
+    })?;
+    Ok(())
 }

@@ -1,10 +1,11 @@
 //! `filterblock calc`: from any two of entries, rate, bits per key and bytes to the rest.
 
-use crate::args::{parse_bytes, parse_count, parse_rate};
 use crate::exit::{Code, Failure};
+use crate::formulas::{self, FORMULAS, Parameters};
 use crate::model::{self, Dimensions};
 use crate::output::{self, Output};
-use filterblock::{BuildError, FilterKind, sizing};
+use crate::units::{parse_bytes, parse_count, parse_rate};
+use filterblock::{BuildError, FilterKind, HEADER_LEN, sizing};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,15 +16,16 @@ Examples:
   filterblock calc --entries 1e6 --bits-per-key 10     how often wrong?
   filterblock calc --entries 1e6 --bytes 1MiB          how often wrong?
   filterblock calc --fpr 0.1% --bytes 64KiB            how many keys?
-  filterblock calc --fpr 1% --bits-per-key 8           which kinds can do it?";
+  filterblock calc --fpr 1% --bits-per-key 8           which kinds can do it?
+  filterblock calc --entries 1e6 --bits-per-key 10 --explain";
 
 /// Calculate sizes and rates, for every kind side by side
 ///
 /// Give any two of entries, rate, bits per key and bytes. Bits per key and bytes include the block's header. The
-/// lower bound is log2(1/rate), which no filter of any kind can go below; the overhead is what a kind needs above it.
-/// With rate and bits per key given, of which the one decides the other, each kind says what it reaches and needs.
-/// Figures are those of blocks of up to 131072 pseudo-random keys that are built for the purpose, scaled up.
-/// Rates include the collisions of 64-bit hashes.
+/// lower bound is log2(1/rate), the fewest bits per key of any filter; the overhead is what a kind needs above it.
+/// With rate and bits per key given, each kind shows the rate that it reaches and the bits that it needs.
+/// Figures are measured on blocks of up to 131072 pseudo-random keys, and scaled up.
+/// Rates include the collisions of 64-bit hashes; those of --explain do not.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -39,171 +41,148 @@ pub(crate) struct Args {
     /// Length of the block, as 65536 or 64KiB
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     bytes: Option<u64>,
+    /// Also show what published formulas predict for as many bits, entries and probes, each with its ratio to the exact
+    /// rate of the same filter
+    #[arg(long)]
+    explain: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// Two given figures.
-#[derive(Clone, Copy)]
-enum Question {
-    EntriesRate(u64, f64),
-    EntriesBits(u64, f64),
-    EntriesBytes(u64, u64),
-    RateBytes(f64, u64),
-    BitsBytes(f64, u64),
-    RateBits(f64, f64),
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let question = question(args)?;
-    let answers = FilterKind::ALL.map(|kind| (kind, question.answer(kind)));
+    if args.entries == Some(0) {
+        return Err(Failure::usage("calc", "--entries must be at least 1").into());
+    }
+    let answers = FilterKind::ALL.into_iter().map(|kind| Some((kind, answer(args, kind)?)));
+    let answers: Vec<Answer> = answers.collect::<Option<_>>().ok_or_else(|| not_a_pair(args))?;
     if let Some(nothing) = nothing_possible(&answers) {
         return Err(nothing.into());
     }
-    let mut out = Output::new();
-    let written = if args.json {
-        let kinds: Vec<Value> = answers.iter().map(json_answer).collect();
-        out.json(&json!({ "given": given(args), "kinds": kinds }))
-    } else {
-        print(&mut out, &answers)
-    };
-    written.map_err(output::failure)?;
-    out.finish()?;
+    output::print(|out| {
+        if args.json {
+            let kinds: Vec<Value> = answers.iter().map(|answer| json_answer(answer, args.explain)).collect();
+            return out.json(&json!({ "given": given(args), "kinds": kinds }));
+        }
+        print(out, &answers)?;
+        if args.explain { explain(out, &answers) } else { Ok(()) }
+    })?;
     Ok(Code::Ok.into())
 }
 
-fn question(args: &Args) -> Result<Question, Failure> {
-    let question = match (args.entries, args.fpr, args.bits_per_key, args.bytes) {
-        (Some(entries), Some(rate), None, None) => Question::EntriesRate(entries, rate),
-        (Some(entries), None, Some(bits), None) => Question::EntriesBits(entries, bits),
-        (Some(entries), None, None, Some(bytes)) => Question::EntriesBytes(entries, bytes),
-        (None, Some(rate), None, Some(bytes)) => Question::RateBytes(rate, bytes),
-        (None, None, Some(bits), Some(bytes)) => Question::BitsBytes(bits, bytes),
-        (None, Some(rate), Some(bits), None) => Question::RateBits(rate, bits),
-        given => {
-            let num_given = [given.0.is_some(), given.1.is_some(), given.2.is_some(), given.3.is_some()];
-            let num_given = num_given.into_iter().filter(|&is_given| is_given).count();
-            let trouble = if num_given < 2 { "leaves the rest open" } else { "would contradict each other" };
-            return Err(Failure::usage(
-                "calc",
-                format_args!(
-                    "{num_given} of --entries, --fpr, --bits-per-key and --bytes {trouble}: give exactly two. The pairs: \
-                     --entries with one of the others; --bytes with --fpr or --bits-per-key; --fpr with --bits-per-key"
-                ),
-            ));
+/// The figures of one kind; `None` unless exactly two are given.
+fn answer(args: &Args, kind: FilterKind) -> Option<Result<Row, BuildError>> {
+    let dimensions = match (args.entries, args.fpr, args.bits_per_key, args.bytes) {
+        (Some(entries), Some(rate), None, None) => model::with_false_positive_rate(kind, entries, rate),
+        (Some(entries), None, Some(bits), None) => model::with_bits_per_key(kind, entries, bits),
+        (Some(entries), None, None, Some(bytes)) => model::with_max_bytes(kind, entries, bytes),
+        (None, Some(rate), None, Some(bytes)) => {
+            model::most_entries(kind, bytes, |entries| model::with_false_positive_rate(kind, entries, rate))
         }
+        (None, None, Some(bits), Some(bytes)) => {
+            model::most_entries(kind, bytes, |entries| model::with_bits_per_key(kind, entries, bits))
+        }
+        (None, Some(rate), Some(bits), None) => return Some(Row::scale_free(kind, rate, bits)),
+        _ => return None,
     };
-    match question {
-        Question::EntriesRate(0, _) | Question::EntriesBits(0, _) | Question::EntriesBytes(0, _) => {
-            Err(Failure::usage("calc", "--entries must be at least 1"))
-        }
-        other => Ok(other),
-    }
+    Some(dimensions.map(|dimensions| Row { dimensions, scale_free: None }))
+}
+
+fn not_a_pair(args: &Args) -> Failure {
+    let given = [args.entries.is_some(), args.fpr.is_some(), args.bits_per_key.is_some(), args.bytes.is_some()];
+    let num_given = given.into_iter().filter(|&is_given| is_given).count();
+    let trouble = if num_given < 2 { "leaves the rest open" } else { "would contradict each other" };
+    Failure::usage(
+        "calc",
+        format_args!(
+            "{num_given} of --entries, --fpr, --bits-per-key and --bytes {trouble}: give exactly two. The pairs: \
+             --entries with one of the others; --bytes with --fpr or --bits-per-key; --fpr with --bits-per-key"
+        ),
+    )
 }
 
 /// One kind's figures.
 struct Row {
-    entries: Option<u64>,
-    fpr: f64,
-    bits_per_key: f64,
-    bytes: Option<u64>,
-    num_probes: Option<u32>,
-    /// log2(1/rate) of the rate that `bits_per_key` buy.
-    lower_bound: f64,
-    /// Whether the kind meets both figures, where rate and bits per key are given.
-    met: Option<bool>,
+    dimensions: Dimensions,
+    /// Rate that the given bits per key reach, and whether the kind meets both figures, where rate and bits per key are
+    /// given.
+    scale_free: Option<(f64, bool)>,
 }
 
 impl Row {
-    fn new(dimensions: Dimensions) -> Self {
-        let Dimensions { entries, bytes, fpr, num_probes } = dimensions;
-        Self {
-            entries: Some(entries),
-            fpr,
-            bits_per_key: dimensions.bits_per_key(),
-            bytes: Some(bytes),
-            num_probes,
-            lower_bound: sizing::bits_lower_bound(fpr),
-            met: None,
-        }
-    }
-
     /// What `kind` needs for `rate`, and the rate it has for `bits`: in blocks so large that the header does not count.
     fn scale_free(kind: FilterKind, rate: f64, bits: f64) -> Result<Self, BuildError> {
         const MANY: u64 = 1 << 24;
-        let needed = model::with_false_positive_rate(kind, MANY, rate)?;
+        let dimensions = model::with_false_positive_rate(kind, MANY, rate)?;
         let reached = model::with_bits_per_key(kind, MANY, bits)?;
-        Ok(Self {
-            entries: None,
-            bytes: None,
-            fpr: reached.fpr,
-            met: Some(needed.bits_per_key() <= bits),
-            ..Self::new(needed)
-        })
+        Ok(Self { dimensions, scale_free: Some((reached.fpr, dimensions.bits_per_key() <= bits)) })
+    }
+
+    /// log2(1/rate) of the rate that the bits per key buy.
+    fn lower_bound(&self) -> f64 {
+        sizing::bits_lower_bound(self.dimensions.fpr)
     }
 
     /// Bits per key above the lower bound.
     fn overhead(&self) -> f64 {
-        self.bits_per_key - self.lower_bound
+        self.dimensions.bits_per_key() - self.lower_bound()
     }
 
-    fn json(&self) -> Map<String, Value> {
-        let mut fields = Map::new();
-        let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-        put("entries", json!(self.entries));
-        put("fpr", json!(self.fpr));
-        put("bits_per_key", json!(self.bits_per_key));
-        put("bytes", json!(self.bytes));
-        put("lower_bound_bits_per_key", json!(self.lower_bound));
-        put("overhead_bits_per_key", json!(self.overhead()));
-        if let Some(num_probes) = self.num_probes {
-            put("num_probes", json!(num_probes));
+    fn fpr(&self) -> f64 {
+        self.scale_free.map_or(self.dimensions.fpr, |(reached, _)| reached)
+    }
+
+    /// `None` for kinds without probes.
+    fn parameters(&self) -> Option<Parameters> {
+        let Dimensions { entries, bytes, num_probes, .. } = self.dimensions;
+        let num_bits = bytes.saturating_sub(HEADER_LEN as u64).saturating_mul(8);
+        Some(Parameters { num_bits, num_entries: entries, num_probes: num_probes? })
+    }
+
+    fn json(&self, with_formulas: bool) -> Value {
+        let Dimensions { entries, bytes, num_probes, .. } = self.dimensions;
+        let sized = self.scale_free.is_none();
+        let mut fields = json!({
+            "entries": sized.then_some(entries),
+            "fpr": self.fpr(),
+            "bits_per_key": self.dimensions.bits_per_key(),
+            "bytes": sized.then_some(bytes),
+            "lower_bound_bits_per_key": self.lower_bound(),
+            "overhead_bits_per_key": self.overhead(),
+        });
+        if let Some(num_probes) = num_probes {
+            fields["num_probes"] = num_probes.into();
         }
-        if let Some(met) = self.met {
-            put("met", json!(met));
+        if let Some((_, met)) = self.scale_free {
+            fields["met"] = met.into();
+        }
+        if let Some(parameters) = self.parameters().filter(|_| with_formulas) {
+            fields["formulas"] = formulas::json(parameters);
         }
         fields
     }
 
     fn cells(&self) -> Vec<String> {
-        let whole = |value: Option<u64>| value.map_or_else(|| "any".to_owned(), |value| value.to_string());
-        let (overhead, bound) = (self.overhead(), self.lower_bound);
+        let Dimensions { entries, bytes, num_probes, .. } = self.dimensions;
+        let sized = |value: u64| if self.scale_free.is_some() { "any".to_owned() } else { value.to_string() };
+        let (overhead, bound) = (self.overhead(), self.lower_bound());
         let mut cells = vec![
-            whole(self.entries),
-            output::rate(self.fpr),
-            format!("{:.3}", self.bits_per_key),
-            whole(self.bytes),
+            sized(entries),
+            output::rate(self.fpr()),
+            format!("{:.3}", self.dimensions.bits_per_key()),
+            sized(bytes),
             format!("{bound:.3}"),
             if bound > 0.0 { format!("{overhead:+.3} ({:.1} %)", overhead / bound * 100.0) } else { "-".to_owned() },
-            self.num_probes.map_or_else(|| "-".to_owned(), |num_probes| num_probes.to_string()),
+            num_probes.map_or_else(|| "-".to_owned(), |num_probes| num_probes.to_string()),
         ];
-        cells.extend(self.met.map(|met| if met { "yes" } else { "no" }.to_owned()));
+        cells.extend(self.scale_free.map(|(_, met)| if met { "yes" } else { "no" }.to_owned()));
         cells
     }
 }
 
 type Answer = (FilterKind, Result<Row, BuildError>);
 
-impl Question {
-    fn answer(self, kind: FilterKind) -> Result<Row, BuildError> {
-        let dimensions = match self {
-            Self::EntriesRate(entries, rate) => model::with_false_positive_rate(kind, entries, rate),
-            Self::EntriesBits(entries, bits) => model::with_bits_per_key(kind, entries, bits),
-            Self::EntriesBytes(entries, bytes) => model::with_max_bytes(kind, entries, bytes),
-            Self::RateBytes(rate, bytes) => {
-                model::most_entries(kind, bytes, |entries| model::with_false_positive_rate(kind, entries, rate))
-            }
-            Self::BitsBytes(bits, bytes) => {
-                model::most_entries(kind, bytes, |entries| model::with_bits_per_key(kind, entries, bits))
-            }
-            Self::RateBits(rate, bits) => return Row::scale_free(kind, rate, bits),
-        };
-        dimensions.map(Row::new)
-    }
-}
-
-/// What cannot be had of any kind is a mistake in the question.
+/// Figures that no kind can meet are wrong usage.
 fn nothing_possible(answers: &[Answer]) -> Option<Failure> {
     let refusals: Option<Vec<String>> =
         answers.iter().map(|(_, row)| row.as_ref().err().map(BuildError::to_string)).collect();
@@ -213,32 +192,28 @@ fn nothing_possible(answers: &[Answer]) -> Option<Failure> {
     })
 }
 
-fn json_answer((kind, row): &Answer) -> Value {
-    let mut fields = Map::new();
-    fields.insert("kind".to_owned(), json!(kind.name()));
-    match row {
-        Ok(row) => fields.extend(row.json()),
-        Err(error) => {
-            fields.insert("error".to_owned(), json!(error.to_string()));
-        }
+fn json_answer((kind, row): &Answer, with_formulas: bool) -> Value {
+    let mut fields = Map::from_iter([("kind".to_owned(), json!(kind.name()))]);
+    match row.as_ref().map(|row| row.json(with_formulas)) {
+        Ok(Value::Object(row)) => fields.extend(row),
+        Ok(_) => {}
+        Err(error) => fields.extend([("error".to_owned(), json!(error.to_string()))]),
     }
     fields.into()
 }
 
 fn given(args: &Args) -> Value {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Option<Value>| {
-        fields.extend(value.map(|value| (name.to_owned(), value)));
-    };
-    put("entries", args.entries.map(Value::from));
-    put("fpr", args.fpr.map(Value::from));
-    put("bits_per_key", args.bits_per_key.map(Value::from));
-    put("bytes", args.bytes.map(Value::from));
-    fields.into()
+    let given = [
+        ("entries", args.entries.map(Value::from)),
+        ("fpr", args.fpr.map(Value::from)),
+        ("bits_per_key", args.bits_per_key.map(Value::from)),
+        ("bytes", args.bytes.map(Value::from)),
+    ];
+    given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 fn print(out: &mut Output, answers: &[Answer]) -> io::Result<()> {
-    let scale_free = answers.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.met.is_some()));
+    let scale_free = answers.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.scale_free.is_some()));
     let mut head = vec!["kind", "entries", "fpr", "bits/key", "bytes", "lower bound", "overhead", "probes"];
     if scale_free {
         (head[2], head[3]) = ("fpr reached", "bits/key needed");
@@ -256,4 +231,26 @@ fn print(out: &mut Output, answers: &[Answer]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A row for each formula, a column for each kind that has probes.
+fn explain(out: &mut Output, answers: &[Answer]) -> io::Result<()> {
+    let rows = answers.iter().filter_map(|(kind, row)| Some((kind, row.as_ref().ok()?)));
+    let columns: Vec<_> = rows.filter_map(|(kind, row)| Some((kind, row, row.parameters()?))).collect();
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let mut table = vec![vec!["rate for as many bits and probes".to_owned()]];
+    table[0].extend(columns.iter().map(|(kind, ..)| format!("{kind} (to exact)")));
+    for formula in &FORMULAS {
+        let cells = columns.iter().map(|(.., parameters)| {
+            let (rate, ratio) = formula.apply(*parameters);
+            format!("{} ({ratio:.4})", output::rate(rate))
+        });
+        table.push(std::iter::once(format!("{} ({})", formula.name, formula.source)).chain(cells).collect());
+    }
+    let own = columns.iter().map(|(_, row, _)| output::rate(row.dimensions.fpr));
+    table.push(std::iter::once("blocks of this kind, from their bits".to_owned()).chain(own).collect());
+    writeln!(out)?;
+    output::table(out, &table)
 }

@@ -1,9 +1,7 @@
 //! `filterblock completions`: scripts that complete the command line.
 
-use crate::args::Cli;
 use crate::exit::Code;
-use crate::output::{self, Output};
-use clap::CommandFactory;
+use crate::output;
 use clap_complete::Shell;
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,20 +12,18 @@ Examples:
   filterblock completions zsh > ~/.zfunc/_filterblock
   filterblock completions fish > ~/.config/fish/completions/filterblock.fish";
 
-/// Print a script that completes this tool's command line
+/// Print a script for a shell that completes this tool's command line
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The shell to print it for
+    /// The shell
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    // Written to memory first: the generator panics where its output fails.
+pub(crate) fn run(args: &Args, command: &mut clap::Command) -> anyhow::Result<ExitCode> {
+    // Written to memory first: the generator panics when its output fails.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "filterblock", &mut script);
-    let mut out = Output::new();
-    out.write_all(&script).map_err(output::failure)?;
-    out.finish()?;
+    clap_complete::generate(args.shell, command, "filterblock", &mut script);
+    output::print(|out| out.write_all(&script))?;
     Ok(Code::Ok.into())
 }

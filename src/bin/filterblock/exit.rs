@@ -1,4 +1,4 @@
-//! Exit codes, and the way from an error to its message and code.
+//! Exit codes, and the message and code of an error.
 
 use filterblock::kv;
 use filterblock::{BuildError, DecodeError};
@@ -7,19 +7,19 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What the process ends with. Of several, the greatest is the worst.
+/// The exit code of the process. Of several, the greatest is the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Code {
-    /// Done; a single key is maybe present, a cell or row is there.
+    /// Done; a single key may be present, a cell or row exists.
     Ok = 0,
-    /// A single key is certainly absent; a cell or row is not there.
+    /// A single key is certainly absent; a cell or row does not exist.
     Absent = 1,
-    /// The command line asks for what cannot be.
+    /// The command line cannot be executed.
     Usage = 2,
-    /// A filter block or a store is damaged, newer than this tool, or not the one for these keys.
+    /// A filter block or a store is damaged, newer than this tool, or does not match the keys.
     Damaged = 3,
-    /// Reading or writing failed; a store is not there, or open elsewhere.
+    /// Reading or writing failed; a store does not exist, or is open in another process.
     Io = 4,
 }
 
@@ -29,8 +29,8 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// A failure with the message that a person is to read.
-#[derive(Debug)]
+/// A failure with a message for people.
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     code: Code,
     message: String,
@@ -46,18 +46,17 @@ impl Failure {
         Self::new(Code::Damaged, message)
     }
 
-    /// `failed` is what could not be done, as in "cannot read"; `consequence` one or more sentences, the last of
-    /// which names the next command.
+    /// `failed` is the failed operation, as in "cannot read"; `consequence` one or more sentences, the last of which
+    /// names the next command.
     pub(crate) fn io(path: &Path, failed: &str, error: &std::io::Error, consequence: &str) -> Self {
         Self { code: Code::Io, message: format!("{}: {failed}: {error}. {consequence}", path.display()) }
     }
 
-    /// With a message that says all.
     pub(crate) fn new(code: Code, message: String) -> Self {
         Self { code, message }
     }
 
-    /// Of a table of the store; `consequence` as for [`Failure::io`].
+    /// For a table of the store; `consequence` as for [`Failure::io`].
     pub(crate) fn table(error: &kv::Error, consequence: &str) -> Self {
         Self { code: code_of_store(error), message: format!("{error}. {consequence}") }
     }
@@ -92,7 +91,7 @@ fn code_of(error: &anyhow::Error) -> Code {
     error.chain().find_map(code).unwrap_or(Code::Io)
 }
 
-/// A policy or size that cannot be met is a matter of usage; a block that fails its own check is a damaged one.
+/// A policy or size that cannot be met is wrong usage; a block that fails its self-check is damaged.
 pub(crate) fn code_of_build(error: &BuildError) -> Code {
     match error {
         BuildError::SelfCheck { .. } => Code::Damaged,
@@ -111,11 +110,11 @@ pub(crate) fn code_of_store(error: &kv::Error) -> Code {
 
 /// Writes a message to standard error, where that is still open.
 pub(crate) fn message(text: impl fmt::Display) {
-    // Who closed standard error does not want to know.
+    // A closed standard error is no failure.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Tells a person of `error`; returns what the process ends with.
+/// Reports `error` on standard error; returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     match error.downcast_ref::<Failure>() {
         Some(failure) => message(failure),

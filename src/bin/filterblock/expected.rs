@@ -1,11 +1,11 @@
-//! What a block cannot say of itself and its reader must know: the number that it is bound to, and a secret key.
+//! What a reader must know to open a block: the number that it is bound to, and a secret key.
 
-use crate::args::parse_u64;
 use crate::exit::{Code, Failure};
+use crate::units::parse_u64;
 use filterblock::{KeyHasher, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// Flags of all subcommands that open a file's block.
+/// Flags of all subcommands that open a block.
 #[derive(clap::Args)]
 pub(crate) struct ExpectedArgs {
     /// The number that the block was bound to when it was built
@@ -26,7 +26,7 @@ impl ExpectedArgs {
     }
 }
 
-/// The hasher under the secret key in a file. Not an argument: those are shown to every user of the machine.
+/// The hasher under the secret key in a file. Not an argument, because every user of the machine can see those.
 pub(crate) fn read_hash_key(path: &Path) -> Result<KeyHasher, Failure> {
     const NEXT: &str =
         "No block was read or written. Run 'head -c 16 /dev/urandom > KEY' to draw a key for new blocks.";
@@ -34,8 +34,7 @@ pub(crate) fn read_hash_key(path: &Path) -> Result<KeyHasher, Failure> {
     let key = bytes.as_slice().try_into().ok().or_else(|| unhex(bytes.trim_ascii_end()));
     key.map(KeyHasher::keyed).ok_or_else(|| {
         let (path, len) = (path.display(), bytes.len());
-        let message =
-            format!("{path}: {len} bytes that are no hash key, which has 16, or 32 hexadecimal digits. {NEXT}");
+        let message = format!("{path}: no hash key: {len} bytes, expected 16 bytes or 32 hexadecimal digits. {NEXT}");
         Failure::new(Code::Usage, message)
     })
 }

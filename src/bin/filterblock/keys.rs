@@ -1,7 +1,7 @@
 //! Keys from a file or standard input, one at a time through one buffer.
 //!
 //! A key is the bytes up to the delimiter, whatever they are: no character set is assumed, a carriage return before
-//! the newline belongs to the key, and an empty line is the empty key. The last key needs no delimiter behind it.
+//! the newline belongs to the key, and an empty line is the empty key. The last key needs no delimiter after it.
 
 use crate::exit::Failure;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the help of every subcommand that reads keys says of them.
+/// Part of the help of every subcommand that reads keys.
 pub(crate) const NOTATION: &str = "\
 Keys in files:
   A key is the bytes of a line without its newline; with --null, the bytes up to a NUL.
@@ -28,15 +28,15 @@ pub(crate) struct Keys {
     name: PathBuf,
     delimiter: u8,
     progress: ProgressBar,
-    /// What a failure to read leads to, for its message.
+    /// The consequence of a failure to read, for its message.
     consequence: &'static str,
 }
 
-/// What was seen besides the keys themselves.
+/// Counts of the keys.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Seen {
     pub(crate) num_keys: u64,
-    /// Keys that end in a carriage return.
+    /// Keys with a carriage return at the end.
     pub(crate) num_ending_in_cr: u64,
 }
 
@@ -70,7 +70,7 @@ impl Keys {
         Self { progress: ProgressBar::hidden(), ..self }
     }
 
-    /// Passes every key to `visit`, until that breaks off.
+    /// Passes every key to `visit`, until it breaks.
     pub(crate) fn for_each(mut self, mut visit: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<Seen, Failure> {
         let (mut key, mut seen, mut num_bytes) = (Vec::new(), Seen::default(), 0);
         loop {
@@ -98,16 +98,19 @@ impl Keys {
     }
 }
 
-/// A bar over `len` bytes, or a count of them where their number is not known; nothing unless standard error is a
-/// terminal.
+/// A bar over `len` bytes, or a count of them if the number is unknown.
 fn progress_bar(len: Option<u64>) -> ProgressBar {
+    match len {
+        Some(len) => progress(ProgressBar::new(len), "{wide_bar} {bytes}/{total_bytes} {msg} {eta}"),
+        None => progress(ProgressBar::no_length(), "{spinner} {bytes} {msg}"),
+    }
+}
+
+/// `bar` drawn by `template`, or hidden unless standard error is a terminal.
+pub(crate) fn progress(bar: ProgressBar, template: &str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let (bar, template) = match len {
-        Some(len) => (ProgressBar::new(len), "{wide_bar} {bytes}/{total_bytes} {msg} {eta}"),
-        None => (ProgressBar::no_length(), "{spinner} {bytes} {msg}"),
-    };
     bar.set_draw_target(ProgressDrawTarget::stderr());
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
@@ -115,7 +118,7 @@ fn progress_bar(len: Option<u64>) -> ProgressBar {
     }
 }
 
-/// A sign of life while `work` runs; nothing unless standard error is a terminal.
+/// Shows a spinner while `work` runs, if standard error is a terminal.
 pub(crate) fn with_spinner<T>(message: &'static str, work: impl FnOnce() -> T) -> T {
     if !io::stderr().is_terminal() {
         return work();

@@ -1,15 +1,16 @@
-//! The command-line tool: builds, asks, shows and checks filter blocks, calculates their sizes, and keeps a small
-//! row/column store that lives from them.
+//! The command-line tool: builds, queries, shows and checks filter blocks, calculates their sizes, and manages a small
+//! row/column store that embeds them.
 
 mod answers;
-mod args;
 mod block;
 mod build;
 mod calc;
+mod cli;
 mod completions;
 mod demo;
 mod exit;
 mod expected;
+mod formulas;
 mod inspect;
 mod keys;
 mod model;
@@ -18,10 +19,11 @@ mod query;
 mod store;
 mod table;
 mod target;
+mod units;
 mod verify;
 
-use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
         Command::Stats(args) => store::stats::run(args),
         Command::Rebuild(args) => store::rebuild::run(args),
         Command::Demo(args) => demo::run(args),
-        Command::Completions(args) => completions::run(args),
+        Command::Completions(args) => completions::run(args, &mut Cli::command()),
     };
     result.unwrap_or_else(|error| exit::report(&error))
 }

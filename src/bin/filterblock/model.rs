@@ -1,21 +1,22 @@
-//! The dimensions of blocks that need not be built: those of a block of at most [`SAMPLE_ENTRIES`] pseudo-random
-//! entries that is built, scaled to the number of entries asked for.
+//! The dimensions of large blocks without building them: a block of at most [`SAMPLE_ENTRIES`] pseudo-random entries is
+//! built, and scaled to the given number of entries.
 //!
-//! A sample goes through the very code that builds real blocks, so nothing here knows how a kind lays out its bytes.
-//! Up to the sample's size the result is a real block's, but for the luck of its keys; above it, where a size per entry
-//! has long become constant, it is right to about a thousandth.
+//! The code that builds real blocks builds the sample, so nothing here knows the layout of a kind. Up to the sample's
+//! size the result is that of a real block with other keys; above it, where the size per entry has become constant, it
+//! is accurate to about a thousandth.
 
+use crate::units::{GOLDEN_GAMMA, splitmix64};
 use filterblock::sizing;
 use filterblock::{BuildError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHash};
 
 /// The largest block that is built.
 const SAMPLE_ENTRIES: u64 = 1 << 17;
-/// Entries that small blocks have together, and the most of them.
+/// Entries of all small blocks together, and the greatest number of such blocks.
 const AVERAGED_ENTRIES: u64 = 1 << 15;
 const MAX_BLOCKS: u64 = 16;
 const HEADER_BYTES: u64 = HEADER_LEN as u64;
 
-/// What a block of one kind comes to.
+/// The figures of a block of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dimensions {
     pub(crate) entries: u64,
@@ -37,7 +38,7 @@ fn scale(value: u64, numerator: u64, denominator: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// `entries` is at least 1, here and below.
+/// `entries` must be at least 1, here and below.
 pub(crate) fn with_bits_per_key(kind: FilterKind, entries: u64, bits_per_key: f64) -> Result<Dimensions, BuildError> {
     let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key)?;
     if entries <= SAMPLE_ENTRIES {
@@ -123,15 +124,16 @@ fn largest_fitting(
     }
 }
 
-/// Builds a block of `entries` entries, or the sample, and takes its measure. Small blocks differ by their keys, so
-/// several are built and the mean is taken.
+/// Builds a block of `entries` entries, or the sample, and measures it. Small blocks differ by their keys, so several
+/// are built and the mean is taken.
 fn measure(policy: FilterPolicy, entries: u64) -> Result<Dimensions, BuildError> {
     let num_sampled = entries.min(SAMPLE_ENTRIES);
     let num_blocks = (AVERAGED_ENTRIES / num_sampled).clamp(1, MAX_BLOCKS);
     let mut builder = FilterBlockBuilder::new(policy.self_check(false));
     let (mut total_bytes, mut total_rate, mut num_probes, mut block) = (0, 0.0, None, Vec::new());
-    for first in (0..num_blocks).map(|number| number * num_sampled + 1) {
-        (first..first + num_sampled).for_each(|number| builder.add_hash(KeyHash::from_raw(splitmix(number))));
+    for first in (0..num_blocks).map(|number| number * num_sampled) {
+        (first..first + num_sampled)
+            .for_each(|number| builder.add_hash(KeyHash::from_raw(splitmix64(number.wrapping_mul(GOLDEN_GAMMA)))));
         block.clear();
         total_bytes += builder.finish_into(&mut block)? as u64 - HEADER_BYTES;
         // A block straight from the builder always opens.
@@ -147,13 +149,4 @@ fn measure(policy: FilterPolicy, entries: u64) -> Result<Dimensions, BuildError>
     let floor = sizing::hash_collision_rate(entries);
     let fpr = floor + (1.0 - floor) * (total_rate / num_blocks as f64);
     Ok(Dimensions { entries, bytes: HEADER_BYTES + payload_bytes, fpr, num_probes })
-}
-
-/// A bijection of the 64-bit integers with well-mixed output: distinct hashes (Steele, Lea, Flood, *Fast splittable
-/// pseudorandom number generators*, OOPSLA 2014).
-fn splitmix(number: u64) -> u64 {
-    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

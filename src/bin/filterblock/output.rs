@@ -1,12 +1,12 @@
 //! Standard output that survives being closed, and how figures are written.
 
-use crate::exit::Failure;
-use serde_json::{Map, Value};
+use crate::exit::{self, Code, Failure};
+use serde_json::{Map, Value, json};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
-/// Standard output, buffered. A reader that goes away early, as `head` does, is no error: what follows is dropped,
-/// and [`Output::is_closed`] says that more work would be in vain.
+/// Standard output, buffered. A reader that closes it early, as `head` does, is no error: the rest is dropped, and
+/// [`Output::is_closed`] shows that more work would be wasted.
 pub(crate) struct Output {
     inner: BufWriter<StdoutLock<'static>>,
     closed: bool,
@@ -26,7 +26,6 @@ impl Output {
         writeln!(self, "{value}")
     }
 
-    /// Hands the rest over.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush().map_err(failure)
     }
@@ -58,6 +57,43 @@ impl Write for Output {
         let result = self.inner.flush();
         self.forgive(result, ())
     }
+}
+
+/// Prints to standard output, all of it.
+pub(crate) fn print(write: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = Output::new();
+    write(&mut out).map_err(failure)?;
+    out.finish()
+}
+
+/// What `verify` reports on a file: its failures on standard error, and as JSON with the `figures`, or as text.
+pub(crate) fn verdict(
+    out: &mut Output,
+    path: &Path,
+    failures: &[Failure],
+    figures: Option<Value>,
+    text: impl FnOnce(&mut Output) -> io::Result<()>,
+) -> Result<Code, Failure> {
+    // Both streams may be the same terminal: keep the files in order.
+    out.flush().map_err(failure)?;
+    failures.iter().for_each(exit::message);
+    let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
+    let written = match figures {
+        None => text(out),
+        Some(figures) => {
+            let mut fields = json!({ "file": path.to_string_lossy(), "ok": failures.is_empty() });
+            if !failures.is_empty() {
+                fields["errors"] = failures.iter().map(Failure::to_string).collect();
+                fields["exit_code"] = (worst as u8).into();
+            }
+            if let (Value::Object(fields), Value::Object(figures)) = (&mut fields, figures) {
+                fields.extend(figures);
+            }
+            out.json(&fields)
+        }
+    };
+    written.map_err(failure)?;
+    Ok(worst)
 }
 
 /// Standard output that failed for another reason than being closed.
@@ -104,24 +140,25 @@ pub(crate) fn field(bytes: &[u8]) -> String {
     escaped(bytes, &['\\'])
 }
 
-fn escaped(bytes: &[u8], behind_backslash: &[char]) -> String {
+fn escaped(bytes: &[u8], special: &[char]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            match c {
-                c if behind_backslash.contains(&c) => text.extend(['\\', c]),
-                c if c.is_control() => text.extend(c.escape_default()),
-                c => text.push(c),
-            }
+            if c.is_control() || special.contains(&c) { text.extend(c.escape_default()) } else { text.push(c) }
         }
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
+        text.extend(chunk.invalid().escape_ascii().map(char::from));
     }
     text
 }
 
-/// Bytes in JSON: `name` where they are UTF-8, otherwise `name_hex`.
+/// Fields of bytes as a JSON object.
+pub(crate) fn bytes_object<'a>(fields: impl IntoIterator<Item = (&'a str, &'a Vec<u8>)>) -> Value {
+    let mut object = Map::new();
+    fields.into_iter().for_each(|(name, bytes)| put_bytes(&mut object, name, bytes));
+    object.into()
+}
+
+/// Bytes in JSON: `name` if they are UTF-8, otherwise `name_hex`.
 pub(crate) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) => object.insert(name.to_owned(), text.into()),

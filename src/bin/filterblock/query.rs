@@ -21,32 +21,32 @@ Examples:
   filterblock query table.fb --keys asked.txt | grep '^no'
   filterblock query table.fb --keys asked.txt --summary --json";
 
-/// Ask a block for keys
+/// Query a block for keys
 ///
-/// Prints 'maybe' or 'no', a tab and the key, a line for each. 'no' is certain; 'maybe' is wrong at the block's
-/// false-positive rate. With exactly one KEY and no --keys the exit code answers too.
+/// Prints 'maybe' or 'no', a tab and the key, one line per key. 'no' is certain; 'maybe' is wrong at the block's
+/// false-positive rate. With exactly one KEY and no --keys the exit code is the answer, too.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
-    /// The file that holds the block
+    /// The file with the block
     #[arg(value_name = "F")]
     file: PathBuf,
-    /// Keys to ask for, taken byte by byte
+    /// Keys to query, taken byte by byte
     #[arg(value_name = "KEY", required_unless_present = "keys")]
     key: Vec<OsString>,
-    /// Ask for the keys of this file as well; '-' is standard input
+    /// Query the keys of this file as well; '-' is standard input
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// Keys of the file end in NUL, not in a newline; answers end in a newline all the same
+    /// Keys of the file end with NUL, not with a newline; answers still end with a newline
     #[arg(long, short = '0')]
     null: bool,
-    /// Say why, in an indented line below each answer
+    /// Explain each answer, in an indented line below it
     #[arg(long)]
     explain: bool,
-    /// Print only how many keys were asked for and how they were answered
+    /// Print only the number of keys and of each answer
     #[arg(long)]
     summary: bool,
-    /// Print an object a line: the key as 'key', or as 'key_hex' where it is not UTF-8
+    /// Print a JSON object per line: the key as 'key', or as 'key_hex' if it is not UTF-8
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if table::is_table(&args.file)? {
+    if table::is_table(&args.file) {
         return Err(table::refuse_query(&args.file).into());
     }
     let bytes = block::read(&args.file)?;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     block::require_keys(&args.file, &reader)?;
     let keys = match &args.keys {
         Some(path) => {
-            let keys = Keys::open(path, args.null, "Not all keys were asked for. Run 'filterblock query --help'.")?;
+            let keys = Keys::open(path, args.null, "Not all keys were queried. Run 'filterblock query --help'.")?;
             let answers_on_terminal = !args.summary && io::stdout().is_terminal();
             Some(if answers_on_terminal { keys.without_progress() } else { keys })
         }
@@ -81,11 +81,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code.into())
 }
 
-/// The questions to one block.
+/// The queries of one block.
 struct Session<'a> {
     args: &'a Args,
     reader: FilterBlockReader<'a>,
-    explanation: Option<Explanation>,
+    /// For *no* and for *maybe*, if answers are to be explained.
+    reasons: Option<[String; 2]>,
     out: Output,
     num_queries: u64,
     num_maybe: u64,
@@ -93,8 +94,8 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(args: &'a Args, reader: FilterBlockReader<'a>) -> Self {
-        let explanation = args.explain.then(|| Explanation::new(&reader));
-        Self { args, reader, explanation, out: Output::new(), num_queries: 0, num_maybe: 0 }
+        let reasons = args.explain.then(|| reasons(&reader));
+        Self { args, reader, reasons, out: Output::new(), num_queries: 0, num_maybe: 0 }
     }
 
     fn ask(&mut self, key: &[u8]) -> io::Result<()> {
@@ -107,9 +108,9 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let answer = if maybe { "maybe" } else { "no" };
-        let why = self.explanation.as_ref().map(|explanation| match hash {
-            Some(_) => explanation.of(maybe),
-            None => "the key is shorter than the prefix that entries are made of".to_owned(),
+        let why = self.reasons.as_ref().map(|reasons| match hash {
+            Some(_) => reasons[usize::from(maybe)].clone(),
+            None => "the key is shorter than the prefix that the entries are made of".to_owned(),
         });
         let hash = hash.map(|hash| output::hex(hash.get()));
         if self.args.json {
@@ -158,38 +159,21 @@ fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -
     record.into()
 }
 
-/// What makes this block answer as it does. Computed once: the predicted rate takes a pass over the whole payload.
-struct Explanation {
-    maybe: String,
-    no: String,
-}
-
-impl Explanation {
-    fn new(reader: &FilterBlockReader<'_>) -> Self {
-        let kind = reader.kind();
-        let rate = output::rate(reader.false_positive_rate());
-        let absent_keys = format!("so do {rate} of absent keys");
-        match (reader.num_entries(), reader.num_probes()) {
-            (0, _) => {
-                let no = format!("{kind}: the block has no entries");
-                Self { maybe: no.clone(), no }
-            }
-            (_, Some(1)) => Self {
-                maybe: format!("{kind}: the one bit it probes is set; {absent_keys}"),
-                no: format!("{kind}: the one bit it probes is not set, which an entry would have done"),
-            },
-            (_, Some(num_probes)) => Self {
-                maybe: format!("{kind}: all {num_probes} bits it probes are set; {absent_keys}"),
-                no: format!("{kind}: of the {num_probes} bits it probes, one at least is not set"),
-            },
-            (_, None) => Self {
-                maybe: format!("{kind}: its reduced hash is among the stored ones; {absent_keys}"),
-                no: format!("{kind}: its reduced hash is not among the stored ones"),
-            },
-        }
-    }
-
-    fn of(&self, maybe: bool) -> String {
-        if maybe { self.maybe.clone() } else { self.no.clone() }
-    }
+/// The reasons for *no* and for *maybe*. The predicted rate takes a pass over the whole payload.
+fn reasons(reader: &FilterBlockReader<'_>) -> [String; 2] {
+    let kind = reader.kind();
+    let (no, maybe) = match (reader.num_entries(), reader.num_probes()) {
+        (0, _) => return [format!("{kind}: the block has no entries"), String::new()],
+        (_, Some(1)) => ("the one bit it probes is not set".to_owned(), "the one bit it probes is set".to_owned()),
+        (_, Some(num_probes)) => (
+            format!("at least one of the {num_probes} bits it probes is not set"),
+            format!("all {num_probes} bits it probes are set"),
+        ),
+        (_, None) => (
+            "its reduced hash is not among the stored ones".to_owned(),
+            "its reduced hash is among the stored ones".to_owned(),
+        ),
+    };
+    let rate = output::rate(reader.false_positive_rate());
+    [format!("{kind}: {no}"), format!("{kind}: {maybe}; so do {rate} of absent keys")]
 }

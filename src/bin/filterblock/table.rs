@@ -1,8 +1,7 @@
-//! Tables of the store: what `inspect` and `verify` say of them and of the filters in them.
+//! Tables of the store, and the filters in them, for `inspect` and `verify`.
 
 use crate::block::{self, shell_word};
 use crate::exit::{self, Code, Failure};
-use crate::inspect;
 use crate::output::{self, Output};
 use filterblock::kv::{TableCheck, TableFile, TableFilter};
 use filterblock::{DecodeError, DecodeErrorClass};
@@ -12,15 +11,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Whether the file begins or ends as a table does.
-pub(crate) fn is_table(path: &Path) -> Result<bool, Failure> {
-    match TableFile::is_table(path) {
-        Ok(is_table) => Ok(is_table),
-        // Reading it as a block will meet the same error and say so.
-        Err(_) => Ok(false),
-    }
+pub(crate) fn is_table(path: &Path) -> bool {
+    // After an error, reading it as a block will report the same error.
+    TableFile::is_table(path).unwrap_or(false)
 }
 
-/// A table's filters are asked by its store, with rows and columns.
+/// A table's filters are probed by its store, with rows and columns.
 pub(crate) fn refuse_query(path: &Path) -> Failure {
     let message = format!(
         "{} is a table of the store, not a filter block. To see its filters, run 'filterblock inspect {}'",
@@ -57,7 +53,7 @@ pub(crate) fn inspect(path: &Path, json: bool) -> anyhow::Result<ExitCode> {
     let mut filters = Vec::new();
     for filter in table.filters() {
         let fields = match filter.open() {
-            Ok(reader) => inspect::fields(&filter.bytes, &reader),
+            Ok(reader) => block::figures(&filter.bytes, &reader),
             Err(error) => {
                 let next = format!("Run 'filterblock verify {}'.", shell_word(path));
                 let failure = filter_failure(path, filter, &error, &next);
@@ -68,20 +64,22 @@ pub(crate) fn inspect(path: &Path, json: bool) -> anyhow::Result<ExitCode> {
         };
         filters.push(place(filter).into_iter().chain(fields).collect::<Map<_, _>>());
     }
-    let mut out = Output::new();
-    let written = if json {
-        let mut fields = table_fields(path, &table);
-        fields.insert("filters".to_owned(), filters.into());
-        out.json(&fields.into())
-    } else {
-        print(&mut out, &table_fields(path, &table), &filters)
-    };
-    written.map_err(output::failure)?;
-    out.finish()?;
+    let mut figures = table_figures(path, &table);
+    output::print(|out| {
+        if json {
+            figures.insert("filters".to_owned(), filters.into());
+            return out.json(&figures.into());
+        }
+        block::print_figures(out, &figures, "")?;
+        filters.iter().try_for_each(|filter| {
+            writeln!(out, "filter")?;
+            block::print_figures(out, filter, "  ")
+        })
+    })?;
     Ok(code.into())
 }
 
-fn table_fields(path: &Path, table: &TableFile) -> Map<String, Value> {
+fn table_figures(path: &Path, table: &TableFile) -> Map<String, Value> {
     let fields = [
         ("file", json!(path.to_string_lossy())),
         ("table", json!(table.number())),
@@ -94,7 +92,7 @@ fn table_fields(path: &Path, table: &TableFile) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Where a filter lies, before anything that its own bytes say.
+/// The figures of a filter that its table knows.
 fn place(filter: &TableFilter) -> Map<String, Value> {
     let fields = [
         ("purpose", json!(filter.purpose.to_string())),
@@ -105,30 +103,17 @@ fn place(filter: &TableFilter) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn print(out: &mut Output, table: &Map<String, Value>, filters: &[Map<String, Value>]) -> io::Result<()> {
-    inspect::print(out, table, "")?;
-    for filter in filters {
-        writeln!(out, "filter")?;
-        inspect::print(out, filter, "  ")?;
-    }
-    Ok(())
-}
-
-/// Checks a table: structure, every cell, and that its filters miss none of them. Tells of failures on standard error
+/// Checks a table: structure, every cell, and that its filters miss none of them. Reports failures on standard error
 /// and returns the worst code.
 pub(crate) fn verify(path: &Path, with_keys: bool, json: bool, out: &mut Output) -> Result<Code, Failure> {
     let mut failures = Vec::new();
     let checked = check(path, with_keys, &mut failures);
-    out.flush().map_err(output::failure)?;
-    let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
-    failures.iter().for_each(exit::message);
-    let written = match (json, &checked) {
-        (true, _) => out.json(&report(path, checked.as_ref(), &failures, worst)),
-        (false, Some((table, check))) if failures.is_empty() => print_verified(out, path, table, check),
-        (false, _) => Ok(()),
-    };
-    written.map_err(output::failure)?;
-    Ok(worst)
+    let is_ok = failures.is_empty();
+    let figures = json.then(|| checked.as_ref().map_or(json!({}), |(table, check)| check_figures(table, check)));
+    output::verdict(out, path, &failures, figures, |out| match checked.filter(|_| is_ok) {
+        Some((table, check)) => print_verified(out, path, &table, &check),
+        None => Ok(()),
+    })
 }
 
 fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(TableFile, TableCheck)> {
@@ -139,7 +124,10 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
         return None;
     }
     let table = open(path).map_err(|failure| failures.push(failure)).ok()?;
-    let next = format!("The cells hold all that it did. Run 'filterblock inspect {}'.", shell_word(path));
+    let next = format!(
+        "No data is lost: a filter holds nothing that the cells do not. Run 'filterblock inspect {}'.",
+        shell_word(path)
+    );
     for filter in table.filters() {
         if let Err(error) = filter.open() {
             failures.push(filter_failure(path, filter, &error, &next));
@@ -154,8 +142,8 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
     ] {
         if num_missing > 0 {
             failures.push(Failure::damaged(format!(
-                "{}: the {purpose} filter answers 'no' for {num_missing} of {} cells that the table holds. Lookups do not \
-                 find them: stop using the table. Run 'filterblock inspect {}'.",
+                "{}: the {purpose} filter answers 'no' for {num_missing} of {} cells that the table holds. Lookups do \
+                 not find them: stop using the table. Run 'filterblock inspect {}'.",
                 path.display(),
                 check.num_cells,
                 shell_word(path)
@@ -165,32 +153,23 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
     Some((table, check))
 }
 
-fn report(path: &Path, checked: Option<&(TableFile, TableCheck)>, failures: &[Failure], worst: Code) -> Value {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-    put("file", json!(path.to_string_lossy()));
-    put("ok", json!(failures.is_empty()));
-    if !failures.is_empty() {
-        put("errors", failures.iter().map(Failure::to_string).collect());
-        put("exit_code", json!(worst as u8));
-    }
-    if let Some((table, check)) = checked {
-        put("table", json!(table.number()));
-        put("num_cells", json!(check.num_cells));
-        put("num_tombstones", json!(check.num_tombstones));
-        put("num_filters", json!(table.filters().len()));
-        put("missing_in_row_filter", json!(check.missing_in_row_filter));
-        put("missing_in_row_column_filter", json!(check.missing_in_row_column_filter));
-        put("missing_in_prefix_filter", json!(check.missing_in_prefix_filter));
-    }
-    fields.into()
+fn check_figures(table: &TableFile, check: &TableCheck) -> Value {
+    json!({
+        "table": table.number(),
+        "num_cells": check.num_cells,
+        "num_tombstones": check.num_tombstones,
+        "num_filters": table.filters().len(),
+        "missing_in_row_filter": check.missing_in_row_filter,
+        "missing_in_row_column_filter": check.missing_in_row_column_filter,
+        "missing_in_prefix_filter": check.missing_in_prefix_filter,
+    })
 }
 
 fn print_verified(out: &mut Output, path: &Path, table: &TableFile, check: &TableCheck) -> io::Result<()> {
     writeln!(
         out,
-        "{}: ok: table {}, {} cells in {} data blocks, {} filters; checksums and structure are right, no cell is missing \
-         in a filter",
+        "{}: ok: table {}, {} cells in {} data blocks, {} filters; checksums and structure are right, no cell is \
+         missing in a filter",
         path.display(),
         table.number(),
         check.num_cells,

@@ -5,42 +5,42 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a file will be renamed to.
+/// The name that a file will get.
 pub(crate) struct Target {
-    /// As the person named it.
-    asked: PathBuf,
+    /// As given on the command line.
+    given: PathBuf,
     /// That, or what it links to.
     path: PathBuf,
 }
 
 impl Target {
-    /// Refuses early, before hours of work, what a renaming would destroy or fail on. `consequence` is as for
+    /// Refuses early, before hours of work, a target that renaming would destroy or fail on. `consequence` is as for
     /// [`Failure::io`].
-    pub(crate) fn new(asked: &Path, consequence: &str) -> Result<Self, Failure> {
-        let refuse = |error: io::Error| Failure::io(asked, "cannot be written to", &error, consequence);
-        let path = match fs::metadata(asked) {
-            Ok(metadata) if metadata.is_file() => fs::canonicalize(asked).map_err(refuse)?,
+    pub(crate) fn new(given: &Path, consequence: &str) -> Result<Self, Failure> {
+        let refuse = |error: io::Error| Failure::io(given, "cannot be written to", &error, consequence);
+        let path = match fs::metadata(given) {
+            Ok(metadata) if metadata.is_file() => fs::canonicalize(given).map_err(refuse)?,
             Ok(metadata) if metadata.is_dir() => return Err(refuse(ErrorKind::IsADirectory.into())),
             Ok(_) => return Err(refuse(io::Error::other("not a regular file"))),
-            Err(error) if error.kind() == ErrorKind::NotFound => asked.to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => given.to_owned(),
             Err(error) => return Err(refuse(error)),
         };
         if path.file_name().is_none() {
             return Err(refuse(ErrorKind::InvalidInput.into()));
         }
         fs::metadata(directory(&path)).map_err(refuse)?;
-        Ok(Self { asked: asked.to_owned(), path })
+        Ok(Self { given: given.to_owned(), path })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes to a temporary file beside the target, makes it durable, and gives it its name; whoever looks at the
-    /// target sees the old file or the new one. A temporary file that does not get that far is removed.
+    /// Writes to a temporary file beside the target, syncs it, and renames it: the target is always the old file or the
+    /// new one. After a failure the temporary file is removed.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         write_whole(&self.path, bytes)
-            .map_err(|error| Failure::io(&self.asked, "cannot write", &error, "The file is as it was. Name another."))
+            .map_err(|error| Failure::io(&self.given, "cannot write", &error, "The file is unchanged. Name another."))
     }
 }
 
@@ -55,7 +55,7 @@ fn write_whole(target: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // The old file's mode, or what any new file gets: the process's mask is applied to it.
+        // The old file's mode, or that of any new file: the process's mask is applied to it.
         let mode = fs::metadata(target).map_or(0o666, |old| old.permissions().mode() & 0o777);
         builder.permissions(fs::Permissions::from_mode(mode));
     }

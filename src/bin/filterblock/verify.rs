@@ -3,7 +3,7 @@
 
 use crate::answers::{self, Answers};
 use crate::block;
-use crate::exit::{self, Code, Failure};
+use crate::exit::{Code, Failure};
 use crate::expected::ExpectedArgs;
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
@@ -20,28 +20,28 @@ Examples:
   filterblock verify table.fb
   filterblock verify table.fb --keys keys.txt
   filterblock verify *.fb --json
-  filterblock verify db                        a store: tables and filters, against the cells they hold
+  filterblock verify db                        a store: tables and filters, against its cells
   filterblock verify db/*.sst                  its tables, each by itself";
 
 /// Check blocks, tables and stores, and the answers of filters against keys
 ///
-/// Checks checksums and structure; of a table every cell too, and that its filters miss none; of a store the same, and
-/// how often its filters answer 'maybe' for absent keys. With --keys, of a block, also that no key of the list is
-/// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for
-/// each key). Goes on after a bad file; the exit code is the worst of all.
+/// Checks checksums and structure; for a table also every cell, and that its filters miss none; for a store the same,
+/// and how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
+/// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for each
+/// key). Continues after a bad file; the exit code is the worst of all.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
-    /// Files that hold a block each, tables of a store, or directories of stores
+    /// Files with a block each, tables of a store, or directories of stores
     #[arg(value_name = "F", required = true)]
     files: Vec<PathBuf>,
-    /// The keys that every one of the blocks was built from; '-' is standard input, for one block
+    /// The keys that each of the blocks was built from; '-' is standard input, for one block
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// Keys end in NUL, not in a newline
+    /// Keys end with NUL, not with a newline
     #[arg(long, short = '0', requires = "keys")]
     null: bool,
-    /// Print a JSON object a line, one for each file
+    /// Print a JSON object for each file, one per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -57,68 +57,57 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = Output::new();
     let mut worst = Code::Ok;
     for path in &args.files {
-        if path.is_dir() {
-            worst = worst.max(store::verify::verify(path, args.keys.is_some(), args.json, &mut out)?);
-            continue;
-        }
-        if table::is_table(path).unwrap_or(false) {
-            worst = worst.max(table::verify(path, args.keys.is_some(), args.json, &mut out)?);
-            continue;
-        }
-        let report = match block::read(path) {
-            Ok(bytes) => check(args, options, path, &bytes)?,
-            Err(failure) => Report::failed(path, failure),
+        let code = if path.is_dir() {
+            store::verify::verify(path, args.keys.is_some(), args.json, &mut out)?
+        } else if table::is_table(path) {
+            table::verify(path, args.keys.is_some(), args.json, &mut out)?
+        } else {
+            verify_block(args, options, path, &mut out)?
         };
-        if let Some(failure) = &report.failure {
-            // Both streams may be the same terminal: keep the files in order.
-            out.flush().map_err(output::failure)?;
-            worst = worst.max(failure.code());
-            exit::message(failure);
-        }
-        let written = if args.json { out.json(&report.json()) } else { report.print(&mut out) };
-        written.map_err(output::failure)?;
+        worst = worst.max(code);
     }
     out.finish()?;
     Ok(worst.into())
 }
 
-/// Checks one block. An error is one of the list of keys, which no other block will fare better with.
-fn check<'a>(args: &Args, options: OpenOptions, path: &'a Path, bytes: &[u8]) -> Result<Report<'a>, Failure> {
-    let opened = block::open(path, bytes, options);
-    let reader = match opened.and_then(|reader| match args.keys {
-        Some(_) => block::require_keys(path, &reader).map(|()| reader),
-        None => Ok(reader),
-    }) {
-        Ok(reader) => reader,
-        Err(failure) => return Ok(Report::failed(path, failure)),
-    };
-    let answers = match &args.keys {
-        Some(list) => {
-            let keys = Keys::open(list, args.null, "Not all keys were checked. Run 'filterblock verify --help'.")?;
-            Some(answers::ask(&reader, keys)?)
+/// Checks one block. An error is one of the list of keys, which every other block would meet as well.
+fn verify_block(args: &Args, options: OpenOptions, path: &Path, out: &mut Output) -> Result<Code, Failure> {
+    let bytes = block::read(path);
+    let opened = bytes.as_ref().map_err(Clone::clone).and_then(|bytes| {
+        let reader = block::open(path, bytes, options)?;
+        args.keys.as_ref().map_or(Ok(()), |_| block::require_keys(path, &reader))?;
+        Ok((block::figures(bytes, &reader), reader))
+    });
+    let (mut failures, mut checked) = (Vec::new(), None);
+    match opened {
+        Ok((figures, reader)) => {
+            let consequence = "Not all keys were checked. Run 'filterblock verify --help'.";
+            let keys = args.keys.as_deref().map(|list| Keys::open(list, args.null, consequence)).transpose()?;
+            let answers = keys.map(|keys| answers::ask(&reader, keys)).transpose()?;
+            let kind_and_version = format!("{} v{}", reader.kind(), figures["version"]);
+            failures.extend(answers.as_ref().and_then(|answers| missing(path, &kind_and_version, &reader, answers)));
+            checked = Some(Checked { kind_and_version, figures, reader, answers });
         }
-        None => None,
-    };
-    let block = Block {
-        kind: reader.kind().name(),
-        version: block::version(bytes),
-        num_entries: reader.num_entries(),
-        len_bytes: reader.block_len(),
-        predicted_fpr: reader.false_positive_rate(),
-    };
-    let failure = answers.as_ref().and_then(|answers| missing(path, &block, &reader, answers));
-    Ok(Report { path, block: Some(block), answers, failure })
+        Err(failure) => failures.push(failure),
+    }
+    let is_ok = failures.is_empty();
+    let figures = args.json.then(|| checked.as_ref().map_or(json!({}), Checked::json));
+    output::verdict(out, path, &failures, figures, |out| match checked.filter(|_| is_ok) {
+        Some(checked) => checked.print(path, out),
+        None => Ok(()),
+    })
 }
 
-/// The worst that a filter can do: deny keys of its table.
-fn missing(path: &Path, block: &Block, reader: &FilterBlockReader<'_>, answers: &Answers) -> Option<Failure> {
+/// The worst failure of a filter: it denies keys of its table.
+fn missing(path: &Path, kind_and_version: &str, reader: &FilterBlockReader<'_>, answers: &Answers) -> Option<Failure> {
     let (key, hash) = answers.first_missing.as_ref()?;
-    let Block { kind, version, len_bytes, .. } = block;
+    let kind = kind_and_version.split(' ').next().unwrap_or_default();
     Some(Failure::damaged(format!(
-        "{}: filter block at offset 0 ({len_bytes} bytes, {kind} v{version}): {} of {} keys are answered 'no', the first \
+        "{}: filter block at offset 0 ({} bytes, {kind_and_version}): {} of {} keys are answered 'no', the first \
          \"{}\" (hash {} under seed {}). Do not use it for a table of these keys: lookups would not find them. Run \
          'filterblock build --kind {kind} --output {} KEYS'.",
         path.display(),
+        reader.block_len(),
         answers.num_missing,
         answers.num_keys,
         output::printable(key),
@@ -128,83 +117,56 @@ fn missing(path: &Path, block: &Block, reader: &FilterBlockReader<'_>, answers: 
     )))
 }
 
-/// What was found out about one file.
-struct Report<'a> {
-    path: &'a Path,
-    /// Of a block that could be opened.
-    block: Option<Block>,
+/// A block that could be opened.
+struct Checked<'a> {
+    /// As in `bloom v1`.
+    kind_and_version: String,
+    figures: Map<String, Value>,
+    reader: FilterBlockReader<'a>,
     answers: Option<Answers>,
-    failure: Option<Failure>,
 }
 
-struct Block {
-    kind: &'static str,
-    version: u8,
-    num_entries: u64,
-    len_bytes: usize,
-    predicted_fpr: f64,
-}
-
-impl<'a> Report<'a> {
-    fn failed(path: &'a Path, failure: Failure) -> Self {
-        Self { path, block: None, answers: None, failure: Some(failure) }
+impl Checked<'_> {
+    fn predicted_fpr(&self) -> f64 {
+        self.figures["predicted_fpr"].as_f64().unwrap_or(1.0)
     }
 
     fn json(&self) -> Value {
-        let mut fields = Map::new();
-        let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-        put("file", json!(self.path.to_string_lossy()));
-        put("ok", json!(self.failure.is_none()));
-        if let Some(failure) = &self.failure {
-            put("errors", json!([failure.to_string()]));
-            put("exit_code", json!(failure.code() as u8));
+        let names = ["kind", "version", "num_entries", "block_len_bytes", "predicted_fpr"];
+        let figure = |name: &str| (name.to_owned(), self.figures[name].clone());
+        let mut fields = Value::Object(names.into_iter().map(figure).collect());
+        if let Some(answers) = &self.answers {
+            fields["keys_asked"] = answers.num_keys.into();
+            fields["keys_distinct"] = answers.num_distinct.into();
+            fields["keys_missing"] = answers.num_missing.into();
+            fields["absent_asked"] = answers.num_absent.into();
+            fields["false_positives"] = answers.num_false_positives.into();
+            fields["observed_fpr"] = answers.observed_fpr().into();
+            fields["deviation_sigma"] = answers.deviation_sigma(self.predicted_fpr()).into();
         }
-        if let Some(block) = &self.block {
-            put("kind", json!(block.kind));
-            put("version", json!(block.version));
-            put("num_entries", json!(block.num_entries));
-            put("block_len_bytes", json!(block.len_bytes));
-            put("predicted_fpr", json!(block.predicted_fpr));
-            if let Some(answers) = &self.answers {
-                put("keys_asked", json!(answers.num_keys));
-                put("keys_distinct", json!(answers.num_distinct));
-                put("keys_missing", json!(answers.num_missing));
-                put("absent_asked", json!(answers.num_absent));
-                put("false_positives", json!(answers.num_false_positives));
-                put("observed_fpr", json!(answers.observed_fpr()));
-                put("deviation_sigma", json!(answers.deviation_sigma(block.predicted_fpr)));
-            }
-        }
-        fields.into()
+        fields
     }
 
-    /// Nothing for a file whose failure was told on standard error.
-    fn print(&self, out: &mut Output) -> io::Result<()> {
-        let (Some(block), None) = (&self.block, &self.failure) else {
-            return Ok(());
-        };
-        let Block { kind, version, num_entries, len_bytes, predicted_fpr } = *block;
-        let file = self.path.display();
-        writeln!(
-            out,
-            "{file}: ok: {kind} v{version}, {num_entries} entries, {len_bytes} bytes; checksums and structure are right"
-        )?;
+    fn print(&self, path: &Path, out: &mut Output) -> io::Result<()> {
+        let (num_entries, file) = (self.reader.num_entries(), path.display());
+        let (what, len) = (&self.kind_and_version, self.reader.block_len());
+        writeln!(out, "{file}: ok: {what}, {num_entries} entries, {len} bytes; checksums and structure are right")?;
         let Some(answers) = &self.answers else {
             return Ok(());
         };
-        writeln!(out, "  keys    {} asked ({} distinct), none missing", answers.num_keys, answers.num_distinct)?;
+        writeln!(out, "  keys    {} queried ({} distinct), none missing", answers.num_keys, answers.num_distinct)?;
         if answers.num_distinct < num_entries {
             writeln!(out, "  note    the block has {num_entries} entries: the list is not all of its keys")?;
         }
+        let predicted = self.predicted_fpr();
         let observed = answers.observed_fpr().map_or_else(|| "-".to_owned(), output::rate);
-        let deviation =
-            answers.deviation_sigma(predicted_fpr).map(|sigma| format!(" ({sigma:+.1} standard deviations)"));
+        let deviation = answers.deviation_sigma(predicted).map(|sigma| format!(" ({sigma:+.1} standard deviations)"));
         writeln!(
             out,
-            "  absent  {} asked, {} maybe: observed rate {observed}, predicted {}{}",
+            "  absent  {} queried, {} maybe: observed rate {observed}, predicted {}{}",
             answers.num_absent,
             answers.num_false_positives,
-            output::rate(predicted_fpr),
+            output::rate(predicted),
             deviation.unwrap_or_default()
         )
     }

@@ -13,7 +13,7 @@
 //! A range per entry is at least 1 (distinct values) and at most [`MAX_RANGE_PER_ENTRY`]; values outside, and
 //! NaN, count as the nearer end (NaN as 1).
 
-use crate::math::float::{exp_m1, ln_1p, log2, pow2};
+use crate::math::float::{exp_m1, ln_1p, pow2};
 
 /// 2^64: hashes have 64 bits, so no entry has a wider share of the universe.
 pub const MAX_RANGE_PER_ENTRY: f64 = 18_446_744_073_709_551_616.0;
@@ -23,9 +23,6 @@ pub const MAX_REMAINDER_BITS: u32 = 63;
 
 /// ln φ, φ the golden ratio: see [`best_remainder_bits`].
 const LN_GOLDEN_RATIO: f64 = 0.481_211_825_059_603_47;
-
-/// log₂ 2π.
-const LOG2_TWO_PI: f64 = 2.651_496_129_472_319;
 
 fn clamp_range(range_per_entry: f64) -> f64 {
     if range_per_entry >= MAX_RANGE_PER_ENTRY {
@@ -75,31 +72,6 @@ pub fn best_remainder_bits(range_per_entry: f64) -> u32 {
     remainder_bits
 }
 
-/// The entropy of a sorted set, in bits an entry: log₂(eM) − log₂(2πn)/(2n). No code of it is shorter.
-///
-/// Stirling's formula for log₂(U^n / n!) / n, which counts subsets but for terms in 1/M: above the entropy log₂ C(U,
-/// n) / n by at most 0.9/M bits where M ≥ 2, give or take 0.13/n². 0 for no entries.
-#[must_use]
-pub fn entropy_bits_per_entry(range_per_entry: f64, num_entries: u64) -> f64 {
-    if num_entries == 0 {
-        return 0.0;
-    }
-    let entries = num_entries as f64;
-    let range = clamp_range(range_per_entry);
-    core::f64::consts::LOG2_E + log2(range) - (LOG2_TWO_PI + log2(entries)) / (2.0 * entries)
-}
-
-/// The size of an entry in Elias-Fano coding with r low bits: r + 1 + 1/λ, λ = 2^r / M; for comparison.
-///
-/// Elias-Fano spends a bit on each of the U/2^r buckets whether or not anything falls there; the Rice code spends
-/// 1/λ − 1/(e^λ − 1) bits less, about 1/2. Sources: P. Elias, *Efficient storage and retrieval by content and address
-/// of static files*, JACM 21 (1974); R. Fano, MIT Computation Structures Group memo 61 (1971).
-#[must_use]
-pub fn elias_fano_bits_per_entry(range_per_entry: f64, remainder_bits: u32) -> f64 {
-    let lambda = divisor(remainder_bits) / clamp_range(range_per_entry);
-    f64::from(remainder_bits) + 1.0 + 1.0 / lambda
-}
-
 /// The largest range per entry whose code, at its best remainder width, takes `millibits_for_codes` thousandths of a
 /// bit an entry (to 1e-12 bits).
 ///
@@ -136,7 +108,6 @@ mod tests {
     #[test]
     fn constants() {
         assert_eq!(LN_GOLDEN_RATIO, ((1.0 + 5f64.sqrt()) / 2.0).ln());
-        assert_eq!(LOG2_TWO_PI, (2.0 * core::f64::consts::PI).log2());
         assert_eq!(MAX_RANGE_PER_ENTRY, pow2(64));
     }
 
@@ -158,21 +129,6 @@ mod tests {
     }
 
     #[test]
-    fn entropy_is_near_the_logarithm_of_the_binomial() {
-        for (range, num_entries) in [(2u64, 50u64), (10, 20), (100, 1_000), (1_000, 3)] {
-            let universe = range * num_entries;
-            let exact: f64 = (0..num_entries).map(|i| ((universe - i) as f64 / (i + 1) as f64).log2()).sum();
-            let over = entropy_bits_per_entry(range as f64, num_entries) - exact / num_entries as f64;
-            let count = num_entries as f64;
-            assert!(
-                over > -1e-9 && over <= 0.9 / range as f64 + 0.13 / (count * count),
-                "{range} {num_entries}: {over}"
-            );
-        }
-        assert_eq!(entropy_bits_per_entry(100.0, 0), 0.0);
-    }
-
-    #[test]
     fn ranges_for_a_size_invert_the_size() {
         for millibits in (1_600..40_000).step_by(13) {
             let range = range_for_millibits(millibits);
@@ -190,13 +146,9 @@ mod tests {
         for range in [f64::NAN, f64::NEG_INFINITY, -1.0, 0.0, 1.0] {
             assert_eq!(code_bits_per_entry(range, 0), code_bits_per_entry(1.0, 0));
             assert_eq!(best_remainder_bits(range), 0);
-            assert!(entropy_bits_per_entry(range, u64::MAX).is_finite());
         }
         assert_eq!(best_remainder_bits(f64::INFINITY), 63);
         assert_eq!(code_bits_per_entry(f64::MAX, 63), code_bits_per_entry(2f64.powi(64), 63));
         assert_eq!(code_bits_per_entry(100.0, u32::MAX), f64::from(u32::MAX) + 1.0);
-        assert_eq!(elias_fano_bits_per_entry(128.0, 7), 9.0);
-        assert_eq!(elias_fano_bits_per_entry(128.0, 6), 9.0);
-        assert_eq!(elias_fano_bits_per_entry(100.0, u32::MAX), f64::from(u32::MAX) + 1.0);
     }
 }

@@ -43,7 +43,7 @@ fn later_lines_overwrite_and_delete_earlier_ones() {
 }
 
 #[test]
-fn bytes_of_all_kinds_go_in_and_come_out() {
+fn any_bytes_can_be_written_and_read_back() {
     let place = Place::new();
     let every_byte: String = (0..=255).map(|byte| format!("\\x{byte:02x}")).collect();
     place.write("cells.tsv", [format!("{every_byte}\tc\t{every_byte}\n").as_bytes(), b"\xff raw\tc\tta\tb\n"].concat());
@@ -61,7 +61,7 @@ fn bytes_of_all_kinds_go_in_and_come_out() {
 }
 
 #[test]
-fn rows_alone_get_one_column() {
+fn rows_only_get_one_column() {
     let place = Place::new();
     place.write("rows", "C:\\new\nplain\n\n");
     place.expect(0, "fill db --rows-only rows");
@@ -72,7 +72,7 @@ fn rows_alone_get_one_column() {
 }
 
 #[test]
-fn standard_input_is_the_default_and_dash_its_name() {
+fn keys_come_from_standard_input_by_default_or_for_a_dash() {
     let place = Place::new();
     for line in ["fill db", "fill db -"] {
         let output = place.with_stdin(line, b"row\tcolumn\tvalue\n");
@@ -131,7 +131,7 @@ fn kinds(place: &Place) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn filters_are_what_was_asked_for() {
+fn filters_follow_the_options() {
     let place = Place::new();
     let fill = |options: &str| {
         let _ = std::fs::remove_dir_all(place.path("db"));
@@ -161,7 +161,7 @@ fn filters_are_what_was_asked_for() {
 }
 
 #[test]
-fn a_budget_is_kept() {
+fn a_budget_is_met() {
     let place = Place::new();
     let sizes = "--memtable-bytes 64KiB --level-bytes 128KiB --table-bytes 64KiB";
     let summary = summary(&place, &format!("db --synthetic 5000 --budget 6KiB {sizes}"));
@@ -188,27 +188,27 @@ fn compacted_stores_have_one_level_and_no_tombstones() {
 }
 
 #[test]
-fn lines_that_are_no_cells_end_the_input_and_the_cells_before_them_are_kept() {
+fn a_malformed_line_ends_the_input_and_the_cells_before_it_are_kept() {
     for (bad, part) in [
         ("row", "expected a row, a tab, a column, a tab and a value"),
         ("row\tcolumn", "expected a row"),
         ("", "expected a row"),
-        ("row\tcolumn\tC:\\users", "'\\user' is no escape"),
+        ("row\tcolumn\tC:\\users", "'\\user' is not an escape"),
         ("row\\", "expected a row"),
-        ("ro\\w\tcolumn\tvalue", "no escape"),
+        ("ro\\w\tcolumn\tvalue", "not an escape"),
         (&format!("{}\tcolumn\tvalue", "r".repeat(70_000)), "a row of 70000 bytes is above the limit of 65535"),
     ] {
         let place = Place::new();
         place.write("cells.tsv", format!("{}{bad}\nz\tz\tz\n", cells(0, 5, "value")));
         let message = place.expect_failure(2, "fill db cells.tsv");
         assert!(message.starts_with("cells.tsv: line 11: ") && message.contains(part), "{message}");
-        assert!(message.ends_with(". 10 cells before it written. Run 'filterblock fill --help'.\n"), "{message}");
+        assert!(message.ends_with(". Cells written before it: 10. Run 'filterblock fill --help'.\n"), "{message}");
         assert_eq!(place.expect(0, "scan db"), cells(0, 5, "value"));
     }
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_no_store_created() {
+fn impossible_requests_are_refused_and_no_store_is_created() {
     let place = Place::new();
     place.write("keys.txt", lines("key", 3));
     for (options, part) in [

@@ -23,15 +23,15 @@ fn with_store() -> Place {
     place
 }
 
-/// Lines of two cells a row.
+/// Lines, two cells for each row.
 fn cells(start: u32, end: u32, value: &str) -> String {
     (start..end).map(|row| format!("row-{row:05}\ta\t{value}-{row}\nrow-{row:05}\tb\t{value}\n")).collect()
 }
 
-/// A process that has `db` open for writing and has written `lines`, which stand in the log only.
+/// A process that has `db` open for writing and has written `lines`, which are in the log only.
 ///
-/// Not a store of this process: whatever process another test is starting would hold its lock, too, until it has become
-/// another program.
+/// Not a store of this process: a process that another test forks would inherit its lock until it executes another
+/// program.
 struct Writer(Child);
 
 impl Writer {
@@ -82,7 +82,7 @@ fn filter_at(place: &Place, table: &str, index: usize) -> usize {
     table["filters"][index]["offset"].as_u64().unwrap() as usize
 }
 
-/// Standard output, of a command that ends with `code` and may say something on standard error.
+/// Standard output of a command that exits with `code` and may write to standard error.
 #[track_caller]
 fn printed(output: &Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{}", stderr(output));

@@ -5,7 +5,7 @@ use crate::{Place, stderr};
 use serde_json::{Value, json};
 
 #[test]
-fn values_are_printed_as_they_are() {
+fn values_are_printed_byte_for_byte() {
     let place = Place::new();
     let value: Vec<u8> = (0..=255).chain(*b"\n\\t\\N").collect();
     let escaped: String = value.iter().map(|byte| format!("\\x{byte:02x}")).collect();
@@ -33,10 +33,10 @@ fn rows_are_printed_column_by_column() {
     assert_eq!(cell, json!({ "row": "row-01200", "column": "b", "found": true, "value": "new" }));
     let cell = place.json(1, "get db \\xfe b --json");
     assert_eq!(cell, json!({ "row_hex": "fe", "column": "b", "found": false }));
-    assert!(place.expect_failure(2, "get db a\\qb").contains("'\\qb' is no escape"));
+    assert!(place.expect_failure(2, "get db a\\qb").contains("'\\qb' is not an escape"));
 }
 
-/// What `--explain` says of each table that was asked: table, purpose, outcome.
+/// What `--explain` reports of each table that was probed: table, purpose, outcome.
 fn explained(place: &Place, code: i32, line: &str) -> Vec<(String, String, String)> {
     let answer = place.json(code, &format!("get db {line} --explain --json"));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -45,17 +45,17 @@ fn explained(place: &Place, code: i32, line: &str) -> Vec<(String, String, Strin
 }
 
 #[test]
-fn it_is_explained_which_tables_were_asked() {
+fn explain_names_the_tables_that_were_probed() {
     let place = with_store();
     let [newer, older] = &tables(&place)[..] else { panic!("two tables") };
     let entry = |table: &str, purpose: &str, outcome: &str| (table.to_owned(), purpose.to_owned(), outcome.to_owned());
-    // Found in the first table: the second is not asked.
+    // Found in the first table: the second is not probed.
     assert_eq!(explained(&place, 0, "row-01200 a"), [entry(newer, "row+column", "true_positive")]);
     let both = [entry(newer, "row+column", "out_of_key_range"), entry(older, "row+column", "true_positive")];
     assert_eq!(explained(&place, 0, "row-00500 a"), both);
     let rows = [entry(newer, "row", "true_positive"), entry(older, "row", "true_positive")];
     assert_eq!(explained(&place, 0, "row-01200"), rows);
-    // Seed 7 is fixed: these are no false positives.
+    // With the fixed seed 7 these are no false positives.
     let denied = [entry(newer, "row+column", "avoided"), entry(older, "row+column", "avoided")];
     assert_eq!(explained(&place, 1, "row-01200 ab"), denied);
 
@@ -64,9 +64,9 @@ fn it_is_explained_which_tables_were_asked() {
     let expected = format!("{newer}  level 0  row+column filter blocked (");
     let text = stderr(&output);
     assert!(text.starts_with(&expected) && text.contains("): out of key range, 0 reads\n"), "{text}");
-    assert!(text.ends_with("): true positive, 1 read\n2 tables asked, 0 not\n"), "{text}");
+    assert!(text.ends_with("): true positive, 1 read\n2 tables probed, 0 not\n"), "{text}");
 
-    // A filter that cannot be used is said to be one, and the answer stays right.
+    // An unusable filter is reported, and the answer stays right.
     flip(&place, &format!("db/{newer}"), filter_at(&place, newer, 1) + 100);
     let unusable = [entry(newer, "row+column", "filter_unusable"), entry(older, "row+column", "avoided")];
     assert_eq!(explained(&place, 1, "row-01200 ab"), unusable);
@@ -75,7 +75,7 @@ fn it_is_explained_which_tables_were_asked() {
 }
 
 #[test]
-fn what_stands_in_the_log_is_found_without_asking_tables() {
+fn cells_in_the_log_are_found_without_probing_tables() {
     let place = Place::new();
     place.write("cells.tsv", "row\tc\tflushed\nother\tc\tflushed\n");
     place.expect(0, "fill db cells.tsv");
@@ -85,7 +85,7 @@ fn what_stands_in_the_log_is_found_without_asking_tables() {
     assert_eq!(place.expect(1, "get db other c"), "");
     assert_eq!(explained(&place, 0, "row c"), []);
     let text = stderr(&place.run("get db row c --explain"));
-    assert_eq!(text, "0 tables asked, 1 not (the log was asked first)\n");
+    assert_eq!(text, "0 tables probed, 1 not (the log was searched first)\n");
     assert_eq!(place.expect(0, "scan db"), "row\tc\tlogged\n");
     assert_eq!(place.json(0, "stats db --json")["cells_in_log"], 2);
     place.expect(0, "verify db");
@@ -123,7 +123,7 @@ fn scans_take_ranges_prefixes_and_limits() {
 }
 
 #[test]
-fn a_scan_prints_what_stands_before_the_damage() {
+fn a_scan_prints_the_cells_before_the_damage() {
     let place = with_store();
     let older = &tables(&place)[1];
     let offset = 4096 * 3;
@@ -137,15 +137,16 @@ fn a_scan_prints_what_stands_before_the_damage() {
     let message = stderr(&output);
     assert!(message.starts_with(&expected), "{message}");
     let end = format!(
-        ". {num_printed} cells printed; the rest is not known. Restore the file from a copy, then run 'filterblock verify db'.\n"
+        ". {num_printed} cells printed; the rest is unknown. Restore the file from a copy, then run \
+         'filterblock verify db'.\n"
     );
     assert!(message.ends_with(&end), "{message}");
-    // A lookup that meets it says which table it was in; others do not mind.
+    // A lookup that reads the damage names its table; others succeed.
     assert_eq!(place.expect(0, "get db row-00000 b"), "old");
     let row = format!("row-{:05}", num_printed / 2 + 1);
     let output = place.run(&format!("get db {row} a --explain"));
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(3), &b""[..]));
     let message = stderr(&output);
     assert!(message.contains(&format!("{older}  level 0  row+column filter")), "{message}");
-    assert!(message.contains(": failed, 1 read\n") && message.contains("The answer cannot be known."), "{message}");
+    assert!(message.contains(": failed, 1 read\n") && message.contains("The answer is unknown."), "{message}");
 }

@@ -9,7 +9,7 @@ fn column(rows: &[Value], name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn filters_change_and_cells_do_not() {
+fn rebuild_changes_filters_and_no_cells() {
     let place = with_store();
     let (cells, before) = (place.expect(0, "scan db"), files(&place));
     let report = place.json(0, "rebuild db --kind golomb --fpr 0.1% --json");
@@ -45,7 +45,7 @@ fn filters_change_and_cells_do_not() {
 }
 
 #[test]
-fn built_again_as_they_are_they_stay_as_they_are() {
+fn rebuilding_without_options_keeps_kinds_and_sizes() {
     let place = Place::new();
     let purposes = |place: &Place| column(&filters(place), "purpose");
     for kind in crate::KINDS {
@@ -73,7 +73,7 @@ fn built_again_as_they_are_they_stay_as_they_are() {
 }
 
 #[test]
-fn one_table_alone_is_named_by_its_path() {
+fn a_path_selects_one_table() {
     let place = with_store();
     let [newer, older] = &tables(&place)[..] else { panic!("two tables") };
     let files_of = |place: &Place| {
@@ -84,7 +84,7 @@ fn one_table_alone_is_named_by_its_path() {
     assert_eq!(column(&filters(&place), "kind"), ["blocked", "blocked", "golomb", "golomb"]);
     let [Value::Null, Value::String(filter_file)] = &files_of(&place)[..] else { panic!("one file") };
 
-    // A file of filters stands for its table, and may be damaged or missing.
+    // A file of filters selects its table, and may be damaged or missing.
     flip(&place, &format!("db/{filter_file}"), 100);
     let message = stderr(&place.run("verify db"));
     assert!(message.contains(&format!("Run 'filterblock rebuild db/{filter_file}'.")), "{message}");
@@ -108,7 +108,7 @@ fn one_table_alone_is_named_by_its_path() {
 }
 
 #[test]
-fn filters_that_cannot_be_used_become_what_the_others_are() {
+fn unusable_filters_are_rebuilt_like_the_others() {
     let place = Place::new();
     place.expect(0, "fill db --synthetic 3000 --kind golomb --bits-per-key 15");
     place.expect(0, "fill db --synthetic 2000 --kind golomb --bits-per-key 15");
@@ -131,7 +131,7 @@ fn seeds_are_replaced() {
     assert_ne!(random(&place), random(&place));
     place.expect(0, "verify db");
     place.expect_failure(2, "rebuild db --seed 1 --random-seed");
-    // A table that is written later has the new seed.
+    // Later tables have the new seed.
     place.expect(0, "rebuild db --seed 77");
     place.write("more.tsv", "row\tcolumn\tvalue\n");
     place.expect(0, "fill db more.tsv");
@@ -140,7 +140,7 @@ fn seeds_are_replaced() {
 }
 
 #[test]
-fn what_stands_in_the_log_becomes_a_table_with_filters() {
+fn cells_in_the_log_become_a_table_with_filters() {
     let place = Place::new();
     place.write("cells.tsv", "flushed\tc\tvalue\n");
     place.expect(0, "fill db cells.tsv");
@@ -152,7 +152,7 @@ fn what_stands_in_the_log_becomes_a_table_with_filters() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_nothing_changed() {
+fn impossible_requests_are_refused_and_nothing_is_changed() {
     let place = with_store();
     place.expect(0, "rebuild db");
     let before = files(&place);

@@ -7,7 +7,8 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
-/// Every command fails on `db` with `code` and a message that starts so, ends so, and names a command that exists.
+/// Every command fails on `db` with `code` and a message that begins with `start`, ends with `end`, and names an
+/// existing command.
 #[track_caller]
 fn refused(place: &Place, code: i32, start: &str, end: &str) {
     let before = files(place);
@@ -49,7 +50,7 @@ fn refused_to_all(place: &Place, code: i32, start: &str, end: &str) {
 const RESTORE: &str = "Restore the file from a copy, then run 'filterblock verify db'.";
 
 #[test]
-fn directories_that_are_no_stores() {
+fn directories_that_hold_no_store() {
     let place = Place::new();
     fs::create_dir(place.path("db")).unwrap();
     refused(&place, 4, "db: no store is here", "To create one, run 'filterblock fill db CELLS'.");
@@ -71,9 +72,9 @@ fn directories_that_are_no_stores() {
 }
 
 #[test]
-fn stores_that_are_open_elsewhere() {
+fn stores_that_another_process_has_open() {
     let place = with_store();
-    let end = "Close it there and run the command again; 'fuser db/LOCK' names the process.";
+    let end = "Close it in that process and run the command again; 'fuser db/LOCK' names the process.";
     let writer = Writer::start(&place, "row\tcolumn\tvalue\n");
     refused_to_all(&place, 4, "db: the store is open elsewhere", end);
     writer.kill();
@@ -81,10 +82,10 @@ fn stores_that_are_open_elsewhere() {
 }
 
 #[test]
-fn readers_do_not_mind_each_other() {
+fn readers_do_not_exclude_each_other() {
     let place = Place::new();
     place.expect(0, "fill db --synthetic 3000");
-    // More than a pipe holds, and nobody reads it.
+    // More than a pipe holds, and it is not read.
     let mut reader = place.command(["scan", "db"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut first = [0];
     reader.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
@@ -97,7 +98,7 @@ fn readers_do_not_mind_each_other() {
 }
 
 #[test]
-fn files_that_are_missing() {
+fn missing_files() {
     let place = with_store();
     let table = &tables(&place)[0];
     fs::rename(place.path(&format!("db/{table}")), place.path("kept")).unwrap();
@@ -106,14 +107,14 @@ fn files_that_are_missing() {
     place.expect(0, "verify db");
     fs::rename(place.path("db/MANIFEST"), place.path("kept")).unwrap();
     // Two tables and a log.
-    let start = "db: MANIFEST is missing, and nothing else says which of the 3 files here count";
+    let start = "db: MANIFEST is missing; without it the current ones among the 3 files here are unknown";
     refused_to_all(&place, 3, start, "Restore MANIFEST from a copy, then run 'filterblock verify db'.");
     fs::rename(place.path("kept"), place.path("db/MANIFEST")).unwrap();
     place.expect(0, "verify db");
 }
 
 #[test]
-fn files_that_are_damaged() {
+fn damaged_files() {
     let place = with_store();
     let names = tables(&place);
     let table = format!("db/{}", names[0]);
@@ -140,7 +141,7 @@ fn tables_of_a_newer_version() {
     let mut bytes = place.read(&table);
     let footer = bytes.len() - 4096;
     bytes[footer + 8] = 9;
-    // The checksum knows the file number, which is 0 in footers, and the offset.
+    // The checksum covers the file number, which is 0 in footers, and the offset.
     let place_of_page: Vec<u8> = (0..16).map(|i| if i < 8 { 0 } else { (footer >> (8 * (i - 8))) as u8 }).collect();
     let crc = header_crc(&[&place_of_page, &bytes[footer..footer + 4092]].concat());
     (0..4).for_each(|i| bytes[footer + 4092 + i] = (crc >> (8 * i)) as u8);

@@ -6,7 +6,7 @@ use filterblock::kv::{Store, StoreOptions};
 use std::collections::BTreeSet;
 
 #[test]
-fn figures_are_those_of_the_store() {
+fn figures_match_the_store() {
     let place = with_store();
     let json = place.json(0, "stats db --json");
     assert_eq!(field_names(&json), ["store", "cells_in_log", "levels", "tables", "warnings", "ledger"]);
@@ -32,7 +32,7 @@ fn figures_are_those_of_the_store() {
 }
 
 #[test]
-fn the_ledger_shows_what_became_of_the_rows_asked_for() {
+fn the_ledger_shows_the_outcome_of_lookups() {
     let place = with_store();
     place.write("rows.txt", (0..4000).map(|row| format!("row-{row:05}\n")).collect::<String>());
     let ledger = &place.json(0, "stats db --ask rows.txt --json")["ledger"];
@@ -49,9 +49,9 @@ fn the_ledger_shows_what_became_of_the_rows_asked_for() {
     place.expect_failure(2, "stats db --json --prometheus");
 }
 
-/// Each line as the format has it, and each metric with its type before it.
+/// Each line follows the format, and each metric is preceded by its type.
 #[test]
-fn prometheus_can_read_it() {
+fn prometheus_output_follows_its_format() {
     let place = with_store();
     place.write("rows.txt", "row-00001\nnone\n");
     let text = place.expect(0, "stats db --prometheus --ask rows.txt");
@@ -80,7 +80,7 @@ fn prometheus_can_read_it() {
 }
 
 #[test]
-fn filters_that_are_not_used_are_said_to_be() {
+fn unusable_filters_cause_a_warning() {
     let place = with_store();
     let table = &tables(&place)[0];
     let offset = filter_at(&place, table, 0);
@@ -105,7 +105,7 @@ fn names_are_quoted_in_commands_to_run() {
     std::fs::rename(place.path("db"), place.path("two words")).unwrap();
     let output = place.command(["stats", "two words"]).output().unwrap();
     let message = stderr(&output);
-    assert!(message.ends_with(&format!("Run 'filterblock rebuild \"two words/{table}\"'.\n")), "{message}");
+    assert!(message.ends_with(&format!("Run 'filterblock rebuild 'two words/{table}''.\n")), "{message}");
     let rebuilt = place.command(["rebuild", &format!("two words/{table}")]).output().unwrap();
     assert_eq!(rebuilt.status.code(), Some(0));
     assert_eq!(stderr(&place.command(["stats", "two words"]).output().unwrap()), "");

@@ -9,7 +9,7 @@ fn report(place: &Place, code: i32) -> Value {
 }
 
 #[test]
-fn every_cell_is_asked_for_and_rates_are_the_predicted_ones() {
+fn every_cell_is_checked_and_rates_match_the_prediction() {
     let place = Place::new();
     for kind in crate::KINDS {
         place.expect(0, &format!("fill db --synthetic 20000 --value-bytes 10 --kind {kind} --seed 5 --prefix-len 7"));
@@ -29,7 +29,7 @@ fn every_cell_is_asked_for_and_rates_are_the_predicted_ones() {
             let (asked, predicted) = (number("absent_asked"), number("predicted_fpr"));
             let sigma = (number("observed_fpr") - predicted) / (predicted * (1.0 - predicted) / asked).sqrt();
             assert!((sigma - number("deviation_sigma")).abs() < 1e-6, "{filter}");
-            // Keys and hashes are fixed, so this is no matter of luck.
+            // Keys and hashes are fixed, so this result is deterministic.
             assert!(asked >= 20_000.0 && sigma.abs() < 4.0, "{filter}");
         }
         std::fs::remove_dir_all(place.path("db")).unwrap();
@@ -41,7 +41,7 @@ fn every_cell_is_asked_for_and_rates_are_the_predicted_ones() {
 }
 
 #[test]
-fn filters_that_cannot_be_used_are_listed_and_not_asked() {
+fn unusable_filters_are_listed_and_not_probed() {
     let place = with_store();
     let table = &tables(&place)[1];
     let offset = filter_at(&place, table, 1);
@@ -55,7 +55,7 @@ fn filters_that_cannot_be_used_are_listed_and_not_asked() {
     assert_eq!((&report["ok"], &report["exit_code"]), (&false.into(), &3.into()));
     assert_eq!(report["errors"][0], message.trim_end());
     assert_eq!(report["tables"][1]["unusable_filters"][0], "row+column");
-    // What the message says helps.
+    // Following the message helps.
     let (_, command) = message.split_once("Run 'filterblock ").unwrap();
     place.expect(0, command.split('\'').next().unwrap());
     place.expect(0, "verify db");
@@ -77,7 +77,7 @@ fn damaged_tables_are_all_named() {
     assert_eq!(report["errors"].as_array().unwrap().len(), 2);
 }
 
-/// An intact filter of other keys: nothing but asking it for the table's cells can tell.
+/// An intact filter of other keys, detected only by probing it for the table's cells.
 #[test]
 fn a_filter_that_hides_cells_is_the_worst() {
     let place = Place::new();
@@ -106,7 +106,7 @@ fn a_filter_that_hides_cells_is_the_worst() {
 }
 
 #[test]
-fn stores_blocks_and_tables_go_together_and_the_worst_code_wins() {
+fn stores_blocks_and_tables_may_be_mixed_and_the_worst_code_wins() {
     let place = with_store();
     place.write("keys.txt", "key\n");
     place.expect(0, "build --kind bloom --output t.fb keys.txt");

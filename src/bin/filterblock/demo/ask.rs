@@ -1,12 +1,14 @@
-//! Questions, and how they are asked, timed and checked.
+//! Queries, and how they are run, timed and checked.
 
 use super::data::{Dataset, random};
+use super::os;
 use filterblock::KeyHasher;
-use filterblock::kv::{Error, Ledger, Store};
+use filterblock::kv::{CacheBypass, Error, Ledger, Outcome, Store};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// A sort of question.
+/// A class of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     AbsentRow,
@@ -15,11 +17,9 @@ pub(super) enum Class {
 }
 
 impl Class {
+    /// Absent keys first.
     pub(super) const ALL: [Self; 3] = [Self::AbsentRow, Self::AbsentColumn, Self::PresentCell];
-
-    pub(super) const fn is_absent(self) -> bool {
-        !matches!(self, Self::PresentCell)
-    }
+    pub(super) const NUM_ABSENT: usize = 2;
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -37,108 +37,173 @@ impl Class {
         }
     }
 
-    /// Question `i` of the class, drawn uniformly and with replacement.
-    pub(super) fn question(self, data: &Dataset, i: u64) -> Question<'_> {
+    /// Query `i` of the class, drawn uniformly and with replacement.
+    pub(super) fn query(self, data: &Dataset, i: u64) -> Query<'_> {
         let r = random(b"question", i);
         let row = &data.rows[(r % data.rows.len() as u64) as usize];
         match self {
-            Self::AbsentRow => {
-                let row = &data.absent_rows[(r % data.absent_rows.len() as u64) as usize];
-                Question { row, column: None, expected: None }
-            }
-            Self::AbsentColumn => Question { row: &row.row, column: Some(&row.absent_column), expected: None },
+            Self::AbsentRow => Query::absent_row(&data.absent_rows[(r % data.absent_rows.len() as u64) as usize]),
+            Self::AbsentColumn => Query { row: &row.row, column: Some(&row.absent_column), expected: None },
             Self::PresentCell => {
                 let (column, value) = &row.columns[((r >> 32) % row.columns.len() as u64) as usize];
-                Question { row: &row.row, column: Some(column), expected: Some(value) }
+                Query { row: &row.row, column: Some(column), expected: Some(value) }
             }
         }
     }
 }
 
-/// What is asked of the store, and what it must answer.
+/// A query and its expected answer.
 #[derive(Clone, Copy)]
-pub(super) struct Question<'a> {
+pub(super) struct Query<'a> {
     pub(super) row: &'a [u8],
-    /// `None` asks for the whole row, which is not there.
+    /// `None` reads the whole row, which is expected to be absent.
     pub(super) column: Option<&'a [u8]>,
     pub(super) expected: Option<&'a [u8]>,
 }
 
-/// What a series of questions came to.
-pub(super) struct Asked {
+impl<'a> Query<'a> {
+    pub(super) fn absent_row(row: &'a [u8]) -> Self {
+        Self { row, column: None, expected: None }
+    }
+}
+
+/// The results of a series of queries on one store.
+#[derive(Clone, Default)]
+pub(super) struct Observed {
     pub(super) ledger: Ledger,
-    /// One for each question, in ascending order.
+    /// Duration of each query, in ascending order.
     pub(super) nanos: Vec<u64>,
+    /// Data blocks read by each query, in the order of the queries. An attacker sees them as time.
+    pub(super) reads: Vec<u64>,
     pub(super) num_wrong: u64,
+    /// A hash of all answers in order.
+    pub(super) answers: u64,
+    /// The operating system's count, where it keeps one.
+    pub(super) os: Option<os::Count>,
 }
 
-/// Asks one question after the other, chaining all answers into `answers`.
-pub(super) fn ask<'a>(
-    store: &Store,
-    questions: impl Iterator<Item = Question<'a>>,
-    answers: &mut u64,
-) -> Result<Asked, Error> {
-    let before = store.ledger();
-    let (mut nanos, mut num_wrong) = (Vec::new(), 0);
-    let mut chain = |answer: &[u8]| *answers = KeyHasher::new(*answers).hash(answer).get();
-    for Question { row, column, expected } in questions {
-        let Some(column) = column else {
-            let started = Instant::now();
-            let columns = store.get_row(row)?;
-            nanos.push(started.elapsed().as_nanos() as u64);
-            num_wrong += u64::from(!columns.is_empty());
-            chain(b"row");
-            columns.iter().for_each(|(column, value)| {
-                chain(column);
-                chain(value);
-            });
-            continue;
-        };
+/// Runs one query after the other.
+pub(super) fn ask<'a>(store: &Store, queries: impl Iterator<Item = Query<'a>>) -> Result<Observed, Error> {
+    let direct = store.storage().cache_bypass() == CacheBypass::Active;
+    let (observed, os) = os::count(direct, || {
+        let (before, mut observed) = (store.ledger(), Observed::default());
+        for query in queries {
+            observed.ask(store, query)?;
+        }
+        observed.ledger = store.ledger().since(&before);
+        Ok(observed)
+    });
+    let mut observed = observed?;
+    observed.nanos.sort_unstable();
+    Ok(Observed { os, ..observed })
+}
+
+impl Observed {
+    fn ask(&mut self, store: &Store, Query { row, column, expected }: Query<'_>) -> Result<(), Error> {
+        let mut chain = |answer: &[u8]| self.answers = KeyHasher::new(self.answers).hash(answer).get();
+        let reads_before = store.storage().read_counts().reads;
         let started = Instant::now();
-        let value = store.get(row, column)?;
-        nanos.push(started.elapsed().as_nanos() as u64);
-        num_wrong += u64::from(value.as_deref() != expected);
-        chain(if value.is_some() { b"value" } else { b"none" });
-        chain(&value.unwrap_or_default());
+        let is_right = if let Some(column) = column {
+            let value = store.get(row, column)?;
+            self.nanos.push(started.elapsed().as_nanos() as u64);
+            chain(if value.is_some() { b"value" } else { b"none" });
+            chain(value.as_deref().unwrap_or_default());
+            value.as_deref() == expected
+        } else {
+            let columns = store.get_row(row)?;
+            self.nanos.push(started.elapsed().as_nanos() as u64);
+            chain(b"row");
+            columns.iter().flat_map(|(column, value)| [column, value]).for_each(|bytes| chain(bytes));
+            columns.is_empty()
+        };
+        self.num_wrong += u64::from(!is_right);
+        self.reads.push(store.storage().read_counts().reads - reads_before);
+        Ok(())
     }
-    nanos.sort_unstable();
-    Ok(Asked { ledger: store.ledger().since(&before), nanos, num_wrong })
+
+    /// Several series as one.
+    pub(super) fn sum<'a>(series: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self { os: Some(os::Count::default()), ..Self::default() };
+        for Self { ledger, nanos, reads, num_wrong, answers, os } in series {
+            sum.ledger = sum.ledger + *ledger;
+            sum.nanos.extend(nanos);
+            sum.reads.extend(reads);
+            sum.num_wrong += num_wrong;
+            sum.answers = sum.answers.rotate_left(1) ^ answers;
+            sum.os = sum.os.zip(*os).map(|(sum, os)| sum + os);
+        }
+        sum.nanos.sort_unstable();
+        sum
+    }
+
+    /// The nearest-rank percentile of the durations, in microseconds; 0 without queries.
+    pub(super) fn percentile_us(&self, share: f64) -> f64 {
+        nearest_rank(&self.nanos, share).map_or(0.0, |nanos| nanos as f64 / 1e3)
+    }
+
+    /// The fields that describe these queries in the JSON document.
+    pub(super) fn json(&self) -> Value {
+        let total = self.ledger.total();
+        json!({
+            "lookups": self.nanos.len(),
+            "table_lookups": total.lookups,
+            "out_of_key_range": total.count(Outcome::OutOfKeyRange),
+            "avoided": total.count(Outcome::Avoided),
+            "true_positives": total.count(Outcome::TruePositive),
+            "false_positives": total.count(Outcome::FalsePositive),
+            "tombstones": total.count(Outcome::Tombstone),
+            "no_filter": total.count(Outcome::NoFilter),
+            "filter_unusable": total.count(Outcome::FilterUnusable),
+            "data_block_reads": self.ledger.data_block_reads(),
+            "expected_false_positives": total.expected_false_positives,
+            "observed_fpr": total.observed_fpr(),
+            "predicted_fpr": total.predicted_fpr(),
+            "p50_us": self.percentile_us(0.5),
+            "p99_us": self.percentile_us(0.99),
+            "p999_us": self.percentile_us(0.999),
+            "answers_wrong": self.num_wrong,
+        })
+    }
 }
 
-/// The nearest-rank percentile of ascending `nanos`, in microseconds; 0 of none.
-pub(super) fn percentile_us(nanos: &[u64], per_mille: usize) -> f64 {
-    let rank = (nanos.len() * per_mille).div_ceil(1000).max(1);
-    nanos.get(rank - 1).map_or(0.0, |&nanos| nanos as f64 / 1e3)
+/// The smallest of the ascending `values` that at least `share` of them do not exceed; `None` without values.
+pub(super) fn nearest_rank(values: &[u64], share: f64) -> Option<u64> {
+    // A product or a sum of logarithms may exceed a whole rank by a rounding error.
+    let rank = (values.len() as f64 * share - 1e-6).ceil().max(1.0) as usize;
+    values.get(rank - 1).copied()
 }
 
-/// By what factor the number of false positives varies more than if every question were another: Σm²/Σm over the
-/// times m that each was asked, for a filter is wrong about a key each time or never.
-pub(super) fn repetition<'a>(questions: impl Iterator<Item = Question<'a>>) -> f64 {
-    let mut times_asked: HashMap<_, u64> = HashMap::new();
-    for question in questions {
-        *times_asked.entry((question.row, question.column)).or_default() += 1;
+/// The factor by which the variance of the number of false positives exceeds that of distinct queries: Σm²/Σm over the
+/// multiplicities m, because a filter gives one key the same answer each time.
+pub(super) fn repetition<'a>(queries: impl Iterator<Item = Query<'a>>) -> f64 {
+    let mut multiplicities: HashMap<_, u64> = HashMap::new();
+    for query in queries {
+        *multiplicities.entry((query.row, query.column)).or_default() += 1;
     }
-    let (sum, squares) = times_asked.values().fold((0, 0), |(sum, squares), m| (sum + m, squares + m * m));
+    let (sum, squares) = multiplicities.values().fold((0, 0), |(sum, squares), m| (sum + m, squares + m * m));
     if sum == 0 { 1.0 } else { squares as f64 / sum as f64 }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Question, percentile_us, repetition};
+    use super::{Query, nearest_rank, repetition};
 
     #[test]
     fn percentiles_are_nearest_ranks() {
-        let nanos: Vec<u64> = (1..=2000).map(|rank| rank * 1000).collect();
-        for (per_mille, expected) in [(0, 1.0), (500, 1000.0), (990, 1980.0), (999, 1998.0), (1000, 2000.0)] {
-            assert_eq!(percentile_us(&nanos, per_mille), expected);
+        let nanos: Vec<u64> = (1..=2000).collect();
+        for (share, expected) in [(0.0, 1), (0.5, 1000), (0.99, 1980), (0.999, 1998), (0.9999, 2000), (1.0, 2000)] {
+            assert_eq!(nearest_rank(&nanos, share), Some(expected));
         }
-        assert_eq!((percentile_us(&nanos[..3], 500), percentile_us(&[], 500)), (2.0, 0.0));
+        assert_eq!(nearest_rank(&nanos[..3], 0.5), Some(2));
+        assert_eq!(nearest_rank(&[], 0.5), None);
+        for rank in 1..=2000u32 {
+            assert_eq!(nearest_rank(&nanos, f64::from(rank) / 2000.0), Some(rank.into()));
+        }
     }
 
     #[test]
-    fn repetition_counts_how_often_each_question_comes() {
-        let of =
-            |rows: &[&'static [u8]]| repetition(rows.iter().map(|row| Question { row, column: None, expected: None }));
+    fn repetition_weights_each_query_by_its_multiplicity() {
+        let of = |rows: &[&'static [u8]]| repetition(rows.iter().map(|row| Query::absent_row(row)));
         assert_eq!(of(&[]), 1.0);
         assert_eq!(of(&[b"a", b"b", b"c"]), 1.0);
         assert_eq!(of(&[b"a", b"a", b"a"]), 3.0);

@@ -1,92 +1,61 @@
-//! An attacker at home: who knows the data and the seed finds out on filters of his own which absent rows they pass.
+//! The attacker's preparation: with the data and the seed known, a copy of the store shows which absent rows its
+//! filters pass.
 
 use super::data::{Dataset, random};
 use super::stage::Stage;
 use super::webtable;
-use anyhow::Context;
-use filterblock::kv::{Purpose, Store, TableFile};
-use filterblock::{FilterBlockReader, FilterPolicy, KeyHasher};
+use filterblock::FilterPolicy;
+use filterblock::kv::Store;
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What a library's default would be, and so the first that anybody tries.
+/// A library's default, and so the first guess.
 pub(super) const KNOWN_SEED: u64 = 0;
-/// What the attacker has patience for, which decides where filters let hardly anything pass.
+/// The most rows that the attacker tries, for filters that pass hardly any.
 const MAX_TRIED: usize = 10_000_000;
 
-/// What the attacker brings along.
+/// The result of the preparation.
 pub(super) struct Crafted {
-    /// Absent rows, each of which some filter lets pass. Each once.
+    /// Distinct absent rows, each of which some filter passes, so that it costs a read.
     pub(super) rows: Vec<Vec<u8>>,
-    /// The first absent rows that came to his mind, whatever the filters say: as many as `rows` was to have.
+    /// The first absent rows tried, whatever the filters answer: as many as `rows` was to have.
     pub(super) ordinary: Vec<Vec<u8>>,
-    /// Rows that he asked his filters: absent, but for the odd one that exists or is out of range.
+    /// Rows tried: absent, but for the odd one that exists or is out of range.
     pub(super) num_tried: u64,
-    /// Those that a filter let pass. A few of them lie between two blocks of its table, where a lookup ends without
-    /// the filter, and are not among `rows`.
+    /// Absent rows among them that cost a read, repeated ones included.
     pub(super) num_passed: u64,
-    /// All of it, but for loading his copy of the store.
+    /// Without loading the copy of the store.
     pub(super) time: Duration,
 }
 
-/// Loads a copy of the store with the known seed, in a directory of the attacker's own in `parent`, and tries rows until
-/// `num` are found.
+/// Loads a copy of the store with the known seed in `parent`, and tries rows until `num` are found.
 pub(super) fn craft(data: &Dataset, policy: FilterPolicy, num: usize, parent: &Path) -> anyhow::Result<Crafted> {
-    let home = Stage::set_as("attacker", data, Some(policy), KNOWN_SEED, parent)?;
+    let copy = Stage::set_as("attacker", data, Some(policy), KNOWN_SEED, parent)?;
     let started = Instant::now();
-    let stats = home.store.stats();
-    let tables = stats.tables.iter().map(|table| TableFile::open(&home.dir.join(&table.file)));
-    let tables = tables.collect::<Result<Vec<_>, _>>()?;
-    let filters = tables.iter().map(KnownFilter::of).collect::<anyhow::Result<Vec<_>>>()?;
-    let mut crafted = try_rows(data, &filters, &home.store, num)?;
-    crafted.time = started.elapsed();
-    home.strike()?;
-    Ok(crafted)
-}
-
-/// The row filter of a table that the attacker has a copy of.
-struct KnownFilter<'a> {
-    first_row: &'a [u8],
-    last_row: &'a [u8],
-    reader: FilterBlockReader<'a>,
-}
-
-impl<'a> KnownFilter<'a> {
-    fn of(table: &'a TableFile) -> anyhow::Result<Self> {
-        let [(first_row, _), (last_row, _)] = table.key_range().context("a table without cells")?;
-        let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Row);
-        let reader = filter.context("a table without a filter of rows")?.open()?;
-        Ok(Self { first_row, last_row, reader })
-    }
-}
-
-fn try_rows(data: &Dataset, filters: &[KnownFilter<'_>], home: &Store, num: usize) -> anyhow::Result<Crafted> {
-    let hasher = KeyHasher::new(KNOWN_SEED);
     let (mut rows, mut ordinary, mut found) = (Vec::new(), Vec::new(), HashSet::new());
     let (mut num_tried, mut num_passed) = (0, 0);
     for row in guesses(data).take(MAX_TRIED) {
         num_tried += 1;
-        if ordinary.len() < num && data.is_absent(&row) {
-            ordinary.push(row.clone());
-        }
-        let hash = hasher.hash(&row);
-        let passes = |filter: &KnownFilter<'_>| {
-            (filter.first_row..=filter.last_row).contains(&row.as_slice()) && filter.reader.may_contain_hash(hash)
-        };
-        // Filters rule out most rows sooner than a look at the data does.
-        if !filters.iter().any(passes) || !data.is_absent(&row) {
+        if !data.is_absent(&row) {
             continue;
         }
-        num_passed += 1;
-        if costs_a_read(home, &row)? && found.insert(row.clone()) {
-            rows.push(row);
+        if ordinary.len() < num {
+            ordinary.push(row.clone());
+        }
+        if costs_a_read(&copy.store, &row)? {
+            num_passed += 1;
+            if found.insert(row.clone()) {
+                rows.push(row);
+            }
         }
         if rows.len() == num {
             break;
         }
     }
-    Ok(Crafted { rows, ordinary, num_tried, num_passed, time: Duration::ZERO })
+    let crafted = Crafted { rows, ordinary, num_tried, num_passed, time: started.elapsed() };
+    copy.strike()?;
+    Ok(crafted)
 }
 
 fn costs_a_read(store: &Store, row: &[u8]) -> anyhow::Result<bool> {
@@ -96,8 +65,7 @@ fn costs_a_read(store: &Store, row: &[u8]) -> anyhow::Result<bool> {
     Ok(reads() > before)
 }
 
-/// Rows of natural form, in no order: more pages of the web table's hosts, or the absent rows of a list. Some may be
-/// present.
+/// Plausible rows in no order: more pages of the web table's hosts, or the absent rows of a list. Some may be present.
 fn guesses(data: &Dataset) -> Box<dyn Iterator<Item = Vec<u8>> + '_> {
     if let Some(num_hosts) = data.num_hosts {
         return Box::new((0..).map(move |i| webtable::guess(i, num_hosts)));
@@ -137,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn crafted_rows_are_absent_and_take_as_many_guesses_as_the_rate_says() {
+    fn crafted_rows_are_absent_and_take_as_many_guesses_as_the_rate_predicts() {
         let data = webtable::generate(2000);
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 8.0).expect("legal");
         let place = tempfile::tempdir().expect("a directory");
@@ -146,7 +114,8 @@ mod tests {
         assert_eq!(crafted.rows.iter().collect::<HashSet<_>>().len(), 100);
         assert!(crafted.rows.iter().chain(&crafted.ordinary).all(|row| data.is_absent(row)));
         assert!(crafted.num_passed >= 100);
-        // Three tables' filters let 2 of 100 pass each, so about one row in 16: four standard deviations of 100 successes.
+        // Three tables' filters let 2 of 100 pass each, so about one row in 16: four standard deviations of 100
+        // successes.
         assert!((1000..2700).contains(&crafted.num_tried), "{}", crafted.num_tried);
     }
 }

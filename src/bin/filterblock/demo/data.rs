@@ -1,4 +1,4 @@
-//! What is loaded and what is asked.
+//! The data of a demo: rows to load, and absent rows.
 
 use crate::exit::Failure;
 use crate::keys::Keys;
@@ -16,20 +16,19 @@ pub(super) struct DataRow {
     pub(super) absent_column: Vec<u8>,
 }
 
-/// The data of all runs.
 pub(super) struct Dataset {
     pub(super) name: String,
     /// In order, each row once.
     pub(super) rows: Vec<DataRow>,
-    /// Between the first and the last row, none of them loaded.
+    /// In order, between the first and the last row, none of them loaded.
     pub(super) absent_rows: Vec<Vec<u8>>,
-    /// Given as absent, but loaded or outside the key range, and so not asked.
+    /// Number of rows given as absent, but repeated, loaded or outside the key range, and so dropped.
     pub(super) num_absent_dropped: u64,
-    /// Of the built-in web table: hosts, whose further pages can be guessed.
+    /// Number of hosts of the built-in web table, whose further pages can be guessed.
     pub(super) num_hosts: Option<u64>,
 }
 
-/// A 64-bit number that depends on `stream` and `i` alone, so that the data is the same on every machine.
+/// A 64-bit number that depends only on `stream` and `i`, so that the data is the same on every machine.
 pub(super) fn random(stream: &[u8], i: u64) -> u64 {
     KeyHasher::new(i).hash(stream).get()
 }
@@ -52,7 +51,7 @@ impl Dataset {
         is_absent_among(&self.rows, row)
     }
 
-    /// Rows from files, one a line, each with one column.
+    /// Rows from files, one per line, each with one column.
     pub(super) fn from_files(keys: &Path, absent: &Path) -> Result<Self, Failure> {
         let data_row = |row: Vec<u8>| {
             let value = format!("{:016x}", KeyHasher::new(0).hash(&row).get()).into_bytes();
@@ -64,7 +63,7 @@ impl Dataset {
         Ok(Self::new(name, rows, read(absent)?))
     }
 
-    /// Whether there is something to ask.
+    /// Whether the data allows a demo.
     pub(super) fn check(&self) -> Result<(), String> {
         if let Some(row) = self.rows.iter().map(|row| &row.row).chain(&self.absent_rows).find(|row| row.len() > 65_535)
         {

@@ -1,22 +1,23 @@
-//! The operating system's own count of what this process reads.
+//! The operating system's own count of this process's reads.
 
 use std::fs;
+use std::ops::Add;
 
 /// `/proc/self/io` at one moment. See proc_pid_io(5).
-pub(super) struct Snapshot {
+struct Snapshot {
     /// Bytes returned by read calls, cached or not.
     rchar: u64,
     /// Read calls.
     syscr: u64,
     /// Bytes fetched from devices.
     read_bytes: u64,
-    /// Length of the file itself, whose reading counts too.
+    /// Length of the file itself, because reading it counts too.
     text_len: u64,
 }
 
 impl Snapshot {
     /// `None` where the platform has no such file or does not let it be read.
-    pub(super) fn take() -> Option<Self> {
+    fn take() -> Option<Self> {
         let text = fs::read_to_string("/proc/self/io").ok()?;
         let field = |name: &str| {
             let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))?;
@@ -31,8 +32,8 @@ impl Snapshot {
     }
 }
 
-/// What the system saw between two moments.
-#[derive(Clone, Copy, Debug)]
+/// Reads between two moments.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     /// Read calls.
     pub(super) calls: u64,
@@ -40,9 +41,17 @@ pub(super) struct Count {
     pub(super) bytes: u64,
 }
 
-/// Counts the reads of `work`, apart from those that the counting itself needs.
+impl Add for Count {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { calls: self.calls + other.calls, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// Counts the reads of `work`, without those of the counting itself.
 pub(super) fn count<T>(direct: bool, work: impl FnOnce() -> T) -> (T, Option<Count>) {
-    // What taking a snapshot costs, measured by taking two.
+    // The cost of a snapshot, measured by taking two.
     let calls_of_counting = Snapshot::take().zip(Snapshot::take()).map(|(a, b)| b.syscr - a.syscr);
     let before = Snapshot::take();
     let result = work();

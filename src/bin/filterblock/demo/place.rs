@@ -1,11 +1,11 @@
-//! Where the demo's stores live for its duration.
+//! The directory of the demo's stores.
 
 use filterblock::kv::{CacheBypass, FileStorage, Storage};
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A directory that goes away with the demo.
+/// A directory that is removed with the demo.
 pub(super) struct Place {
     dir: TempDir,
     bypass: CacheBypass,
@@ -21,10 +21,10 @@ impl Place {
     }
 }
 
-/// A new directory in `asked`. Unless asked, in the first of some usual places where the page cache can be bypassed
-/// (temporary directories are often kept in memory), or else in the first that can be written.
-pub(super) fn choose(asked: Option<&Path>) -> io::Result<Place> {
-    if let Some(dir) = asked {
+/// A new directory in `given`. If `None`, in the first of some usual places where the page cache can be bypassed
+/// (temporary directories are often in memory), or else in the first writable one.
+pub(super) fn choose(given: Option<&Path>) -> io::Result<Place> {
+    if let Some(dir) = given {
         std::fs::create_dir_all(dir)?;
         return make(dir);
     }

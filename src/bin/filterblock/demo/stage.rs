@@ -1,27 +1,26 @@
-//! A store that is loaded for one run and removed behind it.
+//! A store that is loaded for one run and removed after it.
 
 use super::data::{Dataset, random};
 use anyhow::Context;
 use filterblock::FilterPolicy;
-use filterblock::kv::{CacheBypass, Durability, FileStorage, Maintenance, Purpose, Storage, Store, StoreOptions};
+use filterblock::kv::{Durability, FileStorage, Maintenance, Purpose, Store, StoreOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Fixed, so that a run can be repeated bit for bit. A store that strangers write to leaves its seed to chance.
+/// Fixed, so that a run can be repeated bit for bit. A store with untrusted writers should draw its seed at random.
 const SEED: u64 = 0x5eed;
 /// Tables that lie side by side, as compaction leaves them.
 const NUM_SETTLED: u64 = 4;
 /// Tables across the whole key range, as flushes leave them.
 const NUM_RECENT: u64 = 2;
-/// One row in so many is in a recent table.
+/// One row in this many is in a recent table.
 const RECENT_SHARE: u64 = 4;
 
 /// A loaded store in a directory of its own.
 pub(super) struct Stage {
     pub(super) dir: PathBuf,
     pub(super) store: Store,
-    pub(super) bypass: CacheBypass,
     pub(super) load: Duration,
 }
 
@@ -42,7 +41,6 @@ impl Stage {
     ) -> anyhow::Result<Self> {
         let dir = parent.join(name);
         let storage = Arc::new(FileStorage::open_direct(&dir).context("cannot open the store's directory")?);
-        let bypass = storage.cache_bypass();
         let options = StoreOptions::without_filters()
             .filter(Purpose::Row, policy)
             .filter(Purpose::RowColumn, policy)
@@ -56,7 +54,7 @@ impl Stage {
         let started = Instant::now();
         let store = Store::open(storage, options)?;
         load(data, &store)?;
-        Ok(Self { dir, store, bypass, load: started.elapsed() })
+        Ok(Self { dir, store, load: started.elapsed() })
     }
 
     /// Removes the store.
@@ -67,7 +65,7 @@ impl Stage {
 }
 
 /// Fills the store table by table: most rows in tables side by side, the others in tables across the whole range, so
-/// that lookups meet tables they can rule out by key range and tables they cannot.
+/// that a lookup can rule out some tables by their key range and others not.
 fn load(data: &Dataset, store: &Store) -> Result<(), filterblock::kv::Error> {
     let num_rows = data.rows.len() as u64;
     let table_of = |i: u64| match random(b"table", i) {

@@ -1,8 +1,8 @@
-//! The built-in data: a web table as in the BigTable paper (Chang et al., OSDI 2006, §2), made up but not random text.
+//! The built-in data: a synthetic web table as in the BigTable paper (Chang et al., OSDI 2006, §2).
 //!
-//! Rows are pages under their reversed host names (`com.silverfield.www/news/…`), so that pages of a host stand together.
-//! Columns are `contents:`, `language:` and one `anchor:` for each host that links to the page. Half of the pages of every
-//! host were never crawled: these are the absent rows, and they lie between those that were.
+//! Rows are pages under their reversed host names (`com.silverfield.www/news/…`), so that pages of a host are
+//! neighbours. Columns are `contents:`, `language:` and one `anchor:` for each host that links to the page. Half of the
+//! pages of every host were never crawled: these are the absent rows, and they lie between the present ones.
 
 use super::data::{Column, DataRow, Dataset, random};
 
@@ -36,7 +36,7 @@ fn page(i: u64) -> Vec<u8> {
     page_of(host(i / PAGES_PER_HOST), random(b"page", i))
 }
 
-/// A page that somebody who has seen the table may think of: of one of its hosts, and named as pages are named there.
+/// A plausible page for an attacker who has seen the table: of one of its hosts, with a name like its other pages.
 pub(super) fn guess(i: u64, num_hosts: u64) -> Vec<u8> {
     page_of(host(random(b"guessed host", i) % num_hosts), random(b"guessed page", i))
 }
@@ -46,7 +46,7 @@ fn page_of(host: String, r: u64) -> Vec<u8> {
     format!("{host}/{section}/{first}-{second}-{:x}.html", r >> 36).into_bytes()
 }
 
-/// Columns of a page, of which the last is not to be loaded.
+/// The columns of a page, and one that it does not have.
 fn columns(i: u64, num_hosts: u64) -> (Vec<Column>, Vec<u8>) {
     let r = random(b"columns", i);
     let anchor = |n: u64| format!("anchor:{}", host(random(b"anchor", i * 8 + n) % num_hosts)).into_bytes();

@@ -1,19 +1,19 @@
-//! Cells as text: a line each, with escapes for what a line cannot hold.
+//! Cells as text: a line each, with escapes for bytes that a line cannot hold.
 
 use crate::exit::Failure;
 use crate::output;
 use filterblock::kv::Cell;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
-/// What the help of every command that takes or prints cells says of them.
+/// Part of the help of every command that takes or prints cells.
 pub(crate) const NOTATION: &str = "\
 Cells in text:
   A line is a row, a tab, a column, a tab and a value. The value \\N deletes the cell.
   Rows, columns and values are bytes. In files and on the command line \\t, \\n, \\r and \\\\ stand
   for a tab, a newline, a carriage return and a backslash, \\xNN for a byte and \\u{N} for a
-  character. In JSON, what is not UTF-8 has a name that ends in _hex.";
+  character. In JSON, a field that is not UTF-8 is hexadecimal and its name ends with _hex.";
 
 /// A value that deletes its cell.
 const DELETION: &[u8] = b"\\N";
@@ -27,9 +27,9 @@ pub(crate) struct Line<'a> {
     pub(crate) value: Option<Cow<'a, [u8]>>,
 }
 
-/// The cell of a line, or what is wrong with it.
+/// The cell of a line, or the reason why it is none.
 pub(crate) fn parse(line: &[u8]) -> Result<Line<'_>, String> {
-    // A value may hold tabs, for nothing follows it.
+    // A value may hold tabs, because nothing follows it.
     let mut fields = line.splitn(3, |&byte| byte == b'\t');
     let (Some(row), Some(column), Some(value)) = (fields.next(), fields.next(), fields.next()) else {
         return Err("expected a row, a tab, a column, a tab and a value".to_owned());
@@ -44,20 +44,16 @@ pub(crate) fn argument(subcommand: &str, text: &OsStr) -> Result<Vec<u8>, Failur
     unescape(text.as_encoded_bytes()).map(Cow::into_owned).map_err(refused)
 }
 
-/// A cell as the line that gives it back, without its newline.
+/// A cell as the line that `fill` reads back, without the newline.
 pub(crate) fn line(cell: &Cell) -> String {
     [&cell.row, &cell.column, &cell.value].map(|field| output::field(field)).join("\t")
 }
 
 pub(crate) fn json(cell: &Cell) -> Value {
-    let mut object = Map::new();
-    for (name, bytes) in [("row", &cell.row), ("column", &cell.column), ("value", &cell.value)] {
-        output::put_bytes(&mut object, name, bytes);
-    }
-    object.into()
+    output::bytes_object([("row", &cell.row), ("column", &cell.column), ("value", &cell.value)])
 }
 
-/// What a text with escapes stands for.
+/// The bytes of a text with escapes.
 fn unescape(text: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let (mut bytes, mut rest) = (Vec::new(), text);
     while let Some(at) = rest.iter().position(|&byte| byte == b'\\') {
@@ -71,11 +67,11 @@ fn unescape(text: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     Ok(Cow::Owned(bytes))
 }
 
-/// Appends what stands behind a backslash to `bytes`, and returns the text that follows.
+/// Appends the byte or character after a backslash to `bytes`, and returns the rest of the text.
 fn unescape_one<'a>(text: &'a [u8], bytes: &mut Vec<u8>) -> Result<&'a [u8], String> {
     let refused = || {
         let shown: String = String::from_utf8_lossy(text).chars().take(4).collect();
-        format!("'\\{shown}' is no escape; a backslash is written '\\\\'")
+        format!("'\\{shown}' is not an escape; a backslash is written '\\\\'")
     };
     let (&first, rest) = text.split_first().ok_or_else(refused)?;
     let byte = match first {

@@ -1,16 +1,16 @@
-//! `filterblock fill`: from lines to the cells of a store.
+//! `filterblock fill`: writes lines as the cells of a store.
 
 use super::filters::FilterArgs;
 use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text};
-use crate::args::{parse_bytes, parse_count, parse_u64};
 use crate::exit::{self, Code, Failure};
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
-use filterblock::kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, WriteBatch};
+use crate::units::{parse_bytes, parse_count, parse_u64};
+use filterblock::kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, TableStats, WriteBatch};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,70 +21,70 @@ Examples:
   filterblock fill db --synthetic 1e6 --level-kind 0=bloom --budget 1MiB --compact
   filterblock scan old --prefix user | filterblock fill new";
 
-/// Cells that are written at once, unless something else is asked for.
+/// Cells of one write, unless another number is given.
 const CELLS_PER_WRITE: u64 = 1000;
-/// A write does not grow beyond about this many bytes.
+/// The approximate greatest length of a write.
 const MAX_WRITE_BYTES: usize = 4 << 20;
 
-/// Write cells into a store, and create it if it is not there
+/// Write cells into a store, and create it if it does not exist
 ///
-/// Reads one cell a line and writes them in their order, so that the last of several values of a cell counts. The
-/// filters that are asked for concern the tables written now; tables that are there keep theirs until they are compacted.
-/// At the end everything is written to tables.
+/// Reads one cell per line and writes them in their order, so that the last of several values of a cell counts. The
+/// given filters are for tables that are written now; existing tables keep theirs until they are compacted. At the end
+/// all cells are in tables.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = cells::NOTATION)]
 pub(crate) struct Args {
     /// The directory of the store
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// File of cells; standard input without one, or for '-'
+    /// File of cells; standard input if omitted, or for '-'
     #[arg(value_name = "CELLS", default_value = "-", hide_default_value = true)]
     cells: PathBuf,
     /// Lines are rows, taken byte by byte as 'build' takes keys
     #[arg(long)]
     rows_only: bool,
-    /// Write N rows that are made up, instead of reading any
+    /// Write N synthetic rows instead of reading any
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["cells", "rows_only", "null"])]
     synthetic: Option<u64>,
-    /// The column of rows that come without one
+    /// The column of rows that have none
     #[arg(long, value_name = "COLUMN", default_value = "column")]
     column: String,
-    /// The value of the rows of --rows-only; empty unless given
+    /// The value of the rows of --rows-only [default: empty]
     #[arg(long, value_name = "VALUE", default_value = "", hide_default_value = true, requires = "rows_only")]
     value: String,
     /// Length of the values of --synthetic
     #[arg(long, value_name = "N", default_value = "100", value_parser = parse_bytes, requires = "synthetic")]
     value_bytes: u64,
-    /// Lines end in NUL, not in a newline
+    /// Lines end with NUL, not with a newline
     #[arg(long, short = '0')]
     null: bool,
     #[command(flatten)]
     filters: FilterArgs,
-    /// Seed of the hash for the filters of a new store, decimal or 0x…; random unless given
+    /// Seed of the hash for the filters of a new store, decimal or 0x… [default: random]
     #[arg(long, value_name = "S", value_parser = parse_u64)]
     seed: Option<u64>,
     /// When a write is durable: always (before it is acknowledged), interval:MS, or never (when a log is full)
     #[arg(long, value_name = "WHEN", default_value = "always", value_parser = parse_sync)]
     sync: Durability,
-    /// Cells that are written at once, all or none of them: 1000, or 1 with --ack, unless given
+    /// Cells of one atomic write [default: 1000, or 1 with --ack]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     batch: Option<u64>,
-    /// Print 'ok N' as soon as N cells are acknowledged, after each write
+    /// After each write print 'ok N', where N cells are acknowledged so far
     #[arg(long)]
     ack: bool,
-    /// At the end merge everything into the deepest level
+    /// At the end, merge everything into the deepest level
     #[arg(long)]
     compact: bool,
-    /// Cells are flushed to a table when they take about so much memory; 8MiB unless given
+    /// Flush cells to a table when they take about this much memory [default: 8MiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     memtable_bytes: Option<u64>,
-    /// Length of level 1 from which on it is compacted, ten times as much for each deeper one; 64MiB unless given
+    /// Compact level 1 from this length on, each deeper level from ten times as much [default: 64MiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     level_bytes: Option<u64>,
-    /// Length at which compaction begins another table; 16MiB unless given
+    /// Begin another table in a compaction at this length [default: 16MiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     table_bytes: Option<u64>,
-    /// Print the summary as JSON, and with --ack an object a line
+    /// Print the summary as JSON, and with --ack an object per line
     #[arg(long)]
     json: bool,
 }
@@ -137,20 +137,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut filler = Filler::new(args, &store);
     match (input, args.synthetic) {
         (Some(input), _) => filler.read(input)?,
-        (None, num_rows) => keys::with_spinner("writing", || filler.make_up(num_rows.unwrap_or(0)))?,
+        (None, num_rows) => keys::with_spinner("writing", || filler.synthesize(num_rows.unwrap_or(0)))?,
     }
     filler.write()?;
-    let Filler { out, num_cells, num_deletions, num_writes, .. } = filler;
-    let done = format!("{} written, but not all to tables.", output::count(num_cells, "cell"));
+    let Filler { mut out, num_cells, num_deletions, num_writes, .. } = filler;
+    let done = format!("Cells written: {num_cells}, but not all to tables.");
     let result = keys::with_spinner("finishing", || finish(args, store));
     let (stats, warnings) = result.map_err(|error| failure(&args.dir, &error, &done))?;
     warnings.iter().for_each(exit::message);
-    let summary = Summary { created, num_cells, num_deletions, num_writes };
-    summary.print(args, &stats, out)?;
+    let counts = [num_cells, num_deletions, num_writes];
+    print_summary(args, &mut out, created, counts, &stats).map_err(output::failure)?;
+    out.finish()?;
     Ok(Code::Ok.into())
 }
 
-/// Writes everything to tables, and closes the store. Returns what it holds, and what to say of its filters.
+/// Writes everything to tables, and closes the store. Returns its statistics and warnings.
 fn finish(args: &Args, store: Store) -> Result<(Stats, Vec<String>), Error> {
     store.flush()?;
     store.settle()?;
@@ -200,32 +201,32 @@ impl<'a> Filler<'a> {
 
     fn take_line(&mut self, line: &[u8], number: u64) -> Result<(), Failure> {
         let Args { rows_only, column, value, .. } = self.args;
-        if *rows_only {
-            let taken = self.take(line, column.as_bytes(), Some(value.as_bytes()));
-            return taken.or_else(|error| self.refuse(number, &error.to_string())).and_then(|()| self.write_if_full());
-        }
-        match cells::parse(line) {
-            Ok(cells::Line { row, column, value }) => {
-                let taken = self.take(&row, &column, value.as_deref());
-                taken.or_else(|error| self.refuse(number, &error.to_string())).and_then(|()| self.write_if_full())
-            }
+        let taken = if *rows_only {
+            self.take(line, column.as_bytes(), Some(value.as_bytes())).map_err(|error| error.to_string())
+        } else {
+            cells::parse(line).and_then(|cells::Line { row, column, value }| {
+                self.take(&row, &column, value.as_deref()).map_err(|error| error.to_string())
+            })
+        };
+        match taken {
+            Ok(()) => self.write_if_full(),
             Err(reason) => self.refuse(number, &reason),
         }
     }
 
-    /// A line that is no cell ends the input; what came before it is kept.
+    /// A line that is no cell ends the input; the cells before it are kept.
     fn refuse(&mut self, line: u64, reason: &str) -> Result<(), Failure> {
         self.write()?;
         let message = format!(
-            "{}: line {line}: {reason}. {} before it written. Run 'filterblock fill --help'.",
+            "{}: line {line}: {reason}. Cells written before it: {}. Run 'filterblock fill --help'.",
             self.args.input_name(),
-            output::count(self.num_cells, "cell")
+            self.num_cells
         );
         Err(Failure::new(Code::Usage, message))
     }
 
-    fn make_up(&mut self, num_rows: u64) -> Result<(), Failure> {
-        // Checked before: a value is not longer than memory.
+    fn synthesize(&mut self, num_rows: u64) -> Result<(), Failure> {
+        // Checked before: at most `MAX_VALUE_LEN`.
         let value_len = self.args.value_bytes as usize;
         for number in 0..num_rows {
             let (row, value) = (synthetic::row(number), synthetic::value(number, value_len));
@@ -251,7 +252,7 @@ impl<'a> Filler<'a> {
         if is_full { self.write() } else { Ok(()) }
     }
 
-    /// Writes what was collected, and says so.
+    /// Writes the collected cells, and prints the acknowledgement.
     fn write(&mut self) -> Result<(), Failure> {
         let batch = std::mem::take(&mut self.batch);
         if batch.is_empty() {
@@ -273,70 +274,45 @@ impl<'a> Filler<'a> {
     }
 
     fn failed(&self, error: &Error) -> Failure {
-        failure(&self.args.dir, error, &format!("{} before written.", output::count(self.num_cells, "cell")))
+        failure(&self.args.dir, error, &format!("Cells written before: {}.", self.num_cells))
     }
 }
 
-/// What was written.
-struct Summary {
+/// The store after its filling, and how many cells, deletions and writes were acknowledged.
+fn print_summary(
+    args: &Args,
+    out: &mut Output,
     created: bool,
-    num_cells: u64,
-    num_deletions: u64,
-    num_writes: u64,
-}
-
-impl Summary {
-    fn print(&self, args: &Args, stats: &Stats, mut out: Output) -> Result<(), Failure> {
-        let written =
-            if args.json { self.json(&args.dir, stats, &mut out) } else { self.text(&args.dir, stats, &mut out) };
-        written.map_err(output::failure)?;
-        out.finish()
-    }
-
-    fn json(&self, dir: &Path, stats: &Stats, out: &mut Output) -> io::Result<()> {
-        let Totals { file_bytes, filter_bytes, filter_entries } = totals(stats);
-        out.json(&json!({
-            "store": dir.to_string_lossy(),
-            "created": self.created,
-            "cells_written": self.num_cells,
-            "deletions": self.num_deletions,
-            "writes": self.num_writes,
+    [num_cells, num_deletions, num_writes]: [u64; 3],
+    stats: &Stats,
+) -> io::Result<()> {
+    let sum = |of: fn(&TableStats) -> u64| stats.tables.iter().map(of).sum::<u64>();
+    let (file_bytes, filter_bytes) = (sum(|table| table.file_bytes), sum(|table| table.filter_bytes));
+    let filter_entries = sum(|table| table.filter_entries);
+    if args.json {
+        return out.json(&json!({
+            "store": args.dir.to_string_lossy(),
+            "created": created,
+            "cells_written": num_cells,
+            "deletions": num_deletions,
+            "writes": num_writes,
             "tables": stats.tables.len(),
             "file_bytes": file_bytes,
             "filter_bytes": filter_bytes,
             "filter_entries": filter_entries,
-        }))
+        }));
     }
-
-    fn text(&self, dir: &Path, stats: &Stats, out: &mut Output) -> io::Result<()> {
-        let Totals { file_bytes, filter_bytes, filter_entries } = totals(stats);
-        let bits = match filter_entries {
-            0 => String::new(),
-            entries => format!(" ({:.3} bits/key)", filter_bytes as f64 * 8.0 / entries as f64),
-        };
-        writeln!(
-            out,
-            "{}: {}, {} written ({}); the store has {} of {file_bytes} bytes, filters of {filter_bytes} bytes{bits}",
-            dir.display(),
-            if self.created { "created" } else { "opened" },
-            output::count(self.num_cells, "cell"),
-            output::count(self.num_deletions, "deletion"),
-            output::count(stats.tables.len() as u64, "table"),
-        )
-    }
-}
-
-struct Totals {
-    file_bytes: u64,
-    filter_bytes: u64,
-    filter_entries: u64,
-}
-
-fn totals(stats: &Stats) -> Totals {
-    let sum = |of: fn(&filterblock::kv::TableStats) -> u64| stats.tables.iter().map(of).sum();
-    Totals {
-        file_bytes: sum(|table| table.file_bytes),
-        filter_bytes: sum(|table| table.filter_bytes),
-        filter_entries: sum(|table| table.filter_entries),
-    }
+    let bits = match filter_entries {
+        0 => String::new(),
+        entries => format!(" ({:.3} bits/key)", filter_bytes as f64 * 8.0 / entries as f64),
+    };
+    writeln!(
+        out,
+        "{}: {}, {} written ({}); the store has {} of {file_bytes} bytes, filters of {filter_bytes} bytes{bits}",
+        args.dir.display(),
+        if created { "created" } else { "opened" },
+        output::count(num_cells, "cell"),
+        output::count(num_deletions, "deletion"),
+        output::count(stats.tables.len() as u64, "table"),
+    )
 }

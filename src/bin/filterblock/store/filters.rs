@@ -1,7 +1,7 @@
-//! Which filters a store's tables get: the options that `fill` and `rebuild` share.
+//! The options that choose the filters of a store's tables, shared by `fill` and `rebuild`.
 
-use crate::args::{parse_bytes, parse_rate};
 use crate::exit::Failure;
+use crate::units::{parse_bytes, parse_rate};
 use filterblock::kv::{Purpose, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use std::str::FromStr;
@@ -58,7 +58,7 @@ pub(crate) struct KindArgs {
 }
 
 impl KindArgs {
-    /// A filter of this kind, in the size that was asked for.
+    /// A filter of this kind in the given size.
     pub(crate) fn policy_of(&self, subcommand: &str, kind: Kind) -> Result<Option<FilterPolicy>, Failure> {
         let Kind(Some(kind)) = kind else {
             return Ok(None);
@@ -71,21 +71,21 @@ impl KindArgs {
     }
 }
 
-/// The filters of tables to be written.
+/// The filters of new tables.
 #[derive(clap::Args)]
 pub(crate) struct FilterArgs {
     #[command(flatten)]
     kind: KindArgs,
-    /// Another kind for the tables of one level, as 0=bloom; may be given for each level, 0 to 6
+    /// Another kind for the tables of one level, as 0=bloom; may be given once for each level, 0 to 6
     #[arg(long = "level-kind", value_name = "LEVEL=KIND")]
     level_kinds: Vec<LevelKind>,
     /// Also write filters of the first N bytes of rows, for scans
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     prefix_len: Option<u16>,
-    /// All filters together take at most so many bytes, shared so that lookups pass the fewest of them, as 64KiB
+    /// Greatest length of all filters together, as 64KiB, shared for the least sum of false-positive rates
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with_all = ["bits_per_key", "fpr"])]
     budget: Option<u64>,
-    /// Write no filters into the deepest level
+    /// Write no filters for the deepest level
     #[arg(long)]
     skip_last_level: bool,
 }

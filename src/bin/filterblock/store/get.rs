@@ -14,14 +14,14 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  filterblock get db some-row                  exit code 0: it is there; 1: it is not
+  filterblock get db some-row                  exit code 0: it exists; 1: it does not
   filterblock get db some-row some-column > value
   filterblock get db some-row some-column --explain";
 
 /// Print the value of a cell, or the columns of a row
 ///
-/// With a column the value is printed as it is, byte for byte; without one, a line for each column: column, a tab, value.
-/// Nothing is printed for what is not there, and the exit code is 1.
+/// With a column the value is printed byte for byte; without one, a line for each column: column, a tab, value. If
+/// there is no such cell or row, nothing is printed and the exit code is 1.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = cells::NOTATION)]
 pub(crate) struct Args {
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// The column
     #[arg(value_name = "COLUMN")]
     column: Option<OsString>,
-    /// Say on standard error which tables were asked, and how their filters answered
+    /// Report on standard error which tables were probed, and how their filters answered
     #[arg(long)]
     explain: bool,
     /// Print one JSON object
@@ -42,7 +42,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was found, by column.
 enum Found {
     Cell(Option<Vec<u8>>),
     Row(BTreeMap<Vec<u8>, Vec<u8>>),
@@ -54,23 +53,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let store = open_for_reading(&args.dir)?;
     let found = look_up(&store, &row, column.as_deref());
     let explanation = args.explain.then(|| Explanation::of(&store));
-    // The explanation of a lookup that failed names the table.
+    // After a failed lookup the explanation names the table.
     if let Some(explanation) = explanation.as_ref().filter(|_| !args.json || found.is_err()) {
-        exit::message(explanation.text().trim_end());
+        exit::message(explanation.text());
     }
-    let found = found.map_err(|error| failure(&args.dir, &error, "The answer cannot be known."))?;
-    let mut out = Output::new();
-    let written = match args.json {
+    let found = found.map_err(|error| failure(&args.dir, &error, "The answer is unknown."))?;
+    output::print(|out| match args.json {
         true => out.json(&json(&row, column.as_deref(), &found, explanation.as_ref())),
-        false => print(&mut out, &found),
-    };
-    written.map_err(output::failure)?;
-    out.finish()?;
-    let is_there = match &found {
+        false => print(out, &found),
+    })?;
+    let exists = match &found {
         Found::Cell(value) => value.is_some(),
         Found::Row(columns) => !columns.is_empty(),
     };
-    Ok(if is_there { Code::Ok } else { Code::Absent }.into())
+    Ok(if exists { Code::Ok } else { Code::Absent }.into())
 }
 
 fn look_up(store: &Store, row: &[u8], column: Option<&[u8]>) -> Result<Found, Error> {
@@ -85,7 +81,7 @@ fn print(out: &mut Output, found: &Found) -> io::Result<()> {
         Found::Cell(None) => Ok(()),
         Found::Cell(Some(value)) => {
             out.write_all(value)?;
-            // Where a prompt follows.
+            // So that the prompt begins a line.
             if io::stdout().is_terminal() { writeln!(out) } else { Ok(()) }
         }
         Found::Row(columns) => columns
@@ -103,18 +99,11 @@ fn json(row: &[u8], column: Option<&[u8]>, found: &Found, explanation: Option<&E
     match found {
         Found::Cell(value) => {
             object.insert("found".to_owned(), value.is_some().into());
-            if let Some(value) = value {
-                output::put_bytes(&mut object, "value", value);
-            }
+            value.iter().for_each(|value| output::put_bytes(&mut object, "value", value));
         }
         Found::Row(columns) => {
             object.insert("found".to_owned(), (!columns.is_empty()).into());
-            let cell = |(column, value): (&Vec<u8>, &Vec<u8>)| {
-                let mut cell = Map::new();
-                output::put_bytes(&mut cell, "column", column);
-                output::put_bytes(&mut cell, "value", value);
-                Value::from(cell)
-            };
+            let cell = |(column, value)| output::bytes_object([("column", column), ("value", value)]);
             object.insert("columns".to_owned(), columns.iter().map(cell).collect());
         }
     }

@@ -1,4 +1,4 @@
-//! Commands on the directory of a store, and what they say when it cannot be opened or read.
+//! Commands on the directory of a store, and their messages when it cannot be opened or read.
 
 mod cells;
 mod explain;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// The manifest's name: a directory with a file of this name is a store.
 const MANIFEST_NAME: &str = "MANIFEST";
 
-/// Opens the store without changing it, and says which of its filters are not used.
+/// Opens the store without changing it, and warns of filters that are not used.
 pub(crate) fn open_for_reading(dir: &Path) -> Result<Store, Failure> {
     let store = open_quietly(dir)?;
     store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, warning)));
@@ -33,13 +33,13 @@ fn open_quietly(dir: &Path) -> Result<Store, Failure> {
     opened.map_err(|error| failure(dir, &error, "Nothing was read."))
 }
 
-/// The message for an error of the store in `dir`. `done` is a sentence that says what was done until then.
+/// The message for an error of the store in `dir`. `done` is a sentence about what was done before.
 pub(crate) fn failure(dir: &Path, error: &Error, done: &str) -> Failure {
     let (what, next) = (what_failed(dir, error), next(dir, error));
     Failure::new(code_of_store(error), format!("{what}. {done} {next}"))
 }
 
-/// What is wrong, and with which file.
+/// The problem and its file.
 fn what_failed(dir: &Path, error: &Error) -> String {
     match error {
         Error::Io { file, operation, source } => {
@@ -50,7 +50,7 @@ fn what_failed(dir: &Path, error: &Error) -> String {
             format!("{}: its version {found} is newer than {supported}, which this filterblock reads", path.display())
         }
         Error::NoManifest { num_files } => format!(
-            "{}: {MANIFEST_NAME} is missing, and nothing else says which of the {} here count",
+            "{}: {MANIFEST_NAME} is missing; without it the current ones among the {} here are unknown",
             dir.display(),
             output::count(*num_files as u64, "file")
         ),
@@ -61,14 +61,14 @@ fn what_failed(dir: &Path, error: &Error) -> String {
             files.iter().map(|file| output::printable(file.as_bytes())).collect::<Vec<_>>().join(", ")
         ),
         Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => {
-            // They begin with the name of the file.
-            format!("{}", dir.join(error.to_string()).display())
+            // Their text begins with the name of the file.
+            dir.join(error.to_string()).display().to_string()
         }
         _ => format!("{}: {error}", dir.display()),
     }
 }
 
-/// A file as errors name it: one of the directory's, or the directory itself.
+/// The path of a file as errors name it: one of the directory's, or the directory itself.
 fn path_of(dir: &Path, file: &str) -> PathBuf {
     if file == "store" || Path::new(file) == dir { dir.to_owned() } else { dir.join(file) }
 }
@@ -92,21 +92,21 @@ fn next(dir: &Path, error: &Error) -> String {
         Error::NoStore => format!("To create one, run 'filterblock fill {store} CELLS'."),
         Error::Locked => {
             let lock = shell_word(&dir.join("LOCK"));
-            format!("Close it there and run the command again; 'fuser {lock}' names the process.")
+            format!("Close it in that process and run the command again; 'fuser {lock}' names the process.")
         }
         Error::Io { .. } if dir.is_file() => {
             format!("Name the directory of a store. To see what this file is, run 'filterblock inspect {store}'.")
         }
-        _ => format!("Mend that, then run 'filterblock verify {store}'."),
+        _ => format!("Resolve that, then run 'filterblock verify {store}'."),
     }
 }
 
-/// A warning as the store gives it, with the path of the file instead of its name.
+/// A warning of the store, with the path of the file instead of its name.
 pub(crate) fn warning_text(dir: &Path, warning: &Warning) -> String {
     let path = dir.join(&warning.file);
     let file = path.display().to_string();
     let text = Warning { file: file.clone(), ..warning.clone() }.to_string();
-    // Verifying takes tables and stores; a file of filters that cannot be read is built again.
+    // A file of filters cannot be verified by itself: an unreadable one is rebuilt.
     let is_filter_file = matches!(warning.problem, FilterProblem::Unreadable(_)) && file.ends_with(".flt");
     let command = if is_filter_file { "verify" } else { "rebuild" };
     text.replace(&format!("'filterblock {command} {file}'"), &format!("'filterblock rebuild {}'", shell_word(&path)))

@@ -1,11 +1,11 @@
-//! `filterblock rebuild`: new filters for the tables that are there.
+//! `filterblock rebuild`: new filters for existing tables.
 
 use super::filters::{DEFAULT_BITS_PER_KEY, DEFAULT_KIND, Kind, KindArgs};
 use super::{failure, open_quietly, warning_text};
-use crate::args::parse_u64;
 use crate::exit::{self, Code, Failure};
 use crate::keys;
 use crate::output::{self, Output};
+use crate::units::parse_u64;
 use filterblock::kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
     TableStats,
@@ -19,20 +19,20 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   filterblock rebuild db --kind golomb --fpr 0.1%
-  filterblock rebuild db/000123.sst            one that is damaged, as it was
+  filterblock rebuild db/000123.sst            a damaged one, as it was
   filterblock rebuild db --random-seed         after a seed has become known";
 
-/// Filters with fewer entries tell nothing of the bits per key that were asked for: their blocks are rounded up.
+/// Filters with fewer entries do not show the bits per key that they were built for: their blocks are rounded up.
 const TELLING_ENTRIES: u64 = 1000;
-/// What bits per key may be.
+/// Legal bits per key.
 const LEGAL_BITS: std::ops::RangeInclusive<f64> = 2.0..=64.0;
 
-/// Build the filters of a store again, or those of one table
+/// Rebuild the filters of a store, or those of one table
 ///
-/// Reads the tables and leaves them as they are; new filters stand in files of their own. Without kind and size each
-/// filter is built as it is (of less than 1000 entries: with 10 bits per key), and one that cannot be used as the largest
-/// one for the same purpose. With --kind all tables get filters for rows and for cells, of 10 bits per key unless a size
-/// is given.
+/// Reads the tables and leaves them unchanged; new filters are written to separate files. Without kind and size each
+/// filter keeps its own (with less than 1000 entries: 10 bits per key), and an unusable one gets those of the largest
+/// filter for the same purpose. With --kind all tables get filters for rows and for cells, of 10 bits per key unless a
+/// size is given.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -41,13 +41,13 @@ pub(crate) struct Args {
     place: PathBuf,
     #[command(flatten)]
     filters: KindArgs,
-    /// Length of the prefixes of prefix filters, which all tables then get; unless given, those that are there keep theirs
+    /// Write prefix filters of this length for all tables; if omitted, existing ones keep their length
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     prefix_len: Option<u16>,
-    /// A new seed of the hash, decimal or 0x…, for these filters and for all that are written later
+    /// A new seed of the hash, decimal or 0x…, for these filters and all later ones
     #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with = "random_seed")]
     seed: Option<u64>,
-    /// A new seed that nobody knows
+    /// A new random seed
     #[arg(long)]
     random_seed: bool,
     /// Print one JSON object
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let store = Store::open_dir(&dir, plan.store_options());
     let store = store.map_err(|error| failure(&dir, &error, "Nothing was changed."))?;
     let num_warnings = store.warnings().len();
-    // Opening has made a table of what stood in a log only.
+    // Opening has written the cells that were in a log only to a table.
     let tables = wanted(&store.stats(), file);
     let mut report = RebuildReport::default();
     let rebuilt = keys::with_spinner("building filters", || rebuild(&store, &plan, &tables, seed, &mut report));
@@ -78,11 +78,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let done = format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
     rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &error, &done))?;
-    print(args, &dir, &report, seed)?;
+    output::print(|out| print(args, out, &dir, &report, seed))?;
     Ok(Code::Ok.into())
 }
 
-/// The directory of the store, and the file if a single table is meant.
+/// The directory of the store, and the file of a single table.
 fn split(place: &Path) -> Result<(PathBuf, Option<String>), Failure> {
     if place.extension().is_none_or(|extension| extension != "sst" && extension != "flt") || place.is_dir() {
         return Ok((place.to_owned(), None));
@@ -93,7 +93,7 @@ fn split(place: &Path) -> Result<(PathBuf, Option<String>), Failure> {
     Ok((dir.to_owned(), Some(name.to_owned())))
 }
 
-/// The tables whose filters are to be built: all, or the one of this file, its own or that of its filters.
+/// The tables to rebuild filters for: all, or the one with this file, its own or that of its filters.
 fn wanted(stats: &Stats, file: Option<&str>) -> Vec<TableStats> {
     let is_wanted =
         |table: &&TableStats| file.is_none_or(|file| file == table.file || table.filter_file.as_deref() == Some(file));
@@ -120,69 +120,56 @@ fn rebuild(
     Ok(())
 }
 
-fn print(args: &Args, dir: &Path, report: &RebuildReport, seed: Option<u64>) -> Result<(), Failure> {
-    let mut out = Output::new();
-    let written = if args.json { json(&mut out, dir, report, seed) } else { text(&mut out, dir, report) };
-    written.map_err(output::failure)?;
-    out.finish()
-}
-
-fn json(out: &mut Output, dir: &Path, report: &RebuildReport, seed: Option<u64>) -> io::Result<()> {
-    let table = |table: &RebuiltTable| {
-        json!({
-            "file": table.file,
-            "filter_file": table.filter_file,
-            "bytes_before": table.bytes_before,
-            "bytes_now": table.bytes_now,
-        })
-    };
-    out.json(&json!({
-        "store": dir.to_string_lossy(),
-        "seed": seed.map(output::hex),
-        "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
-    }))
-}
-
-fn text(out: &mut Output, dir: &Path, report: &RebuildReport) -> io::Result<()> {
-    for table in &report.tables {
-        let RebuiltTable { file, filter_file, bytes_before, bytes_now } = table;
-        writeln!(
-            out,
-            "{}: filters of {bytes_now} bytes in {filter_file}, {bytes_before} before",
-            dir.join(file).display()
-        )?;
+fn print(args: &Args, out: &mut Output, dir: &Path, report: &RebuildReport, seed: Option<u64>) -> io::Result<()> {
+    if args.json {
+        let table = |table: &RebuiltTable| {
+            json!({
+                "file": table.file,
+                "filter_file": table.filter_file,
+                "bytes_before": table.bytes_before,
+                "bytes_now": table.bytes_now,
+            })
+        };
+        return out.json(&json!({
+            "store": dir.to_string_lossy(),
+            "seed": seed.map(output::hex),
+            "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
+        }));
     }
-    let num_tables = output::count(report.tables.len() as u64, "table");
-    writeln!(out, "{}: new filters for {num_tables}", dir.display())
+    for RebuiltTable { file, filter_file, bytes_before, bytes_now } in &report.tables {
+        let path = dir.join(file);
+        writeln!(out, "{}: filters of {bytes_now} bytes in {filter_file}, {bytes_before} before", path.display())?;
+    }
+    writeln!(out, "{}: new filters for {}", dir.display(), output::count(report.tables.len() as u64, "table"))
 }
 
-/// Which filters tables get.
+/// The filters that tables get.
 struct Plan<'a> {
     args: &'a Args,
     stats: &'a Stats,
     prefix_len: Option<u16>,
-    /// What was asked for, by [`Purpose::ALL`]; otherwise filters stay as they are.
-    asked: Option<[Option<FilterPolicy>; Purpose::ALL.len()]>,
+    /// The given policies, by [`Purpose::ALL`]; otherwise filters keep their own.
+    given: Option<[Option<FilterPolicy>; Purpose::ALL.len()]>,
 }
 
 impl<'a> Plan<'a> {
     fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
         let prefix_len = args.prefix_len.or_else(|| stats.tables.iter().find_map(|table| table.prefix_len));
         let KindArgs { kind, bits_per_key, fpr } = args.filters;
-        let mut plan = Self { args, stats, prefix_len, asked: None };
+        let mut plan = Self { args, stats, prefix_len, given: None };
         if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {
-            let mut asked = [None; Purpose::ALL.len()];
-            for (asked, purpose) in asked.iter_mut().zip(Purpose::ALL) {
+            let mut given = [None; Purpose::ALL.len()];
+            for (given, purpose) in given.iter_mut().zip(Purpose::ALL) {
                 let kind = kind.unwrap_or_else(|| Kind(Some(plan.kind_of(purpose))));
-                *asked = args.filters.policy_of("rebuild", kind)?;
+                *given = args.filters.policy_of("rebuild", kind)?;
             }
-            plan.asked = Some(asked);
+            plan.given = Some(given);
         }
         Ok(plan)
     }
 
-    /// The store as this command opens it: nothing happens but what it asks for. A log that was not closed becomes a
-    /// table, with filters as the others.
+    /// The options of the store during the rebuild: no maintenance of its own. A log that was not closed becomes a
+    /// table, with filters like the others.
     fn store_options(&self) -> StoreOptions {
         let mut options = StoreOptions::without_filters().create(false).maintenance(Maintenance::Inline { seed: 0 });
         for purpose in [Purpose::Row, Purpose::RowColumn] {
@@ -194,27 +181,27 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The filter that a table is to get for a purpose.
+    /// The filter that a table gets for a purpose.
     fn policy(&self, table: &TableStats, purpose: Purpose) -> Option<FilterPolicy> {
         let filter = table.filters.iter().find(|filter| filter.purpose == purpose);
         let has_one = filter.is_some() || table.unusable.contains(&purpose);
-        let is_asked_for = match purpose {
+        let is_given = match purpose {
             Purpose::Row | Purpose::RowColumn => self.args.filters.kind.is_some(),
             Purpose::Prefix => self.args.prefix_len.is_some(),
         };
-        if !has_one && !is_asked_for {
+        if !has_one && !is_given {
             return None;
         }
-        match (self.asked, filter.and_then(as_it_is)) {
+        match (self.given, filter.and_then(as_it_is)) {
             (None, Some(policy)) => Some(policy),
             (Some(_), _) | (None, None) => self.usual(purpose),
         }
     }
 
-    /// What was asked for, or what the largest filter for this purpose is.
+    /// The given policy, or that of the largest filter for this purpose.
     fn usual(&self, purpose: Purpose) -> Option<FilterPolicy> {
-        match self.asked {
-            Some(asked) => asked[purpose as usize],
+        match self.given {
+            Some(given) => given[purpose as usize],
             None => self
                 .largest(purpose)
                 .and_then(as_it_is)
@@ -232,19 +219,19 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The policy of a filter, as far as its block tells it.
+/// The policy of a filter, as far as its block shows it.
 fn as_it_is(filter: &FilterStats) -> Option<FilterPolicy> {
     if filter.num_entries < TELLING_ENTRIES {
         return FilterPolicy::with_bits_per_key(filter.kind, DEFAULT_BITS_PER_KEY).ok();
     }
     if FilterPolicy::len_depends_on_keys(filter.kind) {
-        // Its size depends on its entries' hashes and its steps are coarse; its rate is exact but for the last digits.
+        // Its size depends on its entries' hashes and has coarse steps; its rate is exact but for the last digits.
         return FilterPolicy::with_false_positive_rate(filter.kind, filter.predicted_fpr * (1.0 + 1e-9)).ok();
     }
-    // The builder pays the header out of the bits that were asked for, up to one part in 64 of them.
+    // The builder takes the header out of the given bits, up to one part in 64 of them.
     let (entries, header_bits) = (filter.num_entries as f64, HEADER_LEN as f64 * 8.0);
     let payload = (filter.bytes as f64 * 8.0 - header_bits) / entries;
-    // Rounded to a tenth, so that chance does not add up when filters are built again and again.
+    // Rounded to a tenth, so that differences do not add up over repeated rebuilds.
     let bits = ((payload + (payload / 63.0).min(header_bits / entries)) * 10.0).round() / 10.0;
     FilterPolicy::with_bits_per_key(filter.kind, bits.clamp(*LEGAL_BITS.start(), *LEGAL_BITS.end())).ok()
 }

@@ -1,9 +1,9 @@
 //! `filterblock scan`: the cells of a range of rows, in order.
 
 use super::{cells, failure, open_for_reading};
-use crate::args::parse_count;
 use crate::exit::Code;
 use crate::output::{self, Output};
+use crate::units::parse_count;
 use filterblock::kv::{Scan, Store};
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,27 +20,27 @@ Examples:
 
 /// Print the cells of a range of rows
 ///
-/// A line for each cell, in the order of rows and columns, as 'fill' reads it. Scans of one prefix ask prefix filters, if
-/// tables have them.
+/// A line for each cell, in the order of rows and columns, as 'fill' reads it. Scans of one prefix use the prefix
+/// filters of tables that have them.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = cells::NOTATION)]
 pub(crate) struct Args {
     /// The directory of the store
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Begin with this row, or the next one
+    /// Begin at this row, or the next one
     #[arg(long, value_name = "ROW")]
     from: Option<OsString>,
     /// End before this row
     #[arg(long, value_name = "ROW")]
     to: Option<OsString>,
-    /// All rows that start so
+    /// All rows with this prefix
     #[arg(long, value_name = "PREFIX", conflicts_with_all = ["from", "to"])]
     prefix: Option<OsString>,
-    /// End after so many cells
+    /// End after N cells
     #[arg(long, value_name = "N", value_parser = parse_count)]
     limit: Option<u64>,
-    /// Print an object a line
+    /// Print an object per line
     #[arg(long)]
     json: bool,
 }
@@ -59,9 +59,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let cell = match cell {
             Ok(cell) => cell,
             Err(error) => {
-                // What stands before the damage is right.
+                // The cells before the damage are right.
                 out.flush().map_err(output::failure)?;
-                let done = format!("{} printed; the rest is not known.", output::count(num_cells, "cell"));
+                let done = format!("{} printed; the rest is unknown.", output::count(num_cells, "cell"));
                 return Err(failure(&args.dir, &error, &done).into());
             }
         };

@@ -1,13 +1,13 @@
-//! What a false-positive rate costs in bits per key: every kind, the least that any filter can do with, and what was
-//! measured.
+//! What a false-positive rate costs in bits per key: every kind, the lower bound for any filter, and the measured runs.
 
-use super::chart::{Axis, Chart, draw};
-use super::ink::{Ink, Series};
+use super::chart::{Axis, Chart};
+use super::{class_of, marker, series_of};
 use crate::model;
 use filterblock::{BuildError, FilterKind, sizing};
+use maud::{Markup, html};
 
-const SIZE: (u32, u32) = (880, 480);
-/// Curves begin at so many bits per key, and go in such steps to at least so many.
+const HEIGHT: f64 = 480.0;
+/// Bits per key of a curve's first point, the distance to the next, and the least end of the axis.
 const MIN_BITS: f64 = 3.0;
 const STEP_BITS: f64 = 0.5;
 const MAX_BITS: f64 = 20.0;
@@ -18,16 +18,16 @@ const MAX_RATE: f64 = 0.3;
 /// Keys of the blocks that the curves are measured on.
 const NUM_ENTRIES: u64 = 1 << 15;
 
-/// What the filters of a run came to, all tables together.
+/// The filters of a run, all tables together.
 pub(in super::super) struct Point {
-    pub(in super::super) series: Series,
+    pub(in super::super) series: usize,
     pub(in super::super) bits_per_key: f64,
     pub(in super::super) observed: f64,
     /// Four standard errors of the observed rate.
     pub(in super::super) four_sigma: f64,
 }
 
-/// (rate, bits per key) of blocks of a kind, as `calc` gives them.
+/// Rates and bits per key of blocks of a kind, as `calc` gives them.
 fn curve(kind: FilterKind, max_bits: f64) -> Result<Vec<(f64, f64)>, BuildError> {
     let num_steps = ((max_bits - MIN_BITS) / STEP_BITS).round() as u32;
     let sizes = (0..=num_steps).map(|step| MIN_BITS + f64::from(step) * STEP_BITS);
@@ -39,7 +39,7 @@ fn curve(kind: FilterKind, max_bits: f64) -> Result<Vec<(f64, f64)>, BuildError>
     Ok(points?.into_iter().filter(|(rate, bits)| *rate <= MAX_RATE && *bits <= max_bits).collect())
 }
 
-/// A rate without the zeros that would tell how exact it is.
+/// A rate without trailing zeros.
 fn percent(rate: f64) -> String {
     if rate < 0.99e-5 {
         return format!("{rate:.0e}");
@@ -49,36 +49,37 @@ fn percent(rate: f64) -> String {
     format!("{} %", rounded.trim_end_matches('0').trim_end_matches('.'))
 }
 
-pub(in super::super) fn sizes(label: &str, points: &[Point]) -> anyhow::Result<String> {
+pub(in super::super) fn sizes(label: &str, points: &[Point]) -> Result<Markup, BuildError> {
     let largest = points.iter().map(|point| point.bits_per_key).fold(0.0, f64::max);
     let y = Axis::linear("bits per key", (largest * 1.3).clamp(MAX_BITS, LIMIT_BITS), 5, |bits, _| bits.to_string());
     let max_bits = y.range.end.min(LIMIT_BITS);
-    let mut curves = Vec::new();
-    for kind in FilterKind::ALL {
-        curves.push((Series::of(Some(kind)), curve(kind, max_bits)?));
-    }
-    let rates = || curves.iter().flat_map(|(_, curve)| curve).map(|(rate, _)| *rate);
-    let min_rate = rates().fold(MAX_RATE / 10.0, f64::min);
+    let curve = |kind: FilterKind| Ok((series_of(kind.name()), curve(kind, max_bits)?));
+    let curves = FilterKind::ALL.into_iter().map(curve).collect::<Result<Vec<_>, BuildError>>()?;
+    let rates = curves.iter().flat_map(|(_, curve)| curve).map(|(rate, _)| *rate);
+    let min_rate = rates.fold(MAX_RATE / 10.0, f64::min);
     // Stricter to the right: the axis is that of the rate's reciprocal.
     let title = "false-positive rate (logarithmic, stricter to the right)";
     let x = Axis::logarithmic(title, 1.0 / MAX_RATE, 1.0 / min_rate, |reciprocal| percent(1.0 / reciprocal));
-    let place = |rate: f64, bits: f64| (-rate.log10(), bits);
-    let limit = |rate: f64| place(rate, sizing::bits_lower_bound(rate));
-    let svg = draw(SIZE, label, |canvas| {
-        let chart = Chart::new(canvas, &x, &y)?;
-        chart.line(Ink::Reference, [limit(MAX_RATE), limit(min_rate)])?;
-        for (series, curve) in &curves {
-            chart.line(Ink::Line(*series), curve.iter().map(|(rate, bits)| place(*rate, *bits)))?;
+    let chart = Chart { height: HEIGHT, x, y };
+    let at = |rate: f64, bits: f64| (-rate.log10(), bits);
+    let whisker = |point: &Point| {
+        let ends = [point.observed - point.four_sigma, point.observed + point.four_sigma];
+        chart.line(
+            &class_of("whisker", point.series),
+            ends.map(|rate| at(rate.clamp(min_rate, MAX_RATE), point.bits_per_key)),
+        )
+    };
+    let content = html! {
+        (chart.line("reference", [MAX_RATE, min_rate].map(|rate| at(rate, sizing::bits_lower_bound(rate)))))
+        @for (series, curve) in &curves {
+            (chart.line(&class_of("line", *series), curve.iter().map(|(rate, bits)| at(*rate, *bits))))
         }
-        for point in points.iter().filter(|point| (min_rate..=MAX_RATE).contains(&point.observed)) {
-            let [low, high] = [point.observed - point.four_sigma, point.observed + point.four_sigma];
-            let within = |rate: f64| place(rate.clamp(min_rate, MAX_RATE), point.bits_per_key);
-            chart.line(Ink::Whisker(point.series), [within(low), within(high)])?;
-            chart.marker(point.series, place(point.observed, point.bits_per_key))?;
+        @for point in points.iter().filter(|point| (min_rate..=MAX_RATE).contains(&point.observed)) {
+            (whisker(point))
+            (marker(point.series, chart.place(at(point.observed, point.bits_per_key))))
         }
-        Ok(())
-    })?;
-    Ok(svg)
+    };
+    Ok(chart.draw(label, &content))
 }
 
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! What all workloads need, and the way to publish their reports.
+
+use super::args::{Args, Workload};
+use super::data::Dataset;
+use super::page::Page;
+use super::place::{self, Place};
+use super::report::Report;
+use super::webtable;
+use crate::exit::{Code, Failure, message};
+use crate::keys;
+use crate::output;
+use crate::target::Target;
+use anyhow::Context;
+use filterblock::FilterPolicy;
+use indicatif::ProgressBar;
+use std::process::ExitCode;
+
+/// What follows if the report cannot be written.
+const NOT_RUN: &str = "Nothing was run. Name a file in a directory that exists.";
+
+/// What all runs have in common.
+pub(super) struct Demo<'a> {
+    pub(super) args: &'a Args,
+    pub(super) data: Dataset,
+    /// No filter first: the other runs are compared with it.
+    policies: Vec<Option<FilterPolicy>>,
+    pub(super) place: Place,
+    page: Option<Target>,
+    progress: ProgressBar,
+}
+
+impl<'a> Demo<'a> {
+    pub(super) fn new(args: &'a Args) -> anyhow::Result<Self> {
+        if args.workload != Workload::Zipfian && !args.absent_percents.is_empty() {
+            return Err(Failure::usage("demo", "--absent-share is for --workload zipfian").into());
+        }
+        let policies = args.policies()?;
+        let page = args.report.as_deref().map(|path| Target::new(path, NOT_RUN)).transpose()?;
+        let mut lists = [&args.keys, &args.absent].into_iter().flatten().filter_map(|list| list.canonicalize().ok());
+        if page.as_ref().is_some_and(|page| lists.any(|list| list == page.path())) {
+            return Err(Failure::usage("demo", "the report would replace a list of rows").into());
+        }
+        let progress = ProgressBar::new(policies.len() as u64 + 1);
+        let progress = keys::progress(progress, "{bar:20} {pos}/{len} {msg} {elapsed}");
+        progress.set_message("making the data");
+        let data = match (&args.keys, &args.absent) {
+            (Some(keys), Some(absent)) => Dataset::from_files(keys, absent)?,
+            _ => webtable::generate(args.rows),
+        };
+        data.check().map_err(|reason| Failure::usage("demo", reason))?;
+        let place = place::choose(args.dir.as_deref()).context("cannot make a directory for the store")?;
+        Ok(Self { args, data, policies, place, page, progress })
+    }
+
+    /// What a report describes.
+    pub(super) fn inputs(&self) -> (&Args, &Dataset, &Place) {
+        (self.args, &self.data, &self.place)
+    }
+
+    /// Calls `run` without filters first.
+    pub(super) fn each_policy<T>(
+        &self,
+        mut run: impl FnMut(Option<FilterPolicy>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<Vec<T>> {
+        let mut runs = Vec::new();
+        for &policy in &self.policies {
+            self.progress.inc(1);
+            self.progress.set_message(match policy {
+                None => "running without filters".to_owned(),
+                Some(policy) => format!("running with {}", policy.kind()),
+            });
+            runs.push(run(policy)?);
+        }
+        self.progress.finish_and_clear();
+        Ok(runs)
+    }
+
+    /// Writes the page if one was requested, prints the report, and its failures to standard error.
+    pub(super) fn publish(
+        &self,
+        report: &Report,
+        page: impl FnOnce() -> anyhow::Result<Page>,
+    ) -> anyhow::Result<ExitCode> {
+        if let Some(target) = &self.page {
+            target.write(page()?.render(report).as_bytes())?;
+        }
+        output::print(|out| if self.args.json { out.json(&report.document) } else { report.print(out) })?;
+        for failure in &report.failures {
+            message(format_args!("error: {failure}"));
+        }
+        Ok(if report.failures.is_empty() { Code::Ok } else { Code::Damaged }.into())
+    }
+}

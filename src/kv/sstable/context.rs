@@ -1,7 +1,6 @@
 //! State that all tables of a store share.
 
-use super::super::cache::FileId;
-use super::super::cache::{BlockCache, FilterResidence};
+use super::super::cache::{BlockCache, FileId, FilterResidence};
 use super::super::ledger::Accounts;
 use super::super::storage::Storage;
 use super::super::sync::Mutex;
@@ -33,7 +32,7 @@ impl TableContext {
 pub(super) struct OpenFile {
     pub(super) context: Arc<TableContext>,
     pub(super) name: String,
-    /// Of its blocks in the cache.
+    /// Identifies its blocks in the cache.
     pub(super) id: FileId,
     is_obsolete: AtomicBool,
 }

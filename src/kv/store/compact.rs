@@ -111,11 +111,8 @@ impl Core {
         let mut merge = Merge::new(sources(compaction)?);
         let mut since_poll = 0;
         while let Some(cell) = merge.current() {
-            if self.is_poll_due(&mut since_poll, &cell) {
-                if self.is_stopping() {
-                    return Ok(false);
-                }
-                self.poll()?;
+            if !self.poll(&mut since_poll, &cell)? {
+                return Ok(false);
             }
             // A tombstone is needed only while a deeper level may hold the cell.
             let is_dropped = cell.value.is_none() && !version.is_below(level, cell.key);
@@ -137,25 +134,24 @@ impl Core {
         Ok(true)
     }
 
-    /// Whether a long job must poll, after one more cell.
-    pub(super) fn is_poll_due(&self, since_poll: &mut usize, cell: &CellRef<'_>) -> bool {
+    /// Counts a cell of a long job and, now and then, syncs the log and flushes a memtable if due: writers must not wait
+    /// for the end of the job. False if the store is being closed.
+    pub(super) fn poll(&self, since_poll: &mut usize, cell: &CellRef<'_>) -> Result<bool, Error> {
         *since_poll += CELL_WORTH_BYTES + cell.value.map_or(0, <[u8]>::len);
-        let is_time = *since_poll >= POLL_BYTES;
-        if is_time {
-            *since_poll = 0;
+        if *since_poll < POLL_BYTES {
+            return Ok(true);
         }
-        is_time
-    }
-
-    /// Syncs the log and flushes a memtable if due, as writers must not wait for the end of a long job.
-    pub(super) fn poll(&self) -> Result<(), Error> {
+        *since_poll = 0;
+        if self.is_stopping() {
+            return Ok(false);
+        }
         if let Durability::Interval(interval) = self.options.durability {
             self.sync_in_background(interval);
         }
         if self.flush_oldest()? {
             self.note_progress();
         }
-        Ok(())
+        Ok(true)
     }
 }
 

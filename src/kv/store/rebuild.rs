@@ -135,11 +135,8 @@ impl Core {
         while let Some(cell) = cells.current() {
             writer.add(cell.key, last.as_ref().map(OwnedKey::as_key));
             last.get_or_insert_default().assign(cell.key);
-            if self.is_poll_due(&mut since_poll, &cell) {
-                if self.is_stopping() {
-                    return Err(Error::Stalled { cause: "the store is being closed".to_owned() });
-                }
-                self.poll()?;
+            if !self.poll(&mut since_poll, &cell)? {
+                return Err(Error::Stalled { cause: "the store is being closed".to_owned() });
             }
             cells.advance()?;
         }

@@ -3,7 +3,7 @@
 use crate::cells::Key;
 use crate::engine::{Engine, Settings};
 use anyhow::Result;
-use filterblock::kv::{FilterResidence, Maintenance, Purpose, Store, StoreOptions, Durability};
+use filterblock::kv::{Durability, FilterResidence, Maintenance, Purpose, Store, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
 use std::path::Path;
 

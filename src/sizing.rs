@@ -35,12 +35,25 @@
 use crate::kind::kinds;
 
 #[doc(inline)]
-pub use crate::math::{bits_lower_bound, cardinality, hash_collision_rate};
+pub use crate::math::{Dimensions, Formula, bits_lower_bound, cardinality, hash_collision_rate};
 
 /// A module for each kind, from its folder.
 macro_rules! modules {
     ({} $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
         $(#[doc(inline)] pub use crate::filter::$module::sizing as $module;)*
+
+        /// Published formulas for the rates of the filters here that set bits, and of those that they come from.
+        ///
+        /// ```
+        /// use filterblock::sizing::{Dimensions, formulas};
+        ///
+        /// let filter = Dimensions { num_bits: 1024, num_entries: 100, num_probes: 7 };
+        /// let exact = formulas().find(|formula| formula.name == "exact").map(|formula| formula.rate(filter));
+        /// assert!((exact.unwrap_or(1.0) - 0.007_366_258).abs() < 1e-9);
+        /// ```
+        pub fn formulas() -> impl Iterator<Item = &'static Formula> {
+            [$(crate::filter::$module::sizing::FORMULAS),*].into_iter().flatten()
+        }
     };
 }
 kinds!(modules);

@@ -2,8 +2,11 @@
 
 pub mod cardinality;
 pub(crate) mod float;
+mod formula;
 pub(crate) mod occupancy;
 pub(crate) mod poisson;
+
+pub use formula::{Dimensions, Formula};
 
 /// The fewest bits a key with which any filter can have this false-positive rate: log₂(1/`rate`).
 ///

@@ -1,10 +1,10 @@
 //! `filterblock calc`: from any two of entries, rate, bits per key and bytes to the rest.
 
 use crate::exit::{Code, Failure};
-use crate::formulas::{self, FORMULAS, Parameters};
 use crate::model::{self, Dimensions};
 use crate::output::{self, Output};
 use crate::units::{parse_bytes, parse_count, parse_rate};
+use filterblock::sizing::Formula;
 use filterblock::{BuildError, FilterKind, HEADER_LEN, sizing};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -133,10 +133,10 @@ impl Row {
     }
 
     /// `None` for kinds without probes.
-    fn parameters(&self) -> Option<Parameters> {
+    fn parameters(&self) -> Option<sizing::Dimensions> {
         let Dimensions { entries, bytes, num_probes, .. } = self.dimensions;
         let num_bits = bytes.saturating_sub(HEADER_LEN as u64).saturating_mul(8);
-        Some(Parameters { num_bits, num_entries: entries, num_probes: num_probes? })
+        Some(sizing::Dimensions { num_bits, num_entries: entries, num_probes: num_probes? })
     }
 
     fn json(&self, with_formulas: bool) -> Value {
@@ -157,7 +157,7 @@ impl Row {
             fields["met"] = met.into();
         }
         if let Some(parameters) = self.parameters().filter(|_| with_formulas) {
-            fields["formulas"] = formulas::json(parameters);
+            fields["formulas"] = formulas_json(parameters);
         }
         fields
     }
@@ -190,6 +190,15 @@ fn nothing_possible(answers: &[Answer]) -> Option<Failure> {
         refusals.dedup();
         Failure::usage("calc", format_args!("no kind can do it: {}", refusals.join("; ")))
     })
+}
+
+/// What published formulas give for these dimensions.
+fn formulas_json(of: sizing::Dimensions) -> Value {
+    let formula = |formula: &Formula| {
+        let (fpr, exact) = (formula.rate(of), formula.exact_rate(of));
+        json!({ "name": formula.name, "source": formula.source, "fpr": fpr, "ratio_to_exact": fpr / exact })
+    };
+    json!({ "num_bits": of.num_bits, "rates": sizing::formulas().map(formula).collect::<Vec<_>>() })
 }
 
 fn json_answer((kind, row): &Answer, with_formulas: bool) -> Value {
@@ -242,10 +251,10 @@ fn explain(out: &mut Output, answers: &[Answer]) -> io::Result<()> {
     }
     let mut table = vec![vec!["rate for as many bits and probes".to_owned()]];
     table[0].extend(columns.iter().map(|(kind, ..)| format!("{kind} (to exact)")));
-    for formula in &FORMULAS {
+    for formula in sizing::formulas() {
         let cells = columns.iter().map(|(.., parameters)| {
-            let (rate, ratio) = formula.apply(*parameters);
-            format!("{} ({ratio:.4})", output::rate(rate))
+            let (rate, exact) = (formula.rate(*parameters), formula.exact_rate(*parameters));
+            format!("{} ({:.4})", output::rate(rate), rate / exact)
         });
         table.push(std::iter::once(format!("{} ({})", formula.name, formula.source)).chain(cells).collect());
     }

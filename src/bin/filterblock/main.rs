@@ -10,7 +10,6 @@ mod completions;
 mod demo;
 mod exit;
 mod expected;
-mod formulas;
 mod inspect;
 mod keys;
 mod model;

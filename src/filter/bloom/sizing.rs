@@ -12,9 +12,9 @@
 //! (2010). A. Goel, P. Gupta, *Small subset queries and Bloom filters using ternary associative memories, with
 //! applications*, SIGMETRICS 2010.
 
-use crate::math::fewest_millibits;
 use crate::math::float::{LN_2, exp_m1, ln_1p, powi};
 use crate::math::occupancy::{self, all_hit, distinct_bins};
+use crate::math::{Dimensions, Formula, fewest_millibits};
 
 /// The most probes a key that [`best_num_probes`] proposes and [`exact_false_positive_rate`] handles.
 pub const MAX_NUM_PROBES: u32 = occupancy::MAX_BALLS;
@@ -24,6 +24,24 @@ pub const MIN_MILLIBITS: u32 = 1_000;
 
 /// The largest size [`millibits_for_false_positive_rate`] proposes: 64 bits a key, in thousandths of a bit.
 pub const MAX_MILLIBITS: u32 = 64_000;
+
+pub(crate) const FORMULAS: &[Formula] = &[
+    Formula { name: "approximation", source: "Bloom 1970", rate: approximate, exact },
+    Formula { name: "exact", source: "Bose et al. 2008, Christensen et al. 2010", rate: exact, exact },
+    Formula { name: "upper bound", source: "Goel, Gupta 2010", rate: goel_gupta, exact },
+];
+
+fn approximate(of: Dimensions) -> f64 {
+    approximate_false_positive_rate(of.num_bits, of.num_entries, of.num_probes)
+}
+
+fn exact(of: Dimensions) -> f64 {
+    exact_false_positive_rate(of.num_bits, of.num_entries, of.num_probes)
+}
+
+fn goel_gupta(of: Dimensions) -> f64 {
+    goel_gupta_false_positive_rate(of.num_bits, of.num_entries, of.num_probes)
+}
 
 /// Bloom's approximation (1 − (1 − 1/m)^(kn))^k of the false-positive rate; 0 ..= 1.
 ///

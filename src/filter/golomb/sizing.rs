@@ -13,7 +13,11 @@
 //! A range per entry is at least 1 (distinct values) and at most [`MAX_RANGE_PER_ENTRY`]; values outside, and
 //! NaN, count as the nearer end (NaN as 1).
 
+use crate::math::Formula;
 use crate::math::float::{exp_m1, ln_1p, pow2};
+
+/// None for filters that set bits.
+pub(crate) const FORMULAS: &[Formula] = &[];
 
 /// 2^64: hashes have 64 bits, so no entry has a wider share of the universe.
 pub const MAX_RANGE_PER_ENTRY: f64 = 18_446_744_073_709_551_616.0;

@@ -23,10 +23,10 @@
 //! Against a simulation of the model at 2 to 24 bits a key, at the best number of probes and two to either side, no
 //! difference beyond the noise of 0.1 to 0.4 % was seen (`tests/sizing` repeats a part of it).
 
-use crate::math::fewest_millibits;
 use crate::math::float::{exp_m1, ln_1p, powi};
 use crate::math::occupancy::{self, AllHit, distinct_bins};
 use crate::math::poisson::Poisson;
+use crate::math::{Dimensions, Formula, fewest_millibits};
 
 mod model;
 mod probes;
@@ -51,6 +51,28 @@ pub const MAX_MILLIBITS: u32 = 64_000;
 
 /// Below 1 bit a key (in thousandths) every rate here is taken for 1.
 const LEAST_MODELLED_MILLIBITS: u32 = 1_000;
+
+/// Of plain blocked filters, without the choice of salts.
+pub(crate) const FORMULAS: &[Formula] = &[
+    Formula { name: "512-bit lines, approximation", source: "Putze et al. 2009", rate: putze, exact: putze_exact },
+    Formula {
+        name: "512-bit lines, exact",
+        source: "Putze et al. 2009, Bose et al. 2008",
+        rate: putze_exact,
+        exact: putze_exact,
+    },
+];
+
+fn putze(of: Dimensions) -> f64 {
+    putze_false_positive_rate(LINE_BITS, of.millibits(), of.num_probes)
+}
+
+fn putze_exact(of: Dimensions) -> f64 {
+    putze_exact_false_positive_rate(LINE_BITS, of.millibits(), of.num_probes)
+}
+
+/// Bits of a line.
+const LINE_BITS: u32 = 512;
 
 /// The false-positive rate of our blocked filter at `millibits` thousandths of a bit a key; 0 ..= 1.
 ///

@@ -106,7 +106,16 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
     match args.salt_bits {
         None => Ok(policy),
         Some(salt_bits) if policy.num_salt_bits().is_some() => policy.salt_bits(salt_bits).map_err(refused),
-        Some(_) => Err(Failure::usage("build", format_args!("--salt-bits: the kind {} has no salts", args.kind))),
+        Some(_) => {
+            let has_salts = |kind: &FilterKind| {
+                let policy = FilterPolicy::with_bits_per_key(*kind, DEFAULT_BITS_PER_KEY);
+                policy.is_ok_and(|policy| policy.num_salt_bits().is_some())
+            };
+            let kinds: Vec<&str> =
+                FilterKind::ALL.iter().filter(|kind| has_salts(kind)).map(|kind| kind.name()).collect();
+            let message = format_args!("--salt-bits is for {}, not {}", kinds.join(", "), args.kind);
+            Err(Failure::usage("build", message))
+        }
     }
 }
 

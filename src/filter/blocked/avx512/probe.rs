@@ -73,10 +73,11 @@ impl Inlined {
         if num_lines == 0 {
             return true;
         }
-        let start = fast_range(hash.get(), num_lines) as usize * LINE_LEN;
-        // SAFETY: `start + LINE_LEN <= lines.len()`: a fast range over `num_lines`, which is not 0, is below it, and
-        // `num_lines * LINE_LEN <= lines.len()` by the division.
-        let line = unsafe { &*lines.as_ptr().add(start).cast() };
+        let index = fast_range(hash.get(), num_lines) as usize;
+        // SAFETY: `(index + 1) * LINE_LEN <= lines.len()`: a fast range over `num_lines`, which is not 0, is below it, and
+        // `num_lines * LINE_LEN <= lines.len()` by the division. (Indexed as an array of lines: compilers turn a product
+        // with LINE_LEN into a longer sequence of shifts and a mask.)
+        let line = unsafe { &*lines.as_ptr().cast::<[u8; LINE_LEN]>().add(index) };
         all_hit(self.proof, self.constants, line, hash.get())
     }
 }

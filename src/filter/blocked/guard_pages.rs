@@ -56,7 +56,7 @@ fn no_probe_reads_out_of_bounds() {
 fn no_build_accesses_what_is_out_of_bounds() {
     let (mut line_pages, mut key_pages) = (Guarded::new(130 * LINE_LEN), Guarded::new(4096));
     each_params(|params| {
-        let num_keys = mix(u64::from(params.num_probes() ^ params.salt_bits())) % 40;
+        let num_keys = mix(u64::from(params.num_probes() ^ u32::from(params.salt_bits))) % 40;
         let keys: Vec<u64> = (0..num_keys).map(mix).collect();
         let chosen = PORTABLE.choose_words(params, &keys);
         let (mut inserted, mut present) = (vec![0; params.payload_len() as usize], Vec::new());

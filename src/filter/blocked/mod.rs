@@ -128,11 +128,6 @@ impl Params {
         self.num_probes as u32
     }
 
-    #[cfg(feature = "std")]
-    const fn salt_bits(&self) -> u32 {
-        self.salt_bits as u32
-    }
-
     const fn payload_len(&self) -> u64 {
         self.num_lines * LINE_LEN as u64
     }

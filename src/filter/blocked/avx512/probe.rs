@@ -47,7 +47,7 @@ static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
 impl Constants {
     /// For one probe to each word, and salts within the table.
     pub(super) fn of(params: Params) -> Option<&'static Self> {
-        let table = CONSTANTS.get(params.salt_bits() as usize);
+        let table = CONSTANTS.get(params.salt_bits as usize);
         table.filter(|_| params.num_probes() as usize == WORDS)
     }
 }

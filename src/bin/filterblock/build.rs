@@ -113,8 +113,7 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
             };
             let kinds: Vec<&str> =
                 FilterKind::ALL.iter().filter(|kind| has_salts(kind)).map(|kind| kind.name()).collect();
-            let message = format_args!("--salt-bits is for {}, not {}", kinds.join(", "), args.kind);
-            Err(Failure::usage("build", message))
+            Err(Failure::usage("build", format!("--salt-bits is for {}, not {}", kinds.join(", "), args.kind)))
         }
     }
 }

@@ -79,7 +79,7 @@ report_missing_engines() {
 
 # Debug builds are too slow for the full plans.
 proves "the store against crashes, faults, damage and kills" "the full plans of crashes, faults, damage and kills"
-proves "blocks, exhaustively" "every bit, length and field of blocks; billions of stored keys; rates to a thousandth"
+proves "blocks, exhaustively" "every bit, length and field of blocks; hundreds of millions of stored keys; rates to a thousandth"
 proves "demo, small" "README's command for the demo"
 
 # Native libraries that comparisons link to. Prints those that are missing.

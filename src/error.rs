@@ -142,7 +142,7 @@ pub enum DecodeError {
         /// The first eight bytes, as a little-endian integer.
         found: u64,
     },
-    /// The number of entries is flagged as an estimate, which is legal only for a bloom block with entries.
+    /// The number of entries is flagged as an estimate, which is legal only for a block with entries of a kind that combines.
     MisplacedEstimate {
         /// The block's kind.
         kind: FilterKind,
@@ -315,8 +315,8 @@ impl fmt::Display for DecodeError {
             Self::MisplacedEstimate { kind, num_entries } => {
                 write!(
                     f,
-                    "{num_entries} entries of a {kind} block are flagged as an estimate; only a bloom block with \
-                     entries can have one"
+                    "{num_entries} entries of a {kind} block are flagged as an estimate; only a block with \
+                     entries, of a kind that combines, can have one"
                 )
             }
             Self::Padding { offset_bytes, found } => {

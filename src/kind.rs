@@ -82,7 +82,7 @@ impl fmt::Display for FilterKind {
     }
 }
 
-/// A name that is no kind's.
+/// A name that no kind has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownKindName;
 

@@ -113,8 +113,8 @@ fn no_truncated_or_damaged_bytes_lead_out_of_bounds() {
         }
         for round in 0..1_000 {
             let mut damaged = block.clone();
-            let random = hash(round).get() as usize;
-            damaged[random % block.len()] ^= 1 << (random >> 32 & 7);
+            let random = hash(round).get();
+            damaged[(random % block.len() as u64) as usize] ^= 1 << (random >> 32 & 7);
             pages.at_both_ends(&damaged, |block| {
                 if let Ok(reader) = OpenOptions::new().trusted(true).open(block) {
                     ask_block(&reader, 0, &mut others);

@@ -14,9 +14,9 @@ use std::vec::Vec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CombineError {
-    /// Only Bloom filters can be combined without their keys.
+    /// Filters of this kind, or of these two kinds, cannot be combined without their keys.
     Kind {
-        /// The kind of the block that is not a bloom block.
+        /// The kind of the second block, or of the one that does not combine.
         found: FilterKind,
     },
     /// Different hash functions: equal keys have unequal hashes.
@@ -59,7 +59,7 @@ pub enum CombineError {
 impl fmt::Display for CombineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Kind { found } => write!(f, "only bloom blocks can be combined, not {found}"),
+            Self::Kind { found } => write!(f, "{found} blocks cannot be combined"),
             Self::Hash { a, b } => write!(f, "hash ids differ: {a} and {b}"),
             Self::Seed { a, b } => write!(f, "hash seeds differ: {a:#018x} and {b:#018x}"),
             Self::Transform { a, b } => write!(f, "key transforms differ: {a} and {b}"),
@@ -102,6 +102,9 @@ fn pair<'a, 'b>(a: &'a FilterBlockReader<'b>, b: &'a FilterBlockReader<'b>) -> R
         (Some(x), None) => Ok(Pair::One(a, x)),
         (None, Some(y)) => Ok(Pair::One(b, y)),
         (Some(x), Some(y)) => {
+            if a.kind() != b.kind() {
+                return Err(CombineError::Kind { found: b.kind() });
+            }
             if x.num_bits != y.num_bits {
                 return Err(CombineError::NumBits { a: x.num_bits, b: y.num_bits });
             }

@@ -174,7 +174,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     }
 }
 
-/// What a block says of itself.
+/// What a block's header states.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     hasher: KeyHasher,
@@ -188,7 +188,7 @@ struct Facts {
 /// Answers from the bytes of a filter block whether its table may contain a key.
 ///
 /// *No* is always true; *maybe* is wrong at the block's false-positive rate. Everything was checked when the block
-/// was opened: questions cannot fail.
+/// was opened: queries cannot fail.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterBlockReader<'a> {
     filter: FilterView<'a>,

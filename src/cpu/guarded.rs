@@ -16,7 +16,7 @@ impl Guarded {
     pub fn new(len: usize) -> Self {
         let page_len = rustix::param::page_size();
         let len = len.max(1).next_multiple_of(page_len);
-        // SAFETY: a new mapping, at a address of the kernel's choice; its pages but the first and the last are made
+        // SAFETY: a new mapping, at an address of the kernel's choice; its pages but the first and the last are made
         // accessible.
         unsafe {
             let mapping = mmap_anonymous(null_mut(), len + 2 * page_len, ProtFlags::empty(), MapFlags::PRIVATE)

@@ -178,7 +178,7 @@ pub(crate) trait KindView<'a>: Copy + Debug {
         None
     }
 
-    /// An answer for each hash, as many as there are answers.
+    /// An answer for each hash. Both slices have the same length.
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]);
 
     /// Prefetches the lines that the probe of `hash` reads first.

@@ -4,6 +4,9 @@
 pub(crate) const MIN_MILLIBITS: u32 = 2_000;
 pub(crate) const MAX_MILLIBITS: u32 = 64_000;
 
+/// Name of the setting of [`FilterPolicy::salt_bits`](crate::FilterPolicy::salt_bits).
+pub(crate) const SALT_BITS: &str = "salt_bits";
+
 /// How large a filter is to be. Made by [`FilterPolicy`](crate::FilterPolicy)'s constructors, which check the range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FilterSize {

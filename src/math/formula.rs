@@ -27,7 +27,7 @@ pub struct Formula {
     /// Authors and year.
     pub source: &'static str,
     pub(crate) rate: fn(Dimensions) -> f64,
-    /// Without approximation, of the same filter.
+    /// The exact rate of the same filter.
     pub(crate) exact: fn(Dimensions) -> f64,
 }
 

@@ -3,12 +3,9 @@
 use super::KeyTransform;
 use crate::error::BuildError;
 use crate::filter::Settings;
-use crate::filter::size::{FilterSize, MAX_MILLIBITS, MIN_MILLIBITS};
+use crate::filter::size::{FilterSize, MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS};
 use crate::hash::KeyHasher;
 use crate::kind::FilterKind;
-
-/// Name of the setting of [`FilterPolicy::salt_bits`].
-const SALT_BITS: &str = "salt_bits";
 
 /// What a builder needs to know.
 ///

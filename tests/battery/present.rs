@@ -86,6 +86,7 @@ impl Tables {
         let reader = FilterBlockReader::open(block).expect("intact");
         assert_eq!(reader.num_entries(), keys.len() as u64);
         let aligned = OpenOptions::new().open_owned(AlignedBytes::copy_of(block)).expect("intact");
+        let kept = OpenOptions::new().open_owned(block).expect("intact");
         let frame = compact_of(block);
         let compact = open_compact(&frame, self.policy.hasher());
 
@@ -101,7 +102,7 @@ impl Tables {
             assert!(batch[..keys.len()].iter().all(|&answer| answer), "a false negative, in a batch, {form}");
             assert!(batch == single, "answers in a batch, {form}");
         }
-        self.check_among_tables([reader, aligned.reader(), reader], &asked, &single);
+        self.check_among_tables([reader, aligned.reader(), kept.reader()], &asked, &single);
         tally.num_tables += 1;
         tally.num_keys += keys.len() as u64;
         // Alone by key and by hash, in the compact frame, in three batches, three times among tables.

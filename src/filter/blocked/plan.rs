@@ -5,7 +5,7 @@ use super::sizing::{self, DEFAULT_SALT_BITS, MAX_SALT_BITS};
 use super::{LINE_LEN, MAX_LINES, Params};
 use crate::error::BuildError;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
-use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
+use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS, Solution, Target, bits_of};
 use crate::hashes::Repeated;
 use std::vec::Vec;
 
@@ -39,14 +39,14 @@ impl KindSettings for Settings {
     type Plan = Plan;
 
     fn get(&self, name: &str) -> Option<u64> {
-        (name == "salt_bits").then_some(self.salt_bits.into())
+        (name == SALT_BITS).then_some(self.salt_bits.into())
     }
 
     fn set(self, name: &'static str, value: u64) -> Result<Self, BuildError> {
         let max = u64::from(MAX_SALT_BITS);
         match (name, u32::try_from(value)) {
-            ("salt_bits", Ok(salt_bits @ ..=MAX_SALT_BITS)) => Ok(Self { salt_bits, solution: None }),
-            ("salt_bits", _) => Err(BuildError::Setting { name, asked: value, min: 0, max }),
+            (SALT_BITS, Ok(salt_bits @ ..=MAX_SALT_BITS)) => Ok(Self { salt_bits, solution: None }),
+            (SALT_BITS, _) => Err(BuildError::Setting { name, asked: value, min: 0, max }),
             _ => Ok(self),
         }
     }

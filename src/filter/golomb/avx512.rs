@@ -181,8 +181,9 @@ fn elsewhere(view: &View<'_>, hash: KeyHash) -> bool {
 
 /// `None` if the bucket has codes beyond the third window and `sought` was not found before.
 ///
-/// # Safety `codes` has [`UNARY_LEN`] bytes from that of bit `start` on, and [`VECTOR_LEN`] bytes before the bit that
-/// lies two windows of remainders before `end`. `end` is at most `8 * codes.len()`.
+/// # Safety
+/// `codes` has [`UNARY_LEN`] bytes from that of bit `start` on, and [`VECTOR_LEN`] bytes before the bit that lies two
+/// windows of remainders before `end`. `end` is at most `8 * codes.len()`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2")]
 unsafe fn search(bucket: Bucket<'_>, sought: i64, likely_windows: usize) -> Option<bool> {

@@ -1,4 +1,4 @@
-//! A bucket's codes: one after the other, or only as far as a question needs.
+//! A bucket's codes: one after the other, or only as far as a query needs.
 
 use crate::bits;
 use crate::hash::fast_range;
@@ -171,7 +171,7 @@ impl<'a> Bucket<'a> {
     /// Whether `sought` is one of the offsets. Skips by rank what lies below it, then decodes.
     ///
     /// Of the codes in a run of unary bits only their number and the sum of their remainders are needed to know the
-    /// value behind it. The first run is guessed from what is sought alone, so that no branch waits for the codes; it
+    /// value after it. The first run is guessed from what is sought alone, so that no branch waits for the codes; it
     /// nearly always ends a few codes below. Where it does not, as in overfull buckets, runs follow that cannot lead
     /// too far: a unary bit advances the value by at most 2^r, a zero by just that, a one by its remainder and one.
     #[inline(always)]
@@ -203,7 +203,7 @@ impl<'a> Bucket<'a> {
     }
 
     /// Whether the value sought is among the next [`SOON`] codes, or where these end if they lie below it: without a
-    /// branch on where it is, as a branch that is mispredicted keeps the next question from starting.
+    /// branch on where it is, as a branch that is mispredicted keeps the next query from starting.
     #[inline(always)]
     fn contains_soon(self, cursor: Cursor) -> Result<bool, Cursor> {
         let Bucket { codes, remainder_bits, .. } = self;

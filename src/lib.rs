@@ -57,10 +57,6 @@
 mod bits;
 mod block;
 mod bytes;
-#[cfg_attr(
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    expect(unsafe_code, reason = "hints to the processor, and calls of code for what it was found to have")
-)]
 mod cpu;
 mod error;
 mod filter;

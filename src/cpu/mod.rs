@@ -8,7 +8,12 @@
 //! A kind lists its engines with [`engines`]. A new engine costs a file with the kind's functions, and a line in the list.
 
 #[cfg(all(test, feature = "std", target_os = "linux"))]
+#[expect(unsafe_code, reason = "mapped memory; each block names the check that pays for it")]
 mod guarded;
+#[cfg_attr(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    expect(unsafe_code, reason = "a hint to the processor; each block names why any address will do")
+)]
 mod prefetch;
 
 #[cfg(all(test, feature = "std", target_os = "linux"))]

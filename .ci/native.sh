@@ -92,6 +92,7 @@ missing_engines() {
 }
 
 proves "comparison with peers compiles" "the build of benches/compare"
+proves "comparison as embedded compiles" "the build of benches/embedder"
 proves "comparison of stores compiles" "the build of benches/store"
 # comparison <directory> <what its engines are>...: compiles without them and with them.
 comparison() {

@@ -74,7 +74,7 @@ fn main() {
         let mut group = criterion.benchmark_group(format!("batch/{num_members}"));
         let members = members(num_members);
         floor(&mut group, num_members);
-        FilterKind::ALL.into_iter().for_each(|kind| rows_of_kind(&mut group, kind, &members));
+        FilterKind::ALL.iter().copied().for_each(|kind| rows_of_kind(&mut group, kind, &members));
         group.finish();
     }
     criterion.final_summary();

@@ -11,7 +11,7 @@ use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
 
 fn policies() -> impl Iterator<Item = (String, FilterPolicy)> {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("a legal size");
-    let kinds = FilterKind::ALL.into_iter().map(move |kind| (kind.to_string(), policy(kind)));
+    let kinds = FilterKind::ALL.iter().copied().map(move |kind| (kind.to_string(), policy(kind)));
     let salted = [0, 5].into_iter().map(move |salt_bits| {
         let policy = policy(FilterKind::Blocked).salt_bits(salt_bits).expect("legal");
         (format!("blocked-salt-bits-{salt_bits}"), policy)

@@ -26,7 +26,7 @@ fn opens(c: &mut Criterion, max_bytes: u64, num_blocks: u64) {
             group.throughput(Throughput::Bytes(max_bytes));
         }
         let options = OpenOptions::new().trusted(trusted);
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             let blocks = blocks(kind, max_bytes, num_blocks);
             let mut next = blocks.iter().cycle();
             // The reader is returned, so that criterion hides from the compiler that it is not used.

@@ -54,6 +54,6 @@ pub fn queries(c: &mut Criterion, num_members: usize) {
     let mut group = c.benchmark_group(format!("query/{num_members}"));
     let members = members(num_members);
     floor(&mut group, num_members);
-    FilterKind::ALL.into_iter().for_each(|kind| rows_of_kind(&mut group, kind, &members));
+    FilterKind::ALL.iter().copied().for_each(|kind| rows_of_kind(&mut group, kind, &members));
     group.finish();
 }

@@ -1,9 +1,12 @@
 //! With the feature `engines`: compiles the C ABI over RocksDB and LevelDB and, where `ROCKSDB_SRC` names a RocksDB
 //! source tree, RocksDB's own query code for this machine.
 
+/// benches/embedder has no C++ of its own.
+const CPP: &str = "../compare/cpp";
+
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(rocksdb_src)");
-    println!("cargo::rerun-if-changed=cpp");
+    println!("cargo::rerun-if-changed={CPP}");
     println!("cargo::rerun-if-env-changed=ROCKSDB_SRC");
     #[cfg(feature = "engines")]
     engines();
@@ -13,7 +16,7 @@ fn main() {
 fn engines() {
     let mut cpp = cc::Build::new();
     cpp.cpp(true).std("c++20").opt_level(3).warnings(false);
-    cpp.clone().file("cpp/rocksdb.cc").file("cpp/leveldb.cc").compile("compare_engines");
+    cpp.clone().file(format!("{CPP}/rocksdb.cc")).file(format!("{CPP}/leveldb.cc")).compile("compare_engines");
     if let Some(source) = std::env::var_os("ROCKSDB_SRC").map(std::path::PathBuf::from) {
         assert!(source.join("util/bloom_impl.h").exists(), "ROCKSDB_SRC={source:?} is not a RocksDB source tree");
         cpp.flag("-march=native")
@@ -24,7 +27,7 @@ fn engines() {
             .define("OS_LINUX", None)
             .include(&source)
             .include(source.join("include"))
-            .file("cpp/rocksdb_avx2.cc")
+            .file(format!("{CPP}/rocksdb_avx2.cc"))
             .compile("compare_rocksdb_avx2");
         println!("cargo::rustc-cfg=rocksdb_src");
     }

@@ -49,8 +49,8 @@ pub trait Filter {
     /// Length of the filter as it would be stored.
     fn num_bytes(&self) -> usize;
 
-    /// Queries each key by itself, and returns how many passed. One call takes many keys, so that an engine prepares
-    /// only once what it needs per filter.
+    /// Queries each key by itself, and returns how many passed. One call takes many keys, but the filter is
+    /// [`apart`] for each, as it is in a store that finds it anew for each lookup.
     fn query(&self, keys: &[Key], caller: Caller) -> usize;
 
     /// The filter's call for many keys, if it has one.
@@ -89,14 +89,14 @@ pub fn query_each(keys: &[Key], caller: Caller, may_contain: impl Fn(&Key) -> bo
     }
 }
 
-/// The same reference, of an origin that is hidden from the compiler, which would otherwise merge neighbouring queries
-/// into vector gathers: no store's read path does. Costs no instruction, where `black_box` costs a round trip through
-/// memory.
+/// The same reference, of an origin that is hidden from the compiler. Of a key, because it would otherwise merge
+/// neighbouring queries into vector gathers; of a filter, because it would read the filter's fields once before the loop:
+/// no store's read path does either. Costs no instruction, where `black_box` costs a round trip through memory.
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read or written, here or through the address")]
 #[inline(always)]
-pub fn apart(key: &Key) -> &Key {
-    let mut address: *const Key = key;
-    // SAFETY: the assembly is empty, so the address is still that of `key`.
+pub fn apart<T>(value: &T) -> &T {
+    let mut address: *const T = value;
+    // SAFETY: the assembly is empty, so the address is still that of `value`.
     unsafe {
         core::arch::asm!("/* {0} */", inout(reg) address, options(nomem, nostack, preserves_flags));
         &*address

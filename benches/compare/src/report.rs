@@ -68,20 +68,11 @@ impl Report<'_> {
         }
         if !self.tables.is_empty() {
             line(&mut text, &format!("\n## One key looked up in {NUM_TABLES} tables\n"));
-            line(&mut text, "| n | probe_tables_ns | single_probes_ns | ratio |\n|---:|---:|---:|---:|");
+            line(&mut text, "| n | probe_tables_ns | single_probes_ns | single_keys_ns |\n|---:|---:|---:|---:|");
         }
         for row in &self.tables {
-            let (at_once, single) = row.figures();
-            line(
-                &mut text,
-                &format!(
-                    "| {} | {} | {} | {} |",
-                    row.num_keys,
-                    decimals(at_once.ns, 1),
-                    decimals(single.ns, 1),
-                    decimals(at_once.ratio, 2),
-                ),
-            );
+            let [at_once, single, keys] = row.figures().map(|(_, figure)| figure.markdown());
+            line(&mut text, &format!("| {} | {at_once} | {single} | {keys} |", row.num_keys));
         }
         text
     }
@@ -125,21 +116,20 @@ impl Report<'_> {
 }
 
 impl TablesRow {
-    fn figures(&self) -> (Figure, Figure) {
-        (Figure::new(&self.probe_tables, Some(&self.single_probes)), Figure::new(&self.single_probes, None))
+    fn figures(&self) -> [(&'static str, Figure); 3] {
+        [
+            ("probe_tables", Figure::new(&self.probe_tables, Some(&self.single_probes))),
+            ("single_probes", Figure::new(&self.single_probes, None)),
+            ("single_keys", Figure::new(&self.single_keys, Some(&self.single_probes))),
+        ]
     }
 
     fn json(&self) -> Value {
-        let (at_once, single) = self.figures();
-        json!({
-            "n": self.num_keys,
-            "tables": NUM_TABLES,
-            "probe_tables_ns": at_once.ns,
-            "probe_tables_quartiles_ns": at_once.quartiles,
-            "single_probes_ns": single.ns,
-            "single_probes_quartiles_ns": single.quartiles,
-            "ratio": at_once.ratio,
-        })
+        let mut fields = Map::new();
+        fields.insert("n".to_owned(), json!(self.num_keys));
+        fields.insert("tables".to_owned(), json!(NUM_TABLES));
+        self.figures().iter().for_each(|(name, figure)| figure.json(name, &mut fields));
+        Value::Object(fields)
     }
 }
 
@@ -147,6 +137,3 @@ fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("strings take all text");
 }
 
-fn decimals(number: Option<f64>, places: usize) -> String {
-    number.map_or("-".to_owned(), |number| format!("{number:.places$}"))
-}

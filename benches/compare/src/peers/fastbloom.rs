@@ -1,7 +1,7 @@
 //! fastbloom, given XXH3 hashes: its default hasher is slower and serves another purpose.
 
 use crate::keys::Key;
-use crate::peer::{Caller, Filter, Peer, Size, query_each};
+use crate::peer::{Caller, Filter, Peer, Size, apart, query_each};
 use ::fastbloom::BloomFilter;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,7 +11,7 @@ impl Filter for BloomFilter {
     }
 
     fn query(&self, keys: &[Key], caller: Caller) -> usize {
-        query_each(keys, caller, |key| self.contains_hash(xxh3_64(key)))
+        query_each(keys, caller, |key| apart(self).contains_hash(xxh3_64(key)))
     }
 }
 

@@ -33,8 +33,7 @@ impl Filter for FilterBlock<Buffer> {
     }
 
     fn query(&self, keys: &[Key], caller: Caller) -> usize {
-        let reader = self.reader();
-        query_each(keys, caller, |key| reader.may_contain(key))
+        query_each(keys, caller, |key| apart(self).may_contain(key))
     }
 
     fn batches(&self) -> Option<&dyn Batches> {
@@ -44,15 +43,34 @@ impl Filter for FilterBlock<Buffer> {
 
 impl Batches for FilterBlock<Buffer> {
     fn query_batches(&self, keys: &[Key], answers: &mut [bool]) {
-        let (reader, hasher) = (self.reader(), self.reader().hasher());
+        let hasher = self.hasher();
         let mut hashes = [KeyHash::from_raw(0); BATCH_LEN];
         for (keys, answers) in keys.chunks(BATCH_LEN).zip(answers.chunks_mut(BATCH_LEN)) {
             let hashes = &mut hashes[..keys.len()];
             // A store's keys have many lengths and lie apart: no vectorized loop hashes them.
-            hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = hasher.hash(apart(key)));
-            reader.may_contain_hashes(hashes, answers);
+            hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = hasher.hash(apart::<Key>(key)));
+            apart(self).may_contain_hashes(hashes, answers);
         }
     }
+}
+
+/// What a reader that is made once and kept over all queries would gain: nothing, if lookups are as they should be.
+struct Kept(FilterBlock<Buffer>);
+
+impl Filter for Kept {
+    fn num_bytes(&self) -> usize {
+        self.0.num_bytes()
+    }
+
+    fn query(&self, keys: &[Key], caller: Caller) -> usize {
+        let reader = self.0.reader();
+        query_each(keys, caller, |key| reader.may_contain(key))
+    }
+}
+
+fn kept_peer(kind: &'static str, size: Size, policy: FilterPolicy) -> Peer {
+    let build = move |keys: &[Key]| Ok(Box::new(Kept(build(policy, keys)?)) as Box<dyn Filter>);
+    Peer { name: "filterblock", kind, size, build: Box::new(build) }
 }
 
 fn peer(kind: &'static str, size: Size, policy: FilterPolicy) -> Peer {
@@ -68,8 +86,10 @@ pub fn with_bits(bits: u32) -> Vec<Peer> {
     let salted = |salt_bits| blocked.self_check(false).salt_bits(salt_bits).expect("a legal choice");
     vec![
         peer("bloom", size, bloom.self_check(false)),
+        kept_peer("bloom, kept reader", size, bloom.self_check(false)),
         peer("bloom self-checked", size, bloom),
         peer("blocked", size, blocked.self_check(false)),
+        kept_peer("blocked, kept reader", size, blocked.self_check(false)),
         peer("blocked self-checked", size, blocked),
         peer("blocked no choice", size, salted(0)),
         peer("blocked 16 salts", size, salted(4)),
@@ -80,7 +100,11 @@ pub fn golombs() -> Vec<Peer> {
     let sizes = [Size::Percent(1.0), Size::Percent(0.1)].into_iter();
     let checked_or_not = |size| {
         let policy = policy(FilterKind::Golomb, size);
-        [peer("golomb", size, policy.self_check(false)), peer("golomb self-checked", size, policy)]
+        [
+            peer("golomb", size, policy.self_check(false)),
+            kept_peer("golomb, kept reader", size, policy.self_check(false)),
+            peer("golomb self-checked", size, policy),
+        ]
     };
     sizes.flat_map(checked_or_not).collect()
 }

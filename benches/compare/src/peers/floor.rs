@@ -3,7 +3,7 @@
 //! and change that word.
 
 use crate::keys::Key;
-use crate::peer::{Caller, Filter, Peer, Size, query_each};
+use crate::peer::{Caller, Filter, Peer, Size, apart, query_each};
 use anyhow::bail;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,9 +32,10 @@ impl Filter for Floor {
     fn query(&self, keys: &[Key], caller: Caller) -> usize {
         query_each(keys, caller, |key| {
             let hash = xxh3_64(key);
-            let (line, word) = self.place(hash);
+            let floor = apart(self);
+            let (line, word) = floor.place(hash);
             // SAFETY: `place` gives less than the number of lines, which is not 0.
-            let line = unsafe { self.0.get_unchecked(line) };
+            let line = unsafe { floor.0.get_unchecked(line) };
             // Practically never equal, but the compiler cannot know.
             line.0[word] == hash
         })

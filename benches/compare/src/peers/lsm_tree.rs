@@ -2,7 +2,7 @@
 //! the filter is built when their number is known.
 
 use crate::keys::Key;
-use crate::peer::{Caller, Filter, Peer, Size, query_each};
+use crate::peer::{Caller, Filter, Peer, Size, apart, query_each};
 use ::lsm_tree::table::filter::standard_bloom::{Builder, StandardBloomFilterReader};
 
 struct StandardBloom(Vec<u8>);
@@ -14,7 +14,7 @@ impl Filter for StandardBloom {
 
     fn query(&self, keys: &[Key], caller: Caller) -> usize {
         let reader = StandardBloomFilterReader::new(&self.0).expect("a filter just made");
-        query_each(keys, caller, |key| reader.contains(key))
+        query_each(keys, caller, |key| apart(&reader).contains(key))
     }
 }
 

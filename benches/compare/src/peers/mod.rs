@@ -9,7 +9,7 @@ mod lsm_tree;
 mod sbbf;
 mod xorf;
 
-pub use self::filterblock::{build as build_filterblock, policy as filterblock_policy};
+pub use self::filterblock::{Buffer, build as build_filterblock, policy as filterblock_policy};
 #[cfg(feature = "engines")]
 pub use engines::version as rocksdb_version;
 

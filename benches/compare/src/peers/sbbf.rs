@@ -2,7 +2,7 @@
 //! XXH3.
 
 use crate::keys::Key;
-use crate::peer::{self, Caller, Peer, Size, query_each};
+use crate::peer::{self, Caller, Peer, Size, apart, query_each};
 use sbbf_rs_safe::Filter;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -12,7 +12,7 @@ impl peer::Filter for Filter {
     }
 
     fn query(&self, keys: &[Key], caller: Caller) -> usize {
-        query_each(keys, caller, |key| self.contains_hash(xxh3_64(key)))
+        query_each(keys, caller, |key| apart(self).contains_hash(xxh3_64(key)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! xorf: binary fuse filters. They take numbers: XXH3 hashes of the keys, computed inside the measurement.
 
 use crate::keys::Key;
-use crate::peer::{self, Caller, Peer, Size, query_each};
+use crate::peer::{self, Caller, Peer, Size, apart, query_each};
 use ::xorf::{BinaryFuse8, BinaryFuse16, DmaSerializable, Filter};
 use anyhow::anyhow;
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,7 +14,7 @@ impl<F: Filter<u64> + DmaSerializable> peer::Filter for Fuse<F> {
     }
 
     fn query(&self, keys: &[Key], caller: Caller) -> usize {
-        query_each(keys, caller, |key| self.0.contains(&xxh3_64(key)))
+        query_each(keys, caller, |key| apart(&self.0).contains(&xxh3_64(key)))
     }
 }
 

@@ -40,7 +40,6 @@ pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
 }
 
 /// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
-#[cfg(feature = "std")]
 pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
     LE::write_u32(&mut bytes[offset..], value);
 }

@@ -5,6 +5,7 @@
 //! answer. On any `DecodeError` a storage engine must behave as if the filter had answered *maybe*.
 
 use crate::kind::FilterKind;
+use crate::transform_name::TransformName;
 use core::fmt;
 
 /// Why a policy or a build was refused.
@@ -64,6 +65,13 @@ pub enum BuildError {
         /// Greatest possible number of bytes.
         max_bytes: u64,
     },
+    /// The memory for the block is too short.
+    OutputTooShort {
+        /// Bytes that were needed when the memory ended; the block may need more.
+        needed_bytes: u64,
+        /// Bytes given.
+        actual_bytes: u64,
+    },
     /// A finished block did not contain every hash that it was built from. The memory or the processor of this machine
     /// is faulty, or the library has a defect: discard the block and write the table without a filter.
     SelfCheck {
@@ -93,6 +101,9 @@ impl fmt::Display for BuildError {
             Self::TooLarge { num_entries, payload_bytes, max_bytes } => {
                 write!(f, "{num_entries} entries need a payload of {payload_bytes} bytes; the limit is {max_bytes}")
             }
+            Self::OutputTooShort { needed_bytes, actual_bytes } => {
+                write!(f, "a block of at least {needed_bytes} bytes does not fit memory of {actual_bytes} bytes")
+            }
             Self::SelfCheck { hash, num_missing } => write!(
                 f,
                 "self-check failed: {num_missing} added hashes, {hash:#018x} first, are not found in the finished \
@@ -106,6 +117,7 @@ impl core::error::Error for BuildError {}
 
 /// What a [`DecodeError`] means for the caller; see [`DecodeError::class`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DecodeErrorClass {
     /// The bytes are not what a writer wrote: rebuild the filter.
     Damaged,
@@ -345,11 +357,8 @@ impl fmt::Display for DecodeError {
                 write!(f, "hashed under the secret key {key_id:#018x}, which was not given")
             }
             Self::WrongTransform { expected, found } => {
-                let ((id_a, param_a), (id_b, param_b)) = (expected, found);
-                write!(
-                    f,
-                    "key transform expected {id_a} with parameter {param_a}, found {id_b} with parameter {param_b}"
-                )
+                let [expected, found] = [expected, found].map(|(id, param)| TransformName { id, param });
+                write!(f, "key transform expected {expected}, found {found}")
             }
         }
     }

@@ -32,8 +32,8 @@ macro_rules! filter_kind {
         }
 
         impl FilterKind {
-            /// Every kind, in the order of their tags.
-            pub const ALL: [Self; [$($tag),*].len()] = [$(Self::$Kind),*];
+            /// Every kind, in the order of their tags. Later versions have more.
+            pub const ALL: &'static [Self] = &[$(Self::$Kind),*];
 
             /// The kind's name in lower case, as the command line and reports write it.
             pub const fn name(self) -> &'static str {
@@ -89,7 +89,7 @@ pub struct UnknownKindName;
 impl fmt::Display for UnknownKindName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not a filter kind; one of: ")?;
-        for (i, kind) in FilterKind::ALL.into_iter().enumerate() {
+        for (i, kind) in FilterKind::ALL.iter().copied().enumerate() {
             write!(f, "{}{kind}", if i == 0 { "" } else { ", " })?;
         }
         Ok(())
@@ -102,6 +102,6 @@ impl FromStr for FilterKind {
     type Err = UnknownKindName;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(UnknownKindName)
+        Self::ALL.iter().copied().find(|kind| kind.name() == name).ok_or(UnknownKindName)
     }
 }

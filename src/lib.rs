@@ -29,11 +29,18 @@
 //! 1. **Every error means *maybe*.** A [`DecodeError`] states what is wrong with the bytes; the engine counts it,
 //!    reports it once, and reads the table as if there were no filter. An empty or short slice is an error, never "no
 //!    entries".
-//! 2. **Hash once.** All tables of a store share a seed; [`KeyHasher`] computes the [`KeyHash`] of a lookup, and with
-//!    it [`FilterBlockReader::may_contain_hash`] probes any number of tables.
+//! 2. **Hash once.** All tables of a store share a seed and a transform; [`FilterPolicy::entry_hasher`] makes the
+//!    [`KeyHash`] of a lookup, and with it [`FilterBlock::may_contain_hash`] or [`probe_tables`] asks any number of tables.
 //! 3. **Bind the block to its place.** With a context ([`FilterBlockBuilder::context`], [`OpenOptions::context`]) a
 //!    block that was read from elsewhere is an error. Seed and transform are compared if the caller states what it
 //!    expects.
+//!
+//! # Keys and entries
+//!
+//! A filter holds *entries*: what a [`KeyTransform`] makes of keys. Calls named after keys
+//! ([`add_key`](FilterBlockBuilder::add_key), [`may_contain`](FilterBlock::may_contain), and those for prefixes, rows and rows
+//! with columns) apply the block's transform; calls named after entries or hashes take what the engine has transformed or
+//! hashed itself. A key that has no entry is *maybe*.
 //!
 //! # Kinds
 //!
@@ -46,8 +53,9 @@
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
-//! - `rayon`: large blocks are built on all cores; the bytes are the same.
-//! - `rayon`: large blocks are built on all cores, with the same bytes.
+//! - `rayon`: a builder that is set to [`parallel`](FilterBlockBuilder::parallel) builds large blocks on all cores, with the
+//!   same bytes.
+//! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
 //! - `kv`: a small row/column store that uses filter blocks. Needs Unix.
 //!
@@ -69,20 +77,22 @@ pub mod kv;
 mod math;
 mod policy;
 pub mod sizing;
+mod transform_name;
 
 #[cfg(feature = "std")]
 pub use block::{AlignedBytes, CombineError, FilterBlockBuilder};
 pub use block::{
-    CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenOptions, probe_tables,
+    CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenError, OpenOptions,
+    probe_tables,
 };
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
 #[cfg(feature = "std")]
 pub use filter::size::FilterSize;
 pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};
+pub use policy::{CustomTransform, EntryHasher, EntryOf, KeyTransform};
 #[cfg(feature = "std")]
-pub use policy::FilterPolicy;
-pub use policy::{CustomTransform, KeyTransform};
+pub use policy::{FilterPolicy, ParsePolicyError};
 
 /// The README's example, compiled and run.
 #[cfg(all(doctest, feature = "kv"))]

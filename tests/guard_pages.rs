@@ -23,7 +23,7 @@ fn hash(i: u64) -> KeyHash {
 /// Small and large, by bits, by rate and by bytes.
 fn policies() -> Vec<FilterPolicy> {
     let mut all = Vec::new();
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for bits in [2.0, 4.7, 8.0, 10.0, 16.0, 30.0] {
             all.push(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"));
         }
@@ -96,7 +96,7 @@ fn no_reader_reads_out_of_bounds() {
 fn no_truncated_or_damaged_bytes_lead_out_of_bounds() {
     let mut pages = Guarded::new(4096);
     let mut others = [Guarded::new(4096), Guarded::new(4096)];
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
         let block = builder(policy, 200).finish().expect("a block");
         let mut frame = Vec::new();

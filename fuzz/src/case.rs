@@ -106,6 +106,7 @@ impl Case {
             1 => KeyTransform::Row,
             2 => KeyTransform::RowColumn,
             3 => KeyTransform::FixedPrefix { len: param },
+            4 => KeyTransform::WholeKeyAndPrefix { len: param },
             id => CustomTransform::new(id | 128, param).map_or(KeyTransform::WholeKey, KeyTransform::Custom),
         }
     }

@@ -1,7 +1,7 @@
 //! The writer's side: collects hashes, returns a block.
 //!
-//! Protocol, as a regular expression: `new (add_key | add_hash)* finish ((add_key | add_hash)* finish)*`, where
-//! `finish` is any of the finishing calls. A builder that has finished is empty and ready for the next table; one
+//! Protocol, as a regular expression: `new (add* finish)*`, where `add` and `finish` are any of the adding and finishing
+//! calls. A builder that has finished is empty and ready for the next table; one
 //! whose finishing failed still holds its entries.
 
 use super::compact::CompactFrameReader;
@@ -10,48 +10,99 @@ use super::plan::{plan, target};
 use super::reader::OpenOptions;
 use super::{HEADER_LEN, compact};
 use crate::error::BuildError;
+use crate::filter::output::{NoRoom, Output};
 use crate::filter::size::{Bits, FilterSize, Target};
-use crate::filter::{FilterView, PARAMS_LEN, Params};
-use crate::hash::{KeyHash, KeyHasher};
-use crate::policy::FilterPolicy;
+use crate::filter::{FilterLayout, PARAMS_LEN, Params, Unbuilt};
+use crate::hash::KeyHash;
+use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
+use core::fmt;
 use std::vec::Vec;
+
+impl From<NoRoom> for BuildError {
+    fn from(NoRoom { needed_bytes, actual_bytes }: NoRoom) -> Self {
+        Self::OutputTooShort { needed_bytes, actual_bytes }
+    }
+}
 
 /// Turns the keys of one table into one filter block.
 ///
-/// Keeps 8 bytes for each added entry besides the block itself. A block with duplicate entries is first made as large as
-/// if they differed. The same set of entries and the same policy give the same bytes, in whatever order and however often
-/// the entries were added.
+/// Keeps 8 bytes for each added entry besides the block itself. Entries that are repeated one after the other are dropped
+/// as they come; a block with other duplicates is first made as large as if they differed. The same set of entries and the
+/// same policy give the same bytes, in whatever order and however often the entries were added.
+///
+/// Keys are added in the words in which they are queried: [`add_key`](FilterBlockBuilder::add_key) for what
+/// [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) and
+/// [`may_contain_prefix`](crate::FilterBlock::may_contain_prefix) are asked,
+/// [`add_row_column`](FilterBlockBuilder::add_row_column) and [`add_row`](FilterBlockBuilder::add_row) for keys of two
+/// parts. These apply the policy's transform. A key that has no entry under it is not added, but
+/// [counted](FilterBlockBuilder::num_without_entry), and is *maybe* whatever the filter holds.
 ///
 /// ```
-/// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+/// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
-/// let mut builder = FilterBlockBuilder::new(policy);
-/// builder.add_key(b"present");
+/// let mut builder = FilterBlockBuilder::new(policy.transform(KeyTransform::FixedPrefix { len: 4 }));
+/// builder.add_key(b"user7");
+/// builder.add_key(b"me");
+/// assert_eq!((builder.num_added(), builder.num_without_entry()), (1, 1));
 /// let block = builder.finish()?;
-/// assert!(FilterBlockReader::open(&block)?.may_contain(b"present"));
+/// let filter = FilterBlockReader::open(&block)?;
+/// assert!(filter.may_contain(b"user9") && filter.may_contain_prefix(b"user"));
+/// assert!(filter.may_contain(b"me") && !filter.may_contain(b"item1"));
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FilterBlockBuilder {
     policy: FilterPolicy,
-    hasher: KeyHasher,
+    entries: EntryHasher,
     context: u64,
+    parallel: bool,
     hashes: Vec<u64>,
+    /// The last hash added of an entry of its own, and of a prefix beside the whole key.
+    last: [Option<u64>; 2],
+    num_without_entry: u64,
 }
 
 impl FilterBlockBuilder {
     /// An empty builder.
     pub fn new(policy: FilterPolicy) -> Self {
-        Self { policy, hasher: policy.hasher(), context: 0, hashes: Vec::new() }
+        Self {
+            policy,
+            entries: policy.entry_hasher(),
+            context: 0,
+            parallel: false,
+            hashes: Vec::new(),
+            last: [None; 2],
+            num_without_entry: 0,
+        }
     }
 
-    /// Binds the blocks to `context`, say a file's number mixed with an offset: a reader must name the same one.
-    #[must_use]
-    pub fn context(mut self, context: u64) -> Self {
+    /// Binds the next block to `context`, say a file's number mixed with the block's offset: a reader must name the same
+    /// one. It holds until the next finish that succeeds, and not for the blocks after it.
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+    /// builder.add_key(b"key");
+    /// let (mut file, offset) = (vec![0; 4096], 4096);
+    /// builder.context(offset).finish_into(&mut file)?;
+    /// assert!(OpenOptions::new().context(offset).open(&file[4096..]).is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn context(&mut self, context: u64) -> &mut Self {
         self.context = context;
+        self
+    }
+
+    /// Whether large blocks are built on all cores, with the feature `rayon`; without it this has no effect. The bytes are
+    /// the same. Off unless set.
+    pub fn parallel(&mut self, parallel: bool) -> &mut Self {
+        self.parallel = parallel;
         self
     }
 
@@ -60,27 +111,82 @@ impl FilterBlockBuilder {
         self.hashes.reserve(additional);
     }
 
-    /// Adds an entry. The policy's transform is recorded, not applied: `entry` is what it makes of a key, as
-    /// [`KeyTransform::entry_of`](crate::KeyTransform::entry_of) does.
+    /// Adds a key that is one byte string.
     #[inline]
-    pub fn add_key(&mut self, entry: &[u8]) {
-        self.add_hash(self.hasher.hash(entry));
+    pub fn add_key(&mut self, key: &[u8]) {
+        self.add_any(self.entries.hash_key(key));
+        if let KeyTransform::WholeKeyAndPrefix { .. } = self.entries.transform() {
+            self.entries.hash_prefix(key).into_iter().for_each(|hash| self.push(hash, 1));
+        }
     }
 
-    /// Adds an entry by its hash, which must have been made with the policy's hasher.
+    /// Adds a row, for a filter of rows. (Under other transforms a row alone has no entry.)
+    #[inline]
+    pub fn add_row(&mut self, row: &[u8]) {
+        self.add_any(self.entries.hash_row(row));
+    }
+
+    /// Adds a key that consists of a row and a column, for a filter of rows or of rows with columns.
+    #[inline]
+    pub fn add_row_column(&mut self, row: &[u8], column: &[u8]) {
+        self.add_any(self.entries.hash_row_column(row, column));
+    }
+
+    /// Adds an entry: what the policy's transform makes of a key. For engines that apply it themselves.
+    #[inline]
+    pub fn add_entry(&mut self, entry: &[u8]) {
+        self.push(self.entries.hasher().hash(entry), 0);
+    }
+
+    /// Adds an entry by its hash, which must have been made with the policy's hasher, as
+    /// [`FilterPolicy::entry_hasher`] does.
+    ///
+    /// # Panics
+    /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
     #[inline]
     pub fn add_hash(&mut self, hash: KeyHash) {
-        self.hashes.push(hash.get());
+        self.entries.hasher().check_made(hash);
+        self.push(hash, 0);
     }
 
-    /// Entries added since the last finish, repeated ones included.
+    #[inline]
+    fn add_any(&mut self, hash: Option<KeyHash>) {
+        match hash {
+            Some(hash) => self.push(hash, 0),
+            None => self.num_without_entry += 1,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, hash: KeyHash, last: usize) {
+        let hash = Some(hash.get());
+        if self.last[last] != hash {
+            self.last[last] = hash;
+            self.hashes.extend(hash);
+        }
+    }
+
+    /// Entries added since the last finish. Of neighbours that are equal, one is counted.
     pub fn num_added(&self) -> u64 {
         self.hashes.len() as u64
+    }
+
+    /// Keys given since the last finish that have no entry under the policy's transform.
+    pub fn num_without_entry(&self) -> u64 {
+        self.num_without_entry
     }
 
     /// The policy.
     pub fn policy(&self) -> &FilterPolicy {
         &self.policy
+    }
+
+    /// The length in bytes of the block of what has been added so far; see [`FilterPolicy::expected_block_len`].
+    ///
+    /// # Errors
+    /// As [`FilterPolicy::expected_block_len`].
+    pub fn expected_block_len(&self) -> Result<u64, BuildError> {
+        self.policy.expected_block_len(self.num_added())
     }
 
     /// The block of what was added, as bytes of its own. See [`FilterBlockBuilder::finish_into`].
@@ -94,12 +200,63 @@ impl FilterBlockBuilder {
     }
 
     /// Appends the block to `out`, at any alignment, and returns its length in bytes. Without entries it is a
-    /// header that answers *no* to every key.
+    /// header that answers *no* to every key that could have one.
     ///
     /// # Errors
     /// [`BuildError::ByteCap`], [`BuildError::TooLarge`], [`BuildError::SelfCheck`]. Then `out` is as before and
-    /// the builder keeps its entries.
+    /// the builder keeps its entries and context.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        self.finish_block(Output::Vec(out))
+    }
+
+    /// Writes the block to the beginning of `out`, memory of the engine's own, and returns its length in bytes: what
+    /// [`FilterBlockBuilder::expected_block_len`] says, or about so much where the
+    /// [length depends on the keys](FilterPolicy::len_depends_on_keys).
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+    /// (0..1000u16).for_each(|i| builder.add_key(&i.to_be_bytes()));
+    /// let mut memory = vec![0xff; builder.expected_block_len()? as usize];
+    /// let len = builder.finish_into_slice(&mut memory)?;
+    /// assert!(FilterBlockReader::open(&memory[..len])?.may_contain(&[0, 7]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::OutputTooShort`], and as [`FilterBlockBuilder::finish_into`]. Then the contents of `out` mean nothing,
+    /// and the builder keeps its entries and context.
+    pub fn finish_into_slice(&mut self, out: &mut [u8]) -> Result<usize, BuildError> {
+        self.finish_block(Output::Slice { memory: out, len: 0 })
+    }
+
+    /// Appends a compact frame to `out` and returns its length: the payload, followed by 2 to 20 bytes, depending on
+    /// the kind. A compact frame has no checksum and stores neither seed nor transform nor context nor number
+    /// of entries; it is for engines that keep these themselves. A byte cap counts the frame's payload and 64 bytes.
+    ///
+    /// # Errors
+    /// As [`FilterBlockBuilder::finish_into`].
+    pub fn finish_compact_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        let (hasher, transform) = (self.entries.hasher(), self.entries.transform());
+        self.finish_frame(
+            Output::Vec(out),
+            0,
+            |params, _, out, _| {
+                let mut trailer = Vec::new();
+                match params {
+                    Some(params) => compact::write_trailer(params, &mut trailer),
+                    None => trailer.extend(compact::EMPTY),
+                }
+                out.append(&trailer)
+            },
+            |frame| CompactFrameReader::open(frame, hasher, transform).ok().map(|reader| reader.parts()),
+        )
+    }
+
+    fn finish_block(&mut self, out: Output<'_>) -> Result<usize, BuildError> {
         let (policy, context) = (self.policy, self.context);
         let seal = |params: Option<&Params>, num_entries: u64, frame: &mut [u8]| {
             let header = Header {
@@ -114,31 +271,15 @@ impl FilterBlockBuilder {
             header.write(frame, context);
         };
         let options =
-            OpenOptions::new().context(context).expect_hasher(self.hasher).expect_transform(policy.key_transform());
+            OpenOptions::new().context(context).expect_hasher(policy.hasher()).expect_transform(policy.key_transform());
         self.finish_frame(
             out,
             HEADER_LEN,
-            |params, num_entries, out, start| seal(params, num_entries, &mut out[start..]),
-            |block| options.open(block).ok().map(|reader| *reader.filter()),
-        )
-    }
-
-    /// Appends a compact frame to `out` and returns its length: the payload, followed by 2 to 20 bytes, depending on
-    /// the kind. A compact frame has no checksum and stores neither seed nor transform nor context nor number
-    /// of entries; it is for engines that keep these themselves. A byte cap counts the frame's payload and 64 bytes.
-    ///
-    /// # Errors
-    /// As [`FilterBlockBuilder::finish_into`].
-    pub fn finish_compact_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
-        let (hasher, transform) = (self.hasher, self.policy.key_transform());
-        self.finish_frame(
-            out,
-            0,
-            |params, _, out, _| match params {
-                Some(params) => compact::write_trailer(params, out),
-                None => out.extend(compact::EMPTY),
+            |params, num_entries, out, start| {
+                seal(params, num_entries, out.written_mut(start));
+                Ok(())
             },
-            |frame| CompactFrameReader::open(frame, hasher, transform).ok().map(|reader| *reader.filter()),
+            |block| options.open(block).ok().map(|reader| (*reader.layout(), &block[HEADER_LEN..])),
         )
     }
 
@@ -146,27 +287,28 @@ impl FilterBlockBuilder {
     /// opens it.
     fn finish_frame(
         &mut self,
-        out: &mut Vec<u8>,
+        mut out: Output<'_>,
         header_len: usize,
-        seal: impl Fn(Option<&Params>, u64, &mut Vec<u8>, usize),
-        open: impl Fn(&[u8]) -> Option<FilterView<'_>>,
+        seal: impl Fn(Option<&Params>, u64, &mut Output<'_>, usize) -> Result<(), NoRoom>,
+        open: impl Fn(&[u8]) -> Option<(FilterLayout, &[u8])>,
     ) -> Result<usize, BuildError> {
         if self.policy.settings().needs_order() {
             self.sort();
         }
-        let start = out.len();
-        out.resize(start + header_len, 0);
-        let built = self.build_payload(out, header_len).and_then(|params| {
-            seal(params.as_ref(), self.hashes.len() as u64, out, start);
-            if self.policy.checks_itself() { self.self_check(open(&out[start..])) } else { Ok(()) }
+        let (start, capacity) = (out.len(), out.capacity());
+        let built = out.append_zeros(header_len).map(drop).map_err(BuildError::from);
+        let built = built.and_then(|()| self.build_payload(&mut out, header_len)).and_then(|params| {
+            seal(params.as_ref(), self.hashes.len() as u64, &mut out, start)?;
+            if self.policy.self_checks() { self.self_check(open(out.written(start))) } else { Ok(()) }
         });
         match built {
             Ok(()) => {
                 self.hashes.clear();
+                (self.last, self.num_without_entry, self.context) = ([None; 2], 0, 0);
                 Ok(out.len() - start)
             }
             Err(error) => {
-                out.truncate(start);
+                out.truncate(start, capacity);
                 Err(error)
             }
         }
@@ -174,16 +316,18 @@ impl FilterBlockBuilder {
 
     /// Sorts the hashes and drops repeated ones.
     fn sort(&mut self) {
-        #[cfg(not(feature = "rayon"))]
-        self.hashes.sort_unstable();
         #[cfg(feature = "rayon")]
-        rayon::slice::ParallelSliceMut::par_sort_unstable(&mut self.hashes[..]);
+        if self.parallel {
+            rayon::slice::ParallelSliceMut::par_sort_unstable(&mut self.hashes[..]);
+        }
+        // Linear where they are sorted already.
+        self.hashes.sort_unstable();
         self.hashes.dedup();
     }
 
     /// Appends the payload; `None` and no bytes without entries. Takes the hashes for distinct until a build finds one
     /// twice, or they are too many for a cap.
-    fn build_payload(&mut self, out: &mut Vec<u8>, header_len: usize) -> Result<Option<Params>, BuildError> {
+    fn build_payload(&mut self, out: &mut Output<'_>, header_len: usize) -> Result<Option<Params>, BuildError> {
         let (policy, num_entries) = (self.policy, self.hashes.len() as u64);
         if num_entries == 0 {
             return Ok(None);
@@ -197,12 +341,17 @@ impl FilterBlockBuilder {
         }
         let (mut target, mut cut_bits) = (target(&policy, num_entries, header_len), 0);
         loop {
-            let Ok(params) = plan(&policy, target, num_entries)?.build(&mut self.hashes, out) else {
-                // Planned for the repeated ones too, it may be many times too large.
-                out.truncate(start);
-                out.shrink_to(capacity);
-                self.sort();
-                return self.build_payload(out, header_len);
+            let params = match plan(&policy, target, num_entries)?.plan.build(&mut self.hashes, out, self.parallel) {
+                Ok(params) => params,
+                Err(unbuilt) => {
+                    // Planned for repeated hashes, too, it may be many times too large.
+                    out.truncate(start, capacity);
+                    self.sort();
+                    return match unbuilt {
+                        Unbuilt::NoRoom(no_room) if self.hashes.len() as u64 == num_entries => Err(no_room.into()),
+                        _ => self.build_payload(out, header_len),
+                    };
+                }
             };
             let frame_bytes = (out.len() - start + HEADER_LEN) as u64;
             let cap_bytes = match policy.size() {
@@ -211,7 +360,7 @@ impl FilterBlockBuilder {
             };
             // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach a fit
             // or nothing.
-            out.truncate(start);
+            out.truncate(start, capacity);
             cut_bits = ((frame_bytes - cap_bytes) * 8).max(cut_bits * 2);
             target = match target {
                 Target::Bits(Bits { total, is_cap, .. }) if total > 0 => {
@@ -237,17 +386,19 @@ impl FilterBlockBuilder {
     }
 
     /// Queries the finished frame for every hash it was built from.
-    fn self_check(&self, opened: Option<FilterView<'_>>) -> Result<(), BuildError> {
-        let Some(filter) = opened else {
+    fn self_check(&self, opened: Option<(FilterLayout, &[u8])>) -> Result<(), BuildError> {
+        let Some((layout, payload)) = opened else {
             let hash = self.hashes.first().copied().unwrap_or(0);
             return Err(BuildError::SelfCheck { hash, num_missing: self.hashes.len() as u64 });
         };
-        #[cfg(not(feature = "rayon"))]
-        let missing = self.hashes.chunks(CHECKED_AT_ONCE).flat_map(|hashes| missing(&filter, hashes));
-        #[cfg(feature = "rayon")]
-        let missing: Vec<u64> = {
-            use rayon::prelude::*;
-            self.hashes.par_chunks(CHECKED_AT_ONCE).flat_map_iter(|hashes| missing(&filter, hashes)).collect()
+        let missing = |hashes: &[u64]| missing(&layout, payload, hashes);
+        let missing: Vec<u64> = match self.parallel {
+            #[cfg(feature = "rayon")]
+            true => {
+                use rayon::prelude::*;
+                self.hashes.par_chunks(CHECKED_AT_ONCE).flat_map_iter(missing).collect()
+            }
+            _ => self.hashes.chunks(CHECKED_AT_ONCE).flat_map(missing).collect(),
         };
         let mut missing = missing.into_iter();
         match missing.next() {
@@ -260,12 +411,19 @@ impl FilterBlockBuilder {
 /// Hashes that a self-check queries together.
 const CHECKED_AT_ONCE: usize = 256;
 
-/// Those of at most [`CHECKED_AT_ONCE`] hashes that are absent from `filter`.
-fn missing(filter: &FilterView<'_>, hashes: &[u64]) -> Vec<u64> {
+/// In a line, without the hashes.
+impl fmt::Debug for FilterBlockBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FilterBlockBuilder({}, {} entries added)", self.policy, self.num_added())
+    }
+}
+
+/// Those of at most [`CHECKED_AT_ONCE`] hashes that are absent from the filter.
+fn missing(layout: &FilterLayout, payload: &[u8], hashes: &[u64]) -> Vec<u64> {
     let mut raw = [KeyHash::from_raw(0); CHECKED_AT_ONCE];
     raw.iter_mut().zip(hashes).for_each(|(raw, &hash)| *raw = KeyHash::from_raw(hash));
     let mut answers = [false; CHECKED_AT_ONCE];
-    filter.may_contain_all(&raw[..hashes.len()], &mut answers[..hashes.len()]);
+    layout.may_contain_all(payload, &raw[..hashes.len()], &mut answers[..hashes.len()]);
     if answers[..hashes.len()].iter().all(|&answer| answer) {
         return Vec::new();
     }

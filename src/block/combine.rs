@@ -4,7 +4,7 @@ use super::HEADER_LEN;
 use super::header::Header;
 use super::reader::FilterBlockReader;
 use crate::filter::combine::{BitArray, Operation};
-use crate::filter::{FilterView, PARAMS_LEN, Params};
+use crate::filter::{FilterLayout, PARAMS_LEN, Params};
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 use core::fmt;
@@ -72,21 +72,21 @@ impl fmt::Display for CombineError {
 impl core::error::Error for CombineError {}
 
 /// Two bit arrays of equal shape, or one or none where a block has no entries.
-enum Pair<'a, 'b> {
-    Both(BitArray<'b>, BitArray<'b>),
-    One(&'a FilterBlockReader<'b>, BitArray<'b>),
+enum Pair<'a> {
+    Both(BitArray<'a>, BitArray<'a>),
+    One(&'a FilterBlockReader<'a>, BitArray<'a>),
     Neither,
 }
 
 /// The bits of a block; `None` for a block without entries, which fits every shape.
-fn bits_of<'b>(reader: &FilterBlockReader<'b>) -> Result<Option<BitArray<'b>>, CombineError> {
-    match reader.filter() {
-        FilterView::Empty => Ok(None),
-        filter => filter.bit_array().map(Some).ok_or(CombineError::Kind { found: reader.kind() }),
+fn bits_of<'a>(reader: &'a FilterBlockReader<'_>) -> Result<Option<BitArray<'a>>, CombineError> {
+    match reader.layout() {
+        FilterLayout::Empty => Ok(None),
+        layout => layout.bit_array(reader.payload()).map(Some).ok_or(CombineError::Kind { found: reader.kind() }),
     }
 }
 
-fn pair<'a, 'b>(a: &'a FilterBlockReader<'b>, b: &'a FilterBlockReader<'b>) -> Result<Pair<'a, 'b>, CombineError> {
+fn pair<'a>(a: &'a FilterBlockReader<'_>, b: &'a FilterBlockReader<'_>) -> Result<Pair<'a>, CombineError> {
     let (x, y) = (a.hasher(), b.hasher());
     if x.hash_id() != y.hash_id() {
         return Err(CombineError::Hash { a: x.hash_id(), b: y.hash_id() });
@@ -194,7 +194,7 @@ impl FilterBlockReader<'_> {
         };
         // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion saturates.
         let num_entries = ((estimate + 0.5) as u64).max(1);
-        Ok(block_like(source, source.filter().params(), num_entries, &payload, context))
+        Ok(block_like(source, source.layout().params(source.payload()), num_entries, &payload, context))
     }
 }
 

@@ -4,11 +4,13 @@
 //! The last byte is a tag: the frame's version, 1, in the upper four bits, the kind in the lower four; kind 0 is the
 //! frame of no entries, one byte long. The kind's parameters precede the tag, in the encoding that the kind defines.
 
+use super::queries::key_queries;
 use crate::error::DecodeError;
-use crate::filter::{FilterView, Params, Trailer};
+use crate::filter::{FilterLayout, Params, Trailer};
 use crate::hash::{KeyHash, KeyHasher};
 use crate::kind::FilterKind;
-use crate::policy::KeyTransform;
+use crate::policy::{EntryHasher, KeyTransform};
+use core::fmt;
 
 /// Version of the frame, in the tag's upper four bits.
 const VERSION: u8 = 1;
@@ -42,13 +44,17 @@ pub(crate) fn write_trailer(params: &Params, out: &mut std::vec::Vec<u8>) {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct CompactFrameReader<'a> {
-    filter: FilterView<'a>,
+    frame: &'a [u8],
+    payload_len: usize,
+    layout: FilterLayout,
+    entries: EntryHasher,
     kind: Option<FilterKind>,
-    hasher: KeyHasher,
-    transform: KeyTransform,
-    frame_len: usize,
+}
+
+key_queries! {
+    impl<'a> CompactFrameReader<'a>
 }
 
 impl<'a> CompactFrameReader<'a> {
@@ -58,31 +64,48 @@ impl<'a> CompactFrameReader<'a> {
     /// A [`DecodeError`] where the frame contradicts itself. Without a checksum most damage goes unseen: whatever stores
     /// the frame must have verified it.
     pub fn open(frame: &'a [u8], hasher: KeyHasher, transform: KeyTransform) -> Result<Self, DecodeError> {
-        let (kind, filter) = read(frame)?;
-        Ok(Self { filter, kind, hasher, transform, frame_len: frame.len() })
+        let Read { kind, layout, payload_len } = read(frame)?;
+        Ok(Self { frame, payload_len, layout, entries: EntryHasher::new(hasher, transform), kind })
     }
 
-    /// Whether the table may contain `entry`; `false` is certain. The transform is not applied: `entry` is what it makes
-    /// of a key.
-    #[inline]
-    pub fn may_contain(&self, entry: &[u8]) -> bool {
-        self.filter.may_contain(self.hasher.hash(entry))
-    }
-
-    /// As [`CompactFrameReader::may_contain`], by the entry's hash under [`CompactFrameReader::hasher`].
+    /// As [`CompactFrameReader::may_contain`], by the hash of an entry under [`CompactFrameReader::hasher`].
+    ///
+    /// # Panics
+    /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
     #[inline]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
-        self.filter.may_contain(hash)
+        self.entries.hasher().check_made(hash);
+        self.layout.may_contain(self.payload(), hash)
     }
 
     /// An answer for each hash; see
-    /// [`FilterBlockReader::may_contain_hashes`](crate::FilterBlockReader::may_contain_hashes).
+    /// [`FilterBlock::may_contain_hashes`](crate::FilterBlock::may_contain_hashes).
     ///
     /// # Panics
-    /// If the slices' lengths differ: a defect of the caller, whatever the frame's bytes.
+    /// If the slices' lengths differ: a defect of the caller, whatever the frame's bytes. And as
+    /// [`CompactFrameReader::may_contain_hash`].
     pub fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
-        self.filter.may_contain_all(hashes, answers);
+        if cfg!(debug_assertions) {
+            hashes.iter().for_each(|&hash| self.entries.hasher().check_made(hash));
+        }
+        self.layout.may_contain_all(self.payload(), hashes, answers);
+    }
+
+    #[inline(always)]
+    fn payload(&self) -> &'a [u8] {
+        &self.frame[..self.payload_len]
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn parts(&self) -> (FilterLayout, &'a [u8]) {
+        (self.layout, self.payload())
+    }
+
+    /// What makes hashes of keys: the hasher and transform that were given.
+    #[inline]
+    pub fn entry_hasher(&self) -> EntryHasher {
+        self.entries
     }
 
     /// The kind; `None` without entries, where no kind is stored.
@@ -92,42 +115,53 @@ impl<'a> CompactFrameReader<'a> {
 
     /// The hasher that entries must be hashed with.
     pub fn hasher(&self) -> KeyHasher {
-        self.hasher
+        self.entries.hasher()
     }
 
     /// What the entries were made from.
     pub fn transform(&self) -> KeyTransform {
-        self.transform
+        self.entries.transform()
     }
 
     /// Length of the frame in bytes.
     pub fn frame_len(&self) -> usize {
-        self.frame_len
+        self.frame.len()
     }
 
     /// Probes of a query, for the kinds that probe bits.
     pub fn num_probes(&self) -> Option<u32> {
-        self.filter.num_probes()
+        self.layout.num_probes(self.payload())
     }
 
     /// The rate at which absent keys pass, computed from the payload. Reads the whole payload.
     pub fn false_positive_rate(&self) -> f64 {
-        self.filter.predicted_fpr()
+        self.layout.predicted_fpr(self.payload())
     }
 
     /// Share of the filter's bits that are set (golomb: of its range that is taken). Reads the whole payload.
     pub fn fill(&self) -> f64 {
-        self.filter.fill()
-    }
-
-    #[cfg(feature = "std")]
-    pub(super) fn filter(&self) -> &FilterView<'a> {
-        &self.filter
+        self.layout.fill(self.payload())
     }
 }
 
-/// Reads a frame; no kind is stored where there are no entries.
-fn read(frame: &[u8]) -> Result<(Option<FilterKind>, FilterView<'_>), DecodeError> {
+/// In one line, without the bytes.
+impl fmt::Debug for CompactFrameReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.map_or("empty", FilterKind::name);
+        write!(f, "CompactFrameReader({kind}, {}, {:?}, ", self.transform(), self.hasher())?;
+        write!(f, "{} bytes)", self.frame_len())
+    }
+}
+
+/// What a frame states.
+struct Read {
+    /// Not stored where there are no entries.
+    kind: Option<FilterKind>,
+    layout: FilterLayout,
+    payload_len: usize,
+}
+
+fn read(frame: &[u8]) -> Result<Read, DecodeError> {
     let mut trailer = Trailer::new(frame);
     let tag = trailer.pop()?;
     if tag >> 4 != VERSION {
@@ -140,11 +174,12 @@ fn read(frame: &[u8]) -> Result<(Option<FilterKind>, FilterView<'_>), DecodeErro
     }
     if tag & 0xf == 0 {
         return match trailer.rest().len() {
-            0 => Ok((None, FilterView::Empty)),
+            0 => Ok(Read { kind: None, layout: FilterLayout::Empty, payload_len: 0 }),
             more => Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: more as u64 }),
         };
     }
     let kind = FilterKind::from_tag(tag & 0xf).ok_or(DecodeError::UnknownKind { found: tag & 0xf })?;
     let params = Params::decode_trailer(kind, &mut trailer)?;
-    Ok((Some(kind), FilterView::new(params, trailer.rest(), 0)?))
+    let payload = trailer.rest();
+    Ok(Read { kind: Some(kind), layout: FilterLayout::check(params, payload, 0)?, payload_len: payload.len() })
 }

@@ -31,9 +31,60 @@ impl FilterPolicy {
         if num_entries == 0 {
             return Ok(0.0);
         }
-        let plan = plan(self, target(self, num_entries, HEADER_LEN), num_entries)?;
+        let plan = plan(self, target(self, num_entries, HEADER_LEN), num_entries)?.plan;
         let floor = hash_collision_rate(num_entries);
         Ok(floor + (1.0 - floor) * plan.expected_fpr(num_entries))
+    }
+
+    /// The length in bytes of a block of `num_entries` distinct entries, header included. Exact for the kinds whose length
+    /// does not [depend on the keys](FilterPolicy::len_depends_on_keys), about right for the others: for memory that the
+    /// block is to be [written to](crate::FilterBlockBuilder::finish_into_slice), and for cutting tables by the length of
+    /// their filters.
+    ///
+    /// ```
+    /// use filterblock::{FilterKind, FilterPolicy};
+    ///
+    /// # fn main() -> Result<(), filterblock::BuildError> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+    /// assert_eq!(policy.expected_block_len(10_000)?, 12_480);
+    /// assert_eq!(policy.expected_block_len(0)?, 64);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::TooLarge`] where no block could be built.
+    pub fn expected_block_len(&self, num_entries: u64) -> Result<u64, BuildError> {
+        let payload_bytes = match num_entries {
+            0 => 0,
+            _ => plan(self, target(self, num_entries, HEADER_LEN), num_entries)?.payload_bytes,
+        };
+        Ok(HEADER_LEN as u64 + payload_bytes)
+    }
+
+    /// The most entries whose block is expected to have at most `block_len` bytes, header included: the inverse of
+    /// [`FilterPolicy::expected_block_len`]. 0 if not even one entry fits. For a policy of
+    /// [`FilterPolicy::with_max_bytes`] all numbers fit that a block can be built of.
+    ///
+    /// ```
+    /// use filterblock::{FilterKind, FilterPolicy};
+    ///
+    /// # fn main() -> Result<(), filterblock::BuildError> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+    /// let num_entries = policy.expected_num_entries(4096);
+    /// assert!(policy.expected_block_len(num_entries)? <= 4096);
+    /// assert!(policy.expected_block_len(num_entries + 1)? > 4096);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn expected_num_entries(&self, block_len: u64) -> u64 {
+        let fits = |num_entries| self.expected_block_len(num_entries).is_ok_and(|len| len <= block_len);
+        let (mut least, mut beyond) = (0, 1 << 60);
+        while least + 1 < beyond {
+            let middle = least + (beyond - least) / 2;
+            if fits(middle) { least = middle } else { beyond = middle }
+        }
+        least
     }
 
     /// Whether the length of a block of `kind` depends on its keys, and not on their number alone.
@@ -81,7 +132,7 @@ mod tests {
     #[test]
     fn the_expected_rate_is_that_of_built_blocks() {
         let mut worst = 0.0f64;
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             // The blocked kind's formula holds for filters of many lines.
             let sizes: &[u64] = if kind == FilterKind::Blocked { &[20_000, 60_000] } else { &[100, 1_000, 20_000] };
             for &num_entries in sizes {

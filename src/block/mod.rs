@@ -13,6 +13,7 @@ mod expected;
 mod header;
 #[cfg(feature = "std")]
 mod plan;
+mod queries;
 mod reader;
 mod tables;
 
@@ -24,5 +25,5 @@ pub use builder::FilterBlockBuilder;
 pub use combine::CombineError;
 pub use compact::CompactFrameReader;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
-pub use reader::{FilterBlock, FilterBlockReader, OpenOptions};
+pub use reader::{FilterBlock, FilterBlockReader, OpenError, OpenOptions};
 pub use tables::probe_tables;

@@ -30,10 +30,10 @@ pub(crate) fn target(policy: &FilterPolicy, num_entries: u64, header_len: usize)
 ///
 /// # Errors
 /// [`BuildError::TooLarge`] beyond what the format can describe or this machine can address.
-pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> Result<Plan, BuildError> {
+pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> Result<Planned<Plan>, BuildError> {
     let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
     match policy.settings().plan(target, num_entries) {
-        Ok(Planned { plan, payload_bytes }) if payload_bytes <= max_bytes => Ok(plan),
+        Ok(planned) if planned.payload_bytes <= max_bytes => Ok(planned),
         Ok(Planned { payload_bytes, .. }) | Err(TooLong { payload_bytes }) => {
             Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes })
         }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn sizes_past_the_format_are_errors() {
         // 2^59 entries of 64 bits are 2^62 bytes; 2^62 entries have more bits than 64 can count.
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             for num_entries in [1 << 59, 1 << 62, u64::MAX] {
                 let policy = with_bits(kind, 64.0);
                 let planned = plan(&policy, target(&policy, num_entries, HEADER_LEN), num_entries);
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn sizes_past_the_memory_are_errors() {
         // 2^31 entries of 10 bits are 2.5 GiB: more than an object may have where addresses have 32 bits.
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             let policy = with_bits(kind, 10.0);
             let planned = plan(&policy, target(&policy, 1 << 31, HEADER_LEN), 1 << 31);
             assert_eq!(planned.is_err(), usize::BITS == 32, "{kind}: {planned:?}");

@@ -2,11 +2,13 @@
 
 use super::HEADER_LEN;
 use super::header::Header;
+use super::queries::key_queries;
 use crate::error::DecodeError;
-use crate::filter::{FilterLayout, FilterView, Params};
+use crate::filter::{FilterLayout, Params};
 use crate::hash::{self, KeyHash, KeyHasher};
 use crate::kind::FilterKind;
-use crate::policy::KeyTransform;
+use crate::policy::{EntryHasher, KeyTransform};
+use core::fmt;
 
 /// What the caller expects of the bytes it opens.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +45,8 @@ impl OpenOptions {
         self
     }
 
-    /// Refuses blocks whose entries were made by another transform.
+    /// Refuses blocks whose entries were made by another transform. An engine's own transform is applied to keys if it was
+    /// given with [code](crate::CustomTransform::applied_by).
     #[must_use]
     pub const fn expect_transform(mut self, transform: KeyTransform) -> Self {
         self.transform = Some(transform);
@@ -65,9 +68,9 @@ impl OpenOptions {
     /// use filterblock::{DecodeError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?.seed(7);
-    /// let mut builder = FilterBlockBuilder::new(policy).context(42);
+    /// let mut builder = FilterBlockBuilder::new(policy);
     /// builder.add_key(b"key");
-    /// let block = builder.finish()?;
+    /// let block = builder.context(42).finish()?;
     /// assert!(OpenOptions::new().context(42).expect_seed(7).open(&block).is_ok());
     /// let wrong = OpenOptions::new().context(43).open(&block).unwrap_err();
     /// assert_eq!(wrong, DecodeError::WrongContext { expected: 43, found: 42 });
@@ -79,33 +82,48 @@ impl OpenOptions {
     /// A [`DecodeError`] for anything that is not an intact block of this format, context, hasher and transform. It always
     /// means *maybe*.
     pub fn open<'a>(&self, block: &'a [u8]) -> Result<FilterBlockReader<'a>, DecodeError> {
+        Ok(self.check(block)?.over(block))
+    }
+
+    /// Opens a block that owns its bytes; see [`FilterBlock`].
+    ///
+    /// # Errors
+    /// An [`OpenError`] with the bytes and what [`OpenOptions::open`] says of them.
+    pub fn open_owned<B: AsRef<[u8]>>(&self, block: B) -> Result<FilterBlock<B>, OpenError<B>> {
+        match self.check(block.as_ref()) {
+            Ok(checked) => Ok(checked.over(block)),
+            Err(error) => Err(OpenError { error, block }),
+        }
+    }
+
+    fn check(&self, block: &[u8]) -> Result<Checked, DecodeError> {
         let header = Header::read(block, self.context)?;
         if !self.trusted {
             Header::check_digest(block, self.context)?;
         }
-        let hasher = self.hasher(&header)?;
-        let found = header.transform.to_wire();
-        if let Some(expected) = self.transform.map(KeyTransform::to_wire).filter(|&expected| expected != found) {
-            return Err(DecodeError::WrongTransform { expected, found });
-        }
+        let entries = EntryHasher::new(self.hasher(&header)?, self.transform(&header)?);
         header.check_estimate()?;
         let payload = &block[HEADER_LEN..];
-        let filter = match header.num_entries {
-            0 => header.check_empty(payload.len() as u64).map(|()| FilterView::Empty)?,
+        let layout = match header.num_entries {
+            0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::Empty)?,
             _ => {
                 let params = Params::decode(header.kind, &header.stored_params(payload.len() as u64))?;
-                FilterView::new(params, payload, HEADER_LEN as u64)?
+                FilterLayout::check(params, payload, HEADER_LEN as u64)?
             }
         };
-        let facts = Facts {
-            hasher,
-            kind: header.kind,
-            transform: header.transform,
-            num_entries: header.num_entries,
-            entries_estimated: header.entries_estimated,
-            block_len: block.len(),
-        };
-        Ok(FilterBlockReader { filter, facts })
+        let Header { kind, num_entries, entries_estimated, .. } = header;
+        Ok(Checked { layout, facts: Facts { entries, kind, num_entries, entries_estimated } })
+    }
+
+    /// The block's transform, with the code of the expected one.
+    fn transform(&self, header: &Header) -> Result<KeyTransform, DecodeError> {
+        match self.transform {
+            Some(expected) if expected != header.transform => {
+                Err(DecodeError::WrongTransform { expected: expected.to_wire(), found: header.transform.to_wire() })
+            }
+            Some(expected) => Ok(expected),
+            None => Ok(header.transform),
+        }
     }
 
     /// The block's hasher: the expected one, or else the one that the header names.
@@ -121,79 +139,63 @@ impl OpenOptions {
             None => Err(DecodeError::KeyNeeded { key_id: found }),
         }
     }
-
-    /// Opens a block that keeps its bytes; see [`FilterBlock`].
-    ///
-    /// # Errors
-    /// As [`OpenOptions::open`].
-    pub fn open_owned<B: AsRef<[u8]>>(&self, block: B) -> Result<FilterBlock<B>, DecodeError> {
-        let FilterBlockReader { filter, facts } = self.open(block.as_ref())?;
-        Ok(FilterBlock { layout: filter.layout(), facts, block })
-    }
 }
 
-/// A filter block opened once and kept with its bytes, for engines that hold a table's filter in memory. `B` must give
-/// the same bytes at each call, as vectors, boxes, shared slices and memory maps do.
-///
-/// ```
-/// use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?);
-/// builder.add_key(b"key");
-/// let filter: FilterBlock<Vec<u8>> = OpenOptions::new().open_owned(builder.finish()?)?;
-/// assert!(filter.reader().may_contain(b"key"));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct FilterBlock<B> {
+/// A checked block without its bytes.
+struct Checked {
     layout: FilterLayout,
     facts: Facts,
-    block: B,
 }
 
-impl<B: AsRef<[u8]>> FilterBlock<B> {
-    /// A reader over the kept bytes. Nothing is parsed or checked again but their length: this costs a copy of some words.
-    ///
-    /// # Panics
-    /// If `B` gives bytes of another length than at opening, where the block has entries: a defect of `B`.
-    #[inline]
-    pub fn reader(&self) -> FilterBlockReader<'_> {
-        let payload = &self.block.as_ref()[HEADER_LEN..];
-        FilterBlockReader { filter: self.layout.view(payload), facts: self.facts }
-    }
-
-    /// The block's bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.block.as_ref()
-    }
-
-    /// Gives the bytes back.
-    pub fn into_inner(self) -> B {
-        self.block
+impl Checked {
+    fn over<B>(self, block: B) -> FilterBlock<B> {
+        FilterBlock { block, layout: self.layout, facts: self.facts }
     }
 }
 
 /// What a block's header states.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Facts {
-    hasher: KeyHasher,
+    entries: EntryHasher,
     kind: FilterKind,
-    transform: KeyTransform,
     num_entries: u64,
     entries_estimated: bool,
-    block_len: usize,
 }
 
-/// Answers from the bytes of a filter block whether its table may contain a key.
+/// A filter block that was opened once: answers whether its table may contain a key.
 ///
-/// *No* is always true; *maybe* is wrong at the block's false-positive rate. Everything was checked when the block
-/// was opened: queries cannot fail.
-#[derive(Clone, Copy, Debug)]
-pub struct FilterBlockReader<'a> {
-    filter: FilterView<'a>,
+/// *No* is always true; *maybe* is wrong at the block's false-positive rate. Everything was checked when the block was
+/// opened: queries cannot fail, allocate nothing and parse nothing.
+///
+/// An engine keeps one for each open table, behind an [`Arc`](std::sync::Arc) if threads share it, and asks it directly:
+/// nothing is gained by a reader that is made once and kept. `B` owns or borrows the bytes, and must give the same ones at
+/// each call, as vectors, boxes, shared slices and memory maps do. To begin at a cache line, as queries are fastest, it is
+/// to be [`AlignedBytes`](crate::AlignedBytes). With `B` = `&[u8]` it is a [`FilterBlockReader`].
+///
+/// ```
+/// use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+/// use std::sync::Arc;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?);
+/// builder.add_key(b"key");
+/// let filter: FilterBlock<Vec<u8>> = OpenOptions::new().open_owned(builder.finish()?)?;
+/// let shared = Arc::new(filter);
+/// assert!(shared.may_contain(b"key"));
+/// # Ok(())
+/// # }
+/// ```
+// In this order and at a line's start: what a query by hash reads lies in one cache line, for a `B` of up to three words.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub struct FilterBlock<B> {
+    block: B,
+    layout: FilterLayout,
     facts: Facts,
 }
+
+/// A filter block over borrowed bytes.
+pub type FilterBlockReader<'a> = FilterBlock<&'a [u8]>;
 
 impl<'a> FilterBlockReader<'a> {
     /// Opens a block written without a context. See [`OpenOptions::open`].
@@ -203,19 +205,23 @@ impl<'a> FilterBlockReader<'a> {
     pub fn open(block: &'a [u8]) -> Result<Self, DecodeError> {
         OpenOptions::new().open(block)
     }
+}
 
-    /// Whether the table may contain `entry`; `false` is certain. The block's transform is not applied: `entry` is what it
-    /// makes of a key.
-    #[inline]
-    pub fn may_contain(&self, entry: &[u8]) -> bool {
-        self.filter.may_contain(self.facts.hasher.hash(entry))
-    }
+key_queries! {
+    impl<B: AsRef<[u8]>> FilterBlock<B>
+}
 
-    /// As [`FilterBlockReader::may_contain`], by the entry's hash under [`FilterBlockReader::hasher`]. A caller
-    /// with a hasher of its own must have it compared at opening: [`OpenOptions::expect_hasher`].
+impl<B: AsRef<[u8]>> FilterBlock<B> {
+    /// As [`FilterBlock::may_contain`], by the hash of an entry under [`FilterBlock::hasher`]. A caller with a hasher of
+    /// its own must have it compared at opening: [`OpenOptions::expect_hasher`].
+    ///
+    /// # Panics
+    /// If `B` gives bytes of another length than at opening: a defect of `B`. In builds with debug assertions, if `hash`
+    /// was made by another hasher: a defect of the caller.
     #[inline]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
-        self.filter.may_contain(hash)
+        self.facts.entries.hasher().check_made(hash);
+        self.layout.may_contain(self.payload(), hash)
     }
 
     /// Answers for many hashes at once: while some are probed, the lines of the next are on their way. Pays from a handful of
@@ -237,15 +243,85 @@ impl<'a> FilterBlockReader<'a> {
     /// ```
     ///
     /// # Panics
-    /// If the slices' lengths differ: a defect of the caller, whatever the block's bytes.
+    /// If the slices' lengths differ: a defect of the caller, whatever the block's bytes. And as
+    /// [`FilterBlock::may_contain_hash`].
     pub fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
-        self.filter.may_contain_all(hashes, answers);
+        if cfg!(debug_assertions) {
+            hashes.iter().for_each(|&hash| self.facts.entries.hasher().check_made(hash));
+        }
+        self.layout.may_contain_all(self.payload(), hashes, answers);
+    }
+
+    /// The same filter over borrowed bytes, for functions that take a [`FilterBlockReader`]. Nothing is parsed or checked
+    /// again, but some hundred bytes are copied: a query is faster without it.
+    pub fn reader(&self) -> FilterBlockReader<'_> {
+        FilterBlock { block: self.block.as_ref(), layout: self.layout, facts: self.facts }
+    }
+
+    #[inline(always)]
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.block.as_ref()[HEADER_LEN..]
+    }
+
+    #[inline(always)]
+    pub(super) fn layout(&self) -> &FilterLayout {
+        &self.layout
+    }
+
+    /// The block's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.block.as_ref()
+    }
+
+    /// Length of the block in bytes.
+    pub fn block_len(&self) -> usize {
+        self.as_bytes().len()
+    }
+
+    /// Bits an entry, header included; `None` without entries.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        let num_entries = self.facts.num_entries;
+        (num_entries > 0).then(|| self.block_len() as f64 * 8.0 / num_entries as f64)
+    }
+
+    /// Probes made for a key, for the kinds that probe.
+    pub fn num_probes(&self) -> Option<u32> {
+        self.layout.num_probes(self.payload())
+    }
+
+    /// The rate at which absent keys pass, computed from the payload. Reads the whole payload.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.layout.predicted_fpr(self.payload())
+    }
+
+    /// Share of the filter's bits that are set (golomb: of its range that is occupied). Reads the whole payload.
+    pub fn fill(&self) -> f64 {
+        self.layout.fill(self.payload())
+    }
+}
+
+impl<B> FilterBlock<B> {
+    /// Gives the bytes back.
+    pub fn into_inner(self) -> B {
+        self.block
+    }
+
+    /// What makes hashes of keys: the block's hasher and transform.
+    #[inline]
+    pub fn entry_hasher(&self) -> EntryHasher {
+        self.facts.entries
     }
 
     /// The hasher that entries must be hashed with.
+    #[inline]
     pub fn hasher(&self) -> KeyHasher {
-        self.facts.hasher
+        self.facts.entries.hasher()
+    }
+
+    /// What the entries were made from.
+    pub fn transform(&self) -> KeyTransform {
+        self.facts.entries.transform()
     }
 
     /// The kind.
@@ -253,12 +329,7 @@ impl<'a> FilterBlockReader<'a> {
         self.facts.kind
     }
 
-    /// What the entries were made from.
-    pub fn transform(&self) -> KeyTransform {
-        self.facts.transform
-    }
-
-    /// Distinct entries (see [`FilterBlockReader::entries_estimated`]).
+    /// Distinct entries (see [`FilterBlock::entries_estimated`]).
     pub fn num_entries(&self) -> u64 {
         self.facts.num_entries
     }
@@ -267,34 +338,52 @@ impl<'a> FilterBlockReader<'a> {
     pub fn entries_estimated(&self) -> bool {
         self.facts.entries_estimated
     }
+}
 
-    pub(super) fn filter(&self) -> &FilterView<'a> {
-        &self.filter
-    }
-
-    /// Length of the block in bytes.
-    pub fn block_len(&self) -> usize {
-        self.facts.block_len
-    }
-
-    /// Bits an entry, header included; `None` without entries.
-    pub fn bits_per_key(&self) -> Option<f64> {
-        let num_entries = self.facts.num_entries;
-        (num_entries > 0).then(|| self.facts.block_len as f64 * 8.0 / num_entries as f64)
-    }
-
-    /// Probes made for a key, for the kinds that probe.
-    pub fn num_probes(&self) -> Option<u32> {
-        self.filter.num_probes()
-    }
-
-    /// The rate at which absent keys pass, computed from the payload. Reads the whole payload.
-    pub fn false_positive_rate(&self) -> f64 {
-        self.filter.predicted_fpr()
-    }
-
-    /// Share of the filter's bits that are set (golomb: of its range that is occupied). Reads the whole payload.
-    pub fn fill(&self) -> f64 {
-        self.filter.fill()
+/// In one line, without the bytes.
+impl<B: AsRef<[u8]>> fmt::Debug for FilterBlock<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Facts { entries, kind, num_entries, .. } = self.facts;
+        write!(f, "FilterBlock({kind}, {} of {num_entries} entries, ", entries.transform())?;
+        write!(f, "{:?}, {} bytes)", entries.hasher(), self.block_len())
     }
 }
+
+/// Why a block was not opened, and the bytes that were to be owned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OpenError<B> {
+    error: DecodeError,
+    block: B,
+}
+
+impl<B> OpenError<B> {
+    /// What is wrong with the bytes. It always means *maybe*.
+    pub fn error(&self) -> DecodeError {
+        self.error
+    }
+
+    /// Gives the bytes back.
+    pub fn into_inner(self) -> B {
+        self.block
+    }
+}
+
+impl<B> From<OpenError<B>> for DecodeError {
+    fn from(error: OpenError<B>) -> Self {
+        error.error
+    }
+}
+
+impl<B> fmt::Debug for OpenError<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpenError").field(&self.error).finish()
+    }
+}
+
+impl<B> fmt::Display for OpenError<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<B> core::error::Error for OpenError<B> {}

@@ -10,6 +10,8 @@ pub(crate) mod golomb;
 
 #[cfg(feature = "std")]
 pub(crate) mod combine;
+#[cfg(feature = "std")]
+pub(crate) mod output;
 mod seam;
 #[cfg(feature = "std")]
 pub(crate) mod size;
@@ -17,7 +19,7 @@ mod trailer;
 
 pub(crate) use seam::{PARAMS_LEN, StoredParams};
 #[cfg(feature = "std")]
-pub(crate) use seam::{Planned, TooLong};
+pub(crate) use seam::{Planned, TooLong, Unbuilt};
 pub(crate) use trailer::Trailer;
 
 use crate::error::DecodeError;
@@ -28,9 +30,9 @@ use seam::{KindParams, KindView};
 #[cfg(feature = "std")]
 use crate::error::BuildError;
 #[cfg(feature = "std")]
-use crate::hashes::Repeated;
-#[cfg(feature = "std")]
 use combine::BitArray;
+#[cfg(feature = "std")]
+use output::Output;
 #[cfg(feature = "std")]
 use seam::{KindPlan, KindSettings};
 #[cfg(feature = "std")]
@@ -96,25 +98,12 @@ macro_rules! enums {
             }
         })*
 
-        /// A filter over a payload.
-        // With a tag of its own: hidden in a field of a view it would take four instructions to read, for each query.
+        /// A checked filter without its payload, which every query is given: what owns the payload keeps both.
+        // With a tag of its own: hidden in a field of a layout it would take four instructions to read, for each query.
         #[derive(Clone, Copy, Debug)]
         #[repr(u8)]
-        pub(crate) enum FilterView<'a> {
-            /// Zero entries: every key is absent.
-            Empty,
-            $($Kind($module::View<'a>),)*
-        }
-        $(impl<'a> From<$module::View<'a>> for FilterView<'a> {
-            #[inline(always)]
-            fn from(of_kind: $module::View<'a>) -> Self {
-                Self::$Kind(of_kind)
-            }
-        })*
-
-        /// All of a view but the bytes.
-        #[derive(Clone, Copy, Debug)]
         pub(crate) enum FilterLayout {
+            /// Zero entries: every key is absent.
             Empty,
             $($Kind($module::Layout),)*
         }
@@ -264,8 +253,8 @@ impl Settings {
 #[cfg(feature = "std")]
 impl Plan {
     /// See [`KindPlan::build`].
-    pub(crate) fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
-        each!(Self, self, plan => plan.build(hashes, out).map(Params::from))
+    pub(crate) fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+        each!(Self, self, plan => plan.build(hashes, out, parallel).map(Params::from))
     }
 
     pub(crate) fn expected_fpr(&self, num_entries: u64) -> f64 {
@@ -274,79 +263,68 @@ impl Plan {
 }
 
 impl FilterLayout {
-    /// The view again, over the same bytes.
-    #[inline]
-    pub(crate) fn view(self, payload: &[u8]) -> FilterView<'_> {
-        each!(Self, self, layout in View => View::with_layout(layout, payload).into(), Empty => FilterView::Empty)
-    }
-}
-
-impl<'a> FilterView<'a> {
     /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
-    pub(crate) fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
-        each!(Params, params, params in View => View::new(params, payload, base).map(Self::from))
-    }
-
-    /// All of the view but the bytes.
-    pub(crate) fn layout(&self) -> FilterLayout {
-        each!(Self, self, view => view.layout().into(), Empty => FilterLayout::Empty)
+    pub(crate) fn check(params: Params, payload: &[u8], base: u64) -> Result<Self, DecodeError> {
+        each!(Params, params, params in View => View::check(params, payload, base).map(Self::from))
     }
 
     /// Inlined into a loop of queries: the shortest probe, and a call for all others. So short that compilers do inline it.
     #[inline(always)]
-    pub(crate) fn may_contain(&self, hash: KeyHash) -> bool {
-        let inlined = each!(Self, self, view => view.may_contain_inlined(hash), Empty => None);
+    pub(crate) fn may_contain(&self, payload: &[u8], hash: KeyHash) -> bool {
+        let inlined =
+            each!(Self, self, layout in View => View::may_contain_inlined(layout, payload, hash), Empty => None);
         match inlined {
             Some(answer) => answer,
-            None => self.may_contain_called(hash),
+            None => self.may_contain_called(payload, hash),
         }
     }
 
     #[inline(never)]
-    fn may_contain_called(&self, hash: KeyHash) -> bool {
-        each!(Self, self, view => view.may_contain(hash), Empty => false)
+    fn may_contain_called(&self, payload: &[u8], hash: KeyHash) -> bool {
+        each!(Self, self, layout in View => View::new(layout, payload).may_contain(hash), Empty => false)
     }
 
     /// An answer for each hash; the kind is matched once.
-    pub(crate) fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        each!(Self, self, view => view.may_contain_all(hashes, answers), Empty => answers.fill(false));
+    pub(crate) fn may_contain_all(&self, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+        each!(Self, self, layout in View => View::new(layout, payload).may_contain_all(hashes, answers),
+            Empty => answers.fill(false));
     }
 
     /// Whether it pays to prefetch the lines of several filters before the first of them is probed.
     #[inline]
     pub(crate) fn gains_by_prefetch(&self) -> bool {
-        each!(Self, self, view => view.gains_by_prefetch(), Empty => true)
+        each!(Self, self, layout in View => View::gains_by_prefetch(layout), Empty => true)
     }
 
     /// Prefetches the lines that the probe of `hash` reads first.
-    pub(crate) fn prefetch(&self, hash: KeyHash) {
-        each!(Self, self, view => view.prefetch(hash), Empty => ());
+    pub(crate) fn prefetch(&self, payload: &[u8], hash: KeyHash) {
+        each!(Self, self, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
     }
 
     /// The rate at which absent keys pass, computed from the payload.
-    pub(crate) fn predicted_fpr(&self) -> f64 {
-        each!(Self, self, view => view.predicted_fpr(), Empty => 0.0)
+    pub(crate) fn predicted_fpr(&self, payload: &[u8]) -> f64 {
+        each!(Self, self, layout in View => View::new(layout, payload).predicted_fpr(), Empty => 0.0)
     }
 
     /// The share of the usable bits that are set; for kinds that store hashes, the share of their range that is taken.
-    pub(crate) fn fill(&self) -> f64 {
-        each!(Self, self, view => view.fill(), Empty => 0.0)
+    pub(crate) fn fill(&self, payload: &[u8]) -> f64 {
+        each!(Self, self, layout in View => View::new(layout, payload).fill(), Empty => 0.0)
     }
 
     /// Probes of a query, for the kinds that probe bits.
-    pub(crate) fn num_probes(&self) -> Option<u32> {
-        each!(Self, self, view => view.num_probes(), Empty => None)
+    pub(crate) fn num_probes(&self, payload: &[u8]) -> Option<u32> {
+        each!(Self, self, layout in View => View::new(layout, payload).num_probes(), Empty => None)
     }
 
     /// The stored dimensions; none without entries.
     #[cfg(feature = "std")]
-    pub(crate) fn params(&self) -> Option<Params> {
-        each!(Self, self, view => Some((*view.params()).into()), Empty => None)
+    pub(crate) fn params(&self, payload: &[u8]) -> Option<Params> {
+        each!(Self, self, layout in View => Some((*View::new(layout, payload).params()).into()), Empty => None)
     }
 
     /// The bits to combine, for the kinds that combine.
     #[cfg(feature = "std")]
-    pub(crate) fn bit_array(&self) -> Option<BitArray<'a>> {
-        each!(Self, self, view => view.bit_array(), Empty => None)
+    pub(crate) fn bit_array<'a>(&'a self, payload: &'a [u8]) -> Option<BitArray<'a>> {
+        each!(Self, self, layout in View => View::new(layout, payload).bit_array(), Empty => None)
     }
 }

@@ -17,6 +17,8 @@ use core::ops::Range;
 #[cfg(feature = "std")]
 use super::combine::BitArray;
 #[cfg(feature = "std")]
+use super::output::{NoRoom, Output};
+#[cfg(feature = "std")]
 use super::size::Target;
 #[cfg(feature = "std")]
 use crate::error::BuildError;
@@ -134,6 +136,29 @@ pub(crate) struct TooLong {
     pub(crate) payload_bytes: u64,
 }
 
+/// Why a payload was not built.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Unbuilt {
+    /// A hash occurs twice.
+    Repeated,
+    NoRoom(NoRoom),
+}
+
+#[cfg(feature = "std")]
+impl From<Repeated> for Unbuilt {
+    fn from(Repeated: Repeated) -> Self {
+        Self::Repeated
+    }
+}
+
+#[cfg(feature = "std")]
+impl From<NoRoom> for Unbuilt {
+    fn from(no_room: NoRoom) -> Self {
+        Self::NoRoom(no_room)
+    }
+}
+
 /// The dimensions of a filter that is to be built.
 #[cfg(feature = "std")]
 pub(crate) trait KindPlan: Copy + Debug + PartialEq {
@@ -142,39 +167,40 @@ pub(crate) trait KindPlan: Copy + Debug + PartialEq {
     /// Appends the payload that stores `hashes`: at least one, and sorted and distinct if
     /// [`KindSettings::NEEDS_ORDER`].
     ///
+    /// The bytes do not depend on `parallel`, which allows the use of all cores.
+    ///
     /// # Errors
-    /// [`Repeated`] if a hash occurs twice; then `out` may have grown. Hashes may be reordered, but none is lost.
-    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Self::Params, Repeated>;
+    /// [`Unbuilt`]; then `out` may have grown. Hashes may be reordered, but none is lost.
+    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Self::Params, Unbuilt>;
 
     /// The rate at which absent hashes pass, on average over all sets of `num_entries` distinct hashes.
     fn expected_fpr(&self, num_entries: u64) -> f64;
 }
 
-/// A validated filter over payload bytes: answers without failing, allocating or parsing again.
+/// A filter that answers without failing, allocating or parsing again: a layout and the payload that it was made from.
 pub(crate) trait KindView<'a>: Copy + Debug {
     type Params: KindParams;
-    /// All of the view but the bytes.
+    /// What is known of a filter without its payload.
     type Layout: Copy + Debug;
 
     /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
-    fn new(params: Self::Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError>;
+    fn check(params: Self::Params, payload: &[u8], base: u64) -> Result<Self::Layout, DecodeError>;
 
-    fn layout(&self) -> Self::Layout;
-
-    /// The view over `payload`, which has passed [`KindView::new`] with this layout.
+    /// The view over the payload that `layout` was made from. Made for each query, so it copies nothing.
     ///
     /// # Panics
     /// If the payload's length has changed: probes without bounds checks rely on it.
-    fn with_layout(layout: Self::Layout, payload: &'a [u8]) -> Self;
+    fn new(layout: &'a Self::Layout, payload: &'a [u8]) -> Self;
 
     fn params(&self) -> &Self::Params;
 
     /// Whether `hash` may be stored; *no* is certain.
     fn may_contain(&self, hash: KeyHash) -> bool;
 
-    /// The answer of [`KindView::may_contain`], if it takes few enough instructions to be inlined into a loop.
+    /// The answer of [`KindView::may_contain`], if it takes few enough instructions to be inlined into a loop. Takes
+    /// any payload; with another than the layout's own, the answer means nothing.
     #[inline(always)]
-    fn may_contain_inlined(&self, _hash: KeyHash) -> Option<bool> {
+    fn may_contain_inlined(_layout: &Self::Layout, _payload: &[u8], _hash: KeyHash) -> Option<bool> {
         None
     }
 
@@ -186,7 +212,7 @@ pub(crate) trait KindView<'a>: Copy + Debug {
 
     /// Whether it pays to prefetch the lines of several filters before the first of them is probed.
     #[inline]
-    fn gains_by_prefetch(&self) -> bool {
+    fn gains_by_prefetch(_layout: &Self::Layout) -> bool {
         true
     }
 
@@ -210,8 +236,9 @@ pub(crate) trait KindView<'a>: Copy + Debug {
 
 /// Hashes whose lines are prefetched before the first of them is probed.
 const BATCH: usize = 32;
-/// Payloads of up to this many bytes stay in a level-2 cache, where prefetching takes longer than it saves.
-const MAX_CACHED_LEN: usize = 1 << 20;
+/// Payloads of up to this many bytes are taken to stay in a cache, where prefetching takes longer than it saves. A
+/// level-2 cache holds some such filters; of larger ones an engine has more than it holds, though one alone would fit.
+const MAX_CACHED_LEN: usize = 1 << 17;
 
 /// Probes batch by batch, each prefetched as a whole if `payload` is too long for a cache.
 #[inline(always)]

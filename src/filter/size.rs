@@ -9,6 +9,7 @@ pub(crate) const SALT_BITS: &str = "salt_bits";
 
 /// How large a filter is to be. Made by [`FilterPolicy`](crate::FilterPolicy)'s constructors, which check the range.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum FilterSize {
     /// Thousandths of a bit for each distinct entry, the block's header included: 10 000 is 10 bits per key.
     MillibitsPerKey(u32),

@@ -10,33 +10,15 @@
 //! - SipHash-1-3 under a secret key of 128 bits, [`KeyHasher::keyed`]: its hashes reveal nothing without the key.
 //!   Slower, and a block can be queried for keys only with its secret key.
 
+mod key_hash;
 mod siphash;
 
 use crate::bytes;
 use core::fmt;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use key_hash::Mark;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
-/// The 64-bit hash of an entry.
-///
-/// Filters assume that all 64 bits are uniform: compute hashes with [`KeyHasher`], or pass [`KeyHash::from_raw`] a hash
-/// of at least its quality.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(transparent)]
-pub struct KeyHash(u64);
-
-impl KeyHash {
-    /// Wraps a hash that was computed elsewhere.
-    #[inline]
-    pub const fn from_raw(hash: u64) -> Self {
-        Self(hash)
-    }
-
-    /// The 64 bits.
-    #[inline]
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
+pub use key_hash::KeyHash;
 
 /// The format's id of XXH3-64 with a seed.
 pub(crate) const XXH3_ID: u8 = 1;
@@ -119,12 +101,73 @@ impl KeyHasher {
     /// The hash of `entry`.
     #[inline]
     pub fn hash(&self, entry: &[u8]) -> KeyHash {
-        KeyHash(match self.0 {
+        let hash = match self.0 {
             Function::Xxh3 { seed } => xxh3_64_with_seed(entry, seed),
             Function::SipHash { key, .. } => siphash::siphash13(key, entry),
-        })
+        };
+        KeyHash::marked(hash, self.mark())
+    }
+
+    /// The hash of the entry of a row and a column under
+    /// [`KeyTransform::RowColumn`](crate::KeyTransform::RowColumn), without joining them in memory of its own.
+    ///
+    /// ```
+    /// use filterblock::{KeyHasher, KeyTransform};
+    /// let (hasher, mut entry) = (KeyHasher::new(42), Vec::new());
+    /// KeyTransform::row_column_entry(b"com.example", b"title", &mut entry);
+    /// assert_eq!(hasher.hash_row_column(b"com.example", b"title"), hasher.hash(&entry));
+    /// ```
+    pub fn hash_row_column(&self, row: &[u8], column: &[u8]) -> KeyHash {
+        let mut row_len = [0; 4];
+        bytes::put_u32(&mut row_len, 0, row.len() as u32);
+        self.hash_parts([row, column, &row_len])
+    }
+
+    /// The hash of the entry that consists of `parts`, one after the other.
+    fn hash_parts(&self, parts: [&[u8]; 3]) -> KeyHash {
+        let mut joined = [0; MAX_JOINED_LEN];
+        let mut len = 0;
+        for part in parts {
+            let Some(place) = joined.get_mut(len..).and_then(|rest| rest.get_mut(..part.len())) else {
+                return self.hash_long(parts);
+            };
+            place.copy_from_slice(part);
+            len += part.len();
+        }
+        self.hash(&joined[..len])
+    }
+
+    #[cold]
+    fn hash_long(&self, parts: [&[u8]; 3]) -> KeyHash {
+        let hash = match self.0 {
+            Function::Xxh3 { seed } => {
+                let mut state = Xxh3::with_seed(seed);
+                parts.iter().for_each(|part| state.update(part));
+                state.digest()
+            }
+            Function::SipHash { key, .. } => siphash::siphash13_of_parts(key, parts),
+        };
+        KeyHash::marked(hash, self.mark())
+    }
+
+    /// What hashes by this hasher are recognised by in debug builds.
+    #[inline]
+    const fn mark(&self) -> Mark {
+        Mark { hash_id: self.hash_id(), seed: self.seed() }
+    }
+
+    /// Checks, in debug builds only, that `hash` was not made by another hasher.
+    ///
+    /// # Panics
+    /// If it was: a defect of the caller, which in a release build would deny keys that are stored.
+    #[inline(always)]
+    pub(crate) fn check_made(&self, hash: KeyHash) {
+        hash.check_mark(self.mark());
     }
 }
+
+/// Entries of up to this many bytes are joined on the stack.
+const MAX_JOINED_LEN: usize = 256;
 
 /// XXH3-64 with seed 0.
 impl Default for KeyHasher {
@@ -181,6 +224,24 @@ mod tests {
         assert!(shown.contains(&hasher.seed().to_string()), "{shown}");
         let word = 0xabab_abab_abab_abab_u64;
         assert!(![std::format!("{word}"), std::format!("{word:x}")].iter().any(|key| shown.contains(key)), "{shown}");
+    }
+
+    /// On the stack and beyond it, with an empty row, an empty column and both.
+    #[cfg(feature = "std")]
+    #[test]
+    fn rows_and_columns_are_hashed_as_their_joined_entry() {
+        use crate::policy::KeyTransform;
+        let bytes: std::vec::Vec<u8> = (0..700).map(|i| (157 + 151 * i) as u8).collect();
+        let mut entry = std::vec::Vec::new();
+        for hasher in [super::KeyHasher::new(7), super::KeyHasher::keyed([7; 16])] {
+            for len in (0..300).chain([699]) {
+                for row_len in [0, 1, len / 2, len] {
+                    let (row, column) = bytes[..len].split_at(row_len.min(len));
+                    KeyTransform::row_column_entry(row, column, &mut entry);
+                    assert_eq!(hasher.hash_row_column(row, column), hasher.hash(&entry), "{row_len} of {len} bytes");
+                }
+            }
+        }
     }
 
     #[test]

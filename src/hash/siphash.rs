@@ -21,28 +21,56 @@ fn round([a, b, c, d]: &mut [u64; 4]) {
     *c = c.rotate_left(32);
 }
 
+struct State([u64; 4]);
+
+impl State {
+    fn new(key: [u64; 2]) -> Self {
+        let mut state = INITIAL;
+        state.iter_mut().zip([key[0], key[1], key[0], key[1]]).for_each(|(word, key)| *word ^= key);
+        Self(state)
+    }
+
+    #[inline(always)]
+    fn absorb(&mut self, word: u64) {
+        self.0[3] ^= word;
+        round(&mut self.0);
+        self.0[0] ^= word;
+    }
+
+    /// After the last whole word: `rest` are the bytes behind it. The low byte of the entry's length is put on top.
+    fn finish(mut self, rest: &[u8], len: usize) -> u64 {
+        self.absorb(bytes::u64_padded(rest, 0) | (len as u64) << 56);
+        self.0[2] ^= 0xff;
+        (0..3).for_each(|_| round(&mut self.0));
+        self.0.iter().fold(0, |hash, word| hash ^ word)
+    }
+}
+
 /// The 64-bit hash of `entry` under a key of two words.
 pub(super) fn siphash13(key: [u64; 2], entry: &[u8]) -> u64 {
-    let mut state = INITIAL;
-    state.iter_mut().zip([key[0], key[1], key[0], key[1]]).for_each(|(word, key)| *word ^= key);
-    let mut absorb = |word: u64| {
-        state[3] ^= word;
-        round(&mut state);
-        state[0] ^= word;
-    };
+    let mut state = State::new(key);
     let words = entry.chunks_exact(8);
     let rest = words.remainder();
-    words.for_each(|word| absorb(bytes::u64_at(word, 0)));
-    // The bytes after the last whole word; the length's low byte is at the top.
-    absorb(bytes::u64_padded(rest, 0) | (entry.len() as u64) << 56);
-    state[2] ^= 0xff;
-    (0..3).for_each(|_| round(&mut state));
-    state.iter().fold(0, |hash, word| hash ^ word)
+    words.for_each(|word| state.absorb(bytes::u64_at(word, 0)));
+    state.finish(rest, entry.len())
+}
+
+/// The hash of the entry that consists of `parts`.
+pub(super) fn siphash13_of_parts<'a>(key: [u64; 2], parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    let (mut state, mut word, mut len) = (State::new(key), [0; 8], 0usize);
+    for &byte in parts.into_iter().flatten() {
+        word[len % 8] = byte;
+        len += 1;
+        if len % 8 == 0 {
+            state.absorb(bytes::u64_at(&word, 0));
+        }
+    }
+    state.finish(&word[..len % 8], len)
 }
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::siphash13;
+    use super::{siphash13, siphash13_of_parts};
 
     /// Against another implementation, with every number of bytes after the last word and every low byte of the length.
     #[test]
@@ -54,6 +82,8 @@ mod tests {
                 let mut other = siphasher::sip::SipHasher13::new_with_keys(key[0], key[1]);
                 other.write(&entry[..len]);
                 assert_eq!(siphash13(key, &entry[..len]), other.finish(), "{len} bytes under {key:?}");
+                let (first, second) = entry[..len].split_at(len / 3);
+                assert_eq!(siphash13_of_parts(key, [first, second]), other.finish(), "{len} bytes under {key:?}");
             }
         }
     }

@@ -3,10 +3,16 @@
 //! A policy belongs to the writer. Only its effects are stored, so a policy can be renamed or changed at any time, and
 //! every older block stays readable.
 
+mod entry_hasher;
 #[cfg(feature = "std")]
 mod settings;
+#[cfg(feature = "std")]
+mod text;
 mod transform;
 
+pub use entry_hasher::EntryHasher;
 #[cfg(feature = "std")]
 pub use settings::FilterPolicy;
-pub use transform::{CustomTransform, KeyTransform};
+#[cfg(feature = "std")]
+pub use text::ParsePolicyError;
+pub use transform::{CustomTransform, EntryOf, KeyTransform};

@@ -1,6 +1,6 @@
 //! [`FilterPolicy`]: kind, size, seed, transform.
 
-use super::KeyTransform;
+use super::{EntryHasher, KeyTransform};
 use crate::error::BuildError;
 use crate::filter::Settings;
 use crate::filter::size::{FilterSize, MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS};
@@ -23,7 +23,7 @@ use crate::kind::FilterKind;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct FilterPolicy {
     size: FilterSize,
     settings: Settings,
@@ -118,7 +118,7 @@ impl FilterPolicy {
     /// number of salts.
     pub fn salt_bits(mut self, salt_bits: u32) -> Result<Self, BuildError> {
         // A value that is illegal for the kind with salts is refused for every kind.
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             Settings::new(kind).set(SALT_BITS, salt_bits.into())?;
         }
         let settings = self.settings.set(SALT_BITS, salt_bits.into())?;
@@ -165,11 +165,18 @@ impl FilterPolicy {
         self.transform
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
+    /// The setting of [`FilterPolicy::self_check`].
+    pub fn self_checks(&self) -> bool {
+        self.self_check
     }
 
-    pub(crate) fn checks_itself(&self) -> bool {
-        self.self_check
+    /// What makes hashes of keys: the hasher and the transform. For engines that hash a key once for many tables.
+    #[inline]
+    pub fn entry_hasher(&self) -> EntryHasher {
+        EntryHasher::new(self.hasher, self.transform)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 }

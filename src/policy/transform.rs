@@ -1,9 +1,13 @@
 //! From a table's keys to a filter's entries.
 
 use crate::error::{BuildError, DecodeError};
+use crate::transform_name::TransformName;
 
 /// How a filter's entries are derived from keys. Stored in the block, and compared by readers that state what they
 /// expect: a filter of rows that is queried for whole keys would answer *no* for keys that are present.
+///
+/// A key either is one byte string, or has two parts, a row and a column. A filter has entries of one of these forms only:
+/// for keys of the other form, and for keys too short for a prefix, it answers *maybe*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum KeyTransform {
@@ -19,19 +23,32 @@ pub enum KeyTransform {
         /// Length of the prefix in bytes.
         len: u16,
     },
+    /// The key as it is and, as a second entry, its first `len` bytes, if it has as many: one filter for queries by key
+    /// and by prefix.
+    WholeKeyAndPrefix {
+        /// Length of the prefix in bytes.
+        len: u16,
+    },
     /// The embedding engine's own transform.
     Custom(CustomTransform),
 }
 
-/// Id and parameter of an engine's own transform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// From a key, and the parameter of the transform, to the bytes of the key that are its entry; `None` if it has none.
+pub type EntryOf = fn(key: &[u8], param: u16) -> Option<&[u8]>;
+
+/// An engine's own transform: id and parameter, and the code that applies it, if the library is to do so. Transforms of
+/// equal id and parameter are equal.
+#[derive(Clone, Copy)]
 pub struct CustomTransform {
     id: u8,
     param: u16,
+    entry_of: Option<EntryOf>,
 }
 
 impl CustomTransform {
-    /// A transform that the engine identifies by `id`, 128 to 255, and `param`, which may have any meaning.
+    /// A transform that the engine identifies by `id`, 128 to 255, and `param`, which may have any meaning. Without
+    /// [code](CustomTransform::applied_by) the library knows no key's entry: the engine passes entries or hashes, and the
+    /// answer to every key is *maybe*.
     ///
     /// ```
     /// use filterblock::CustomTransform;
@@ -46,7 +63,36 @@ impl CustomTransform {
         if id < 128 {
             return Err(BuildError::Setting { name: "transform id", asked: id as u64, min: 128, max: 255 });
         }
-        Ok(Self { id, param })
+        Ok(Self { id, param, entry_of: None })
+    }
+
+    /// The same transform, applied by `entry_of` wherever a key is given. To have it applied by a reader, too, state it as
+    /// what [is expected](crate::OpenOptions::expect_transform): a block stores no code.
+    ///
+    /// ```
+    /// use filterblock::{CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// /// The bytes before the last `param` bytes, a version number.
+    /// fn user_key(key: &[u8], param: u16) -> Option<&[u8]> {
+    ///     key.get(..key.len().checked_sub(param.into())?)
+    /// }
+    /// let transform = KeyTransform::Custom(CustomTransform::new(200, 8)?.applied_by(user_key));
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.transform(transform);
+    /// let mut builder = FilterBlockBuilder::new(policy);
+    /// builder.add_key(b"apple.version1");
+    /// let block = builder.finish()?;
+    ///
+    /// let filter = OpenOptions::new().expect_transform(transform).open(&block)?;
+    /// assert!(filter.may_contain(b"apple.version9"));
+    /// assert!(filter.may_contain(b"short"), "a key without an entry");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn applied_by(mut self, entry_of: EntryOf) -> Self {
+        self.entry_of = Some(entry_of);
+        self
     }
 
     /// The id, 128 to 255.
@@ -60,6 +106,27 @@ impl CustomTransform {
     }
 }
 
+impl PartialEq for CustomTransform {
+    fn eq(&self, other: &Self) -> bool {
+        (self.id, self.param) == (other.id, other.param)
+    }
+}
+
+impl Eq for CustomTransform {}
+
+impl core::hash::Hash for CustomTransform {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        (self.id, self.param).hash(state);
+    }
+}
+
+impl core::fmt::Debug for CustomTransform {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let (Self { id, param, .. }, applied) = (self, self.entry_of.is_some());
+        f.debug_struct("CustomTransform").field("id", id).field("param", param).field("applied", &applied).finish()
+    }
+}
+
 impl KeyTransform {
     /// Id and parameter as stored in a block.
     pub const fn to_wire(self) -> (u8, u16) {
@@ -68,6 +135,7 @@ impl KeyTransform {
             Self::Row => (1, 0),
             Self::RowColumn => (2, 0),
             Self::FixedPrefix { len } => (3, len),
+            Self::WholeKeyAndPrefix { len } => (4, len),
             Self::Custom(custom) => (custom.id, custom.param),
         }
     }
@@ -83,14 +151,15 @@ impl KeyTransform {
                 return Err(DecodeError::Reserved { offset_bytes, found });
             }
             (3, len) => Self::FixedPrefix { len },
-            (4..=127, _) => return Err(DecodeError::UnknownTransform { found: id }),
-            (128.., param) => Self::Custom(CustomTransform { id, param }),
+            (4, len) => Self::WholeKeyAndPrefix { len },
+            (5..=127, _) => return Err(DecodeError::UnknownTransform { found: id }),
+            (128.., param) => Self::Custom(CustomTransform { id, param, entry_of: None }),
         })
     }
 
-    /// The entry under which a key is added and queried (where entries are rows, `key` is the row). `None` if the key
-    /// alone does not determine the entry, or is shorter than the prefix: such a key has no entry, and the answer for
-    /// it is *maybe*.
+    /// The entry that answers for a key which is one byte string; `None` if it has none, as it is shorter than the
+    /// prefix, as entries are made of two-part keys, or as the engine's own transform was given without code. The answer
+    /// for such a key is *maybe*.
     ///
     /// ```
     /// use filterblock::KeyTransform;
@@ -100,9 +169,27 @@ impl KeyTransform {
     /// ```
     pub fn entry_of(self, key: &[u8]) -> Option<&[u8]> {
         match self {
-            Self::WholeKey | Self::Row => Some(key),
-            Self::FixedPrefix { len } => key.get(..usize::from(len)),
-            Self::RowColumn | Self::Custom(_) => None,
+            Self::WholeKey | Self::WholeKeyAndPrefix { .. } => Some(key),
+            Self::FixedPrefix { .. } => self.prefix_of(key),
+            Self::Custom(custom) => custom.entry_of.and_then(|entry_of| entry_of(key, custom.param)),
+            Self::Row | Self::RowColumn => None,
+        }
+    }
+
+    /// The entry that answers whether the table may contain a key with the prefix that `key` begins with; `None` if
+    /// prefixes are no entries, or `key` is shorter than them.
+    ///
+    /// ```
+    /// use filterblock::KeyTransform;
+    /// let transform = KeyTransform::WholeKeyAndPrefix { len: 3 };
+    /// assert_eq!(transform.prefix_of(b"user42"), Some(&b"use"[..]));
+    /// assert_eq!(transform.prefix_of(b"us"), None);
+    /// assert_eq!(KeyTransform::WholeKey.prefix_of(b"user42"), None);
+    /// ```
+    pub fn prefix_of(self, key: &[u8]) -> Option<&[u8]> {
+        match self {
+            Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => key.get(..usize::from(len)),
+            _ => None,
         }
     }
 
@@ -128,12 +215,7 @@ impl KeyTransform {
 
 impl core::fmt::Display for KeyTransform {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::WholeKey => f.write_str("whole-key"),
-            Self::Row => f.write_str("row"),
-            Self::RowColumn => f.write_str("row+column"),
-            Self::FixedPrefix { len } => write!(f, "prefix:{len}"),
-            Self::Custom(custom) => write!(f, "custom:{}:{}", custom.id, custom.param),
-        }
+        let (id, param) = self.to_wire();
+        TransformName { id, param }.fmt(f)
     }
 }

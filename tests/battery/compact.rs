@@ -70,7 +70,11 @@ impl Tally {
 /// Frames with no entries, one entry, one golomb bucket and several.
 fn samples() -> Vec<Sample> {
     let sizes = [0, 1, 50, 150, 700];
-    FilterKind::ALL.into_iter().flat_map(|kind| sizes.map(|num_entries| Sample::compact(kind, num_entries))).collect()
+    FilterKind::ALL
+        .iter()
+        .copied()
+        .flat_map(|kind| sizes.map(|num_entries| Sample::compact(kind, num_entries)))
+        .collect()
 }
 
 /// Length of the trailer in bytes, section 8.

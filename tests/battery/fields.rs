@@ -121,7 +121,7 @@ fn samples() -> Vec<Sample> {
         let of_lens = lens.iter().map(move |len| Sample::of_len(kind, *len));
         std::iter::once(Sample::of_one_entry(kind)).chain(of_lens)
     };
-    FilterKind::ALL.into_iter().flat_map(of_kind).collect()
+    FilterKind::ALL.iter().copied().flat_map(of_kind).collect()
 }
 
 #[test]
@@ -163,7 +163,7 @@ const COMMON: [Field; 9] = [
     field(8, 1, &[2]),
     field(9, 1, &[2, 3, 4]),
     field(10, 1, &[2]),
-    field(11, 1, &[2, 3, 4, 127, 128]),
+    field(11, 1, &[2, 3, 4, 5, 127, 128]),
     field(12, 2, &[0xfe, 0xff, 0x100]),
     field(14, 2, &[0x100]),
     field(16, 8, &[]),

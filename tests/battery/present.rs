@@ -66,7 +66,7 @@ struct Tables {
 impl Tables {
     fn new(policy: FilterPolicy) -> Self {
         let mut builder = FilterBlockBuilder::new(policy.self_check(false));
-        keys_of(u64::MAX, 100).iter().for_each(|key| builder.add_key(key));
+        keys_of(u64::MAX, 100).iter().for_each(|key| builder.add_entry(key));
         let other = builder.finish().expect("a block");
         let strangers = numbers(91).take(NUM_STRANGERS).map(KeyHash::from_raw).collect();
         // Without the builder's own check: its errors must show here.
@@ -77,7 +77,7 @@ impl Tables {
     /// any address, in aligned bytes and in compact frames.
     fn check(&self, keys: &[[u8; 8]], tally: &mut Tally) {
         let mut builder = FilterBlockBuilder::new(self.policy);
-        keys.iter().for_each(|key| builder.add_key(key));
+        keys.iter().for_each(|key| builder.add_entry(key));
         // At an address that depends only on the number of keys.
         let shift = keys.len() % 64;
         let mut unaligned = vec![0; shift];
@@ -90,7 +90,7 @@ impl Tables {
         let frame = compact_of(block);
         let compact = open_compact(&frame, self.policy.hasher());
 
-        assert!(keys.iter().all(|key| reader.may_contain(key)), "a false negative, alone");
+        assert!(keys.iter().all(|key| reader.may_contain_entry(key)), "a false negative, alone");
         let mut asked: Vec<KeyHash> = keys.iter().map(|key| self.policy.hasher().hash(key)).collect();
         assert!(asked.iter().all(|&hash| compact.may_contain_hash(hash)), "a false negative of a compact frame");
         asked.extend(&self.strangers);
@@ -132,7 +132,7 @@ impl Tables {
     fn check_builds(&self, keys: &[[u8; 8]], tally: &mut Tally) {
         let mut builder = FilterBlockBuilder::new(self.policy);
         let mut finish = |keys: &mut dyn Iterator<Item = &[u8; 8]>| {
-            keys.for_each(|key| builder.add_key(key));
+            keys.for_each(|key| builder.add_entry(key));
             builder.finish().expect("a block")
         };
         let once = finish(&mut keys.iter());
@@ -140,10 +140,10 @@ impl Tables {
         let half = &keys[..keys.len() / 2];
         assert!(once == finish(&mut keys.iter().rev().chain(half)), "keys added twice, another block");
         let mut frame = Vec::new();
-        keys.iter().for_each(|key| builder.add_key(key));
+        keys.iter().for_each(|key| builder.add_entry(key));
         builder.finish_compact_into(&mut frame).expect("a frame");
         let compact = open_compact(&frame, self.policy.hasher());
-        assert!(keys.iter().all(|key| compact.may_contain(key)), "a false negative of a built compact frame");
+        assert!(keys.iter().all(|key| compact.may_contain_entry(key)), "a false negative of a built compact frame");
         let is_same = !matches!(self.policy.size(), filterblock::FilterSize::MillibitsPerKey(_));
         assert!(!is_same || frame == compact_of(&once), "another compact frame than the block's");
         tally.num_tables += 4;
@@ -223,7 +223,7 @@ fn every_key_of_large_tables_is_found() {
     let mut tally = Tally::default();
     for &count in counts {
         let mut hashes: Vec<KeyHash> = Vec::new();
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             let settings = settings(kind);
             let (_capped, sized) = settings.split_last().expect("settings");
             for policy in sized {

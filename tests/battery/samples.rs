@@ -33,8 +33,9 @@ pub(crate) struct Sample {
 }
 
 fn builder(policy: FilterPolicy, keys: &[[u8; 8]]) -> FilterBlockBuilder {
-    let mut builder = FilterBlockBuilder::new(policy.seed(SEED).transform(TRANSFORM)).context(CONTEXT);
-    keys.iter().for_each(|key| builder.add_key(key));
+    let mut builder = FilterBlockBuilder::new(policy.seed(SEED).transform(TRANSFORM));
+    builder.context(CONTEXT);
+    keys.iter().for_each(|key| builder.add_entry(key));
     builder
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn blocks() -> Vec<Sample> {
     let of_kind = |kind| {
         std::iter::once(Sample::of_one_entry(kind)).chain(lens().into_iter().map(move |len| Sample::of_len(kind, len)))
     };
-    FilterKind::ALL.into_iter().flat_map(of_kind).collect()
+    FilterKind::ALL.iter().copied().flat_map(of_kind).collect()
 }
 
 pub(crate) fn options() -> OpenOptions {
@@ -162,7 +163,7 @@ impl Answers {
         assert!(single == batch, "alone and in a batch");
         Denied {
             by_hash: single[..sample.keys.len()].iter().filter(|answer| !**answer).count() as u64,
-            by_key: sample.keys.iter().filter(|key| !reader.may_contain(*key)).count() as u64,
+            by_key: sample.keys.iter().filter(|key| !reader.may_contain_entry(*key)).count() as u64,
         }
     }
 }
@@ -202,7 +203,7 @@ fn samples_are_intact_and_as_long_as_said() {
         assert!(num_entries == 0 || sample.keys.len() > 24 || num_entries == sample.keys.len() as u64);
         assert!(lens().contains(&sample.bytes.len()) || num_entries == 1);
     }
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let sample = Sample::compact(kind, 150);
         assert_eq!(Answers::new().ask(&open_compact(&sample.bytes).expect("a frame"), &sample), Denied::default());
     }

@@ -63,7 +63,7 @@ fn a_known_seed_lets_anyone_construct_keys_that_always_pass() {
             assert_eq!(known.hash(crafted), known.hash(key));
             assert!(key.len() != crafted.len(), "absent");
         }
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             for bits_per_key in [8.0, 30.0] {
                 let block = block(kind, bits_per_key, known, &present);
                 let filter = FilterBlockReader::open(&block).expect("intact");

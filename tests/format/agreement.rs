@@ -44,7 +44,7 @@ fn check(policy: FilterPolicy, hashes: &[u64], others: &[u64]) {
 /// Settings that reach every number of probes, salt, remainder width and rounding.
 fn policies() -> Vec<FilterPolicy> {
     let mut all = Vec::new();
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for bits in [2.0, 3.0, 4.7, 6.2, 8.0, 9.9, 12.0, 16.0, 21.5, 30.0, 60.0, 64.0] {
             all.push(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"));
         }
@@ -79,7 +79,7 @@ fn small_sets_agree_with_the_oracle() {
 #[test]
 fn larger_sets_agree_with_the_oracle() {
     let others: Vec<u64> = numbers(2).take(2_000).collect();
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for bits in [5.0, 10.0, 18.0] {
             // 9000 entries are 141 golomb buckets: three groups of the directory.
             let hashes: Vec<u64> = numbers(77).take(9_000).collect();

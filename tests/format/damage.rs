@@ -14,7 +14,8 @@ const CONTEXT: u64 = 0x00c0_ffee;
 /// A block of about `bytes` bytes.
 fn block(kind: FilterKind, bytes: u64) -> Vec<u8> {
     let policy = FilterPolicy::with_max_bytes(kind, bytes).expect("legal").seed(3);
-    let mut builder = FilterBlockBuilder::new(policy).context(CONTEXT);
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.context(CONTEXT);
     keys(4, bytes as usize * 8 / 10).iter().for_each(|key| builder.add_key(key));
     builder.finish().expect("a block")
 }
@@ -25,7 +26,7 @@ fn open(block: &[u8]) -> Result<FilterBlockReader<'_>, DecodeError> {
 
 #[test]
 fn another_place_is_not_damage() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let block = block(kind, 2048);
         for context in [0, 1, CONTEXT + 1, u64::MAX] {
             let error = OpenOptions::new().context(context).open(&block).expect_err("another context");
@@ -54,7 +55,7 @@ fn intact_but_unknown_is_newer() {
     assert_eq!(newer(9, 200), DecodeError::UnknownKind { found: 200 });
     assert_eq!(newer(10, 3), DecodeError::UnknownHash { found: 3 });
     assert_eq!(newer(10, 0), DecodeError::UnknownHash { found: 0 });
-    assert_eq!(newer(11, 4), DecodeError::UnknownTransform { found: 4 });
+    assert_eq!(newer(11, 5), DecodeError::UnknownTransform { found: 5 });
     assert_eq!(newer(11, 127), DecodeError::UnknownTransform { found: 127 });
     assert_eq!(newer(13, 0x80), DecodeError::UnknownFeatures { bits: 0x8000 });
     assert_eq!(newer(14, 9), DecodeError::Reserved { offset_bytes: 14, found: 9 });
@@ -71,7 +72,8 @@ fn intact_but_unknown_is_newer() {
 fn a_misplaced_estimate_is_damage() {
     let flagged = |kind, empty: bool| {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
-        let mut builder = FilterBlockBuilder::new(policy).context(CONTEXT);
+        let mut builder = FilterBlockBuilder::new(policy);
+        builder.context(CONTEXT);
         if !empty {
             keys(7, 100).iter().for_each(|key| builder.add_key(key));
         }
@@ -80,7 +82,7 @@ fn a_misplaced_estimate_is_damage() {
         repair(&mut block, CONTEXT);
         block
     };
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for num_entries in [0, 100] {
             let block = flagged(kind, num_entries == 0);
             for options in [OpenOptions::new(), OpenOptions::new().trusted(true)] {
@@ -128,7 +130,7 @@ fn query(reader: &FilterBlockReader<'_>) {
 
 #[test]
 fn no_payload_opened_as_trusted_panics() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let sound = block(kind, 1_500);
         for (round, noise) in (0..600).zip(crate::material::numbers(12)) {
             let mut block = sound.clone();

@@ -88,7 +88,7 @@ fn write_store(dir: &Path) {
     assert!(stats.tables.iter().any(|table| table.filter_file.is_some()), "filters in files of their own");
     assert!(stats.tables.iter().any(|table| table.level >= 2), "several levels");
     let is_used = |kind| stats.tables.iter().flat_map(|table| &table.filters).any(|filter| filter.kind == kind);
-    assert!(FilterKind::ALL.into_iter().all(is_used), "every kind: {stats:?}");
+    assert!(FilterKind::ALL.iter().copied().all(is_used), "every kind: {stats:?}");
     store.close().expect("a closed store");
 }
 

@@ -21,7 +21,7 @@ fn open_frame(frame: &[u8]) -> Result<CompactFrameReader<'_>, DecodeError> {
 
 #[test]
 fn a_block_counts_its_bytes_and_entries() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let bytes = block(kind, 12.0, 3_000);
         let owned = OpenOptions::new().open_owned(bytes.clone()).expect("intact");
         assert_eq!(owned.as_bytes(), bytes);
@@ -36,7 +36,7 @@ fn a_block_counts_its_bytes_and_entries() {
 
 #[test]
 fn no_entries_have_no_bits_per_key_and_no_rate() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let bytes = block(kind, 12.0, 0);
         let reader = FilterBlockReader::open(&bytes).expect("intact");
         assert_eq!((reader.num_entries(), reader.bits_per_key(), bytes.len()), (0, None, HEADER_LEN));

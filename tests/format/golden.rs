@@ -83,7 +83,7 @@ pub struct Case {
 
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let mut add = |name: &str, keys, policy: FilterPolicy, context, compact| {
             let salt_bits = DEFAULT_SALT_BITS;
             let (source, name) = (Source::Policy, format!("{kind}-{name}"));
@@ -131,14 +131,16 @@ fn rarer_cases() -> Vec<Case> {
         cases.push(Case { source, name, keys, salt_bits, policy, context, compact });
     };
     let custom = KeyTransform::Custom(CustomTransform::new(143, 7).expect("legal"));
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").transform(custom);
         add(Source::Policy, "twenty-10bits-custom", "twenty", policy, false);
+        let both = policy.transform(KeyTransform::WholeKeyAndPrefix { len: 300 });
+        add(Source::Policy, "twenty-10bits-key-and-prefix", "twenty", both, false);
         add(Source::Policy, "none-10bits-seed-custom", "none", policy.seed(9), false);
         add(Source::Policy, "none-10bits-keyed", "none", policy.hashed_by(KeyHasher::keyed(HASH_KEY)), false);
     }
-    let [bloom, blocked, golomb] =
-        FilterKind::ALL.map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(3));
+    let [bloom, blocked, golomb] = [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb]
+        .map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(3));
     let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 96).expect("legal");
     add(Source::Union, "twenty-union", "twenty", capped, false);
     add(Source::Policy, "middle-10bits-gaps", "middle", golomb.seed(0), false);
@@ -171,8 +173,9 @@ impl Case {
 
     pub fn build(&self, keys: &[Vec<u8>]) -> Vec<u8> {
         let builder = |keys: &[Vec<u8>]| {
-            let mut builder = FilterBlockBuilder::new(self.policy).context(self.context);
-            keys.iter().for_each(|key| builder.add_key(key));
+            let mut builder = FilterBlockBuilder::new(self.policy);
+            builder.context(self.context);
+            keys.iter().for_each(|key| builder.add_entry(key));
             builder
         };
         match self.source {
@@ -213,12 +216,17 @@ impl Case {
     fn check(&self, reader: &impl Reading, oracle: &Oracle) -> usize {
         let keys = self.keys();
         for key in &keys {
-            assert!(reader.may_contain(key), "{}: false negative", self.name);
+            assert!(reader.may_contain_entry(key), "{}: false negative", self.name);
             assert!(oracle.may_contain(reader.hasher().hash(key).get()), "{}: the oracle's false negative", self.name);
         }
         for i in 0..NUM_ABSENT {
             let key = format!("org.absent.{i}").into_bytes();
-            assert_eq!(reader.may_contain(&key), oracle.may_contain(reader.hasher().hash(&key).get()), "{}", self.name);
+            assert_eq!(
+                reader.may_contain_entry(&key),
+                oracle.may_contain(reader.hasher().hash(&key).get()),
+                "{}",
+                self.name
+            );
         }
         keys.len() + NUM_ABSENT
     }
@@ -277,7 +285,7 @@ fn built_bytes_equal_stored_bytes() {
     if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
         bless();
     }
-    assert!(cases().len() >= 82);
+    assert!(cases().len() >= 85);
     for (name, keys) in key_sets() {
         assert!(read_keys(name) == keys, "{name}.entries is not what this test generates");
     }

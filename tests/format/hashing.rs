@@ -5,7 +5,7 @@ use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolic
 
 #[test]
 fn keys_and_hashes_are_interchangeable() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(99);
         let (mut by_key, mut by_hash) = (FilterBlockBuilder::new(policy), FilterBlockBuilder::new(policy));
         for key in keys(3, 500) {

@@ -18,7 +18,7 @@ fn block(kind: FilterKind, hasher: KeyHasher) -> Vec<u8> {
 #[test]
 fn a_keyed_block_opens_only_with_its_key() {
     let hasher = KeyHasher::keyed(KEY);
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let block = block(kind, hasher);
         let reader = OpenOptions::new().expect_hasher(hasher).open(&block).expect("an intact block");
         assert_eq!((reader.hasher(), reader.hasher().hash_id()), (hasher, 2));

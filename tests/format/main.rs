@@ -21,6 +21,8 @@ mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
 mod rejects;
+mod safe_keys;
 mod spec;
 mod tables;
 mod union;
+mod writer;

@@ -20,7 +20,7 @@ fn policies() -> Vec<FilterPolicy> {
     let rate = |kind| FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal");
     let mut all = vec![salted(0), salted(3), salted(6), sized(FilterKind::Blocked, 24.0)];
     all.extend([sized(FilterKind::Bloom, 10.0), sized(FilterKind::Golomb, 10.0)]);
-    all.extend(FilterKind::ALL.map(rate));
+    all.extend(FilterKind::ALL.iter().copied().map(rate));
     all
 }
 
@@ -174,7 +174,7 @@ fn a_hundred_thousand_hashes_of_one_line_are_built() {
 /// Repeated hashes do not count against a cap that the distinct ones respect.
 #[test]
 fn a_cap_applies_to_distinct_entries() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let distinct: Vec<u64> = numbers(605).take(100).collect();
         for cap in [200, 1_000, 4_096] {
             let policy = FilterPolicy::with_max_bytes(kind, cap).expect("legal");
@@ -201,7 +201,8 @@ fn a_builder_keeps_nothing_of_the_previous_table() {
         let mut builder = FilterBlockBuilder::new(policy);
         for added in [doubled(&distinct), distinct.clone(), vec![5; 10], distinct.clone()] {
             hashes(added.iter().copied()).into_iter().for_each(|hash| builder.add_hash(hash));
-            assert_eq!(builder.num_added(), added.len() as u64);
+            let num_repeated = added.windows(2).filter(|pair| pair[0] == pair[1]).count();
+            assert_eq!(builder.num_added(), (added.len() - num_repeated) as u64);
             let block = builder.finish().expect("a block");
             assert!(added.len() == 10 || block == expected, "{policy:?}");
             assert_eq!(builder.num_added(), 0);

@@ -4,7 +4,7 @@ use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, Filt
 
 #[test]
 fn illegal_settings_are_refused_with_the_legal_range() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for asked in [-1.0, 0.0, 0.5, 1.999, 64.001, 1e300, f64::INFINITY, f64::NAN] {
             let error = FilterPolicy::with_bits_per_key(kind, asked).expect_err("illegal");
             let BuildError::BitsPerKey { min, max, .. } = error else { panic!("{error:?}") };
@@ -76,7 +76,7 @@ fn a_cap_of_less_than_a_bit_per_entry_is_refused() {
         assert!(finish(1_314).is_ok());
     }
     // The least size in the error is sufficient, also where it is a whole line.
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let finish = |cap| {
             let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
             builder.add_key(b"only");
@@ -90,7 +90,7 @@ fn a_cap_of_less_than_a_bit_per_entry_is_refused() {
 
 #[test]
 fn a_byte_cap_is_kept_and_used() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for (num_entries, cap) in [(1, 200), (10, 128), (1_000, 700), (1_000, 1_314), (20_000, 25_000), (20_000, 7_000)]
         {
             let policy = FilterPolicy::with_max_bytes(kind, cap).expect("legal");

@@ -97,7 +97,7 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
 #[test]
 fn small_tables_get_the_requested_size_or_rate() {
     for num_entries in (1..300).chain([500, 1_000, 3_000]) {
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal"));
             numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
             let mut frame = Vec::new();

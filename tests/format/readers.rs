@@ -21,7 +21,11 @@ macro_rules! reading {
 }
 
 reading! {
-    fn may_contain(&self, entry: &[u8]) -> bool;
+    fn may_contain(&self, key: &[u8]) -> bool;
+    fn may_contain_prefix(&self, key: &[u8]) -> bool;
+    fn may_contain_row(&self, row: &[u8]) -> bool;
+    fn may_contain_row_column(&self, row: &[u8], column: &[u8]) -> bool;
+    fn may_contain_entry(&self, entry: &[u8]) -> bool;
     fn may_contain_hash(&self, hash: KeyHash) -> bool;
     fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]);
     fn hasher(&self) -> KeyHasher;

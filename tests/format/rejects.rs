@@ -65,7 +65,8 @@ fn several_buckets() -> Vec<u8> {
 
 #[test]
 fn reject_vectors() {
-    let [bloom, blocked, golomb] = FilterKind::ALL.map(|kind| small(kind, &[b"a"])[0].clone());
+    let [bloom, blocked, golomb] =
+        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb].map(|kind| small(kind, &[b"a"])[0].clone());
     let [none, _] = small(FilterKind::Bloom, &[]);
     let unrepaired = |offset: usize, value: u8| {
         let mut block = bloom.clone();
@@ -83,7 +84,7 @@ fn reject_vectors() {
         &[(10, 3)],
         &[(13, 1)],
         &[(13, 0x80)],
-        &[(11, 4)],
+        &[(11, 5)],
         &[(11, 127)],
         &[(14, 1)],
     ];
@@ -141,7 +142,8 @@ fn found_context_vectors() {
     assert_eq!(mix(same_low_half), 1 << 32);
     let line = |context: u64| {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
-        let mut builder = FilterBlockBuilder::new(policy).context(context);
+        let mut builder = FilterBlockBuilder::new(policy);
+        builder.context(context);
         builder.add_key(b"a");
         let block = builder.finish().expect("a block");
         let error = FilterBlockReader::open(&block).expect_err("another context");
@@ -219,7 +221,8 @@ fn compact_reject_vectors() {
 
 #[test]
 fn accept_vectors() {
-    let [bloom, blocked, golomb] = FilterKind::ALL.map(|kind| small(kind, &[b"a"])[0].clone());
+    let [bloom, blocked, golomb] =
+        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb].map(|kind| small(kind, &[b"a"])[0].clone());
     let several = several_buckets();
     let zero_codes = raw_block(3, &Header::default(), 1, golomb[40..52].try_into().expect("12 bytes"), &[0, 0]);
     let all_ones = raw_block(2, &Header::default(), 1, blocked[40..52].try_into().expect("12 bytes"), &[0xff; 64]);

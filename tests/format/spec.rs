@@ -121,7 +121,7 @@ fn block_vectors() {
         lines.push(format!("compact {kind} {entries} {}", hex(frame)));
     };
     show("bloom", "none", &empty);
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let frames = small(kind, &[b"a"]);
         assert!(FilterBlockReader::open(&frames[0]).expect("a block").may_contain(b"a"));
         show(kind.name(), "a", &frames);

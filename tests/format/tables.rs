@@ -20,7 +20,7 @@ fn members(num_entries: usize) -> Vec<u64> {
 
 fn policies() -> Vec<FilterPolicy> {
     let mut all = Vec::new();
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         all.extend([6.0, 10.0, 20.0].map(|bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal")));
     }
     // These have no probe inlined in the caller's loop, so lines are prefetched.
@@ -127,7 +127,7 @@ fn damaged_tables_answer_as_single_queries() {
 
 #[test]
 fn no_tables_need_no_answers() {
-    probe_tables(&[], KeyHash::from_raw(1), &mut []);
+    probe_tables(&[] as &[FilterBlockReader<'_>], KeyHash::from_raw(1), &mut []);
 }
 
 fn probe_one_table(answers: &mut [bool]) {

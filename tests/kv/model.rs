@@ -71,7 +71,7 @@ fn op() -> impl Strategy<Value = Op> {
 /// No filter, and each kind for each set of purposes.
 fn all_options() -> Vec<StoreOptions> {
     let mut all = vec![StoreOptions::without_filters()];
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 8.0).unwrap();
         for purposes in [&[Purpose::Row][..], &[Purpose::RowColumn], &Purpose::ALL] {
             let none = StoreOptions::without_filters();

@@ -175,7 +175,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
         raise Newer("hash_id")
     if features >> 8:
         raise Newer("features")
-    if 4 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
+    if 5 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
         raise Newer("transform")
     if payload_len != len(payload):
         raise Damaged("payload_len")

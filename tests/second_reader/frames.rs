@@ -151,7 +151,7 @@ fn transform(random: &mut Random) -> KeyTransform {
 /// A policy of any kind and size.
 fn policy(random: &mut Random) -> FilterPolicy {
     loop {
-        let kind = random.pick(&FilterKind::ALL);
+        let kind = random.pick(FilterKind::ALL);
         let policy = match random.below(4) {
             0 => {
                 let (least, most) = FilterPolicy::rate_limits(kind);
@@ -220,8 +220,9 @@ fn sound_bytes(
     loop {
         let policy = policy(random).hashed_by(hasher).transform(transform);
         let builder = |entries: &[Vec<u8>]| {
-            let mut builder = FilterBlockBuilder::new(policy).context(context);
-            entries.iter().for_each(|entry| builder.add_key(entry));
+            let mut builder = FilterBlockBuilder::new(policy);
+            builder.context(context);
+            entries.iter().for_each(|entry| builder.add_entry(entry));
             builder
         };
         if policy.kind() == FilterKind::Bloom && !compact && random.one_in(10) {

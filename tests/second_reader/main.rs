@@ -128,7 +128,7 @@ fn expected(frame: &Frame) -> Expected {
             reply["kind"] = kind.map(|kind| kind.name()).into();
             reply["num_entries"] = num_entries.into();
             reply["rebuilt"] = frame.sound.then_some(true).into();
-            let mut answers: Vec<bool> = frame.asked.iter().map(|entry| reader.may_contain(entry)).collect();
+            let mut answers: Vec<bool> = frame.asked.iter().map(|entry| reader.may_contain_entry(entry)).collect();
             let hashes: Vec<KeyHash> = frame.hashes.iter().map(|&hash| KeyHash::from_raw(hash)).collect();
             answers.resize(num_questions, false);
             reader.may_contain_hashes(&hashes, &mut answers[frame.asked.len()..]);

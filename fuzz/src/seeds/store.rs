@@ -100,7 +100,7 @@ fn filters(seeds: &mut Seeds) -> Result {
     }
     seeds.add("filters", "footer-only", &[&[3], &unsealed(&file[file.len() - PAGE_LEN..])[..]].concat());
     seeds.add("filters", "none-at-all", &[0]);
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for purpose in Purpose::ALL {
             let file = rebuilt(kind, purpose)?;
             let name = format!("{kind}-{}", purpose.name().replace('+', "-"));

@@ -24,7 +24,8 @@ pub fn built(input: &[u8]) -> Reached {
     let more = (0..u64::from(case.num_more)).map(|i| policy.hasher().hash(&i.to_le_bytes()));
     let hashes: Vec<KeyHash> = entries.chain(more).collect();
 
-    let mut builder = FilterBlockBuilder::new(policy).context(case.context);
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.context(case.context);
     hashes.iter().for_each(|&hash| builder.add_hash(hash));
     let block = match builder.finish() {
         Ok(block) => block,
@@ -44,7 +45,7 @@ pub fn built(input: &[u8]) -> Reached {
     let options = OpenOptions::new().context(case.context);
     let options = options.expect_hasher(case.hasher()).expect_transform(policy.key_transform());
     let reader = options.open(&block).expect("a block just written");
-    assert!(case.entries.iter().all(|entry| reader.may_contain(entry)));
+    assert!(case.entries.iter().all(|entry| reader.may_contain_entry(entry)));
     let portable = Portable::open(&block, case.context, case.key());
     check_answers(&reader, &portable, &Oracle::open(&block), &hashes, &block[64..]);
     check_compact(policy, &hashes);

@@ -71,12 +71,13 @@ fn denies(file: &[u8]) -> bool {
             let mut entry = Vec::new();
             match purpose {
                 Purpose::RowColumn => KeyTransform::row_column_entry(row, column, &mut entry),
-                Purpose::Row | Purpose::Prefix => match filter.transform().entry_of(row) {
+                Purpose::Row => entry.extend_from_slice(row),
+                Purpose::Prefix => match filter.transform().entry_of(row) {
                     Some(part) => entry.extend_from_slice(part),
                     None => return false,
                 },
             }
-            !filter.may_contain(&entry)
+            !filter.may_contain_entry(&entry)
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::keys::Keys;
-use filterblock::{FilterBlockReader, KeyHash};
+use filterblock::{FilterBlockReader, KeyHash, KeyTransform};
 use std::ops::ControlFlow;
 
 /// Absent keys that a rate is measured on, if the list is long enough.
@@ -44,6 +44,11 @@ impl Answers {
     }
 }
 
+/// The entry of a line of input: where rows are the entries, it is a row.
+pub(crate) fn entry_of_line(transform: KeyTransform, line: &[u8]) -> Option<&[u8]> {
+    if transform == KeyTransform::Row { Some(line) } else { transform.entry_of(line) }
+}
+
 /// Queries `reader` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
 /// 80 MB besides.
 pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers, Failure> {
@@ -53,7 +58,7 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers,
     let (mut num_missing, mut first_missing) = (0, None);
     let seen = keys.for_each(|key| {
         // Keys shorter than the block's prefix are not its entries.
-        let Some(entry) = transform.entry_of(key) else {
+        let Some(entry) = entry_of_line(transform, key) else {
             return ControlFlow::Continue(());
         };
         let hash = hasher.hash(entry);

@@ -105,6 +105,7 @@ fn consequence(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
             ),
             _ => format!("Filter ignored: it is intact, but was not built from these keys. Run {rebuild}."),
         },
+        _ => "Filter ignored: lookups stay correct but slower.".to_owned(),
     }
 }
 

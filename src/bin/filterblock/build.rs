@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "the keys and the output are one file, which the filter would replace";
         return Err(Failure::usage("build", message).into());
     }
-    let mut builder = FilterBlockBuilder::new(policy).context(args.context);
+    let mut builder = FilterBlockBuilder::new(policy);
+    builder.context(args.context);
     let keys = Keys::open(&args.keys, args.null, "Nothing was written. Run 'filterblock build --help'.")?;
     let seen = keys.for_each(|key| {
         builder.add_key(key);

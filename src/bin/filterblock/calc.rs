@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.entries == Some(0) {
         return Err(Failure::usage("calc", "--entries must be at least 1").into());
     }
-    let answers = FilterKind::ALL.into_iter().map(|kind| Some((kind, answer(args, kind)?)));
+    let answers = FilterKind::ALL.iter().copied().map(|kind| Some((kind, answer(args, kind)?)));
     let answers: Vec<Answer> = answers.collect::<Option<_>>().ok_or_else(|| not_a_pair(args))?;
     if let Some(nothing) = nothing_possible(&answers) {
         return Err(nothing.into());

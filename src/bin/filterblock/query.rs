@@ -1,5 +1,6 @@
 //! `filterblock query`: maybe or no, for each key.
 
+use crate::answers::entry_of_line;
 use crate::block;
 use crate::exit::{Code, Failure};
 use crate::expected::ExpectedArgs;
@@ -99,7 +100,7 @@ impl<'a> Session<'a> {
     }
 
     fn ask(&mut self, key: &[u8]) -> io::Result<()> {
-        let entry = self.reader.transform().entry_of(key);
+        let entry = entry_of_line(self.reader.transform(), key);
         let hash = entry.map(|entry| self.reader.hasher().hash(entry));
         let maybe = hash.is_none_or(|hash| self.reader.may_contain_hash(hash));
         self.num_queries += 1;

@@ -3,6 +3,8 @@
 use super::engine::Engine;
 use super::{LINE_LEN, Params};
 use crate::bytes;
+use crate::filter::output::Output;
+use crate::filter::seam::Unbuilt;
 use crate::hash::KeyHash;
 use crate::hashes::{MAX_PARTS, Partitions, Repeated, check_group, check_suspects};
 use std::vec::Vec;
@@ -17,14 +19,12 @@ const MAX_UNPARTED_LEN: usize = 2 << 20;
 /// Appends the lines of `hashes` to `out`.
 ///
 /// # Errors
-/// [`Repeated`] if a hash occurs twice; then `out` may have grown. Hashes are reordered, none is lost.
-pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<(), Repeated> {
+/// [`Unbuilt`]; then `out` may have grown. Hashes are reordered, none is lost.
+pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<(), Unbuilt> {
     let (params, engine) = (*params, Engine::best(params));
-    let start = out.len();
-    out.resize(start + params.payload_len() as usize, 0);
-    let lines = &mut out[start..];
+    let lines = out.append_zeros(params.payload_len() as usize)?;
     if params.salt_bits == 0 && lines.len() <= MAX_UNPARTED_LEN {
-        return insert(params, engine, 0, hashes, lines);
+        return Ok(insert(params, engine, 0, hashes, lines)?);
     }
     let part_lines = params.num_lines.div_ceil(MAX_PARTS as u64).next_power_of_two().max(MIN_PART_LINES);
     let num_parts = params.num_lines.div_ceil(part_lines) as usize;
@@ -41,16 +41,15 @@ pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Vec<u8>) -> R
         }
     };
     let part_len = part_lines as usize * LINE_LEN;
-    #[cfg(not(feature = "rayon"))]
-    {
-        let mut scratch = Scratch::default();
-        lines.chunks_mut(part_len).enumerate().try_for_each(|part| build_part(&mut scratch, part))
-    }
     #[cfg(feature = "rayon")]
-    {
+    if parallel {
         use rayon::prelude::*;
-        lines.par_chunks_mut(part_len).enumerate().try_for_each_init(Scratch::default, build_part)
+        lines.par_chunks_mut(part_len).enumerate().try_for_each_init(Scratch::default, build_part)?;
+        return Ok(());
     }
+    let _ = parallel;
+    let mut scratch = Scratch::default();
+    Ok(lines.chunks_mut(part_len).enumerate().try_for_each(|part| build_part(&mut scratch, part))?)
 }
 
 /// What building a part needs; kept from part to part.

@@ -230,7 +230,7 @@ fn line_at_mut(lines: &mut [u8], start: usize) -> &mut [u8; LINE_LEN] {
     lines[start..].first_chunk_mut().expect("a line")
 }
 
-/// What a view has beside the bytes.
+/// What is known of a filter without its lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
@@ -248,7 +248,7 @@ impl Layout {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
-    layout: Layout,
+    layout: &'a Layout,
     lines: &'a [u8],
 }
 
@@ -256,21 +256,18 @@ impl<'a> KindView<'a> for View<'a> {
     type Params = Params;
     type Layout = Layout;
 
-    fn new(params: Params, payload: &'a [u8], _base: u64) -> Result<Self, DecodeError> {
+    fn check(params: Params, payload: &[u8], _base: u64) -> Result<Layout, DecodeError> {
         let (declared_bytes, actual_bytes) = (params.payload_len(), payload.len() as u64);
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
-        Ok(Self { layout: Layout::new(params), lines: payload })
+        Ok(Layout::new(params))
     }
 
-    fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+    #[inline(always)]
+    fn new(layout: &'a Layout, payload: &'a [u8]) -> Self {
         assert_eq!(payload.len() as u64, layout.params.payload_len(), "the bytes of a filter changed their length");
         Self { layout, lines: payload }
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
     }
 
     fn params(&self) -> &Params {
@@ -282,8 +279,8 @@ impl<'a> KindView<'a> for View<'a> {
     }
 
     #[inline(always)]
-    fn may_contain_inlined(&self, hash: KeyHash) -> Option<bool> {
-        self.layout.inlined.map(|inlined| inlined.may_contain(self.lines, hash))
+    fn may_contain_inlined(layout: &Layout, lines: &[u8], hash: KeyHash) -> Option<bool> {
+        layout.inlined.map(|inlined| inlined.may_contain(lines, hash))
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
@@ -298,8 +295,8 @@ impl<'a> KindView<'a> for View<'a> {
     /// Not where the probe is so short that a processor requests the lines of the next ten filters by itself: measured with
     /// ten tables of 10⁴ to 10⁷ keys.
     #[inline]
-    fn gains_by_prefetch(&self) -> bool {
-        self.layout.inlined.is_none()
+    fn gains_by_prefetch(layout: &Layout) -> bool {
+        layout.inlined.is_none()
     }
 
     /// The mean over lines and windows of the product of the probed words' fills: an absent key's line and window

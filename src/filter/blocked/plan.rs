@@ -4,10 +4,10 @@ use super::build::build;
 use super::sizing::{self, DEFAULT_SALT_BITS, MAX_SALT_BITS};
 use super::{LINE_LEN, MAX_LINES, Params};
 use crate::error::BuildError;
+use crate::filter::output::Output;
+use crate::filter::seam::Unbuilt;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS, Solution, Target, bits_of};
-use crate::hashes::Repeated;
-use std::vec::Vec;
 
 const LINE_BITS: u64 = LINE_LEN as u64 * 8;
 /// With fewer lines than this, the difference of a whole line shows.
@@ -102,8 +102,8 @@ impl KindSettings for Settings {
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
-        build(self, hashes, out).map(|()| *self)
+    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+        build(self, hashes, out, parallel).map(|()| *self)
     }
 
     fn expected_fpr(&self, num_entries: u64) -> f64 {

@@ -1,18 +1,18 @@
 //! From hashes to bits.
 
 use super::Params;
+use crate::filter::output::Output;
+use crate::filter::seam::Unbuilt;
 use crate::hash::KeyHash;
-use crate::hashes::{Repeated, check_suspects};
+use crate::hashes::check_suspects;
 use std::vec::Vec;
 
 /// Appends the bits of `hashes` to `out`.
 ///
 /// # Errors
-/// [`Repeated`] if a hash occurs twice; then `out` may have grown.
-pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Vec<u8>) -> Result<(), Repeated> {
-    let start = out.len();
-    out.resize(start + params.payload_len() as usize, 0);
-    let bits = &mut out[start..];
+/// [`Unbuilt`]; then `out` may have grown.
+pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Output<'_>) -> Result<(), Unbuilt> {
+    let bits = out.append_zeros(params.payload_len() as usize)?;
     // A duplicate finds all its bits already set.
     let mut suspects = Vec::new();
     // The best numbers at 10, 12 and 16 bits an entry, known when compiling: a sixth faster.
@@ -22,7 +22,7 @@ pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Vec<u8>) -> Resul
         11 => insert(Params { num_probes: 11, ..*params }, bits, hashes, &mut suspects),
         _ => insert(*params, bits, hashes, &mut suspects),
     }
-    check_suspects(hashes, &mut suspects)
+    Ok(check_suspects(hashes, &mut suspects)?)
 }
 
 /// Sets the bits of `hashes` and appends to `present` those that had all of theirs set before.

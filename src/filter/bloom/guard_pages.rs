@@ -38,11 +38,12 @@ fn answers_are_the_same(
     hash_pages: &mut Guarded,
     answer_pages: &mut Guarded,
 ) -> u64 {
-    let ordinary = View { layout: Layout { params, engine: Engine::Portable(crate::cpu::Portable) }, bits: bytes };
+    let portable = Layout { params, engine: Engine::Portable(crate::cpu::Portable) };
+    let ordinary = View { layout: &portable, bits: bytes };
     let expected: Vec<bool> = hashes.iter().map(|&hash| ordinary.may_contain(hash)).collect();
     let mut num_answers = 0;
     for engine in Engine::all(&params) {
-        let view = View { layout: Layout { params, engine }, bits };
+        let view = View { layout: &Layout { params, engine }, bits };
         let alone: Vec<bool> = hashes.iter().map(|&hash| view.may_contain(hash)).collect();
         assert_eq!(alone, expected, "{engine:?} {params:?}");
         let num_batched = mix(bits.len() as u64) as usize % hashes.len();

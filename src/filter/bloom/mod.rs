@@ -113,7 +113,7 @@ impl KindParams for Params {
     }
 }
 
-/// What a view has beside the bytes.
+/// What is known of a filter without its bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
@@ -122,7 +122,7 @@ pub(crate) struct Layout {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
-    layout: Layout,
+    layout: &'a Layout,
     bits: &'a [u8],
 }
 
@@ -130,7 +130,7 @@ impl<'a> KindView<'a> for View<'a> {
     type Params = Params;
     type Layout = Layout;
 
-    fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
+    fn check(params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
         let (declared_bytes, actual_bytes) = (params.payload_len(), payload.len() as u64);
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
@@ -138,16 +138,13 @@ impl<'a> KindView<'a> for View<'a> {
         if let Some(found) = bits::padding(payload, params.num_bits) {
             return Err(DecodeError::Padding { offset_bytes: base + actual_bytes - 1, found });
         }
-        Ok(Self { layout: Layout { params, engine: Engine::best(&params) }, bits: payload })
+        Ok(Layout { params, engine: Engine::best(&params) })
     }
 
-    fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+    #[inline(always)]
+    fn new(layout: &'a Layout, payload: &'a [u8]) -> Self {
         assert_eq!(payload.len() as u64, layout.params.payload_len(), "the bytes of a filter changed their length");
         Self { layout, bits: payload }
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
     }
 
     fn params(&self) -> &Params {
@@ -164,8 +161,8 @@ impl<'a> KindView<'a> for View<'a> {
     }
 
     #[inline]
-    fn gains_by_prefetch(&self) -> bool {
-        self.layout.engine.gains_by_prefetch()
+    fn gains_by_prefetch(layout: &Layout) -> bool {
+        layout.engine.gains_by_prefetch()
     }
 
     #[inline]

@@ -2,10 +2,10 @@
 
 use super::build::build;
 use super::{MAX_BITS, Params, sizing};
+use crate::filter::output::Output;
+use crate::filter::seam::Unbuilt;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
-use crate::hashes::Repeated;
-use std::vec::Vec;
 
 /// Sizes tried to meet a rate.
 const MAX_TRIES: u32 = 1000;
@@ -86,7 +86,7 @@ fn bytes_that_meet(rate: f64, num_bytes: u64, num_entries: u64, num_probes: u32)
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
+    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
         build(self, hashes, out).map(|()| *self)
     }
 

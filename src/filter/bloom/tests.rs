@@ -5,8 +5,9 @@ use super::engine::Engine;
 use super::sizing::{MAX_NUM_PROBES, exact_false_positive_rate};
 use super::{KindView, Params, View};
 use crate::error::DecodeError;
+use crate::filter::output::Output;
+use crate::filter::seam::Unbuilt;
 use crate::hash::{KeyHash, mix};
-use crate::hashes::Repeated;
 
 /// The first hash sets the only bit, so every later one finds its bits set; only a duplicate is reported.
 #[test]
@@ -14,10 +15,11 @@ fn a_repeated_hash_is_found_though_its_first_found_every_bit_set() {
     let params = Params::new(1, 1).expect("legal");
     for count in [2, 3, 10, 300] {
         let distinct: Vec<u64> = (1..=count).map(mix).collect();
-        assert_eq!(build(&params, &distinct, &mut Vec::new()), Ok(()), "{count}");
+        assert_eq!(build(&params, &distinct, &mut Output::Vec(&mut Vec::new())), Ok(()), "{count}");
         for again in 0..distinct.len() {
             let hashes = [&distinct[..], &distinct[again..=again]].concat();
-            assert_eq!(build(&params, &hashes, &mut Vec::new()), Err(Repeated), "{count}, again {again}");
+            let built = build(&params, &hashes, &mut Output::Vec(&mut Vec::new()));
+            assert_eq!(built, Err(Unbuilt::Repeated), "{count}, again {again}");
         }
     }
 }
@@ -35,10 +37,10 @@ fn only_who_finds_every_bit_set_is_suspected() {
 #[test]
 fn a_bit_behind_the_last_is_named_by_its_place() {
     let params = Params::new(61, 3).expect("legal");
-    assert!(View::new(params, &[0xff; 8], 100).is_err());
-    let error = View::new(params, &[0, 0, 0, 0, 0, 0, 0, 0x20], 100).expect_err("bit 61");
+    assert!(View::check(params, &[0xff; 8], 100).is_err());
+    let error = View::check(params, &[0, 0, 0, 0, 0, 0, 0, 0x20], 100).expect_err("bit 61");
     assert_eq!(error, DecodeError::Padding { offset_bytes: 107, found: 0x20 });
-    assert!(View::new(params, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f], 100).is_ok());
+    assert!(View::check(params, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f], 100).is_ok());
 }
 
 /// Any number of bits, also odd ones, with any number of probes: nothing is missing, no bit is set after the
@@ -53,8 +55,9 @@ fn any_number_of_bits_and_probes_will_do() {
             for round in 0..200 {
                 let hashes: Vec<u64> = (0..num_entries).map(|i| mix(1 + i + round * 1_000_003)).collect();
                 let mut payload = Vec::new();
-                build(&params, &hashes, &mut payload).expect("distinct");
-                let view = View::new(params, &payload, 0).expect("no bit behind the last");
+                build(&params, &hashes, &mut Output::Vec(&mut payload)).expect("distinct");
+                let layout = View::check(params, &payload, 0).expect("no bit behind the last");
+                let view = View::new(&layout, &payload);
                 assert!(hashes.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash))));
                 let absent = (0..500)
                     .filter(|i| {

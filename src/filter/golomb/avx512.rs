@@ -45,7 +45,7 @@ avx512_vbmi2! {
         let bits = view.layout.tuning.unary_bits_before(sought);
         let likely_windows = 1 + LIKELY_BITS.iter().filter(|&&likely| bits >= likely).count();
         // SAFETY: `loads_fit` is the contract's first two conditions; the third, `bucket.end <= 8 * codes.len()`, was
-        // checked by `View::bucket` against `codes_end`, which `View::with_layout` compares with the payload's length.
+        // checked by `View::bucket` against `codes_end`, which `View::new` compares with the payload's length.
         match unsafe { search(bucket, sought as i64, likely_windows) } {
             Some(answer) => answer,
             None => elsewhere(view, hash),

@@ -1,6 +1,7 @@
 //! From sorted hashes to directory and codes.
 
 use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope};
+use crate::filter::output::{NoRoom, Output};
 use crate::hash::KeyHash;
 use crate::{bits, bytes};
 use std::vec::Vec;
@@ -30,7 +31,7 @@ fn for_each_bucket(buckets: Buckets, hashes: &[u64], mut visit: impl FnMut(u64, 
 
 /// Appends directory and codes of `hashes` (sorted, distinct). Works in two passes, the first for the lengths; keeps 8
 /// bytes a bucket meanwhile.
-pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Vec<u8>) -> Params {
+pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Output<'_>) -> Result<Params, NoRoom> {
     let Plan { buckets, remainder_bits } = plan;
     let width = u32::from(remainder_bits);
     let mut starts = Vec::with_capacity(buckets.num as usize + 1);
@@ -47,9 +48,8 @@ pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Vec<u8>) -> Params {
     let directory_bits = if buckets.num == 1 { 0 } else { directory_bits(&starts, slope) };
     let params = Params { remainder_bits, directory_bits, entries_per_bucket: ENTRIES_PER_BUCKET as u8, buckets };
     let directory_len = params.directory_len().expect("a directory shorter than the hashes it was made from");
-    let base = out.len();
-    out.resize(base + (directory_len + code_bits / 8) as usize, 0);
-    let (directory, codes) = out[base..].split_at_mut(directory_len as usize);
+    let payload = out.append_zeros((directory_len + code_bits / 8) as usize)?;
+    let (directory, codes) = payload.split_at_mut(directory_len as usize);
     if buckets.num > 1 {
         write_directory(&params, &starts, slope, directory);
     }
@@ -63,7 +63,7 @@ pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Vec<u8>) -> Params {
             bits::write(codes, remainders, width, gap & ((1 << width) - 1));
         }
     });
-    params
+    Ok(params)
 }
 
 /// How far each bucket's start lies from the line through its group's anchor.

@@ -190,7 +190,7 @@ impl Slope {
     }
 }
 
-/// Where the parts of a payload are: what a view has beside the bytes. Places of codes are bits of the whole payload.
+/// Where the parts of a payload are: what is known of a filter without it. Places of codes are bits of the whole payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
@@ -205,7 +205,7 @@ pub(crate) struct Layout {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
-    layout: Layout,
+    layout: &'a Layout,
     payload: &'a [u8],
 }
 
@@ -213,7 +213,7 @@ impl<'a> KindView<'a> for View<'a> {
     type Params = Params;
     type Layout = Layout;
 
-    fn new(params: Params, payload: &'a [u8], base: u64) -> Result<Self, DecodeError> {
+    fn check(params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
         let actual_bytes = payload.len() as u64;
         let declared_bytes = params.directory_len().unwrap_or(u64::MAX);
         if declared_bytes >= actual_bytes || actual_bytes > MAX_PAYLOAD_LEN {
@@ -232,16 +232,13 @@ impl<'a> KindView<'a> for View<'a> {
         let (bucket_bits, entries) = (slope.at(1), params.entries_per_bucket.into());
         let tuning = Tuning::new(params.remainder_bits(), params.buckets.range, bucket_bits, entries);
         let engine = Engine::best(&params);
-        Ok(Self { layout: Layout { params, fields_start, codes_start, codes_end, slope, tuning, engine }, payload })
+        Ok(Layout { params, fields_start, codes_start, codes_end, slope, tuning, engine })
     }
 
-    fn with_layout(layout: Layout, payload: &'a [u8]) -> Self {
+    #[inline(always)]
+    fn new(layout: &'a Layout, payload: &'a [u8]) -> Self {
         assert_eq!(payload.len() as u64 * 8, layout.codes_end, "the bytes of a filter changed their length");
         Self { layout, payload }
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
     }
 
     fn params(&self) -> &Params {
@@ -294,7 +291,7 @@ impl<'a> KindView<'a> for View<'a> {
 impl<'a> View<'a> {
     /// First bit of `bucket`, which may be the one past the last.
     fn start(&self, bucket: u64) -> u64 {
-        let Layout { params, fields_start, codes_start, codes_end, slope, .. } = self.layout;
+        let Layout { params, fields_start, codes_start, codes_end, slope, .. } = *self.layout;
         if bucket == params.buckets.num {
             return codes_end;
         }
@@ -319,7 +316,7 @@ impl<'a> View<'a> {
     /// Start and end of `bucket`, as the directory has them.
     #[inline]
     fn bounds(&self, bucket: u64) -> (u64, u64) {
-        let Layout { params, fields_start, slope, .. } = self.layout;
+        let Layout { params, fields_start, slope, .. } = *self.layout;
         let (group, index, width) = (bucket / GROUP, bucket % GROUP, u32::from(params.directory_bits));
         // All but one bucket in 64: its field and the next lie under one anchor, and in what one load gives.
         if index + 1 < GROUP && bucket + 1 < params.buckets.num && 2 * width <= bits::MAX_FIELD_BITS {
@@ -336,7 +333,7 @@ impl<'a> View<'a> {
     /// bytes opened without their digest can hold.
     #[inline]
     fn bucket(&self, bucket: u64) -> Option<Bucket<'a>> {
-        let Layout { params, codes_start, codes_end, .. } = self.layout;
+        let Layout { params, codes_start, codes_end, .. } = *self.layout;
         let (start, end) = self.bounds(bucket);
         let sound = codes_start <= start && start <= end && end <= codes_end;
         sound.then_some(Bucket { codes: self.payload, start, end, remainder_bits: params.remainder_bits() })

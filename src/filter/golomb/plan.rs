@@ -2,11 +2,11 @@
 
 use super::build::build;
 use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, Params, sizing};
+use crate::filter::output::Output;
+use crate::filter::seam::Unbuilt;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::Target;
-use crate::hashes::Repeated;
 use crate::math::float::{exp, exp_m1, pow2};
-use std::vec::Vec;
 
 /// Greatest range an entry is given, 2⁴⁸: its best remainder is no wider than allowed.
 const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
@@ -96,8 +96,8 @@ fn range_for(millibits: u32) -> f64 {
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: &mut [u64], out: &mut Vec<u8>) -> Result<Params, Repeated> {
-        Ok(build(*self, hashes, out))
+    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
+        Ok(build(*self, hashes, out)?)
     }
 
     /// Each hash takes one of the range's values, and the values taken are the false positives.

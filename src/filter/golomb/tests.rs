@@ -5,6 +5,7 @@ use super::decode::Bucket;
 use super::engine::Engine;
 use super::{Buckets, ENTRIES_PER_BUCKET, KindView, MAX_REMAINDER_BITS, Params, Plan, View};
 use crate::error::DecodeError;
+use crate::filter::output::Output;
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
 
@@ -21,15 +22,19 @@ fn naive(view: &View<'_>, hash: KeyHash) -> bool {
 
 /// Compares all answers to `hashes`, and prefetches for them; `false` if `payload` is refused.
 fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
-    let Ok(mut view) = View::new(params, payload, 0) else { return false };
+    let Ok(mut layout) = View::check(params, payload, 0) else { return false };
     let engines: Vec<Engine> = Engine::all(&params).collect();
     for &hash in hashes {
         let hash = KeyHash::from_raw(hash);
-        view.prefetch(hash);
-        let expected = naive(&view, hash);
+        View::new(&layout, payload).prefetch(hash);
+        let expected = naive(&View::new(&layout, payload), hash);
         for &engine in &engines {
-            view.layout.engine = engine;
-            assert_eq!(view.may_contain(hash), expected, "{engine:?} {hash:?} {params:?} {payload:02x?}");
+            layout.engine = engine;
+            assert_eq!(
+                View::new(&layout, payload).may_contain(hash),
+                expected,
+                "{engine:?} {hash:?} {params:?} {payload:02x?}"
+            );
         }
     }
     true
@@ -52,12 +57,13 @@ fn engines_agree_on_what_is_built() {
                 let mut hashes: Vec<u64> = (0..load * num_buckets.min(7)).map(|i| mix(seed ^ (i + 1))).collect();
                 hashes.sort_unstable();
                 let mut payload = Vec::new();
-                let params = build(plan, &hashes, &mut payload);
+                let params = build(plan, &hashes, &mut Output::Vec(&mut payload)).expect("a vector grows");
                 let others = (0..100).map(|i| mix(seed ^ (i + 1_000_000)));
                 let asked: Vec<u64> = hashes.iter().step_by(1 + hashes.len() / 200).copied().chain(others).collect();
                 assert!(agree(params, &payload, &asked), "{params:?} is refused");
-                let view = View::new(params, &payload, 0);
-                assert!(hashes.iter().all(|&hash| view.as_ref().is_ok_and(|v| v.may_contain(KeyHash::from_raw(hash)))));
+                let layout = View::check(params, &payload, 0).expect("accepted before");
+                let view = View::new(&layout, &payload);
+                assert!(hashes.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash))));
                 damaged(params, &mut payload, &asked);
             }
         }
@@ -111,7 +117,7 @@ fn engines_agree_where_entries_cluster() {
                 let buckets = Buckets { num: 1, range: bucket_range };
                 let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
                 let mut payload = Vec::new();
-                let params = build(plan, &hashes, &mut payload);
+                let params = build(plan, &hashes, &mut Output::Vec(&mut payload)).expect("a vector grows");
                 let sought = (40..90).map(|quotient| (quotient << remainder_bits) + remainder);
                 let near = (0..=lead).chain(first - 4..first + 3 * load + 4);
                 let others: Vec<u64> = near.chain(sought).map(hash_at).collect();
@@ -127,9 +133,9 @@ fn engines_agree_where_entries_cluster() {
 #[test]
 fn a_bit_behind_the_directory_is_named_by_its_place() {
     let params = Params::new([3, 5, 64], 3, 1000).expect("legal");
-    assert!(View::new(params, &[0xff, 0x7f, 0], 100).is_ok());
-    let error = View::new(params, &[0, 0x80, 0], 100).expect_err("padding");
+    assert!(View::check(params, &[0xff, 0x7f, 0], 100).is_ok());
+    let error = View::check(params, &[0, 0x80, 0], 100).expect_err("padding");
     assert_eq!(error, DecodeError::Padding { offset_bytes: 101, found: 0x80 });
-    let error = View::new(params, &[0, 0], 100).expect_err("no codes");
+    let error = View::check(params, &[0, 0], 100).expect_err("no codes");
     assert_eq!(error, DecodeError::PayloadLength { declared_bytes: 2, actual_bytes: 2 });
 }

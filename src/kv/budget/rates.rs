@@ -28,7 +28,7 @@ impl Rates {
     /// filters, under a millisecond for the others.
     pub(super) fn of(kind: FilterKind) -> &'static Self {
         static RATES: [OnceLock<Rates>; FilterKind::ALL.len()] = [const { OnceLock::new() }; FilterKind::ALL.len()];
-        let index = FilterKind::ALL.into_iter().position(|other| other == kind).expect("in the list of all kinds");
+        let index = FilterKind::ALL.iter().copied().position(|other| other == kind).expect("in the list of all kinds");
         RATES[index].get_or_init(|| {
             Self::new(|millibits| {
                 let policy = FilterPolicy::with_bits_per_key(kind, f64::from(millibits) / 1e3);

@@ -40,7 +40,7 @@ fn uniform_bytes(runs: &[Run], bits: u64) -> u64 {
 
 #[test]
 fn the_legal_range_is_the_policys() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let legal = |millibits: u32| FilterPolicy::with_bits_per_key(kind, f64::from(millibits) / 1e3).is_ok();
         assert!(legal(MIN_MILLIBITS) && legal(MAX_MILLIBITS));
         assert!(!legal(MIN_MILLIBITS - 1) && !legal(MAX_MILLIBITS + 1));
@@ -148,7 +148,7 @@ fn more_bytes_never_do_harm() {
 
 #[test]
 fn sizes_that_do_not_pay_are_not_chosen() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         // Enough for everyone, in steps of an eighth of a bit from two bits on.
         let runs = [1_000, 10_000, 100_000].map(|entries| Run::new(kind, entries));
         for eighths in 16..80 {
@@ -211,7 +211,7 @@ fn build(run: &Run, share: &Share, seed: u64) -> (u64, f64) {
 
 #[test]
 fn built_blocks_keep_to_the_budget() {
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let runs = [(800, 1), (9_000, 3), (100_000, 5)].map(|(n, blocks)| Run::new(kind, n).num_blocks(blocks));
         for bits in [1, 2, 4, 7, 10, 20] {
             let budget = uniform_bytes(&runs, bits);
@@ -238,7 +238,7 @@ fn built_blocks_keep_to_the_budget() {
 #[test]
 fn no_block_is_longer_than_stated() {
     let (mut blocks, mut nearest) = (0, u64::MAX);
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         for entries in [1, 2, 3, 10, 63, 64, 65, 100, 129, 500, 1_000, 4_096, 10_000] {
             for millibits in [2_000, 2_500, 3_000, 5_000, 8_000, 10_000, 16_000, 30_000, 64_000] {
                 let run = Run::new(kind, entries);
@@ -259,7 +259,7 @@ fn no_block_is_longer_than_stated() {
 #[test]
 fn five_levels_err_at_most_three_quarters_as_often_as_with_uniform_bits() {
     let entries = [1_000u64, 10_000, 100_000, 1_000_000, 10_000_000];
-    for kind in FilterKind::ALL {
+    for &kind in FilterKind::ALL {
         let runs = entries.map(|entries| Run::new(kind, entries));
         for bits in [5, 8, 10] {
             let uniform: f64 = runs.iter().map(|run| unit(run, Rates::of(kind)).rate(bits as u32 * 1_000)).sum();

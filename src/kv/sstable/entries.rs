@@ -1,19 +1,9 @@
-//! Entries of filters, and the hashes of one lookup.
+//! The hashes of one lookup.
 
 use super::super::cell::CellKey;
 use super::super::purpose::Purpose;
-use crate::{KeyHash, KeyHasher, KeyTransform};
-use core::cell::{OnceCell, RefCell};
-
-/// The entry of a cell in a filter of this transform; `None` where it has none. `joined` is a buffer for entries of row
-/// and column.
-pub(super) fn entry_of<'a>(transform: KeyTransform, key: CellKey<'a>, joined: &'a mut Vec<u8>) -> Option<&'a [u8]> {
-    if transform != KeyTransform::RowColumn {
-        return transform.entry_of(key.row);
-    }
-    KeyTransform::row_column_entry(key.row, key.column, joined);
-    Some(joined)
-}
+use crate::{KeyHash, KeyHasher};
+use core::cell::OnceCell;
 
 /// The hashes of one lookup, each computed for the first filter that needs it and then used for every table.
 ///
@@ -40,14 +30,9 @@ impl<'a> EntryHashes<'a> {
     }
 
     fn hash(&self, purpose: Purpose, hasher: KeyHasher) -> KeyHash {
-        // A joined entry must be contiguous; the buffer is kept, so that lookups do not allocate.
-        thread_local!(static ENTRY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
         match purpose {
             Purpose::Row | Purpose::Prefix => hasher.hash(self.key.row),
-            Purpose::RowColumn => ENTRY.with_borrow_mut(|entry| {
-                KeyTransform::row_column_entry(self.key.row, self.key.column, entry);
-                hasher.hash(entry)
-            }),
+            Purpose::RowColumn => hasher.hash_row_column(self.key.row, self.key.column),
         }
     }
 }

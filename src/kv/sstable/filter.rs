@@ -8,9 +8,10 @@ use super::context::TableContext;
 use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
 use super::warning::{FilterProblem, Warning, claimed_format};
-use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions};
+use crate::{FilterBlock, FilterKind, KeyHasher, KeyTransform, OpenOptions};
 use serde::Serialize;
 use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -64,8 +65,8 @@ impl FilterLocation {
         let read = read_filter(&*self.source, self.handle, self.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|block| {
             claimed = claimed_format(block.as_slice());
-            let filter = self.options.open_owned(block).map_err(FilterProblem::Decode)?;
-            let (num_entries, max) = (filter.reader().num_entries(), self.entries_max);
+            let filter = self.options.open_owned(block).map_err(|error| FilterProblem::Decode(error.error()))?;
+            let (num_entries, max) = (filter.num_entries(), self.entries_max);
             if num_entries <= max { Ok(filter) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
         });
         opened.map_err(|problem| self.warn(claimed, problem)).ok()
@@ -117,11 +118,13 @@ pub(crate) enum Loaded<'a> {
     Cached(Arc<FilterBlock<PageBuf>>),
 }
 
-impl Loaded<'_> {
-    pub(crate) fn reader(&self) -> FilterBlockReader<'_> {
+impl Deref for Loaded<'_> {
+    type Target = FilterBlock<PageBuf>;
+
+    fn deref(&self) -> &FilterBlock<PageBuf> {
         match self {
-            Self::Pinned(filter) => filter.reader(),
-            Self::Cached(filter) => filter.reader(),
+            Self::Pinned(filter) => filter,
+            Self::Cached(filter) => filter,
         }
     }
 }
@@ -130,17 +133,16 @@ impl OpenFilter {
     /// Opens the filter at `location`; `None` if it is unusable; a warning has then been recorded.
     pub(super) fn open(purpose: Purpose, location: FilterLocation) -> Option<Self> {
         let filter = location.open()?;
-        let reader = filter.reader();
-        let (bytes, num_entries) = (location.handle.len, reader.num_entries());
+        let (bytes, num_entries) = (location.handle.len, filter.num_entries());
         let stats = FilterStats {
             purpose,
-            kind: reader.kind(),
+            kind: filter.kind(),
             bytes,
             num_entries,
             bits_per_key: (num_entries > 0).then(|| bytes as f64 * 8.0 / num_entries as f64),
-            predicted_fpr: reader.false_positive_rate(),
+            predicted_fpr: filter.false_positive_rate(),
         };
-        let (transform, hasher) = (reader.transform(), reader.hasher());
+        let (transform, hasher) = (filter.transform(), filter.hasher());
         let cache = &location.context.cache;
         // A filter that the cache cannot hold would be read for each lookup.
         let is_cached =
@@ -169,21 +171,21 @@ impl OpenFilter {
     /// The filter's answer. A read of it is counted in `account`.
     #[inline]
     pub(super) fn probe(&self, hashes: &EntryHashes<'_>, account: &BlockCounters) -> Verdict {
-        self.load(account).map_or(Verdict::Unusable, |filter| self.probe_reader(filter.reader(), hashes))
+        self.load(account).map_or(Verdict::Unusable, |filter| self.probe_block(&filter, hashes))
     }
 
     /// The filter's answer, if it is pinned.
     #[inline]
     pub(super) fn probe_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.held {
-            Held::Pinned { filter, .. } => Some(self.probe_reader(filter.reader(), hashes)),
+            Held::Pinned { filter, .. } => Some(self.probe_block(filter, hashes)),
             Held::Cached { .. } => None,
         }
     }
 
     #[inline]
-    fn probe_reader(&self, reader: FilterBlockReader<'_>, hashes: &EntryHashes<'_>) -> Verdict {
-        match reader.may_contain_hash(hashes.get(self.stats.purpose, self.hasher)) {
+    fn probe_block(&self, filter: &FilterBlock<PageBuf>, hashes: &EntryHashes<'_>) -> Verdict {
+        match filter.may_contain_hash(hashes.get(self.stats.purpose, self.hasher)) {
             true => Verdict::Maybe,
             false => Verdict::No,
         }

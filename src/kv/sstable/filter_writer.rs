@@ -4,7 +4,6 @@ use super::super::cell::CellKey;
 use super::super::error::Error;
 use super::super::purpose::Purpose;
 use super::super::storage::{PAGE_LEN, WritableFile};
-use super::entries::entry_of;
 use super::format::{FilterHandle, Footer, filter_context};
 use super::warning::{FilterProblem, Warning};
 use crate::{FilterBlockBuilder, FilterPolicy};
@@ -22,29 +21,29 @@ struct FilterInProgress {
 #[derive(Debug)]
 pub(super) struct FilterWriter {
     filters: Vec<FilterInProgress>,
-    joined: Vec<u8>,
 }
 
 impl FilterWriter {
     /// Filters for the file with this number.
     pub(super) fn new(file_number: u64, policies: &FilterPolicies) -> Self {
         let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
-            let builder = FilterBlockBuilder::new((*policy)?).context(filter_context(file_number, purpose));
+            let mut builder = FilterBlockBuilder::new((*policy)?);
+            builder.context(filter_context(file_number, purpose));
             Some(FilterInProgress { purpose, builder })
         });
-        Self { filters: filters.collect(), joined: Vec::new() }
+        Self { filters: filters.collect() }
     }
 
     /// Adds a cell, in order. `last` is the one before it.
     pub(super) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
-        // Cells of a row, and rows with a prefix, are neighbours: an entry is added with the first of them.
+        // Cells of a row are neighbours: its entry is added with the first of them.
         for filter in &mut self.filters {
-            let transform = filter.builder.policy().key_transform();
-            let is_repeated = filter.purpose != Purpose::RowColumn
-                && last.is_some_and(|last| transform.entry_of(last.row) == transform.entry_of(key.row));
-            if !is_repeated {
-                let entry = entry_of(transform, key, &mut self.joined);
-                entry.into_iter().for_each(|entry| filter.builder.add_key(entry));
+            let is_repeated = last.is_some_and(|last| last.row == key.row);
+            match filter.purpose {
+                Purpose::RowColumn => filter.builder.add_row_column(key.row, key.column),
+                _ if is_repeated => {}
+                Purpose::Row => filter.builder.add_row(key.row),
+                Purpose::Prefix => filter.builder.add_key(key.row),
             }
         }
     }

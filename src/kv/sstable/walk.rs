@@ -2,9 +2,8 @@
 
 use super::super::cell::OwnedKey;
 use super::super::error::{Damage, Error};
-use super::entries::entry_of;
 use super::reader::TableReader;
-use crate::FilterBlockReader;
+use crate::{FilterBlockReader, KeyTransform};
 
 /// What a walk has counted.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ impl TableReader {
     pub(crate) fn walk(&self, filters: &[FilterBlockReader<'_>]) -> Result<Walk, Error> {
         let probes = vec![Probes::default(); filters.len()];
         let mut walk = Walk { num_cells: 0, num_tombstones: 0, probes };
-        let (mut last, mut joined) = (OwnedKey::default(), Vec::new());
+        let mut last = OwnedKey::default();
         let mut blocks = 0..self.index.len();
         while !blocks.is_empty() {
             let run_blocks = self.next_run(blocks.clone());
@@ -53,9 +52,14 @@ impl TableReader {
                     walk.num_cells += 1;
                     walk.num_tombstones += u64::from(cell.value.is_none());
                     for (filter, probes) in filters.iter().zip(&mut walk.probes) {
-                        if let Some(entry) = entry_of(filter.transform(), cell.key, &mut joined) {
+                        let entries = filter.entry_hasher();
+                        let hash = match entries.transform() {
+                            KeyTransform::FixedPrefix { .. } => entries.hash_key(cell.key.row),
+                            _ => entries.hash_row_column(cell.key.row, cell.key.column),
+                        };
+                        if let Some(hash) = hash {
                             probes.asked += 1;
-                            probes.denied += u64::from(!filter.may_contain(entry));
+                            probes.denied += u64::from(!filter.may_contain_hash(hash));
                         }
                     }
                 }

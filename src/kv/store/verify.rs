@@ -109,5 +109,5 @@ fn verify_table(table: &Arc<Table>) -> Result<TableVerification, Error> {
 
 /// A hash that no key of a table has, barring a 64-bit collision.
 fn random_hash(i: u64) -> crate::KeyHash {
-    KeyHasher::new(i).hash(b"absent")
+    crate::KeyHash::from_raw(KeyHasher::new(i).hash(b"absent").get())
 }

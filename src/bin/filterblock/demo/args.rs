@@ -89,7 +89,7 @@ impl fmt::Display for Workload {
 impl Args {
     /// No filter first: the other runs are compared with it.
     pub(super) fn policies(&self) -> Result<Vec<Option<FilterPolicy>>, Failure> {
-        let kinds = if self.kinds.is_empty() { &FilterKind::ALL[..] } else { &self.kinds };
+        let kinds = if self.kinds.is_empty() { FilterKind::ALL } else { &self.kinds };
         let policy = |kind: &FilterKind| FilterPolicy::with_bits_per_key(*kind, self.bits_per_key).map(Some);
         let policies = std::iter::once(Ok(None)).chain(kinds.iter().map(policy));
         policies.collect::<Result<_, _>>().map_err(|error| Failure::usage("demo", error))

@@ -192,10 +192,13 @@ type Starts = [u64; BATCH];
 #[target_feature(enable = "avx512f")]
 fn prepare(lines: &[u8], num_lines: __m512i, hashes: &[KeyHash], starts: &mut Starts) {
     for (hashes, starts) in hashes.chunks(LANES).zip(starts.chunks_exact_mut(LANES)) {
-        // SAFETY: the load is of `hashes.len()` words, as the mask has that many bits (1 to LANES: a chunk) and a
-        // `KeyHash` is a word by its `repr`; the store is of LANES words, as `chunks_exact_mut` gave.
+        let words: [u64; LANES] = match hashes.first_chunk() {
+            Some(hashes) => hashes.map(KeyHash::get),
+            None => core::array::from_fn(|lane| hashes.get(lane).map_or(0, |hash| hash.get())),
+        };
+        // SAFETY: the load is of the LANES words of `words`, the store of LANES words, as `chunks_exact_mut` gave.
         unsafe {
-            let hash = _mm512_maskz_loadu_epi64(u8::MAX >> (LANES - hashes.len()), hashes.as_ptr().cast());
+            let hash = _mm512_loadu_si512(words.as_ptr().cast());
             let low = _mm512_srli_epi64::<32>(multiply_low(hash, num_lines));
             let high = multiply_low(_mm512_srli_epi64::<32>(hash), num_lines);
             let index = _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low));

@@ -54,7 +54,7 @@ pub(in super::super) fn sizes(label: &str, points: &[Point]) -> Result<Markup, B
     let y = Axis::linear("bits per key", (largest * 1.3).clamp(MAX_BITS, LIMIT_BITS), 5, |bits, _| bits.to_string());
     let max_bits = y.range.end.min(LIMIT_BITS);
     let curve = |kind: FilterKind| Ok((series_of(kind.name()), curve(kind, max_bits)?));
-    let curves = FilterKind::ALL.into_iter().map(curve).collect::<Result<Vec<_>, BuildError>>()?;
+    let curves = FilterKind::ALL.iter().copied().map(curve).collect::<Result<Vec<_>, BuildError>>()?;
     let rates = curves.iter().flat_map(|(_, curve)| curve).map(|(rate, _)| *rate);
     let min_rate = rates.fold(MAX_RATE / 10.0, f64::min);
     // Stricter to the right: the axis is that of the rate's reciprocal.
@@ -95,7 +95,7 @@ mod tests {
     /// More bits, fewer false positives, and never below what information theory allows.
     #[test]
     fn curves_fall_and_stay_above_the_limit() {
-        for kind in FilterKind::ALL {
+        for &kind in FilterKind::ALL {
             let curve = curve(kind, MAX_BITS).unwrap();
             assert!(curve.len() > 20, "{kind}: {} points", curve.len());
             assert!(curve.windows(2).all(|pair| pair[1].0 < pair[0].0 && pair[1].1 > pair[0].1), "{kind}");

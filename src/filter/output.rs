@@ -1,0 +1,85 @@
+//! Where a frame is written to.
+
+use std::vec::Vec;
+
+/// A vector that grows, or memory of fixed length.
+#[derive(Debug)]
+pub(crate) enum Output<'a> {
+    Vec(&'a mut Vec<u8>),
+    Slice { memory: &'a mut [u8], len: usize },
+}
+
+/// Memory of fixed length is too short.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NoRoom {
+    /// Bytes that were needed up to here; what follows may need more.
+    pub(crate) needed_bytes: u64,
+    pub(crate) actual_bytes: u64,
+}
+
+impl Output<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Vec(bytes) => bytes.len(),
+            Self::Slice { len, .. } => *len,
+        }
+    }
+
+    /// The bytes written so far, from `start` on.
+    pub(crate) fn written(&self, start: usize) -> &[u8] {
+        match self {
+            Self::Vec(bytes) => &bytes[start..],
+            Self::Slice { memory, len } => &memory[start..*len],
+        }
+    }
+
+    /// As [`Output::written`], to be overwritten.
+    pub(crate) fn written_mut(&mut self, start: usize) -> &mut [u8] {
+        match self {
+            Self::Vec(bytes) => &mut bytes[start..],
+            Self::Slice { memory, len } => &mut memory[start..*len],
+        }
+    }
+
+    /// Appends `additional` zeros, and returns them.
+    pub(crate) fn append_zeros(&mut self, additional: usize) -> Result<&mut [u8], NoRoom> {
+        let start = self.len();
+        match self {
+            Self::Vec(bytes) => bytes.resize(start + additional, 0),
+            Self::Slice { memory, len } => {
+                let needed = start.saturating_add(additional);
+                let Some(zeros) = memory.get_mut(start..needed) else {
+                    return Err(NoRoom { needed_bytes: needed as u64, actual_bytes: memory.len() as u64 });
+                };
+                zeros.fill(0);
+                *len = needed;
+            }
+        }
+        Ok(self.written_mut(start))
+    }
+
+    /// Appends `bytes`.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+        self.append_zeros(bytes.len()).map(|place| place.copy_from_slice(bytes))
+    }
+
+    /// Takes back what was written from `start` on. A vector that grew meanwhile gives the memory back, too: it may be
+    /// many times what will be needed.
+    pub(crate) fn truncate(&mut self, start: usize, capacity: usize) {
+        match self {
+            Self::Vec(bytes) => {
+                bytes.truncate(start);
+                bytes.shrink_to(capacity);
+            }
+            Self::Slice { len, .. } => *len = start,
+        }
+    }
+
+    /// Bytes that there is memory for.
+    pub(crate) fn capacity(&self) -> usize {
+        match self {
+            Self::Vec(bytes) => bytes.capacity(),
+            Self::Slice { memory, .. } => memory.len(),
+        }
+    }
+}

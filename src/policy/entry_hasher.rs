@@ -1,0 +1,73 @@
+//! From a key to the hash of its entry.
+
+use super::KeyTransform;
+use crate::hash::{KeyHash, KeyHasher};
+
+/// A hasher and a transform: what makes the hash of an entry from a key.
+///
+/// For engines that hash once and probe many tables, all of one policy. `None` means that the key has no entry under the
+/// transform, and that the answer of every such table is *maybe*.
+///
+/// ```
+/// use filterblock::{EntryHasher, KeyHasher, KeyTransform};
+///
+/// let rows = EntryHasher::new(KeyHasher::new(7), KeyTransform::Row);
+/// assert_eq!(rows.hash_row(b"row"), Some(KeyHasher::new(7).hash(b"row")));
+/// assert_eq!(rows.hash_row_column(b"row", b"column"), rows.hash_row(b"row"));
+/// assert_eq!(rows.hash_key(b"row"), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryHasher {
+    hasher: KeyHasher,
+    transform: KeyTransform,
+}
+
+impl EntryHasher {
+    /// Of entries made by `transform`, hashed by `hasher`.
+    pub const fn new(hasher: KeyHasher, transform: KeyTransform) -> Self {
+        Self { hasher, transform }
+    }
+
+    /// The hasher of entries.
+    #[inline]
+    pub const fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// What the entries are made from.
+    #[inline]
+    pub const fn transform(&self) -> KeyTransform {
+        self.transform
+    }
+
+    /// For a key that is one byte string.
+    #[inline]
+    pub fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        match self.transform {
+            KeyTransform::WholeKey => Some(self.hasher.hash(key)),
+            transform => transform.entry_of(key).map(|entry| self.hasher.hash(entry)),
+        }
+    }
+
+    /// For all keys that have the prefix of `key`, of the transform's length.
+    #[inline]
+    pub fn hash_prefix(&self, key: &[u8]) -> Option<KeyHash> {
+        self.transform.prefix_of(key).map(|entry| self.hasher.hash(entry))
+    }
+
+    /// For a row, whatever its columns.
+    #[inline]
+    pub fn hash_row(&self, row: &[u8]) -> Option<KeyHash> {
+        (self.transform == KeyTransform::Row).then(|| self.hasher.hash(row))
+    }
+
+    /// For a key that consists of a row and a column.
+    #[inline]
+    pub fn hash_row_column(&self, row: &[u8], column: &[u8]) -> Option<KeyHash> {
+        match self.transform {
+            KeyTransform::Row => Some(self.hasher.hash(row)),
+            KeyTransform::RowColumn => Some(self.hasher.hash_row_column(row, column)),
+            _ => None,
+        }
+    }
+}

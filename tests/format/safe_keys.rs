@@ -1,0 +1,210 @@
+//! Keys as an engine's user has them: whatever the transform, no stored key is denied, and a key that has no entry is maybe.
+
+use crate::material::numbers;
+use crate::readers::Reading;
+use filterblock::{
+    AlignedBytes, CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher,
+    KeyTransform, OpenOptions,
+};
+use std::collections::HashSet;
+
+/// The key without its last `param` bytes.
+fn without_suffix(key: &[u8], param: u16) -> Option<&[u8]> {
+    key.get(..key.len().checked_sub(param.into())?)
+}
+
+/// A constant, not a part of the key.
+fn first_letter_class(key: &[u8], _: u16) -> Option<&[u8]> {
+    key.first().map(|byte| if byte % 2 == 0 { &b"even"[..] } else { &b"odd"[..] })
+}
+
+fn transforms() -> Vec<KeyTransform> {
+    let custom = |id, param| CustomTransform::new(id, param).expect("legal");
+    let lens = [0, 1, 3, 8, u16::MAX];
+    let fixed = lens.map(|len| KeyTransform::FixedPrefix { len });
+    let both = lens.map(|len| KeyTransform::WholeKeyAndPrefix { len });
+    let mut all = vec![
+        KeyTransform::WholeKey,
+        KeyTransform::Row,
+        KeyTransform::RowColumn,
+        KeyTransform::Custom(custom(128, 7)),
+        KeyTransform::Custom(custom(200, 2).applied_by(without_suffix)),
+        KeyTransform::Custom(custom(255, 0).applied_by(first_letter_class)),
+    ];
+    all.extend(fixed);
+    all.extend(both);
+    all
+}
+
+fn sizes(kind: FilterKind) -> [FilterPolicy; 3] {
+    [
+        FilterPolicy::with_bits_per_key(kind, 10.0),
+        FilterPolicy::with_false_positive_rate(kind, 0.02),
+        FilterPolicy::with_max_bytes(kind, 1 << 14),
+    ]
+    .map(|policy| policy.expect("legal"))
+}
+
+/// A key in one of its forms.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Added {
+    Key(Vec<u8>),
+    Row(Vec<u8>),
+    Cell(Vec<u8>, Vec<u8>),
+}
+
+/// Odd keys: empty, short, exactly as long as a prefix, long; few letters, so that parts agree.
+fn drawn(random: &mut impl FnMut() -> u64) -> Added {
+    let mut part = || {
+        let len = match random() % 8 {
+            0 => 0,
+            1 => 3,
+            2 => 8,
+            3 => 300,
+            _ => random() % 12,
+        };
+        (0..len).map(|_| b'a' + (random() % 3) as u8).collect::<Vec<u8>>()
+    };
+    match (part(), part()) {
+        (first, second) if (first.len() + second.len()) % 3 == 0 => Added::Cell(first, second),
+        (first, second) if second.len() % 2 == 0 => Added::Row(first),
+        (first, _) => Added::Key(first),
+    }
+}
+
+impl Added {
+    fn add_to(&self, builder: &mut FilterBlockBuilder) {
+        match self {
+            Self::Key(key) => builder.add_key(key),
+            Self::Row(row) => builder.add_row(row),
+            Self::Cell(row, column) => builder.add_row_column(row, column),
+        }
+    }
+
+    fn asked(&self, reader: &dyn Reading) -> bool {
+        match self {
+            Self::Key(key) => reader.may_contain(key),
+            Self::Row(row) => reader.may_contain_row(row),
+            Self::Cell(row, column) => reader.may_contain_row_column(row, column),
+        }
+    }
+
+    /// By the table of the specification alone; `None` without an entry.
+    fn entry(&self, transform: KeyTransform) -> Option<Vec<u8>> {
+        match (self, transform.to_wire()) {
+            (Self::Key(key), (0 | 4, _)) => Some(key.clone()),
+            (Self::Key(key), (3, len)) => key.get(..len.into()).map(<[u8]>::to_vec),
+            (Self::Key(key), (200, param)) => without_suffix(key, param).map(<[u8]>::to_vec),
+            (Self::Key(key), (255, _)) => first_letter_class(key, 0).map(<[u8]>::to_vec),
+            (Self::Row(row) | Self::Cell(row, _), (1, _)) => Some(row.clone()),
+            (Self::Cell(row, column), (2, _)) => {
+                let mut entry = Vec::new();
+                KeyTransform::row_column_entry(row, column, &mut entry);
+                Some(entry)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn no_stored_key_is_denied_under_any_transform() {
+    let (mut asked, mut denied) = (0u64, 0u64);
+    let mut random_numbers = numbers(7);
+    let mut random = || random_numbers.next().expect("endless");
+    for round in 0..8 {
+        for transform in transforms() {
+            for &kind in FilterKind::ALL {
+                let hasher = match round % 3 {
+                    0 => KeyHasher::default(),
+                    1 => KeyHasher::new(random()),
+                    _ => KeyHasher::keyed([round as u8; 16]),
+                };
+                let policy = sizes(kind)[round % 3].hashed_by(hasher).transform(transform);
+                let added: Vec<Added> = (0..1 << (2 * round).min(13)).map(|_| drawn(&mut random)).collect();
+                let mut builder = FilterBlockBuilder::new(policy);
+                added.iter().for_each(|key| key.add_to(&mut builder));
+                let num_without_entry = added.iter().filter(|key| key.entry(transform).is_none()).count() as u64;
+                assert_eq!(builder.num_without_entry(), num_without_entry, "{transform}");
+                let (mut compact, mut again) = (Vec::new(), builder.clone());
+                let Ok(block) = builder.context(round as u64).finish() else { continue };
+                again.finish_compact_into(&mut compact).expect("a frame where there is a block");
+                let options =
+                    OpenOptions::new().context(round as u64).expect_hasher(hasher).expect_transform(transform);
+                let owned = options.open_owned(AlignedBytes::copy_of(&block)).expect("intact");
+                let compact = CompactFrameReader::open(&compact, hasher, transform).expect("intact");
+                let forms: [&dyn Reading; 3] = [&options.open(&block).expect("intact"), &owned.reader(), &compact];
+                for reader in forms {
+                    for key in &added {
+                        assert!(key.asked(reader), "{policy:?} denies {key:?}");
+                    }
+                    asked += added.len() as u64;
+                }
+                let asked_else: Vec<Added> = (0..300).map(|_| drawn(&mut random)).collect();
+                for key in &asked_else {
+                    let answer = key.asked(&owned.reader());
+                    let expected = key.entry(transform).is_none_or(|entry| owned.may_contain_entry(&entry));
+                    assert_eq!(answer, expected, "{policy:?} {key:?}");
+                    denied += u64::from(!answer);
+                }
+                asked += asked_else.len() as u64;
+            }
+        }
+    }
+    println!("counted: {asked} keys of every form asked for under every transform");
+    assert!(asked > 1_000_000 && denied > 10_000, "{asked} asked, {denied} denied");
+}
+
+/// A prefix is never denied where a stored key has it, and a filter of whole keys and prefixes denies both others.
+#[test]
+fn prefixes_of_stored_keys_are_not_denied() {
+    let keys: Vec<Vec<u8>> = (0..2_000u32).map(|i| format!("{:04}/{i}", i / 20).into_bytes()).collect();
+    for &kind in FilterKind::ALL {
+        for transform in [KeyTransform::FixedPrefix { len: 4 }, KeyTransform::WholeKeyAndPrefix { len: 4 }] {
+            let policy = FilterPolicy::with_bits_per_key(kind, 16.0).expect("legal").transform(transform);
+            let mut builder = FilterBlockBuilder::new(policy);
+            keys.iter().for_each(|key| builder.add_key(key));
+            // Keys come in order, so equal prefixes are neighbours.
+            let num_whole = if transform == (KeyTransform::WholeKeyAndPrefix { len: 4 }) { 2_000 } else { 0 };
+            assert_eq!(builder.num_added(), 100 + num_whole);
+            let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
+            assert_eq!(filter.num_entries(), 100 + num_whole);
+            assert!(keys.iter().all(|key| filter.may_contain_prefix(key) && filter.may_contain_prefix(&key[..4])));
+            assert!(filter.may_contain_prefix(b"00"), "shorter than a prefix");
+            let others: HashSet<Vec<u8>> = (0..2_000u32).map(|i| format!("x{i:04}").into_bytes()).collect();
+            let passed = others.iter().filter(|key| filter.may_contain_prefix(key)).count();
+            assert!(passed < 300, "{passed} of 2000 absent prefixes passed, few of them distinct");
+            let passed = others.iter().filter(|key| filter.may_contain(key)).count();
+            assert!(passed < 300, "{passed} of 2000 absent keys passed");
+        }
+    }
+}
+
+/// Where prefixes are no entries, no answer about a prefix is certain.
+#[test]
+fn prefixes_are_maybe_where_they_are_no_entries() {
+    for transform in [KeyTransform::WholeKey, KeyTransform::Row, KeyTransform::RowColumn] {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal").transform(transform);
+        let mut builder = FilterBlockBuilder::new(policy);
+        builder.add_entry(b"stored");
+        let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
+        assert!(filter.may_contain_prefix(b"sto") && filter.may_contain_prefix(b"absent"));
+    }
+}
+
+/// A block stores no code: without it the answer to a key is maybe, to an entry it is the filter's.
+#[test]
+fn a_transform_without_its_code_knows_no_entries() {
+    let custom = CustomTransform::new(200, 2).expect("legal");
+    let transform = KeyTransform::Custom(custom.applied_by(without_suffix));
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal").transform(transform);
+    let mut builder = FilterBlockBuilder::new(policy);
+    (0..1_000u32).for_each(|i| builder.add_key(format!("{i:04}v1").as_bytes()));
+    let block = builder.finish().expect("a block");
+    let known = OpenOptions::new().expect_transform(transform).open(&block).expect("intact");
+    assert!(known.may_contain(b"0007v2") && !known.may_contain(b"absent"));
+    for options in [OpenOptions::new(), OpenOptions::new().expect_transform(KeyTransform::Custom(custom))] {
+        let unknown = options.open(&block).expect("intact");
+        assert!(unknown.may_contain(b"absent") && !unknown.may_contain_entry(b"abse"));
+    }
+}

@@ -1,0 +1,256 @@
+//! What a table writer needs of the builder and the policy.
+
+use crate::material::{keys, numbers};
+use filterblock::{
+    BuildError, CompactFrameReader, CustomTransform, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind,
+    FilterPolicy, KeyHash, KeyHasher, KeyTransform, OpenOptions, ParsePolicyError, probe_tables,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn policy(kind: FilterKind) -> FilterPolicy {
+    FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal")
+}
+
+#[test]
+fn a_context_holds_for_one_block() {
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Blocked));
+    builder.add_key(b"first");
+    let first = builder.context(7).finish().expect("a block");
+    builder.add_key(b"second");
+    let second = builder.finish().expect("a block");
+    assert!(OpenOptions::new().context(7).open(&first).is_ok());
+    assert!(FilterBlockReader::open(&second).is_ok());
+    let error = OpenOptions::new().context(7).open(&second).expect_err("bound to nothing");
+    assert_eq!(error, DecodeError::WrongContext { expected: 7, found: 0 });
+}
+
+#[test]
+fn a_refused_finish_keeps_the_context() {
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Golomb));
+    keys(1, 1_000).iter().for_each(|key| builder.add_key(key));
+    let mut memory = [0; 100];
+    let error = builder.context(7).finish_into_slice(&mut memory).expect_err("too short");
+    let BuildError::OutputTooShort { needed_bytes, actual_bytes: 100 } = error else { panic!("{error}") };
+    assert!(needed_bytes > 1_000, "{needed_bytes}");
+    let block = builder.finish().expect("a block");
+    assert_eq!(OpenOptions::new().context(7).open(&block).expect("intact").num_entries(), 1_000);
+}
+
+/// The bytes are those of a vector, whatever the memory held; one byte less is refused, and more is left alone.
+#[test]
+fn memory_of_the_callers_gets_the_same_bytes() {
+    for &kind in FilterKind::ALL {
+        for num_keys in [0, 1, 100, 5_000] {
+            let mut builder = FilterBlockBuilder::new(policy(kind));
+            keys(9, num_keys).iter().for_each(|key| builder.add_key(key));
+            let expected = builder.clone().finish().expect("a block");
+            if !FilterPolicy::len_depends_on_keys(kind) {
+                assert_eq!(builder.expected_block_len(), Ok(expected.len() as u64), "{kind}, {num_keys}");
+            }
+            for short in [0, 1, 63, expected.len() - 1] {
+                let error = builder.finish_into_slice(&mut vec![0xff; short]).expect_err("too short");
+                assert!(matches!(error, BuildError::OutputTooShort { .. }), "{error}");
+                assert_eq!(builder.num_added(), num_keys as u64);
+            }
+            let mut memory = vec![0xff; expected.len() + 10];
+            assert_eq!(builder.finish_into_slice(&mut memory), Ok(expected.len()), "{kind}, {num_keys}");
+            assert!(memory[..expected.len()] == expected && memory[expected.len()..] == [0xff; 10], "{kind}");
+        }
+    }
+}
+
+/// With the feature `rayon` on all cores, without it on one.
+#[test]
+fn parallel_builds_give_the_same_bytes() {
+    for &kind in FilterKind::ALL {
+        for num_keys in [0, 1, 1_000, 300_000] {
+            let mut builder = FilterBlockBuilder::new(policy(kind));
+            keys(11, num_keys).iter().for_each(|key| builder.add_key(key));
+            // A third of them again, so that duplicates are found in parallel, too.
+            keys(11, num_keys / 3).iter().for_each(|key| builder.add_key(key));
+            let expected = builder.clone().finish().expect("a block");
+            assert!(builder.parallel(true).finish().expect("a block") == expected, "{kind}, {num_keys}");
+        }
+    }
+}
+
+/// Where the length is the number's alone, it is exact and the inverse is the greatest number that fits.
+#[test]
+fn lengths_and_numbers_of_entries_are_inverses() {
+    for &kind in FilterKind::ALL {
+        let sizes = [policy(kind), FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal")];
+        for policy in sizes {
+            for num_entries in [1, 7, 100, 1_234, 30_000] {
+                let len = policy.expected_block_len(num_entries).expect("fits");
+                let most = policy.expected_num_entries(len);
+                assert!(most >= num_entries, "{policy}: {most} of {num_entries}");
+                assert!(policy.expected_block_len(most).expect("fits") <= len, "{policy}");
+                assert!(policy.expected_block_len(most + 1).expect("fits") > len, "{policy}");
+                let mut builder = FilterBlockBuilder::new(policy);
+                numbers(3).take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
+                let built = builder.finish().expect("a block").len() as f64;
+                let tolerance = match FilterPolicy::len_depends_on_keys(kind) {
+                    true => 64.0 + 0.02 * len as f64,
+                    false => 0.0,
+                };
+                assert!((built - len as f64).abs() <= tolerance, "{policy}, {num_entries}: {built}, expected {len}");
+            }
+            assert_eq!(policy.expected_num_entries(64), 0);
+            assert_eq!(policy.expected_block_len(0), Ok(64));
+        }
+    }
+}
+
+#[test]
+fn repeated_neighbours_are_dropped_as_they_come() {
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom));
+    for key in [b"a", b"a", b"b", b"a", b"a"] {
+        builder.add_key(key);
+    }
+    assert_eq!(builder.num_added(), 3);
+    let block = builder.finish().expect("a block");
+    assert_eq!(FilterBlockReader::open(&block).expect("intact").num_entries(), 2);
+    // The next table's first entry has no neighbour.
+    builder.add_key(b"a");
+    assert_eq!(builder.num_added(), 1);
+}
+
+/// Several versions of a key, and their prefix beside them.
+#[test]
+fn repeated_keys_with_prefixes_are_dropped_too() {
+    let transform = KeyTransform::WholeKeyAndPrefix { len: 2 };
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom).transform(transform));
+    for key in ["ab1", "ab1", "ab2", "ab2", "ac1"] {
+        builder.add_key(key.as_bytes());
+    }
+    assert_eq!(builder.num_added(), 3 + 2);
+}
+
+#[test]
+fn the_bytes_of_a_failed_opening_are_given_back() {
+    let error = OpenOptions::new().open_owned(vec![1, 2, 3]).expect_err("no block");
+    assert_eq!(error.error(), DecodeError::TooShort { len_bytes: 3, min_bytes: 64 });
+    assert_eq!(error.to_string(), error.error().to_string());
+    assert_eq!(error.into_inner(), [1, 2, 3]);
+}
+
+#[test]
+fn debug_output_is_a_line_without_the_bytes() {
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom));
+    keys(4, 100_000).iter().for_each(|key| builder.add_key(key));
+    let added = format!("{builder:#?}");
+    let mut compact = Vec::new();
+    builder.clone().finish_compact_into(&mut compact).expect("a frame");
+    let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
+    let compact = CompactFrameReader::open(&compact, KeyHasher::default(), KeyTransform::WholeKey).expect("intact");
+    for text in [added, format!("{filter:#?}"), format!("{:?}", filter.reader()), format!("{compact:?}")] {
+        assert!(text.len() < 200 && !text.contains('\n'), "{text}");
+    }
+}
+
+#[test]
+fn transforms_are_named_in_errors() {
+    let block = FilterBlockBuilder::new(policy(FilterKind::Bloom)).finish().expect("a block");
+    let expected = KeyTransform::FixedPrefix { len: 4 };
+    let error = OpenOptions::new().expect_transform(expected).open(&block).expect_err("another transform");
+    assert_eq!(error.to_string(), "key transform expected prefix:4, found whole-key");
+}
+
+#[test]
+fn policies_are_text_both_ways() {
+    for text in [
+        "blocked:10",
+        "bloom:9.9",
+        "golomb:fpr=0.001,seed=7",
+        "blocked:12.5,salt_bits=5,transform=prefix:4,self_check=off",
+        "bloom:max=4096,transform=row+column",
+        "golomb:16,transform=custom:200:7",
+        "blocked:fpr=0.006,transform=whole-key+prefix:12,seed=18446744073709551615",
+        "bloom:2,transform=row",
+    ] {
+        let policy: FilterPolicy = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(policy.to_string(), text);
+        assert_eq!(text.parse::<FilterPolicy>().as_ref(), Ok(&policy));
+    }
+    let percent: FilterPolicy = "golomb:fpr=0.1%,seed=0x10".parse().expect("legal");
+    assert_eq!(percent, FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001).expect("legal").seed(16));
+    // Every setting that a policy has.
+    let custom = KeyTransform::Custom(CustomTransform::new(128, 65_535).expect("legal"));
+    let all = policy(FilterKind::Blocked).seed(3).transform(custom).salt_bits(0).expect("legal").self_check(false);
+    assert_eq!(all.to_string().parse(), Ok(all));
+}
+
+#[test]
+fn texts_that_are_no_policies_are_refused() {
+    for (text, part) in [
+        ("", ""),
+        ("blocked", "blocked"),
+        ("block:10", "block"),
+        ("blocked:ten", "ten"),
+        ("blocked:fpr=1%%", "1%"),
+        ("blocked:rate=1%", "rate=1%"),
+        ("blocked:10,seed", "seed"),
+        ("blocked:10,seed=0xg", "0xg"),
+        ("blocked:10,speed=1", "speed=1"),
+        ("blocked:10,transform=prefix", "prefix"),
+        ("blocked:10,transform=row:1", "row:1"),
+        ("blocked:10,transform=prefix:70000", "70000"),
+        ("blocked:10,self_check=perhaps", "self_check=perhaps"),
+        ("blocked:10,key=0x10", "key=0x10"),
+    ] {
+        match text.parse::<FilterPolicy>() {
+            Err(ParsePolicyError::Syntax { found, .. }) => assert_eq!(found, part, "{text}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+    for text in ["blocked:1", "golomb:fpr=0.9", "bloom:max=10", "blocked:10,salt_bits=7", "bloom:nan"] {
+        let refused = text.parse::<FilterPolicy>();
+        assert!(matches!(refused, Err(ParsePolicyError::Value(_))), "{text}: {refused:?}");
+    }
+    let transform = "blocked:10,transform=custom:5:1".parse::<FilterPolicy>();
+    assert!(matches!(transform, Err(ParsePolicyError::Value(BuildError::Setting { asked: 5, .. }))), "{transform:?}");
+}
+
+/// The key of a keyed policy is in no text of it.
+#[test]
+fn a_secret_key_is_in_no_text() {
+    let secret = policy(FilterKind::Blocked).hashed_by(KeyHasher::keyed(*b"0123456789abcdef"));
+    let text = secret.to_string();
+    assert_eq!(text, format!("blocked:10,key={:#018x}", secret.hasher().seed()));
+    assert!(text.parse::<FilterPolicy>().is_err());
+}
+
+/// Only where debug assertions are compiled in: hashes of another hasher are refused wherever they could be mixed.
+#[test]
+fn hashes_of_another_hasher_panic_in_debug_builds() {
+    let (ours, theirs) = (KeyHasher::new(1), KeyHasher::new(2));
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Blocked).seed(1));
+    keys(5, 1_000).iter().for_each(|key| builder.add_key(key));
+    let mut frame = Vec::new();
+    builder.clone().finish_compact_into(&mut frame).expect("a frame");
+    let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
+    let compact = CompactFrameReader::open(&frame, ours, KeyTransform::WholeKey).expect("a frame");
+    let calls: [(&str, &dyn Fn(KeyHash)); 6] = [
+        ("add_hash", &|hash| FilterBlockBuilder::new(policy(FilterKind::Bloom).seed(1)).add_hash(hash)),
+        ("may_contain_hash", &|hash| _ = filter.may_contain_hash(hash)),
+        ("may_contain_hashes", &|hash| filter.may_contain_hashes(&[hash], &mut [false])),
+        ("compact", &|hash| _ = compact.may_contain_hash(hash)),
+        ("compact, many", &|hash| compact.may_contain_hashes(&[hash], &mut [false])),
+        ("probe_tables", &|hash| probe_tables([&filter], hash, &mut [false])),
+    ];
+    for (call, of) in calls {
+        of(ours.hash(b"key"));
+        of(KeyHash::from_raw(7));
+        let panicked = catch_unwind(AssertUnwindSafe(|| of(theirs.hash(b"key"))));
+        assert_eq!(panicked.is_err(), cfg!(debug_assertions), "{call}");
+        if let Err(panic) = panicked {
+            let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            assert!(message.contains("0x0000000000000001") && message.contains("0x0000000000000002"), "{message}");
+        }
+        let keyed = catch_unwind(AssertUnwindSafe(|| of(KeyHasher::keyed([1; 16]).hash(b"key"))));
+        assert_eq!(keyed.is_err(), cfg!(debug_assertions), "{call}");
+    }
+    // The mark is no part of the hash.
+    assert_eq!(KeyHash::from_raw(ours.hash(b"key").get()), ours.hash(b"key"));
+    assert_eq!(size_of::<KeyHash>() == 8, !cfg!(debug_assertions));
+}

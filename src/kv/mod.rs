@@ -35,6 +35,10 @@
 //! whenever a table is written. An absent row *and* an absent column of a row that exists each save their read; a scan
 //! whose rows share a prefix skips tables without such rows.
 //!
+//! All filters of a store have one hasher. Where strangers choose the keys, give it a secret key
+//! ([`StoreOptions::hashed_by`]): the store's files then contain the key's id only, and the store opens with this key
+//! only.
+//!
 //! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved, their
 //! false positives and the predicted number of these can be compared, by table, level, kind and purpose
 //! ([`Store::ledger_report`]). Key ranges are checked before the filter: a filter takes no credit for what min/max

@@ -3,8 +3,9 @@
 use super::super::cache::{BlockCache, FileId, FilterResidence};
 use super::super::ledger::Accounts;
 use super::super::storage::Storage;
-use super::super::sync::Mutex;
+use super::super::sync::{Mutex, RwLock};
 use super::warning::Warning;
+use crate::KeyHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,6 +18,8 @@ pub(crate) struct TableContext {
     pub(crate) warnings: Mutex<Vec<Warning>>,
     /// The length of the prefixes whose filters are being written; 0 for none.
     pub(crate) prefix_len: u16,
+    /// The hasher of filters to be written, and of those to be read that have its secret key.
+    pub(crate) hasher: RwLock<KeyHasher>,
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) filter_residence: FilterResidence,
 }

@@ -44,7 +44,8 @@ impl TableFilters {
                 file.context.warn(Warning { file: name, offset, len_bytes, claimed_format, problem });
                 continue;
             };
-            let options = OpenOptions::new().expect_seed(footer.seed).expect_transform(transform);
+            let hasher = footer.hasher(*file.context.hasher.read());
+            let options = OpenOptions::new().expect_hasher(hasher).expect_transform(transform);
             let location = FilterLocation {
                 context: Arc::clone(&file.context),
                 file: file.name.clone(),

@@ -2,6 +2,7 @@
 
 use super::super::cache::CacheStats;
 use super::super::ledger::Ledger;
+use super::super::manifest::HasherId;
 use super::super::names::FileName;
 use super::super::prometheus::Exposition;
 use super::super::purpose::Purpose;
@@ -18,6 +19,8 @@ pub struct Stats {
     pub memtable_cells: u64,
     /// About how much memory they take, in bytes.
     pub memtable_bytes: u64,
+    /// The id of the secret key under which filters are hashed, if they are.
+    pub hash_key_id: Option<u64>,
     /// Counters and contents of the cache.
     pub cache: CacheStats,
     /// The tables, in the order in which lookups search them.
@@ -155,6 +158,7 @@ impl Core {
         Stats {
             memtable_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
             memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
+            hash_key_id: HasherId::of(self.hasher()).key_id(),
             cache: self.tables.cache.stats(),
             tables: view.version.tables().map(table_stats).collect(),
         }

@@ -13,23 +13,30 @@ pub(crate) mod verify;
 
 use crate::block::shell_word;
 use crate::exit::{self, Failure, code_of_store};
+use crate::expected::HashKeyArgs;
 use crate::output;
+use filterblock::KeyHasher;
 use filterblock::kv::{Error, FilterProblem, Store, StoreOptions, Warning};
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
 const MANIFEST_NAME: &str = "MANIFEST";
 
+/// `options` with the secret key, if one was given.
+pub(crate) fn with_key(options: StoreOptions, key: Option<KeyHasher>) -> StoreOptions {
+    key.map_or(options, |key| options.hashed_by(key))
+}
+
 /// Opens the store without changing it, and warns of filters that are not used.
-pub(crate) fn open_for_reading(dir: &Path) -> Result<Store, Failure> {
-    let store = open_quietly(dir)?;
+pub(crate) fn open_for_reading(dir: &Path, key: &HashKeyArgs) -> Result<Store, Failure> {
+    let store = open_quietly(dir, with_key(StoreOptions::default(), key.hasher()?))?;
     store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, warning)));
     Ok(store)
 }
 
 /// Opens the store without changing it.
-fn open_quietly(dir: &Path) -> Result<Store, Failure> {
-    let opened = Store::open_dir(dir, StoreOptions::default().read_only(true));
+fn open_quietly(dir: &Path, options: StoreOptions) -> Result<Store, Failure> {
+    let opened = Store::open_dir(dir, options.read_only(true));
     opened.map_err(|error| failure(dir, &error, "Nothing was read."))
 }
 
@@ -90,6 +97,14 @@ fn next(dir: &Path, error: &Error) -> String {
             "Name the directory of a store; 'filterblock fill --help' shows how one is made.".to_owned()
         }
         Error::NoStore => format!("To create one, run 'filterblock fill {store} CELLS'."),
+        Error::HashKey { stored: Some(_), .. } => format!(
+            "Run the command again with '--hash-key-file KEY', the file of that key. No data depends on it: if it is \
+             lost, run 'filterblock rebuild {store} --change-hash-key'."
+        ),
+        Error::HashKey { stored: None, .. } => format!(
+            "Run the command again without --hash-key-file. To hash all filters under the key, run 'filterblock \
+             rebuild {store} --change-hash-key --hash-key-file KEY'."
+        ),
         Error::Locked => {
             let lock = shell_word(&dir.join("LOCK"));
             format!("Close it in that process and run the command again; 'fuser {lock}' names the process.")

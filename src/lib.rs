@@ -46,9 +46,9 @@
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
-//! - `rayon`: large blocks are built on all cores; the bytes are the same.
 //! - `rayon`: large blocks are built on all cores, with the same bytes.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
+//! - `ledger`: counters of what filters save, with reports as text, JSON and for Prometheus ([`ledger`]).
 //! - `kv`: a small row/column store that uses filter blocks. Needs Unix.
 //!
 //! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
@@ -56,6 +56,8 @@
 
 mod bits;
 mod block;
+#[cfg(feature = "std")]
+pub mod budget;
 mod bytes;
 mod cpu;
 mod error;
@@ -66,6 +68,8 @@ mod hashes;
 mod kind;
 #[cfg(feature = "kv")]
 pub mod kv;
+#[cfg(feature = "ledger")]
+pub mod ledger;
 mod math;
 mod policy;
 pub mod sizing;

@@ -1,11 +1,11 @@
 //! State that all tables of a store share.
 
 use super::super::cache::{BlockCache, FileId, FilterResidence};
-use super::super::ledger::Accounts;
 use super::super::storage::Storage;
 use super::super::sync::{Mutex, RwLock};
-use super::warning::Warning;
+use super::warning::{FilterProblem, Warning};
 use crate::KeyHasher;
+use crate::ledger::Accounts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,6 +26,9 @@ pub(crate) struct TableContext {
 
 impl TableContext {
     pub(crate) fn warn(&self, warning: Warning) {
+        if let FilterProblem::NotBuilt(_) = warning.problem {
+            self.accounts.note_filter_not_built();
+        }
         self.warnings.lock().push(warning);
     }
 }

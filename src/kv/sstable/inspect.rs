@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 /// A filter block of a table, with what is needed to open it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct TableFilter {
     /// The filter's purpose.
     pub purpose: Purpose,
@@ -54,6 +55,7 @@ impl TableFilter {
 
 /// The counts of [`TableFile::check`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TableCheck {
     /// Cells read.
     pub num_cells: u64,

@@ -4,12 +4,12 @@
 //! filters until they are compacted; only while all filters together exceed the budget are those that exceed their
 //! share the most rebuilt. Filters are written for a little less than the budget, so that this is rare.
 
-use super::super::budget::{Run, Share, allocate};
 use super::super::error::Error;
 use super::super::purpose::Purpose;
 use super::super::sstable::{FilterPolicies, Table};
 use super::super::version::Version;
 use super::core::{Core, MaintenanceState};
+use crate::budget::{Run, Share, allocate};
 use crate::{FilterPolicy, KeyHasher};
 use std::sync::Arc;
 

@@ -8,18 +8,19 @@
 use super::super::batch;
 use super::super::cache::BlockCache;
 use super::super::error::{Damage, Error};
-use super::super::ledger::Accounts;
 use super::super::log::{LogContents, LogKind, LogWriter};
 use super::super::manifest::{self, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
+use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
 use super::core::{Core, MaintenanceState, Queue, View, Work, Writer};
 use crate::KeyHasher;
+use crate::ledger::Accounts;
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -112,7 +113,7 @@ fn load(
 ) -> Result<Core, Error> {
     let tables = Arc::new(TableContext {
         storage,
-        accounts: Accounts::default(),
+        accounts: Accounts::new(&Purpose::LOOKUPS),
         warnings: Mutex::default(),
         prefix_len: options.filters.prefix_len,
         hasher: RwLock::new(hasher),

@@ -70,6 +70,7 @@ impl RebuildOptions {
 
 /// The result of a rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RebuildReport {
     /// The tables, in the order in which lookups search them.
     pub tables: Vec<RebuiltTable>,
@@ -77,6 +78,7 @@ pub struct RebuildReport {
 
 /// A table with new filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RebuiltTable {
     /// The table's file.
     pub file: String,

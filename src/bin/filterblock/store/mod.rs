@@ -120,7 +120,9 @@ fn next(dir: &Path, error: &Error) -> String {
 pub(crate) fn warning_text(dir: &Path, warning: &Warning) -> String {
     let path = dir.join(&warning.file);
     let file = path.display().to_string();
-    let text = Warning { file: file.clone(), ..warning.clone() }.to_string();
+    let mut in_place = warning.clone();
+    in_place.file.clone_from(&file);
+    let text = in_place.to_string();
     // A file of filters cannot be verified by itself: an unreadable one is rebuilt.
     let is_filter_file = matches!(warning.problem, FilterProblem::Unreadable(_)) && file.ends_with(".flt");
     let command = if is_filter_file { "verify" } else { "rebuild" };

@@ -150,7 +150,7 @@ fn print(args: &Args, out: &mut Output, dir: &Path, report: &RebuildReport, seed
             "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
         }));
     }
-    for RebuiltTable { file, filter_file, bytes_before, bytes_now } in &report.tables {
+    for RebuiltTable { file, filter_file, bytes_before, bytes_now, .. } in &report.tables {
         let path = dir.join(file);
         writeln!(out, "{}: filters of {bytes_now} bytes in {filter_file}, {bytes_before} before", path.display())?;
     }

@@ -93,7 +93,7 @@ fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
     let titles = ["level", "tables", "cells", "tombstones", "data bytes", "file bytes", "filter bytes"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     for of_level in stats.levels() {
-        let LevelStats { level, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes } =
+        let LevelStats { level, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes, .. } =
             of_level;
         let counts = [level as u64, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes];
         rows.push(counts.map(|count| count.to_string()).to_vec());

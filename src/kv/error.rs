@@ -81,8 +81,8 @@ pub enum Error {
         /// The file.
         file: String,
     },
-    /// The store's filters are hashed under a secret key that was not given, or a key was given and they are not. Opening
-    /// with [`change_hash_key`](super::StoreOptions::change_hash_key) gives the store another key, or none.
+    /// The store's filters are hashed under a secret key that was not given, or a key was given and they are not.
+    /// Opening with [`change_hash_key`](super::StoreOptions::change_hash_key) gives the store another key, or none.
     HashKey {
         /// The id of the store's key; `None` if its hashes have a seed.
         stored: Option<u64>,

@@ -110,8 +110,8 @@ impl StoreOptions {
         }
     }
 
-    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform. A policy
-    /// [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
+    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform. A
+    /// policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
     /// [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
@@ -170,8 +170,8 @@ impl StoreOptions {
         self.hashed_by(KeyHasher::new(seed))
     }
 
-    /// The hasher of all filters. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from then
-    /// on opens with this key only; with a seed as [`StoreOptions::seed`].
+    /// The hasher of all filters. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from
+    /// then on opens with this key only; with a seed as [`StoreOptions::seed`].
     ///
     /// ```
     /// use filterblock::KeyHasher;
@@ -192,10 +192,10 @@ impl StoreOptions {
         self
     }
 
-    /// Whether a store is opened although the secret key is another one than its own, is missing, or is given to a store
-    /// that has none. Filters are then written with the given hasher, or with a random seed; those under the old key are
-    /// ignored, with a warning each, until they are [rebuilt](super::Store::rebuild_filters). No data depends on a key,
-    /// so that a lost one costs the filters only. Read-only, the store is left unchanged. False unless set.
+    /// Whether a store is opened although the secret key is another one than its own, is missing, or is given to a
+    /// store that has none. Filters are then written with the given hasher, or with a random seed; those under the old
+    /// key are ignored, with a warning each, until they are [rebuilt](super::Store::rebuild_filters). No data depends
+    /// on a key, so that a lost one costs the filters only. Read-only, the store is left unchanged. False unless set.
     #[must_use]
     pub const fn change_hash_key(mut self, change: bool) -> Self {
         self.change_hash_key = change;

@@ -1,4 +1,4 @@
-//! The account of every lookup in every table of an engine, and of its cost: what filters saved, and what they let pass.
+//! The account of every lookup in every table of an engine: what filters saved, what they let pass, and its cost.
 //!
 //! An engine opens an account for each table ([`Accounts::open`]) and counts how each lookup in the table ends: in
 //! exactly one [`Outcome`]. Counting takes two relaxed atomic additions and no lock. [`Accounts::report`] has the sums
@@ -57,11 +57,11 @@
 //! A table may have several filters: of keys, of prefixes, of rows. The engine lists what they answer as
 //! [`LookupClass`]es, and each lookup counts under the class of the filter that answers it.
 //!
-//! A positive is true or false by what the filter could know. A filter of rows that passes the lookup of a cell is right
-//! if the table has the row, with or without the cell, and a filter of prefixes if a key with the prefix is there, in
-//! the range of a scan or not. Where such a lookup finds nothing, [`Tally::entry_only`] counts it, as it costs a read
-//! that only a finer filter saves. Lookups without a usable filter are counted as such whether they find the key or not,
-//! and those that do in [`Tally::unfiltered_found`]: the rest is what a filter could have saved.
+//! A positive is true or false by what the filter could know. A filter of rows that passes the lookup of a cell is
+//! right if the table has the row, with or without the cell, and a filter of prefixes if a key with the prefix is
+//! there, in the range of a scan or not. Where such a lookup finds nothing, [`Tally::entry_only`] counts it, as it
+//! costs a read that only a finer filter saves. Lookups without a usable filter are counted as such whether they find
+//! the key or not, and those that do in [`Tally::unfiltered_found`]: the rest is what a filter could have saved.
 //!
 //! Data blocks that a lookup reads until it has its outcome count under its class, those that a scan reads afterwards
 //! under scans. Reads are those of storage; blocks found in a cache are hits.

@@ -196,8 +196,8 @@ impl Footer {
         self.filters.iter().try_fold(index_end, |end, filter| end.checked_add(padded(filter.len)?))
     }
 
-    /// The hasher of its filters: that of the store if it has this seed or key, otherwise XXH3-64 with the table's seed.
-    /// Filters under another key then do not open.
+    /// The hasher of its filters: that of the store if it has this seed or key, otherwise XXH3-64 with the table's
+    /// seed. Filters under another key then do not open.
     pub(crate) fn hasher(&self, store: KeyHasher) -> KeyHasher {
         if store.seed() == self.seed { store } else { KeyHasher::new(self.seed) }
     }

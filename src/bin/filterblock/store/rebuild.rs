@@ -11,7 +11,7 @@ use filterblock::kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
     TableStats,
 };
-use filterblock::{FilterKind, FilterPolicy, HEADER_LEN};
+use filterblock::{FilterKind, FilterPolicy, HEADER_LEN, KeyHasher};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let done = format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
     rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &error, &done))?;
-    output::print(|out| print(args, out, &dir, &report, seed))?;
+    output::print(|out| print(args, out, &dir, &report, (seed, key)))?;
     Ok(Code::Ok.into())
 }
 
@@ -134,7 +134,13 @@ fn rebuild(
     Ok(())
 }
 
-fn print(args: &Args, out: &mut Output, dir: &Path, report: &RebuildReport, seed: Option<u64>) -> io::Result<()> {
+fn print(
+    args: &Args,
+    out: &mut Output,
+    dir: &Path,
+    report: &RebuildReport,
+    (seed, key): (Option<u64>, Option<KeyHasher>),
+) -> io::Result<()> {
     if args.json {
         let table = |table: &RebuiltTable| {
             json!({
@@ -147,6 +153,7 @@ fn print(args: &Args, out: &mut Output, dir: &Path, report: &RebuildReport, seed
         return out.json(&json!({
             "store": dir.to_string_lossy(),
             "seed": seed.map(output::hex),
+            "hash_key_id": key.map(|key| output::hex(key.seed())),
             "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
         }));
     }
@@ -154,7 +161,14 @@ fn print(args: &Args, out: &mut Output, dir: &Path, report: &RebuildReport, seed
         let path = dir.join(file);
         writeln!(out, "{}: filters of {bytes_now} bytes in {filter_file}, {bytes_before} before", path.display())?;
     }
-    writeln!(out, "{}: new filters for {}", dir.display(), output::count(report.tables.len() as u64, "table"))
+    writeln!(out, "{}: new filters for {}", dir.display(), output::count(report.tables.len() as u64, "table"))?;
+    match key {
+        Some(key) if args.change_hash_key => {
+            writeln!(out, "all hashed under the secret key {}", output::hex(key.seed()))
+        }
+        None if args.change_hash_key => writeln!(out, "all hashed with a seed, under no secret key"),
+        _ => Ok(()),
+    }
 }
 
 /// The filters that tables get.

@@ -57,6 +57,7 @@
 //!   same bytes.
 //! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
+//! - `ledger`: counters of what filters save, with reports as text, JSON and for Prometheus ([`ledger`]).
 //! - `kv`: a small row/column store that uses filter blocks. Needs Unix.
 //!
 //! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
@@ -64,6 +65,8 @@
 
 mod bits;
 mod block;
+#[cfg(feature = "std")]
+pub mod budget;
 mod bytes;
 mod cpu;
 mod error;
@@ -74,6 +77,8 @@ mod hashes;
 mod kind;
 #[cfg(feature = "kv")]
 pub mod kv;
+#[cfg(feature = "ledger")]
+pub mod ledger;
 mod math;
 mod policy;
 pub mod sizing;

@@ -22,17 +22,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("block/", &["bytes", "error", "filter", "hash", "kind", "math", "policy"]),
     // The kinds' mathematics, as users see it.
     ("sizing.rs", &["filter", "kind", "math"]),
-    // The store may import what every user may, and the one file that names a byte order.
-    ("kv/", &["bytes", "kv", "PUBLIC"]),
+    // What engines other than ours embed too: they and the store may import what every user may, the store also the one
+    // file that names a byte order.
+    ("budget/", &["PUBLIC"]),
+    ("ledger/", &["PUBLIC"]),
+    ("kv/", &["budget", "bytes", "kv", "ledger", "PUBLIC"]),
     ("bin/", &["PUBLIC", "OWN"]),
     ("lib.rs", &["PUBLIC"]),
 ];
 
 /// The store's layers from the bottom up: a module may import those of its own line and of the lines above it.
 const STORE_LAYERS: &[&[&str]] = &[
-    &["encoding", "error", "fences", "names", "prometheus", "purpose", "range", "sync"],
+    &["encoding", "error", "fences", "names", "purpose", "range", "sync"],
     &["cell", "prefix", "storage"],
-    &["batch", "budget", "cache", "ledger", "log", "memtable"],
+    &["batch", "cache", "log", "memtable"],
     &["manifest"],
     &["options"],
     &["sstable"],

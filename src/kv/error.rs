@@ -81,6 +81,20 @@ pub enum Error {
         /// The file.
         file: String,
     },
+    /// The store's filters are hashed under a secret key that was not given, or a key was given and they are not.
+    /// Opening with [`change_hash_key`](super::StoreOptions::change_hash_key) gives the store another key, or none.
+    HashKey {
+        /// The id of the store's key; `None` if its hashes have a seed.
+        stored: Option<u64>,
+        /// The id of the key that was given, if any.
+        given: Option<u64>,
+    },
+    /// Two hashers were given for one store, at least one of them with a secret key: the policies of its filters must
+    /// have the store's key, or none.
+    ConflictingHashKeys {
+        /// The ids of their keys; `None` for a seed.
+        key_ids: [Option<u64>; 2],
+    },
     /// Another process, or another [`Store`](super::Store) of this one, has the store open.
     Locked,
     /// The store was opened for reading only.
@@ -128,6 +142,14 @@ impl fmt::Display for Error {
                 write!(f, "the manifest is missing, which names the live ones of the {num_files} tables and logs here")
             }
             Self::Missing { file } => write!(f, "{file}: missing, though the manifest names it"),
+            Self::HashKey { stored, given } => {
+                let (needed, given) = (key(*stored, "no secret key"), key(*given, "none"));
+                write!(f, "the store's filters are hashed under {needed}, and {given} was given")
+            }
+            Self::ConflictingHashKeys { key_ids } => {
+                let [one, other] = key_ids.map(|id| key(id, "a seed"));
+                write!(f, "filters of one store cannot be hashed under {one} and under {other}")
+            }
             Self::Locked => f.write_str("the store is open elsewhere"),
             Self::ReadOnly => f.write_str("the store was opened for reading only"),
             Self::Stalled { cause } => {
@@ -138,6 +160,11 @@ impl fmt::Display for Error {
             }
         }
     }
+}
+
+/// A secret key as messages name it.
+fn key(id: Option<u64>, none: &str) -> String {
+    id.map_or_else(|| none.to_owned(), |id| format!("the secret key {id:#018x}"))
 }
 
 impl std::error::Error for Error {

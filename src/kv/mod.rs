@@ -30,15 +30,24 @@
 //!
 //! # Filters
 //!
-//! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::filter`]), by level
-//! if wanted. A [budget] in bytes for the whole store is allocated for the least sum of false-positive rates
-//! whenever a table is written. An absent row *and* an absent column of a row that exists each save their read; a scan
-//! whose rows share a prefix skips tables without such rows.
+//! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::filter`]), by level if
+//! wanted. A [budget](crate::budget) in bytes for the whole store is allocated for the least sum of false-positive
+//! rates whenever a table is written. An absent row *and* an absent column of a row that exists each save their read; a
+//! scan whose rows share a prefix skips tables without such rows.
 //!
-//! Every lookup in every table ends in exactly one [`Outcome`] of the [`Ledger`], so that what the filters saved, their
-//! false positives and the predicted number of these can be compared, by table, level, kind and purpose
-//! ([`Store::ledger_report`]). Key ranges are checked before the filter: a filter takes no credit for what min/max
-//! pruning saves.
+//! All filters of a store have one hasher. Where strangers choose the keys, give it a secret key
+//! ([`StoreOptions::hashed_by`]): the store's files then contain the key's id only, and the store opens with this key
+//! only.
+//!
+//! Every lookup of one cell, one row or one prefix in one table ends in exactly one [`Outcome`](crate::ledger::Outcome)
+//! of the [ledger](crate::ledger), so that what the filters saved, their false positives and the predicted number of
+//! these can be compared, by table, level, kind and purpose ([`Store::ledger_report`]). Key ranges are checked before
+//! the filter: a filter takes no credit for what min/max pruning saves.
+//!
+//! A lookup is counted under the [`Purpose`] of the filter that answers it: row lookups under [`Purpose::Row`]; cell
+//! lookups under [`Purpose::RowColumn`], except in tables that have a row filter only, where that one answers. In a
+//! table without either, row lookups count under row and cell lookups under row+column. A scan whose rows all share a
+//! prefix of the store's prefix length makes one prefix lookup in each table that it reaches.
 //!
 //! ```
 //! use filterblock::kv::{Store, StoreOptions};
@@ -61,14 +70,12 @@
 //! tests, which loses, tears and reorders what was not synced.
 
 mod batch;
-pub mod budget;
 mod cache;
 mod cell;
 mod compaction;
 mod encoding;
 mod error;
 mod fences;
-mod ledger;
 mod log;
 mod manifest;
 mod memtable;
@@ -76,7 +83,6 @@ mod merge;
 mod names;
 mod options;
 mod prefix;
-mod prometheus;
 mod purpose;
 mod range;
 mod sstable;
@@ -89,7 +95,6 @@ pub use batch::{MAX_BATCH_LEN, WriteBatch};
 pub use cache::{CacheStats, FilterResidence};
 pub use cell::{Cell, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
-pub use ledger::{Account, Imbalance, Ledger, LedgerReport, LevelTally, Outcome, Tally};
 pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
 pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, Warning};

@@ -2,9 +2,9 @@
 
 use super::cache::FilterResidence;
 use super::error::Error;
-use super::manifest::NUM_LEVELS;
+use super::manifest::{HasherId, NUM_LEVELS};
 use super::purpose::Purpose;
-use crate::{FilterKind, FilterPolicy};
+use crate::{FilterKind, FilterPolicy, KeyHasher};
 use std::time::Duration;
 
 /// When a write becomes durable.
@@ -36,7 +36,8 @@ pub enum Maintenance {
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     pub(crate) filters: FilterOptions,
-    pub(crate) seed: Option<u64>,
+    pub(crate) hasher: Option<KeyHasher>,
+    pub(crate) change_hash_key: bool,
     pub(crate) memtable_bytes_max: usize,
     pub(crate) durability: Durability,
     pub(crate) maintenance: Maintenance,
@@ -68,6 +69,18 @@ impl FilterOptions {
         let policy = self.by_level[level][purpose.index()].unwrap_or(self.everywhere[purpose.index()]);
         policy.map(|policy| policy.transform(purpose.transform(self.prefix_len)))
     }
+
+    fn policies(&self) -> impl Iterator<Item = FilterPolicy> {
+        let by_level = self.by_level.iter().flatten().copied().flatten();
+        self.everywhere.iter().copied().chain(by_level).flatten()
+    }
+}
+
+/// Checks that a policy's hasher is the store's, or one that the store may replace: seeds are the store's to set.
+pub(crate) fn check_hasher(policy: &FilterPolicy, store: KeyHasher) -> Result<(), Error> {
+    let key_ids = [policy.hasher(), store].map(|hasher| HasherId::of(hasher).key_id());
+    let is_unset = policy.hasher() == KeyHasher::default();
+    if is_unset || key_ids[0] == key_ids[1] { Ok(()) } else { Err(Error::ConflictingHashKeys { key_ids }) }
 }
 
 impl StoreOptions {
@@ -81,7 +94,8 @@ impl StoreOptions {
                 budget_bytes: None,
                 skip_last_level: false,
             },
-            seed: None,
+            hasher: None,
+            change_hash_key: false,
             memtable_bytes_max: 8 << 20,
             durability: Durability::Always,
             maintenance: Maintenance::Background,
@@ -96,8 +110,9 @@ impl StoreOptions {
         }
     }
 
-    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform. For
-    /// [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
+    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform. A
+    /// policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
+    /// [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.filters.everywhere[purpose.index()] = policy.into();
@@ -151,9 +166,54 @@ impl StoreOptions {
     /// The seed of the hash for filters of a new store; an existing store keeps its own until its filters are rebuilt
     /// with another. Random unless set, as it should be wherever others choose the keys.
     #[must_use]
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+    pub const fn seed(self, seed: u64) -> Self {
+        self.hashed_by(KeyHasher::new(seed))
+    }
+
+    /// The hasher of all filters. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from
+    /// then on opens with this key only; with a seed as [`StoreOptions::seed`].
+    ///
+    /// ```
+    /// use filterblock::KeyHasher;
+    /// use filterblock::kv::{Error, Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let key = KeyHasher::keyed(*b"drawn at random!");
+    /// Store::open_dir(dir.path(), StoreOptions::default().hashed_by(key))?.close()?;
+    /// let refused = Store::open_dir(dir.path(), StoreOptions::default()).unwrap_err();
+    /// assert!(matches!(refused, Error::HashKey { stored: Some(id), given: None } if id == key.seed()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn hashed_by(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = Some(hasher);
         self
+    }
+
+    /// Whether a store is opened although the secret key is another one than its own, is missing, or is given to a
+    /// store that has none. Filters are then written with the given hasher, or with a random seed; those under the old
+    /// key are ignored, with a warning each, until they are [rebuilt](super::Store::rebuild_filters). No data depends
+    /// on a key, so that a lost one costs the filters only. Read-only, the store is left unchanged. False unless set.
+    #[must_use]
+    pub const fn change_hash_key(mut self, change: bool) -> Self {
+        self.change_hash_key = change;
+        self
+    }
+
+    /// The hasher that was given, by a policy or for all. A policy's seed gives none.
+    ///
+    /// # Errors
+    /// [`Error::ConflictingHashKeys`].
+    pub(crate) fn given_hasher(&self) -> Result<Option<KeyHasher>, Error> {
+        let is_keyed = |hasher: &KeyHasher| HasherId::of(*hasher).key_id().is_some();
+        let of_policies = || self.filters.policies().map(|policy| policy.hasher());
+        let given = self.hasher.or_else(|| of_policies().find(is_keyed));
+        if let Some(hasher) = given {
+            self.filters.policies().try_for_each(|policy| check_hasher(&policy, hasher))?;
+        }
+        Ok(given)
     }
 
     /// The memtable is flushed when it takes about this many bytes of memory. 8 MiB unless set. Up to two more

@@ -1,6 +1,7 @@
 //! What a table's filters answer.
 
 use crate::KeyTransform;
+use crate::ledger::LookupClass;
 use core::fmt;
 use serde::Serialize;
 
@@ -20,6 +21,10 @@ pub enum Purpose {
 impl Purpose {
     /// All, in the order of their ids.
     pub const ALL: [Self; 3] = [Self::Row, Self::RowColumn, Self::Prefix];
+
+    /// The ledger's classes, in the order of [`Purpose::ALL`].
+    pub(crate) const LOOKUPS: [LookupClass; 3] =
+        [LookupClass::group("row"), LookupClass::point("row+column"), LookupClass::range("prefix")];
 
     /// The id in a table's footer.
     pub const fn id(self) -> u8 {
@@ -64,15 +69,18 @@ impl Purpose {
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Row => "row",
-            Self::RowColumn => "row+column",
-            Self::Prefix => "prefix",
-        }
+        Self::LOOKUPS[self.index()].purpose()
     }
 
     pub(crate) const fn index(self) -> usize {
         self as usize
+    }
+}
+
+/// The place of its class in the ledger.
+impl From<Purpose> for usize {
+    fn from(purpose: Purpose) -> Self {
+        purpose.index()
     }
 }
 

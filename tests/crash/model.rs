@@ -1,7 +1,8 @@
 //! The answers that a store must give.
 
 use crate::workload::{Batch, COLUMNS, PREFIX_LEN, ROWS};
-use filterblock::kv::{Cell, Error, Outcome, Snapshot, Store, WriteBatch};
+use filterblock::kv::{Cell, Error, Snapshot, Store, WriteBatch};
+use filterblock::ledger::Outcome;
 use std::collections::BTreeMap;
 
 /// Cells by row and column.

@@ -53,6 +53,10 @@ fn a_known_seed_costs_a_read_each_and_a_secret_one_the_rate() {
         assert_eq!(count(renewed, "lookups"), count(replay, "lookups"));
         assert!(count(renewed, "lookups_with_reads") < count(replay, "lookups_with_reads"));
         assert_eq!(count(step(run, "present_cells"), "lookups"), 500);
+
+        let keyed = step(run, "crafted_rows_secret_key");
+        assert_eq!(count(keyed, "lookups"), 500);
+        assert_as_predicted(keyed);
     }
 }
 
@@ -61,7 +65,7 @@ fn the_account_of_every_step_is_that_of_the_system_and_of_the_store_without_filt
     let report = json(&SMALL);
     for run in report["runs"].as_array().unwrap() {
         let steps = run["steps"].as_array().unwrap();
-        assert_eq!(steps.len(), 6);
+        assert_eq!(steps.len(), 7);
         for step in steps {
             assert_eq!(step["ledger_balanced"], true);
             assert_ne!(step["reads_match_os"], false);

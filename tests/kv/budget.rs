@@ -2,9 +2,8 @@
 
 use crate::rows::scattered;
 use crate::sim::SimStorage;
-use filterblock::kv::{
-    Durability, Error, Ledger, LedgerReport, Maintenance, Outcome, Purpose, Stats, Store, StoreOptions,
-};
+use filterblock::kv::{Durability, Error, Maintenance, Purpose, Stats, Store, StoreOptions};
+use filterblock::ledger::{Ledger, LedgerReport, Outcome};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,9 +2,10 @@
 
 use crate::sim::{Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    Damage, Durability, Error, FilterProblem, Maintenance, Outcome, PAGE_LEN, Purpose, RebuildOptions, Storage, Store,
+    Damage, Durability, Error, FilterProblem, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Storage, Store,
     StoreOptions, read_exact_at,
 };
+use filterblock::ledger::Outcome;
 use filterblock::{DecodeError, FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -90,7 +91,8 @@ fn a_damaged_filter_is_counted_and_reported_once_and_answers_stay_right() {
     let store = open(&storage).unwrap();
     assert_eq!(ask(&store), 0);
     assert_eq!(ask(&store), 0);
-    let (row, cell) = (store.ledger().row, store.ledger().row_column);
+    let ledger = store.ledger();
+    let (row, cell) = (ledger.of(Purpose::Row), ledger.of(Purpose::RowColumn));
     assert!(row.count(Outcome::Avoided) > 80 && row.count(Outcome::FilterUnusable) == 0);
     assert_eq!(cell.count(Outcome::Avoided) + cell.count(Outcome::NoFilter), 0);
     assert_eq!(cell.count(Outcome::FilterUnusable) + cell.count(Outcome::OutOfKeyRange), 4 * NUM_ROWS);
@@ -114,7 +116,7 @@ fn a_damaged_filter_is_counted_and_reported_once_and_answers_stay_right() {
     assert_eq!(ask(&store), 0);
     assert!(store.warnings().is_empty());
     assert_eq!(store.ledger().total().count(Outcome::FilterUnusable), 0);
-    assert!(store.ledger().row_column.count(Outcome::Avoided) > 50);
+    assert!(store.ledger().of(Purpose::RowColumn).count(Outcome::Avoided) > 50);
 }
 
 /// Twice as many rows at half the bits: a block of the same length, seed and location, with right checksums.

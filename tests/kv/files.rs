@@ -2,8 +2,9 @@
 
 use crate::ledger::{ask, load};
 use filterblock::kv::{
-    Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Outcome, Purpose, Storage, Store, StoreOptions, TableFile,
+    Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Purpose, Storage, Store, StoreOptions, TableFile,
 };
+use filterblock::ledger::Outcome;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The outcome of every lookup, and that the sums agree.
 
-use filterblock::kv::{FilterResidence, Ledger, Outcome, Purpose, Store, StoreOptions, WriteBatch};
+use filterblock::kv::{FilterProblem, FilterResidence, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
+use filterblock::ledger::{Ledger, Outcome};
 use filterblock::{FilterKind, FilterPolicy};
 
 fn policy() -> FilterPolicy {
@@ -44,7 +45,7 @@ fn ledger_of(options: StoreOptions) -> Ledger {
 fn with_both_filters_every_absent_key_is_avoided_or_a_false_positive() {
     let options = StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy());
     let ledger = ledger_of(options.seed(1));
-    let (row, cell) = (ledger.row, ledger.row_column);
+    let (row, cell) = (ledger.of(Purpose::Row), ledger.of(Purpose::RowColumn));
     assert_eq!((row.lookups, cell.lookups), (2000, 4000));
     assert_eq!((row.count(Outcome::TruePositive), cell.count(Outcome::TruePositive)), (1000, 1000));
     assert_eq!(row.absent_asked() + row.count(Outcome::OutOfKeyRange), 1000);
@@ -70,30 +71,31 @@ fn what_is_avoided_is_what_would_have_been_read() {
     let unfiltered = none.total();
     assert_eq!(unfiltered.count(Outcome::NoFilter) + out_of_range(&none), 6000);
     assert_eq!(unfiltered.unfiltered_found, 2000);
-    assert_eq!((none.row.lookups, none.row_column.lookups), (2000, 4000));
+    assert_eq!((none.of(Purpose::Row).lookups, none.of(Purpose::RowColumn).lookups), (2000, 4000));
 }
 
 #[test]
 fn a_row_filter_alone_answers_for_cells_and_is_right_about_rows() {
     let ledger = ledger_of(StoreOptions::without_filters().filter(Purpose::Row, policy()));
-    let row = ledger.row;
-    assert_eq!((row.lookups, ledger.row_column.lookups), (6000, 0));
+    let row = ledger.of(Purpose::Row);
+    assert_eq!((row.lookups, ledger.of(Purpose::RowColumn).lookups), (6000, 0));
     assert_eq!(
         row.count(Outcome::TruePositive),
-        2000 + row.column_absent,
+        2000 + row.entry_only,
         "rows, their cells, the rows of absent columns"
     );
     // The other absent columns lie between the last key of a block and the first of the next.
-    assert!((950..1000).contains(&row.column_absent));
+    assert!((950..1000).contains(&row.entry_only));
     assert!(row.count(Outcome::FalsePositive) < 20);
 }
 
 #[test]
 fn a_row_column_filter_alone_does_not_answer_for_rows() {
     let ledger = ledger_of(StoreOptions::without_filters().filter(Purpose::RowColumn, policy()));
-    assert_eq!(ledger.row.count(Outcome::NoFilter) + ledger.row.count(Outcome::OutOfKeyRange), 2000);
-    assert_eq!(ledger.row.unfiltered_found, 1000);
-    assert_eq!(ledger.row_column.count(Outcome::TruePositive), 1000);
+    let row = ledger.of(Purpose::Row);
+    assert_eq!(row.count(Outcome::NoFilter) + row.count(Outcome::OutOfKeyRange), 2000);
+    assert_eq!(row.unfiltered_found, 1000);
+    assert_eq!(ledger.of(Purpose::RowColumn).count(Outcome::TruePositive), 1000);
 }
 
 #[test]
@@ -107,9 +109,10 @@ fn tombstones_hide_older_values_and_have_their_own_line() {
     store.flush().unwrap();
     assert_eq!(store.get(b"row", b"column").unwrap(), None);
     let ledger = store.ledger();
-    assert_eq!((ledger.row_column.lookups, ledger.row_column.count(Outcome::Tombstone)), (1, 1));
+    let cell = ledger.of(Purpose::RowColumn);
+    assert_eq!((cell.lookups, cell.count(Outcome::Tombstone)), (1, 1));
     assert_eq!(store.get_row(b"row").unwrap().len(), 1);
-    let row = store.ledger().row;
+    let row = *store.ledger().of(Purpose::Row);
     assert_eq!((row.count(Outcome::Tombstone), row.count(Outcome::TruePositive)), (1, 1));
     let stats = store.stats();
     assert_eq!((stats.tables[0].num_tombstones, stats.tables[1].num_tombstones), (1, 0));
@@ -157,8 +160,31 @@ fn cached_blocks_are_not_read_again_and_answers_stay() {
         let ledger = store.ledger();
         assert_eq!(ledger.check(), Ok(()));
         assert!(ledger.data_block_reads() > num_blocks);
-        assert_eq!(ledger.row_column.count(Outcome::Avoided), 2 * none.row_column.count(Outcome::Avoided));
+        let avoided = |ledger: &Ledger| ledger.of(Purpose::RowColumn).count(Outcome::Avoided);
+        assert_eq!(avoided(&ledger), 2 * avoided(&none));
         assert_eq!(ledger.filter_block_reads > 0, is_cached);
         assert!(store.warnings().is_empty());
     }
+}
+
+#[test]
+fn filters_that_cannot_be_built_are_counted_and_answers_stay() {
+    // A block of this length has no room for so many rows.
+    let too_small = FilterPolicy::with_max_bytes(FilterKind::Blocked, 65).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions::without_filters().filter(Purpose::Row, too_small);
+    let store = Store::open_dir(dir.path(), options).unwrap();
+    load(&store);
+    ask(&store);
+    let report = store.ledger_report();
+    assert_eq!((report.filters_not_built, report.check()), (1, Ok(())));
+    let row = report.total.of(Purpose::Row);
+    assert_eq!(row.count(Outcome::NoFilter) + row.count(Outcome::OutOfKeyRange), 2000);
+    let warnings = store.warnings();
+    assert!(
+        matches!(&warnings[..], [warning] if matches!(warning.problem, FilterProblem::NotBuilt(_))),
+        "{warnings:?}"
+    );
+    store.rebuild_filters(&RebuildOptions::new()).unwrap();
+    assert_eq!(store.ledger_report().filters_not_built, 2);
 }

@@ -9,6 +9,7 @@ mod damage;
 mod demo;
 mod durability;
 mod files;
+mod keyed;
 mod ledger;
 mod model;
 mod odd;

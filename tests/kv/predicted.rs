@@ -2,7 +2,8 @@
 
 use crate::rows::scattered;
 use crate::sim::SimStorage;
-use filterblock::kv::{Durability, Maintenance, Outcome, Purpose, Storage, Store, StoreOptions};
+use filterblock::kv::{Durability, Maintenance, Purpose, Storage, Store, StoreOptions};
+use filterblock::ledger::Outcome;
 use filterblock::{FilterKind, FilterPolicy};
 use std::sync::Arc;
 

@@ -2,7 +2,8 @@
 //! bytes, with tables that end after each of them.
 
 use crate::sim::SimStorage;
-use filterblock::kv::{Maintenance, Outcome, Purpose, Store, StoreOptions, Tally};
+use filterblock::kv::{Maintenance, Purpose, Store, StoreOptions};
+use filterblock::ledger::{Outcome, Tally};
 use filterblock::{FilterKind, FilterPolicy};
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
@@ -193,7 +194,7 @@ fn explore(len: u16) {
         // Every table has its filter, and nobody asked for cells or whole rows.
         let never = [Outcome::NoFilter, Outcome::FilterUnusable, Outcome::Tombstone, Outcome::Failed];
         assert_eq!(never.map(|outcome| prefix.count(outcome)), [0; 4]);
-        assert_eq!(report.total.row.lookups + report.total.row_column.lookups, 0);
+        assert_eq!(report.total.of(Purpose::Row).lookups + report.total.of(Purpose::RowColumn).lookups, 0);
         assert!(store.warnings().is_empty());
         sum = sum + prefix;
     }
@@ -201,12 +202,12 @@ fn explore(len: u16) {
     for outcome in Outcome::ALL {
         println!("prefixes of {len}: {:>9} {outcome}", sum.count(outcome));
     }
-    println!("prefixes of {len}: {:>9} true positives without a row in range", sum.range_absent);
+    println!("prefixes of {len}: {:>9} true positives without a row in range", sum.entry_only);
     assert_eq!(num_scans, layouts * (81 * 81 + 40 + 120));
     for outcome in [Outcome::OutOfKeyRange, Outcome::Avoided, Outcome::TruePositive, Outcome::FalsePositive] {
         assert!(sum.count(outcome) > 100, "{outcome}");
     }
-    assert!(sum.range_absent > 100);
+    assert!(sum.entry_only > 100);
 }
 
 #[test]

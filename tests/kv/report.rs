@@ -176,9 +176,9 @@ fn the_page_of_the_attack_shows_its_figures() {
     let page = read(&path);
     assert_self_contained(&page);
     let page = parse(&page);
-    assert_eq!(compare(&page, &json), 25 * 3);
+    assert_eq!(compare(&page, &json), 29 * 3);
     for i in 1..4 {
-        assert_eq!(num_drawn(with_id(&page, "reads"), &format!("bar s{i}")), 3);
+        assert_eq!(num_drawn(with_id(&page, "reads"), &format!("bar s{i}")), 4);
     }
 }
 

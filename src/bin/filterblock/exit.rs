@@ -103,7 +103,8 @@ pub(crate) fn code_of_store(error: &kv::Error) -> Code {
     match error {
         kv::Error::Damaged { .. } | kv::Error::NewerVersion { .. } | kv::Error::Misplaced { .. } => Code::Damaged,
         kv::Error::Missing { .. } | kv::Error::NoManifest { .. } => Code::Damaged,
-        kv::Error::TooLong { .. } => Code::Usage,
+        kv::Error::HashKey { .. } => Code::Damaged,
+        kv::Error::TooLong { .. } | kv::Error::ConflictingHashKeys { .. } => Code::Usage,
         _ => Code::Io,
     }
 }

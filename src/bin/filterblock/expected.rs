@@ -11,25 +11,35 @@ pub(crate) struct ExpectedArgs {
     /// The number that the block was bound to when it was built
     #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
     context: u64,
-    /// The secret key under which the block was hashed: a file of 16 bytes, or of 32 hexadecimal digits
+    #[command(flatten)]
+    pub(crate) key: HashKeyArgs,
+}
+
+/// The flag of all subcommands that read filters, be it in a block, a table or a store.
+#[derive(clap::Args)]
+pub(crate) struct HashKeyArgs {
+    /// The secret key under which filters are hashed: a file of 16 bytes, or of 32 hexadecimal digits
     #[arg(long, value_name = "F")]
     hash_key_file: Option<PathBuf>,
 }
 
+impl HashKeyArgs {
+    /// The hasher under the given key.
+    pub(crate) fn hasher(&self) -> Result<Option<KeyHasher>, Failure> {
+        self.hash_key_file.as_deref().map(read_hash_key).transpose()
+    }
+}
+
 impl ExpectedArgs {
     pub(crate) fn options(&self) -> Result<OpenOptions, Failure> {
-        let mut options = OpenOptions::new().context(self.context);
-        if let Some(path) = &self.hash_key_file {
-            options = options.expect_hasher(read_hash_key(path)?);
-        }
-        Ok(options)
+        let options = OpenOptions::new().context(self.context);
+        Ok(self.key.hasher()?.map_or(options, |hasher| options.expect_hasher(hasher)))
     }
 }
 
 /// The hasher under the secret key in a file. Not an argument, because every user of the machine can see those.
 pub(crate) fn read_hash_key(path: &Path) -> Result<KeyHasher, Failure> {
-    const NEXT: &str =
-        "No block was read or written. Run 'head -c 16 /dev/urandom > KEY' to draw a key for new blocks.";
+    const NEXT: &str = "Nothing was read or written. Name the file that holds the key.";
     let bytes = std::fs::read(path).map_err(|error| Failure::io(path, "cannot read the hash key", &error, NEXT))?;
     let key = bytes.as_slice().try_into().ok().or_else(|| unhex(bytes.trim_ascii_end()));
     key.map(KeyHasher::keyed).ok_or_else(|| {

@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if table::is_table(&args.file) {
-        return table::inspect(&args.file, args.json);
+        return table::inspect(&args.file, args.expected.key.hasher()?, args.json);
     }
     let bytes = block::read(&args.file)?;
     let reader = block::open(&args.file, &bytes, args.expected.options()?)?;

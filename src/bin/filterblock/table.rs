@@ -4,7 +4,7 @@ use crate::block::{self, shell_word};
 use crate::exit::{self, Code, Failure};
 use crate::output::{self, Output};
 use filterblock::kv::{TableCheck, TableFile, TableFilter};
-use filterblock::{DecodeError, DecodeErrorClass};
+use filterblock::{DecodeError, DecodeErrorClass, KeyHasher};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,26 +29,37 @@ pub(crate) fn refuse_query(path: &Path) -> Failure {
 /// A filter that does not open; `next` is the sentence that names the next command.
 fn filter_failure(path: &Path, filter: &TableFilter, error: &DecodeError, next: &str) -> Failure {
     let what = block::what_failed(path, filter.offset, &filter.bytes, error);
-    let next = match error.class() {
-        DecodeErrorClass::Newer => "A newer filterblock reads it; 'filterblock --version' shows this one's.",
+    let next = match (error, error.class()) {
+        (DecodeError::KeyNeeded { .. }, _) => "Run the command again with '--hash-key-file KEY', the file of that key.",
+        (_, DecodeErrorClass::Newer) => "A newer filterblock reads it; 'filterblock --version' shows this one's.",
         _ => next,
     };
     Failure::damaged(format!("{what}. Filter ignored: lookups stay correct but slower. {next}"))
 }
 
-fn open(path: &Path) -> Result<TableFile, Failure> {
-    TableFile::open(path).map_err(|error| {
+fn open(path: &Path, key: Option<KeyHasher>) -> Result<TableFile, Failure> {
+    let table = TableFile::open(path).map_err(|error| {
         let consequence = format!(
             "The store cannot read this table. Restore the file from a copy, then run 'filterblock verify {}'.",
             shell_word(path)
         );
         Failure::table(&error, &consequence)
-    })
+    })?;
+    let Some(key) = key else {
+        return Ok(table);
+    };
+    let has_seed = table.seed() != key.seed() && table.filters().iter().any(|filter| filter.open().is_ok());
+    if has_seed {
+        let path = path.display();
+        let message = format!("{path}: its filters are not hashed under a secret key. Leave out --hash-key-file.");
+        return Err(Failure::damaged(message));
+    }
+    Ok(table.hashed_by(key))
 }
 
 /// Shows a table and its filters.
-pub(crate) fn inspect(path: &Path, json: bool) -> anyhow::Result<ExitCode> {
-    let table = open(path)?;
+pub(crate) fn inspect(path: &Path, key: Option<KeyHasher>, json: bool) -> anyhow::Result<ExitCode> {
+    let table = open(path, key)?;
     let mut code = Code::Ok;
     let mut filters = Vec::new();
     for filter in table.filters() {
@@ -105,9 +116,15 @@ fn place(filter: &TableFilter) -> Map<String, Value> {
 
 /// Checks a table: structure, every cell, and that its filters miss none of them. Reports failures on standard error
 /// and returns the worst code.
-pub(crate) fn verify(path: &Path, with_keys: bool, json: bool, out: &mut Output) -> Result<Code, Failure> {
+pub(crate) fn verify(
+    path: &Path,
+    key: Option<KeyHasher>,
+    with_keys: bool,
+    json: bool,
+    out: &mut Output,
+) -> Result<Code, Failure> {
     let mut failures = Vec::new();
-    let checked = check(path, with_keys, &mut failures);
+    let checked = check(path, key, with_keys, &mut failures);
     let is_ok = failures.is_empty();
     let figures = json.then(|| checked.as_ref().map_or(json!({}), |(table, check)| check_figures(table, check)));
     output::verdict(out, path, &failures, figures, |out| match checked.filter(|_| is_ok) {
@@ -116,14 +133,19 @@ pub(crate) fn verify(path: &Path, with_keys: bool, json: bool, out: &mut Output)
     })
 }
 
-fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(TableFile, TableCheck)> {
+fn check(
+    path: &Path,
+    key: Option<KeyHasher>,
+    with_keys: bool,
+    failures: &mut Vec<Failure>,
+) -> Option<(TableFile, TableCheck)> {
     if with_keys {
         let message =
             format!("{} is a table, which is checked against its own cells: leave out --keys", path.display());
         failures.push(Failure::usage("verify", message));
         return None;
     }
-    let table = open(path).map_err(|failure| failures.push(failure)).ok()?;
+    let table = open(path, key).map_err(|failure| failures.push(failure)).ok()?;
     let next = format!(
         "No data is lost: a filter holds nothing that the cells do not. Run 'filterblock inspect {}'.",
         shell_word(path)

@@ -53,14 +53,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "standard input can be read only once: name a file of keys, or a single block";
         return Err(Failure::usage("verify", message).into());
     }
-    let options = args.expected.options()?;
+    let (options, key) = (args.expected.options()?, args.expected.key.hasher()?);
     let mut out = Output::new();
     let mut worst = Code::Ok;
     for path in &args.files {
         let code = if path.is_dir() {
-            store::verify::verify(path, args.keys.is_some(), args.json, &mut out)?
+            store::verify::verify(path, key, args.keys.is_some(), args.json, &mut out)?
         } else if table::is_table(path) {
-            table::verify(path, args.keys.is_some(), args.json, &mut out)?
+            table::verify(path, key, args.keys.is_some(), args.json, &mut out)?
         } else {
             verify_block(args, options, path, &mut out)?
         };

@@ -35,6 +35,7 @@ pub enum FilterResidence {
 
 /// Counters and contents of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CacheStats {
     /// Lookups of data blocks that found one.
     pub data_hits: u64,

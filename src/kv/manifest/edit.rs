@@ -4,7 +4,7 @@
 //!
 //! | tag | edit | fields |
 //! |---|---|---|
-//! | 1 | seed | hash seed of filters to be written (8) |
+//! | 1 | seed | of the hash of filters to be written, XXH3-64 (8) |
 //! | 2 | next number | for the next file (8) |
 //! | 3 | last sequence number | of all writes in tables and closed logs (8) |
 //! | 4 | log begun | number (8) |
@@ -14,13 +14,47 @@
 //! | 8 | table removed | number (8) |
 //! | 9 | table moved | number (8), level (4) |
 //! | 10 | filters rebuilt | number of the table (8), of the file of its filters (8) |
+//! | 11 | hash key | id of the secret key of filters to be written, SipHash-1-3 (8), in place of a seed |
 
 use super::super::encoding::{Cursor, Push};
 use super::super::error::Damage;
+use crate::KeyHasher;
 use std::collections::BTreeMap;
+
+/// The greatest tag of an edit.
+const MAX_TAG: u8 = 11;
 
 /// Number of levels.
 pub(crate) const NUM_LEVELS: usize = 7;
+
+/// What the manifest records of the filters' hasher: its seed, or the id of its secret key, which does not reveal it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HasherId {
+    Seed(u64),
+    Key(u64),
+}
+
+impl HasherId {
+    /// The id of XXH3-64 in a filter block.
+    const XXH3: u8 = 1;
+
+    pub(crate) fn of(hasher: KeyHasher) -> Self {
+        if hasher.hash_id() == Self::XXH3 { Self::Seed(hasher.seed()) } else { Self::Key(hasher.seed()) }
+    }
+
+    pub(crate) fn key_id(self) -> Option<u64> {
+        match self {
+            Self::Seed(_) => None,
+            Self::Key(id) => Some(id),
+        }
+    }
+}
+
+impl Default for HasherId {
+    fn default() -> Self {
+        Self::Seed(0)
+    }
+}
 
 /// A table in the manifest, with enough to distinguish it from another file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +78,7 @@ pub(crate) struct LogState {
 /// A change of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
-    Seed(u64),
+    Hasher(HasherId),
     NextNumber(u64),
     LastSeq(u64),
     LogBegun(u64),
@@ -59,7 +93,7 @@ pub(crate) enum Edit {
 /// The state that results from the edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
-    pub(crate) seed: u64,
+    pub(crate) hasher: HasherId,
     pub(crate) next_number: u64,
     pub(crate) last_seq: u64,
     /// Oldest first.
@@ -77,7 +111,7 @@ impl State {
     fn apply(&mut self, edit: Edit) -> Result<(), Damage> {
         let wrong = |name, found| Damage::Contradiction { name, found };
         match edit {
-            Edit::Seed(seed) => self.seed = seed,
+            Edit::Hasher(hasher) => self.hasher = hasher,
             Edit::NextNumber(number) => self.next_number = number,
             Edit::LastSeq(seq) => self.last_seq = seq,
             Edit::LogBegun(number) => {
@@ -119,7 +153,8 @@ impl State {
 
     /// Edits that produce this state from an empty one.
     pub(crate) fn as_edits(&self) -> Vec<Edit> {
-        let mut edits = vec![Edit::Seed(self.seed), Edit::NextNumber(self.next_number), Edit::LastSeq(self.last_seq)];
+        let mut edits =
+            vec![Edit::Hasher(self.hasher), Edit::NextNumber(self.next_number), Edit::LastSeq(self.last_seq)];
         for &LogState { number, sealed } in &self.logs {
             edits.push(Edit::LogBegun(number));
             edits.extend(sealed.map(|len| Edit::LogSealed { number, len }));
@@ -133,7 +168,7 @@ pub(super) fn encode(edits: &[Edit]) -> Vec<u8> {
     let mut out = Vec::new();
     for &edit in edits {
         let (tag, numbers): (u8, &[u64]) = match &edit {
-            Edit::Seed(seed) => (1, &[*seed]),
+            Edit::Hasher(HasherId::Seed(seed)) => (1, &[*seed]),
             Edit::NextNumber(number) => (2, &[*number]),
             Edit::LastSeq(seq) => (3, &[*seq]),
             Edit::LogBegun(number) => (4, &[*number]),
@@ -156,6 +191,7 @@ pub(super) fn encode(edits: &[Edit]) -> Vec<u8> {
                 continue;
             }
             Edit::FiltersRebuilt { table, file } => (10, &[*table, *file]),
+            Edit::Hasher(HasherId::Key(id)) => (11, &[*id]),
         };
         out.push(tag);
         numbers.iter().for_each(|&number| out.push_u64(number));
@@ -168,8 +204,8 @@ pub(super) fn decode(payload: &[u8]) -> Result<Vec<Edit>, Damage> {
     let mut edits = Vec::new();
     let cut_off = Damage::CutOff { unit: "edit", len_bytes: payload.len() as u64 };
     while let Some(tag) = cursor.u8() {
-        if !(1..=10).contains(&tag) {
-            return Err(Damage::Field { name: "tag of an edit", found: tag.into(), expected: 10 });
+        if !(1..=MAX_TAG).contains(&tag) {
+            return Err(Damage::Field { name: "tag of an edit", found: tag.into(), expected: MAX_TAG.into() });
         }
         edits.push(next_edit(tag, &mut cursor).ok_or(cut_off)?);
     }
@@ -178,7 +214,7 @@ pub(super) fn decode(payload: &[u8]) -> Result<Vec<Edit>, Damage> {
 
 fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
     Some(match tag {
-        1 => Edit::Seed(cursor.u64()?),
+        1 => Edit::Hasher(HasherId::Seed(cursor.u64()?)),
         2 => Edit::NextNumber(cursor.u64()?),
         3 => Edit::LastSeq(cursor.u64()?),
         4 => Edit::LogBegun(cursor.u64()?),
@@ -194,6 +230,7 @@ fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
         8 => Edit::TableRemoved(cursor.u64()?),
         9 => Edit::TableMoved { number: cursor.u64()?, level: cursor.u32()? },
         10 => Edit::FiltersRebuilt { table: cursor.u64()?, file: cursor.u64()? },
+        11 => Edit::Hasher(HasherId::Key(cursor.u64()?)),
         _ => return None,
     })
 }
@@ -201,12 +238,13 @@ fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
 #[cfg(test)]
 mod tests {
     use super::super::super::error::Damage;
-    use super::{Edit, State, TableState, decode, encode};
+    use super::{Edit, HasherId, State, TableState, decode, encode};
 
     fn all_edits() -> Vec<Edit> {
         let table = TableState { number: 5, level: 1, len: 8192, footer_crc: 77, filter_file: None };
         vec![
-            Edit::Seed(1),
+            Edit::Hasher(HasherId::Seed(1)),
+            Edit::Hasher(HasherId::Key(2)),
             Edit::NextNumber(9),
             Edit::LastSeq(100),
             Edit::LogBegun(3),
@@ -230,7 +268,8 @@ mod tests {
         for len in 0..bytes.len() {
             assert_eq!(decode(&bytes[..len]).is_ok(), whole.contains(&len), "{len}");
         }
-        assert!(decode(&[0]).is_err() && decode(&[11]).is_err());
+        assert!(decode(&[0]).is_err() && decode(&[12]).is_err());
+        assert_eq!(encode(&[Edit::Hasher(HasherId::Seed(5))]), b"\x01\x05\0\0\0\0\0\0\0");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! State that all tables of a store share.
 
 use super::super::cache::{BlockCache, FileId, FilterResidence};
-use super::super::ledger::Accounts;
 use super::super::storage::Storage;
-use super::super::sync::Mutex;
-use super::warning::Warning;
+use super::super::sync::{Mutex, RwLock};
+use super::warning::{FilterProblem, Warning};
+use crate::KeyHasher;
+use crate::ledger::Accounts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,12 +18,17 @@ pub(crate) struct TableContext {
     pub(crate) warnings: Mutex<Vec<Warning>>,
     /// The length of the prefixes whose filters are being written; 0 for none.
     pub(crate) prefix_len: u16,
+    /// The hasher of filters to be written, and of those to be read that have its secret key.
+    pub(crate) hasher: RwLock<KeyHasher>,
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) filter_residence: FilterResidence,
 }
 
 impl TableContext {
     pub(crate) fn warn(&self, warning: Warning) {
+        if let FilterProblem::NotBuilt(_) = warning.problem {
+            self.accounts.note_filter_not_built();
+        }
         self.warnings.lock().push(warning);
     }
 }

@@ -115,21 +115,12 @@ impl TableCursor {
             cursor.skip_to(range)?;
             return Ok(cursor.is_within(range).then_some(cursor));
         };
-        // The lookup must end whatever happens to the first block.
         let Some(lookup) = lookup.probe() else {
             return Ok(None);
         };
-        match Self::for_prefix(Arc::clone(&table), blocks, range, reading, lookup.prefix()) {
-            Ok((cursor, has_prefix)) => {
-                let found = cursor.is_some();
-                lookup.end(found, has_prefix);
-                Ok(cursor)
-            }
-            Err(error) => {
-                lookup.fail();
-                Err(error)
-            }
-        }
+        let (cursor, has_prefix) = Self::for_prefix(Arc::clone(&table), blocks, range, reading, lookup.prefix())?;
+        lookup.end(cursor.is_some(), has_prefix);
+        Ok(cursor)
     }
 
     /// As [`TableCursor::open`], and whether the table has a row that starts with `prefix`, in the range or outside:

@@ -2,11 +2,11 @@
 
 use super::super::cell::CellRef;
 use super::super::error::{Damage, Error};
-use super::super::ledger::BlockCounters;
 use super::super::names::FileName;
 use super::block::BlockReader;
 use super::context::{OpenFile, TableContext};
 use super::reader::TableReader;
+use crate::ledger::BlockCounters;
 use core::ops::Range;
 use std::sync::Arc;
 

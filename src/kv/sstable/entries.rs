@@ -7,12 +7,12 @@ use core::cell::OnceCell;
 
 /// The hashes of one lookup, each computed for the first filter that needs it and then used for every table.
 ///
-/// Filters of a store share a seed, except while their seed is being changed: for a filter of another seed the hash is
+/// Filters of a store share a hasher, except while it is being changed: for a filter of another hasher the hash is
 /// computed each time.
 #[derive(Debug)]
 pub(crate) struct EntryHashes<'a> {
     key: CellKey<'a>,
-    hashes: [OnceCell<(u64, KeyHash)>; Purpose::ALL.len()],
+    hashes: [OnceCell<(KeyHasher, KeyHash)>; Purpose::ALL.len()],
 }
 
 impl<'a> EntryHashes<'a> {
@@ -22,9 +22,9 @@ impl<'a> EntryHashes<'a> {
     }
 
     pub(super) fn get(&self, purpose: Purpose, hasher: KeyHasher) -> KeyHash {
-        let hash = || (hasher.seed(), self.hash(purpose, hasher));
+        let hash = || (hasher, self.hash(purpose, hasher));
         match *self.hashes[purpose.index()].get_or_init(hash) {
-            (seed, hash) if seed == hasher.seed() => hash,
+            (of, hash) if of == hasher => hash,
             _ => self.hash(purpose, hasher),
         }
     }
@@ -42,10 +42,11 @@ mod tests {
     use super::{CellKey, EntryHashes, KeyHasher, Purpose};
 
     #[test]
-    fn filters_of_several_seeds_get_their_own_hashes() {
+    fn filters_of_several_hashers_get_their_own_hashes() {
         let hashes = EntryHashes::new(CellKey { row: b"row", column: b"column" });
-        let [first, second] = [1, 2].map(KeyHasher::new);
-        for hasher in [first, second, first, second] {
+        let (first, keyed) = (KeyHasher::new(1), KeyHasher::keyed([1; 16]));
+        // A seed that equals the id of a key is another hasher.
+        for hasher in [first, keyed, KeyHasher::new(2), first, KeyHasher::new(keyed.seed()), keyed] {
             assert_eq!(hashes.get(Purpose::Row, hasher), hasher.hash(b"row"));
             assert_eq!(hashes.get(Purpose::RowColumn, hasher), hasher.hash(b"rowcolumn\x03\0\0\0"));
         }

@@ -1,15 +1,15 @@
 //! One filter of an open table: opened with every check, then kept in memory or found in the cache.
 
 use super::super::cache::{FileId, FilterResidence, PinnedBytes};
-use super::super::ledger::{BlockCounters, FilterAccount, json};
 use super::super::purpose::Purpose;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
 use super::context::TableContext;
 use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
 use super::warning::{FilterProblem, Warning, claimed_format};
+use crate::ledger::{BlockCounters, FilterFacts};
 use crate::{FilterBlock, FilterKind, KeyHasher, KeyTransform, OpenOptions};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -26,11 +26,12 @@ pub(super) enum Verdict {
 
 /// A usable filter of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FilterStats {
     /// Its purpose.
     pub purpose: Purpose,
     /// Its kind.
-    #[serde(serialize_with = "json::kind")]
+    #[serde(serialize_with = "kind_name")]
     pub kind: FilterKind,
     /// Length of its block in bytes.
     pub bytes: u64,
@@ -41,6 +42,10 @@ pub struct FilterStats {
     pub bits_per_key: Option<f64>,
     /// The false-positive rate predicted from its bits.
     pub predicted_fpr: f64,
+}
+
+fn kind_name<S: Serializer>(kind: &FilterKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
 }
 
 /// Where a filter is stored, and what it must match.
@@ -164,8 +169,8 @@ impl OpenFilter {
         self.transform
     }
 
-    pub(super) fn account(&self) -> FilterAccount {
-        FilterAccount { kind: self.stats.kind, predicted_fpr: self.stats.predicted_fpr }
+    pub(super) fn facts(&self) -> FilterFacts {
+        FilterFacts::new(self.stats.kind, self.stats.predicted_fpr)
     }
 
     /// The filter's answer. A read of it is counted in `account`.

@@ -6,9 +6,9 @@ use super::super::purpose::Purpose;
 use super::super::storage::{PAGE_LEN, WritableFile};
 use super::format::{FilterHandle, Footer, filter_context};
 use super::warning::{FilterProblem, Warning};
-use crate::{FilterBlockBuilder, FilterPolicy};
+use crate::{FilterBlockBuilder, FilterPolicy, KeyHasher};
 
-/// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its seed and transform set.
+/// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its hasher and transform set.
 pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
 
 #[derive(Debug)]
@@ -85,13 +85,13 @@ impl FilterWriter {
 pub(crate) struct FilterFileWriter {
     file: String,
     number: u64,
-    seed: u64,
+    hasher: KeyHasher,
     filters: FilterWriter,
 }
 
 impl FilterFileWriter {
-    pub(crate) fn new(file: String, number: u64, seed: u64, policies: &FilterPolicies) -> Self {
-        Self { file, number, seed, filters: FilterWriter::new(number, policies) }
+    pub(crate) fn new(file: String, number: u64, hasher: KeyHasher, policies: &FilterPolicies) -> Self {
+        Self { file, number, hasher, filters: FilterWriter::new(number, policies) }
     }
 
     pub(crate) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
@@ -100,7 +100,7 @@ impl FilterFileWriter {
 
     /// Writes the file for the table of `footer`. The caller syncs and renames it.
     pub(crate) fn finish(self, footer: &Footer, out: &mut dyn WritableFile) -> Result<Vec<Warning>, Error> {
-        let (number, seed, filters) = (self.number, self.seed, Vec::new());
+        let (number, seed, filters) = (self.number, self.hasher.seed(), Vec::new());
         let mut footer = Footer { number, seed, data_len: 0, index_len: 0, filters, ..footer.clone() };
         let mut bytes = Vec::new();
         let warnings = self.filters.finish_into(&self.file, 0, &mut bytes, &mut footer);

@@ -1,7 +1,6 @@
 //! The filters of an open table.
 
 use super::super::error::Error;
-use super::super::ledger::{FilterAccount, TableCounters};
 use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::storage::ReadableFile;
@@ -11,6 +10,7 @@ use super::filter::{FilterLocation, FilterStats, Loaded, OpenFilter, Verdict};
 use super::format::{FilterHandle, Footer, filter_context};
 use super::reader::open_footer;
 use super::warning::{FilterProblem, Warning};
+use crate::ledger::{FilterFacts, TableCounters};
 use crate::{KeyTransform, OpenOptions};
 use std::sync::Arc;
 
@@ -44,7 +44,8 @@ impl TableFilters {
                 file.context.warn(Warning { file: name, offset, len_bytes, claimed_format, problem });
                 continue;
             };
-            let options = OpenOptions::new().expect_seed(footer.seed).expect_transform(transform);
+            let hasher = footer.hasher(*file.context.hasher.read());
+            let options = OpenOptions::new().expect_hasher(hasher).expect_transform(transform);
             let location = FilterLocation {
                 context: Arc::clone(&file.context),
                 file: file.name.clone(),
@@ -154,8 +155,8 @@ impl TableFilters {
     }
 
     /// What the ledger needs to know about the usable filters.
-    pub(super) fn accounts(&self) -> [Option<FilterAccount>; Purpose::ALL.len()] {
-        Purpose::ALL.map(|purpose| self.get(purpose).map(OpenFilter::account))
+    pub(super) fn facts(&self) -> [Option<FilterFacts>; Purpose::ALL.len()] {
+        Purpose::ALL.map(|purpose| self.get(purpose).map(OpenFilter::facts))
     }
 
     /// Length of the usable filters.

@@ -7,7 +7,7 @@
 //! | 12 | 4 | zero |
 //! | 16 | 8 | number of the file |
 //! | 24 | 8 | number of the table that the filters belong to: the same, except in a file of rebuilt filters |
-//! | 32 | 8 | hash seed of its filters |
+//! | 32 | 8 | seed of its filters' hashes, or the id of the secret key that they are made under |
 //! | 40 | 8 | number of cells, tombstones included |
 //! | 48 | 8 | number of tombstones |
 //! | 56 | 8 | number of distinct rows |
@@ -194,6 +194,12 @@ impl Footer {
         let data_len = Some(self.data_len).filter(|len| len % PAGE_LEN as u64 == 0)?;
         let index_end = data_len.checked_add(padded(self.index_len)?)?;
         self.filters.iter().try_fold(index_end, |end, filter| end.checked_add(padded(filter.len)?))
+    }
+
+    /// The hasher of its filters: that of the store if it has this seed or key, otherwise XXH3-64 with the table's
+    /// seed. Filters under another key then do not open.
+    pub(crate) fn hasher(&self, store: KeyHasher) -> KeyHasher {
+        if store.seed() == self.seed { store } else { KeyHasher::new(self.seed) }
     }
 
     /// Whether a cell of this sequence number may be in the table.

@@ -8,7 +8,7 @@ use super::filter::read_filter;
 use super::format::{FOOTER_LEN, FOOTER_MAGIC, filter_context};
 use super::reader::TableReader;
 use super::warning::{FilterProblem, Warning, claimed_format};
-use crate::{DecodeError, FilterBlockReader, KeyTransform, OpenOptions};
+use crate::{DecodeError, FilterBlockReader, KeyHasher, KeyTransform, OpenOptions};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 /// A filter block of a table, with what is needed to open it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct TableFilter {
     /// The filter's purpose.
     pub purpose: Purpose,
@@ -27,8 +28,8 @@ pub struct TableFilter {
     pub len: u64,
     /// The context that the block is bound to.
     pub context: u64,
-    /// The seed of the table's hashes.
-    pub seed: u64,
+    /// The hasher of its entries; see [`TableFile::hashed_by`].
+    pub hasher: KeyHasher,
     /// The block, unchecked.
     pub bytes: Vec<u8>,
 }
@@ -36,7 +37,7 @@ pub struct TableFilter {
 impl TableFilter {
     /// Options that check that a block belongs here.
     pub fn open_options(&self) -> OpenOptions {
-        OpenOptions::new().context(self.context).expect_seed(self.seed).expect_transform(self.transform)
+        OpenOptions::new().context(self.context).expect_hasher(self.hasher).expect_transform(self.transform)
     }
 
     /// Opens the block with every check.
@@ -44,12 +45,17 @@ impl TableFilter {
     /// # Errors
     /// As [`OpenOptions::open`].
     pub fn open(&self) -> Result<FilterBlockReader<'_>, DecodeError> {
-        self.open_options().open(&self.bytes)
+        self.open_options().open(&self.bytes).map_err(|error| match error {
+            // Without its key, the id of that is taken for a seed.
+            DecodeError::WrongHash { expected: 1, .. } => DecodeError::KeyNeeded { key_id: self.hasher.seed() },
+            other => other,
+        })
     }
 }
 
 /// The counts of [`TableFile::check`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TableCheck {
     /// Cells read.
     pub num_cells: u64,
@@ -110,11 +116,20 @@ impl TableFile {
             let block = read_filter(&*reader.source, handle, offset)
                 .map_err(|reason| Error::io(&reader.file, "read a filter", io::Error::other(reason)))?;
             let context = filter_context(footer.number, purpose);
-            let (len, seed, bytes) = (handle.len, footer.seed, block.as_slice().to_vec());
-            filters.push(TableFilter { purpose, transform, offset, len, context, seed, bytes });
+            let (len, bytes) = (handle.len, block.as_slice().to_vec());
+            let hasher = KeyHasher::new(footer.seed);
+            filters.push(TableFilter { purpose, transform, offset, len, context, hasher, bytes });
         }
         let num_unknown_filters = footer.filters.len() - filters.len();
         Ok(Self { reader, filters, num_unknown_filters })
+    }
+
+    /// Opens the filters with a secret key, if it is the table's.
+    #[must_use]
+    pub fn hashed_by(mut self, hasher: KeyHasher) -> Self {
+        let hasher = self.reader.footer.hasher(hasher);
+        self.filters.iter_mut().for_each(|filter| filter.hasher = hasher);
+        self
     }
 
     /// The filters, in the order of the file.
@@ -132,7 +147,7 @@ impl TableFile {
         self.reader.footer.number
     }
 
-    /// The seed of the filters' hashes.
+    /// The seed of the filters' hashes, or the id of the secret key that they are made under.
     pub fn seed(&self) -> u64 {
         self.reader.footer.seed
     }

@@ -1,27 +1,23 @@
 //! A prefix lookup in one table: how the ledger counts a scan that a prefix filter may answer.
 
 use super::super::cell::CellKey;
-use super::super::ledger::{Outcome, PurposeCounters};
 use super::super::purpose::Purpose;
 use super::entries::EntryHashes;
 use super::filter::Verdict;
-use super::table::{Table, outcome};
+use super::table::{Table, end};
+use crate::ledger::{Lookup, Outcome};
 
-/// A lookup of a prefix that has begun and must end exactly once.
+/// A lookup of a prefix that has begun.
 pub(super) struct PrefixLookup<'a> {
     table: &'a Table,
+    lookup: Lookup<'a>,
     prefix: Vec<u8>,
     verdict: Verdict,
 }
 
 impl<'a> PrefixLookup<'a> {
     pub(super) fn begin(table: &'a Table, prefix: Vec<u8>) -> Self {
-        table.counters().of(Purpose::Prefix).begin();
-        Self { table, prefix, verdict: Verdict::NoFilter }
-    }
-
-    fn counters(&self) -> &'a PurposeCounters {
-        self.table.counters().of(Purpose::Prefix)
+        Self { table, lookup: table.counters().of(Purpose::Prefix).begin(), prefix, verdict: Verdict::NoFilter }
     }
 
     pub(super) fn prefix(&self) -> &[u8] {
@@ -30,7 +26,7 @@ impl<'a> PrefixLookup<'a> {
 
     /// Ends the lookup: no block overlaps the range.
     pub(super) fn out_of_range(self) {
-        self.counters().end(Outcome::OutOfKeyRange);
+        self.lookup.end(Outcome::OutOfKeyRange);
     }
 
     /// Probes the filter; `None` if it denies the prefix, which ends the lookup.
@@ -38,7 +34,7 @@ impl<'a> PrefixLookup<'a> {
         let hashes = EntryHashes::new(CellKey { row: &self.prefix, column: b"" });
         self.verdict = self.table.filters().probe(Purpose::Prefix, &hashes, self.table.counters());
         if self.verdict == Verdict::No {
-            self.counters().end(Outcome::Avoided);
+            self.lookup.end(Outcome::Avoided);
             return None;
         }
         Some(self)
@@ -47,14 +43,9 @@ impl<'a> PrefixLookup<'a> {
     /// Ends the lookup when the first block was read, given whether the range has a cell and whether the table has a
     /// row with the prefix.
     pub(super) fn end(self, found: bool, has_prefix: bool) {
-        let counters = self.counters();
-        if self.verdict == Verdict::Maybe && has_prefix && !found {
-            counters.note_range_absent();
+        match self.verdict {
+            Verdict::Maybe if has_prefix && !found => self.lookup.end_entry_only(),
+            verdict => end(self.lookup, verdict, has_prefix, has_prefix),
         }
-        counters.end(outcome(counters, self.verdict, has_prefix, has_prefix));
-    }
-
-    pub(super) fn fail(self) {
-        self.counters().end(Outcome::Failed);
     }
 }

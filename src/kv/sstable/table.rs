@@ -2,7 +2,6 @@
 
 use super::super::cell::{CellKey, CellValue};
 use super::super::error::Error;
-use super::super::ledger::{BlockCounters, Outcome, PurposeCounters, TableCounters};
 use super::super::manifest::TableState;
 use super::super::purpose::Purpose;
 use super::context::TableContext;
@@ -12,6 +11,7 @@ use super::filter::{FilterStats, Verdict};
 use super::filters::TableFilters;
 use super::format::Footer;
 use super::reader::TableReader;
+use crate::ledger::{BlockCounters, Lookup, Outcome, TableCounters};
 use std::sync::Arc;
 
 /// The result of a cell lookup in a table.
@@ -52,7 +52,7 @@ impl Table {
     }
 
     fn new(level: usize, data: Arc<TableData>, filters: Arc<TableFilters>) -> Self {
-        let counters = data.file.context.accounts.open(data.reader.footer.number, level as u32, filters.accounts());
+        let counters = data.file.context.accounts.open(data.reader.footer.number, level as u32, filters.facts());
         Self { level, data, filters, counters }
     }
 
@@ -151,70 +151,52 @@ impl Table {
     /// The last write to the cell in this table, if any.
     pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellValue>, Error> {
         let purpose = self.filters.purpose_for_cells();
-        self.counters.of(purpose).begin();
+        // An error ends it as failed.
+        let lookup = self.counters.of(purpose).begin();
         // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range
         // still decides first.
         let early = self.filters.probe_pinned(purpose, hashes);
         let Some(block) = self.data.reader.index.find(key) else {
-            return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
+            lookup.end(Outcome::OutOfKeyRange);
+            return Ok(None);
         };
         let verdict = early.unwrap_or_else(|| self.filters.probe(purpose, hashes, &self.counters));
         if verdict == Verdict::No {
-            return Ok(self.settle(purpose, Outcome::Avoided));
+            lookup.end(Outcome::Avoided);
+            return Ok(None);
         }
-        match self.find_in_block(block, key, self.counters.of(purpose).blocks()) {
-            Ok(found) => Ok(self.settle_cell(purpose, verdict, found)),
-            Err(error) => {
-                self.counters.of(purpose).end(Outcome::Failed);
-                Err(error)
+        match self.find_in_block(block, key, lookup.blocks())? {
+            Found::Cell(value) => {
+                end(lookup, verdict, true, value.is_some());
+                return Ok(Some(value));
             }
+            // The row filter is right.
+            Found::RowOnly if purpose == Purpose::Row && verdict == Verdict::Maybe => lookup.end_entry_only(),
+            Found::RowOnly | Found::Nothing => end(lookup, verdict, false, false),
         }
+        Ok(None)
     }
 
     /// The row's columns in this table, in order.
     pub(crate) fn get_row(&self, row: &[u8], hashes: &EntryHashes<'_>) -> Result<Columns, Error> {
-        let purpose = Purpose::Row;
-        let counters = self.counters.of(purpose);
-        counters.begin();
+        let lookup = self.counters.of(Purpose::Row).begin();
         let blocks = self.data.reader.index.find_row(row);
         if blocks.is_empty() {
-            return Ok(self.settle(purpose, Outcome::OutOfKeyRange));
+            lookup.end(Outcome::OutOfKeyRange);
+            return Ok(Columns::new());
         }
-        let verdict = self.filters.probe(purpose, hashes, &self.counters);
+        let verdict = self.filters.probe(Purpose::Row, hashes, &self.counters);
         if verdict == Verdict::No {
-            return Ok(self.settle(purpose, Outcome::Avoided));
+            lookup.end(Outcome::Avoided);
+            return Ok(Columns::new());
         }
         let mut columns = Vec::new();
         for block in blocks {
-            if let Err(error) = self.collect_row(block, row, &mut columns) {
-                counters.end(Outcome::Failed);
-                return Err(error);
-            }
+            self.collect_row(block, row, &mut columns)?;
         }
         let has_value = columns.iter().any(|(_, value)| value.is_some());
-        counters.end(outcome(counters, verdict, !columns.is_empty(), has_value));
+        end(lookup, verdict, !columns.is_empty(), has_value);
         Ok(columns)
-    }
-
-    fn settle<T: Default>(&self, purpose: Purpose, outcome: Outcome) -> T {
-        self.counters.of(purpose).end(outcome);
-        T::default()
-    }
-
-    /// Counts a cell lookup that has read its block.
-    fn settle_cell(&self, purpose: Purpose, verdict: Verdict, found: Found) -> Option<CellValue> {
-        let counters = self.counters.of(purpose);
-        let row_filter_is_right = purpose == Purpose::Row && verdict == Verdict::Maybe;
-        let (outcome, value) = match found {
-            Found::Cell(value) => (outcome(counters, verdict, true, value.is_some()), Some(value)),
-            Found::RowOnly if row_filter_is_right => {
-                counters.note_column_absent();
-                (Outcome::TruePositive, None)
-            }
-            Found::RowOnly | Found::Nothing => (outcome(counters, verdict, false, false), None),
-        };
-        counters.end(outcome);
-        value
     }
 
     fn find_in_block(&self, block: usize, key: CellKey<'_>, account: &BlockCounters) -> Result<Found, Error> {
@@ -246,17 +228,13 @@ impl Table {
     }
 }
 
-/// The outcome of a lookup that has read a block, given whether it found anything and whether that was a value.
-pub(super) fn outcome(counters: &PurposeCounters, verdict: Verdict, found: bool, has_value: bool) -> Outcome {
+/// Ends a lookup that has read a block, given whether it found anything and whether that was a value.
+pub(super) fn end(lookup: Lookup<'_>, verdict: Verdict, found: bool, has_value: bool) {
     match verdict {
-        Verdict::NoFilter | Verdict::Unusable => {
-            if found {
-                counters.note_unfiltered_found();
-            }
-            if verdict == Verdict::NoFilter { Outcome::NoFilter } else { Outcome::FilterUnusable }
-        }
-        Verdict::No | Verdict::Maybe if has_value => Outcome::TruePositive,
-        Verdict::No | Verdict::Maybe if found => Outcome::Tombstone,
-        Verdict::No | Verdict::Maybe => Outcome::FalsePositive,
+        Verdict::NoFilter => lookup.end_unfiltered(Outcome::NoFilter, found),
+        Verdict::Unusable => lookup.end_unfiltered(Outcome::FilterUnusable, found),
+        Verdict::No | Verdict::Maybe if has_value => lookup.end(Outcome::TruePositive),
+        Verdict::No | Verdict::Maybe if found => lookup.end(Outcome::Tombstone),
+        Verdict::No | Verdict::Maybe => lookup.end(Outcome::FalsePositive),
     }
 }

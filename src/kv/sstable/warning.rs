@@ -54,6 +54,7 @@ impl fmt::Display for FilterProblem {
 
 /// A filter that is not used, reported once for each opening of its table.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Warning {
     /// The table's file.
     pub file: String,

@@ -8,6 +8,7 @@ use super::filter_writer::{FilterPolicies, FilterWriter};
 use super::format::Footer;
 use super::index::IndexBuilder;
 use super::warning::Warning;
+use crate::KeyHasher;
 
 /// The file is written in pieces of about this many bytes.
 const WRITE_LEN: usize = 1 << 20;
@@ -34,7 +35,7 @@ impl TableWriter {
         file: String,
         out: Box<dyn WritableFile>,
         number: u64,
-        seed: u64,
+        hasher: KeyHasher,
         policies: &FilterPolicies,
     ) -> Self {
         Self {
@@ -47,7 +48,7 @@ impl TableWriter {
             last_key: OwnedKey::default(),
             index: IndexBuilder::new(),
             filters: FilterWriter::new(number, policies),
-            footer: Footer { number, table: number, seed, min_seq: u64::MAX, ..Footer::default() },
+            footer: Footer { number, table: number, seed: hasher.seed(), min_seq: u64::MAX, ..Footer::default() },
         }
     }
 

@@ -81,8 +81,6 @@ pub(super) struct MaintenanceState {
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(super) options: StoreOptions,
-    /// The hash seed of filters to be written.
-    pub(super) seed: AtomicU64,
     pub(super) tables: Arc<TableContext>,
     pub(super) queue: Mutex<Queue>,
     pub(super) committed: Condvar,

@@ -4,14 +4,13 @@
 //! filters until they are compacted; only while all filters together exceed the budget are those that exceed their
 //! share the most rebuilt. Filters are written for a little less than the budget, so that this is rare.
 
-use super::super::budget::{Run, Share, allocate};
 use super::super::error::Error;
 use super::super::purpose::Purpose;
 use super::super::sstable::{FilterPolicies, Table};
 use super::super::version::Version;
 use super::core::{Core, MaintenanceState};
-use crate::FilterPolicy;
-use core::sync::atomic::Ordering;
+use crate::budget::{Run, Share, allocate};
+use crate::{FilterPolicy, KeyHasher};
 use std::sync::Arc;
 
 /// Filters are written for this part of the budget.
@@ -46,17 +45,17 @@ struct SortedRun {
 struct Allocation(Vec<(SortedRun, [Option<Share>; Purpose::ALL.len()])>);
 
 impl Core {
-    /// The seed of filters to be written.
-    pub(super) fn seed(&self) -> u64 {
-        self.seed.load(Ordering::Relaxed)
+    /// The hasher of filters to be written.
+    pub(super) fn hasher(&self) -> KeyHasher {
+        *self.tables.hasher.read()
     }
 
-    /// A policy with the seed and transform of the store; `None` for prefixes of length 0, whose filter would be
+    /// A policy with the hasher and transform of the store; `None` for prefixes of length 0, whose filter would be
     /// useless.
     pub(super) fn complete(&self, policy: FilterPolicy, purpose: Purpose) -> Option<FilterPolicy> {
         let prefix_len = self.tables.prefix_len;
         let is_void = purpose == Purpose::Prefix && prefix_len == 0;
-        (!is_void).then(|| policy.seed(self.seed()).transform(purpose.transform(prefix_len)))
+        (!is_void).then(|| policy.hashed_by(self.hasher()).transform(purpose.transform(prefix_len)))
     }
 
     /// The configured policy of a level, before the budget resizes it. `deepest` is the deepest level that has tables.

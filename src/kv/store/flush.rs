@@ -96,7 +96,7 @@ impl Core {
             self.abandon(number);
             Error::io(&tmp, "create", error)
         })?;
-        Ok(Output { number, writer: TableWriter::new(tmp, out, number, self.seed(), policies) })
+        Ok(Output { number, writer: TableWriter::new(tmp, out, number, self.hasher(), policies) })
     }
 
     /// Completes, syncs, renames and opens a table. Its name is durable after [`Core::sync_dir`].

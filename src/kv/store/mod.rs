@@ -35,11 +35,11 @@ pub use verify::{FilterVerification, TableVerification, VerifyReport};
 use self::core::Core;
 use super::batch::WriteBatch;
 use super::error::Error;
-use super::ledger::{Ledger, LedgerReport};
 use super::options::StoreOptions;
 use super::sstable::Warning;
 use super::storage::{FileStorage, Storage};
 use super::sync::thread;
+use crate::ledger::{Ledger, LedgerReport};
 use ::core::ops::RangeBounds;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -73,7 +73,8 @@ impl Store {
     /// which become a table.
     ///
     /// # Errors
-    /// [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`]; [`Error::Io`]; and the damage of any file, filters
+    /// [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`];
+    /// [`Error::Io`]; and the damage of any file, filters
     /// excepted: a store does not open without all of its data, and leaves a directory that it cannot open unchanged.
     pub fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Self, Error> {
         let core = Arc::new(open::open(storage, options)?);
@@ -229,7 +230,8 @@ impl Store {
     /// tables. A crash leaves each table with its old filters or with its new ones.
     ///
     /// # Errors
-    /// As [`Store::flush`] and [`Store::verify`]. Some tables may then have their new filters.
+    /// As [`Store::flush`] and [`Store::verify`]; some tables may then have their new filters.
+    /// [`Error::ConflictingHashKeys`], with nothing changed.
     pub fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
         self.core.rebuild_filters(options)
     }

@@ -8,17 +8,19 @@
 use super::super::batch;
 use super::super::cache::BlockCache;
 use super::super::error::{Damage, Error};
-use super::super::ledger::Accounts;
 use super::super::log::{LogContents, LogKind, LogWriter};
-use super::super::manifest::{self, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
+use super::super::manifest::{self, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
+use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
 use super::core::{Core, MaintenanceState, Queue, View, Work, Writer};
+use crate::KeyHasher;
+use crate::ledger::Accounts;
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -30,6 +32,7 @@ use std::time::Instant;
 const MAX_SEQ: u64 = 1 << 56;
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
+    let given = options.given_hasher()?;
     // Before the lock, whose file must not be created where no store belongs.
     is_there(&list(&*storage)?, &options)?;
     let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
@@ -41,9 +44,10 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
     let names = list(&*storage)?;
     let state = match is_there(&names, &options)? {
         true => manifest::read(&*storage)?,
-        false => create(&storage, options.seed.unwrap_or_else(random_seed))?,
+        false => create(&storage, given.unwrap_or_else(random_hasher))?,
     };
-    let core = load(storage, options, lock, &names, state)?;
+    let hasher = hasher(state.hasher, given, &options)?;
+    let core = load(storage, options, hasher, lock, &names, state)?;
     if !options.read_only {
         core.take_over(&names)?;
     }
@@ -60,10 +64,21 @@ fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
 }
 
 /// Creates an empty store. Its manifest comes first: numbered files without a manifest are a store that lost it.
-fn create(storage: &Arc<dyn Storage>, seed: u64) -> Result<State, Error> {
-    let state = State { seed, next_number: 1, ..State::default() };
+fn create(storage: &Arc<dyn Storage>, hasher: KeyHasher) -> Result<State, Error> {
+    let state = State { hasher: HasherId::of(hasher), next_number: 1, ..State::default() };
     Manifest::create(Arc::clone(storage), state.clone())?;
     Ok(state)
+}
+
+/// The hasher of a store whose manifest records `stored`.
+fn hasher(stored: HasherId, given: Option<KeyHasher>, options: &StoreOptions) -> Result<KeyHasher, Error> {
+    let given_id = given.and_then(|hasher| HasherId::of(hasher).key_id());
+    match (stored, given) {
+        (HasherId::Seed(seed), _) if given_id.is_none() => Ok(KeyHasher::new(seed)),
+        (HasherId::Key(id), Some(hasher)) if given_id == Some(id) => Ok(hasher),
+        _ if options.change_hash_key => Ok(given.unwrap_or_else(random_hasher)),
+        _ => Err(Error::HashKey { stored: stored.key_id(), given: given_id }),
+    }
 }
 
 fn list(storage: &dyn Storage) -> Result<Vec<String>, Error> {
@@ -91,15 +106,17 @@ fn check_empty(names: &[String]) -> Result<(), Error> {
 fn load(
     storage: Arc<dyn Storage>,
     options: StoreOptions,
+    hasher: KeyHasher,
     lock: Box<dyn StorageLock>,
     names: &[String],
     state: State,
 ) -> Result<Core, Error> {
     let tables = Arc::new(TableContext {
         storage,
-        accounts: Accounts::default(),
+        accounts: Accounts::new(&Purpose::LOOKUPS),
         warnings: Mutex::default(),
         prefix_len: options.filters.prefix_len,
+        hasher: RwLock::new(hasher),
         cache: BlockCache::new(options.cache_bytes),
         filter_residence: options.filter_residence,
     });
@@ -130,7 +147,6 @@ fn load(
     let view = View { memtables: vec![Arc::new(memtable)], version: Arc::new(version) };
     let writer = Writer { log: None, last_seq, bytes_since_pause: 0, last_sync: Instant::now() };
     Ok(Core {
-        seed: AtomicU64::new(state.seed),
         options,
         tables,
         queue: Mutex::new(Queue::default()),
@@ -227,7 +243,7 @@ impl Core {
         self.sync_dir()?;
         let mut writer = self.writer.lock();
         let state = State {
-            seed: self.seed(),
+            hasher: HasherId::of(self.hasher()),
             next_number: self.next_number.load(Ordering::Relaxed),
             last_seq: writer.last_seq,
             logs: vec![LogState { number, sealed: None }],
@@ -259,7 +275,7 @@ impl Core {
     }
 }
 
-/// An unpredictable seed, from the keys that the standard library draws for its own maps.
-fn random_seed() -> u64 {
-    RandomState::new().hash_one(0u64)
+/// A hasher of an unpredictable seed, from the keys that the standard library draws for its own maps.
+fn random_hasher() -> KeyHasher {
+    KeyHasher::new(RandomState::new().hash_one(0u64))
 }

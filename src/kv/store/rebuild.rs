@@ -2,15 +2,15 @@
 
 use super::super::cell::OwnedKey;
 use super::super::error::Error;
-use super::super::manifest::Edit;
+use super::super::manifest::{Edit, HasherId};
 use super::super::names::FileName;
+use super::super::options::check_hasher;
 use super::super::purpose::Purpose;
 use super::super::range::RowRange;
 use super::super::sstable::{FilterFileWriter, FilterPolicies, LevelCursor, Reading, Table};
 use super::core::Core;
 use super::filter_policies::entries_of;
-use crate::FilterPolicy;
-use core::sync::atomic::Ordering;
+use crate::{FilterPolicy, KeyHasher};
 use std::sync::Arc;
 
 /// Which filters are rebuilt, and how: according to the store's options, unless set here.
@@ -52,7 +52,8 @@ impl RebuildOptions {
         self
     }
 
-    /// A new seed, for these filters and for all written from now on.
+    /// A new seed, for these filters and for all written from now on. Not for a store with a secret key: see
+    /// [`StoreOptions::change_hash_key`](super::super::StoreOptions::change_hash_key).
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -69,6 +70,7 @@ impl RebuildOptions {
 
 /// The result of a rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RebuildReport {
     /// The tables, in the order in which lookups search them.
     pub tables: Vec<RebuiltTable>,
@@ -76,6 +78,7 @@ pub struct RebuildReport {
 
 /// A table with new filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RebuiltTable {
     /// The table's file.
     pub file: String,
@@ -91,9 +94,15 @@ impl Core {
     pub(super) fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
         self.check_writable()?;
         let _turn = self.maintenance.lock();
+        let given = options.policies.iter().flatten().flatten();
+        given.into_iter().try_for_each(|policy| check_hasher(policy, self.hasher()))?;
         if let Some(seed) = options.seed {
-            self.commit(&[Edit::Seed(seed)], |view| Ok(view.clone()))?;
-            self.seed.store(seed, Ordering::Relaxed);
+            let key_id = HasherId::of(self.hasher()).key_id();
+            if key_id.is_some() {
+                return Err(Error::ConflictingHashKeys { key_ids: [None, key_id] });
+            }
+            self.commit(&[Edit::Hasher(HasherId::Seed(seed))], |view| Ok(view.clone()))?;
+            *self.tables.hasher.write() = KeyHasher::new(seed);
         }
         let version = Arc::clone(&self.view().version);
         let mut report = RebuildReport::default();
@@ -129,7 +138,7 @@ impl Core {
     /// Writes and syncs the file of a table's new filters.
     fn write_filters(&self, table: &Arc<Table>, policies: &FilterPolicies, file: FileName) -> Result<(), Error> {
         let tmp = file.tmp();
-        let mut writer = FilterFileWriter::new(tmp.clone(), file.number(), self.seed(), policies);
+        let mut writer = FilterFileWriter::new(tmp.clone(), file.number(), self.hasher(), policies);
         let (mut last, mut since_poll) = (None::<OwnedKey>, 0);
         let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
         while let Some(cell) = cells.current() {

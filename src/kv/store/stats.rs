@@ -1,23 +1,26 @@
 //! The contents of a store in figures.
 
 use super::super::cache::CacheStats;
-use super::super::ledger::Ledger;
+use super::super::manifest::HasherId;
 use super::super::names::FileName;
-use super::super::prometheus::Exposition;
 use super::super::purpose::Purpose;
 use super::super::sstable::{FilterStats, Table};
 use super::core::Core;
+use crate::ledger::{Exposition, Ledger};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The contents of a store in figures.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Entries of memtables: every write, tombstones included.
     pub memtable_cells: u64,
     /// About how much memory they take, in bytes.
     pub memtable_bytes: u64,
+    /// The id of the secret key under which filters are hashed, if they are.
+    pub hash_key_id: Option<u64>,
     /// Counters and contents of the cache.
     pub cache: CacheStats,
     /// The tables, in the order in which lookups search them.
@@ -26,6 +29,7 @@ pub struct Stats {
 
 /// The contents of a table in figures, and its lookups. Serialized without the sums over its filters and its ledger.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TableStats {
     /// Its file.
     pub file: String,
@@ -70,6 +74,7 @@ pub struct TableStats {
 
 /// Sums over the tables of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LevelStats {
     /// The level, from 0.
     pub level: usize,
@@ -119,7 +124,7 @@ impl Stats {
     }
 
     /// Levels and filters in Prometheus' text exposition format, to be served as `text/plain; version=0.0.4`. The text
-    /// of [`LedgerReport::to_prometheus`](super::super::LedgerReport::to_prometheus) may follow it.
+    /// of [`LedgerReport::to_prometheus`](crate::ledger::LedgerReport::to_prometheus) may follow it.
     pub fn to_prometheus(&self) -> String {
         let mut out = Exposition::default();
         let levels = self.levels();
@@ -155,6 +160,7 @@ impl Core {
         Stats {
             memtable_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
             memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
+            hash_key_id: HasherId::of(self.hasher()).key_id(),
             cache: self.tables.cache.stats(),
             tables: view.version.tables().map(table_stats).collect(),
         }

@@ -12,6 +12,7 @@ const MIN_ABSENT: u64 = 10_000;
 
 /// The result of [`Store::verify`](super::Store::verify).
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct VerifyReport {
     /// The tables, in the order in which lookups search them.
     pub tables: Vec<TableVerification>,
@@ -33,6 +34,7 @@ impl VerifyReport {
 
 /// A table whose every data block was read and checked.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TableVerification {
     /// Its file.
     pub file: String,
@@ -48,6 +50,7 @@ pub struct TableVerification {
 
 /// A filter that was probed for all keys of its table, and for absent keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FilterVerification {
     /// The filter's purpose.
     pub purpose: Purpose,

@@ -1,6 +1,7 @@
 //! Commands on the directory of a store.
 
 mod fill;
+mod keyed;
 mod read;
 mod rebuild;
 mod refused;

@@ -1,4 +1,4 @@
-//! The adversary workload: rows crafted against a store's filters, and the effect of a secret seed.
+//! The adversary workload: rows crafted against a store's filters, and the effect of a secret seed or key.
 
 use super::ask::{self, Class, Observed, Query};
 use super::craft::{self, Crafted, KNOWN_SEED};
@@ -14,8 +14,9 @@ use super::stage::Stage;
 use crate::exit::Failure;
 use crate::output::hex;
 use anyhow::Context;
-use filterblock::FilterPolicy;
-use filterblock::kv::{RebuildOptions, Stats, Tally};
+use filterblock::kv::{RebuildOptions, Stats};
+use filterblock::ledger::Tally;
+use filterblock::{FilterPolicy, KeyHasher};
 use maud::html;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -28,19 +29,24 @@ use std::time::{Duration, Instant, SystemTime};
 /// nothing in [`craft`] reads them. A store with untrusted readers should draw them at random.
 const SECRET_SEEDS: [u64; 2] = [0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b];
 
+/// The secret key of the store that has one; fixed for the same reason. None of its files contains it.
+const SECRET_KEY: [u8; 16] = *b"only the store's";
+
 /// The steps of the attack, each with the seed of the filters from the attacker's view: ordinary absent rows;
 /// the crafted rows, each once; the same after the filters were rebuilt with a secret seed; those of them that still
-/// cost a read, once more; the same after another rebuild; present cells.
-const STEPS: [(&str, &str); 6] = [
+/// cost a read, once more; the same after another rebuild; present cells; and the crafted rows in a store whose filters
+/// are hashed under a secret key, loaded alike.
+const STEPS: [(&str, &str); 7] = [
     ("ordinary_rows", "known"),
     ("crafted_rows", "known"),
     ("crafted_rows_secret_seed", "secret"),
     ("replay", "secret"),
     ("replay_new_seed", "another secret"),
     ("present_cells", "another secret"),
+    ("crafted_rows_secret_key", "none: a secret key"),
 ];
 
-const FIGURES: [Figure<'_>; 25] = [
+const FIGURES: [Figure<'_>; 29] = [
     ("", "filter", Text),
     ("filter size, bits per key", "bits_per_key", Bits),
     ("absent rows tried on the attacker's copy", "candidates_tried", Count),
@@ -61,6 +67,10 @@ const FIGURES: [Figure<'_>; 25] = [
     ("replay: rows that cost a read, queried again", "steps/3/lookups", Count),
     ("  that cost a read", "steps/3/lookups_with_reads_share", Share),
     ("  with another secret seed", "steps/4/lookups_with_reads_share", Share),
+    ("secret key: reads for the crafted rows", "steps/6/data_block_reads", Count),
+    ("  crafted rows that cost a read", "steps/6/lookups_with_reads_share", Share),
+    ("  false-positive rate observed", "steps/6/observed_fpr", Rate),
+    ("  rate predicted from the filters' bits", "steps/6/predicted_fpr", Rate),
     ("time of a lookup, p50: ordinary absent row", "steps/0/p50_us", Micros),
     ("  crafted row, seed known", "steps/1/p50_us", Micros),
     ("  crafted row, secret seed", "steps/2/p50_us", Micros),
@@ -112,7 +122,7 @@ struct Attack {
     rebuild: Rebuild,
     /// Whether the files of the tables are the same after both rebuilds.
     tables_untouched: bool,
-    /// Whether the whole ledger, warm-up included, is consistent.
+    /// Whether the whole ledger of both stores, warm-up included, is consistent.
     balanced: bool,
     warnings: Vec<String>,
 }
@@ -129,11 +139,15 @@ impl Attack {
             );
             return Err(Failure::usage("demo", message).into());
         }
-        let stage = Stage::set_as(filter, data, Some(policy), KNOWN_SEED, parent)?;
+        let stage = Stage::set_as(filter, data, Some(policy), KeyHasher::new(KNOWN_SEED), parent)?;
         warm_up(data, &stage)?;
         let files = || table_files(&stage.dir).context("cannot look at the tables");
         let files_before = files()?;
-        let (steps, rebuild) = steps(data, &stage, unfiltered, &crafted)?;
+        let (mut steps, rebuild) = steps(data, &stage, unfiltered, &crafted)?;
+        let keyed = Stage::set_as("keyed", data, Some(policy), KeyHasher::keyed(SECRET_KEY), parent)?;
+        steps.push([absent(&keyed, &crafted.rows)?, absent(&unfiltered.stage, &crafted.rows)?]);
+        let balanced = [&stage, &keyed].iter().all(|stage| stage.store.ledger().check().is_ok());
+        keyed.strike()?;
         let attack = Self {
             filter,
             stats: stage.store.stats(),
@@ -141,7 +155,7 @@ impl Attack {
             steps,
             rebuild,
             tables_untouched: files()? == files_before,
-            balanced: stage.store.ledger().check().is_ok(),
+            balanced,
             warnings: stage.store.warnings().iter().map(ToString::to_string).collect(),
         };
         stage.strike()?;
@@ -183,11 +197,12 @@ impl Attack {
                 "crafted_rows" | "replay" if costly < lookups => {
                     failures.push(format!("{name}: only {costly} of {lookups} rows cost a read"));
                 }
-                "ordinary_rows" | "crafted_rows_secret_seed" if !agrees(&total) => failures.push(format!(
-                    "{name}: a false-positive rate of {:?}, {:?} predicted: not within four standard errors",
-                    total.observed_fpr().unwrap_or_default(),
-                    total.predicted_fpr().unwrap_or_default()
-                )),
+                "ordinary_rows" | "crafted_rows_secret_seed" | "crafted_rows_secret_key" if !agrees(&total) => failures
+                    .push(format!(
+                        "{name}: a false-positive rate of {:?}, {:?} predicted: not within four standard errors",
+                        total.observed_fpr().unwrap_or_default(),
+                        total.predicted_fpr().unwrap_or_default()
+                    )),
                 // A cell takes one read; the slow rows are too few to compare a rate.
                 _ => {}
             }
@@ -326,8 +341,8 @@ fn page(report: &Report) -> Page {
         };
         Group { title: title.to_owned(), bars: report.elements("/runs").iter().map(bar).collect() }
     };
-    let titles = ["ordinary rows, seed known", "crafted rows, seed known", "the same, secret seed"];
-    let groups: Vec<_> = titles.into_iter().enumerate().map(group).collect();
+    let steps = [(0, "ordinary rows, seed known"), (1, "crafted rows, seed known"), (2, "the same, secret seed")];
+    let groups: Vec<_> = steps.into_iter().chain([(6, "the same, secret key")]).map(group).collect();
     let title = "Data-block reads for absent rows";
     let plot = Plot {
         id: "reads",

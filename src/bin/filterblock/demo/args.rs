@@ -30,7 +30,8 @@ Examples:
 /// With --workload adversary an attacker who knows the data and the filters' seed, 0, tries absent rows on a copy of
 /// the filters and looks up those that pass: each costs a read. Then the store rebuilds its filters with a seed that
 /// the attacker does not know, and leaves the data as it is: the same rows must cost no more than any absent rows, or
-/// the demo fails. Those that still cost a read are looked up again.
+/// the demo fails; so in a store whose filters are hashed under a secret key. Those that still cost a read are looked
+/// up again.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -3,7 +3,8 @@
 use super::data::{Dataset, random};
 use super::os;
 use filterblock::KeyHasher;
-use filterblock::kv::{CacheBypass, Error, Ledger, Outcome, Store};
+use filterblock::kv::{CacheBypass, Error, Store};
+use filterblock::ledger::{Ledger, Outcome};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Instant;
@@ -125,7 +126,7 @@ impl Observed {
     pub(super) fn sum<'a>(series: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self { os: Some(os::Count::default()), ..Self::default() };
         for Self { ledger, nanos, reads, num_wrong, answers, os } in series {
-            sum.ledger = sum.ledger + *ledger;
+            sum.ledger = sum.ledger + ledger;
             sum.nanos.extend(nanos);
             sum.reads.extend(reads);
             sum.num_wrong += num_wrong;

@@ -4,8 +4,8 @@
 use super::data::{Dataset, random};
 use super::stage::Stage;
 use super::webtable;
-use filterblock::FilterPolicy;
 use filterblock::kv::Store;
+use filterblock::{FilterPolicy, KeyHasher};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(super) struct Crafted {
 
 /// Loads a copy of the store with the known seed in `parent`, and tries rows until `num` are found.
 pub(super) fn craft(data: &Dataset, policy: FilterPolicy, num: usize, parent: &Path) -> anyhow::Result<Crafted> {
-    let copy = Stage::set_as("attacker", data, Some(policy), KNOWN_SEED, parent)?;
+    let copy = Stage::set_as("attacker", data, Some(policy), KeyHasher::new(KNOWN_SEED), parent)?;
     let started = Instant::now();
     let (mut rows, mut ordinary, mut found) = (Vec::new(), Vec::new(), HashSet::new());
     let (mut num_tried, mut num_passed) = (0, 0);

@@ -7,7 +7,8 @@ use super::figures::{self, Row, grouped};
 use super::measure::Plan;
 use super::place::Place;
 use crate::output::{Output, hex};
-use filterblock::kv::{CacheBypass, Outcome, Stats};
+use filterblock::kv::{CacheBypass, Stats};
+use filterblock::ledger::Outcome;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 

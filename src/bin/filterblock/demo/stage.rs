@@ -2,8 +2,8 @@
 
 use super::data::{Dataset, random};
 use anyhow::Context;
-use filterblock::FilterPolicy;
 use filterblock::kv::{Durability, FileStorage, Maintenance, Purpose, Store, StoreOptions};
+use filterblock::{FilterPolicy, KeyHasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,15 +28,15 @@ impl Stage {
     /// Makes a store in `parent` with `policy` for both purposes, and loads `data` into it.
     pub(super) fn set(data: &Dataset, policy: Option<FilterPolicy>, parent: &Path) -> anyhow::Result<Self> {
         let name = policy.map_or("none", |policy| policy.kind().name());
-        Self::set_as(name, data, policy, SEED, parent)
+        Self::set_as(name, data, policy, KeyHasher::new(SEED), parent)
     }
 
-    /// As [`Stage::set`], in the directory `name`, with `seed` for the filters.
+    /// As [`Stage::set`], in the directory `name`, with `hasher` for the filters.
     pub(super) fn set_as(
         name: &str,
         data: &Dataset,
         policy: Option<FilterPolicy>,
-        seed: u64,
+        hasher: KeyHasher,
         parent: &Path,
     ) -> anyhow::Result<Self> {
         let dir = parent.join(name);
@@ -44,7 +44,7 @@ impl Stage {
         let options = StoreOptions::without_filters()
             .filter(Purpose::Row, policy)
             .filter(Purpose::RowColumn, policy)
-            .seed(seed)
+            .hashed_by(hasher)
             // The same tables in every run, and every read a read of the device.
             .memtable_bytes_max(usize::MAX)
             .maintenance(Maintenance::Inline { seed: SEED })

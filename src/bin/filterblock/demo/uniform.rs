@@ -10,7 +10,8 @@ use super::plot::{latency, legend, rates, reference_swatch, series_of, sizes};
 use super::report::{Account, Report, bits_per_key, merged};
 use super::session::Demo;
 use filterblock::FilterKind;
-use filterblock::kv::{Ledger, Outcome, TableStats, Tally};
+use filterblock::kv::{Purpose, TableStats};
+use filterblock::ledger::{Ledger, Outcome, Tally};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -96,7 +97,7 @@ fn run_json(run: &Run, unfiltered: &Run, repetition: &[f64; 3]) -> Value {
     let (absent, absent_unfiltered) = (absent(run), absent(unfiltered));
     let reads = |observed: &Observed| observed.ledger.data_block_reads() as f64;
     let class = |(class, observed): (Class, &Observed)| merged(observed.json(), json!({ "class": class.name() }));
-    let all = run.series.iter().fold(Ledger::default(), |sum, series| sum + series.ledger);
+    let all = run.series.iter().fold(Ledger::default(), |sum, series| sum + &series.ledger);
     json!({
         "filter": run.filter,
         "bits_per_key": bits_per_key(&run.stats),
@@ -142,7 +143,7 @@ fn four_sigma(run: &Run, repetition: &[f64; 3], ledger: &Ledger) -> Option<f64> 
         (if sum > 0.0 { weighted / sum } else { 1.0 }) * tally.absent_asked() as f64 * rate * (1.0 - rate)
     };
     let tested = ledger.total().absent_asked();
-    let variance = variance(&ledger.row, 0..1) + variance(&ledger.row_column, 1..3);
+    let variance = variance(ledger.of(Purpose::Row), 0..1) + variance(ledger.of(Purpose::RowColumn), 1..3);
     (tested > 0).then(|| 4.0 * variance.sqrt() / tested as f64)
 }
 

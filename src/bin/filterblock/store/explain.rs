@@ -1,7 +1,8 @@
 //! The tables that a lookup probed, and the answer of each.
 
 use crate::output;
-use filterblock::kv::{Outcome, Purpose, Store, TableStats};
+use filterblock::kv::{Purpose, Store, TableStats};
+use filterblock::ledger::Outcome;
 use serde_json::{Value, json};
 
 /// The outcome of one lookup, from the ledger of a store that has served no other.

@@ -1,8 +1,9 @@
 //! `filterblock fill`: writes lines as the cells of a store.
 
 use super::filters::FilterArgs;
-use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text};
+use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
+use crate::expected::HashKeyArgs;
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
 use crate::units::{parse_bytes, parse_count, parse_u64};
@@ -61,8 +62,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     filters: FilterArgs,
     /// Seed of the hash for the filters of a new store, decimal or 0x… [default: random]
-    #[arg(long, value_name = "S", value_parser = parse_u64)]
+    #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with = "hash_key_file")]
     seed: Option<u64>,
+    #[command(flatten)]
+    key: HashKeyArgs,
     /// When a write is durable: always (before it is acknowledged), interval:MS, or never (when a log is full)
     #[arg(long, value_name = "WHEN", default_value = "always", value_parser = parse_sync)]
     sync: Durability,
@@ -101,7 +104,7 @@ fn parse_sync(text: &str) -> Result<Durability, String> {
 
 impl Args {
     fn options(&self) -> Result<StoreOptions, Failure> {
-        let mut options = self.filters.options("fill")?.durability(self.sync);
+        let mut options = with_key(self.filters.options("fill")?.durability(self.sync), self.key.hasher()?);
         if let Some(seed) = self.seed {
             options = options.seed(seed);
         }

@@ -3,6 +3,7 @@
 use super::explain::Explanation;
 use super::{cells, failure, open_for_reading};
 use crate::exit::{self, Code};
+use crate::expected::HashKeyArgs;
 use crate::output::{self, Output};
 use filterblock::kv::{Error, Store};
 use serde_json::{Map, Value};
@@ -37,6 +38,8 @@ pub(crate) struct Args {
     /// Report on standard error which tables were probed, and how their filters answered
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    key: HashKeyArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -50,7 +53,7 @@ enum Found {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let row = cells::argument("get", &args.row)?;
     let column = args.column.as_deref().map(|column| cells::argument("get", column)).transpose()?;
-    let store = open_for_reading(&args.dir)?;
+    let store = open_for_reading(&args.dir, &args.key)?;
     let found = look_up(&store, &row, column.as_deref());
     let explanation = args.explain.then(|| Explanation::of(&store));
     // After a failed lookup the explanation names the table.

@@ -13,23 +13,30 @@ pub(crate) mod verify;
 
 use crate::block::shell_word;
 use crate::exit::{self, Failure, code_of_store};
+use crate::expected::HashKeyArgs;
 use crate::output;
+use filterblock::KeyHasher;
 use filterblock::kv::{Error, FilterProblem, Store, StoreOptions, Warning};
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
 const MANIFEST_NAME: &str = "MANIFEST";
 
+/// `options` with the secret key, if one was given.
+pub(crate) fn with_key(options: StoreOptions, key: Option<KeyHasher>) -> StoreOptions {
+    key.map_or(options, |key| options.hashed_by(key))
+}
+
 /// Opens the store without changing it, and warns of filters that are not used.
-pub(crate) fn open_for_reading(dir: &Path) -> Result<Store, Failure> {
-    let store = open_quietly(dir)?;
+pub(crate) fn open_for_reading(dir: &Path, key: &HashKeyArgs) -> Result<Store, Failure> {
+    let store = open_quietly(dir, with_key(StoreOptions::default(), key.hasher()?))?;
     store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, warning)));
     Ok(store)
 }
 
 /// Opens the store without changing it.
-fn open_quietly(dir: &Path) -> Result<Store, Failure> {
-    let opened = Store::open_dir(dir, StoreOptions::default().read_only(true));
+fn open_quietly(dir: &Path, options: StoreOptions) -> Result<Store, Failure> {
+    let opened = Store::open_dir(dir, options.read_only(true));
     opened.map_err(|error| failure(dir, &error, "Nothing was read."))
 }
 
@@ -90,6 +97,14 @@ fn next(dir: &Path, error: &Error) -> String {
             "Name the directory of a store; 'filterblock fill --help' shows how one is made.".to_owned()
         }
         Error::NoStore => format!("To create one, run 'filterblock fill {store} CELLS'."),
+        Error::HashKey { stored: Some(_), .. } => format!(
+            "Run the command again with '--hash-key-file KEY', the file of that key. No data depends on it: if it is \
+             lost, run 'filterblock rebuild {store} --change-hash-key'."
+        ),
+        Error::HashKey { stored: None, .. } => format!(
+            "Run the command again without --hash-key-file. To hash all filters under the key, run 'filterblock \
+             rebuild {store} --change-hash-key --hash-key-file KEY'."
+        ),
         Error::Locked => {
             let lock = shell_word(&dir.join("LOCK"));
             format!("Close it in that process and run the command again; 'fuser {lock}' names the process.")
@@ -105,7 +120,9 @@ fn next(dir: &Path, error: &Error) -> String {
 pub(crate) fn warning_text(dir: &Path, warning: &Warning) -> String {
     let path = dir.join(&warning.file);
     let file = path.display().to_string();
-    let text = Warning { file: file.clone(), ..warning.clone() }.to_string();
+    let mut in_place = warning.clone();
+    in_place.file.clone_from(&file);
+    let text = in_place.to_string();
     // A file of filters cannot be verified by itself: an unreadable one is rebuilt.
     let is_filter_file = matches!(warning.problem, FilterProblem::Unreadable(_)) && file.ends_with(".flt");
     let command = if is_filter_file { "verify" } else { "rebuild" };

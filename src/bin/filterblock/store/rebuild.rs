@@ -1,8 +1,9 @@
 //! `filterblock rebuild`: new filters for existing tables.
 
 use super::filters::{DEFAULT_BITS_PER_KEY, DEFAULT_KIND, Kind, KindArgs};
-use super::{failure, open_quietly, warning_text};
+use super::{failure, open_quietly, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
+use crate::expected::HashKeyArgs;
 use crate::keys;
 use crate::output::{self, Output};
 use crate::units::parse_u64;
@@ -10,7 +11,7 @@ use filterblock::kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
     TableStats,
 };
-use filterblock::{FilterKind, FilterPolicy, HEADER_LEN};
+use filterblock::{FilterKind, FilterPolicy, HEADER_LEN, KeyHasher};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ const EXAMPLES: &str = "\
 Examples:
   filterblock rebuild db --kind golomb --fpr 0.1%
   filterblock rebuild db/000123.sst            a damaged one, as it was
-  filterblock rebuild db --random-seed         after a seed has become known";
+  filterblock rebuild db --random-seed         after a seed has become known
+  filterblock rebuild db --change-hash-key --hash-key-file KEY --kind blocked";
 
 /// Filters with fewer entries do not show the bits per key that they were built for: their blocks are rounded up.
 const TELLING_ENTRIES: u64 = 1000;
@@ -45,11 +47,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     prefix_len: Option<u16>,
     /// A new seed of the hash, decimal or 0x…, for these filters and all later ones
-    #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with = "random_seed")]
+    #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with_all = ["random_seed", "hash_key_file"])]
     seed: Option<u64>,
     /// A new random seed
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hash_key_file")]
     random_seed: bool,
+    #[command(flatten)]
+    key: HashKeyArgs,
+    /// Give the store the key of --hash-key-file, or without it a seed, in place of its own key or seed. Filters under
+    /// another key do not show their kind and size: they are made like unusable ones
+    #[arg(long)]
+    change_hash_key: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -58,7 +66,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (dir, file) = split(&args.place)?;
     let file = file.as_deref();
-    let stats = open_quietly(&dir)?.stats();
+    if args.change_hash_key && file.is_some() {
+        let message = "--change-hash-key is for all tables of a store: name its directory";
+        return Err(Failure::usage("rebuild", message).into());
+    }
+    let key = args.key.hasher()?;
+    let with_key = |options| with_key(options, key).change_hash_key(args.change_hash_key);
+    let stats = open_quietly(&dir, with_key(StoreOptions::default()))?.stats();
     if file.is_some() && wanted(&stats, file).is_empty() {
         let (table, store) = (args.place.display(), dir.display());
         let message = format!("{table} is no table of the store {store}; 'filterblock stats' lists them");
@@ -66,7 +80,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let plan = Plan::new(args, &stats)?;
     let seed = if args.random_seed { Some(rand::random()) } else { args.seed };
-    let store = Store::open_dir(&dir, plan.store_options());
+    let store = Store::open_dir(&dir, with_key(plan.store_options()));
     let store = store.map_err(|error| failure(&dir, &error, "Nothing was changed."))?;
     let num_warnings = store.warnings().len();
     // Opening has written the cells that were in a log only to a table.
@@ -78,7 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let done = format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
     rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &error, &done))?;
-    output::print(|out| print(args, out, &dir, &report, seed))?;
+    output::print(|out| print(args, out, &dir, &report, (seed, key)))?;
     Ok(Code::Ok.into())
 }
 
@@ -120,7 +134,13 @@ fn rebuild(
     Ok(())
 }
 
-fn print(args: &Args, out: &mut Output, dir: &Path, report: &RebuildReport, seed: Option<u64>) -> io::Result<()> {
+fn print(
+    args: &Args,
+    out: &mut Output,
+    dir: &Path,
+    report: &RebuildReport,
+    (seed, key): (Option<u64>, Option<KeyHasher>),
+) -> io::Result<()> {
     if args.json {
         let table = |table: &RebuiltTable| {
             json!({
@@ -133,14 +153,22 @@ fn print(args: &Args, out: &mut Output, dir: &Path, report: &RebuildReport, seed
         return out.json(&json!({
             "store": dir.to_string_lossy(),
             "seed": seed.map(output::hex),
+            "hash_key_id": key.map(|key| output::hex(key.seed())),
             "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
         }));
     }
-    for RebuiltTable { file, filter_file, bytes_before, bytes_now } in &report.tables {
+    for RebuiltTable { file, filter_file, bytes_before, bytes_now, .. } in &report.tables {
         let path = dir.join(file);
         writeln!(out, "{}: filters of {bytes_now} bytes in {filter_file}, {bytes_before} before", path.display())?;
     }
-    writeln!(out, "{}: new filters for {}", dir.display(), output::count(report.tables.len() as u64, "table"))
+    writeln!(out, "{}: new filters for {}", dir.display(), output::count(report.tables.len() as u64, "table"))?;
+    match key {
+        Some(key) if args.change_hash_key => {
+            writeln!(out, "all hashed under the secret key {}", output::hex(key.seed()))
+        }
+        None if args.change_hash_key => writeln!(out, "all hashed with a seed, under no secret key"),
+        _ => Ok(()),
+    }
 }
 
 /// The filters that tables get.

@@ -2,6 +2,7 @@
 
 use super::{cells, failure, open_for_reading};
 use crate::exit::Code;
+use crate::expected::HashKeyArgs;
 use crate::output::{self, Output};
 use crate::units::parse_count;
 use filterblock::kv::{Scan, Store};
@@ -40,6 +41,8 @@ pub(crate) struct Args {
     /// End after N cells
     #[arg(long, value_name = "N", value_parser = parse_count)]
     limit: Option<u64>,
+    #[command(flatten)]
+    key: HashKeyArgs,
     /// Print an object per line
     #[arg(long)]
     json: bool,
@@ -48,7 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let argument = |text: &Option<OsString>| text.as_deref().map(|text| cells::argument("scan", text)).transpose();
     let (from, to, prefix) = (argument(&args.from)?, argument(&args.to)?, argument(&args.prefix)?);
-    let store = open_for_reading(&args.dir)?;
+    let store = open_for_reading(&args.dir, &args.key)?;
     let cells = match prefix {
         Some(prefix) => store.scan_prefix(&prefix),
         None => scan(&store, from.as_deref(), to.as_deref()),

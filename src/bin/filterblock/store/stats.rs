@@ -2,6 +2,7 @@
 
 use super::{failure, open_for_reading, warning_text};
 use crate::exit::{Code, Failure};
+use crate::expected::HashKeyArgs;
 use crate::keys::Keys;
 use crate::output::{self, Output};
 use filterblock::kv::{LevelStats, Stats, Store};
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     /// Look up the rows of this file first, one a line, byte by byte; '-' is standard input
     #[arg(long, value_name = "FILE")]
     ask: Option<PathBuf>,
+    #[command(flatten)]
+    key: HashKeyArgs,
     /// Print one JSON object
     #[arg(long, conflicts_with = "prometheus")]
     json: bool,
@@ -40,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let store = open_for_reading(&args.dir)?;
+    let store = open_for_reading(&args.dir, &args.key)?;
     if let Some(rows) = &args.ask {
         ask(args, &store, rows)?;
     }
@@ -76,6 +79,7 @@ fn json(args: &Args, store: &Store) -> Value {
     let ledger = args.ask.as_ref().map(|_| store.ledger_report());
     json!({
         "store": args.dir.to_string_lossy(),
+        "hash_key_id": stats.hash_key_id.map(output::hex),
         "cells_in_log": stats.memtable_cells,
         "levels": stats.levels(),
         "tables": stats.tables,
@@ -89,13 +93,17 @@ fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
     let titles = ["level", "tables", "cells", "tombstones", "data bytes", "file bytes", "filter bytes"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     for of_level in stats.levels() {
-        let LevelStats { level, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes } =
+        let LevelStats { level, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes, .. } =
             of_level;
         let counts = [level as u64, num_tables, num_cells, num_tombstones, data_bytes, file_bytes, filter_bytes];
         rows.push(counts.map(|count| count.to_string()).to_vec());
     }
     let (num_tables, in_log) = (stats.tables.len() as u64, output::count(stats.memtable_cells, "cell"));
-    writeln!(out, "{}: {}, {in_log} in the log only\n", args.dir.display(), output::count(num_tables, "table"))?;
+    writeln!(out, "{}: {}, {in_log} in the log only", args.dir.display(), output::count(num_tables, "table"))?;
+    if let Some(id) = stats.hash_key_id {
+        writeln!(out, "filters are hashed under the secret key {}", output::hex(id))?;
+    }
+    writeln!(out)?;
     output::table(out, &rows)?;
     writeln!(out)?;
     output::table(out, &filter_rows(&stats))?;

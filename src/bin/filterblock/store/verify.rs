@@ -1,19 +1,26 @@
 //! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its table.
 
-use super::{failure, warning_text};
+use super::{failure, warning_text, with_key};
 use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::keys;
 use crate::output::{self, Output};
+use filterblock::KeyHasher;
 use filterblock::kv::{FilterVerification, Store, StoreOptions, TableFile, TableVerification, VerifyReport};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Checks the store in `dir`. Tells of failures on standard error and returns the worst code.
-pub(crate) fn verify(dir: &Path, with_keys: bool, json: bool, out: &mut Output) -> Result<Code, Failure> {
+pub(crate) fn verify(
+    dir: &Path,
+    key: Option<KeyHasher>,
+    with_keys: bool,
+    json: bool,
+    out: &mut Output,
+) -> Result<Code, Failure> {
     let mut failures = Vec::new();
-    let report = keys::with_spinner("verifying", || check(dir, with_keys, &mut failures));
+    let report = keys::with_spinner("verifying", || check(dir, key, with_keys, &mut failures));
     out.flush().map_err(output::failure)?;
     let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
     failures.iter().for_each(exit::message);
@@ -26,13 +33,13 @@ pub(crate) fn verify(dir: &Path, with_keys: bool, json: bool, out: &mut Output) 
     Ok(worst)
 }
 
-fn check(dir: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<VerifyReport> {
+fn check(dir: &Path, key: Option<KeyHasher>, with_keys: bool, failures: &mut Vec<Failure>) -> Option<VerifyReport> {
     if with_keys {
         let message = format!("{} is a store, which is checked against its own cells: leave out --keys", dir.display());
         failures.push(Failure::usage("verify", message));
         return None;
     }
-    let opened = Store::open_dir(dir, StoreOptions::default().read_only(true));
+    let opened = Store::open_dir(dir, with_key(StoreOptions::default(), key).read_only(true));
     let store = opened.map_err(|error| failures.push(failure(dir, &error, "Nothing else was checked."))).ok()?;
     let verified = store.verify();
     failures.extend(store.warnings().iter().map(|warning| Failure::damaged(warning_text(dir, warning))));

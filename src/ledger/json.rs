@@ -1,6 +1,6 @@
 //! A report for programs: the parts that serde's derive does not make. Rates of nothing are `null`.
 
-use super::super::purpose::Purpose;
+use super::class::LookupClass;
 use super::outcome::Outcome;
 use super::{LedgerReport, Tally};
 use crate::FilterKind;
@@ -12,21 +12,21 @@ pub(super) fn outcomes<S: Serializer>(counts: &[u64; Outcome::ALL.len()], serial
 }
 
 /// The name of a kind of filter, or `null`.
-pub(crate) fn kind<K, S>(kind: &K, serializer: S) -> Result<S::Ok, S::Error>
-where
-    K: Copy + Into<Option<FilterKind>>,
-    S: Serializer,
-{
-    (*kind).into().map(FilterKind::name).serialize(serializer)
+pub(super) fn kind<S: Serializer>(kind: &Option<FilterKind>, serializer: S) -> Result<S::Ok, S::Error> {
+    kind.map(FilterKind::name).serialize(serializer)
 }
 
 /// A map from every purpose to the kind of its filter.
 pub(super) fn kinds<S: Serializer>(
-    kinds: &[Option<FilterKind>; Purpose::ALL.len()],
+    kinds: &[(&'static str, Option<FilterKind>)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let kinds = Purpose::ALL.iter().zip(kinds);
-    serializer.collect_map(kinds.map(|(purpose, kind)| (purpose, kind.map(FilterKind::name))))
+    serializer.collect_map(kinds.iter().map(|(purpose, kind)| (purpose, kind.map(FilterKind::name))))
+}
+
+/// A map from every purpose to its sums.
+pub(super) fn tallies<S: Serializer>(tallies: &[(LookupClass, Tally)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(tallies.iter().map(|(class, tally)| (class.purpose(), tally)))
 }
 
 impl Serialize for Tally {

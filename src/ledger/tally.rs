@@ -1,25 +1,25 @@
-//! The sums of one purpose, and the identities that hold among them.
+//! The sums of one class of lookups, and the identities that hold among them.
 
-use super::super::purpose::Purpose;
-use super::Imbalance;
+use super::class::{LookupClass, Shape};
 use super::outcome::Outcome;
+use super::sums::Imbalance;
 use core::ops::Add;
 use serde::Serialize;
 
-/// The sums of one purpose.
+/// The sums of one class of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct Tally {
-    /// Lookups begun, one for each key or prefix and table.
+    /// Lookups begun, one for each table that an engine's lookup reaches.
     pub lookups: u64,
     #[serde(serialize_with = "super::json::outcomes")]
     pub(super) outcomes: [u64; Outcome::ALL.len()],
     /// Of the lookups without a usable filter, those that found their key, or a tombstone of it.
     pub unfiltered_found: u64,
-    /// Of a row filter's true positives, those where the row is there and the column is not.
-    pub column_absent: u64,
-    /// Of a prefix filter's true positives, those where no row with the prefix is in the scan's range.
-    pub range_absent: u64,
+    /// Of the true positives, those that found nothing: the table has the filter's entry, as the row of an absent cell,
+    /// or as a prefix without a key in the range.
+    pub entry_only: u64,
     /// Data blocks read from storage.
     pub data_block_reads: u64,
     /// Their bytes.
@@ -51,7 +51,7 @@ impl Tally {
         ratio(self.expected_false_positives, self.absent_asked())
     }
 
-    /// What happened since `earlier`, a snapshot of the same store.
+    /// What happened since `earlier`, a snapshot of the same account.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.zip(earlier, u64::saturating_sub, |now, then| (now - then).max(0.0))
@@ -62,8 +62,7 @@ impl Tally {
             lookups: count(self.lookups, other.lookups),
             outcomes: core::array::from_fn(|i| count(self.outcomes[i], other.outcomes[i])),
             unfiltered_found: count(self.unfiltered_found, other.unfiltered_found),
-            column_absent: count(self.column_absent, other.column_absent),
-            range_absent: count(self.range_absent, other.range_absent),
+            entry_only: count(self.entry_only, other.entry_only),
             data_block_reads: count(self.data_block_reads, other.data_block_reads),
             data_block_bytes: count(self.data_block_bytes, other.data_block_bytes),
             data_block_cache_hits: count(self.data_block_cache_hits, other.data_block_cache_hits),
@@ -72,7 +71,8 @@ impl Tally {
     }
 
     /// The identities that hold for any sequence of lookups.
-    pub(super) fn check(&self, purpose: Purpose) -> Result<(), Imbalance> {
+    pub(super) fn check(&self, class: LookupClass) -> Result<(), Imbalance> {
+        let purpose = class.purpose();
         let require = |holds, rule, left, right| match holds {
             true => Ok(()),
             false => Err(Imbalance { purpose, rule, left, right }),
@@ -85,20 +85,19 @@ impl Tally {
         at_most("unfiltered found ≤ no filter + filter unusable", self.unfiltered_found, unfiltered)?;
 
         let true_positives = self.count(Outcome::TruePositive);
-        let of = |only, count| if purpose == only { count } else { 0 };
-        let column_absent_max = of(Purpose::Row, true_positives);
-        at_most("column absent ≤ true positives of row filters", self.column_absent, column_absent_max)?;
-        let range_absent_max = of(Purpose::Prefix, true_positives);
-        at_most("range absent ≤ true positives of prefix filters", self.range_absent, range_absent_max)?;
-        equal("tombstones of prefix lookups = 0", of(Purpose::Prefix, self.count(Outcome::Tombstone)), 0)?;
+        at_most("entry only ≤ true positives", self.entry_only, true_positives)?;
+        match class.shape() {
+            Shape::Point => equal("entry only, for points = 0", self.entry_only, 0)?,
+            Shape::Group => {}
+            Shape::Range => equal("tombstones of ranges = 0", self.count(Outcome::Tombstone), 0)?,
+        }
 
         let costly = Outcome::ALL.into_iter().filter(|outcome| outcome.costs_a_read());
         let costly: u64 = costly.map(|outcome| self.count(outcome)).sum();
         let blocks = self.data_block_reads + self.data_block_cache_hits;
         at_most("outcomes that cost a read ≤ data-block reads + cache hits", costly, blocks)?;
-        if purpose == Purpose::RowColumn {
-            // A cell is in one block. A row, or the search for a prefix, may take several, so those have no upper
-            // bound.
+        if class.shape() == Shape::Point {
+            // Groups and ranges may take several blocks, so those have no upper bound.
             let most = costly + self.count(Outcome::Failed);
             at_most("data-block reads + cache hits ≤ outcomes that cost a read + failed", blocks, most)?;
         }
@@ -121,7 +120,11 @@ fn ratio(part: f64, whole: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Purpose, Tally};
+    use super::{LookupClass, Outcome, Tally};
+
+    const POINT: LookupClass = LookupClass::point("key");
+    const GROUP: LookupClass = LookupClass::group("row");
+    const RANGE: LookupClass = LookupClass::range("prefix");
 
     fn tally(lookups: u64, outcomes: &[(Outcome, u64)]) -> Tally {
         let mut tally = Tally { lookups, ..Tally::default() };
@@ -129,57 +132,53 @@ mod tests {
         tally
     }
 
-    fn rule(tally: Tally, purpose: Purpose) -> &'static str {
-        tally.check(purpose).map_or_else(|imbalance| imbalance.rule, |()| "balanced")
+    fn rule(tally: Tally, class: LookupClass) -> &'static str {
+        tally.check(class).map_or_else(|imbalance| imbalance.rule, |()| "balanced")
     }
 
     #[test]
     fn each_identity_is_noticed_when_it_breaks() {
         use Outcome::{Failed, FalsePositive, NoFilter, OutOfKeyRange, Tombstone, TruePositive};
         let lost = tally(2, &[(OutOfKeyRange, 1)]);
-        assert_eq!(rule(lost, Purpose::Row), "lookups = sum of outcomes");
+        assert_eq!(rule(lost, GROUP), "lookups = sum of outcomes");
 
         let read = |tally: Tally| Tally { data_block_reads: tally.lookups, ..tally };
         let found = Tally { unfiltered_found: 2, ..read(tally(1, &[(NoFilter, 1)])) };
-        assert_eq!(rule(found, Purpose::Row), "unfiltered found ≤ no filter + filter unusable");
+        assert_eq!(rule(found, GROUP), "unfiltered found ≤ no filter + filter unusable");
 
         let passed = read(tally(3, &[(TruePositive, 3)]));
-        for (purpose, fits_column, fits_range) in
-            [(Purpose::Row, true, false), (Purpose::RowColumn, false, false), (Purpose::Prefix, false, true)]
+        let too_many = "entry only ≤ true positives";
+        for (class, rule_of_three) in [(GROUP, "balanced"), (POINT, "entry only, for points = 0"), (RANGE, "balanced")]
         {
-            let column = Tally { column_absent: 3, ..passed };
-            assert_eq!(column.check(purpose).is_ok(), fits_column, "{purpose}");
-            let range = Tally { range_absent: 3, ..passed };
-            assert_eq!(range.check(purpose).is_ok(), fits_range, "{purpose}");
-            let too_many = Tally { column_absent: 4, range_absent: 4, ..passed };
-            assert!(too_many.check(purpose).is_err());
+            assert_eq!(rule(Tally { entry_only: 3, ..passed }, class), rule_of_three);
+            assert_eq!(rule(Tally { entry_only: 4, ..passed }, class), too_many);
         }
 
         let deleted = read(tally(1, &[(Tombstone, 1)]));
-        assert_eq!(rule(deleted, Purpose::Row), "balanced");
-        assert_eq!(rule(deleted, Purpose::Prefix), "tombstones of prefix lookups = 0");
+        assert_eq!(rule(deleted, GROUP), "balanced");
+        assert_eq!(rule(deleted, RANGE), "tombstones of ranges = 0");
 
         let unread = tally(1, &[(FalsePositive, 1)]);
-        assert_eq!(rule(unread, Purpose::Prefix), "outcomes that cost a read ≤ data-block reads + cache hits");
+        assert_eq!(rule(unread, RANGE), "outcomes that cost a read ≤ data-block reads + cache hits");
         let hit = Tally { data_block_cache_hits: 1, ..unread };
-        assert_eq!(rule(hit, Purpose::RowColumn), "balanced");
+        assert_eq!(rule(hit, POINT), "balanced");
 
         let twice = Tally { data_block_reads: 1, ..hit };
-        assert_eq!(rule(twice, Purpose::Row), "balanced");
+        assert_eq!(rule(twice, GROUP), "balanced");
         let upper = "data-block reads + cache hits ≤ outcomes that cost a read + failed";
-        assert_eq!(rule(twice, Purpose::RowColumn), upper);
+        assert_eq!(rule(twice, POINT), upper);
         let failed = Tally { data_block_reads: 1, ..tally(1, &[(Failed, 1)]) };
-        assert_eq!(rule(failed, Purpose::RowColumn), "balanced");
+        assert_eq!(rule(failed, POINT), "balanced");
 
         let bytes = Tally { data_block_bytes: 4096, ..hit };
-        assert_eq!(rule(bytes, Purpose::RowColumn), "no bytes without data-block reads");
+        assert_eq!(rule(bytes, POINT), "no bytes without data-block reads");
     }
 
     #[test]
     fn a_snapshot_and_what_happened_since_add_up() {
-        let first = Tally { range_absent: 1, ..tally(3, &[(Outcome::TruePositive, 3)]) };
+        let first = Tally { entry_only: 1, ..tally(3, &[(Outcome::TruePositive, 3)]) };
         let later = Tally { data_block_cache_hits: 9, expected_false_positives: 0.5, ..first };
         let sum = first + later;
-        assert_eq!((sum.since(&first), sum.lookups, sum.range_absent), (later, 6, 2));
+        assert_eq!((sum.since(&first), sum.lookups, sum.entry_only), (later, 6, 2));
     }
 }

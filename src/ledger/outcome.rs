@@ -4,6 +4,7 @@ use core::fmt;
 
 /// How a lookup in a table ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Outcome {
     /// The key is outside the key range of every block of the table: decided in memory, without the filter.
     OutOfKeyRange,
@@ -13,8 +14,8 @@ pub enum Outcome {
     TruePositive,
     /// The filter passed the key, and the table does not have it.
     FalsePositive,
-    /// The filter passed the key, and the table has a tombstone of it: a read that was needed. Not an outcome of prefix
-    /// lookups, for which deleted rows count as rows.
+    /// The filter passed the key, and the table has a tombstone of it: a read that was needed. Not an outcome of
+    /// lookups of ranges, for which deleted keys count as keys.
     Tombstone,
     /// The table was written without a filter that could answer.
     NoFilter,

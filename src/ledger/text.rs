@@ -1,6 +1,5 @@
 //! A report for people: a table with aligned columns.
 
-use super::super::purpose::Purpose;
 use super::outcome::Outcome;
 use super::tally::Tally;
 use super::{Ledger, LedgerReport};
@@ -35,9 +34,9 @@ fn rate(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.4} %", rate * 100.0))
 }
 
-fn row(level: &str, purpose: Purpose, filter: &str, tally: &Tally) -> Row {
+fn row(level: &str, purpose: &str, filter: &str, tally: &Tally) -> Row {
     let mut row = Row::default();
-    let labels = [level, purpose.name(), filter].map(str::to_owned);
+    let labels = [level, purpose, filter].map(str::to_owned);
     let counts = core::iter::once(tally.lookups).chain(Outcome::ALL.map(|outcome| tally.count(outcome)));
     let blocks = [tally.data_block_reads, tally.data_block_cache_hits, tally.data_block_bytes];
     let numbers = counts.chain(blocks).map(|count| count.to_string());
@@ -67,8 +66,7 @@ fn write_aligned(f: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
 fn write_rest(f: &mut fmt::Formatter<'_>, ledger: &Ledger) -> fmt::Result {
     let total = ledger.total();
     writeln!(f, "found without a filter: {}", total.unfiltered_found)?;
-    writeln!(f, "row there, column absent: {}", total.column_absent)?;
-    writeln!(f, "prefix there, range absent: {}", total.range_absent)?;
+    writeln!(f, "true positives of the entry only: {}", total.entry_only)?;
     let Ledger { scan_block_reads, scan_block_bytes, scan_block_cache_hits, .. } = ledger;
     writeln!(f, "scans: {scan_block_reads} reads ({scan_block_bytes} bytes), {scan_block_cache_hits} hits")?;
     let Ledger { filter_block_reads, filter_block_bytes, filter_block_cache_hits, .. } = ledger;
@@ -78,7 +76,7 @@ fn write_rest(f: &mut fmt::Formatter<'_>, ledger: &Ledger) -> fmt::Result {
     )
 }
 
-/// A line for each level, purpose and kind, the sums of each purpose, and what scans and filter blocks cost.
+/// A line for each level, class and kind, the sums of each class, and what scans and filter blocks cost.
 impl fmt::Display for LedgerReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows = vec![HEADINGS.map(str::to_owned)];
@@ -86,8 +84,9 @@ impl fmt::Display for LedgerReport {
             let filter = of_level.kind.map_or("none", |kind| kind.name());
             rows.push(row(&of_level.level.to_string(), of_level.purpose, filter, &of_level.tally));
         }
-        rows.extend(Purpose::ALL.map(|purpose| row("all", purpose, "all", self.total.of(purpose))));
+        rows.extend(self.total.classes().map(|(class, tally)| row("all", class.purpose(), "all", tally)));
         write_aligned(f, &rows)?;
-        write_rest(f, &self.total)
+        write_rest(f, &self.total)?;
+        writeln!(f, "filters not built: {}", self.filters_not_built)
     }
 }

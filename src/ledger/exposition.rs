@@ -6,14 +6,23 @@
 
 use core::fmt::{self, Write};
 
-/// Metrics, one after the other.
-#[derive(Default)]
-pub(crate) struct Exposition(String);
+/// A writer of Prometheus' text exposition format, for metrics beside those of the ledger.
+///
+/// ```
+/// use filterblock::ledger::Exposition;
+///
+/// let mut out = Exposition::default();
+/// out.metric("engine_tables", "Tables.", [0, 1].map(|level| (vec![("level", level.to_string())], 3 * level)));
+/// out.single("engine_flushes_total", "Flushes.", 7);
+/// assert!(out.into_text().contains("engine_tables{level=\"1\"} 3\n"));
+/// ```
+#[derive(Debug, Default)]
+pub struct Exposition(String);
 
 impl Exposition {
     /// Appends a metric and its samples, each with its labels. As the format's naming rules ask, a name that ends in
     /// `_total` is a counter's, every other a gauge's.
-    pub(crate) fn metric<'a, V: fmt::Display>(
+    pub fn metric<'a, V: fmt::Display>(
         &mut self,
         name: &str,
         help: &str,
@@ -33,7 +42,7 @@ impl Exposition {
     }
 
     /// Appends a metric with one sample and no labels.
-    pub(crate) fn single(&mut self, name: &str, help: &str, value: u64) {
+    pub fn single(&mut self, name: &str, help: &str, value: u64) {
         self.metric(name, help, [(Vec::new(), value)]);
     }
 
@@ -42,7 +51,9 @@ impl Exposition {
         let _ = writeln!(self.0, "{line}");
     }
 
-    pub(crate) fn into_text(self) -> String {
+    /// The text, to be served as `text/plain; version=0.0.4`.
+    #[must_use]
+    pub fn into_text(self) -> String {
         self.0
     }
 }

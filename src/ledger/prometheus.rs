@@ -1,21 +1,20 @@
 //! A report for monitoring, in Prometheus' text exposition format.
 
-use super::super::prometheus::Exposition;
+use super::exposition::Exposition;
 use super::outcome::Outcome;
 use super::tally::Tally;
 use super::{LedgerReport, LevelTally};
 
-/// Name, help and value of a counter of each level, purpose and kind.
+/// Name, help and value of a counter of each level, class and kind.
 type LevelCounter = (&'static str, &'static str, fn(&Tally) -> u64);
 
-const LEVEL_COUNTERS: [LevelCounter; 7] = [
-    ("filterblock_table_lookups_total", "Lookups begun, one for each key or prefix and table.", |t| t.lookups),
+const LEVEL_COUNTERS: [LevelCounter; 6] = [
+    ("filterblock_table_lookups_total", "Lookups begun, one for each table that is reached.", |t| t.lookups),
     ("filterblock_unfiltered_found_total", "Lookups without a usable filter that found what they asked for.", |t| {
         t.unfiltered_found
     }),
-    ("filterblock_column_absent_total", "True positives of row filters whose column was absent.", |t| t.column_absent),
-    ("filterblock_range_absent_total", "True positives of prefix filters without a row in the range.", |t| {
-        t.range_absent
+    ("filterblock_entry_only_total", "True positives that found the filter's entry, but not their key.", |t| {
+        t.entry_only
     }),
     ("filterblock_data_block_reads_total", "Data blocks read from storage by lookups.", |t| t.data_block_reads),
     ("filterblock_data_block_read_bytes_total", "Bytes of the data blocks read by lookups.", |t| t.data_block_bytes),
@@ -26,7 +25,7 @@ const LEVEL_COUNTERS: [LevelCounter; 7] = [
 
 fn labels(of_level: &LevelTally) -> Vec<(&'static str, String)> {
     let kind = of_level.kind.map_or("none", |kind| kind.name());
-    let (level, purpose) = (of_level.level.to_string(), of_level.purpose.to_string());
+    let (level, purpose) = (of_level.level.to_string(), of_level.purpose.to_owned());
     vec![("level", level), ("purpose", purpose), ("kind", kind.to_owned())]
 }
 
@@ -48,11 +47,7 @@ fn write_levels(out: &mut Exposition, levels: &[LevelTally]) {
             "Sum of the filters' predicted rates over the absent keys that they were asked.",
             |tally| Some(tally.expected_false_positives),
         ),
-        (
-            "filterblock_observed_false_positive_ratio",
-            "False positives per absent key asked since the store was opened.",
-            Tally::observed_fpr,
-        ),
+        ("filterblock_observed_false_positive_ratio", "False positives per absent key asked.", Tally::observed_fpr),
         (
             "filterblock_predicted_false_positive_ratio",
             "The rate to be expected from the filters that were asked.",
@@ -81,6 +76,7 @@ impl LedgerReport {
             ),
             ("filter_block_read_bytes", "Bytes of the filter blocks read.", total.filter_block_bytes),
             ("filter_block_cache_hits", "Filter blocks found in the cache.", total.filter_block_cache_hits),
+            ("filters_not_built", "Filters that could not be built, whose tables have none.", self.filters_not_built),
         ] {
             out.single(&format!("filterblock_{name}_total"), help, value);
         }

@@ -1,4 +1,4 @@
-//! How to allocate a budget in bytes among the filters of a store.
+//! How to allocate a budget in bytes among the filters of an engine's tables.
 //!
 //! A lookup of an absent key probes the filter of every sorted run, so its cost is the sum of their false-positive
 //! rates, not their mean. With bits per key b and n entries, an ideal filter errs at ε(b) = e^(−cb); the least Σ ε_i
@@ -12,13 +12,21 @@
 //!
 //! ```
 //! use filterblock::FilterKind;
-//! use filterblock::kv::budget::{Run, allocate};
+//! use filterblock::budget::{Run, allocate};
 //!
-//! // Three levels, each ten times the one above, and 10 bits for each of their keys.
-//! let runs = [10_000, 100_000, 1_000_000].map(|entries| Run::new(FilterKind::Blocked, entries));
-//! let shares = allocate(&runs, 1_110_000 * 10 / 8);
-//! assert!(shares[0].expected_fpr < shares[1].expected_fpr && shares[1].expected_fpr < shares[2].expected_fpr);
-//! assert!(shares.iter().map(|share| share.len_bytes_max).sum::<u64>() <= 1_110_000 * 10 / 8);
+//! // Five levels, each ten times the one above, and 10 bits for each of their keys. The deepest has the smallest kind.
+//! let level = |i: u32| {
+//!     let kind = if i < 4 { FilterKind::Blocked } else { FilterKind::Golomb };
+//!     Run::new(kind, 1_000 * 10u64.pow(i)).num_blocks(2u64.pow(i))
+//! };
+//! let runs: Vec<Run> = (0..5).map(level).collect();
+//! let budget_bytes = 11_111_000 * 10 / 8;
+//! let shares = allocate(&runs, budget_bytes);
+//! assert!(shares.is_sorted_by(|above, below| above.expected_fpr <= below.expected_fpr));
+//! assert!(shares.iter().map(|share| share.len_bytes_max).sum::<u64>() <= budget_bytes);
+//! // What the tables of level 3 are built with; none, where a filter would not pay.
+//! let policy = shares[3].policy(FilterKind::Blocked).expect("a filter pays here");
+//! assert!(shares[3].millibits_per_key > 10_000 && policy.kind() == FilterKind::Blocked);
 //! ```
 
 mod rates;
@@ -33,7 +41,8 @@ use rates::Rates;
 const MIN_MILLIBITS: u32 = 2_000;
 const MAX_MILLIBITS: u32 = 64_000;
 
-/// The filters of one purpose in one sorted run: the tables of a level, or one table among overlapping ones.
+/// The filters of one sorted run: the tables of a level, of which a lookup searches one, or one table among overlapping
+/// ones. A run whose tables have several filters, each probed by other lookups, is given once for each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     kind: FilterKind,
@@ -81,6 +90,7 @@ impl Run {
 
 /// The share of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Share {
     /// Thousandths of a bit per key, 2 000 to 64 000; 0 for no filter.
     pub millibits_per_key: u32,

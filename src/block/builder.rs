@@ -14,6 +14,7 @@ use crate::filter::size::{Bits, FilterSize, Target};
 use crate::filter::{FilterView, PARAMS_LEN, Params};
 use crate::hash::{KeyHash, KeyHasher};
 use crate::policy::FilterPolicy;
+use std::collections::TryReserveError;
 use std::vec::Vec;
 
 /// Turns the keys of one table into one filter block.
@@ -58,6 +59,27 @@ impl FilterBlockBuilder {
     /// Makes room for `additional` more entries.
     pub fn reserve(&mut self, additional: usize) {
         self.hashes.reserve(additional);
+    }
+
+    /// As [`FilterBlockBuilder::reserve`], for callers that must survive a lack of memory: after `try_reserve(n)` the
+    /// next `n` additions allocate nothing. Repeated calls grow the room geometrically.
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?);
+    /// builder.try_reserve(1)?;
+    /// builder.add_key(b"key");
+    /// assert!(builder.try_reserve(usize::MAX).is_err());
+    /// assert_eq!(builder.num_added(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the memory cannot be had; the builder keeps its entries.
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
+        self.hashes.try_reserve(additional)
     }
 
     /// Adds an entry. The policy's transform is recorded, not applied: `entry` is what it makes of a key, as

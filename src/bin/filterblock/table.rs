@@ -19,7 +19,7 @@ pub(crate) fn is_table(path: &Path) -> bool {
 /// A table's filters are probed by its store, with rows and columns.
 pub(crate) fn refuse_query(path: &Path) -> Failure {
     let message = format!(
-        "{} is a table of the store, not a filter block. To see its filters, run 'filterblock inspect {}'",
+        "{} is a table of the store, not a filter block. To see its filters, run `filterblock inspect {}`",
         path.display(),
         shell_word(path)
     );
@@ -30,7 +30,7 @@ pub(crate) fn refuse_query(path: &Path) -> Failure {
 fn filter_failure(path: &Path, filter: &TableFilter, error: &DecodeError, next: &str) -> Failure {
     let what = block::what_failed(path, filter.offset, &filter.bytes, error);
     let next = match error.class() {
-        DecodeErrorClass::Newer => "A newer filterblock reads it; 'filterblock --version' shows this one's.",
+        DecodeErrorClass::Newer => "A newer filterblock reads it; `filterblock --version` shows this one's.",
         _ => next,
     };
     Failure::damaged(format!("{what}. Filter ignored: lookups stay correct but slower. {next}"))
@@ -39,7 +39,7 @@ fn filter_failure(path: &Path, filter: &TableFilter, error: &DecodeError, next: 
 fn open(path: &Path) -> Result<TableFile, Failure> {
     TableFile::open(path).map_err(|error| {
         let consequence = format!(
-            "The store cannot read this table. Restore the file from a copy, then run 'filterblock verify {}'.",
+            "The store cannot read this table. Restore the file from a copy, then run `filterblock verify {}`.",
             shell_word(path)
         );
         Failure::table(&error, &consequence)
@@ -55,7 +55,7 @@ pub(crate) fn inspect(path: &Path, json: bool) -> anyhow::Result<ExitCode> {
         let fields = match filter.open() {
             Ok(reader) => block::figures(&filter.bytes, &reader),
             Err(error) => {
-                let next = format!("Run 'filterblock verify {}'.", shell_word(path));
+                let next = format!("Run `filterblock verify {}`.", shell_word(path));
                 let failure = filter_failure(path, filter, &error, &next);
                 exit::message(&failure);
                 code = code.max(failure.code());
@@ -125,7 +125,7 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
     }
     let table = open(path).map_err(|failure| failures.push(failure)).ok()?;
     let next = format!(
-        "No data is lost: a filter holds nothing that the cells do not. Run 'filterblock inspect {}'.",
+        "No data is lost: a filter holds nothing that the cells do not. Run `filterblock inspect {}`.",
         shell_word(path)
     );
     for filter in table.filters() {
@@ -133,7 +133,7 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
             failures.push(filter_failure(path, filter, &error, &next));
         }
     }
-    let consequence = "Lookups in it fail. Restore the file from a copy. Run 'filterblock inspect' to see its filters.";
+    let consequence = "Lookups in it fail. Restore the file from a copy. Run `filterblock inspect` to see its filters.";
     let check = table.check().map_err(|error| failures.push(Failure::table(&error, consequence))).ok()?;
     for (purpose, num_missing) in [
         ("row", check.missing_in_row_filter),
@@ -143,7 +143,7 @@ fn check(path: &Path, with_keys: bool, failures: &mut Vec<Failure>) -> Option<(T
         if num_missing > 0 {
             failures.push(Failure::damaged(format!(
                 "{}: the {purpose} filter answers 'no' for {num_missing} of {} cells that the table holds. Lookups do \
-                 not find them: stop using the table. Run 'filterblock inspect {}'.",
+                 not find them: stop using the table. Run `filterblock inspect {}`.",
                 path.display(),
                 check.num_cells,
                 shell_word(path)

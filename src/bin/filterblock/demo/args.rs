@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Rows that are not in --keys, one a line
     #[arg(long, value_name = "FILE", requires = "keys")]
     pub(super) absent: Option<PathBuf>,
-    /// Directory for the store [default: a temporary directory on a disk]
+    /// Existing directory for the store, which is removed at the end [default: a temporary directory on a disk]
     #[arg(long)]
     pub(super) dir: Option<PathBuf>,
     /// Also write the figures, with plots, as a page for browsers

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// Existing directory for the store, which is removed at the end [default: a temporary directory on a disk]
     #[arg(long)]
     pub(super) dir: Option<PathBuf>,
-    /// Also write the figures, with plots, as a page for browsers
+    /// Also write the figures, with plots, as a page for browsers; to a name that ends with .svg, the first plot alone
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
     /// Print one JSON document

@@ -7,6 +7,7 @@ mod ask;
 mod craft;
 mod data;
 mod figures;
+mod machine;
 mod measure;
 mod os;
 mod page;

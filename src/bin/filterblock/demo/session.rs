@@ -12,6 +12,7 @@ use crate::output;
 use crate::target::Target;
 use filterblock::FilterPolicy;
 use indicatif::ProgressBar;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What follows if the report cannot be written.
@@ -88,7 +89,9 @@ impl<'a> Demo<'a> {
         page: impl FnOnce() -> anyhow::Result<Page>,
     ) -> anyhow::Result<ExitCode> {
         if let Some(target) = &self.page {
-            target.write(page()?.render(report).as_bytes())?;
+            let page = page()?;
+            let is_picture = target.path().and_then(Path::extension).is_some_and(|extension| extension == "svg");
+            target.write(if is_picture { page.picture() } else { page.render(report) }.as_bytes())?;
         }
         output::print(|out| if self.args.json { out.json(&report.document) } else { report.print(out) })?;
         for failure in &report.failures {

@@ -89,7 +89,14 @@ impl fmt::Display for BuildError {
                 write!(f, "{kind}: {asked} bits per key is outside the legal range {min} to {max}")
             }
             Self::FalsePositiveRate { kind, asked, min, max } => {
-                write!(f, "{kind}: a false-positive rate of {asked} is outside the legal range {min:e} to {max}")
+                let (min, max) = (rounded_up(min), (max * 1e3) as u64 as f64 / 1e3);
+                write!(f, "{kind}: a false-positive rate of ")?;
+                if asked.abs() < 1e-3 {
+                    write!(f, "{asked:e}")?
+                } else {
+                    write!(f, "{asked}")?
+                }
+                write!(f, " is outside the legal range {min:.2e} to {max}")
             }
             Self::ByteCap { kind, cap_bytes, min_bytes, num_entries } => write!(
                 f,
@@ -111,6 +118,17 @@ impl fmt::Display for BuildError {
             ),
         }
     }
+}
+
+/// Three significant digits, not below `value`, so that what a message names as the least legal value is legal.
+fn rounded_up(value: f64) -> f64 {
+    let mut scale = 1.0;
+    // At most some three hundred times.
+    while value > 0.0 && value * scale < 100.0 {
+        scale *= 10.0;
+    }
+    let whole = (value * scale) as u64 as f64;
+    (if whole < value * scale { whole + 1.0 } else { whole }) / scale
 }
 
 impl core::error::Error for BuildError {}
@@ -175,9 +193,9 @@ pub enum DecodeError {
         /// The digest computed from the bytes.
         computed: u64,
     },
-    /// The declared payload length is not the number of bytes present.
+    /// The payload has another length than the header's fields call for.
     PayloadLength {
-        /// Payload bytes declared in the header.
+        /// Payload bytes by the header: by its payload length, or else by its number of entries and parameters.
         declared_bytes: u64,
         /// Payload bytes present.
         actual_bytes: u64,
@@ -319,7 +337,7 @@ impl fmt::Display for DecodeError {
                 write!(f, "payload digest stored {stored:#018x}, computed {computed:#018x}")
             }
             Self::PayloadLength { declared_bytes, actual_bytes } => {
-                write!(f, "payload length declared {declared_bytes} bytes, found {actual_bytes}")
+                write!(f, "the header calls for {declared_bytes} bytes of payload, found {actual_bytes}")
             }
             Self::Parameter { name, value, min, max } => {
                 write!(f, "{name} = {value} is outside the legal range {min} to {max}")

@@ -46,8 +46,9 @@ const STORE_LAYERS: &[&[&str]] = &[
 
 /// Within the tool, from the bottom up: a module may import those of the lines above its own.
 const TOOL_LAYERS: &[&[&str]] = &[
-    &["exit", "units"],
-    &["keys", "model", "output", "target"],
+    &["exit", "interrupt", "units"],
+    &["keys", "model", "output"],
+    &["target"],
     &["answers", "block", "expected"],
     &["table"],
     &["store"],

@@ -16,6 +16,7 @@ use crate::filter::{FilterLayout, PARAMS_LEN, Params, Unbuilt};
 use crate::hash::KeyHash;
 use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
 use core::fmt;
+use std::collections::TryReserveError;
 use std::vec::Vec;
 
 impl From<NoRoom> for BuildError {
@@ -109,6 +110,27 @@ impl FilterBlockBuilder {
     /// Makes room for `additional` more entries.
     pub fn reserve(&mut self, additional: usize) {
         self.hashes.reserve(additional);
+    }
+
+    /// As [`FilterBlockBuilder::reserve`], for callers that must survive a lack of memory: after `try_reserve(n)` the
+    /// next `n` additions allocate nothing. Repeated calls grow the room geometrically.
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?);
+    /// builder.try_reserve(1)?;
+    /// builder.add_key(b"key");
+    /// assert!(builder.try_reserve(usize::MAX).is_err());
+    /// assert_eq!(builder.num_added(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the memory cannot be had; the builder keeps its entries.
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
+        self.hashes.try_reserve(additional)
     }
 
     /// Adds a key that is one byte string.

@@ -141,13 +141,20 @@ fn impossible_requests_are_refused_and_nothing_is_written() {
         ("--kind cuckoo", "bloom, blocked, golomb"),
         ("--kind bloom --bits-per-key 10 --fpr 1%", "cannot be used with"),
         ("--kind bloom --fpr 1% --max-bytes 1000", "cannot be used with"),
-        ("--seed 1", "--kind"),
     ] {
         let message = place.expect_failure(2, &format!("build {options} --output old.fb keys.txt"));
         assert!(message.contains(part), "{options}: {message}");
         assert_eq!(place.read("old.fb"), b"old", "{options}");
     }
     place.expect_failure(2, "build --kind bloom keys.txt");
+}
+
+#[test]
+fn the_kind_has_a_default() {
+    let place = Place::with_block("blocked");
+    place.expect(0, "build --output default.fb keys.txt");
+    assert!(place.read("default.fb") == place.read("t.fb"));
+    assert!(place.expect(0, "build --help").contains("[default: blocked]"));
 }
 
 #[test]

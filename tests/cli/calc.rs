@@ -114,6 +114,21 @@ fn rate_and_bits_show_which_kinds_meet_both() {
 }
 
 #[test]
+fn counts_have_units_and_may_be_large() {
+    let place = Place::new();
+    for (entries, number) in [("1M", 1_000_000), ("10k", 10_000), ("1e6", 1_000_000), ("1e18", 10u64.pow(18))] {
+        for row in rows(&place, &format!("--entries {entries} --bits-per-key 10")) {
+            assert_eq!(row["entries"], number, "{entries}");
+        }
+    }
+    let store = place.json(0, "fill db --synthetic 2k --batch 1k --json");
+    assert_eq!((&store["cells_written"], &store["writes"]), (&2000.into(), &2.into()));
+    assert_eq!(place.expect(0, "scan db --limit 1k").lines().count(), 1000);
+    let demo = place.json(0, "demo --rows 1k --lookups 0.2k --kind bloom --json");
+    assert_eq!((&demo["rows"], &demo["lookups_per_class"]), (&1000.into(), &200.into()));
+}
+
+#[test]
 fn text_has_a_line_for_each_kind() {
     let place = Place::new();
     let text = place.expect(0, "calc --entries 1e6 --fpr 1%");

@@ -11,7 +11,7 @@ fn refused(place: &Place, name: &str) -> String {
     }
     assert!(message.starts_with(&format!("{name}: filter block at offset 0 (")), "{message}");
     // The next command exists.
-    let (_, command) = message.split_once("'filterblock ").unwrap();
+    let (_, command) = message.split_once("`filterblock ").unwrap();
     let subcommand = command.split(' ').next().unwrap();
     place.expect(0, &format!("{subcommand} --help"));
     message
@@ -40,8 +40,8 @@ fn a_damaged_payload_is_reported_with_both_digests() {
     let message = refused(&place, "bad.fb");
     let start = format!("bad.fb: filter block at offset 0 ({} bytes, bloom v1): payload digest stored 0x", bytes.len());
     assert!(message.starts_with(&start), "{message}");
-    let end = ". Filter ignored: lookups stay correct but slower. Run 'filterblock build --kind bloom --output bad.fb \
-               KEYS'.\n";
+    let end = ". Filter ignored: lookups stay correct but slower. Run `filterblock build --kind bloom --output bad.fb \
+               KEYS`.\n";
     assert!(message.contains(", computed 0x") && message.ends_with(end), "{message}");
 }
 
@@ -122,7 +122,7 @@ fn a_block_with_another_context_is_reported_with_it() {
     place.expect(0, "build --kind golomb --context 42 --output c.fb keys.txt");
     let message = refused(&place, "c.fb");
     assert!(message.contains("bound to another number"), "{message}");
-    assert!(message.ends_with("run 'filterblock inspect --context 0x2a c.fb'.\n"), "{message}");
+    assert!(message.ends_with("run `filterblock inspect --context 0x2a c.fb`.\n"), "{message}");
     assert_eq!(place.json(0, "inspect --context 0x2a c.fb --json")["num_entries"], 1000);
     place.expect(0, "query --context 42 c.fb key-1");
     place.expect(0, "verify --context 42 c.fb --keys keys.txt");
@@ -146,8 +146,10 @@ fn unreadable_files_exit_with_4() {
 #[test]
 fn names_are_quoted_in_commands_to_run() {
     let place = Place::new();
-    place.write("two words $x.fb", "short");
+    place.write("keys.txt", "key\n");
+    place.expect(0, "build --output t.fb keys.txt");
+    place.write("two words $x.fb", &place.read("t.fb")[..70]);
     let output = place.command(["inspect", "two words $x.fb"]).output().unwrap();
     let message = crate::stderr(&output);
-    assert!(message.contains("--output 'two words $x.fb' KEYS"), "{message}");
+    assert!(message.contains("Run `filterblock build --kind blocked --output 'two words $x.fb' KEYS`."), "{message}");
 }

@@ -22,7 +22,7 @@ fn the_block_never_contains_the_hash_key() {
         for question in ["query a.fb key-7", "inspect a.fb"] {
             let message = place.expect_failure(3, question);
             assert!(message.contains("secret key 0x26fcfdd03ca2c5ba, which was not given"), "{message}");
-            assert!(message.contains("'filterblock inspect --hash-key-file KEY a.fb'"), "{message}");
+            assert!(message.contains("`filterblock inspect --hash-key-file KEY a.fb`"), "{message}");
         }
         let message = stderr(&place.run("verify a.fb"));
         assert!(message.contains("which was not given"), "{message}");
@@ -30,6 +30,7 @@ fn the_block_never_contains_the_hash_key() {
     place.expect(0, "build --kind bloom --output seeded.fb keys.txt");
     let message = place.expect_failure(3, "query seeded.fb --hash-key-file raw key-7");
     assert!(message.contains("hash id expected 2, found 1"), "{message}");
+    assert!(message.contains("hashed without a secret key"), "{message}");
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! The command-line tool, run as a process.
 
+mod advice;
 mod build;
 mod calc;
 mod damage;
+mod demo;
+mod input;
 mod inspect;
 mod keyed;
+mod output;
 mod query;
 mod store;
 mod table;
@@ -47,6 +51,25 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_filterblock"));
         command.current_dir(self.dir.path()).args(args).stdin(Stdio::null());
         command
+    }
+
+    /// Runs `script`, which calls the tool `$FB`, in a shell without input.
+    #[cfg(unix)]
+    fn shell(&self, script: &str) -> Output {
+        let mut command = Command::new("sh");
+        command.current_dir(self.dir.path()).env("FB", env!("CARGO_BIN_EXE_filterblock")).stdin(Stdio::null());
+        command.args(["-c", script]).output().unwrap()
+    }
+
+    /// What `script` shows on a terminal where `typed` is typed.
+    #[cfg(target_os = "linux")]
+    fn on_terminal(&self, script: &str, typed: &[u8]) -> String {
+        let mut command = Command::new("script");
+        command.current_dir(self.dir.path()).env("FB", env!("CARGO_BIN_EXE_filterblock"));
+        command.args(["-qec", script, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(typed).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
     }
 
     /// Runs the tool with `line` split at spaces.

@@ -124,5 +124,5 @@ fn damaged_cells_and_structure_are_found() {
 fn query_points_to_inspect() {
     let place = with_table();
     let message = place.expect_failure(2, "query table.sst row-00001");
-    assert!(message.contains("'filterblock inspect table.sst'"), "{message}");
+    assert!(message.contains("`filterblock inspect table.sst`"), "{message}");
 }

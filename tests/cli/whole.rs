@@ -65,6 +65,20 @@ fn the_examples_work() {
     }
 }
 
+/// The budget in the README is about ten bits for each entry of its list, which has 104 334 words on Debian.
+#[test]
+fn the_readme_shows_a_budget_that_fits() {
+    let place = Place::new();
+    place.write("words", crate::lines("word", 104_334));
+    let readme = include_str!("../../README.md");
+    let example = readme.lines().find(|line| line.contains(" --budget ")).unwrap();
+    let line = example.strip_prefix("filterblock ").unwrap().replace("/usr/share/dict/words", "words");
+    let summary = place.json(0, &format!("{line} --json"));
+    let number = |name: &str| summary[name].as_f64().unwrap();
+    let bits = number("filter_bytes") * 8.0 / number("filter_entries");
+    assert!((8.0..12.0).contains(&bits), "{bits} bits per key: {summary}");
+}
+
 /// The figures in the README are what the tool prints.
 #[test]
 fn the_readme_shows_what_calc_prints() {

@@ -104,7 +104,7 @@ fn a_damaged_filter_is_counted_and_reported_once_and_answers_stay_right() {
     };
     let expected = format!(
         "{table}: filter block at offset 16384 ({} bytes, bloom v1): payload digest stored {stored:#018x}, computed \
-         {computed:#018x}. Filter ignored: lookups stay correct but slower. Run 'filterblock rebuild {table}'.",
+         {computed:#018x}. Filter ignored: lookups stay correct but slower. Run `filterblock rebuild {table}`.",
         warning.len_bytes
     );
     assert_eq!(warning.to_string(), expected);

@@ -113,12 +113,73 @@ fn the_page_stands_alone_and_shows_the_figures_of_the_json() {
         assert_eq!(num_drawn(rates, &format!("whisker s{i}")), num_tables);
         assert_eq!((num_drawn(sizes, &format!("line s{i}")), num_drawn(sizes, &format!("mark s{i}"))), (1, 1));
     }
-    assert_eq!((num_drawn(rates, "reference"), num_drawn(rates, "tick")), (1, 3 * num_tables));
-    assert_eq!(num_drawn(sizes, "reference"), 1);
+    assert_eq!((num_drawn(rates, "reference"), num_drawn(sizes, "reference")), (1, 1));
+    assert_ratios(rates, runs);
+    for field in ["processor", "kernel", "disk", "date"] {
+        let value = json["machine"][field].as_str().unwrap();
+        let facts = page.descendants().filter(|node| node.has_tag_name("dd")).map(text);
+        assert!(!value.is_empty() && facts.filter(|fact| fact.contains(value)).count() == 1, "{field}: {value}");
+    }
     for figure in [reads, with_id(&page, "latency"), rates, sizes] {
         let drawing = figure.descendants().find(|node| node.attribute("role") == Some("img")).expect("a drawing");
         assert!(drawing.attribute("aria-label").is_some_and(|label| !label.is_empty()));
     }
+}
+
+/// The rows at which lines and markers of a class are drawn: of each its first and its last, in their order.
+fn rows_of(plot: Node<'_, '_>, class: &str) -> Vec<(f64, f64)> {
+    let row = |point: &str| point.split_once(',').unwrap().1.parse().unwrap();
+    let rows = |node: Node<'_, '_>| match node.attribute("points") {
+        Some(points) => (row(points.split(' ').next().unwrap()), row(points.split(' ').next_back().unwrap())),
+        None => {
+            let path = node.attribute("d").unwrap().split(['M', 'm', ' ']).nth(2).unwrap().parse().unwrap();
+            (path, path)
+        }
+    };
+    plot.descendants().filter(|node| node.attribute("class") == Some(class)).map(rows).collect()
+}
+
+/// Each point is drawn at its ratio, with twice its standard error to both sides, by the scale of the axis' labels.
+fn assert_ratios(plot: Node<'_, '_>, runs: &[Value]) {
+    let one = rows_of(plot.descendants().find(|node| node.attribute("class") == Some("plot")).unwrap(), "reference");
+    let zero = rows_of(plot, "frame")[0].1;
+    let one = one[0].0;
+    for (series, run) in runs.iter().enumerate().skip(1) {
+        let drawn = rows_of(plot, &format!("whisker s{series}")).into_iter();
+        let marks: Vec<_> = plot
+            .descendants()
+            .filter(|node| node.attribute("class") == Some("plot"))
+            .flat_map(|drawing| rows_of(drawing, &format!("mark s{series}")))
+            .collect();
+        for ((table, (low, high)), (mark, _)) in run["per_table"].as_array().unwrap().iter().zip(drawn).zip(marks) {
+            let number = |name: &str| table[name].as_f64().unwrap();
+            let (ratio, error) = (
+                number("observed_fpr") / number("predicted_fpr"),
+                number("observed_fpr_four_sigma") / 2.0 / number("predicted_fpr"),
+            );
+            let row = |ratio: f64| zero - ratio * (zero - one);
+            for (shown, expected) in [(mark, ratio), (low, (ratio - error).max(0.0)), (high, ratio + error)] {
+                assert!((shown - row(expected)).abs() < 0.7, "{shown} for {expected} in {table}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_picture_is_the_first_plot_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("reads.svg");
+    json(&[&SMALL[..], &["--report", path.to_str().unwrap()]].concat());
+    let picture = read(&path);
+    assert!(picture.len() < 60_000);
+    assert_self_contained(&picture);
+    let picture = parse(&picture);
+    assert!(picture.root_element().has_tag_name(("http://www.w3.org/2000/svg", "svg")));
+    for i in 0..4 {
+        let bars = picture.descendants().filter(|node| node.attribute("class") == Some(&format!("bar s{i}"))).count();
+        assert_eq!(bars, 3);
+    }
+    assert!(picture.descendants().any(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "style"))));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::{FilterBlockReader, KeyHash, KeyTransform};
-use std::ops::ControlFlow;
 
 /// Absent keys that a rate is measured on, if the list is long enough.
 const ABSENT_WANTED: u64 = 1_000_000;
@@ -11,6 +10,7 @@ const ABSENT_WANTED: u64 = 1_000_000;
 const MAX_DERIVED_PER_KEY: u64 = 1_000;
 /// Most absent keys in all: 80 MB of hashes.
 const MAX_ABSENT: usize = 10_000_000;
+const ASKED_AT_ONCE: usize = 1024;
 
 /// Followed by two bytes of a number.
 const SUFFIX: &[u8] = b"\0absent";
@@ -51,17 +51,21 @@ pub(crate) fn entry_of_line(transform: KeyTransform, line: &[u8]) -> Option<&[u8
 
 /// Queries `reader` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
 /// 80 MB besides.
-pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers, Failure> {
+pub(crate) fn ask(reader: &FilterBlockReader<'_>, mut keys: Keys) -> Result<Answers, Failure> {
     let (transform, hasher) = (reader.transform(), reader.hasher());
     let derived_per_key = ABSENT_WANTED.div_ceil(reader.num_entries().max(1)).min(MAX_DERIVED_PER_KEY);
     let (mut members, mut derived, mut derived_entry) = (Vec::new(), Vec::new(), Vec::new());
     let (mut num_missing, mut first_missing) = (0, None);
-    let seen = keys.for_each(|key| {
+    while let Some(key) = keys.next_key()? {
         // Keys shorter than the block's prefix are not its entries.
         let Some(entry) = entry_of_line(transform, key) else {
-            return ControlFlow::Continue(());
+            continue;
         };
         let hash = hasher.hash(entry);
+        let num_derived = derived_per_key.min((MAX_ABSENT - derived.len()) as u64);
+        if let Err(error) = members.try_reserve(1).and_then(|()| derived.try_reserve(num_derived as usize)) {
+            return Err(keys.out_of_memory(error));
+        }
         members.push(hash);
         if !reader.may_contain_hash(hash) {
             num_missing += 1;
@@ -72,28 +76,30 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, keys: Keys) -> Result<Answers,
         derived_entry.extend_from_slice(entry);
         derived_entry.extend_from_slice(SUFFIX);
         let suffix_end = derived_entry.len();
-        let num_derived = derived_per_key.min((MAX_ABSENT - derived.len()) as u64);
         for number in 0..num_derived {
             derived_entry.truncate(suffix_end);
             // Below MAX_DERIVED_PER_KEY: two bytes hold it.
             derived_entry.extend([(number >> 8) as u8, number as u8]);
             derived.push(hasher.hash(&derived_entry));
         }
-        ControlFlow::Continue(())
-    })?;
+    }
     members.sort_unstable();
     members.dedup();
     derived.sort_unstable();
     derived.dedup();
     derived.retain(|hash| members.binary_search(hash).is_err());
-    let mut answers = vec![false; derived.len()];
-    reader.may_contain_hashes(&derived, &mut answers);
+    let mut answers = [false; ASKED_AT_ONCE];
+    let num_maybe = |hashes: &[KeyHash]| {
+        let answers = &mut answers[..hashes.len()];
+        reader.may_contain_hashes(hashes, answers);
+        answers.iter().filter(|&&maybe| maybe).count() as u64
+    };
     Ok(Answers {
-        num_keys: seen.num_keys,
+        num_keys: keys.seen().num_keys,
         num_distinct: members.len() as u64,
         num_missing,
         first_missing,
         num_absent: derived.len() as u64,
-        num_false_positives: answers.into_iter().filter(|&maybe| maybe).count() as u64,
+        num_false_positives: derived.chunks(ASKED_AT_ONCE).map(num_maybe).sum(),
     })
 }

@@ -3,22 +3,77 @@
 use crate::exit::Failure;
 use crate::output::{self, Output};
 use filterblock::{
-    DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, KeyTransform, MAGIC, OpenOptions,
+    DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyTransform, MAGIC,
+    OpenOptions,
 };
 use serde_json::{Map, Value, json};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-const UNREADABLE: &str = "Nothing was queried or checked. Run 'filterblock build --help' to see how a block is made.";
+const UNREADABLE: &str = "Nothing was queried or checked. Run `filterblock build --help` to see how a block is made.";
+const HEADER_BYTES: u64 = HEADER_LEN as u64;
+/// The most that is read from a pipe or a device whose header's checksum is wrong.
+const MAX_UNVOUCHED_BYTES: u64 = 1 << 30;
+/// Read at a time, so that memory is taken for bytes that are there.
+const STEP_BYTES: u64 = 1 << 20;
 
-/// The bytes of the file at `path`.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| Failure::io(path, "cannot read", &error, UNREADABLE))
+/// The bytes of the file at `path`, which holds one block as far as its header and its length show: the rest is read
+/// only then.
+pub(crate) fn read(path: &Path, options: OpenOptions) -> Result<Vec<u8>, Failure> {
+    let failure = |error: io::Error| Failure::io(path, "cannot read", &error, UNREADABLE);
+    let mut file = File::open(path).map_err(failure)?;
+    let metadata = file.metadata().map_err(failure)?;
+    let file_len = metadata.is_file().then_some(metadata.len());
+    let mut bytes = Vec::new();
+    (&mut file).take(HEADER_BYTES).read_to_end(&mut bytes).map_err(failure)?;
+    let refused = |bytes: &[u8], error| Failure::damaged(describe(path, file_len, bytes, &error));
+    let declared_bytes = match options.open(&bytes) {
+        Err(DecodeError::PayloadLength { declared_bytes, .. }) => Some(declared_bytes),
+        Ok(_) | Err(DecodeError::PayloadDigest { .. }) => Some(0),
+        Err(error) if error.class() == DecodeErrorClass::Mismatch => Some(0),
+        // The payload shows whether the header is damaged or the block belongs to another context.
+        Err(DecodeError::HeaderChecksum { .. }) => None,
+        Err(error) => return Err(refused(&bytes, error)),
+    };
+    let actual_bytes = file_len.map(|len| len.saturating_sub(HEADER_BYTES));
+    let rest_bytes = match (declared_bytes, actual_bytes) {
+        (Some(declared_bytes), Some(actual_bytes)) if declared_bytes != actual_bytes => {
+            return Err(refused(&bytes, DecodeError::PayloadLength { declared_bytes, actual_bytes }));
+        }
+        (_, Some(actual_bytes)) => actual_bytes,
+        // One more shows that there is more.
+        (declared_bytes, None) => declared_bytes.map_or(MAX_UNVOUCHED_BYTES, |bytes| bytes.saturating_add(1)),
+    };
+    let exact = actual_bytes.map_or(0, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    bytes.try_reserve_exact(exact).map_err(|error| failure(error.into()))?;
+    read_rest(&mut file, rest_bytes, &mut bytes).map_err(failure)?;
+    let actual_bytes = bytes.len() as u64 - HEADER_BYTES;
+    match declared_bytes {
+        Some(declared_bytes) if declared_bytes != actual_bytes => {
+            Err(refused(&bytes[..HEADER_LEN], DecodeError::PayloadLength { declared_bytes, actual_bytes }))
+        }
+        _ => Ok(bytes),
+    }
 }
 
-/// Opens a file's only block.
+/// Appends at most `most_bytes`.
+fn read_rest(file: &mut File, most_bytes: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut left_bytes = most_bytes;
+    while left_bytes > 0 {
+        let step_bytes = left_bytes.min(STEP_BYTES);
+        bytes.try_reserve(step_bytes as usize)?;
+        if file.take(step_bytes).read_to_end(bytes)? == 0 {
+            break;
+        }
+        left_bytes -= step_bytes;
+    }
+    Ok(())
+}
+
+/// Opens a file's only block, which [`read`] has read.
 pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], options: OpenOptions) -> Result<FilterBlockReader<'a>, Failure> {
-    options.open(bytes).map_err(|error| Failure::damaged(describe(path, bytes, &error)))
+    options.open(bytes).map_err(|error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error)))
 }
 
 /// The format version in the header of an opened block: the byte after the magic.
@@ -26,25 +81,41 @@ pub(crate) fn version(block: &[u8]) -> u8 {
     block.get(MAGIC.len()).copied().unwrap_or(FORMAT_VERSION)
 }
 
-/// File, offset, length, kind and version if they can be trusted, failed check, consequence, next command.
-fn describe(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
-    let what = what_failed(path, 0, bytes, error);
-    format!("{what}{}. {}", text_mode_note(bytes, error), consequence(path, bytes, error))
+/// File, offset, length, kind and version if they can be trusted, failed check, consequence, next command. `start` has
+/// at least the header, if there is one; `len` is the length of the file, if it has one.
+fn describe(path: &Path, len: Option<u64>, start: &[u8], error: &DecodeError) -> String {
+    let failed = match *error {
+        // `read` gives no more than the header where the length of the rest is wrong.
+        DecodeError::PayloadLength { declared_bytes, actual_bytes } if start.len() > HEADER_LEN => format!(
+            "the entry count and the parameters imply {declared_bytes} bytes of payload, the length field \
+             {actual_bytes}"
+        ),
+        DecodeError::PayloadLength { declared_bytes, actual_bytes } => {
+            format!("the length field declares {declared_bytes} bytes of payload, the file has {actual_bytes}")
+        }
+        error => error.to_string(),
+    };
+    let what = located(path, 0, &dimensions(len, start, error), &failed);
+    format!("{what}{}. {}", text_mode_note(start, error), consequence(path, start, error))
 }
 
 /// The first half of the message: as `t.fb: filter block at offset 0 (4133 bytes, bloom v1): payload digest …`.
 pub(crate) fn what_failed(path: &Path, offset: u64, block: &[u8], error: &DecodeError) -> String {
-    format!("{}: filter block at offset {offset} ({}): {error}", path.display(), dimensions(block, error))
+    located(path, offset, &dimensions(Some(block.len() as u64), block, error), &error.to_string())
+}
+
+fn located(path: &Path, offset: u64, dimensions: &str, failed: &str) -> String {
+    format!("{}: filter block at offset {offset} ({dimensions}): {failed}", path.display())
 }
 
 /// As `4133 bytes, bloom v1`; without kind and version unless a checksum covers them.
-fn dimensions(bytes: &[u8], error: &DecodeError) -> String {
-    let len = bytes.len();
-    let Some(tag) = trusted_tag(bytes, error) else {
-        return format!("{len} bytes");
+fn dimensions(len: Option<u64>, start: &[u8], error: &DecodeError) -> String {
+    let len = len.map_or_else(|| "of unknown length".to_owned(), |len| format!("{len} bytes"));
+    let Some(tag) = trusted_tag(start, error) else {
+        return len;
     };
     let kind = FilterKind::from_tag(tag).map_or_else(|| format!("kind {tag}"), |kind| kind.name().to_owned());
-    format!("{len} bytes, {kind} v{}", version(bytes))
+    format!("{len}, {kind} v{}", version(start))
 }
 
 /// The kind's tag, unless its header failed the check.
@@ -63,12 +134,6 @@ fn mangled_as_text(bytes: &[u8]) -> bool {
     forms.iter().any(|form| start.starts_with(form))
 }
 
-/// Whether the magic's letters are near the start, perhaps among bytes that a copy as text has changed.
-fn looks_like_a_block(bytes: &[u8]) -> bool {
-    let start = &bytes[..bytes.len().min(2 * MAGIC.len())];
-    start.windows(4).any(|window| window == &MAGIC[1..5])
-}
-
 fn text_mode_note(bytes: &[u8], error: &DecodeError) -> &'static str {
     match error {
         DecodeError::Magic { .. } | DecodeError::TooShort { .. } if mangled_as_text(bytes) => {
@@ -78,15 +143,14 @@ fn text_mode_note(bytes: &[u8], error: &DecodeError) -> &'static str {
     }
 }
 
-/// The consequence of `error`, and the next command.
-fn consequence(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
-    let file = shell_word(path);
-    if matches!(error, DecodeError::Magic { .. }) && !looks_like_a_block(bytes) {
-        // Probably not a filter block at all: following the advice must never overwrite the file.
-        return "It holds no filter. Run 'filterblock build --help' to see how a block is made.".to_owned();
+/// The consequence of `error`, and the next command: one that writes to the file only where that holds a block.
+fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
+    if !start.starts_with(&MAGIC) {
+        return "It holds no filter. Run `filterblock build --help` to see how a block is made.".to_owned();
     }
-    let kind = trusted_tag(bytes, error).and_then(FilterKind::from_tag).unwrap_or_default();
-    let rebuild = format!("'filterblock build --kind {kind} --output {file} KEYS'");
+    let file = shell_word(path);
+    let kind = trusted_tag(start, error).and_then(FilterKind::from_tag).unwrap_or_default();
+    let rebuild = format!("`filterblock build --kind {kind} --output {file} KEYS`");
     match error.class() {
         DecodeErrorClass::Damaged => format!("Filter ignored: lookups stay correct but slower. Run {rebuild}."),
         DecodeErrorClass::Newer => format!(
@@ -96,14 +160,18 @@ fn consequence(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
         ),
         DecodeErrorClass::Mismatch => match error {
             DecodeError::WrongContext { found, .. } => format!(
-                "Filter ignored: it is intact, but bound to another number. If it is the right block, run 'filterblock \
-                 inspect --context {found:#x} {file}'."
+                "Filter ignored: its checksums are right, but it is bound to another number, and nothing else was \
+                 checked. If it is the right block, run `filterblock inspect --context {found:#x} {file}`."
             ),
+            DecodeError::WrongHash { found: 1, .. } => "Filter ignored: its checksums are right, but it was hashed \
+                 without a secret key, and nothing else was checked. Leave out --hash-key-file."
+                .to_owned(),
             DecodeError::KeyNeeded { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongHash { .. } => format!(
-                "Filter ignored: it is intact, but was hashed with another key or seed. If you have its key, run \
-                 'filterblock inspect --hash-key-file KEY {file}'."
+                "Filter ignored: its checksums are right, but it was hashed under another key or seed; its structure \
+                 and its answers were not checked. If you have its key, run `filterblock inspect --hash-key-file KEY \
+                 {file}`."
             ),
-            _ => format!("Filter ignored: it is intact, but was not built from these keys. Run {rebuild}."),
+            _ => format!("Filter ignored: it was not built from these keys. Run {rebuild}."),
         },
         _ => "Filter ignored: lookups stay correct but slower.".to_owned(),
     }
@@ -116,19 +184,24 @@ pub(crate) fn shell_word(path: &Path) -> String {
     shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
 }
 
+/// Whether entries can be derived from a key alone.
+pub(crate) fn takes_keys(transform: KeyTransform) -> bool {
+    matches!(transform, KeyTransform::WholeKey | KeyTransform::Row | KeyTransform::FixedPrefix { .. })
+}
+
 /// Refuses blocks whose entries cannot be derived from a key alone.
 pub(crate) fn require_keys(path: &Path, reader: &FilterBlockReader<'_>) -> Result<(), Failure> {
     let transform = reader.transform();
-    match transform {
-        KeyTransform::WholeKey | KeyTransform::Row | KeyTransform::FixedPrefix { .. } => Ok(()),
-        _ => Err(Failure::damaged(format!(
-            "{}: filter block at offset 0 ({} bytes): its entries were derived by the transform {transform}, which \
-             needs more than a key. No key was queried. Run 'filterblock inspect {}'.",
-            path.display(),
-            reader.block_len(),
-            shell_word(path)
-        ))),
+    if takes_keys(transform) {
+        return Ok(());
     }
+    Err(Failure::damaged(format!(
+        "{}: filter block at offset 0 ({} bytes): its entries were derived by the transform {transform}, which needs \
+         more than a key. No key was queried. Run `filterblock inspect {}`.",
+        path.display(),
+        reader.block_len(),
+        shell_word(path)
+    )))
 }
 
 /// The figures of a block under their names in JSON.

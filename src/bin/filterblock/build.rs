@@ -3,24 +3,25 @@
 use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::expected;
-use crate::keys::{self, Keys, Seen};
+use crate::keys::{self, Keys, Seen, is_dash};
 use crate::output;
 use crate::target::Target;
 use crate::units::{parse_bytes, parse_rate, parse_u64};
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
 use serde_json::json;
+use std::collections::TryReserveError;
 use std::fs;
 use std::io::Write;
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  filterblock build --kind blocked --output table.fb keys.txt
+  filterblock build --output table.fb keys.txt
   filterblock build --kind golomb --fpr 0.1% --output table.fb keys.txt
   sort -u a.txt b.txt | filterblock build --kind bloom --max-bytes 64KiB --output ab.fb
-  find . -print0 | filterblock build --kind blocked --null --output files.fb";
+  find . -print0 | filterblock build --null --output files.fb
+  filterblock build --output - keys.txt | ssh host 'cat > table.fb'";
 
 const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 
@@ -33,7 +34,7 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
     /// The structure: bloom, blocked or golomb
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", default_value_t = FilterKind::DEFAULT)]
     kind: FilterKind,
     /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given
     #[arg(long, value_name = "B", conflicts_with_all = ["fpr", "max_bytes"])]
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     /// Bind the block to this number, which its readers must then give
     #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
     context: u64,
-    /// The file to write; replaced if it exists
+    /// The file to write, replaced if it exists; '-' is standard output, and then the summary goes to standard error
     #[arg(long, short, value_name = "F")]
     output: PathBuf,
     /// Keys end with NUL, not with a newline
@@ -72,19 +73,26 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let policy = policy(args)?;
-    let target = Target::new(&args.output, "No key was read. Name a file in a directory that exists.")?;
-    if fs::canonicalize(&args.keys).is_ok_and(|keys| keys == target.path()) {
+    let target = Target::new(&args.output, "No key was read. Name a file in a directory that can be written to.")?;
+    if fs::canonicalize(&args.keys).is_ok_and(|keys| target.path() == Some(&keys)) {
         let message = "the keys and the output are one file, which the filter would replace";
         return Err(Failure::usage("build", message).into());
     }
     let mut builder = FilterBlockBuilder::new(policy);
     builder.context(args.context);
-    let keys = Keys::open(&args.keys, args.null, "Nothing was written. Run 'filterblock build --help'.")?;
-    let seen = keys.for_each(|key| {
-        builder.add_key(key);
-        ControlFlow::Continue(())
-    })?;
-    let block = keys::with_spinner("building", || builder.finish()).map_err(|error| refused(args, &error, &builder))?;
+    let mut keys = Keys::open(&args.keys, args.null, "Nothing was written. Run `filterblock build --help`.")?;
+    while let Some(key) = keys.next_key()? {
+        let entry = policy.hasher().hash(key);
+        if let Err(error) = builder.try_reserve(1) {
+            return Err(keys.out_of_memory(error).into());
+        }
+        builder.add_hash(entry);
+    }
+    let seen = keys.seen();
+    let mut block = Vec::new();
+    make_room(&policy, builder.num_added(), &mut block).map_err(|error| keys.out_of_memory(error))?;
+    let built = keys::with_spinner("building", || builder.finish_into(&mut block));
+    built.map_err(|error| refused(args, &error, &builder))?;
     target.write(&block)?;
     warn_of_carriage_returns(args, seen);
     summarize(args, policy.hasher(), seen, &block)?;
@@ -100,6 +108,7 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
         (None, None, None) => FilterPolicy::with_bits_per_key(args.kind, DEFAULT_BITS_PER_KEY),
     };
     let hasher = match &args.hash_key_file {
+        Some(path) if !path.exists() => return Err(no_hash_key(path)),
         Some(path) => expected::read_hash_key(path)?,
         None => KeyHasher::new(args.seed),
     };
@@ -119,6 +128,26 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
     }
 }
 
+/// A key is drawn only where it replaces nothing.
+fn no_hash_key(path: &Path) -> Failure {
+    let message = format!(
+        "{}: cannot read the hash key: no such file. Nothing was read. For a new key, run `head -c 16 /dev/urandom > \
+         {}`.",
+        path.display(),
+        shell_word(path)
+    );
+    Failure::new(Code::Io, message)
+}
+
+/// Reserves the memory for a block of `num_entries`, a sixteenth more for kinds whose length depends on the keys, and fails
+/// unless there is also what building it takes.
+fn make_room(policy: &FilterPolicy, num_entries: u64, block: &mut Vec<u8>) -> Result<(), TryReserveError> {
+    // A number that is too large for a block is refused by the builder.
+    let block_bytes = policy.expected_block_len(num_entries).unwrap_or(0);
+    block.try_reserve_exact((block_bytes + block_bytes / 16) as usize + 4096)?;
+    Vec::<u8>::new().try_reserve_exact((num_entries / 2) as usize + (4 << 20))
+}
+
 /// The builder could not meet the policy.
 fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Failure {
     if exit::code_of_build(error) == Code::Damaged {
@@ -127,7 +156,7 @@ fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Fai
     let bytes = args.max_bytes.map_or_else(String::new, |bytes| format!(" --bytes {bytes}"));
     let calc = format!("filterblock calc --entries {}{bytes}", builder.num_added());
     let next = if bytes.is_empty() { "filterblock calc --help" } else { &calc };
-    Failure::usage("build", format_args!("{error}. {} was not written. Run '{next}'", args.output.display()))
+    Failure::usage("build", format_args!("{error}. {} was not written. Run `{next}`", args.output.display()))
 }
 
 /// Keys from a file with CR LF line ends are rarely intended.
@@ -135,7 +164,7 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
     if seen.num_keys > 0 && seen.num_ending_in_cr == seen.num_keys && !args.null {
         exit::message(format_args!(
             "{}: each of the {} keys ends in a carriage return, which is now part of it. If the lines were meant \
-             to end in CR LF, run \"tr -d '\\r' < KEYS | filterblock build --kind {} --output {}\".",
+             to end in CR LF, run `tr -d '\\r' < KEYS | filterblock build --kind {} --output {}`.",
             args.output.display(),
             seen.num_keys,
             args.kind,
@@ -147,9 +176,9 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
 fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
     let reader = OpenOptions::new().context(args.context).expect_hasher(hasher).open(block)?;
     let (num_entries, predicted_fpr) = (reader.num_entries(), reader.false_positive_rate());
-    output::print(|out| {
-        if args.json {
-            return out.json(&json!({
+    let summary = match args.json {
+        true => {
+            let fields = json!({
                 "output": args.output.to_string_lossy(),
                 "kind": args.kind.name(),
                 "keys_read": seen.num_keys,
@@ -159,10 +188,10 @@ fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow
                 "predicted_fpr": predicted_fpr,
                 "hash_id": hasher.hash_id(),
                 "seed": output::hex(hasher.seed()),
-            }));
+            });
+            fields.to_string()
         }
-        writeln!(
-            out,
+        false => format!(
             "{}: {}, {num_entries} distinct entries of {} keys, {} bytes, {} bits/key, predicted false-positive \
              rate {}",
             args.output.display(),
@@ -171,7 +200,11 @@ fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow
             block.len(),
             reader.bits_per_key().map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}")),
             output::rate(predicted_fpr)
-        )
-    })?;
+        ),
+    };
+    match is_dash(&args.output) {
+        true => exit::message(summary),
+        false => output::print(|out| writeln!(out, "{summary}"))?,
+    }
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn usage(subcommand: &str, message: impl fmt::Display) -> Self {
-        let message = format!("error: {message}\n\nFor more information, try 'filterblock {subcommand} --help'.");
+        let message = format!("error: {message}\n\nFor more information, try `filterblock {subcommand} --help`.");
         Self::new(Code::Usage, message)
     }
 

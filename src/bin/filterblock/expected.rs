@@ -3,6 +3,8 @@
 use crate::exit::{Code, Failure};
 use crate::units::parse_u64;
 use filterblock::{KeyHasher, OpenOptions};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Flags of all subcommands that open a block.
@@ -31,20 +33,38 @@ impl HashKeyArgs {
 }
 
 impl ExpectedArgs {
+    /// Refuses --context for a table or a store: there it follows from a filter's place.
+    pub(crate) fn without_context(&self, subcommand: &str, path: &Path) -> Result<(), Failure> {
+        match self.context {
+            0 => Ok(()),
+            _ => {
+                let message = format!("{} has filters whose context is known: leave out --context", path.display());
+                Err(Failure::usage(subcommand, message))
+            }
+        }
+    }
+
     pub(crate) fn options(&self) -> Result<OpenOptions, Failure> {
         let options = OpenOptions::new().context(self.context);
         Ok(self.key.hasher()?.map_or(options, |hasher| options.expect_hasher(hasher)))
     }
 }
 
+/// Two lines of digits: whatever is longer is no key.
+const MAX_KEY_FILE_BYTES: u64 = 64;
+
 /// The hasher under the secret key in a file. Not an argument, because every user of the machine can see those.
 pub(crate) fn read_hash_key(path: &Path) -> Result<KeyHasher, Failure> {
     const NEXT: &str = "Nothing was read or written. Name the file that holds the key.";
-    let bytes = std::fs::read(path).map_err(|error| Failure::io(path, "cannot read the hash key", &error, NEXT))?;
+    let mut bytes = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(MAX_KEY_FILE_BYTES).read_to_end(&mut bytes));
+    file.map_err(|error| Failure::io(path, "cannot read the hash key", &error, NEXT))?;
     let key = bytes.as_slice().try_into().ok().or_else(|| unhex(bytes.trim_ascii_end()));
     key.map(KeyHasher::keyed).ok_or_else(|| {
         let (path, len) = (path.display(), bytes.len());
-        let message = format!("{path}: no hash key: {len} bytes, expected 16 bytes or 32 hexadecimal digits. {NEXT}");
+        let more = if len as u64 == MAX_KEY_FILE_BYTES { " or more" } else { "" };
+        let message =
+            format!("{path}: no hash key: {len} bytes{more}, expected 16 bytes or 32 hexadecimal digits. {NEXT}");
         Failure::new(Code::Usage, message)
     })
 }

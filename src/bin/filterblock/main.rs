@@ -11,6 +11,7 @@ mod demo;
 mod exit;
 mod expected;
 mod inspect;
+mod interrupt;
 mod keys;
 mod model;
 mod output;

@@ -2,7 +2,7 @@
 
 use crate::answers::entry_of_line;
 use crate::block;
-use crate::exit::{Code, Failure};
+use crate::exit::{self, Code, Failure};
 use crate::expected::ExpectedArgs;
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
@@ -11,7 +11,6 @@ use filterblock::FilterBlockReader;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -39,10 +38,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
     /// Keys of the file end with NUL, not with a newline; answers still end with a newline
-    #[arg(long, short = '0')]
+    #[arg(long, short = '0', requires = "keys")]
     null: bool,
     /// Explain each answer, in an indented line below it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "summary")]
     explain: bool,
     /// Print only the number of keys and of each answer
     #[arg(long)]
@@ -58,12 +57,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if table::is_table(&args.file) {
         return Err(table::refuse_query(&args.file).into());
     }
-    let bytes = block::read(&args.file)?;
-    let reader = block::open(&args.file, &bytes, args.expected.options()?)?;
-    block::require_keys(&args.file, &reader)?;
+    let options = args.expected.options()?;
+    let bytes = block::read(&args.file, options)?;
+    let reader = block::open(&args.file, &bytes, options)?;
+    let transform = reader.transform();
+    if !block::takes_keys(transform) {
+        exit::message(format_args!(
+            "{}: its entries were derived by the transform {transform}, which needs more than a key: every answer is \
+             'maybe'",
+            args.file.display()
+        ));
+    }
     let keys = match &args.keys {
         Some(path) => {
-            let keys = Keys::open(path, args.null, "Not all keys were queried. Run 'filterblock query --help'.")?;
+            let keys = Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?;
             let answers_on_terminal = !args.summary && io::stdout().is_terminal();
             Some(if answers_on_terminal { keys.without_progress() } else { keys })
         }
@@ -111,7 +118,10 @@ impl<'a> Session<'a> {
         let answer = if maybe { "maybe" } else { "no" };
         let why = self.reasons.as_ref().map(|reasons| match hash {
             Some(_) => reasons[usize::from(maybe)].clone(),
-            None => "the key is shorter than the prefix that the entries are made of".to_owned(),
+            None if block::takes_keys(self.reader.transform()) => {
+                "the key is shorter than the prefix that the entries are made of".to_owned()
+            }
+            None => "a key alone has no entry".to_owned(),
         });
         let hash = hash.map(|hash| output::hex(hash.get()));
         if self.args.json {
@@ -127,13 +137,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn ask_all(&mut self, keys: Keys) -> Result<(), Failure> {
-        let mut result = Ok(());
-        keys.for_each(|key| {
-            result = self.ask(key);
-            if result.is_err() || self.out.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        result.map_err(output::failure)
+    fn ask_all(&mut self, mut keys: Keys) -> Result<(), Failure> {
+        while let Some(key) = keys.next_key()? {
+            self.ask(key).map_err(output::failure)?;
+            // A person or a program may wait for the answers before it writes the next key.
+            if keys.is_drained() {
+                self.out.flush().map_err(output::failure)?;
+            }
+            if self.out.is_closed() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<(), Failure> {

@@ -19,7 +19,7 @@ pub(crate) fn is_table(path: &Path) -> bool {
 /// A table's filters are probed by its store, with rows and columns.
 pub(crate) fn refuse_query(path: &Path) -> Failure {
     let message = format!(
-        "{} is a table of the store, not a filter block. To see its filters, run 'filterblock inspect {}'",
+        "{} is a table of the store, not a filter block. To see its filters, run `filterblock inspect {}`",
         path.display(),
         shell_word(path)
     );
@@ -30,8 +30,8 @@ pub(crate) fn refuse_query(path: &Path) -> Failure {
 fn filter_failure(path: &Path, filter: &TableFilter, error: &DecodeError, next: &str) -> Failure {
     let what = block::what_failed(path, filter.offset, &filter.bytes, error);
     let next = match (error, error.class()) {
-        (DecodeError::KeyNeeded { .. }, _) => "Run the command again with '--hash-key-file KEY', the file of that key.",
-        (_, DecodeErrorClass::Newer) => "A newer filterblock reads it; 'filterblock --version' shows this one's.",
+        (DecodeError::KeyNeeded { .. }, _) => "Run the command again with `--hash-key-file KEY`, the file of that key.",
+        (_, DecodeErrorClass::Newer) => "A newer filterblock reads it; `filterblock --version` shows this one's.",
         _ => next,
     };
     Failure::damaged(format!("{what}. Filter ignored: lookups stay correct but slower. {next}"))
@@ -40,7 +40,7 @@ fn filter_failure(path: &Path, filter: &TableFilter, error: &DecodeError, next: 
 fn open(path: &Path, key: Option<KeyHasher>) -> Result<TableFile, Failure> {
     let table = TableFile::open(path).map_err(|error| {
         let consequence = format!(
-            "The store cannot read this table. Restore the file from a copy, then run 'filterblock verify {}'.",
+            "The store cannot read this table. Restore the file from a copy, then run `filterblock verify {}`.",
             shell_word(path)
         );
         Failure::table(&error, &consequence)
@@ -66,7 +66,7 @@ pub(crate) fn inspect(path: &Path, key: Option<KeyHasher>, json: bool) -> anyhow
         let fields = match filter.open() {
             Ok(reader) => block::figures(&filter.bytes, &reader),
             Err(error) => {
-                let next = format!("Run 'filterblock verify {}'.", shell_word(path));
+                let next = format!("Run `filterblock verify {}`.", shell_word(path));
                 let failure = filter_failure(path, filter, &error, &next);
                 exit::message(&failure);
                 code = code.max(failure.code());
@@ -147,7 +147,7 @@ fn check(
     }
     let table = open(path, key).map_err(|failure| failures.push(failure)).ok()?;
     let next = format!(
-        "No data is lost: a filter holds nothing that the cells do not. Run 'filterblock inspect {}'.",
+        "No data is lost: a filter holds nothing that the cells do not. Run `filterblock inspect {}`.",
         shell_word(path)
     );
     for filter in table.filters() {
@@ -155,7 +155,7 @@ fn check(
             failures.push(filter_failure(path, filter, &error, &next));
         }
     }
-    let consequence = "Lookups in it fail. Restore the file from a copy. Run 'filterblock inspect' to see its filters.";
+    let consequence = "Lookups in it fail. Restore the file from a copy. Run `filterblock inspect` to see its filters.";
     let check = table.check().map_err(|error| failures.push(Failure::table(&error, consequence))).ok()?;
     for (purpose, num_missing) in [
         ("row", check.missing_in_row_filter),
@@ -165,7 +165,7 @@ fn check(
         if num_missing > 0 {
             failures.push(Failure::damaged(format!(
                 "{}: the {purpose} filter answers 'no' for {num_missing} of {} cells that the table holds. Lookups do \
-                 not find them: stop using the table. Run 'filterblock inspect {}'.",
+                 not find them: stop using the table. Run `filterblock inspect {}`.",
                 path.display(),
                 check.num_cells,
                 shell_word(path)

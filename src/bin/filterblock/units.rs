@@ -11,19 +11,29 @@ pub(crate) fn parse_u64(text: &str) -> Result<u64, String> {
     parsed.ok_or_else(|| "expected a 64-bit number, decimal or hexadecimal as in 0x2a".to_owned())
 }
 
-/// A count, also as `1_000_000` or `1e6`.
+/// A count, also as `1_000_000`, `1e6`, `1M` or `1.5M`; the units are powers of a thousand.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
-    let digits = text.replace('_', "");
-    if let Ok(count) = digits.parse() {
-        return Ok(count);
+    whole_number(&text.replace('_', ""))
+        .ok_or_else(|| "expected a whole number below 2^64, as in 1000000, 1_000_000, 1e6 or 1M".to_owned())
+}
+
+/// Exact: up to 2^64, where an `f64` would round.
+fn whole_number(text: &str) -> Option<u64> {
+    let units = [("k", 3), ("K", 3), ("M", 6), ("G", 9), ("T", 12), ("", 0)];
+    let (number, unit) = units.into_iter().find_map(|(unit, power)| Some((text.strip_suffix(unit)?, power)))?;
+    let (mantissa, power) = match number.split_once(['e', 'E']) {
+        Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()?),
+        None => (number, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let digits = format!("{whole}{fraction}");
+    let power = power.checked_add(unit)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    if whole.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
     }
-    // Up to 2^53 every whole number has its own f64.
-    let whole =
-        |count: &f64| digits.contains(['e', 'E']) && count.fract() == 0.0 && (0.0..=2f64.powi(53)).contains(count);
-    match digits.parse().ok().filter(whole) {
-        Some(count) => Ok(count as u64),
-        None => Err("expected a whole number, as in 1000000, 1_000_000 or 1e6".to_owned()),
-    }
+    let number: u64 = digits.parse().ok()?;
+    number.checked_mul(10u64.checked_pow(u32::try_from(power).ok()?)?)
 }
 
 /// A number of bytes: a count, or one of KiB, MiB, GiB as in `64KiB`.
@@ -59,4 +69,50 @@ pub(crate) fn splitmix64(state: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse_bytes, parse_count};
+
+    #[test]
+    fn counts_are_exact_in_every_notation() {
+        for (text, count) in [
+            ("0", 0),
+            ("1_000_000", 1_000_000),
+            ("1e6", 1_000_000),
+            ("1M", 1_000_000),
+            ("10k", 10_000),
+            ("10K", 10_000),
+            ("2.5M", 2_500_000),
+            ("1.50e1", 15),
+            ("3G", 3_000_000_000),
+            ("1e18", 1_000_000_000_000_000_000),
+            ("9007199254740993", (1 << 53) + 1),
+            ("9.007199254740993e15", (1 << 53) + 1),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(parse_count(text), Ok(count), "{text}");
+        }
+        for text in [
+            "",
+            "M",
+            "1.5",
+            "-1",
+            "+1",
+            "1e-1",
+            "1e30",
+            "1.5e0",
+            "1m",
+            "1MM",
+            "e6",
+            ".5M",
+            "1e",
+            "0x10",
+            "1e99999999999",
+        ] {
+            assert!(parse_count(text).is_err(), "{text}");
+        }
+        assert_eq!((parse_bytes("64KiB"), parse_bytes("1M")), (Ok(65_536), Ok(1_000_000)));
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.files.len() > 1 && args.keys.as_deref().is_some_and(keys::is_stdin) {
+    if args.files.len() > 1 && args.keys.as_deref().is_some_and(keys::is_dash) {
         let message = "standard input can be read only once: name a file of keys, or a single block";
         return Err(Failure::usage("verify", message).into());
     }
@@ -57,6 +57,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = Output::new();
     let mut worst = Code::Ok;
     for path in &args.files {
+        if path.is_dir() || table::is_table(path) {
+            args.expected.without_context("verify", path)?;
+        }
         let code = if path.is_dir() {
             store::verify::verify(path, key, args.keys.is_some(), args.json, &mut out)?
         } else if table::is_table(path) {
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Checks one block. An error is one of the list of keys, which every other block would meet as well.
 fn verify_block(args: &Args, options: OpenOptions, path: &Path, out: &mut Output) -> Result<Code, Failure> {
-    let bytes = block::read(path);
+    let bytes = block::read(path, options);
     let opened = bytes.as_ref().map_err(Clone::clone).and_then(|bytes| {
         let reader = block::open(path, bytes, options)?;
         args.keys.as_ref().map_or(Ok(()), |_| block::require_keys(path, &reader))?;
@@ -81,7 +84,7 @@ fn verify_block(args: &Args, options: OpenOptions, path: &Path, out: &mut Output
     let (mut failures, mut checked) = (Vec::new(), None);
     match opened {
         Ok((figures, reader)) => {
-            let consequence = "Not all keys were checked. Run 'filterblock verify --help'.";
+            let consequence = "Not all keys were checked. Run `filterblock verify --help`.";
             let keys = args.keys.as_deref().map(|list| Keys::open(list, args.null, consequence)).transpose()?;
             let answers = keys.map(|keys| answers::ask(&reader, keys)).transpose()?;
             let kind_and_version = format!("{} v{}", reader.kind(), figures["version"]);
@@ -105,7 +108,7 @@ fn missing(path: &Path, kind_and_version: &str, reader: &FilterBlockReader<'_>, 
     Some(Failure::damaged(format!(
         "{}: filter block at offset 0 ({} bytes, {kind_and_version}): {} of {} keys are answered 'no', the first \
          \"{}\" (hash {} under seed {}). Do not use it for a table of these keys: lookups would not find them. Run \
-         'filterblock build --kind {kind} --output {} KEYS'.",
+         `filterblock build --kind {kind} --output {} KEYS`.",
         path.display(),
         reader.block_len(),
         answers.num_missing,

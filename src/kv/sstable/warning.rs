@@ -86,7 +86,7 @@ impl fmt::Display for Warning {
             FilterProblem::Decode(error) if error.class() == DecodeErrorClass::Newer => {
                 f.write_str("A newer version of this program reads it.")
             }
-            _ => write!(f, "Run 'filterblock rebuild {file}'."),
+            _ => write!(f, "Run `filterblock rebuild {file}`."),
         }
     }
 }

@@ -202,7 +202,7 @@ fn a_malformed_line_ends_the_input_and_the_cells_before_it_are_kept() {
         place.write("cells.tsv", format!("{}{bad}\nz\tz\tz\n", cells(0, 5, "value")));
         let message = place.expect_failure(2, "fill db cells.tsv");
         assert!(message.starts_with("cells.tsv: line 11: ") && message.contains(part), "{message}");
-        assert!(message.ends_with(". Cells written before it: 10. Run 'filterblock fill --help'.\n"), "{message}");
+        assert!(message.ends_with(". Cells written before it: 10. Run `filterblock fill --help`.\n"), "{message}");
         assert_eq!(place.expect(0, "scan db"), cells(0, 5, "value"));
     }
 }
@@ -237,4 +237,51 @@ fn impossible_requests_are_refused_and_no_store_is_created() {
     assert!(place.expect_failure(4, "fill db missing.tsv").starts_with("missing.tsv: cannot open: "));
     assert!(!place.path("db").exists());
     assert!(place.expect_failure(4, "fill keys.txt/db keys.txt").starts_with("keys.txt/db: cannot open the store: "));
+}
+
+/// A limit on the length of files: the same as a full disk, but for the number. What the message advises is followed.
+#[cfg(target_os = "linux")]
+#[test]
+fn cells_written_before_the_disk_is_full_are_found_as_advised() {
+    let place = Place::new();
+    place.write("rows.txt", lines("some-row", 20_000));
+    let fill = "$FB fill db --rows-only rows.txt --batch 100";
+    let output = place.shell(&format!("trap '' XFSZ; ulimit -f 300; exec {fill}"));
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{message}");
+    let (_, rest) = message.split_once("Cells written before: ").unwrap();
+    let (number, rest) = rest.split_once(", which are in its log and tables. ").unwrap();
+    let number: u64 = number.parse().unwrap();
+    assert!((100..20_000).contains(&number), "{message}");
+    let command = rest.split('`').nth(1).unwrap().strip_prefix("filterblock ").unwrap();
+    assert_eq!(command, "verify db");
+    let text = place.expect(0, command);
+    assert!(text.contains(&format!("; {number} cells in the log only\n")), "{text}");
+    assert_eq!(place.json(0, "verify db --json")["cells_in_log"], number);
+    assert_eq!(place.expect(0, "scan db").lines().count() as u64, number);
+}
+
+#[test]
+fn flags_without_effect_are_refused() {
+    let place = Place::new();
+    place.write("cells.tsv", cells(0, 3, "value"));
+    place.expect(0, "fill db cells.tsv --seed 7");
+    for (options, part) in [
+        ("db cells.tsv --seed 8", "run `filterblock rebuild db --seed 8`"),
+        ("db cells.tsv --column c", "--column is for"),
+        ("new cells.tsv --value-bytes 5", "--synthetic"),
+        ("new --synthetic 5 --kind none --fpr 1%", "no filter"),
+        ("new --synthetic 5 --kind none --budget 1KiB --level-kind 1=none", "no filter"),
+        ("new --synthetic 5 --kind none --prefix-len 3", "no filter"),
+    ] {
+        let message = place.expect_failure(2, &format!("fill {options}"));
+        assert!(message.contains(part), "{options}: {message}");
+        assert!(!place.path("new").exists(), "{options}");
+    }
+    place.expect(0, "fill new --synthetic 5 --kind none --level-kind 0=bloom --bits-per-key 12");
+    place.expect_failure(2, "rebuild db --kind none --bits-per-key 9");
+    place.expect_failure(2, "verify db --context 3");
+    place.expect_failure(2, "query cells.tsv --null key");
+    place.expect_failure(2, "query cells.tsv --explain --summary key");
+    assert_eq!(place.expect(0, "scan db"), cells(0, 3, "value"));
 }

@@ -87,13 +87,13 @@ fn a_path_selects_one_table() {
     // A file of filters selects its table, and may be damaged or missing.
     flip(&place, &format!("db/{filter_file}"), 100);
     let message = stderr(&place.run("verify db"));
-    assert!(message.contains(&format!("Run 'filterblock rebuild db/{filter_file}'.")), "{message}");
+    assert!(message.contains(&format!("Run `filterblock rebuild db/{filter_file}`.")), "{message}");
     place.expect(0, &format!("rebuild db/{filter_file}"));
     place.expect(0, "verify db");
     let [_, Value::String(filter_file)] = &files_of(&place)[..] else { panic!("one file") };
     std::fs::remove_file(place.path(&format!("db/{filter_file}"))).unwrap();
     let message = stderr(&place.run("verify db"));
-    assert!(message.contains(&format!("Run 'filterblock rebuild db/{filter_file}'.")), "{message}");
+    assert!(message.contains(&format!("Run `filterblock rebuild db/{filter_file}`.")), "{message}");
     place.expect(0, &format!("rebuild db/{filter_file}"));
     place.expect(0, "verify db");
 

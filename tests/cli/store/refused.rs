@@ -27,8 +27,8 @@ fn refused(place: &Place, code: i32, start: &str, end: &str) {
     assert_eq!((&report["ok"], &report["exit_code"]), (&false.into(), &code.into()));
     assert_eq!(report["errors"][0], message.trim_end());
     assert!(files(place) == before);
-    if let Some((_, command)) = end.split_once("'filterblock ") {
-        let subcommand = command.split([' ', '\'']).next().unwrap();
+    if let Some((_, command)) = end.split_once("`filterblock ") {
+        let subcommand = command.split([' ', '`']).next().unwrap();
         place.expect(
             0,
             &if subcommand.starts_with('-') { subcommand.to_owned() } else { format!("{subcommand} --help") },
@@ -47,18 +47,18 @@ fn refused_to_all(place: &Place, code: i32, start: &str, end: &str) {
     assert!(files(place) == before);
 }
 
-const RESTORE: &str = "Restore the file from a copy, then run 'filterblock verify db'.";
+const RESTORE: &str = "Restore the file from a copy, then run `filterblock verify db`.";
 
 #[test]
 fn directories_that_hold_no_store() {
     let place = Place::new();
     fs::create_dir(place.path("db")).unwrap();
-    refused(&place, 4, "db: no store is here", "To create one, run 'filterblock fill db CELLS'.");
+    refused(&place, 4, "db: no store is here", "To create one, run `filterblock fill db CELLS`.");
     for i in 0..5 {
         place.write(&format!("db/{i}.txt"), "text");
     }
     let start = "db: not a store: there is no MANIFEST, but 5 other files, among them 0.txt, 1.txt, 2.txt";
-    let end = "Name the directory of a store; 'filterblock fill --help' shows how one is made.";
+    let end = "Name the directory of a store; `filterblock fill --help` shows how one is made.";
     refused_to_all(&place, 4, start, end);
     for line in ["get none row", "scan none", "stats none", "rebuild none"] {
         let message = place.expect_failure(4, line);
@@ -68,13 +68,13 @@ fn directories_that_hold_no_store() {
     place.write("file", "text");
     let message = place.expect_failure(4, "get file row");
     assert!(message.starts_with("file: cannot open the store: not a directory. Nothing was read. "), "{message}");
-    assert!(message.ends_with("run 'filterblock inspect file'.\n"), "{message}");
+    assert!(message.ends_with("run `filterblock inspect file`.\n"), "{message}");
 }
 
 #[test]
 fn stores_that_another_process_has_open() {
     let place = with_store();
-    let end = "Close it in that process and run the command again; 'fuser db/LOCK' names the process.";
+    let end = "Close it in that process and run the command again; `fuser db/LOCK` names the process.";
     let writer = Writer::start(&place, "row\tcolumn\tvalue\n");
     refused_to_all(&place, 4, "db: the store is open elsewhere", end);
     writer.kill();
@@ -108,7 +108,7 @@ fn missing_files() {
     fs::rename(place.path("db/MANIFEST"), place.path("kept")).unwrap();
     // Two tables and a log.
     let start = "db: MANIFEST is missing; without it the current ones among the 3 files here are unknown";
-    refused_to_all(&place, 3, start, "Restore MANIFEST from a copy, then run 'filterblock verify db'.");
+    refused_to_all(&place, 3, start, "Restore MANIFEST from a copy, then run `filterblock verify db`.");
     fs::rename(place.path("kept"), place.path("db/MANIFEST")).unwrap();
     place.expect(0, "verify db");
 }
@@ -147,5 +147,5 @@ fn tables_of_a_newer_version() {
     (0..4).for_each(|i| bytes[footer + 4092 + i] = (crc >> (8 * i)) as u8);
     place.write(&table, bytes);
     let start = format!("{table}: its version 9 is newer than 1, which this filterblock reads");
-    refused_to_all(&place, 3, &start, "A newer filterblock reads it; 'filterblock --version' shows this one's.");
+    refused_to_all(&place, 3, &start, "A newer filterblock reads it; `filterblock --version` shows this one's.");
 }

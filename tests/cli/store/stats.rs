@@ -49,6 +49,17 @@ fn the_ledger_shows_the_outcome_of_lookups() {
     place.expect_failure(2, "stats db --json --prometheus");
 }
 
+/// A process that has only just opened the store has done nothing that its ledger could show.
+#[test]
+fn prometheus_gets_no_ledger_that_must_be_zero() {
+    let place = with_store();
+    place.write("rows.txt", "row-00001\n");
+    let text = place.expect(0, "stats db --prometheus");
+    assert!(text.contains("filterblock_store_tables{level=\"0\"} 2\n") && !text.contains("_total"), "{text}");
+    let text = place.expect(0, "stats db --prometheus --ask rows.txt");
+    assert!(text.contains("filterblock_table_lookups_total{"), "{text}");
+}
+
 /// Each line follows the format, and each metric is preceded by its type.
 #[test]
 fn prometheus_output_follows_its_format() {
@@ -87,7 +98,7 @@ fn unusable_filters_cause_a_warning() {
     flip(&place, &format!("db/{table}"), offset + 90);
     let output = place.run("stats db --json");
     let start = format!("db/{table}: filter block at offset {offset} (");
-    let end = format!("lookups stay correct but slower. Run 'filterblock rebuild db/{table}'.\n");
+    let end = format!("lookups stay correct but slower. Run `filterblock rebuild db/{table}`.\n");
     let message = stderr(&output);
     assert!(message.starts_with(&start) && message.ends_with(&end), "{message}");
     let json = place.json(0, "stats db --json");
@@ -105,7 +116,7 @@ fn names_are_quoted_in_commands_to_run() {
     std::fs::rename(place.path("db"), place.path("two words")).unwrap();
     let output = place.command(["stats", "two words"]).output().unwrap();
     let message = stderr(&output);
-    assert!(message.ends_with(&format!("Run 'filterblock rebuild 'two words/{table}''.\n")), "{message}");
+    assert!(message.ends_with(&format!("Run `filterblock rebuild 'two words/{table}'`.\n")), "{message}");
     let rebuilt = place.command(["rebuild", &format!("two words/{table}")]).output().unwrap();
     assert_eq!(rebuilt.status.code(), Some(0));
     assert_eq!(stderr(&place.command(["stats", "two words"]).output().unwrap()), "");

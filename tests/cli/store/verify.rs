@@ -14,7 +14,7 @@ fn every_cell_is_checked_and_rates_match_the_prediction() {
     for kind in crate::KINDS {
         place.expect(0, &format!("fill db --synthetic 20000 --value-bytes 10 --kind {kind} --seed 5 --prefix-len 7"));
         let report = report(&place, 0);
-        assert_eq!(field_names(&report), ["file", "ok", "num_cells", "false_negatives", "tables"]);
+        assert_eq!(field_names(&report), ["file", "ok", "num_cells", "cells_in_log", "false_negatives", "tables"]);
         assert_eq!((&report["ok"], &report["num_cells"]), (&true.into(), &20_000.into()));
         assert_eq!(report["false_negatives"], 0);
         let filters = report["tables"][0]["filters"].as_array().unwrap();
@@ -56,8 +56,8 @@ fn unusable_filters_are_listed_and_not_probed() {
     assert_eq!(report["errors"][0], message.trim_end());
     assert_eq!(report["tables"][1]["unusable_filters"][0], "row+column");
     // Following the message helps.
-    let (_, command) = message.split_once("Run 'filterblock ").unwrap();
-    place.expect(0, command.split('\'').next().unwrap());
+    let (_, command) = message.split_once("Run `filterblock ").unwrap();
+    place.expect(0, command.split('`').next().unwrap());
     place.expect(0, "verify db");
 }
 
@@ -71,7 +71,7 @@ fn damaged_tables_are_all_named() {
     let report = report(&place, 3);
     for (line, table) in message.lines().zip(tables(&place)) {
         assert!(line.starts_with(&format!("db/{table}: at offset 4096: data block checksum stored 0x")), "{message}");
-        assert!(line.ends_with("Restore the file from a copy, then run 'filterblock verify db'."), "{message}");
+        assert!(line.ends_with("Restore the file from a copy, then run `filterblock verify db`."), "{message}");
     }
     assert_eq!(message.lines().count(), 2);
     assert_eq!(report["errors"].as_array().unwrap().len(), 2);
@@ -96,7 +96,7 @@ fn a_filter_that_hides_cells_is_the_worst() {
     let message = stderr(&output);
     let start = format!("db/{table}: the row filter answers 'no' for ");
     assert!(message.starts_with(&start) && message.contains(" of 1000 cells that the table holds."), "{message}");
-    assert!(message.ends_with(&format!("Run 'filterblock rebuild db/{table}'.\n")), "{message}");
+    assert!(message.ends_with(&format!("Run `filterblock rebuild db/{table}`.\n")), "{message}");
     assert_eq!(output.status.code(), Some(3));
     let report = report(&place, 3);
     let missing = report["false_negatives"].as_u64().unwrap();

@@ -10,10 +10,9 @@ use super::page::{Page, Plot};
 use super::plot::bars::{Bar, Group, bars};
 use super::report::{Account, Report, bits_per_key, merged};
 use super::session::Demo;
-use super::stage::Stage;
+use super::stage::{Stage, stopped};
 use crate::exit::Failure;
-use crate::output::hex;
-use anyhow::Context;
+use crate::output::{hex, rate};
 use filterblock::kv::{RebuildOptions, Stats};
 use filterblock::ledger::Tally;
 use filterblock::{FilterPolicy, KeyHasher};
@@ -141,7 +140,8 @@ impl Attack {
         }
         let stage = Stage::set_as(filter, data, Some(policy), KeyHasher::new(KNOWN_SEED), parent)?;
         warm_up(data, &stage)?;
-        let files = || table_files(&stage.dir).context("cannot look at the tables");
+        let files =
+            || table_files(&stage.dir).map_err(|error| stopped(&stage.dir, "cannot look at the tables", &error));
         let files_before = files()?;
         let (mut steps, rebuild) = steps(data, &stage, unfiltered, &crafted)?;
         let keyed = Stage::set_as("keyed", data, Some(policy), KeyHasher::keyed(SECRET_KEY), parent)?;
@@ -197,12 +197,13 @@ impl Attack {
                 "crafted_rows" | "replay" if costly < lookups => {
                     failures.push(format!("{name}: only {costly} of {lookups} rows cost a read"));
                 }
-                "ordinary_rows" | "crafted_rows_secret_seed" | "crafted_rows_secret_key" if !agrees(&total) => failures
-                    .push(format!(
-                        "{name}: a false-positive rate of {:?}, {:?} predicted: not within four standard errors",
-                        total.observed_fpr().unwrap_or_default(),
-                        total.predicted_fpr().unwrap_or_default()
-                    )),
+                "ordinary_rows" | "crafted_rows_secret_seed" | "crafted_rows_secret_key" if !agrees(&total) => {
+                    failures.push(format!(
+                        "{name}: a false-positive rate of {}, {} predicted: not within four standard errors",
+                        rate(total.observed_fpr().unwrap_or_default()),
+                        rate(total.predicted_fpr().unwrap_or_default())
+                    ));
+                }
                 // A cell takes one read; the slow rows are too few to compare a rate.
                 _ => {}
             }
@@ -237,7 +238,8 @@ fn rebuild(stage: &Stage, seed: u64) -> anyhow::Result<Rebuild> {
     let time = started.elapsed();
     let len = |file: &str| Ok(std::fs::metadata(stage.dir.join(file))?.len());
     let bytes = report.tables.iter().map(|table| len(&table.filter_file)).sum::<std::io::Result<u64>>();
-    Ok(Rebuild { bytes: bytes.context("cannot look at the new filters")?, time })
+    let bytes = bytes.map_err(|error| stopped(&stage.dir, "cannot look at the new filters", &error))?;
+    Ok(Rebuild { bytes, time })
 }
 
 /// All steps, and the first rebuild.

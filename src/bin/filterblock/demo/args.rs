@@ -60,10 +60,10 @@ pub(crate) struct Args {
     /// Rows that are not in --keys, one a line
     #[arg(long, value_name = "FILE", requires = "keys")]
     pub(super) absent: Option<PathBuf>,
-    /// Directory for the store [default: a temporary directory on a disk]
+    /// Existing directory for the store, which is removed at the end [default: a temporary directory on a disk]
     #[arg(long)]
     pub(super) dir: Option<PathBuf>,
-    /// Also write the figures, with plots, as a page for browsers
+    /// Also write the figures, with plots, as a page for browsers; to a name that ends with .svg, the first plot alone
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
     /// Print one JSON document

@@ -3,7 +3,6 @@
 use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::KeyHasher;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A column and its value.
@@ -87,11 +86,20 @@ fn is_absent_among(rows: &[DataRow], row: &[u8]) -> bool {
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
+    // Given back when there is no more memory, so that there is some for the message.
+    let spare = Vec::<u8>::with_capacity(1 << 20);
     let mut keys = Vec::new();
-    let source = Keys::open(path, false, "Nothing was run. Name files that can be read.")?;
-    source.without_progress().for_each(|key| {
-        keys.push(key.to_vec());
-        ControlFlow::Continue(())
-    })?;
+    let mut source =
+        Keys::open(path, false, "Nothing was run. Name files that can be read, and that fit into memory.")?
+            .without_progress();
+    while let Some(key) = source.next_key()? {
+        let mut row = Vec::new();
+        if let Err(error) = row.try_reserve_exact(key.len()).and_then(|()| keys.try_reserve(1)) {
+            drop(spare);
+            return Err(source.out_of_memory(error));
+        }
+        row.extend_from_slice(key);
+        keys.push(row);
+    }
     Ok(keys)
 }

@@ -7,6 +7,7 @@ mod ask;
 mod craft;
 mod data;
 mod figures;
+mod machine;
 mod measure;
 mod os;
 mod page;
@@ -22,14 +23,19 @@ mod zipfian;
 pub(crate) use args::Args;
 
 use args::Workload;
+use filterblock::kv;
 use session::Demo;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let demo = Demo::new(args)?;
-    match args.workload {
+    let result = match args.workload {
         Workload::Uniform => uniform::run(&demo),
         Workload::Zipfian => zipfian::run(&demo),
         Workload::Adversary => adversary::run(&demo),
-    }
+    };
+    result.map_err(|error| match error.downcast_ref::<kv::Error>() {
+        Some(error) => stage::failure(demo.place.path(), error).into(),
+        None => error,
+    })
 }

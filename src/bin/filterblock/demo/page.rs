@@ -34,7 +34,19 @@ pub(super) struct Plot {
     pub(super) caption: String,
 }
 
+/// What a drawing takes from the page around it.
+const PICTURE_STYLE: &str = "svg{background:var(--ground);font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\
+                             \"Noto Sans\",\"Liberation Sans\",Arial,sans-serif}";
+
 impl Page {
+    /// The first plot alone, as an SVG file.
+    pub(super) fn picture(&self) -> String {
+        let drawing = self.plots.first().map(|plot| plot.drawing.0.as_str()).unwrap_or_default();
+        let (svg, content) = drawing.split_once('>').unwrap_or_default();
+        let style = html! { style { (PreEscaped(STYLE)) (PreEscaped(PICTURE_STYLE)) } };
+        format!("{svg}>{}{content}\n", style.0)
+    }
+
     pub(super) fn render(&self, report: &Report) -> String {
         let page = html! {
             (PreEscaped("<!DOCTYPE html>\n"))
@@ -69,7 +81,9 @@ fn setting(report: &Report) -> Markup {
     html! {
         section.setting {
             dl {
-                @for (name, lines) in &report.facts { dt { (name) } @for line in lines { dd { (line) } } }
+                @for (name, lines) in report.facts.iter().chain(&report.machine) {
+                    dt { (name) } @for line in lines { dd { (line) } }
+                }
                 dt { "Command" } dd { code { (command) } }
             }
             ul.checks {

@@ -1,11 +1,16 @@
 //! The directory of the demo's stores.
 
+use crate::block::shell_word;
+use crate::exit::Failure;
+use crate::interrupt;
 use filterblock::kv::{CacheBypass, FileStorage, Storage};
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A directory that is removed with the demo.
+const NEXT: &str = "Nothing was run. Name a directory that can be written to: `filterblock demo --dir DIR`.";
+
+/// A directory that is removed with the demo, even if it is interrupted.
 pub(super) struct Place {
     dir: TempDir,
     bypass: CacheBypass,
@@ -23,27 +28,31 @@ impl Place {
 
 /// A new directory in `given`. If `None`, in the first of some usual places where the page cache can be bypassed
 /// (temporary directories are often in memory), or else in the first writable one.
-pub(super) fn choose(given: Option<&Path>) -> io::Result<Place> {
+pub(super) fn choose(given: Option<&Path>) -> Result<Place, Failure> {
+    let failure = |dir: &Path, error: &io::Error| Failure::io(dir, "cannot hold the store", error, NEXT);
     if let Some(dir) = given {
-        std::fs::create_dir_all(dir)?;
-        return make(dir);
+        if !dir.exists() {
+            let next = format!("Nothing was run. Name a directory that exists, or run `mkdir -p {}`.", shell_word(dir));
+            return Err(Failure::io(dir, "cannot hold the store", &io::ErrorKind::NotFound.into(), &next));
+        }
+        return make(dir).map_err(|error| failure(dir, &error));
     }
-    let candidates = [std::env::temp_dir(), PathBuf::from("/var/tmp"), PathBuf::from(".")];
-    let mut best: io::Result<Place> = Err(io::ErrorKind::NotFound.into());
-    for candidate in candidates {
-        let place = make(&candidate);
+    let mut best: Option<Result<Place, Failure>> = None;
+    for candidate in [std::env::temp_dir(), PathBuf::from("/var/tmp"), PathBuf::from(".")] {
+        let place = make(&candidate).map_err(|error| failure(&candidate, &error));
         if place.as_ref().is_ok_and(|place| place.bypass == CacheBypass::Active) {
             return place;
         }
-        if best.is_err() {
-            best = place;
+        if best.as_ref().is_none_or(Result::is_err) {
+            best = Some(place);
         }
     }
-    best
+    best.unwrap_or_else(|| Err(failure(&std::env::temp_dir(), &io::ErrorKind::NotFound.into())))
 }
 
 fn make(parent: &Path) -> io::Result<Place> {
     let dir = tempfile::Builder::new().prefix("filterblock-demo-").tempdir_in(parent)?;
+    interrupt::will_remove(dir.path());
     let bypass = FileStorage::open_direct(dir.path())?.cache_bypass();
     Ok(Place { dir, bypass })
 }

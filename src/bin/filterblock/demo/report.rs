@@ -4,6 +4,7 @@ use super::args::Args;
 use super::ask::Observed;
 use super::data::Dataset;
 use super::figures::{self, Row, grouped};
+use super::machine::Machine;
 use super::measure::Plan;
 use super::place::Place;
 use crate::output::{Output, hex};
@@ -95,6 +96,8 @@ pub(super) struct Report {
     pub(super) document: Value,
     /// The data, the queries and the kind of reads: a name and its lines.
     pub(super) facts: Vec<(&'static str, Vec<String>)>,
+    /// The machine, its disk, its kernel, and the date: on the page only.
+    pub(super) machine: Vec<(&'static str, Vec<String>)>,
     pub(super) checks: [Check; 3],
     pub(super) warnings: Vec<String>,
     /// Why the demo has failed; empty if it has not.
@@ -114,7 +117,7 @@ impl Report {
         accounts: &[Account<'_>],
         warnings: Vec<String>,
     ) -> Self {
-        let bypass = place.bypass();
+        let (bypass, machine) = (place.bypass(), Machine::of(place.path()));
         let direct_io = *bypass == CacheBypass::Active;
         let has_os_counts = accounts.iter().all(|account| account.observed.os.is_some());
         let os_counter = has_os_counts.then_some(if direct_io { "syscr, read_bytes" } else { "syscr, rchar" });
@@ -144,6 +147,7 @@ impl Report {
             "answers_identical": identical,
             "answers_wrong": num_wrong,
             "warnings": warnings,
+            "machine": machine.json(),
         });
         let matches_os = os_counter.map(|_| accounts.iter().all(|account| account.matches_os() == Some(true)));
         let yes = |yes: bool| if yes { "yes" } else { "NO" }.to_owned();
@@ -156,7 +160,8 @@ impl Report {
             ("Answers right", yes(num_wrong == 0), Some(num_wrong == 0)),
             ("Reads equal to the system's count", reads, matches_os),
         ];
-        Self { facts: facts(&document, queries), document, checks, warnings, failures, tables: Vec::new() }
+        let facts = facts(&document, queries);
+        Self { facts, machine: machine.facts(), document, checks, warnings, failures, tables: Vec::new() }
     }
 
     /// The array at `pointer` in the document.

@@ -10,13 +10,13 @@ use crate::exit::{Code, Failure, message};
 use crate::keys;
 use crate::output;
 use crate::target::Target;
-use anyhow::Context;
 use filterblock::FilterPolicy;
 use indicatif::ProgressBar;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What follows if the report cannot be written.
-const NOT_RUN: &str = "Nothing was run. Name a file in a directory that exists.";
+const NOT_RUN: &str = "Nothing was run. Name a file in a directory that can be written to.";
 
 /// What all runs have in common.
 pub(super) struct Demo<'a> {
@@ -34,12 +34,20 @@ impl<'a> Demo<'a> {
         if args.workload != Workload::Zipfian && !args.absent_percents.is_empty() {
             return Err(Failure::usage("demo", "--absent-share is for --workload zipfian").into());
         }
+        if args.absent.is_some() != args.keys.is_some() {
+            return Err(Failure::usage("demo", "--keys and --absent are for each other: give both").into());
+        }
+        if args.report.as_deref().is_some_and(keys::is_dash) {
+            let message = "--report needs a file: standard output has the figures";
+            return Err(Failure::usage("demo", message).into());
+        }
         let policies = args.policies()?;
         let page = args.report.as_deref().map(|path| Target::new(path, NOT_RUN)).transpose()?;
         let mut lists = [&args.keys, &args.absent].into_iter().flatten().filter_map(|list| list.canonicalize().ok());
-        if page.as_ref().is_some_and(|page| lists.any(|list| list == page.path())) {
+        if page.as_ref().is_some_and(|page| lists.any(|list| page.path() == Some(&list))) {
             return Err(Failure::usage("demo", "the report would replace a list of rows").into());
         }
+        let place = place::choose(args.dir.as_deref())?;
         let progress = ProgressBar::new(policies.len() as u64 + 1);
         let progress = keys::progress(progress, "{bar:20} {pos}/{len} {msg} {elapsed}");
         progress.set_message("making the data");
@@ -48,7 +56,6 @@ impl<'a> Demo<'a> {
             _ => webtable::generate(args.rows),
         };
         data.check().map_err(|reason| Failure::usage("demo", reason))?;
-        let place = place::choose(args.dir.as_deref()).context("cannot make a directory for the store")?;
         Ok(Self { args, data, policies, place, page, progress })
     }
 
@@ -82,7 +89,9 @@ impl<'a> Demo<'a> {
         page: impl FnOnce() -> anyhow::Result<Page>,
     ) -> anyhow::Result<ExitCode> {
         if let Some(target) = &self.page {
-            target.write(page()?.render(report).as_bytes())?;
+            let page = page()?;
+            let is_picture = target.path().and_then(Path::extension).is_some_and(|extension| extension == "svg");
+            target.write(if is_picture { page.picture() } else { page.render(report) }.as_bytes())?;
         }
         output::print(|out| if self.args.json { out.json(&report.document) } else { report.print(out) })?;
         for failure in &report.failures {

@@ -1,9 +1,11 @@
 //! A store that is loaded for one run and removed after it.
 
 use super::data::{Dataset, random};
-use anyhow::Context;
-use filterblock::kv::{Durability, FileStorage, Maintenance, Purpose, Store, StoreOptions};
+use crate::exit::{Failure, code_of_store};
+use crate::store::what_failed;
+use filterblock::kv::{self, Durability, FileStorage, Maintenance, Purpose, Store, StoreOptions};
 use filterblock::{FilterPolicy, KeyHasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,7 +42,7 @@ impl Stage {
         parent: &Path,
     ) -> anyhow::Result<Self> {
         let dir = parent.join(name);
-        let storage = Arc::new(FileStorage::open_direct(&dir).context("cannot open the store's directory")?);
+        let storage = FileStorage::open_direct(&dir).map_err(|error| stopped(&dir, "cannot open", &error))?;
         let options = StoreOptions::without_filters()
             .filter(Purpose::Row, policy)
             .filter(Purpose::RowColumn, policy)
@@ -52,21 +54,35 @@ impl Stage {
             .cache_bytes(0)
             .durability(Durability::Never);
         let started = Instant::now();
-        let store = Store::open(storage, options)?;
-        load(data, &store)?;
+        let loaded = Store::open(Arc::new(storage), options).and_then(|store| load(data, &store).map(|()| store));
+        let store = loaded.map_err(|error| failure(&dir, &error))?;
         Ok(Self { dir, store, load: started.elapsed() })
     }
 
     /// Removes the store.
     pub(super) fn strike(self) -> anyhow::Result<()> {
         drop(self.store);
-        std::fs::remove_dir_all(&self.dir).context("cannot remove the store")
+        Ok(std::fs::remove_dir_all(&self.dir).map_err(|error| stopped(&self.dir, "cannot remove", &error))?)
     }
+}
+
+/// What a demo that fails leaves behind, and what may help.
+const STOPPED: &str = "The demo has stopped and removed its files; nothing was reported. If the disk is full, run \
+                       `filterblock demo --dir DIR` for a directory with more room.";
+
+/// The failure of the store in `dir`.
+pub(super) fn failure(dir: &Path, error: &kv::Error) -> Failure {
+    Failure::new(code_of_store(error), format!("{}. {STOPPED}", what_failed(dir, error)))
+}
+
+/// The failure to do something with a file or directory of a store.
+pub(super) fn stopped(path: &Path, failed: &str, error: &io::Error) -> Failure {
+    Failure::io(path, failed, error, STOPPED)
 }
 
 /// Fills the store table by table: most rows in tables side by side, the others in tables across the whole range, so
 /// that a lookup can rule out some tables by their key range and others not.
-fn load(data: &Dataset, store: &Store) -> Result<(), filterblock::kv::Error> {
+fn load(data: &Dataset, store: &Store) -> Result<(), kv::Error> {
     let num_rows = data.rows.len() as u64;
     let table_of = |i: u64| match random(b"table", i) {
         r if r % RECENT_SHARE == 0 => NUM_SETTLED + (r >> 32) % NUM_RECENT,

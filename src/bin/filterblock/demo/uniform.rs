@@ -230,29 +230,30 @@ fn latency_plot(runs: &[Run]) -> Plot {
 
 fn rates_plot(report: &Report) -> Plot {
     let point = |filter, table: &Value| {
+        let predicted = table["predicted_fpr"].as_f64().filter(|rate| *rate > 0.0)?;
         Some(rates::Point {
+            filter,
             series: series_of(filter),
-            predicted: table["predicted_fpr"].as_f64()?,
-            observed: table["observed_fpr"].as_f64()?,
-            four_sigma: table["observed_fpr_four_sigma"].as_f64()?,
+            ratio: table["observed_fpr"].as_f64()? / predicted,
+            two_sigma: table["observed_fpr_four_sigma"].as_f64()? / 2.0 / predicted,
         })
     };
     let tables = filtered(report).flat_map(|(_, run, filter)| {
         run["per_table"].as_array().into_iter().flatten().filter_map(move |table| point(filter, table))
     });
     let points: Vec<_> = tables.collect();
-    let agreeing = points.iter().filter(|point| (point.observed - point.predicted).abs() <= point.four_sigma).count();
-    let title = "False positives of each table: observed against predicted";
+    let agreeing = points.iter().filter(|point| point.agrees()).count();
+    let title = "False positives of each table: observed rate / predicted rate";
     let mut legend = legend(filtered(report).map(|(.., filter)| filter));
-    legend.push((reference_swatch(), "observed = predicted".to_owned()));
+    legend.push((reference_swatch(), "as predicted".to_owned()));
     Plot {
         id: "rates",
         title,
         legend,
         drawing: rates::rates(title, &points),
         caption: format!(
-            "{agreeing} of {} agree within four standard errors. Tables of one kind have nearly one prediction and are \
-             drawn side by side; the short stroke on each bar is the table's own prediction.",
+            "A point is a table. The prediction is made from the filter's bits; the bars are two standard errors of so \
+             many lookups. {agreeing} of {} include 1; about 95 of 100 should.",
             points.len()
         ),
     }

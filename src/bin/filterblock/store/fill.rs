@@ -2,15 +2,16 @@
 
 use super::filters::FilterArgs;
 use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text, with_key};
+use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::expected::HashKeyArgs;
+use crate::interrupt;
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
 use crate::units::{parse_bytes, parse_count, parse_u64};
 use filterblock::kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, TableStats, WriteBatch};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,7 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   filterblock fill db cells.tsv
   filterblock fill db --rows-only keys.txt --kind golomb --fpr 0.1%
-  filterblock fill db --synthetic 1e6 --level-kind 0=bloom --budget 1MiB --compact
+  filterblock fill db --synthetic 1M --level-kind 0=bloom --budget 2MiB --compact
   filterblock scan old --prefix user | filterblock fill new";
 
 /// Cells of one write, unless another number is given.
@@ -47,15 +48,15 @@ pub(crate) struct Args {
     /// Write N synthetic rows instead of reading any
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["cells", "rows_only", "null"])]
     synthetic: Option<u64>,
-    /// The column of rows that have none
-    #[arg(long, value_name = "COLUMN", default_value = "column")]
-    column: String,
+    /// The column of the rows of --rows-only or --synthetic [default: column]
+    #[arg(long, value_name = "COLUMN")]
+    column: Option<String>,
     /// The value of the rows of --rows-only [default: empty]
     #[arg(long, value_name = "VALUE", default_value = "", hide_default_value = true, requires = "rows_only")]
     value: String,
-    /// Length of the values of --synthetic
-    #[arg(long, value_name = "N", default_value = "100", value_parser = parse_bytes, requires = "synthetic")]
-    value_bytes: u64,
+    /// Length of the values of --synthetic [default: 100]
+    #[arg(long, value_name = "N", value_parser = parse_bytes)]
+    value_bytes: Option<u64>,
     /// Lines end with NUL, not with a newline
     #[arg(long, short = '0')]
     null: bool,
@@ -120,23 +121,53 @@ impl Args {
         Ok(options)
     }
 
+    /// Flags that would have no effect, which whoever gave them does not expect.
+    fn check(&self, created: bool) -> Result<(), Failure> {
+        if self.column.is_some() && !self.rows_only && self.synthetic.is_none() {
+            return Err(Failure::usage("fill", "--column is for --rows-only or --synthetic: cells have a column"));
+        }
+        if self.value_bytes.is_some() && self.synthetic.is_none() {
+            return Err(Failure::usage("fill", "--value-bytes is for --synthetic: cells have a value"));
+        }
+        if let (Some(seed), false) = (self.seed, created) {
+            let dir = &self.dir;
+            let message = format!(
+                "--seed is for a new store, and {} has one. To change it, run `filterblock rebuild {} --seed {seed}`",
+                dir.display(),
+                shell_word(dir)
+            );
+            return Err(Failure::usage("fill", message));
+        }
+        Ok(())
+    }
+
+    fn value_bytes(&self) -> u64 {
+        self.value_bytes.unwrap_or(100)
+    }
+
+    fn column(&self) -> &[u8] {
+        self.column.as_deref().unwrap_or("column").as_bytes()
+    }
+
     fn input_name(&self) -> String {
-        if keys::is_stdin(&self.cells) { "standard input".to_owned() } else { self.cells.display().to_string() }
+        if keys::is_dash(&self.cells) { "standard input".to_owned() } else { self.cells.display().to_string() }
     }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let options = args.options()?;
-    if args.value_bytes > MAX_VALUE_LEN as u64 {
+    let created = !args.dir.join(MANIFEST_NAME).exists();
+    args.check(created)?;
+    if args.value_bytes() > MAX_VALUE_LEN as u64 {
         return Err(Failure::usage("fill", format_args!("values have at most {MAX_VALUE_LEN} bytes")).into());
     }
     let input = match args.synthetic {
-        None => Some(Keys::open(&args.cells, args.null, "Not all cells were written. Run 'filterblock fill --help'.")?),
+        None => Some(Keys::open(&args.cells, args.null, "Not all cells were written. Run `filterblock fill --help`.")?),
         Some(_) => None,
     };
-    let created = !args.dir.join(MANIFEST_NAME).exists();
     let store = Store::open_dir(&args.dir, options);
     let store = store.map_err(|error| failure(&args.dir, &error, "Nothing was written."))?;
+    interrupt::will_remove_unfinished(&args.dir);
     let mut filler = Filler::new(args, &store);
     match (input, args.synthetic) {
         (Some(input), _) => filler.read(input)?,
@@ -144,7 +175,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     filler.write()?;
     let Filler { mut out, num_cells, num_deletions, num_writes, .. } = filler;
-    let done = format!("Cells written: {num_cells}, but not all to tables.");
+    let done = format!("Cells written: {num_cells}, which are in its log and tables.");
     let result = keys::with_spinner("finishing", || finish(args, store));
     let (stats, warnings) = result.map_err(|error| failure(&args.dir, &error, &done))?;
     warnings.iter().for_each(exit::message);
@@ -192,20 +223,19 @@ impl<'a> Filler<'a> {
 
     fn read(&mut self, input: Keys) -> Result<(), Failure> {
         let acks_on_terminal = self.args.ack && io::stdout().is_terminal();
-        let input = if acks_on_terminal { input.without_progress() } else { input };
-        let (mut number, mut result) = (0u64, Ok(()));
-        input.for_each(|line| {
+        let mut input = if acks_on_terminal { input.without_progress() } else { input };
+        let mut number = 0;
+        while let Some(line) = input.next_key()? {
             number += 1;
-            result = self.take_line(line, number);
-            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        result
+            self.take_line(line, number)?;
+        }
+        Ok(())
     }
 
     fn take_line(&mut self, line: &[u8], number: u64) -> Result<(), Failure> {
-        let Args { rows_only, column, value, .. } = self.args;
+        let Args { rows_only, value, .. } = self.args;
         let taken = if *rows_only {
-            self.take(line, column.as_bytes(), Some(value.as_bytes())).map_err(|error| error.to_string())
+            self.take(line, self.args.column(), Some(value.as_bytes())).map_err(|error| error.to_string())
         } else {
             cells::parse(line).and_then(|cells::Line { row, column, value }| {
                 self.take(&row, &column, value.as_deref()).map_err(|error| error.to_string())
@@ -221,7 +251,7 @@ impl<'a> Filler<'a> {
     fn refuse(&mut self, line: u64, reason: &str) -> Result<(), Failure> {
         self.write()?;
         let message = format!(
-            "{}: line {line}: {reason}. Cells written before it: {}. Run 'filterblock fill --help'.",
+            "{}: line {line}: {reason}. Cells written before it: {}. Run `filterblock fill --help`.",
             self.args.input_name(),
             self.num_cells
         );
@@ -230,10 +260,10 @@ impl<'a> Filler<'a> {
 
     fn synthesize(&mut self, num_rows: u64) -> Result<(), Failure> {
         // Checked before: at most `MAX_VALUE_LEN`.
-        let value_len = self.args.value_bytes as usize;
+        let value_len = self.args.value_bytes() as usize;
         for number in 0..num_rows {
             let (row, value) = (synthetic::row(number), synthetic::value(number, value_len));
-            let taken = self.take(row.as_bytes(), self.args.column.as_bytes(), Some(&value));
+            let taken = self.take(row.as_bytes(), self.args.column(), Some(&value));
             taken.map_err(|error| self.failed(&error))?;
             self.write_if_full()?;
         }
@@ -277,7 +307,11 @@ impl<'a> Filler<'a> {
     }
 
     fn failed(&self, error: &Error) -> Failure {
-        failure(&self.args.dir, error, &format!("Cells written before: {}.", self.num_cells))
+        failure(
+            &self.args.dir,
+            error,
+            &format!("Cells written before: {}, which are in its log and tables.", self.num_cells),
+        )
     }
 }
 

@@ -46,7 +46,7 @@ impl FromStr for LevelKind {
 /// Kind and size.
 #[derive(clap::Args)]
 pub(crate) struct KindArgs {
-    /// The structure: bloom, blocked, golomb, or none
+    /// The structure: bloom, blocked, golomb, or none [default: blocked for 'fill', each filter's own for 'rebuild']
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<Kind>,
     /// Size: bits for each distinct entry
@@ -92,6 +92,13 @@ pub(crate) struct FilterArgs {
 
 impl FilterArgs {
     pub(crate) fn options(&self, subcommand: &str) -> Result<StoreOptions, Failure> {
+        let has_kind = |kind: &Kind| kind.0.is_some();
+        let kinds = self.kind.kind.iter().chain(self.level_kinds.iter().map(|level| &level.kind));
+        let has_size = self.kind.bits_per_key.is_some() || self.kind.fpr.is_some() || self.budget.is_some();
+        if self.kind.kind == Some(Kind(None)) && !kinds.clone().any(has_kind) && (has_size || self.prefix_len.is_some())
+        {
+            return Err(Failure::usage(subcommand, "with --kind none there is no filter that has a size or a prefix"));
+        }
         let policy = self.kind.policy_of(subcommand, self.kind.kind.unwrap_or(Kind(Some(DEFAULT_KIND))))?;
         let mut options = StoreOptions::without_filters().skip_last_level_filters(self.skip_last_level);
         options = options.filter(Purpose::Row, policy).filter(Purpose::RowColumn, policy);

@@ -46,8 +46,8 @@ pub(crate) fn failure(dir: &Path, error: &Error, done: &str) -> Failure {
     Failure::new(code_of_store(error), format!("{what}. {done} {next}"))
 }
 
-/// The problem and its file.
-fn what_failed(dir: &Path, error: &Error) -> String {
+/// The problem and its path.
+pub(crate) fn what_failed(dir: &Path, error: &Error) -> String {
     match error {
         Error::Io { file, operation, source } => {
             format!("{}: cannot {operation}: {source}", path_of(dir, file).display())
@@ -85,34 +85,34 @@ fn next(dir: &Path, error: &Error) -> String {
     let store = shell_word(dir);
     match error {
         Error::NewerVersion { .. } => {
-            "A newer filterblock reads it; 'filterblock --version' shows this one's.".to_owned()
+            "A newer filterblock reads it; `filterblock --version` shows this one's.".to_owned()
         }
         Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => {
-            format!("Restore the file from a copy, then run 'filterblock verify {store}'.")
+            format!("Restore the file from a copy, then run `filterblock verify {store}`.")
         }
         Error::NoManifest { .. } => {
-            format!("Restore {MANIFEST_NAME} from a copy, then run 'filterblock verify {store}'.")
+            format!("Restore {MANIFEST_NAME} from a copy, then run `filterblock verify {store}`.")
         }
         Error::NotAStore { .. } => {
-            "Name the directory of a store; 'filterblock fill --help' shows how one is made.".to_owned()
+            "Name the directory of a store; `filterblock fill --help` shows how one is made.".to_owned()
         }
-        Error::NoStore => format!("To create one, run 'filterblock fill {store} CELLS'."),
+        Error::NoStore => format!("To create one, run `filterblock fill {store} CELLS`."),
         Error::HashKey { stored: Some(_), .. } => format!(
-            "Run the command again with '--hash-key-file KEY', the file of that key. No data depends on it: if it is \
-             lost, run 'filterblock rebuild {store} --change-hash-key'."
+            "Run the command again with `--hash-key-file KEY`, the file of that key. No data depends on it: if it is \
+             lost, run `filterblock rebuild {store} --change-hash-key`."
         ),
         Error::HashKey { stored: None, .. } => format!(
-            "Run the command again without --hash-key-file. To hash all filters under the key, run 'filterblock \
-             rebuild {store} --change-hash-key --hash-key-file KEY'."
+            "Run the command again without `--hash-key-file`. To hash all filters under the key, run `filterblock \
+             rebuild {store} --change-hash-key --hash-key-file KEY`."
         ),
         Error::Locked => {
             let lock = shell_word(&dir.join("LOCK"));
-            format!("Close it in that process and run the command again; 'fuser {lock}' names the process.")
+            format!("Close it in that process and run the command again; `fuser {lock}` names the process.")
         }
         Error::Io { .. } if dir.is_file() => {
-            format!("Name the directory of a store. To see what this file is, run 'filterblock inspect {store}'.")
+            format!("Name the directory of a store. To see what this file is, run `filterblock inspect {store}`.")
         }
-        _ => format!("Resolve that, then run 'filterblock verify {store}'."),
+        _ => format!("Resolve that, then run `filterblock verify {store}`."),
     }
 }
 
@@ -126,5 +126,5 @@ pub(crate) fn warning_text(dir: &Path, warning: &Warning) -> String {
     // A file of filters cannot be verified by itself: an unreadable one is rebuilt.
     let is_filter_file = matches!(warning.problem, FilterProblem::Unreadable(_)) && file.ends_with(".flt");
     let command = if is_filter_file { "verify" } else { "rebuild" };
-    text.replace(&format!("'filterblock {command} {file}'"), &format!("'filterblock rebuild {}'", shell_word(&path)))
+    text.replace(&format!("`filterblock {command} {file}`"), &format!("`filterblock rebuild {}`", shell_word(&path)))
 }

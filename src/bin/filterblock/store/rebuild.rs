@@ -4,6 +4,7 @@ use super::filters::{DEFAULT_BITS_PER_KEY, DEFAULT_KIND, Kind, KindArgs};
 use super::{failure, open_quietly, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
 use crate::expected::HashKeyArgs;
+use crate::interrupt;
 use crate::keys;
 use crate::output::{self, Output};
 use crate::units::parse_u64;
@@ -75,13 +76,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let stats = open_quietly(&dir, with_key(StoreOptions::default()))?.stats();
     if file.is_some() && wanted(&stats, file).is_empty() {
         let (table, store) = (args.place.display(), dir.display());
-        let message = format!("{table} is no table of the store {store}; 'filterblock stats' lists them");
+        let message = format!("{table} is no table of the store {store}; `filterblock stats` lists them");
         return Err(Failure::usage("rebuild", message).into());
     }
     let plan = Plan::new(args, &stats)?;
     let seed = if args.random_seed { Some(rand::random()) } else { args.seed };
     let store = Store::open_dir(&dir, with_key(plan.store_options()));
     let store = store.map_err(|error| failure(&dir, &error, "Nothing was changed."))?;
+    interrupt::will_remove_unfinished(&dir);
     let num_warnings = store.warnings().len();
     // Opening has written the cells that were in a log only to a table.
     let tables = wanted(&store.stats(), file);
@@ -184,6 +186,9 @@ impl<'a> Plan<'a> {
     fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
         let prefix_len = args.prefix_len.or_else(|| stats.tables.iter().find_map(|table| table.prefix_len));
         let KindArgs { kind, bits_per_key, fpr } = args.filters;
+        if kind == Some(Kind(None)) && (bits_per_key.is_some() || fpr.is_some()) {
+            return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size"));
+        }
         let mut plan = Self { args, stats, prefix_len, given: None };
         if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {
             let mut given = [None; Purpose::ALL.len()];

@@ -8,7 +8,6 @@ use crate::output::{self, Output};
 use filterblock::kv::{LevelStats, Stats, Store};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,7 +36,7 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long, conflicts_with = "prometheus")]
     json: bool,
-    /// Print Prometheus' text exposition format
+    /// Print Prometheus' text exposition format, with --ask that of the ledger, too
     #[arg(long)]
     prometheus: bool,
 }
@@ -49,7 +48,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut out = Output::new();
     let written = if args.prometheus {
-        write!(out, "{}{}", store.stats().to_prometheus(), store.ledger_report().to_prometheus())
+        // The ledger is this process's: without lookups of its own it has nothing but zeros.
+        let ledger = args.ask.as_ref().map(|_| store.ledger_report().to_prometheus());
+        write!(out, "{}{}", store.stats().to_prometheus(), ledger.unwrap_or_default())
     } else if args.json {
         out.json(&json(args, &store))
     } else {
@@ -61,16 +62,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn ask(args: &Args, store: &Store, rows: &Path) -> Result<(), Failure> {
-    let rows = Keys::open(rows, false, "Not all rows were looked up. Run 'filterblock stats --help'.")?;
-    let mut result = Ok(());
-    rows.for_each(|row| match store.get_row(row) {
-        Ok(_) => ControlFlow::Continue(()),
-        Err(error) => {
-            result = Err(failure(&args.dir, &error, "Not all rows were looked up."));
-            ControlFlow::Break(())
-        }
-    })?;
-    result
+    let mut rows = Keys::open(rows, false, "Not all rows were looked up. Run `filterblock stats --help`.")?;
+    while let Some(row) = rows.next_key()? {
+        store.get_row(row).map_err(|error| failure(&args.dir, &error, "Not all rows were looked up."))?;
+    }
+    Ok(())
 }
 
 fn json(args: &Args, store: &Store) -> Value {

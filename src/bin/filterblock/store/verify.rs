@@ -20,20 +20,27 @@ pub(crate) fn verify(
     out: &mut Output,
 ) -> Result<Code, Failure> {
     let mut failures = Vec::new();
-    let report = keys::with_spinner("verifying", || check(dir, key, with_keys, &mut failures));
+    let checked = keys::with_spinner("verifying", || check(dir, key, with_keys, &mut failures));
     out.flush().map_err(output::failure)?;
     let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
     failures.iter().for_each(exit::message);
-    let written = match (json, &report) {
-        (true, _) => out.json(&json_report(dir, report.as_ref(), &failures, worst)),
-        (false, Some(report)) => print(out, dir, report, failures.is_empty()),
+    let written = match (json, &checked) {
+        (true, _) => out.json(&json_report(dir, checked.as_ref(), &failures, worst)),
+        (false, Some(checked)) => print(out, dir, checked, failures.is_empty()),
         (false, None) => Ok(()),
     };
     written.map_err(output::failure)?;
     Ok(worst)
 }
 
-fn check(dir: &Path, key: Option<KeyHasher>, with_keys: bool, failures: &mut Vec<Failure>) -> Option<VerifyReport> {
+/// A store whose tables could be read.
+struct Checked {
+    report: VerifyReport,
+    /// Cells that were read back from the log only, where each record has a checksum.
+    num_in_log: u64,
+}
+
+fn check(dir: &Path, key: Option<KeyHasher>, with_keys: bool, failures: &mut Vec<Failure>) -> Option<Checked> {
     if with_keys {
         let message = format!("{} is a store, which is checked against its own cells: leave out --keys", dir.display());
         failures.push(Failure::usage("verify", message));
@@ -57,7 +64,7 @@ fn check(dir: &Path, key: Option<KeyHasher>, with_keys: bool, failures: &mut Vec
     for table in &report.tables {
         failures.extend(table.filters.iter().filter_map(|filter| hidden(dir, table, filter)));
     }
-    Some(report)
+    Some(Checked { report, num_in_log: store.stats().memtable_cells })
 }
 
 /// Each table by itself, after the first one that is damaged.
@@ -66,7 +73,7 @@ fn check_tables(dir: &Path, store: &Store) -> Vec<Failure> {
         let path = dir.join(file);
         let error = TableFile::open(&path).and_then(|table| table.check()).err()?;
         let consequence = format!(
-            "Lookups that need it fail. Restore the file from a copy, then run 'filterblock verify {}'.",
+            "Lookups that need it fail. Restore the file from a copy, then run `filterblock verify {}`.",
             shell_word(dir)
         );
         Some(Failure::table(&error, &consequence))
@@ -80,7 +87,7 @@ fn hidden(dir: &Path, table: &TableVerification, filter: &FilterVerification) ->
     (filter.false_negatives > 0).then(|| {
         Failure::damaged(format!(
             "{}: the {} filter answers 'no' for {} of {} cells that the table holds. Lookups do not find them: stop \
-             using the store. Run 'filterblock rebuild {}'.",
+             using the store. Run `filterblock rebuild {}`.",
             path.display(),
             filter.purpose,
             filter.false_negatives,
@@ -97,7 +104,7 @@ fn deviation_sigma(filter: &FilterVerification) -> Option<f64> {
     (sigma > 0.0).then(|| (filter.false_positives as f64 - asked * rate) / sigma)
 }
 
-fn json_report(dir: &Path, report: Option<&VerifyReport>, failures: &[Failure], worst: Code) -> Value {
+fn json_report(dir: &Path, checked: Option<&Checked>, failures: &[Failure], worst: Code) -> Value {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     put("file", json!(dir.to_string_lossy()));
@@ -106,8 +113,9 @@ fn json_report(dir: &Path, report: Option<&VerifyReport>, failures: &[Failure], 
         put("errors", failures.iter().map(Failure::to_string).collect());
         put("exit_code", json!(worst as u8));
     }
-    if let Some(report) = report {
+    if let Some(Checked { report, num_in_log }) = checked {
         put("num_cells", json!(num_cells(report)));
+        put("cells_in_log", json!(num_in_log));
         put("false_negatives", json!(report.false_negatives()));
         put("tables", report.tables.iter().map(table_json).collect());
     }
@@ -141,18 +149,23 @@ fn table_json(table: &TableVerification) -> Value {
     })
 }
 
-fn print(out: &mut Output, dir: &Path, report: &VerifyReport, is_ok: bool) -> io::Result<()> {
+fn print(out: &mut Output, dir: &Path, checked: &Checked, is_ok: bool) -> io::Result<()> {
+    let Checked { report, num_in_log } = checked;
     let (num_tables, num_filters) = (report.tables.len() as u64, report.filters().count() as u64);
     // What is wrong was told on standard error.
     let verdict = if is_ok { "ok: " } else { "" };
     writeln!(
         out,
-        "{}: {verdict}{} in {}, {}; every data block is right, {} missing in a filter",
+        "{}: {verdict}{} in {}, {}; every data block is right, {} missing in a filter{}",
         dir.display(),
         output::count(num_cells(report), "cell"),
         output::count(num_tables, "table"),
         output::count(num_filters, "filter"),
-        output::count(report.false_negatives(), "cell")
+        output::count(report.false_negatives(), "cell"),
+        match num_in_log {
+            0 => String::new(),
+            _ => format!("; {} in the log only", output::count(*num_in_log, "cell")),
+        }
     )?;
     let titles =
         ["table", "level", "filter", "kind", "asked", "missing", "absent", "maybe", "observed", "predicted", "sigma"];

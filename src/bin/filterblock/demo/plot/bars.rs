@@ -5,7 +5,7 @@ use super::chart::Axis;
 use super::{class_of, drawing, line, series_of, text};
 use maud::{Markup, html};
 
-const WIDTH: f64 = 880.0;
+const WIDTH: f64 = 640.0;
 const TOP: f64 = 10.0;
 const GROUP_TITLE: f64 = 30.0;
 const BAR: f64 = 24.0;
@@ -13,7 +13,7 @@ const GROUP_GAP: f64 = 14.0;
 const AXIS: f64 = 60.0;
 /// Room for names to the left, and for the value of the longest bar to the right.
 const LEFT: f64 = 76.0;
-const RIGHT: f64 = 110.0;
+const RIGHT: f64 = 84.0;
 
 pub(in super::super) struct Group {
     pub(in super::super) title: String,

@@ -5,13 +5,14 @@ use maud::{Markup, html};
 use std::ops::Range;
 
 /// Labels of powers of ten that an axis has room for.
-const MAX_DECADE_LABELS: f64 = 8.0;
-const WIDTH: f64 = 880.0;
+const MAX_DECADE_LABELS: f64 = 6.0;
+/// Narrow enough for telephones, where the style sheet enlarges the text.
+const WIDTH: f64 = 640.0;
 /// Room for the titles and labels of the axes around the plane.
 const TOP: f64 = 34.0;
 const RIGHT: f64 = 36.0;
 const BOTTOM: f64 = 52.0;
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 76.0;
 
 /// An axis, in the coordinates of the drawing: other scales map values and labels before.
 pub(super) struct Axis {
@@ -69,14 +70,11 @@ pub(super) struct Chart {
 }
 
 impl Chart {
-    /// From the left end of the axes to the right.
-    pub(super) const COLUMNS: Range<f64> = LEFT..WIDTH - RIGHT;
-
     /// The place of a point on the drawing.
     pub(super) fn place(&self, (x, y): (f64, f64)) -> Place {
         let share = |axis: &Axis, value: f64| (value - axis.range.start) / (axis.range.end - axis.range.start);
-        let (columns, bottom) = (Self::COLUMNS, self.height - BOTTOM);
-        (columns.start + share(&self.x, x) * (columns.end - columns.start), bottom - share(&self.y, y) * (bottom - TOP))
+        let bottom = self.height - BOTTOM;
+        (LEFT + share(&self.x, x) * (WIDTH - RIGHT - LEFT), bottom - share(&self.y, y) * (bottom - TOP))
     }
 
     pub(super) fn line(&self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Markup {
@@ -85,7 +83,7 @@ impl Chart {
 
     /// `content` on the axes, with the quantity along `y` written above them and along `x` below.
     pub(super) fn draw(&self, label: &str, content: &Markup) -> Markup {
-        let (Range { start: left, end: right }, bottom) = (Self::COLUMNS, self.height - BOTTOM);
+        let (left, right, bottom) = (LEFT, WIDTH - RIGHT, self.height - BOTTOM);
         let content = html! {
             @for (value, label) in &self.x.mesh {
                 @let (at, _) = self.place((*value, self.y.range.start));

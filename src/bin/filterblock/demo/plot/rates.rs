@@ -1,84 +1,66 @@
-//! False-positive rates of tables: observed against predicted.
+//! False-positive rates of tables: the ratio of the observed to the predicted one.
 
 use super::chart::{Axis, Chart};
-use super::{class_of, line, marker};
+use super::{class_of, marker, text};
 use maud::{Markup, html};
 
-const HEIGHT: f64 = 480.0;
-/// Tables of one kind have nearly one prediction. They are drawn side by side, this many pixels apart.
-const MIN_SPACING: f64 = 2.0;
-const MAX_SPACING: f64 = 20.0;
-const TICK_HALF_WIDTH: f64 = 8.0;
+const HEIGHT: f64 = 380.0;
+/// Between the tables of two kinds, in tables.
+const GAP: f64 = 1.5;
+/// The least end of the axis, so that agreement looks like agreement.
+const MIN_RATIO: f64 = 1.6;
 
 /// One table in one run.
-pub(in super::super) struct Point {
+pub(in super::super) struct Point<'a> {
+    pub(in super::super) filter: &'a str,
     pub(in super::super) series: usize,
-    pub(in super::super) predicted: f64,
-    pub(in super::super) observed: f64,
-    /// Four standard errors of the observed rate.
-    pub(in super::super) four_sigma: f64,
+    /// Observed rate by predicted rate.
+    pub(in super::super) ratio: f64,
+    /// Two standard errors of the ratio.
+    pub(in super::super) two_sigma: f64,
 }
 
-impl Point {
+impl Point<'_> {
     fn range(&self) -> [f64; 2] {
-        [(self.observed - self.four_sigma).max(0.0), (self.observed + self.four_sigma).min(1.0)]
+        [(self.ratio - self.two_sigma).max(0.0), self.ratio + self.two_sigma]
+    }
+
+    /// Whether the prediction is within the error.
+    pub(in super::super) fn agrees(&self) -> bool {
+        (self.ratio - 1.0).abs() <= self.two_sigma
     }
 }
 
-/// The points of a series follow each other in `points`.
-pub(in super::super) fn rates(label: &str, points: &[Point]) -> Markup {
-    let greatest = points.iter().map(|point| point.predicted.max(point.range()[1])).fold(0.0, f64::max);
-    let predicted = points.iter().map(|point| point.predicted).fold(0.0, f64::max);
+/// The points of a filter follow each other in `points`.
+pub(in super::super) fn rates(label: &str, points: &[Point<'_>]) -> Markup {
+    let groups: Vec<_> = points.chunk_by(|a, b| a.series == b.series).collect();
+    let greatest = points.iter().map(|point| point.range()[1]).fold(MIN_RATIO, f64::max);
+    let end = points.len() as f64 + GAP * groups.len() as f64;
     let chart = Chart {
         height: HEIGHT,
-        // Room for the tables of the largest prediction side by side.
-        x: axis("predicted from the filter's bits", predicted * 1.15),
-        y: axis("observed false-positive rate, with four standard errors", greatest),
+        x: Axis { title: "tables of each kind of filter".to_owned(), range: 0.0..end, mesh: Vec::new() },
+        y: Axis::linear("observed rate / predicted rate, with two standard errors", greatest, 5, |ratio, step| {
+            let decimals = usize::from(step < 1.0);
+            format!("{ratio:.decimals$}")
+        }),
     };
-    let end = chart.x.range.end.min(chart.y.range.end);
+    let mut next = 0.0;
     let content = html! {
-        (chart.line("reference", [(0.0, 0.0), (end, end)]))
-        @for group in points.chunk_by(|a, b| a.series == b.series) {
-            @for (point, x) in group.iter().zip(side_by_side(&chart, group, points)) { (draw_point(&chart, point, x)) }
+        (chart.line("reference", [(0.0, 1.0), (end, 1.0)]))
+        @for group in groups {
+            @let first = next + GAP / 2.0;
+            @let (middle, bottom) = chart.place((first + group.len() as f64 / 2.0, 0.0));
+            (text("t muted mid", group[0].filter, (middle, bottom + 14.0)))
+            @for (point, i) in group.iter().zip(0..) { (draw_point(&chart, point, first + f64::from(i) + 0.5)) }
+            ({ next = first + group.len() as f64 + GAP / 2.0; "" })
         }
     };
     chart.draw(label, &content)
 }
 
-fn axis(title: &str, max: f64) -> Axis {
-    let label = |rate: f64, step: f64| {
-        if step < 1e-6 {
-            return if rate == 0.0 { "0".to_owned() } else { format!("{rate:.1e}") };
-        }
-        // As many decimals as tell one line from the next.
-        let decimals = (-(step * 100.0 + 1e-12).log10().floor()).clamp(0.0, 9.0) as usize;
-        format!("{:.decimals$} %", rate * 100.0)
-    };
-    Axis::linear(title, max, 6, label)
-}
-
-/// The columns of a group's points: around their predictions, clear of other groups' and within the axes.
-fn side_by_side(chart: &Chart, group: &[Point], points: &[Point]) -> Vec<f64> {
-    let column = |point: &Point| chart.place((point.predicted, 0.0)).0;
-    let others = points.iter().filter(|other| group.iter().all(|point| point.series != other.series));
-    let distances = others.flat_map(|other| group.iter().map(|point| (column(point) - column(other)).abs()));
-    let fitting = distances.fold(f64::INFINITY, f64::min) * 0.8 / group.len() as f64;
-    let spacing = fitting.clamp(MIN_SPACING, MAX_SPACING);
-    let offset = |i: usize| (i as f64 - (group.len() as f64 - 1.0) / 2.0) * spacing;
-    let places: Vec<_> = group.iter().enumerate().map(|(i, point)| column(point) + offset(i)).collect();
-    let first = places.iter().copied().fold(f64::INFINITY, f64::min) - TICK_HALF_WIDTH;
-    let last = places.iter().copied().fold(0.0, f64::max) + TICK_HALF_WIDTH;
-    let shift = (Chart::COLUMNS.start - first).max(0.0) - (last - Chart::COLUMNS.end).max(0.0);
-    places.into_iter().map(|place| place + shift).collect()
-}
-
-/// Drawn at the column `x`, where a short stroke repeats the prediction that the diagonal has at its place.
-fn draw_point(chart: &Chart, point: &Point, x: f64) -> Markup {
-    let place = |rate: f64| (x, chart.place((0.0, rate)).1);
-    let (_, y) = place(point.predicted);
+fn draw_point(chart: &Chart, point: &Point<'_>, column: f64) -> Markup {
     html! {
-        (line(&class_of("whisker", point.series), point.range().map(place)))
-        (marker(point.series, place(point.observed)))
-        (line("tick", [(x - TICK_HALF_WIDTH, y), (x + TICK_HALF_WIDTH, y)]))
+        (chart.line(&class_of("whisker", point.series), point.range().map(|ratio| (column, ratio))))
+        (marker(point.series, chart.place((column, point.ratio))))
     }
 }

@@ -6,7 +6,7 @@ use crate::model;
 use filterblock::{BuildError, FilterKind, sizing};
 use maud::{Markup, html};
 
-const HEIGHT: f64 = 480.0;
+const HEIGHT: f64 = 420.0;
 /// Bits per key of a curve's first point, the distance to the next, and the least end of the axis.
 const MIN_BITS: f64 = 3.0;
 const STEP_BITS: f64 = 0.5;

@@ -1,0 +1,114 @@
+//! `filterblock demo`, when it cannot run or is interrupted. What it shows is tested in `tests/kv`.
+
+use crate::{Place, lines, stderr};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+fn entries(place: &Place) -> Vec<PathBuf> {
+    fs::read_dir(place.path("disk")).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[cfg(unix)]
+fn interrupt(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
+        let place = Place::new();
+        fs::create_dir(place.path("disk")).unwrap();
+        let mut command = place.command(["demo", "--dir", "disk", "--rows", "1M"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        // It is loading its first store.
+        while !entries(&place).iter().any(|dir| dir.join("none/MANIFEST").exists()) {
+            assert!(child.try_wait().unwrap().is_none());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        interrupt(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.signal(), stderr(&output)), (Some(number), String::new()));
+        assert!(entries(&place).is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_build_leaves_nothing_behind() {
+    use std::io::Write;
+    use std::os::unix::process::ExitStatusExt;
+    let place = Place::new();
+    fs::create_dir(place.path("disk")).unwrap();
+    let mut command = place.command(["build", "--output", "disk/x.fb"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    // More than a pipe holds: the tool reads.
+    child.stdin.as_mut().unwrap().write_all(lines("key", 20_000).as_bytes()).unwrap();
+    interrupt(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(entries(&place).is_empty());
+}
+
+/// Its store stays, with all that was acknowledged, and without the files that were not finished.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_fill_leaves_a_store_without_unfinished_files() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::process::ExitStatusExt;
+    let place = Place::new();
+    let mut command = place.command(["fill", "db", "--ack"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"row\tcolumn\tvalue\n").unwrap();
+    let mut ack = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ack).unwrap();
+    assert_eq!(ack, "ok 1\n");
+    place.write("db/000077.sst.tmp", "unfinished");
+    place.write("db/notes.tmp", "not the store's");
+    interrupt(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(!place.path("db/000077.sst.tmp").exists() && place.path("db/notes.tmp").exists());
+    fs::remove_file(place.path("db/notes.tmp")).unwrap();
+    assert_eq!(place.expect(0, "get db row column"), "value");
+}
+
+#[test]
+fn a_directory_that_does_not_exist_is_not_made() {
+    let place = Place::new();
+    let message = place.expect_failure(4, "demo --dir no/such");
+    assert!(message.starts_with("no/such: cannot hold the store: "), "{message}");
+    assert!(message.ends_with("Name a directory that exists, or run `mkdir -p no/such`.\n"), "{message}");
+    assert!(!place.path("no").exists());
+    place.write("file", "text");
+    let message = place.expect_failure(4, "demo --dir file");
+    assert!(message.starts_with("file: cannot hold the store: ") && message.contains("--dir DIR"), "{message}");
+}
+
+#[test]
+fn flags_without_effect_are_refused() {
+    let place = Place::new();
+    place.write("keys.txt", lines("key", 300));
+    for line in ["demo --absent nosuchfile", "demo --absent keys.txt --rows 1000", "demo --keys keys.txt"] {
+        place.expect_failure(2, line);
+    }
+}
+
+/// A limit on the length of files: the same as a full disk, but for the number.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failure_names_path_consequence_and_next_step_once() {
+    let place = Place::new();
+    fs::create_dir(place.path("disk")).unwrap();
+    let output = place.shell("trap '' XFSZ; ulimit -f 100; exec $FB demo --dir disk --rows 20k");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{message}");
+    assert!(message.contains("/disk/filterblock-demo-") && message.contains("/none/00"), "{message}");
+    assert_eq!((message.matches("(os error 27)").count(), message.lines().count()), (1, 1), "{message}");
+    for part in [": cannot ", "The demo has stopped and removed its files", "`filterblock demo --dir DIR`"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(entries(&place).is_empty());
+}

@@ -126,7 +126,7 @@ fn known(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
     }
     match header[11] {
         0..=2 => zero(header, 14..16)?,
-        found @ 4..=127 => return Err(DecodeError::UnknownTransform { found }),
+        found @ 5..=127 => return Err(DecodeError::UnknownTransform { found }),
         _ => {}
     }
     let (declared_bytes, actual_bytes) = (int(&header[32..40]), payload.len() as u64);

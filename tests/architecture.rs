@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("filter/", &["bits", "bytes", "cpu", "error", "filter", "hash", "hashes", "kind", "math"]),
     ("policy/", &["bytes", "error", "filter", "hash", "kind"]),
     ("block/", &["bytes", "error", "filter", "hash", "kind", "math", "policy"]),
+    ("partition/", &["block", "bytes", "error", "filter", "hash", "policy"]),
     // The kinds' mathematics, as users see it.
     ("sizing.rs", &["filter", "kind", "math"]),
     // The store may import what every user may, and the one file that names a byte order.

@@ -5,6 +5,7 @@
 mod aligned;
 #[cfg(feature = "std")]
 mod builder;
+pub(crate) mod checksums;
 #[cfg(feature = "std")]
 mod combine;
 mod compact;
@@ -23,6 +24,9 @@ pub use builder::FilterBlockBuilder;
 #[cfg(feature = "std")]
 pub use combine::CombineError;
 pub use compact::CompactFrameReader;
+pub(crate) use header::REQUIRED_FEATURES;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
+#[cfg(feature = "std")]
+pub(crate) use plan::expected_block_len;
 pub use reader::{FilterBlock, FilterBlockReader, OpenOptions};
 pub use tables::probe_tables;

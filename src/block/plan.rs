@@ -40,6 +40,23 @@ pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> R
     }
 }
 
+/// About how many bytes the block of `num_entries` (at least 1) distinct entries has: exact, unless the length depends
+/// on the keys.
+pub(crate) fn expected_block_len(policy: &FilterPolicy, num_entries: u64) -> Result<u64, BuildError> {
+    let target = target(policy, num_entries, HEADER_LEN);
+    let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
+    let payload_bytes = match policy.settings().plan(target, num_entries) {
+        Ok(Planned { payload_bytes, .. }) => payload_bytes,
+        Err(TooLong { payload_bytes }) => return Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes }),
+    };
+    // The planned length of codes leaves out their directory, which the target includes.
+    let target_bytes = match target {
+        Target::Bits(bits) if policy.settings().len_depends_on_keys() => bits.total / 8,
+        Target::Bits(_) | Target::Rate(_) => 0,
+    };
+    Ok(HEADER_LEN as u64 + payload_bytes.max(target_bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{HEADER_LEN, plan, target};

@@ -1,6 +1,7 @@
 //! The reader's side: from bytes to answers.
 
 use super::HEADER_LEN;
+use super::checksums;
 use super::header::Header;
 use crate::error::DecodeError;
 use crate::filter::{FilterLayout, FilterView, Params};
@@ -81,13 +82,9 @@ impl OpenOptions {
     pub fn open<'a>(&self, block: &'a [u8]) -> Result<FilterBlockReader<'a>, DecodeError> {
         let header = Header::read(block, self.context)?;
         if !self.trusted {
-            Header::check_digest(block, self.context)?;
+            checksums::check_digest(block, self.context)?;
         }
-        let hasher = self.hasher(&header)?;
-        let found = header.transform.to_wire();
-        if let Some(expected) = self.transform.map(KeyTransform::to_wire).filter(|&expected| expected != found) {
-            return Err(DecodeError::WrongTransform { expected, found });
-        }
+        let hasher = self.check_expected(header.hash_id, header.seed, header.transform)?;
         header.check_estimate()?;
         let payload = &block[HEADER_LEN..];
         let filter = match header.num_entries {
@@ -108,18 +105,38 @@ impl OpenOptions {
         Ok(FilterBlockReader { filter, facts })
     }
 
-    /// The block's hasher: the expected one, or else the one that the header names.
-    fn hasher(&self, header: &Header) -> Result<KeyHasher, DecodeError> {
-        let (found_id, found) = (header.hash_id, header.seed);
-        match self.hasher {
+    /// Compares what a header states with what the caller expects. Returns the hasher: the expected one, or else the
+    /// one that the header names.
+    pub(crate) fn check_expected(
+        &self,
+        found_id: u8,
+        found: u64,
+        transform: KeyTransform,
+    ) -> Result<KeyHasher, DecodeError> {
+        let hasher = match self.hasher {
             Some(hasher) if hasher.hash_id() != found_id => {
-                Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: found_id })
+                return Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: found_id });
             }
-            Some(hasher) if hasher.seed() != found => Err(DecodeError::WrongSeed { expected: hasher.seed(), found }),
-            Some(hasher) => Ok(hasher),
-            None if found_id == hash::XXH3_ID => Ok(KeyHasher::new(found)),
-            None => Err(DecodeError::KeyNeeded { key_id: found }),
+            Some(hasher) if hasher.seed() != found => {
+                return Err(DecodeError::WrongSeed { expected: hasher.seed(), found });
+            }
+            Some(hasher) => hasher,
+            None if found_id == hash::XXH3_ID => KeyHasher::new(found),
+            None => return Err(DecodeError::KeyNeeded { key_id: found }),
+        };
+        let found = transform.to_wire();
+        match self.transform.map(KeyTransform::to_wire).filter(|&expected| expected != found) {
+            Some(expected) => Err(DecodeError::WrongTransform { expected, found }),
+            None => Ok(hasher),
         }
+    }
+
+    pub(crate) fn given_context(&self) -> u64 {
+        self.context
+    }
+
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trusted
     }
 
     /// Opens a block that keeps its bytes; see [`FilterBlock`].

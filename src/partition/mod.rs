@@ -44,8 +44,10 @@
 //! | whole key | the key | the key | `add_key`, `may_contain` |
 //! | row | the row | the row | `add_key`, `may_contain`, with the row |
 //! | fixed prefix | the prefix | the prefix | `add_key`, `may_contain`, with a key or a prefix |
-//! | row and column | [`row_column_order_key`] | [`KeyTransform::row_column_entry`](crate::KeyTransform::row_column_entry) | `add_row_column`, `may_contain_row_column` |
+//! | row and column | [`row_column_order_key`] | [`row_column_entry`] | `add_row_column`, `may_contain_row_column` |
 //! | an engine's own | given | given | `add_entry`, `may_contain_entry` |
+//!
+//! [`row_column_entry`]: crate::KeyTransform::row_column_entry
 //!
 //! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A prefix
 //! is stored once, in one partition, because it is its own order key: it cannot span two.
@@ -60,7 +62,7 @@
 //! | what | checked by | if damaged |
 //! |---|---|---|
 //! | index | own magic, version, CRC and digest, under the table's context | the table is read without a filter |
-//! | partition | its block's checksums, under a context made from the table's and its number | its own keys are *maybe* |
+//! | partition | its block's checksums, under a context from the table's and its number | its own keys are *maybe* |
 //!
 //! The bytes are specified in section 13 of `format-spec.md`.
 

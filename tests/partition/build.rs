@@ -66,10 +66,10 @@ fn errors_of_the_caller_end_the_build() {
         };
         builder.add_key(b"a", &mut store).expect("the first");
         let second = builder.add_key(b"b", &mut store).and_then(|()| builder.add_key(b"c", &mut store));
-        assert!(
-            matches!(second, Err(PartitionBuildError::Offset { partition: p, min: m, .. }) if (p, m) == (partition, min)),
-            "{second:?}"
-        );
+        let Err(PartitionBuildError::Offset { partition: refused, min: least, .. }) = second else {
+            panic!("{second:?}")
+        };
+        assert_eq!((refused, least), (partition, min));
     }
 }
 

@@ -9,8 +9,8 @@ use filterblock::partition::{PartitionLimit, PartitionedFilter};
 /// With neighbours between which no byte lies, and with the least and the greatest byte.
 const ALPHABETS: [[u8; 2]; 3] = [*b"ac", [254, 255], [0, 1]];
 
-/// For every subset of the strings of at most 3 bytes of each alphabet, and for each limit. The small plan takes strings
-/// of 2 bytes of the alphabets after the first.
+/// For every subset of the strings of at most 3 bytes of each alphabet, and for each limit. The small plan takes
+/// strings of 2 bytes of the alphabets after the first.
 fn each_set(mut check: impl FnMut(&[Vec<u8>], &[&Vec<u8>], PartitionLimit)) {
     let lens = by_extent([3, 2, 2], [3; 3], [3; 3]);
     for (alphabet, len) in ALPHABETS.into_iter().zip(lens) {

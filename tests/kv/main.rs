@@ -12,6 +12,7 @@ mod files;
 mod ledger;
 mod model;
 mod odd;
+mod partitioned;
 mod predicted;
 mod prefix;
 mod renderings;

@@ -1,14 +1,17 @@
 //! One filter of an open table: opened with every check, then kept in memory or found in the cache.
 
 use super::super::cache::{FileId, FilterResidence, PinnedBytes};
+use super::super::cell::CellKey;
 use super::super::ledger::{BlockCounters, FilterAccount, json};
 use super::super::purpose::Purpose;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
 use super::context::TableContext;
-use super::entries::EntryHashes;
+use super::entries::{EntryHashes, entry_of};
 use super::format::{FilterHandle, padded};
+use super::partitioned::{Partitions, Summary};
 use super::warning::{FilterProblem, Warning, claimed_format};
-use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions};
+use crate::partition::PartitionedFilter;
+use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
 use serde::Serialize;
 use std::io;
 use std::sync::Arc;
@@ -59,7 +62,7 @@ pub(super) struct FilterLocation {
 
 impl FilterLocation {
     /// Reads the filter and checks all of it. Records a warning if that fails.
-    fn open(&self) -> Option<FilterBlock<PageBuf>> {
+    pub(super) fn open(&self) -> Option<FilterBlock<PageBuf>> {
         let mut claimed = "unread".to_owned();
         let read = read_filter(&*self.source, self.handle, self.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|block| {
@@ -109,19 +112,52 @@ enum Held {
         /// It could not be read again; a warning has been recorded.
         has_failed: AtomicBool,
     },
+    Partitioned {
+        partitions: Partitions,
+        _index_bytes: PinnedBytes,
+    },
 }
 
 /// A filter that is held while it is probed.
 pub(crate) enum Loaded<'a> {
     Pinned(&'a FilterBlock<PageBuf>),
     Cached(Arc<FilterBlock<PageBuf>>),
+    /// By a caller who has its bytes.
+    Opened(FilterBlockReader<'a>),
+    /// An index, and those of its partitions that are usable. There is at least one partition.
+    Partitioned(&'a PartitionedFilter<PageBuf>, Vec<Option<Arc<FilterBlock<PageBuf>>>>),
 }
 
 impl Loaded<'_> {
-    pub(crate) fn reader(&self) -> FilterBlockReader<'_> {
+    /// Whether the filter may contain a cell; `None` if the cell has no entry, or is in an unusable partition.
+    pub(super) fn may_contain_cell(&self, key: CellKey<'_>, joined: &mut Vec<u8>) -> Option<bool> {
+        let ask = |reader: FilterBlockReader<'_>, joined| {
+            Some(reader.may_contain(entry_of(reader.transform(), key, joined)?))
+        };
         match self {
-            Self::Pinned(filter) => filter.reader(),
-            Self::Cached(filter) => filter.reader(),
+            Self::Pinned(filter) => ask(filter.reader(), joined),
+            Self::Cached(filter) => ask(filter.reader(), joined),
+            Self::Opened(reader) => ask(*reader, joined),
+            Self::Partitioned(index, partitions) => {
+                let partition = match index.transform() {
+                    KeyTransform::RowColumn => index.find_row_column(key.row, key.column),
+                    transform => index.find(transform.entry_of(key.row)?),
+                };
+                let Some(partition) = partition else { return Some(false) };
+                ask(partitions[partition.number as usize].as_ref()?.reader(), joined)
+            }
+        }
+    }
+
+    /// Whether the filter may contain a hash that is in no partition: the `i`th of many, spread over the partitions.
+    pub(crate) fn may_contain_absent(&self, i: u64, hash: KeyHash) -> bool {
+        match self {
+            Self::Pinned(filter) => filter.reader().may_contain_hash(hash),
+            Self::Cached(filter) => filter.reader().may_contain_hash(hash),
+            Self::Opened(reader) => reader.may_contain_hash(hash),
+            Self::Partitioned(_, partitions) => partitions[(i % partitions.len() as u64) as usize]
+                .as_ref()
+                .is_none_or(|filter| filter.reader().may_contain_hash(hash)),
         }
     }
 }
@@ -129,6 +165,9 @@ impl Loaded<'_> {
 impl OpenFilter {
     /// Opens the filter at `location`; `None` if it is unusable; a warning has then been recorded.
     pub(super) fn open(purpose: Purpose, location: FilterLocation) -> Option<Self> {
+        if location.handle.index_len > 0 {
+            return Self::open_partitioned(purpose, location);
+        }
         let filter = location.open()?;
         let reader = filter.reader();
         let (bytes, num_entries) = (location.handle.len, reader.num_entries());
@@ -154,6 +193,18 @@ impl OpenFilter {
         Some(Self { stats, transform, hasher, held })
     }
 
+    fn open_partitioned(purpose: Purpose, location: FilterLocation) -> Option<Self> {
+        let (handle, cache) = (location.handle, Arc::clone(&location.context.cache));
+        let partitions = Partitions::open(location)?;
+        let (Summary { kind, predicted_fpr }, index) = (partitions.summary()?, &partitions.index);
+        let (bytes, num_entries) = (handle.len, index.num_entries());
+        let bits_per_key = Some(bytes as f64 * 8.0 / num_entries as f64);
+        let stats = FilterStats { purpose, kind, bytes, num_entries, bits_per_key, predicted_fpr };
+        let (transform, hasher) = (index.transform(), index.hasher());
+        let held = Held::Partitioned { partitions, _index_bytes: cache.pin(handle.index_len.into()) };
+        Some(Self { stats, transform, hasher, held })
+    }
+
     pub(super) fn stats(&self) -> FilterStats {
         self.stats
     }
@@ -169,7 +220,20 @@ impl OpenFilter {
     /// The filter's answer. A read of it is counted in `account`.
     #[inline]
     pub(super) fn probe(&self, hashes: &EntryHashes<'_>, account: &BlockCounters) -> Verdict {
-        self.load(account).map_or(Verdict::Unusable, |filter| self.probe_reader(filter.reader(), hashes))
+        let reader = |filter: &FilterBlock<PageBuf>| self.probe_reader(filter.reader(), hashes);
+        match &self.held {
+            Held::Pinned { filter, .. } => reader(filter),
+            Held::Cached { location, has_failed } => {
+                load_cached(location, has_failed, account).map_or(Verdict::Unusable, |filter| reader(&filter))
+            }
+            Held::Partitioned { partitions, .. } => match hashes.partition(self.stats.purpose, &partitions.index) {
+                Some(partition) => {
+                    partitions.load(partition, account).map_or(Verdict::Unusable, |filter| reader(&filter))
+                }
+                // The entry is above all separators.
+                None => Verdict::No,
+            },
+        }
     }
 
     /// The filter's answer, if it is pinned.
@@ -177,7 +241,7 @@ impl OpenFilter {
     pub(super) fn probe_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.held {
             Held::Pinned { filter, .. } => Some(self.probe_reader(filter.reader(), hashes)),
-            Held::Cached { .. } => None,
+            Held::Cached { .. } | Held::Partitioned { .. } => None,
         }
     }
 
@@ -195,6 +259,10 @@ impl OpenFilter {
         match &self.held {
             Held::Pinned { filter, .. } => Some(Loaded::Pinned(filter)),
             Held::Cached { location, has_failed } => load_cached(location, has_failed, account).map(Loaded::Cached),
+            Held::Partitioned { partitions, .. } => {
+                let all = partitions.index.partitions().map(|partition| partitions.load(partition, account));
+                Some(Loaded::Partitioned(&partitions.index, all.collect()))
+            }
         }
     }
 }

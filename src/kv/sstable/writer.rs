@@ -36,6 +36,7 @@ impl TableWriter {
         number: u64,
         seed: u64,
         policies: &FilterPolicies,
+        partition_bytes: Option<u64>,
     ) -> Self {
         Self {
             file,
@@ -46,7 +47,7 @@ impl TableWriter {
             first_key: OwnedKey::default(),
             last_key: OwnedKey::default(),
             index: IndexBuilder::new(),
-            filters: FilterWriter::new(number, policies),
+            filters: FilterWriter::new(number, policies, partition_bytes),
             footer: Footer { number, table: number, seed, min_seq: u64::MAX, ..Footer::default() },
         }
     }

@@ -105,6 +105,21 @@ impl PartitionedFilterBuilder {
 
     /// Adds a (row, column) pair, where entries are pairs. The order is by row, then by column.
     ///
+    /// ```
+    /// use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
+    /// use filterblock::{FilterKind, FilterPolicy, KeyTransform};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?.transform(KeyTransform::RowColumn);
+    /// let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::default())?;
+    /// let store = |_: &[u8]| Ok::<_, std::io::Error>(0); // not called before a partition is full
+    /// builder.add_row_column(b"a", b"z", store)?;
+    /// builder.add_row_column(b"ab", b"a", store)?;
+    /// let error = builder.add_row_column(b"a", b"bb", store).unwrap_err();
+    /// assert!(matches!(error, PartitionBuildError::Unordered { num_added: 2 }));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`PartitionedFilterBuilder::add_key`].
     pub fn add_row_column<E>(
@@ -127,6 +142,34 @@ impl PartitionedFilterBuilder {
 
     /// Adds an entry of an engine's own transform at an order key, which must not be below the one before. All entries
     /// of one order key are added to the same partition.
+    ///
+    /// ```
+    /// use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+    /// use filterblock::{CustomTransform, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Whole keys, and what precedes their first slash.
+    /// let transform = KeyTransform::Custom(CustomTransform::new(130, 0)?);
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.transform(transform);
+    /// let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::default())?;
+    /// let mut file = Vec::new();
+    /// let mut store = |block: &[u8]| {
+    ///     file.extend_from_slice(block);
+    ///     Ok::<_, std::io::Error>((file.len() - block.len()) as u64)
+    /// };
+    /// for key in ["com.example/a", "com.example/b", "org.example/"] {
+    ///     let domain = key.split('/').next().unwrap_or(key);
+    ///     builder.add_entry(key.as_bytes(), domain.as_bytes(), &mut store)?;
+    ///     builder.add_entry(key.as_bytes(), key.as_bytes(), &mut store)?;
+    /// }
+    /// let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new())?;
+    /// let load = |partition: PartitionHandle| {
+    ///     Ok::<_, std::io::Error>(&file[partition.offset as usize..][..partition.len as usize])
+    /// };
+    /// assert!(filter.may_contain_entry(b"com.example/b", b"com.example/b", load)?);
+    /// assert!(filter.may_contain_entry(b"com.example", b"com.example", load)?); // a prefix of the keys
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`PartitionedFilterBuilder::add_key`].

@@ -119,6 +119,31 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
 
     /// The only partition that can have an entry of this order key. If there is none, the table has no such entry: the
     /// order key is above all separators.
+    ///
+    /// ```
+    /// # use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+    /// # use filterblock::{FilterKind, FilterPolicy, OpenOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+    /// # let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1))?;
+    /// # let mut blocks = Vec::new();
+    /// # let mut store = |block: &[u8]| {
+    /// #     blocks.push(block.to_vec());
+    /// #     Ok::<_, std::io::Error>(blocks.len() as u64 * 1000)
+    /// # };
+    /// # builder.add_key(b"a", &mut store)?;
+    /// # builder.add_key(b"b", &mut store)?;
+    /// # let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new())?;
+    /// // An engine that has partitions in a cache of its own, and has hashed the key already:
+    /// let hash = filter.hasher().hash(b"b");
+    /// if let Some(partition) = filter.find(b"b") {
+    ///     let block = &blocks[partition.number as usize];
+    ///     assert!(filter.open_partition(partition, block)?.may_contain_hash(hash));
+    /// }
+    /// assert_eq!(filter.find(b"c"), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn find(&self, order_key: &[u8]) -> Option<PartitionHandle> {
         self.find_by(|separator| separator.cmp(order_key))
     }

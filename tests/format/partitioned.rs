@@ -425,7 +425,6 @@ fn rejected_indexes() {
         changed(&std::array::from_fn::<_, 8, _>(|i| (second + i, 0xff))),
         changed(&[(second + 8, 63)]),
         changed(&[end(64, 200)]),
-        changed(&[end(second, 2)]),
         changed(&[end(second, sound[second + 12] - 1)]),
         changed(&[(separators, b'c')]),
         changed(&[end(64, 0), end(second, sound[second + 12]), (separators, b'a')]),

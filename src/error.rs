@@ -56,6 +56,11 @@ pub enum BuildError {
         /// Greatest legal value.
         max: u64,
     },
+    /// A partitioned filter of a policy with a byte cap: partitions have a size of their own.
+    CappedPartitions {
+        /// The policy's cap in bytes.
+        cap_bytes: u64,
+    },
     /// The block would exceed what the format can describe or this machine can address.
     TooLarge {
         /// Distinct entries to be stored.
@@ -105,6 +110,10 @@ impl fmt::Display for BuildError {
             Self::Setting { name, asked, min, max } => {
                 write!(f, "{name} = {asked} is outside the legal range {min} to {max}")
             }
+            Self::CappedPartitions { cap_bytes } => write!(
+                f,
+                "a partitioned filter takes bits per key or a false-positive rate, not a cap of {cap_bytes} bytes"
+            ),
             Self::TooLarge { num_entries, payload_bytes, max_bytes } => {
                 write!(f, "{num_entries} entries need a payload of {payload_bytes} bytes; the limit is {max_bytes}")
             }
@@ -218,6 +227,11 @@ pub enum DecodeError {
         /// Its value.
         found: u8,
     },
+    /// The separators of a partitioned filter's index do not ascend.
+    SeparatorOrder {
+        /// Number of the partition whose separator is not above the one before it.
+        partition: u32,
+    },
     /// A format version that this library does not know.
     NewerVersion {
         /// The stored version.
@@ -307,6 +321,7 @@ impl DecodeError {
             | Self::PayloadLength { .. }
             | Self::Parameter { .. }
             | Self::MisplacedEstimate { .. }
+            | Self::SeparatorOrder { .. }
             | Self::Padding { .. } => DecodeErrorClass::Damaged,
             Self::NewerVersion { .. }
             | Self::UnknownKind { .. }
@@ -351,6 +366,9 @@ impl fmt::Display for DecodeError {
             }
             Self::Padding { offset_bytes, found } => {
                 write!(f, "byte {offset_bytes} holds {found:#04x} where unused bits must be zero")
+            }
+            Self::SeparatorOrder { partition } => {
+                write!(f, "the separator of partition {partition} is not above the one before it")
             }
             Self::NewerVersion { found, supported } => {
                 write!(f, "format version {found} is newer than this reader's {supported}")

@@ -50,6 +50,8 @@
 //! | [`Blocked`](FilterKind::Blocked) | one cache line | the fastest queries |
 //! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | the smallest blocks |
 //!
+//! A table whose filter is too large for one block has a partitioned filter: [`partition`].
+//!
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
@@ -80,6 +82,7 @@ pub mod kv;
 #[cfg(feature = "ledger")]
 pub mod ledger;
 mod math;
+pub mod partition;
 mod policy;
 pub mod sizing;
 mod transform_name;

@@ -20,13 +20,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("filter/", &["bits", "bytes", "cpu", "error", "filter", "hash", "hashes", "kind", "math"]),
     ("policy/", &["bytes", "error", "filter", "hash", "kind", "transform_name"]),
     ("block/", &["bytes", "error", "filter", "hash", "kind", "math", "policy"]),
+    ("partition/", &["block", "bytes", "error", "filter", "hash", "policy"]),
     // The kinds' mathematics, as users see it.
     ("sizing.rs", &["filter", "kind", "math"]),
     // What engines other than ours embed too: they and the store may import what every user may, the store also the one
     // file that names a byte order.
     ("budget/", &["PUBLIC"]),
     ("ledger/", &["PUBLIC"]),
-    ("kv/", &["budget", "bytes", "kv", "ledger", "PUBLIC"]),
+    ("kv/", &["budget", "bytes", "kv", "ledger", "partition", "PUBLIC"]),
     ("bin/", &["PUBLIC", "OWN"]),
     ("lib.rs", &["PUBLIC"]),
 ];

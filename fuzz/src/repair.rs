@@ -40,8 +40,13 @@ pub fn masked(crc: u32) -> u32 {
 
 /// Recomputes the checksums of format-spec.md, section 4.2, in `block`, which has at least a header's length.
 pub fn repair(block: &mut [u8], repair: Repair) {
-    let (header, payload) = block.split_at_mut(HEADER_LEN);
-    header[..MAGIC.len()].copy_from_slice(MAGIC);
+    seal(block, MAGIC, repair);
+}
+
+/// As [`repair`], for a frame with this magic.
+pub fn seal(frame: &mut [u8], magic: &[u8], repair: Repair) {
+    let (header, payload) = frame.split_at_mut(HEADER_LEN);
+    header[..magic.len()].copy_from_slice(magic);
     if repair.payload_len {
         header[PAYLOAD_LEN_AT..][..8].copy_from_slice(&(payload.len() as u64).to_le_bytes());
     }

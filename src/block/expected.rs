@@ -4,6 +4,7 @@ use super::HEADER_LEN;
 use super::plan::{plan, target};
 use crate::error::BuildError;
 use crate::filter::Settings;
+use crate::filter::size::Target;
 use crate::kind::FilterKind;
 use crate::math::hash_collision_rate;
 use crate::policy::FilterPolicy;
@@ -55,11 +56,17 @@ impl FilterPolicy {
     /// # Errors
     /// [`BuildError::TooLarge`] where no block could be built.
     pub fn expected_block_len(&self, num_entries: u64) -> Result<u64, BuildError> {
-        let payload_bytes = match num_entries {
-            0 => 0,
-            _ => plan(self, target(self, num_entries, HEADER_LEN), num_entries)?.payload_bytes,
+        if num_entries == 0 {
+            return Ok(HEADER_LEN as u64);
+        }
+        let target = target(self, num_entries, HEADER_LEN);
+        let planned_bytes = plan(self, target, num_entries)?.payload_bytes;
+        // What a kind plans whose length depends on the keys leaves out a directory, which the target includes.
+        let target_bytes = match target {
+            Target::Bits(bits) if self.settings().len_depends_on_keys() => bits.total / 8,
+            Target::Bits(_) | Target::Rate(_) => 0,
         };
-        Ok(HEADER_LEN as u64 + payload_bytes)
+        Ok(HEADER_LEN as u64 + planned_bytes.max(target_bytes))
     }
 
     /// The most entries whose block is expected to have at most `block_len` bytes, header included: the inverse of

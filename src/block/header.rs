@@ -20,6 +20,7 @@
 //! that was read from another place always fails. If header and payload agree on another context, the error can name
 //! it: a misplaced block is told from a damaged one.
 
+use super::checksums;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::filter::{self, PARAMS_LEN, StoredParams};
@@ -43,14 +44,14 @@ const SEED_AT: usize = TRANSFORM_PARAM_AT + 2;
 const NUM_ENTRIES_AT: usize = SEED_AT + 8;
 const PAYLOAD_LEN_AT: usize = NUM_ENTRIES_AT + 8;
 const PARAMS_AT: usize = PAYLOAD_LEN_AT + 8;
-const DIGEST_AT: usize = PARAMS_AT + PARAMS_LEN;
-const CRC_AT: usize = DIGEST_AT + 8;
+pub(super) const DIGEST_AT: usize = PARAMS_AT + PARAMS_LEN;
+pub(super) const CRC_AT: usize = DIGEST_AT + 8;
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = CRC_AT + 4;
 const _: () = assert!(HEADER_LEN == 64 && SEED_AT == 16 && PARAMS_AT == 40);
 
 /// Feature bits that a reader must understand.
-const REQUIRED_FEATURES: u16 = 0xff00;
+pub(crate) const REQUIRED_FEATURES: u16 = 0xff00;
 /// Feature bit 0: the number of entries is an estimate.
 const ENTRIES_ESTIMATED: u16 = 1;
 
@@ -68,19 +69,12 @@ pub(crate) struct Header {
     pub(crate) params: [u8; PARAMS_LEN],
 }
 
-/// CRC-32 (IEEE) of `bytes`, rotated and offset so that the checksum of data that contains a checksum does not collide
-/// with it.
-fn masked_crc(bytes: &[u8]) -> u32 {
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(bytes);
-    crc.finalize().rotate_right(15).wrapping_add(0xa282_ead8)
-}
-
 impl Header {
     /// Fills the first [`HEADER_LEN`] bytes of `block`, whose payload must be complete.
     #[cfg(feature = "std")]
     pub(crate) fn write(&self, block: &mut [u8], context: u64) {
-        let (header, payload) = block.split_at_mut(HEADER_LEN);
+        let payload_len = block.len() - HEADER_LEN;
+        let header = &mut block[..HEADER_LEN];
         let (transform, transform_param) = self.transform.to_wire();
         header[..VERSION_AT].copy_from_slice(&MAGIC);
         header[VERSION_AT] = FORMAT_VERSION;
@@ -91,12 +85,9 @@ impl Header {
         bytes::put_u16(header, TRANSFORM_PARAM_AT, transform_param);
         bytes::put_u64(header, SEED_AT, self.seed);
         bytes::put_u64(header, NUM_ENTRIES_AT, self.num_entries);
-        bytes::put_u64(header, PAYLOAD_LEN_AT, payload.len() as u64);
+        bytes::put_u64(header, PAYLOAD_LEN_AT, payload_len as u64);
         header[PARAMS_AT..DIGEST_AT].copy_from_slice(&self.params);
-        let mixed = hash::mix(context);
-        bytes::put_u64(header, DIGEST_AT, hash::digest(payload) ^ mixed);
-        let crc = masked_crc(&header[..CRC_AT]) ^ mixed as u32;
-        bytes::put_u32(header, CRC_AT, crc);
+        checksums::write(block, context);
     }
 
     /// Checks everything except the payload's digest and the kind's parameters.
@@ -107,7 +98,7 @@ impl Header {
         if header[..VERSION_AT] != MAGIC {
             return Err(DecodeError::Magic { found: bytes::u64_at(&header, 0) });
         }
-        Self::check_crc(&header, block, context)?;
+        checksums::check_crc(block, context)?;
         match header[VERSION_AT] {
             FORMAT_VERSION => {}
             0 => {
@@ -144,34 +135,8 @@ impl Header {
         Ok(Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params })
     }
 
-    fn check_crc(header: &[u8; HEADER_LEN], block: &[u8], context: u64) -> Result<(), DecodeError> {
-        let stored = bytes::u32_at(header, CRC_AT);
-        let computed = masked_crc(&header[..CRC_AT]);
-        let expected = hash::mix(context);
-        if stored == computed ^ expected as u32 {
-            return Ok(());
-        }
-        // An error is reported anyway, so the payload can be hashed too: if it yields a context whose low half is the
-        // one that the header yields, both are intact and the block belongs to another place.
-        let mixed = bytes::u64_at(header, DIGEST_AT) ^ hash::digest(&block[HEADER_LEN..]);
-        if mixed as u32 == stored ^ computed {
-            return Err(DecodeError::WrongContext { expected: context, found: hash::unmix(mixed) });
-        }
-        Err(DecodeError::HeaderChecksum { stored, computed: computed ^ expected as u32 })
-    }
-
-    /// Compares the payload's digest with the stored one.
-    pub(crate) fn check_digest(block: &[u8], context: u64) -> Result<(), DecodeError> {
-        let stored = bytes::u64_at(block, DIGEST_AT);
-        let computed = hash::digest(&block[HEADER_LEN..]) ^ hash::mix(context);
-        if stored != computed {
-            return Err(DecodeError::PayloadDigest { stored, computed });
-        }
-        Ok(())
-    }
-
-    /// Only a union or an intersection has an estimate, and only filters with entries, of kinds that combine, have these.
-    /// Dimensions that follow from another kind's estimate would be wrong.
+    /// Only a union or an intersection has an estimate, and only filters with entries, of kinds that combine, have
+    /// these. Dimensions that follow from another kind's estimate would be wrong.
     pub(crate) fn check_estimate(&self) -> Result<(), DecodeError> {
         let Self { kind, num_entries, entries_estimated, .. } = *self;
         if entries_estimated && (!filter::combines(kind) || num_entries == 0) {

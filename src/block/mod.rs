@@ -5,6 +5,7 @@
 mod aligned;
 #[cfg(feature = "std")]
 mod builder;
+pub(crate) mod checksums;
 #[cfg(feature = "std")]
 mod combine;
 mod compact;
@@ -24,6 +25,7 @@ pub use builder::FilterBlockBuilder;
 #[cfg(feature = "std")]
 pub use combine::CombineError;
 pub use compact::CompactFrameReader;
+pub(crate) use header::REQUIRED_FEATURES;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
 pub use reader::{FilterBlock, FilterBlockReader, OpenError, OpenOptions};
 pub use tables::probe_tables;

@@ -1,6 +1,7 @@
 //! The reader's side: from bytes to answers.
 
 use super::HEADER_LEN;
+use super::checksums;
 use super::header::Header;
 use super::queries::key_queries;
 use crate::error::DecodeError;
@@ -99,9 +100,9 @@ impl OpenOptions {
     fn check(&self, block: &[u8]) -> Result<Checked, DecodeError> {
         let header = Header::read(block, self.context)?;
         if !self.trusted {
-            Header::check_digest(block, self.context)?;
+            checksums::check_digest(block, self.context)?;
         }
-        let entries = EntryHasher::new(self.hasher(&header)?, self.transform(&header)?);
+        let entries = self.check_expected(header.hash_id, header.seed, header.transform)?;
         header.check_estimate()?;
         let payload = &block[HEADER_LEN..];
         let layout = match header.num_entries {
@@ -115,29 +116,40 @@ impl OpenOptions {
         Ok(Checked { layout, facts: Facts { entries, kind, num_entries, entries_estimated } })
     }
 
-    /// The block's transform, with the code of the expected one.
-    fn transform(&self, header: &Header) -> Result<KeyTransform, DecodeError> {
-        match self.transform {
-            Some(expected) if expected != header.transform => {
-                Err(DecodeError::WrongTransform { expected: expected.to_wire(), found: header.transform.to_wire() })
+    /// Compares what a header states with what the caller expects. Returns the expected hasher, or else the one that the
+    /// header names, and the transform, with the code of the expected one.
+    pub(crate) fn check_expected(
+        &self,
+        found_id: u8,
+        found: u64,
+        transform: KeyTransform,
+    ) -> Result<EntryHasher, DecodeError> {
+        let hasher = match self.hasher {
+            Some(hasher) if hasher.hash_id() != found_id => {
+                return Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: found_id });
             }
-            Some(expected) => Ok(expected),
-            None => Ok(header.transform),
+            Some(hasher) if hasher.seed() != found => {
+                return Err(DecodeError::WrongSeed { expected: hasher.seed(), found });
+            }
+            Some(hasher) => hasher,
+            None if found_id == hash::XXH3_ID => KeyHasher::new(found),
+            None => return Err(DecodeError::KeyNeeded { key_id: found }),
+        };
+        match self.transform {
+            Some(expected) if expected != transform => {
+                Err(DecodeError::WrongTransform { expected: expected.to_wire(), found: transform.to_wire() })
+            }
+            Some(expected) => Ok(EntryHasher::new(hasher, expected)),
+            None => Ok(EntryHasher::new(hasher, transform)),
         }
     }
 
-    /// The block's hasher: the expected one, or else the one that the header names.
-    fn hasher(&self, header: &Header) -> Result<KeyHasher, DecodeError> {
-        let (found_id, found) = (header.hash_id, header.seed);
-        match self.hasher {
-            Some(hasher) if hasher.hash_id() != found_id => {
-                Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: found_id })
-            }
-            Some(hasher) if hasher.seed() != found => Err(DecodeError::WrongSeed { expected: hasher.seed(), found }),
-            Some(hasher) => Ok(hasher),
-            None if found_id == hash::XXH3_ID => Ok(KeyHasher::new(found)),
-            None => Err(DecodeError::KeyNeeded { key_id: found }),
-        }
+    pub(crate) fn given_context(&self) -> u64 {
+        self.context
+    }
+
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trusted
     }
 }
 

@@ -61,6 +61,7 @@ pub(crate) struct FilterOptions {
     pub(crate) prefix_len: u16,
     pub(crate) budget_bytes: Option<u64>,
     pub(crate) skip_last_level: bool,
+    pub(crate) partition_bytes: Option<u64>,
 }
 
 impl FilterOptions {
@@ -93,6 +94,7 @@ impl StoreOptions {
                 prefix_len: 0,
                 budget_bytes: None,
                 skip_last_level: false,
+                partition_bytes: None,
             },
             hasher: None,
             change_hash_key: false,
@@ -160,6 +162,20 @@ impl StoreOptions {
     #[must_use]
     pub const fn skip_last_level_filters(mut self, skip: bool) -> Self {
         self.filters.skip_last_level = skip;
+        self
+    }
+
+    /// Writes filters of more than `bytes` bytes (at least 256, at most 2³⁰) as [partitions](crate::partition) of
+    /// about that size. Only their indexes stay in memory: a lookup loads the partition that it needs through the
+    /// cache, whatever the [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap
+    /// remain one block. Off unless set.
+    #[must_use]
+    pub const fn partition_filters(mut self, bytes: u64) -> Self {
+        self.filters.partition_bytes = Some(match bytes {
+            0..256 => 256,
+            256..=0x4000_0000 => bytes,
+            _ => 0x4000_0000,
+        });
         self
     }
 

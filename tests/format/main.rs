@@ -16,6 +16,7 @@ mod keyed;
 mod material;
 mod oracle;
 mod order;
+mod partitioned;
 mod policy;
 mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]

@@ -13,6 +13,7 @@ mod keyed;
 mod ledger;
 mod model;
 mod odd;
+mod partitioned;
 mod predicted;
 mod prefix;
 mod renderings;

@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterator, Optional
 
 import filterblock as fb
 import kinds
+import partitioned
 
 
 class Disagreement(Exception):
@@ -61,7 +62,34 @@ def check_golden(directory: Path) -> str:
         if fb.rebuild(opened, hashes) != data:
             raise Disagreement(f"{name}: rebuilt otherwise")
         files, total = files + 1, total + len(entries)
-    return f"counted: {files} golden files, {total} entries, all bit for bit"
+    parts, found = check_partitioned(directory / "partitioned")
+    return (f"counted: {files} golden files, {total} entries, all bit for bit; "
+            f"{found} entries in {parts} partitions of partitioned filters")
+
+
+def check_partitioned(directory: Path) -> tuple[int, int]:
+    """Section 13: each index and each partition opens, entries are found, separators are the shortest."""
+    parts = found = 0
+    for item in json.loads((directory / "index.json").read_text()):
+        name, key = item["name"], item["hash_key"]
+        data = (directory / f"{name}.partitions").read_bytes()
+        hasher = fb.Hasher.siphash_with(bytes.fromhex(key)) if key else None
+        index = partitioned.open_index((directory / f"{name}.index").read_bytes(), int(item["context"], 16), hasher)
+        opened = [index.open_partition(i, data[at:at + size]) for i, (at, size) in enumerate(index.records)]
+        expect(f"{name}: num_entries", index.num_entries, sum(p.num_entries or 0 for p in opened))
+        lines = (directory / f"{name}.keys").read_text().split("\n")[:-1]
+        last: Optional[tuple[int, bytes]] = None
+        for order_key, entry in (map(bytes.fromhex, line.split(" ")) for line in lines):
+            i = index.find(order_key)
+            expect(f"{name}: entry {entry.hex()}", i is not None and opened[i].maybe(entry), True)
+            assert i is not None
+            if last and last[0] != i:
+                separator = partitioned.shortest_separator(last[1], order_key)
+                expect(f"{name}: separator of {last[0]}", index.separators[last[0]], separator)
+            last, found = (i, order_key), found + 1
+        expect(f"{name}: above all", index.find(b"\xff" * 99), None)
+        parts += len(opened)
+    return parts, found
 
 
 # ------------------------------------------------------------------------------------------------------ vectors
@@ -165,7 +193,7 @@ def vector_block(words: list[str]) -> None:
     expect("rebuilt", fb.rebuild(opened, [] if of == "none" else [hasher.hash(b"a")]).hex(), words[3])
 
 
-def error_of(open_frame: Callable[[], fb.Filter]) -> Optional[kinds.FilterError]:
+def error_of(open_frame: Callable[[], object]) -> Optional[kinds.FilterError]:
     try:
         open_frame()
     except kinds.FilterError as e:
@@ -199,12 +227,52 @@ def vector_accept(words: list[str]) -> None:
     expect("answer", "maybe" if answer else "no", words[1])
 
 
+def vector_order_key(words: list[str]) -> None:
+    expect("order key", partitioned.pair_order_key(unhex(words[0]), unhex(words[1])), unhex(words[2]))
+
+
+def vector_separator(words: list[str]) -> None:
+    expect("separator", partitioned.shortest_separator(unhex(words[0]), unhex(words[1])), unhex(words[2]))
+
+
+def vector_partition_context(words: list[str]) -> None:
+    context, partition, wanted = numbers(words)
+    expect("context", partitioned.partition_context(context, partition), wanted)
+
+
+class Example:
+    """The index, partitions and separators of the worked example, and the answers from them [13.4]."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, bytes] = {}
+
+    def part(self, words: list[str]) -> None:
+        self.parts[words[0]] = unhex(words[1])
+
+    def answer(self, words: list[str]) -> None:
+        index = partitioned.open_index(self.parts["index"], 1)
+        blocks = [self.parts[f"partition-{i}"] for i in range(len(index.records))]
+        expect("separators", index.separators, [self.parts[f"separator-{i}"] for i in range(len(blocks))])
+        key, data = unhex(words[0]), b"".join(blocks)
+        i = index.find(key)
+        answer = index.maybe(key, key, lambda offset, length: data[offset:offset + length])
+        expect("partition, answer", ["-" if i is None else str(i), "maybe" if answer else "no"], words[1:])
+
+
+def vector_index_reject(words: list[str]) -> None:
+    error = error_of(lambda: partitioned.open_index(unhex(words[2]), 1))
+    expect("class, row", [class_of(error), error and error.row], words[:2])
+
+
+EXAMPLE = Example()
 VECTORS: dict[str, Callable[[list[str]], None]] = {
     "hash": vector_hash, "siphash": vector_siphash, "mix": vector_mix, "bloom": vector_bloom,
     "blocked": vector_blocked, "golomb-example": vector_golomb_example, "golomb": vector_golomb,
     "golomb-buckets": Several(), "golomb-starts": vector_golomb_starts, "block": vector_block,
     "found-context": vector_found_context, "reject": vector_reject, "compact-reject": vector_compact_reject,
-    "accept": vector_accept,
+    "accept": vector_accept, "order-key": vector_order_key, "separator": vector_separator,
+    "partition-context": vector_partition_context, "partitioned-example": EXAMPLE.part,
+    "partitioned-answers": EXAMPLE.answer, "index-reject": vector_index_reject,
 }
 
 

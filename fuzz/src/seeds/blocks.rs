@@ -3,6 +3,7 @@
 use super::Seeds;
 use crate::blocks::HASH_KEY;
 use crate::case::{Case, Damage, KEYED, Size};
+use crate::oracle::int;
 use arbitrary::{Arbitrary, Unstructured};
 use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher};
 use std::error::Error;
@@ -14,6 +15,7 @@ const MAX_SEED_BYTES: usize = 2048;
 
 pub(super) fn add(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     golden(seeds)?;
+    partitioned(seeds)?;
     built(seeds)?;
     cases(seeds)
 }
@@ -34,6 +36,22 @@ fn golden(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
             _ if bytes.len() > MAX_SEED_BYTES => {}
             Some(name) => seeds.add("compact", name, &bytes),
             None => add_block(seeds, name, &bytes),
+        }
+    }
+    Ok(())
+}
+
+/// The golden partitioned filters, each with one of its partitions: with checksums to be computed, and as they are.
+fn partitioned(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/v1/partitioned");
+    for name in ["cells", "keys-and-prefixes-keyed", "none", "whole"] {
+        let index = fs::read(dir.join(format!("{name}.index")))?;
+        let partitions = fs::read(dir.join(format!("{name}.partitions")))?;
+        let first = index.get(72..76).map_or(0, |len| int(len) as usize);
+        let [low, high, ..] = index.len().to_le_bytes();
+        for (prefix, mode) in [("sealed", 0), ("plain", 255)] {
+            let input = [&[mode, low, high], &index[..], &partitions[..first]].concat();
+            seeds.add("partitioned", &format!("{prefix}-{name}"), &input);
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ mod filters;
 mod log;
 mod manifest;
 mod open;
+mod partitioned;
 mod repaired;
 mod table;
 
@@ -15,6 +16,7 @@ pub use filters::filters;
 pub use log::{NUMBER as LOG_NUMBER, log};
 pub use manifest::manifest;
 pub use open::open;
+pub use partitioned::partitioned;
 pub use repaired::repaired;
 pub use table::table;
 
@@ -35,13 +37,14 @@ pub enum Reached {
 pub type Target = (&'static str, fn(&[u8]) -> Reached);
 
 /// All targets, by name.
-pub const ALL: [Target; 8] = [
+pub const ALL: [Target; 9] = [
     ("built", built),
     ("compact", compact),
     ("filters", filters),
     ("log", log),
     ("manifest", manifest),
     ("open", open),
+    ("partitioned", partitioned),
     ("repaired", repaired),
     ("table", table),
 ];

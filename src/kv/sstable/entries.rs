@@ -2,6 +2,7 @@
 
 use super::super::cell::CellKey;
 use super::super::purpose::Purpose;
+use crate::partition::{PartitionHandle, PartitionedFilter};
 use crate::{KeyHash, KeyHasher};
 use core::cell::OnceCell;
 
@@ -26,6 +27,18 @@ impl<'a> EntryHashes<'a> {
         match *self.hashes[purpose.index()].get_or_init(hash) {
             (of, hash) if of == hasher => hash,
             _ => self.hash(purpose, hasher),
+        }
+    }
+
+    /// The partition that can have this purpose's entry.
+    pub(super) fn partition<B: AsRef<[u8]>>(
+        &self,
+        purpose: Purpose,
+        filter: &PartitionedFilter<B>,
+    ) -> Option<PartitionHandle> {
+        match purpose {
+            Purpose::Row | Purpose::Prefix => filter.find(self.key.row),
+            Purpose::RowColumn => filter.find_row_column(self.key.row, self.key.column),
         }
     }
 

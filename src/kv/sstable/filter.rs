@@ -1,17 +1,19 @@
 //! One filter of an open table: opened with every check, then kept in memory or found in the cache.
 
 use super::super::cache::{FileId, FilterResidence, PinnedBytes};
+use super::super::cell::CellKey;
 use super::super::purpose::Purpose;
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
 use super::context::TableContext;
 use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
+use super::partitioned::{Partitions, Summary};
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::ledger::{BlockCounters, FilterFacts};
-use crate::{FilterBlock, FilterKind, KeyHasher, KeyTransform, OpenOptions};
+use crate::partition::PartitionedFilter;
+use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
 use serde::{Serialize, Serializer};
 use std::io;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,7 +67,7 @@ pub(super) struct FilterLocation {
 
 impl FilterLocation {
     /// Reads the filter and checks all of it. Records a warning if that fails.
-    fn open(&self) -> Option<FilterBlock<PageBuf>> {
+    pub(super) fn open(&self) -> Option<FilterBlock<PageBuf>> {
         let mut claimed = "unread".to_owned();
         let read = read_filter(&*self.source, self.handle, self.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|block| {
@@ -115,21 +117,60 @@ enum Held {
         /// It could not be read again; a warning has been recorded.
         has_failed: AtomicBool,
     },
+    Partitioned {
+        partitions: Partitions,
+        _index_bytes: PinnedBytes,
+    },
 }
 
 /// A filter that is held while it is probed.
 pub(crate) enum Loaded<'a> {
     Pinned(&'a FilterBlock<PageBuf>),
     Cached(Arc<FilterBlock<PageBuf>>),
+    /// By a caller who has its bytes.
+    Opened(FilterBlockReader<'a>),
+    /// An index, and those of its partitions that are usable. There is at least one partition.
+    Partitioned(&'a PartitionedFilter<PageBuf>, Vec<Option<Arc<FilterBlock<PageBuf>>>>),
 }
 
-impl Deref for Loaded<'_> {
-    type Target = FilterBlock<PageBuf>;
+/// Whether `filter` may contain a cell; `None` if the cell has no entry.
+fn ask<B: AsRef<[u8]>>(filter: &FilterBlock<B>, key: CellKey<'_>) -> Option<bool> {
+    let entries = filter.entry_hasher();
+    let hash = match entries.transform() {
+        KeyTransform::FixedPrefix { .. } => entries.hash_key(key.row),
+        _ => entries.hash_row_column(key.row, key.column),
+    };
+    hash.map(|hash| filter.may_contain_hash(hash))
+}
 
-    fn deref(&self) -> &FilterBlock<PageBuf> {
+impl Loaded<'_> {
+    /// Whether the filter may contain a cell; `None` if the cell has no entry, or is in an unusable partition.
+    pub(super) fn may_contain_cell(&self, key: CellKey<'_>) -> Option<bool> {
         match self {
-            Self::Pinned(filter) => filter,
-            Self::Cached(filter) => filter,
+            Self::Pinned(filter) => ask(filter, key),
+            Self::Cached(filter) => ask(filter, key),
+            Self::Opened(reader) => ask(reader, key),
+            Self::Partitioned(index, partitions) => {
+                let partition = match index.transform() {
+                    KeyTransform::RowColumn => index.find_row_column(key.row, key.column),
+                    KeyTransform::Row => index.find(key.row),
+                    transform => index.find(transform.entry_of(key.row)?),
+                };
+                let Some(partition) = partition else { return Some(false) };
+                ask(partitions[partition.number as usize].as_ref()?, key)
+            }
+        }
+    }
+
+    /// Whether the filter may contain a hash that is in no partition: the `i`th of many, spread over the partitions.
+    pub(crate) fn may_contain_absent(&self, i: u64, hash: KeyHash) -> bool {
+        match self {
+            Self::Pinned(filter) => filter.may_contain_hash(hash),
+            Self::Cached(filter) => filter.may_contain_hash(hash),
+            Self::Opened(reader) => reader.may_contain_hash(hash),
+            Self::Partitioned(_, partitions) => partitions[(i % partitions.len() as u64) as usize]
+                .as_ref()
+                .is_none_or(|filter| filter.may_contain_hash(hash)),
         }
     }
 }
@@ -137,6 +178,9 @@ impl Deref for Loaded<'_> {
 impl OpenFilter {
     /// Opens the filter at `location`; `None` if it is unusable; a warning has then been recorded.
     pub(super) fn open(purpose: Purpose, location: FilterLocation) -> Option<Self> {
+        if location.handle.index_len > 0 {
+            return Self::open_partitioned(purpose, location);
+        }
         let filter = location.open()?;
         let (bytes, num_entries) = (location.handle.len, filter.num_entries());
         let stats = FilterStats {
@@ -161,6 +205,18 @@ impl OpenFilter {
         Some(Self { stats, transform, hasher, held })
     }
 
+    fn open_partitioned(purpose: Purpose, location: FilterLocation) -> Option<Self> {
+        let (handle, cache) = (location.handle, Arc::clone(&location.context.cache));
+        let partitions = Partitions::open(location)?;
+        let (Summary { kind, predicted_fpr }, index) = (partitions.summary()?, &partitions.index);
+        let (bytes, num_entries) = (handle.len, index.num_entries());
+        let bits_per_key = Some(bytes as f64 * 8.0 / num_entries as f64);
+        let stats = FilterStats { purpose, kind, bytes, num_entries, bits_per_key, predicted_fpr };
+        let (transform, hasher) = (index.transform(), index.hasher());
+        let held = Held::Partitioned { partitions, _index_bytes: cache.pin(handle.index_len.into()) };
+        Some(Self { stats, transform, hasher, held })
+    }
+
     pub(super) fn stats(&self) -> FilterStats {
         self.stats
     }
@@ -176,7 +232,18 @@ impl OpenFilter {
     /// The filter's answer. A read of it is counted in `account`.
     #[inline]
     pub(super) fn probe(&self, hashes: &EntryHashes<'_>, account: &BlockCounters) -> Verdict {
-        self.load(account).map_or(Verdict::Unusable, |filter| self.probe_block(&filter, hashes))
+        let ask = |filter: &FilterBlock<PageBuf>| self.probe_block(filter, hashes);
+        match &self.held {
+            Held::Pinned { filter, .. } => ask(filter),
+            Held::Cached { location, has_failed } => {
+                load_cached(location, has_failed, account).map_or(Verdict::Unusable, |filter| ask(&filter))
+            }
+            Held::Partitioned { partitions, .. } => match hashes.partition(self.stats.purpose, &partitions.index) {
+                Some(partition) => partitions.load(partition, account).map_or(Verdict::Unusable, |filter| ask(&filter)),
+                // The entry is above all separators.
+                None => Verdict::No,
+            },
+        }
     }
 
     /// The filter's answer, if it is pinned.
@@ -184,7 +251,7 @@ impl OpenFilter {
     pub(super) fn probe_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.held {
             Held::Pinned { filter, .. } => Some(self.probe_block(filter, hashes)),
-            Held::Cached { .. } => None,
+            Held::Cached { .. } | Held::Partitioned { .. } => None,
         }
     }
 
@@ -202,6 +269,10 @@ impl OpenFilter {
         match &self.held {
             Held::Pinned { filter, .. } => Some(Loaded::Pinned(filter)),
             Held::Cached { location, has_failed } => load_cached(location, has_failed, account).map(Loaded::Cached),
+            Held::Partitioned { partitions, .. } => {
+                let all = partitions.index.partitions().map(|partition| partitions.load(partition, account));
+                Some(Loaded::Partitioned(&partitions.index, all.collect()))
+            }
         }
     }
 }

@@ -6,7 +6,9 @@ use super::super::purpose::Purpose;
 use super::super::storage::{PAGE_LEN, WritableFile};
 use super::format::{FilterHandle, Footer, filter_context};
 use super::warning::{FilterProblem, Warning};
-use crate::{FilterBlockBuilder, FilterPolicy, KeyHasher};
+use crate::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
+use crate::{BuildError, FilterBlockBuilder, FilterPolicy, KeyHasher};
+use core::convert::Infallible;
 
 /// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its hasher and transform set.
 pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
@@ -14,7 +16,59 @@ pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
 #[derive(Debug)]
 struct FilterInProgress {
     purpose: Purpose,
+    /// Has the entries until a first partition is closed: a filter that would be a single one is one block.
     builder: FilterBlockBuilder,
+    partitioned: Option<Partitioned>,
+}
+
+/// A filter that is written partitioned if it becomes large enough.
+#[derive(Debug)]
+struct Partitioned {
+    builder: PartitionedFilterBuilder,
+    /// The closed partitions, each in whole pages.
+    pages: Vec<u8>,
+    error: Option<BuildError>,
+}
+
+impl Partitioned {
+    fn new(policy: FilterPolicy, context: u64, bytes: u64) -> Option<Self> {
+        let builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?.context(context);
+        Some(Self { builder, pages: Vec::new(), error: None })
+    }
+
+    fn add(&mut self, purpose: Purpose, key: CellKey<'_>) {
+        let store = |block: &[u8]| append(&mut self.pages, block);
+        let added = match purpose {
+            Purpose::RowColumn => self.builder.add_row_column(key.row, key.column, store),
+            Purpose::Row => self.builder.add_row(key.row, store),
+            Purpose::Prefix => self.builder.add_key(key.row, store),
+        };
+        if let Err(PartitionBuildError::Build { error, .. }) = added {
+            self.error = Some(error);
+        }
+    }
+
+    /// Appends the pages and the index to `out`, and returns the length of both together, and that of the index.
+    fn finish_into(mut self, out: &mut Vec<u8>) -> Result<(usize, u32), BuildError> {
+        let too_large = BuildError::TooLarge { num_entries: 0, payload_bytes: u64::MAX, max_bytes: u32::MAX.into() };
+        let index = self.builder.finish(|block| append(&mut self.pages, block)).map_err(|error| match error {
+            PartitionBuildError::Build { error, .. } => error,
+            // Cells come in order, so what is left is an error before, or an index beyond 4 GiB.
+            _ => self.error.unwrap_or(too_large),
+        })?;
+        let index_len = u32::try_from(index.len()).map_err(|_| too_large)?;
+        out.extend_from_slice(&self.pages);
+        out.extend_from_slice(&index);
+        Ok((self.pages.len() + index.len(), index_len))
+    }
+}
+
+/// Appends a partition in whole pages, and returns its offset.
+fn append(pages: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
+    let offset = pages.len();
+    pages.extend_from_slice(block);
+    pages.resize(pages.len().next_multiple_of(PAGE_LEN), 0);
+    Ok(offset as u64)
 }
 
 /// The filters of a table that is being written.
@@ -24,12 +78,14 @@ pub(super) struct FilterWriter {
 }
 
 impl FilterWriter {
-    /// Filters for the file with this number.
-    pub(super) fn new(file_number: u64, policies: &FilterPolicies) -> Self {
+    /// Filters for the file with this number; partitioned above `partition_bytes`, if given.
+    pub(super) fn new(file_number: u64, policies: &FilterPolicies, partition_bytes: Option<u64>) -> Self {
         let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
-            let mut builder = FilterBlockBuilder::new((*policy)?);
-            builder.context(filter_context(file_number, purpose));
-            Some(FilterInProgress { purpose, builder })
+            let (policy, context) = ((*policy)?, filter_context(file_number, purpose));
+            let partitioned = partition_bytes.and_then(|bytes| Partitioned::new(policy, context, bytes));
+            let mut builder = FilterBlockBuilder::new(policy);
+            builder.context(context);
+            Some(FilterInProgress { purpose, builder, partitioned })
         });
         Self { filters: filters.collect() }
     }
@@ -38,12 +94,22 @@ impl FilterWriter {
     pub(super) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
         // Cells of a row are neighbours: its entry is added with the first of them.
         for filter in &mut self.filters {
-            let is_repeated = last.is_some_and(|last| last.row == key.row);
-            match filter.purpose {
-                Purpose::RowColumn => filter.builder.add_row_column(key.row, key.column),
-                _ if is_repeated => {}
-                Purpose::Row => filter.builder.add_row(key.row),
-                Purpose::Prefix => filter.builder.add_key(key.row),
+            let is_repeated = filter.purpose != Purpose::RowColumn && last.is_some_and(|last| last.row == key.row);
+            if is_repeated {
+                continue;
+            }
+            if let Some(partitioned) = &mut filter.partitioned {
+                partitioned.add(filter.purpose, key);
+                if filter.builder.num_added() > 0 && !partitioned.pages.is_empty() {
+                    filter.builder = FilterBlockBuilder::new(*filter.builder.policy());
+                }
+            }
+            if filter.partitioned.as_ref().is_none_or(|partitioned| partitioned.pages.is_empty()) {
+                match filter.purpose {
+                    Purpose::RowColumn => filter.builder.add_row_column(key.row, key.column),
+                    Purpose::Row => filter.builder.add_row(key.row),
+                    Purpose::Prefix => filter.builder.add_key(key.row),
+                }
             }
         }
     }
@@ -60,10 +126,16 @@ impl FilterWriter {
         let mut warnings = Vec::new();
         for mut filter in self.filters {
             let start = out.len();
-            match filter.builder.finish_into(out) {
-                Ok(len) => {
+            let partitioned = filter.partitioned.filter(|partitioned| !partitioned.pages.is_empty());
+            let built = match partitioned {
+                Some(partitioned) => partitioned.finish_into(out),
+                None => filter.builder.finish_into(out).map(|len| (len, 0)),
+            };
+            match built {
+                Ok((len, index_len)) => {
                     let (purpose_id, transform) = (filter.purpose.id(), filter.builder.policy().key_transform());
-                    footer.filters.push(FilterHandle { purpose_id, param: transform.to_wire().1, len: len as u64 });
+                    let param = transform.to_wire().1;
+                    footer.filters.push(FilterHandle { purpose_id, param, len: len as u64, index_len });
                     out.resize(start + len.next_multiple_of(PAGE_LEN), 0);
                     offset += (out.len() - start) as u64;
                 }
@@ -90,8 +162,14 @@ pub(crate) struct FilterFileWriter {
 }
 
 impl FilterFileWriter {
-    pub(crate) fn new(file: String, number: u64, hasher: KeyHasher, policies: &FilterPolicies) -> Self {
-        Self { file, number, hasher, filters: FilterWriter::new(number, policies) }
+    pub(crate) fn new(
+        file: String,
+        number: u64,
+        hasher: KeyHasher,
+        policies: &FilterPolicies,
+        partition_bytes: Option<u64>,
+    ) -> Self {
+        Self { file, number, hasher, filters: FilterWriter::new(number, policies, partition_bytes) }
     }
 
     pub(crate) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {

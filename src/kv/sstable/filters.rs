@@ -165,7 +165,7 @@ impl TableFilters {
     }
 
     /// The figures of the usable filter of a purpose.
-    pub(super) fn stats(&self, purpose: Purpose) -> Option<FilterStats> {
+    pub(crate) fn stats(&self, purpose: Purpose) -> Option<FilterStats> {
         self.get(purpose).map(OpenFilter::stats)
     }
 

@@ -16,7 +16,7 @@
 //! | 80 | 8 | length of the data blocks in bytes, a multiple of 4096 |
 //! | 88 | 8 | length of the index in bytes, without padding |
 //! | 96 | 8 | number of filters, at most 8 |
-//! | 104 | 16 each | filter: length in bytes without padding (8), purpose (1), zero (1), parameter (2), zero (4) |
+//! | 104 | 16 each | filter: length without padding (8), purpose (1), zero (1), parameter (2), index length (4) |
 //! | 4092 | 4 | CRC-32 of everything before it, masked |
 //!
 //! Offsets follow from the lengths: data starts at 0, and each part follows the padding of the one before, in the order
@@ -24,6 +24,10 @@
 //!
 //! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
 //! A filter with any other parameter is not probed, like one with an unknown purpose.
+//!
+//! A filter whose index length is 0 is one block. Otherwise it is partitioned: its last bytes, as many, are an index,
+//! under the filter's context; the partitions are before it, each in whole pages, at the index's offsets from the
+//! filter's start.
 
 use super::super::encoding::masked_crc;
 use super::super::error::{Damage, Error};
@@ -58,6 +62,7 @@ const FILTER_STRIDE: usize = 16;
 /// Within a filter's 16 bytes.
 const PURPOSE_AT: usize = 8;
 const PARAM_AT: usize = 10;
+const FILTER_INDEX_LEN_AT: usize = 12;
 pub(super) const CRC_AT: usize = FOOTER_LEN - 4;
 const _: () = assert!(FILTERS_AT == 104 && FILTERS_AT + MAX_FILTERS * FILTER_STRIDE <= CRC_AT);
 
@@ -82,6 +87,8 @@ pub(crate) struct FilterHandle {
     /// The length of a prefix filter's prefixes, 0 for the other purposes; or a later version's.
     pub(crate) param: u16,
     pub(crate) len: u64,
+    /// The length of a partitioned filter's index; 0 for a filter that is one block.
+    pub(crate) index_len: u32,
 }
 
 impl FilterHandle {
@@ -134,6 +141,7 @@ impl Footer {
             bytes::put_u64(&mut page, at, filter.len);
             page[at + PURPOSE_AT] = filter.purpose_id;
             bytes::put_u16(&mut page, at + PARAM_AT, filter.param);
+            bytes::put_u32(&mut page, at + FILTER_INDEX_LEN_AT, filter.index_len);
         }
         let crc = masked_crc(0, offset, &page[..CRC_AT]);
         bytes::put_u32(&mut page, CRC_AT, crc);
@@ -166,6 +174,7 @@ impl Footer {
             purpose_id: page[at + PURPOSE_AT],
             param: bytes::u16_at(page, at + PARAM_AT),
             len: bytes::u64_at(page, at),
+            index_len: bytes::u32_at(page, at + FILTER_INDEX_LEN_AT),
         };
         let footer = Self {
             number: bytes::u64_at(page, NUMBER_AT),
@@ -234,8 +243,8 @@ mod tests {
     #[test]
     fn a_footer_round_trips_at_its_own_offset_only() {
         let filters = vec![
-            FilterHandle { purpose_id: 1, param: 0, len: 5000 },
-            FilterHandle { purpose_id: 77, param: 0xabcd, len: 1 },
+            FilterHandle { purpose_id: 1, param: 0, len: 5000, index_len: 70 },
+            FilterHandle { purpose_id: 77, param: 0xabcd, len: 1, index_len: 0 },
         ];
         let footer = Footer { num_cells: 5, num_tombstones: 1, num_rows: 2, ..Footer::default() };
         let footer = Footer { number: 3, table: 3, seed: 4, min_seq: 6, max_seq: 7, ..footer };
@@ -251,7 +260,7 @@ mod tests {
     /// A checksum does not help where wrong bytes, or those of a later version, were written.
     #[test]
     fn a_footer_with_a_right_checksum_is_still_checked() {
-        let filters = vec![FilterHandle { purpose_id: 1, param: 0, len: 4096 }; MAX_FILTERS];
+        let filters = vec![FilterHandle { purpose_id: 1, param: 0, len: 4096, index_len: 0 }; MAX_FILTERS];
         let offset = (1 + 1 + MAX_FILTERS as u64) * 4096;
         let footer = Footer { number: 3, table: 3, seed: 4, min_seq: 6, max_seq: 9, ..Footer::default() };
         let footer = Footer { data_len: 4096, index_len: 4096, filters, ..footer };
@@ -303,7 +312,7 @@ mod tests {
 
     #[test]
     fn parameters_decide_with_the_purpose_what_a_filter_is() {
-        let purpose = |purpose_id, param| FilterHandle { purpose_id, param, len: 1 }.purpose();
+        let purpose = |purpose_id, param| FilterHandle { purpose_id, param, len: 1, index_len: 0 }.purpose();
         assert_eq!(purpose(1, 0), Some((Purpose::Row, KeyTransform::Row)));
         assert_eq!(purpose(3, 5), Some((Purpose::Prefix, KeyTransform::FixedPrefix { len: 5 })));
         for (purpose_id, param) in [(1, 5), (2, 1), (3, 0), (4, 0), (0, 0)] {

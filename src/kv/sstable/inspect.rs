@@ -4,7 +4,7 @@ use super::super::error::Error;
 use super::super::purpose::Purpose;
 use super::super::storage::{FileStorage, PAGE_LEN, ReadableFile, Storage};
 use super::block::BLOCK_MAGIC;
-use super::filter::read_filter;
+use super::filter::{Loaded, read_filter};
 use super::format::{FOOTER_LEN, FOOTER_MAGIC, filter_context};
 use super::reader::TableReader;
 use super::warning::{FilterProblem, Warning, claimed_format};
@@ -110,7 +110,7 @@ impl TableFile {
         let footer = &reader.footer;
         let mut filters = Vec::new();
         for (handle, offset) in footer.filter_locations() {
-            let Some((purpose, transform)) = handle.purpose() else {
+            let Some((purpose, transform)) = handle.purpose().filter(|_| handle.index_len == 0) else {
                 continue;
             };
             let block = read_filter(&*reader.source, handle, offset)
@@ -137,7 +137,8 @@ impl TableFile {
         &self.filters
     }
 
-    /// Filters whose purpose or parameter this version does not know; they are not among [`TableFile::filters`].
+    /// Filters that are not among [`TableFile::filters`]: partitioned ones, and those whose purpose or parameter this
+    /// version does not know.
     pub fn num_unknown_filters(&self) -> usize {
         self.num_unknown_filters
     }
@@ -198,7 +199,7 @@ impl TableFile {
         let open = |purpose| {
             // Of two filters of a purpose, which no store writes, a lookup asks the last.
             let filter = self.filters.iter().rfind(|filter| filter.purpose == purpose)?;
-            Some((purpose, filter.open().ok()?))
+            Some((purpose, Loaded::Opened(filter.open().ok()?)))
         };
         let (purposes, filters): (Vec<Purpose>, Vec<_>) = Purpose::ALL.into_iter().filter_map(open).unzip();
         let walk = self.reader.walk(&filters)?;

@@ -20,6 +20,7 @@ mod filters;
 mod format;
 mod index;
 mod inspect;
+mod partitioned;
 mod prefix_lookup;
 mod reader;
 mod table;

@@ -2,8 +2,8 @@
 
 use super::super::cell::OwnedKey;
 use super::super::error::{Damage, Error};
+use super::filter::Loaded;
 use super::reader::TableReader;
-use crate::{FilterBlockReader, KeyTransform};
 
 /// What a walk has counted.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Probes {
 impl TableReader {
     /// Reads every data block; checks checksums, order, key ranges, sequence numbers and counts; and probes `filters`
     /// for every cell. Fails at the first block that is not what was written.
-    pub(crate) fn walk(&self, filters: &[FilterBlockReader<'_>]) -> Result<Walk, Error> {
+    pub(crate) fn walk(&self, filters: &[Loaded<'_>]) -> Result<Walk, Error> {
         let probes = vec![Probes::default(); filters.len()];
         let mut walk = Walk { num_cells: 0, num_tombstones: 0, probes };
         let mut last = OwnedKey::default();
@@ -52,14 +52,9 @@ impl TableReader {
                     walk.num_cells += 1;
                     walk.num_tombstones += u64::from(cell.value.is_none());
                     for (filter, probes) in filters.iter().zip(&mut walk.probes) {
-                        let entries = filter.entry_hasher();
-                        let hash = match entries.transform() {
-                            KeyTransform::FixedPrefix { .. } => entries.hash_key(cell.key.row),
-                            _ => entries.hash_row_column(cell.key.row, cell.key.column),
-                        };
-                        if let Some(hash) = hash {
+                        if let Some(answer) = filter.may_contain_cell(cell.key) {
                             probes.asked += 1;
-                            probes.denied += u64::from(!filter.may_contain_hash(hash));
+                            probes.denied += u64::from(!answer);
                         }
                     }
                 }

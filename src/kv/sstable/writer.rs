@@ -37,6 +37,7 @@ impl TableWriter {
         number: u64,
         hasher: KeyHasher,
         policies: &FilterPolicies,
+        partition_bytes: Option<u64>,
     ) -> Self {
         Self {
             file,
@@ -47,7 +48,7 @@ impl TableWriter {
             first_key: OwnedKey::default(),
             last_key: OwnedKey::default(),
             index: IndexBuilder::new(),
-            filters: FilterWriter::new(number, policies),
+            filters: FilterWriter::new(number, policies, partition_bytes),
             footer: Footer { number, table: number, seed: hasher.seed(), min_seq: u64::MAX, ..Footer::default() },
         }
     }

@@ -96,7 +96,8 @@ impl Core {
             self.abandon(number);
             Error::io(&tmp, "create", error)
         })?;
-        Ok(Output { number, writer: TableWriter::new(tmp, out, number, self.hasher(), policies) })
+        let partition_bytes = self.options.filters.partition_bytes;
+        Ok(Output { number, writer: TableWriter::new(tmp, out, number, self.hasher(), policies, partition_bytes) })
     }
 
     /// Completes, syncs, renames and opens a table. Its name is durable after [`Core::sync_dir`].

@@ -138,7 +138,8 @@ impl Core {
     /// Writes and syncs the file of a table's new filters.
     fn write_filters(&self, table: &Arc<Table>, policies: &FilterPolicies, file: FileName) -> Result<(), Error> {
         let tmp = file.tmp();
-        let mut writer = FilterFileWriter::new(tmp.clone(), file.number(), self.hasher(), policies);
+        let partition_bytes = self.options.filters.partition_bytes;
+        let mut writer = FilterFileWriter::new(tmp.clone(), file.number(), self.hasher(), policies, partition_bytes);
         let (mut last, mut since_poll) = (None::<OwnedKey>, 0);
         let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
         while let Some(cell) = cells.current() {

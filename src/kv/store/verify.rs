@@ -4,7 +4,7 @@ use super::super::error::Error;
 use super::super::purpose::Purpose;
 use super::super::sstable::{Probes, Table};
 use super::core::Core;
-use crate::{FilterBlockReader, FilterKind, KeyHasher};
+use crate::{FilterKind, KeyHasher};
 use std::sync::Arc;
 
 /// The least number of probes for absent keys, so that rates of a percent are measured to a tenth of themselves.
@@ -85,25 +85,28 @@ impl Core {
 }
 
 fn verify_table(table: &Arc<Table>) -> Result<TableVerification, Error> {
-    let load = |purpose| Some((purpose, table.filters().load(purpose, table.counters())?));
-    let loaded: Vec<_> = Purpose::ALL.into_iter().filter_map(load).collect();
-    let readers: Vec<FilterBlockReader<'_>> = loaded.iter().map(|(_, filter)| filter.reader()).collect();
-    let walk = table.reader().walk(&readers)?;
+    let load = |purpose| {
+        let stats = table.filters().stats(purpose)?;
+        Some((stats, table.filters().load(purpose, table.counters())?))
+    };
+    let (stats, loaded): (Vec<_>, Vec<_>) = Purpose::ALL.into_iter().filter_map(load).unzip();
+    let walk = table.reader().walk(&loaded)?;
     let absent_asked = walk.num_cells.max(MIN_ABSENT);
     let mut filters = Vec::new();
-    for ((&(purpose, _), reader), Probes { asked, denied }) in loaded.iter().zip(&readers).zip(walk.probes) {
-        let false_positives = (0..absent_asked).filter(|&i| reader.may_contain_hash(random_hash(i))).count() as u64;
+    for ((stats, filter), Probes { asked, denied }) in stats.iter().zip(&loaded).zip(walk.probes) {
+        let false_positives =
+            (0..absent_asked).filter(|&i| filter.may_contain_absent(i, random_hash(i))).count() as u64;
         filters.push(FilterVerification {
-            purpose,
-            kind: reader.kind(),
+            purpose: stats.purpose,
+            kind: stats.kind,
             present_asked: asked,
             false_negatives: denied,
             absent_asked,
             false_positives,
-            predicted_fpr: reader.false_positive_rate(),
+            predicted_fpr: stats.predicted_fpr,
         });
     }
-    let is_loaded = |purpose| loaded.iter().any(|&(other, _)| other == purpose);
+    let is_loaded = |purpose| stats.iter().any(|stats| stats.purpose == purpose);
     let is_unusable = |&purpose: &Purpose| table.filters().has(purpose) && !is_loaded(purpose);
     let unusable = Purpose::ALL.into_iter().filter(is_unusable).collect();
     let (file, level) = (table.file().to_owned(), table.level());

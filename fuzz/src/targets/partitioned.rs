@@ -1,0 +1,107 @@
+use super::Reached;
+use crate::blocks::{HASH_KEY, names_a_key};
+use crate::oracle::{int, mix};
+use crate::repair::{HEADER_LEN, Repair, repair, seal};
+use filterblock::partition::{INDEX_MAGIC, PartitionError, PartitionHandle, PartitionedFilter};
+use filterblock::{DecodeError, KeyHasher, OpenOptions};
+use filterblock_portable as portable;
+
+/// The index as it is, under no context.
+const AS_IT_IS: u8 = 255;
+
+/// A mode byte, the length of an index in two bytes, the index, and what the engine loads for each partition. Unless the
+/// mode is [`AS_IT_IS`], the checksums of both are computed before they are opened.
+pub fn partitioned(input: &[u8]) -> Reached {
+    let Some((&[mode, low, high], rest)) = input.split_first_chunk() else { return Reached::Nothing };
+    let Some((index, block)) = rest.split_at_checked(int(&[low, high]) as usize) else { return Reached::Nothing };
+    let (mut index, mut context) = (index.to_vec(), 0);
+    if mode != AS_IT_IS {
+        let repair = Repair::from_mode(mode);
+        if index.len() < HEADER_LEN {
+            return Reached::Nothing;
+        }
+        context = repair.context;
+        seal(&mut index, &INDEX_MAGIC, repair);
+    }
+    let key = names_a_key(&index).then_some(HASH_KEY);
+    let options = OpenOptions::new().context(context);
+    let options = key.map_or(options, |key| options.expect_hasher(KeyHasher::keyed(key)));
+    let portable = portable::OpenOptions::new().context(context);
+    let portable = key.map_or(portable, |key| portable.expect_hasher(portable::KeyHasher::keyed(key)));
+
+    let opened = PartitionedFilter::open(&index[..], options);
+    let by_portable = portable::partition::PartitionedFilter::open(&index[..], portable);
+    match (opened, by_portable) {
+        (Ok(filter), Ok(portable)) => {
+            look_up(&filter, &portable, &index, (mode != AS_IT_IS).then_some(context), block);
+            PartitionedFilter::open(&index[..], options.trusted(true)).expect("digest or not");
+            Reached::Compared
+        }
+        (Err(error), Err(portable)) => {
+            assert_eq!(error.to_string(), portable.to_string());
+            let trusted = PartitionedFilter::open(&index[..], options.trusted(true)).err();
+            assert!(
+                matches!(error, DecodeError::PayloadDigest { .. }) || trusted == Some(error),
+                "{error} {trusted:?}"
+            );
+            Reached::Refused
+        }
+        (opened, portable) => panic!("{opened:?} {portable:?}"),
+    }
+}
+
+fn look_up(
+    filter: &PartitionedFilter<&[u8]>,
+    portable: &portable::partition::PartitionedFilter<&[u8]>,
+    index: &[u8],
+    sealed_under: Option<u64>,
+    block: &[u8],
+) {
+    let separators = separators(index);
+    assert_eq!(filter.partitions().len(), separators.len());
+    assert!(separators.is_sorted_by(|a, b| a < b));
+    let loaded = |p: PartitionHandle| {
+        let mut block = block.to_vec();
+        if let Some(context) = sealed_under.filter(|_| block.len() >= HEADER_LEN) {
+            let context = mix(context ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(p.number.into());
+            repair(&mut block, Repair::all(context));
+        }
+        Ok::<_, PartitionHandle>(block)
+    };
+    let queries = separators.iter().take(20).flat_map(|separator| {
+        let shorter = separator.split_last().map_or(&separator[..0], |(_, shorter)| shorter);
+        [separator.to_vec(), [separator, &[0][..]].concat(), shorter.to_vec()]
+    });
+    for query in queries.chain([vec![], b"com.example.00001/".to_vec(), vec![255; 40]]) {
+        let expected = separators.iter().position(|separator| *separator >= &query[..]);
+        let found = filter.find(&query);
+        assert_eq!(found.map(|p| p.number as usize), expected, "{query:?}");
+        assert_eq!(
+            portable.find(&query).map(|p| (p.number, p.offset, p.len)),
+            found.map(|p| (p.number, p.offset, p.len))
+        );
+        let pair = [&query[..], &[0, 0], b"title"].concat();
+        if !query.contains(&0) {
+            assert_eq!(filter.find_row_column(&query, b"title"), filter.find(&pair));
+        }
+        // What cannot be loaded is an error, and never "no".
+        match filter.may_contain(&query, Err::<&[u8], _>) {
+            Ok(answer) => assert!(answer || found.is_none() || filter.transform().to_wire().0 == 3),
+            Err(PartitionError::Load { partition, error }) => assert_eq!(partition, error.number),
+            Err(error) => panic!("{error:?}"),
+        }
+        match filter.may_contain(&query, loaded) {
+            Ok(_) => {}
+            Err(PartitionError::Decode { error, .. }) => assert!(!error.to_string().is_empty()),
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+/// The separators of an index that has opened, by the document.
+fn separators(index: &[u8]) -> Vec<&[u8]> {
+    let num_partitions = int(&index[40..44]) as usize;
+    let all = &index[HEADER_LEN + 16 * num_partitions..];
+    let end = |partition: usize| int(&index[HEADER_LEN + 16 * partition + 12..][..4]) as usize;
+    (0..num_partitions).map(|i| &all[i.checked_sub(1).map_or(0, end)..end(i)]).collect()
+}

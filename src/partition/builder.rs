@@ -1,0 +1,336 @@
+//! The writer's side: entries in order, partitions out, an index at the end.
+
+use super::error::PartitionBuildError;
+use super::index::{self, Facts, Record};
+use super::limit::PartitionLimit;
+use super::order;
+use crate::block::{FilterBlockBuilder, HEADER_LEN, OpenOptions};
+use crate::error::BuildError;
+use crate::hash::KeyHash;
+use crate::policy::{FilterPolicy, KeyTransform};
+use core::cmp::Ordering;
+use core::{fmt, mem};
+use std::vec::Vec;
+
+/// Turns the keys of one table, in order, into the partitions of a filter and an index.
+///
+/// Keeps in memory one partition (8 bytes an entry, and its block), and of all others 16 bytes and a separator each.
+///
+/// The calls that add take a function that stores a finished partition and returns its offset, which the index keeps
+/// for the reader; offsets must ascend. It is called for at most one partition a call. After an error the filter is
+/// incomplete, and every call fails.
+///
+/// The same entries in the same order, policy, limit and context give the same partitions and, stored at the same
+/// offsets, the same index.
+pub struct PartitionedFilterBuilder {
+    /// Of the open partition.
+    filter: FilterBlockBuilder,
+    entries_max: u64,
+    context: u64,
+    /// The last order key, and the hashes of the entries added last to the open partition.
+    last: Vec<u8>,
+    recent: [Option<KeyHash>; 2],
+    num_added: u64,
+    num_without_entry: u64,
+    /// Kept for their memory: a block, an order key, an entry.
+    block: Vec<u8>,
+    order_key: Vec<u8>,
+    entry: Vec<u8>,
+    /// Of the partitions that are closed.
+    records: Vec<u8>,
+    separators: Vec<u8>,
+    num_entries: u64,
+    end_offset: u64,
+    has_failed: bool,
+}
+
+impl PartitionedFilterBuilder {
+    /// An empty builder. Each partition gets the size that `policy` gives to a block of as many entries.
+    ///
+    /// # Errors
+    /// [`BuildError::CappedPartitions`] for a policy with a byte cap, [`BuildError::Setting`] for a limit out of its
+    /// range.
+    pub fn new(policy: FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
+        Ok(Self {
+            filter: FilterBlockBuilder::new(policy),
+            entries_max: limit.entries_max(&policy)?,
+            context: 0,
+            last: Vec::new(),
+            recent: [None; 2],
+            num_added: 0,
+            num_without_entry: 0,
+            block: Vec::new(),
+            order_key: Vec::new(),
+            entry: Vec::new(),
+            records: Vec::new(),
+            separators: Vec::new(),
+            num_entries: 0,
+            end_offset: 0,
+            has_failed: false,
+        })
+    }
+
+    /// Binds index and partitions to `context`, say the number of a file: a reader must name the same one. To be called
+    /// before anything is added.
+    #[must_use]
+    pub fn context(mut self, context: u64) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Adds a key that is one byte string. A key without an entry is counted and not added: it needs none, as the answer
+    /// for it is *maybe*. A key equal to the one before is ignored.
+    ///
+    /// # Errors
+    /// [`PartitionBuildError`]; [`Unordered`](PartitionBuildError::Unordered) if the key's entry is below the one
+    /// before, [`Transform`](PartitionBuildError::Transform) if entries are made of pairs or by the engine.
+    pub fn add_key<E>(
+        &mut self,
+        key: &[u8],
+        store: impl FnOnce(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), PartitionBuildError<E>> {
+        let transform = self.filter.policy().key_transform();
+        if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn) {
+            return self.fail(PartitionBuildError::Transform { transform });
+        }
+        match transform.entry_of(key) {
+            Some(entry) => {
+                let order_key = if let KeyTransform::FixedPrefix { .. } = transform { entry } else { key };
+                let beside = match transform {
+                    KeyTransform::WholeKeyAndPrefix { .. } => transform.prefix_of(key),
+                    _ => None,
+                };
+                self.add(order_key, [Some(entry), beside], store)
+            }
+            None if self.has_failed => Err(PartitionBuildError::Failed),
+            None => {
+                self.num_without_entry += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a row, where entries are rows.
+    ///
+    /// # Errors
+    /// As [`PartitionedFilterBuilder::add_key`].
+    pub fn add_row<E>(
+        &mut self,
+        row: &[u8],
+        store: impl FnOnce(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), PartitionBuildError<E>> {
+        match self.filter.policy().key_transform() {
+            KeyTransform::Row => self.add(row, [Some(row), None], store),
+            transform => self.fail(PartitionBuildError::Transform { transform }),
+        }
+    }
+
+    /// Adds a (row, column) pair, where entries are pairs, or its row, where they are rows. The order is by row, then by
+    /// column.
+    ///
+    /// ```
+    /// use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
+    /// use filterblock::{FilterKind, FilterPolicy, KeyTransform};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?.transform(KeyTransform::RowColumn);
+    /// let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::default())?;
+    /// let store = |_: &[u8]| Ok::<_, std::io::Error>(0); // not called before a partition is full
+    /// builder.add_row_column(b"a", b"z", store)?;
+    /// builder.add_row_column(b"ab", b"a", store)?;
+    /// let error = builder.add_row_column(b"a", b"bb", store).unwrap_err();
+    /// assert!(matches!(error, PartitionBuildError::Unordered { num_added: 2 }));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`PartitionedFilterBuilder::add_key`].
+    pub fn add_row_column<E>(
+        &mut self,
+        row: &[u8],
+        column: &[u8],
+        store: impl FnOnce(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), PartitionBuildError<E>> {
+        let transform = self.filter.policy().key_transform();
+        if transform != KeyTransform::RowColumn {
+            return self.add_row(row, store);
+        }
+        let (mut order_key, mut entry) = (mem::take(&mut self.order_key), mem::take(&mut self.entry));
+        order::row_column_order_key(row, column, &mut order_key);
+        KeyTransform::row_column_entry(row, column, &mut entry);
+        let added = self.add(&order_key, [Some(&entry), None], store);
+        (self.order_key, self.entry) = (order_key, entry);
+        added
+    }
+
+    /// Adds an entry of an engine's own transform at an order key, which must not be below the one before. All entries
+    /// of one order key are added to the same partition.
+    ///
+    /// ```
+    /// use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+    /// use filterblock::{CustomTransform, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Whole keys, and what precedes their first slash.
+    /// let transform = KeyTransform::Custom(CustomTransform::new(130, 0)?);
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.transform(transform);
+    /// let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::default())?;
+    /// let mut file = Vec::new();
+    /// let mut store = |block: &[u8]| {
+    ///     file.extend_from_slice(block);
+    ///     Ok::<_, std::io::Error>((file.len() - block.len()) as u64)
+    /// };
+    /// for key in ["com.example/a", "com.example/b", "org.example/"] {
+    ///     let domain = key.split('/').next().unwrap_or(key);
+    ///     builder.add_entry(key.as_bytes(), domain.as_bytes(), &mut store)?;
+    ///     builder.add_entry(key.as_bytes(), key.as_bytes(), &mut store)?;
+    /// }
+    /// let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new())?;
+    /// let load = |partition: PartitionHandle| {
+    ///     Ok::<_, std::io::Error>(&file[partition.offset as usize..][..partition.len as usize])
+    /// };
+    /// assert!(filter.may_contain_entry(b"com.example/b", b"com.example/b", load)?);
+    /// assert!(filter.may_contain_entry(b"com.example", b"com.example", load)?); // a prefix of the keys
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`PartitionedFilterBuilder::add_key`].
+    pub fn add_entry<E>(
+        &mut self,
+        order_key: &[u8],
+        entry: &[u8],
+        store: impl FnOnce(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), PartitionBuildError<E>> {
+        match self.filter.policy().key_transform() {
+            KeyTransform::Custom(_) => self.add(order_key, [Some(entry), None], store),
+            transform => self.fail(PartitionBuildError::Transform { transform }),
+        }
+    }
+
+    fn add<E>(
+        &mut self,
+        order_key: &[u8],
+        entries: [Option<&[u8]>; 2],
+        store: impl FnOnce(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), PartitionBuildError<E>> {
+        if self.has_failed {
+            return Err(PartitionBuildError::Failed);
+        }
+        if self.num_added > 0 {
+            match self.last[..].cmp(order_key) {
+                Ordering::Less if self.filter.num_added() >= self.entries_max => self.close(Some(order_key), store)?,
+                Ordering::Less | Ordering::Equal => {}
+                Ordering::Greater => {
+                    return self.fail(PartitionBuildError::Unordered { num_added: self.num_added });
+                }
+            }
+        }
+        for entry in entries.into_iter().flatten() {
+            let hash = self.filter.policy().hasher().hash(entry);
+            if !self.recent.contains(&Some(hash)) {
+                self.filter.add_hash(hash);
+                self.recent = [Some(hash), self.recent[0]];
+            }
+        }
+        self.num_added += 1;
+        self.last.clear();
+        self.last.extend_from_slice(order_key);
+        Ok(())
+    }
+
+    /// Closes the open partition, which has entries; `next` is the order key after its last.
+    fn close<E>(
+        &mut self,
+        next: Option<&[u8]>,
+        store: impl FnOnce(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), PartitionBuildError<E>> {
+        self.try_close(next, store).or_else(|error| self.fail(error))
+    }
+
+    fn try_close<E>(
+        &mut self,
+        next: Option<&[u8]>,
+        store: impl FnOnce(&[u8]) -> Result<u64, E>,
+    ) -> Result<(), PartitionBuildError<E>> {
+        let partition = self.num_partitions();
+        let too_large = PartitionBuildError::TooLarge { num_partitions: partition };
+        if partition == u32::MAX {
+            return Err(too_large);
+        }
+        let context = index::partition_context(self.context, partition);
+        self.block.clear();
+        let built = self.filter.context(context).finish_into(&mut self.block);
+        built.map_err(|error| PartitionBuildError::Build { partition, error })?;
+        self.recent = [None; 2];
+        let options = OpenOptions::new().context(context).expect_hasher(self.filter.policy().hasher()).trusted(true);
+        let num_entries = options.open(&self.block).map_or(0, |reader| reader.num_entries());
+
+        let offset = store(&self.block).map_err(|error| PartitionBuildError::Store { partition, error })?;
+        let Ok(len) = u32::try_from(self.block.len()) else { return Err(too_large) };
+        let (min, end) = (self.end_offset, offset.checked_add(len.into()));
+        self.end_offset =
+            end.filter(|_| offset >= min).ok_or(PartitionBuildError::Offset { partition, offset, min })?;
+        match next {
+            Some(next) => order::push_separator(&self.last, next, &mut self.separators),
+            None => self.separators.extend_from_slice(&self.last),
+        }
+        let Ok(separator_end) = u32::try_from(self.separators.len()) else { return Err(too_large) };
+        self.records.extend_from_slice(&Record { offset, len, separator_end }.encode());
+        self.num_entries += num_entries;
+        Ok(())
+    }
+
+    /// Stores the last partition and returns the index, to be stored by the caller. Without entries the index has no
+    /// partitions, and answers *no* for every key that has an entry.
+    ///
+    /// # Errors
+    /// As [`PartitionedFilterBuilder::add_key`].
+    pub fn finish<E>(mut self, store: impl FnOnce(&[u8]) -> Result<u64, E>) -> Result<Vec<u8>, PartitionBuildError<E>> {
+        if self.has_failed {
+            return Err(PartitionBuildError::Failed);
+        }
+        if self.filter.num_added() > 0 {
+            self.close(None, store)?;
+        }
+        let policy = self.filter.policy();
+        let facts = Facts {
+            transform: policy.key_transform(),
+            hasher: policy.hasher(),
+            num_entries: self.num_entries,
+            num_partitions: self.num_partitions(),
+        };
+        let mut index = std::vec![0; HEADER_LEN];
+        index.extend_from_slice(&self.records);
+        index.extend_from_slice(&self.separators);
+        index::write_header(&mut index, &facts, self.context);
+        let options = OpenOptions::new().context(self.context).expect_hasher(facts.hasher);
+        debug_assert!(index::check(&index, &options).is_ok(), "a builder's index is sound");
+        Ok(index)
+    }
+
+    /// Partitions closed so far.
+    pub fn num_partitions(&self) -> u32 {
+        (self.records.len() / index::RECORD_LEN) as u32
+    }
+
+    /// Keys that were not added because they have no entry.
+    pub fn num_without_entry(&self) -> u64 {
+        self.num_without_entry
+    }
+
+    fn fail<T, E>(&mut self, error: PartitionBuildError<E>) -> Result<T, PartitionBuildError<E>> {
+        self.has_failed = true;
+        Err(error)
+    }
+}
+
+impl fmt::Debug for PartitionedFilterBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartitionedFilterBuilder")
+            .field("policy", self.filter.policy())
+            .field("num_partitions", &self.num_partitions())
+            .field("num_added", &self.num_added)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,110 @@
+//! What can go wrong with a partitioned filter. In a lookup every error means *maybe*; in a build, a table without this
+//! filter.
+
+use crate::error::DecodeError;
+use core::error::Error;
+use core::fmt::{self, Display};
+#[cfg(feature = "std")]
+use {crate::error::BuildError, crate::policy::KeyTransform};
+
+/// Why a partition did not answer. Always means *maybe*, for the keys of this partition only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartitionError<E> {
+    /// The caller could not load it.
+    Load {
+        /// Its number, from 0.
+        partition: u32,
+        /// What the caller's function returned.
+        error: E,
+    },
+    /// The loaded bytes are not the partition's block.
+    Decode {
+        /// Its number, from 0.
+        partition: u32,
+        /// What is wrong with them.
+        error: DecodeError,
+    },
+}
+
+impl<E: Display> Display for PartitionError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Load { partition, error } => write!(f, "loading partition {partition} of the filter: {error}"),
+            Self::Decode { partition, error } => write!(f, "partition {partition} of the filter: {error}"),
+        }
+    }
+}
+
+impl<E: fmt::Debug + Display> Error for PartitionError<E> {}
+
+/// Why a build failed. The filter is incomplete then and must not be used: the builder accepts nothing more.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PartitionBuildError<E> {
+    /// An order key is below the one before it.
+    Unordered {
+        /// Calls that added an entry before this one.
+        num_added: u64,
+    },
+    /// The policy's transform does not make an entry from what this call is given.
+    Transform {
+        /// The policy's transform.
+        transform: KeyTransform,
+    },
+    /// A partition's block could not be built.
+    Build {
+        /// The partition's number, from 0.
+        partition: u32,
+        /// Why.
+        error: BuildError,
+    },
+    /// The caller could not store a partition.
+    Store {
+        /// The partition's number, from 0.
+        partition: u32,
+        /// What the caller's function returned.
+        error: E,
+    },
+    /// The caller stored a partition at an offset within or before the one before it, or beyond 64 bits.
+    Offset {
+        /// The partition's number, from 0.
+        partition: u32,
+        /// The offset that the caller's function returned.
+        offset: u64,
+        /// Least possible offset: the end of the partition before.
+        min: u64,
+    },
+    /// More than 2³² − 1 partitions, or bytes of separators or of a partition.
+    TooLarge {
+        /// Partitions so far.
+        num_partitions: u32,
+    },
+    /// An earlier call failed.
+    Failed,
+}
+
+#[cfg(feature = "std")]
+impl<E: Display> Display for PartitionBuildError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unordered { num_added } => {
+                write!(f, "keys of a partitioned filter must ascend; after {num_added} added entries, one does not")
+            }
+            Self::Transform { transform } => write!(f, "not the call for the transform {transform}"),
+            Self::Build { partition, error } => write!(f, "building partition {partition} of the filter: {error}"),
+            Self::Store { partition, error } => write!(f, "storing partition {partition} of the filter: {error}"),
+            Self::Offset { partition, offset, min } => {
+                write!(f, "partition {partition} of the filter cannot be stored at {offset}: at least {min}")
+            }
+            Self::TooLarge { num_partitions } => {
+                write!(f, "an index cannot hold more separators than those of {num_partitions} partitions")
+            }
+            Self::Failed => f.write_str("an earlier call failed; write the table without this filter"),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl<E: fmt::Debug + Display> Error for PartitionBuildError<E> {}

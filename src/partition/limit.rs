@@ -1,0 +1,93 @@
+//! When a partition is full.
+
+use crate::error::BuildError;
+use crate::filter::size::FilterSize;
+use crate::policy::FilterPolicy;
+
+/// When a partition is closed, at the latest that this can be foretold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartitionLimit {
+    /// At the greatest number of entries whose block has at most this many bytes, header included: 256 to 2³⁰.
+    /// Blocks of a kind whose length depends on the keys have about this length.
+    Bytes(u64),
+    /// At this many entries, 1 to 2³².
+    Entries(u64),
+}
+
+/// 32 KiB.
+impl Default for PartitionLimit {
+    fn default() -> Self {
+        Self::Bytes(32 << 10)
+    }
+}
+
+impl PartitionLimit {
+    /// The number of entries at which a partition is full.
+    pub(super) fn entries_max(self, policy: &FilterPolicy) -> Result<u64, BuildError> {
+        if let FilterSize::MaxBytes(cap_bytes) = policy.size() {
+            return Err(BuildError::CappedPartitions { cap_bytes });
+        }
+        match self {
+            Self::Bytes(bytes) => {
+                legal("partition bytes", bytes, 256, 1 << 30)?;
+                // One entry always fits.
+                Ok(policy.expected_num_entries(bytes).max(1))
+            }
+            Self::Entries(entries) => legal("partition entries", entries, 1, 1 << 32),
+        }
+    }
+}
+
+fn legal(name: &'static str, asked: u64, min: u64, max: u64) -> Result<u64, BuildError> {
+    match (min..=max).contains(&asked) {
+        true => Ok(asked),
+        false => Err(BuildError::Setting { name, asked, min, max }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PartitionLimit;
+    use crate::error::BuildError;
+    use crate::kind::FilterKind;
+    use crate::policy::FilterPolicy;
+
+    #[test]
+    fn as_many_entries_as_fit() {
+        for &kind in FilterKind::ALL {
+            for bits in [4.0, 10.0, 64.0] {
+                let policy = FilterPolicy::with_bits_per_key(kind, bits).unwrap();
+                for bytes in [256, 1 << 15, 1 << 30] {
+                    let entries = PartitionLimit::Bytes(bytes).entries_max(&policy).unwrap();
+                    let payload = entries as f64 * bits / 8.0;
+                    assert!(
+                        (payload - bytes as f64).abs() < 130.0 + bytes as f64 / 16.0,
+                        "{kind} {bits} {bytes}: {entries}"
+                    );
+                }
+            }
+            for rate in [FilterPolicy::rate_limits(kind).0, FilterPolicy::rate_limits(kind).1] {
+                let policy = FilterPolicy::with_false_positive_rate(kind, rate).unwrap();
+                assert!(PartitionLimit::Bytes(256).entries_max(&policy).unwrap() >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::ALL[0], 10.0).unwrap();
+        for limit in [
+            PartitionLimit::Bytes(255),
+            PartitionLimit::Bytes((1 << 30) + 1),
+            PartitionLimit::Bytes(u64::MAX),
+            PartitionLimit::Entries(0),
+            PartitionLimit::Entries((1 << 32) + 1),
+        ] {
+            assert!(matches!(limit.entries_max(&policy), Err(BuildError::Setting { .. })), "{limit:?}");
+        }
+        let capped = FilterPolicy::with_max_bytes(FilterKind::ALL[0], 1000).unwrap();
+        let refused = PartitionLimit::default().entries_max(&capped);
+        assert_eq!(refused, Err(BuildError::CappedPartitions { cap_bytes: 1000 }));
+    }
+}

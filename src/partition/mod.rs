@@ -1,0 +1,88 @@
+//! Partitioned filters: for tables too large for one block.
+//!
+//! The keys come in order. When a partition has grown to its size it is closed: it becomes a filter block of its own,
+//! with its own checksum, and leaves through the caller's hands at once. What remains in memory is an index of
+//! separators, which is the last to be stored. A lookup finds its one partition in the index, has the engine load it
+//! (from its cache, or from the disk), and asks it.
+//!
+//! ```
+//! use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+//! use filterblock::{FilterKind, FilterPolicy, OpenOptions};
+//! use std::convert::Infallible;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+//! let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(1024))?.context(42);
+//! let mut file = Vec::new();
+//! let mut store = |block: &[u8]| {
+//!     let offset = file.len() as u64;
+//!     file.extend_from_slice(block);
+//!     Ok::<_, Infallible>(offset)
+//! };
+//! for number in 0..10_000 {
+//!     builder.add_key(format!("user{number:05}").as_bytes(), &mut store)?;
+//! }
+//! let index = builder.finish(&mut store)?;
+//!
+//! let filter = PartitionedFilter::open(index, OpenOptions::new().context(42))?;
+//! let load = |partition: filterblock::partition::PartitionHandle| {
+//!     Ok::<_, Infallible>(&file[partition.offset as usize..][..partition.len as usize])
+//! };
+//! // Every error means "maybe".
+//! assert!(filter.may_contain(b"user00042", load).unwrap_or(true));
+//! assert_eq!(filter.may_contain(b"zebra", load), Ok(false));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Entries and their order
+//!
+//! An entry is found by the *order key* that it was added at; order keys are compared as byte strings.
+//!
+//! | transform | order key | entry | calls |
+//! |---|---|---|---|
+//! | whole key | the key | the key | `add_key`, `may_contain` |
+//! | row | the row | the row | `add_key`, `may_contain`, with the row |
+//! | fixed prefix | the prefix | the prefix | `add_key`, `may_contain`, with a key or a prefix |
+//! | row and column | [`row_column_order_key`] | [`row_column_entry`] | `add_row_column`, `may_contain_row_column` |
+//! | an engine's own | given | given | `add_entry`, `may_contain_entry` |
+//!
+//! [`row_column_entry`]: crate::KeyTransform::row_column_entry
+//!
+//! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A prefix
+//! is stored once, in one partition, because it is its own order key: it cannot span two.
+//!
+//! In an engine's own transform, several entries may be added at one order key, and an entry at several. Let q be a
+//! byte string with which some of the order keys begin. Then a lookup at q comes to the partition of the least of them.
+//! So an engine that adds, at every key, both the key and its prefix finds the prefix at the key and at the prefix
+//! itself.
+//!
+//! # What is stored where
+//!
+//! | what | checked by | if damaged |
+//! |---|---|---|
+//! | index | own magic, version, CRC and digest, under the table's context | the table is read without a filter |
+//! | partition | its block's checksums, under a context from the table's and its number | its own keys are *maybe* |
+//!
+//! The bytes are specified in section 13 of `format-spec.md`.
+
+#[cfg(feature = "std")]
+mod builder;
+mod error;
+mod index;
+#[cfg(feature = "std")]
+mod limit;
+mod order;
+mod reader;
+
+#[cfg(feature = "std")]
+pub use builder::PartitionedFilterBuilder;
+#[cfg(feature = "std")]
+pub use error::PartitionBuildError;
+pub use error::PartitionError;
+pub use index::INDEX_MAGIC;
+#[cfg(feature = "std")]
+pub use limit::PartitionLimit;
+#[cfg(feature = "std")]
+pub use order::row_column_order_key;
+pub use reader::{PartitionHandle, PartitionedFilter};

@@ -1,0 +1,449 @@
+//! format-spec.md's section 13: its vectors, and the golden partitioned filters, against a reader and a separator
+//! written from the document in the simplest code possible.
+//!
+//! `FILTERBLOCK_BLESS=1 cargo test --test format partitioned` writes the golden files that are missing.
+
+use crate::assembled::repair;
+use crate::material::hex;
+use crate::oracle::{Oracle, int, mix};
+use crate::spec::compare;
+use filterblock::partition::{
+    INDEX_MAGIC, PartitionError, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder, row_column_order_key,
+};
+use filterblock::{CustomTransform, DecodeError, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions};
+use serde_json::json;
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+/// An index read by the document, its checksums not verified.
+struct Index<'a> {
+    /// Offset, length, separator.
+    partitions: Vec<(u64, u64, &'a [u8])>,
+}
+
+impl<'a> Index<'a> {
+    fn open(index: &'a [u8]) -> Self {
+        let num_partitions = int(&index[40..44]) as usize;
+        let separators = &index[64 + 16 * num_partitions..];
+        let mut start = 0;
+        let partition = |i: usize| {
+            let record = &index[64 + 16 * i..][..16];
+            let end = int(&record[12..]) as usize;
+            let separator = &separators[start..end];
+            start = end;
+            (int(&record[..8]), int(&record[8..12]), separator)
+        };
+        let partitions = (0..num_partitions).map(partition).collect();
+        assert_eq!(start, separators.len());
+        Self { partitions }
+    }
+
+    fn find(&self, order_key: &[u8]) -> Option<usize> {
+        self.partitions.iter().position(|(_, _, separator)| *separator >= order_key)
+    }
+
+    fn may_contain(&self, file: &[u8], order_key: &[u8], hash: u64) -> bool {
+        self.find(order_key).is_some_and(|i| {
+            let (offset, len, _) = self.partitions[i];
+            Oracle::open(&file[offset as usize..][..len as usize]).may_contain(hash)
+        })
+    }
+}
+
+fn partition_context(context: u64, partition: u64) -> u64 {
+    mix(context ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(partition)
+}
+
+/// The shortest separator, found by trying all candidates: `last`, and its prefixes with their last byte raised.
+fn separator(last: &[u8], next: &[u8]) -> Vec<u8> {
+    let above = (0..=next.len()).map(|len| &next[..len]).find(|prefix| *prefix > last).expect("in order");
+    let raised = (1..last.len()).filter_map(|len| {
+        let mut candidate = last[..len].to_vec();
+        candidate[len - 1] = candidate[len - 1].checked_add(1)?;
+        Some(candidate)
+    });
+    let candidates = raised.chain([last.to_vec()]);
+    candidates.filter(|c| &c[..] >= last && &c[..] < above).min_by_key(Vec::len).expect("the last key at least")
+}
+
+fn list(bytes: &[u8]) -> String {
+    if bytes.is_empty() { "-".into() } else { hex(bytes) }
+}
+
+#[derive(Debug, PartialEq)]
+struct Stored {
+    index: Vec<u8>,
+    file: Vec<u8>,
+}
+
+/// How a case adds its keys.
+#[derive(Clone, Copy, PartialEq)]
+enum Keys {
+    Whole,
+    /// Pairs of each row and the columns "" and "title".
+    Cells,
+    /// Each key, and its first 12 bytes.
+    WithPrefixes,
+}
+
+struct Case {
+    name: &'static str,
+    policy: FilterPolicy,
+    limit: PartitionLimit,
+    context: u64,
+    keys: Keys,
+    count: usize,
+}
+
+const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
+
+fn cases() -> Vec<Case> {
+    let bits = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+    let own = KeyTransform::Custom(CustomTransform::new(150, 12).expect("legal"));
+    let keyed = bits(FilterKind::Blocked).hashed_by(KeyHasher::keyed(HASH_KEY)).transform(own);
+    let case = |name, policy, limit, context, keys, count| Case { name, policy, limit, context, keys, count };
+    let (bloom, blocked, golomb) = (bits(FilterKind::Bloom), bits(FilterKind::Blocked), bits(FilterKind::Golomb));
+    vec![
+        case("whole", blocked.seed(7), PartitionLimit::Bytes(512), 0x0123_4567_89ab_cdef, Keys::Whole, 1000),
+        case("none", bloom, PartitionLimit::default(), 3, Keys::Whole, 0),
+        case(
+            "prefixes",
+            bloom.transform(KeyTransform::FixedPrefix { len: 16 }),
+            PartitionLimit::Entries(7),
+            0,
+            Keys::Whole,
+            1000,
+        ),
+        case(
+            "cells",
+            golomb.transform(KeyTransform::RowColumn),
+            PartitionLimit::Entries(37),
+            u64::MAX,
+            Keys::Cells,
+            200,
+        ),
+        case("keys-and-prefixes-keyed", keyed, PartitionLimit::Entries(50), 1, Keys::WithPrefixes, 500),
+    ]
+}
+
+impl Case {
+    fn words(&self) -> Vec<Vec<u8>> {
+        let word = |i: usize| format!("com.example.{:05}/{}", i * 7919 % 100_003, "path".repeat(i % 3)).into_bytes();
+        let mut words: Vec<_> = (0..self.count).map(word).collect();
+        words.sort();
+        words
+    }
+
+    /// The order keys and entries, as the document makes them.
+    fn entries(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let transform = self.policy.key_transform();
+        let entries = self.words().into_iter().flat_map(|word| match self.keys {
+            Keys::Whole => {
+                let entry = transform.entry_of(&word).expect("no word is too short").to_vec();
+                vec![(entry.clone(), entry)]
+            }
+            Keys::Cells => {
+                let pair = |column: &[u8]| {
+                    let len: [u8; 4] = std::array::from_fn(|i| (word.len() >> (8 * i)) as u8);
+                    ([&word[..], &[0, 0], column].concat(), [&word[..], column, &len].concat())
+                };
+                vec![pair(b""), pair(b"title")]
+            }
+            Keys::WithPrefixes => vec![(word.clone(), word[..12].to_vec()), (word.clone(), word)],
+        });
+        let mut entries: Vec<_> = entries.collect();
+        entries.dedup();
+        entries
+    }
+
+    fn build(&self) -> Stored {
+        let mut file = Vec::new();
+        let mut store = |block: &[u8]| {
+            file.extend_from_slice(block);
+            Ok::<_, Infallible>((file.len() - block.len()) as u64)
+        };
+        let mut builder = PartitionedFilterBuilder::new(self.policy, self.limit).expect("legal").context(self.context);
+        for word in self.words() {
+            match self.keys {
+                Keys::Whole => builder.add_key(&word, &mut store).expect("in order"),
+                Keys::Cells => {
+                    for column in [&b""[..], b"title"] {
+                        builder.add_row_column(&word, column, &mut store).expect("in order");
+                    }
+                }
+                Keys::WithPrefixes => {
+                    for entry in [&word[..12], &word] {
+                        builder.add_entry(&word, entry, &mut store).expect("in order");
+                    }
+                }
+            }
+        }
+        let index = builder.finish(&mut store).expect("an index");
+        Stored { index, file }
+    }
+
+    fn path(extension: &str) -> PathBuf {
+        [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1", "partitioned", extension].iter().collect()
+    }
+
+    fn keys_file(&self) -> String {
+        self.entries().iter().map(|(order_key, entry)| format!("{} {}\n", hex(order_key), hex(entry))).collect()
+    }
+
+    fn describe(&self) -> serde_json::Value {
+        let key = (self.policy.hasher().hash_id() == 2).then(|| hex(&HASH_KEY));
+        json!({"name": self.name, "context": format!("{:#018x}", self.context), "hash_key": key})
+    }
+}
+
+#[test]
+fn golden_partitioned_filters() {
+    let read = |name: &str| std::fs::read(Case::path(name)).expect("a golden file");
+    let described: Vec<_> = cases().iter().map(Case::describe).collect();
+    let index_json = serde_json::to_string_pretty(&described).expect("JSON") + "\n";
+    let bless = |name: &str, bytes: &[u8]| {
+        let path = Case::path(name);
+        if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, bytes).expect("a written file");
+        }
+    };
+    bless("index.json", index_json.as_bytes());
+    assert_eq!(read("index.json"), index_json.as_bytes());
+    for case in cases() {
+        let (built, name) = (case.build(), case.name);
+        let [index, partitions, keys] = ["index", "partitions", "keys"].map(|extension| format!("{name}.{extension}"));
+        bless(&index, &built.index);
+        bless(&partitions, &built.file);
+        bless(&keys, case.keys_file().as_bytes());
+        let stored = Stored { index: read(&index), file: read(&partitions) };
+        assert!(built == stored, "{name} differs from what is built now");
+        assert_eq!(read(&keys), case.keys_file().as_bytes(), "{name}.keys is not what this test generates");
+        check_answers(&case, &stored);
+    }
+}
+
+fn check_answers(case: &Case, stored: &Stored) {
+    let hasher = case.policy.hasher();
+    let options = OpenOptions::new().context(case.context).expect_hasher(hasher);
+    let filter = PartitionedFilter::open(&stored.index, options).expect("an intact index");
+    let index = Index::open(&stored.index);
+    for partition in filter.partitions() {
+        let options = options.context(partition_context(case.context, partition.number.into()));
+        let block = &stored.file[partition.offset as usize..][..partition.len as usize];
+        options.open(block).expect("a block under the document's context");
+    }
+    let library = |order_key: &[u8], entry: &[u8]| {
+        filter.find(order_key).is_some_and(|p| {
+            let block = &stored.file[p.offset as usize..][..p.len as usize];
+            filter.open_partition(p, block).expect("intact").may_contain_hash(hasher.hash(entry))
+        })
+    };
+    for (order_key, entry) in case.entries() {
+        assert!(library(&order_key, &entry), "{}: a stored key is denied", case.name);
+        for at in 0..order_key.len() {
+            let mut absent = order_key.clone();
+            absent[at] ^= 1;
+            let expected = index.may_contain(&stored.file, &absent, hasher.hash(&absent).get());
+            assert_eq!(library(&absent, &absent), expected, "{}", case.name);
+        }
+    }
+    // The separators are the shortest.
+    let entries = case.entries();
+    for (_, _, stored) in index.partitions.split_last().map_or(&[][..], |(_, all)| all) {
+        let next = entries.partition_point(|(order_key, _)| &order_key[..] <= *stored);
+        let (last, next) = (&entries[next - 1].0, &entries[next].0);
+        assert_eq!(*stored, separator(last, next), "{}", case.name);
+    }
+}
+
+#[test]
+fn order_key_vectors() {
+    let cells: [(&[u8], &[u8]); 5] = [(b"", b""), (b"\0", b""), (b"\0", b"\xff"), (b"a", b"b"), (b"a\0", b"\0")];
+    let lines = cells.map(|(row, column)| {
+        let mut order_key = Vec::new();
+        row_column_order_key(row, column, &mut order_key);
+        format!("{} {} {}", list(row), list(column), hex(&order_key))
+    });
+    compare("order-key", &lines);
+}
+
+#[test]
+fn separator_vectors() {
+    let pairs: [(&[u8], &[u8]); 8] = [
+        (b"", b"a"),
+        (b"a", b"ab"),
+        (b"abc", b"az"),
+        (b"abc", b"ac"),
+        (b"abc", b"bzz"),
+        (b"a\xffc", b"b\0"),
+        (b"a\xffcd", b"b\0"),
+        (b"\xff\0\0", b"\xff\x01"),
+    ];
+    let lines = pairs.map(|(last, next)| {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).expect("legal");
+        let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1)).expect("legal");
+        let mut offset = 0;
+        let mut store = |block: &[u8]| {
+            offset += block.len() as u64;
+            Ok::<_, Infallible>(offset - block.len() as u64)
+        };
+        builder.add_key(last, &mut store).expect("the first");
+        builder.add_key(next, &mut store).expect("in order");
+        let index = builder.finish(&mut store).expect("an index");
+        let written = Index::open(&index).partitions[0].2.to_vec();
+        assert_eq!(written, separator(last, next));
+        format!("{} {} {}", list(last), list(next), list(&written))
+    });
+    compare("separator", &lines);
+}
+
+#[test]
+fn partition_context_vectors() {
+    let places = [(0, 0), (0, 1), (1, 0), (0x0123_4567_89ab_cdef, 2), (u64::MAX, u64::from(u32::MAX) - 1)];
+    let lines = places.map(|(context, partition)| {
+        format!("{context:#018x} {partition} {:#018x}", partition_context(context, partition))
+    });
+    compare("partition-context", &lines);
+}
+
+/// The document's example: its index, and its two partitions.
+fn example() -> Stored {
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
+    let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(2)).expect("legal").context(1);
+    let mut file = Vec::new();
+    let mut store = |block: &[u8]| {
+        file.extend_from_slice(block);
+        Ok::<_, Infallible>((file.len() - block.len()) as u64)
+    };
+    for key in ["apple", "apricot", "banana"] {
+        builder.add_key(key.as_bytes(), &mut store).expect("in order");
+    }
+    let index = builder.finish(&mut store).expect("an index");
+    Stored { index, file }
+}
+
+#[test]
+fn the_worked_example() {
+    let Stored { index, file } = example();
+    let mut lines = vec![format!("index {}", hex(&index))];
+    let partitions = Index::open(&index).partitions;
+    for (i, (offset, len, separator)) in partitions.iter().enumerate() {
+        let block = &file[*offset as usize..][..*len as usize];
+        assert!(OpenOptions::new().context(partition_context(1, i as u64)).open(block).is_ok());
+        lines.push(format!("partition-{i} {}", hex(block)));
+        lines.push(format!("separator-{i} {}", hex(separator)));
+    }
+    compare("partitioned-example", &lines);
+
+    let filter = PartitionedFilter::open(&index, OpenOptions::new().context(1)).expect("an index");
+    let lines = ["", "apple", "apricot", "aqua", "b", "banana", "banana ", "cherry"].map(|key| {
+        let partition = filter.find(key.as_bytes());
+        assert_eq!(partition.map(|p| p.number as usize), Index::open(&index).find(key.as_bytes()));
+        let load = |p: filterblock::partition::PartitionHandle| {
+            Ok::<_, Infallible>(&file[p.offset as usize..][..p.len as usize])
+        };
+        let answer: Result<bool, PartitionError<_>> = filter.may_contain(key.as_bytes(), load);
+        let partition = partition.map_or("-".to_owned(), |p| p.number.to_string());
+        format!("{} {partition} {}", list(key.as_bytes()), if answer == Ok(true) { "maybe" } else { "no" })
+    });
+    compare("partitioned-answers", &lines);
+}
+
+/// The document's row of section 13.4 that `error` belongs to.
+fn row(error: &DecodeError) -> &'static str {
+    match error {
+        DecodeError::TooShort { .. } => "length",
+        DecodeError::Magic { .. } => "magic",
+        DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. } => "crc",
+        DecodeError::Parameter { name: "version", .. } | DecodeError::NewerVersion { .. } => "version",
+        DecodeError::UnknownHash { .. } => "hash_id",
+        DecodeError::UnknownFeatures { .. } => "features",
+        DecodeError::UnknownTransform { .. } | DecodeError::Reserved { offset_bytes: 14 | 15, .. } => "transform",
+        DecodeError::Reserved { .. } => "reserved",
+        DecodeError::PayloadLength { .. } => "payload_len",
+        DecodeError::PayloadDigest { .. } => "digest",
+        DecodeError::KeyNeeded { .. } => "key",
+        DecodeError::Parameter { name: "num_partitions", .. } => "records",
+        DecodeError::Parameter { name: "num_entries", .. } => "entries",
+        DecodeError::Parameter { .. } => "record",
+        DecodeError::SeparatorOrder { .. } => "order",
+        error => panic!("{error:?} belongs to no row"),
+    }
+}
+
+#[test]
+fn rejected_indexes() {
+    let sound = example().index;
+    let changed = |changes: &[(usize, u8)]| {
+        let mut index = sound.clone();
+        changes.iter().for_each(|&(at, value)| index[at] = value);
+        repair(&mut index, 1);
+        index
+    };
+    let raw = |at: usize, value: u8| {
+        let mut index = sound.clone();
+        index[at] = value;
+        index
+    };
+    let bad_digest = {
+        let mut index = changed(&[]);
+        let last = index.len() - 1;
+        index[last] ^= 1;
+        index
+    };
+    let other_context = {
+        let mut index = sound.clone();
+        repair(&mut index, 2);
+        index
+    };
+    let (second, separators) = (64 + 16, 64 + 32);
+    let end = |record: usize, end: u8| (record + 12, end);
+    let indexes = [
+        vec![],
+        sound[..63].to_vec(),
+        raw(0, 0xf1),
+        raw(30, 1),
+        other_context,
+        changed(&[(8, 0)]),
+        changed(&[(8, 2)]),
+        changed(&[(10, 3)]),
+        changed(&[(13, 1)]),
+        changed(&[(11, 4)]),
+        changed(&[(15, 1)]),
+        changed(&[(9, 1)]),
+        changed(&[(44, 1)]),
+        changed(&[(51, 1)]),
+        changed(&[(32, 0)]),
+        bad_digest,
+        changed(&[(10, 2)]),
+        changed(&[(40, 3)]),
+        changed(&[(43, 0x80)]),
+        changed(&[(24, 1)]),
+        changed(&[(40, 0)]),
+        changed(&[(second, 0)]),
+        changed(&std::array::from_fn::<_, 8, _>(|i| (second + i, 0xff))),
+        changed(&[(second + 8, 63)]),
+        changed(&[end(64, 200)]),
+        changed(&[end(second, sound[second + 12] - 1)]),
+        changed(&[(separators, b'c')]),
+        changed(&[end(64, 0), end(second, sound[second + 12]), (separators, b'a')]),
+    ];
+    let mut lines = Vec::new();
+    for index in &indexes {
+        // The last is not rejected: the empty string is a separator too.
+        match PartitionedFilter::open(index, OpenOptions::new().context(1)) {
+            Ok(_) => assert_eq!(index, indexes.last().expect("an index")),
+            Err(error) => lines.push(format!("{} {} {}", error.class(), row(&error), list(index))),
+        }
+    }
+    assert_eq!(lines.len() + 1, indexes.len());
+    compare("index-reject", &lines);
+}
+
+#[test]
+fn the_magic_is_that_of_the_document() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the document");
+    let magic = INDEX_MAGIC.map(|byte| format!("{byte:02x}")).join(" ");
+    assert!(text.contains(&format!("| 0 | 8 | `magic` | `{magic}` |")));
+}

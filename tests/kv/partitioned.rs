@@ -1,0 +1,217 @@
+//! Partitioned filters in the store: the same answers as with one block a filter, one partition read a lookup, and
+//! damage that costs a partition's keys only.
+
+use crate::sim::SimStorage;
+use filterblock::kv::{FilterResidence, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions};
+use filterblock::ledger::Outcome;
+use filterblock::partition::INDEX_MAGIC;
+use filterblock::{FilterKind, FilterPolicy, MAGIC};
+use std::sync::Arc;
+
+const NUM_ROWS: u32 = 3_000;
+const PARTITION_BYTES: u64 = 512;
+
+fn options(kind: FilterKind) -> StoreOptions {
+    let policy = FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
+    StoreOptions::without_filters()
+        .filter(Purpose::Row, policy)
+        .filter(Purpose::RowColumn, policy)
+        .prefix_filter(6, policy)
+        .seed(5)
+        .cache_bytes(0)
+        .maintenance(Maintenance::Inline { seed: 1 })
+}
+
+fn partitioned(kind: FilterKind) -> StoreOptions {
+    options(kind).partition_filters(PARTITION_BYTES)
+}
+
+fn open(storage: &SimStorage, options: StoreOptions) -> Store {
+    Store::open(Arc::new(storage.clone()), options).unwrap()
+}
+
+/// Rows of different prefixes of six bytes, with a zero byte now and then.
+fn row(i: u32) -> Vec<u8> {
+    let zero = if i % 7 == 0 { "\0" } else { "" };
+    format!("r{i:05}{zero}x").into_bytes()
+}
+
+fn columns(i: u32) -> &'static [&'static [u8]] {
+    if i % 3 == 0 { &[b"", b"\0", b"title"] } else { &[b"title"] }
+}
+
+/// A closed store of one table with every other row.
+fn written(options: StoreOptions) -> SimStorage {
+    let storage = SimStorage::new();
+    let store = open(&storage, options);
+    for i in (0..NUM_ROWS).map(|i| 2 * i) {
+        for column in columns(i) {
+            store.put(&row(i), column, format!("value {i}").as_bytes()).unwrap();
+        }
+    }
+    store.flush().unwrap();
+    store.close().unwrap();
+    storage
+}
+
+fn table_of(storage: &SimStorage) -> (String, Vec<u8>) {
+    let name = storage.names().into_iter().find(|name| name.ends_with(".sst")).unwrap();
+    let bytes = storage.contents(&name).unwrap();
+    (name, bytes)
+}
+
+/// The offsets of the pages that begin with `magic`.
+fn pages_with(bytes: &[u8], magic: &[u8]) -> Vec<usize> {
+    (0..bytes.len()).step_by(PAGE_LEN).filter(|&at| bytes[at..].starts_with(magic)).collect()
+}
+
+/// Looks up every row and as many absent ones, and every prefix.
+fn check_answers(store: &Store) {
+    for i in 0..2 * NUM_ROWS {
+        let is_present = i % 2 == 0;
+        for column in [&b""[..], b"\0", b"title", b"absent"] {
+            let expected = (is_present && columns(i).contains(&column)).then(|| format!("value {i}").into_bytes());
+            assert_eq!(store.get(&row(i), column).unwrap(), expected, "row {i}");
+        }
+        assert_eq!(store.get_row(&row(i)).unwrap().len(), if is_present { columns(i).len() } else { 0 });
+    }
+    for i in (0..2 * NUM_ROWS).step_by(5) {
+        let prefix = &row(i)[..6];
+        let expected = u32::from(i % 2 == 0) * columns(i).len() as u32;
+        assert_eq!(store.scan_prefix(prefix).count() as u32, expected, "{prefix:?}");
+    }
+    store.ledger().check().unwrap();
+}
+
+#[test]
+fn partitioned_filters_answer_as_whole_ones() {
+    for &kind in FilterKind::ALL {
+        let storage = written(partitioned(kind));
+        let (_, bytes) = table_of(&storage);
+        assert_eq!(pages_with(&bytes, &INDEX_MAGIC).len(), 3, "{kind}: an index for each filter");
+        assert!(pages_with(&bytes, &MAGIC).len() > 20, "{kind}: several partitions");
+        for residence in [FilterResidence::Pinned, FilterResidence::Cached] {
+            let store = open(&storage, partitioned(kind).filter_residence(residence).cache_bytes(1 << 20));
+            check_answers(&store);
+            assert_eq!(store.warnings(), []);
+            assert!(store.ledger().filter_block_cache_hits > 1000, "partitions are cached");
+            let report = store.verify().unwrap();
+            assert_eq!((report.false_negatives(), report.filters().count()), (0, 3));
+            for filter in report.filters() {
+                assert_eq!(filter.kind, kind);
+                assert!(filter.present_asked >= u64::from(NUM_ROWS));
+                let (observed, predicted) =
+                    (filter.false_positives as f64, filter.predicted_fpr * filter.absent_asked as f64);
+                assert!(
+                    (observed - predicted).abs() < 6.0 * predicted.sqrt() + predicted / 5.0,
+                    "{observed} {predicted}"
+                );
+            }
+            let stats = &store.stats().tables[0];
+            assert_eq!(stats.filters.iter().map(|filter| filter.bytes).sum::<u64>(), stats.filter_bytes);
+        }
+    }
+}
+
+/// Without a cache a lookup of an absent row reads one partition, in whole pages, and nothing else unless that passes.
+#[test]
+fn a_lookup_reads_one_partition() {
+    let storage = written(partitioned(FilterKind::Blocked));
+    let store = open(&storage, partitioned(FilterKind::Blocked));
+    let before = store.ledger();
+    for i in (1..2 * NUM_ROWS).step_by(2) {
+        assert_eq!(store.get(&row(i), b"title").unwrap(), None);
+    }
+    let ledger = store.ledger().since(&before);
+    assert_eq!(
+        ledger.filter_block_reads + ledger.of(Purpose::RowColumn).count(Outcome::OutOfKeyRange),
+        u64::from(NUM_ROWS)
+    );
+    assert_eq!(ledger.filter_block_bytes, ledger.filter_block_reads * PAGE_LEN as u64);
+    assert!(ledger.of(Purpose::RowColumn).count(Outcome::Avoided) > u64::from(NUM_ROWS) * 95 / 100);
+}
+
+/// Smaller filters, and those of a store without the option, are written as ever.
+#[test]
+fn filters_below_the_size_are_one_block() {
+    for &kind in FilterKind::ALL {
+        let (plain, large) = (written(options(kind)), written(options(kind).partition_filters(1 << 30)));
+        assert!(table_of(&plain) == table_of(&large), "{kind}: the same bytes");
+        assert!(pages_with(&table_of(&plain).1, &INDEX_MAGIC).is_empty());
+    }
+}
+
+#[test]
+fn filters_are_rebuilt_partitioned_and_whole() {
+    let storage = written(options(FilterKind::Golomb));
+    for (options, num_indexes) in [(partitioned(FilterKind::Blocked), 3), (options(FilterKind::Bloom), 0)] {
+        let store = open(&storage, options);
+        store.rebuild_filters(&RebuildOptions::default()).unwrap();
+        check_answers(&store);
+        assert_eq!(store.warnings(), []);
+        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+        store.close().unwrap();
+        let name = storage.names().into_iter().find(|name| name.ends_with(".flt")).unwrap();
+        assert_eq!(pages_with(&storage.contents(&name).unwrap(), &INDEX_MAGIC).len(), num_indexes);
+    }
+}
+
+#[test]
+fn compaction_keeps_partitions() {
+    let storage = written(partitioned(FilterKind::Blocked));
+    let store = open(&storage, partitioned(FilterKind::Blocked));
+    store.put(&row(1), b"title", b"new").unwrap();
+    store.compact().unwrap();
+    store.delete(&row(1), b"title").unwrap();
+    check_answers(&store);
+    assert_eq!(store.verify().unwrap().false_negatives(), 0);
+}
+
+/// A damaged partition is reported; its keys are looked up in the data, all others are still denied by theirs.
+#[test]
+fn a_damaged_partition_costs_only_its_own_keys() {
+    let storage = written(partitioned(FilterKind::Blocked));
+    let (name, sound) = table_of(&storage);
+    let partitions = pages_with(&sound, &MAGIC);
+    for at in partitions.iter().copied().step_by(5) {
+        let mut bytes = sound.clone();
+        bytes[at + 100] ^= 1;
+        storage.replace(&name, bytes);
+        let store = open(&storage, partitioned(FilterKind::Blocked));
+        assert_eq!(store.warnings().len(), 1);
+        assert_eq!(store.warnings()[0].offset, at as u64);
+        check_answers(&store);
+        assert_eq!(store.warnings().len(), 1, "reported once");
+        let ledger = store.ledger();
+        let without: u64 = Purpose::ALL.map(|purpose| ledger.of(purpose).count(Outcome::Avoided)).iter().sum();
+        assert!(without > u64::from(NUM_ROWS) * 3, "{without} lookups are still avoided");
+        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    }
+    // Two partitions swapped.
+    let mut bytes = sound.clone();
+    let (left, right) = bytes.split_at_mut(partitions[1]);
+    left[partitions[0]..][..PAGE_LEN].swap_with_slice(&mut right[..PAGE_LEN]);
+    storage.replace(&name, bytes);
+    let store = open(&storage, partitioned(FilterKind::Blocked));
+    assert_eq!(store.warnings().len(), 2);
+    check_answers(&store);
+}
+
+#[test]
+fn a_damaged_index_costs_its_filter() {
+    let storage = written(partitioned(FilterKind::Bloom));
+    let (name, sound) = table_of(&storage);
+    for at in pages_with(&sound, &INDEX_MAGIC) {
+        for offset in [0, 8, 30, 70, 90] {
+            let mut bytes = sound.clone();
+            bytes[at + offset] ^= 1;
+            storage.replace(&name, bytes);
+            let store = open(&storage, partitioned(FilterKind::Bloom));
+            assert_eq!(store.warnings().len(), 1);
+            assert_eq!(store.stats().tables[0].unusable.len(), 1);
+            if offset == 30 {
+                check_answers(&store);
+            }
+        }
+    }
+}

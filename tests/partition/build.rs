@@ -1,0 +1,226 @@
+//! The writer's side: errors, sizes, memory, determinism.
+
+use crate::harness::{Stored, Writer, exact, ordered, own_transform, sure};
+use crate::oracle::int;
+use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+use filterblock::{BuildError, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions};
+use std::convert::Infallible;
+
+fn ten_bits(kind: FilterKind) -> FilterPolicy {
+    FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal")
+}
+
+#[test]
+fn keys_out_of_order_are_an_error_for_good() {
+    let mut writer = Writer::new(exact(KeyTransform::WholeKey), PartitionLimit::Entries(2), 0);
+    for key in ["a", "b", "b", "c"] {
+        writer.key(key.as_bytes()).expect("equal neighbours are in order");
+    }
+    assert_eq!(writer.key(b"bzz"), Err(PartitionBuildError::Unordered { num_added: 4 }));
+    assert_eq!(writer.key(b"d"), Err(PartitionBuildError::Failed));
+    assert_eq!(writer.finish(), Err(PartitionBuildError::Failed), "a filter that lacks a key must not be used");
+
+    // A pair's order is by row first: as strings, these would be in order.
+    let mut writer = Writer::new(exact(KeyTransform::RowColumn), PartitionLimit::Entries(2), 0);
+    writer.pair(b"ab", b"c").expect("the first");
+    assert_eq!(writer.pair(b"a", b"bd"), Err(PartitionBuildError::Unordered { num_added: 1 }));
+}
+
+#[test]
+fn calls_that_do_not_fit_the_transform_are_refused() {
+    type Call = fn(&mut Writer) -> Result<(), PartitionBuildError<Infallible>>;
+    let [key, pair, entry]: [Call; 3] = [|w| w.key(b"k"), |w| w.pair(b"k", b"c"), |w| w.entry(b"k", b"k")];
+    for (transform, right) in [
+        (KeyTransform::WholeKey, 0),
+        (KeyTransform::Row, 0),
+        (KeyTransform::FixedPrefix { len: 1 }, 0),
+        (KeyTransform::RowColumn, 1),
+        (own_transform(), 2),
+    ] {
+        for (i, call) in [key, pair, entry].into_iter().enumerate() {
+            let mut writer = Writer::new(exact(transform), PartitionLimit::default(), 0);
+            let expected = if i == right { Ok(()) } else { Err(PartitionBuildError::Transform { transform }) };
+            assert_eq!(call(&mut writer), expected, "{transform} {i}");
+            assert_eq!(writer.finish().is_ok(), i == right);
+        }
+    }
+}
+
+#[test]
+fn errors_of_the_caller_end_the_build() {
+    let policy = exact(KeyTransform::WholeKey);
+    let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1)).expect("legal");
+    builder.add_key(b"a", |_| Err("never called")).expect("nothing to store yet");
+    let full = builder.add_key(b"b", |_| Err("disk full"));
+    assert_eq!(full, Err(PartitionBuildError::Store { partition: 0, error: "disk full" }));
+    assert_eq!(full.unwrap_err().to_string(), "storing partition 0 of the filter: disk full");
+    assert_eq!(builder.finish(|_| Ok::<_, &str>(0)), Err(PartitionBuildError::Failed));
+
+    // Offsets that overlap, or leave 64 bits.
+    for (offsets, partition, min) in [([0u64, 10], 1, 71), ([u64::MAX - 70, 0], 0, 0)] {
+        let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1)).expect("legal");
+        let mut offsets = offsets.into_iter();
+        let mut store = |block: &[u8]| {
+            assert_eq!(block.len(), 71);
+            Ok::<_, Infallible>(offsets.next().expect("two partitions"))
+        };
+        builder.add_key(b"a", &mut store).expect("the first");
+        let second = builder.add_key(b"b", &mut store).and_then(|()| builder.add_key(b"c", &mut store));
+        let Err(PartitionBuildError::Offset { partition: refused, min: least, .. }) = second else {
+            panic!("{second:?}")
+        };
+        assert_eq!((refused, least), (partition, min));
+    }
+}
+
+#[test]
+fn policies_and_limits_out_of_range_are_refused() {
+    let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 4096).expect("legal");
+    let refused = PartitionedFilterBuilder::new(capped, PartitionLimit::default()).unwrap_err();
+    assert_eq!(refused, BuildError::CappedPartitions { cap_bytes: 4096 });
+    for (limit, asked, min, max) in [
+        (PartitionLimit::Bytes(255), 255, 256, 1 << 30),
+        (PartitionLimit::Bytes(u64::MAX), u64::MAX, 256, 1 << 30),
+        (PartitionLimit::Entries(0), 0, 1, 1 << 32),
+    ] {
+        let refused = PartitionedFilterBuilder::new(ten_bits(FilterKind::Bloom), limit).unwrap_err();
+        assert!(
+            matches!(refused, BuildError::Setting { asked: a, min: l, max: m, .. } if (a, l, m) == (asked, min, max))
+        );
+    }
+}
+
+const NUM_KEYS: u32 = 30_000;
+
+/// Partitions have about the size that was asked for; the last may be smaller.
+#[test]
+fn partitions_have_the_size_asked_for() {
+    for &kind in FilterKind::ALL {
+        for policy in [ten_bits(kind), FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal")] {
+            for bytes in [256, 2048, 16 << 10] {
+                let mut writer = Writer::new(policy.self_check(false), PartitionLimit::Bytes(bytes), 0);
+                (0..NUM_KEYS).for_each(|i| writer.key(&ordered(i)).expect("in order"));
+                let stored = writer.finish().expect("an index");
+                let filter = stored.open(0);
+                let lens: Vec<u64> = filter.partitions().map(|partition| partition.len.into()).collect();
+                let (_, full) = lens.split_last().expect("partitions");
+                let slack = if FilterPolicy::len_depends_on_keys(kind) { bytes / 16 } else { 0 };
+                assert!(full.iter().all(|&len| len <= bytes + slack), "{kind} {bytes}: {:?}", full.iter().max());
+                assert!(
+                    full.iter().all(|&len| len + 72 + bytes / 16 >= bytes),
+                    "{kind} {bytes}: {:?}",
+                    full.iter().min()
+                );
+                let loads = |p| stored.load(p);
+                assert!((0..NUM_KEYS).all(|i| sure(filter.may_contain(&ordered(i), loads))));
+                let absent = (NUM_KEYS..u32::MAX).step_by(100_003);
+                assert!(absent.into_iter().all(|i| filter.find(&ordered(i)).is_none()), "above all separators");
+            }
+        }
+    }
+}
+
+/// Partitions leave as soon as they are closed, and their bytes do not depend on the builder's past.
+#[test]
+fn partitions_leave_at_once_and_are_blocks_of_their_own() {
+    let (policy, limit) = (ten_bits(FilterKind::Blocked), PartitionLimit::Entries(100));
+    let mut writer = Writer::new(policy, limit, 9);
+    for i in 0..1000u32 {
+        writer.key(&ordered(i)).expect("in order");
+        assert_eq!(writer.builder.num_partitions(), i / 100);
+        assert_eq!(writer.file.is_empty(), i < 100);
+    }
+    let stored = writer.finish().expect("an index");
+    let filter = stored.open(9);
+    for partition in filter.partitions() {
+        let Ok(block) = stored.load(partition);
+        let reader = filter.open_partition(partition, block).expect("a block");
+        assert_eq!(reader.num_entries(), 100);
+        let first = partition.number * 100;
+        assert!((first..first + 100).all(|i| reader.may_contain(&ordered(i))));
+        // Under its own context only.
+        assert!(OpenOptions::new().context(9).open(block).is_err());
+        assert!(filter.partition_options(partition).open(block).is_ok());
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let build = |context| {
+        let mut writer = Writer::new(ten_bits(FilterKind::Golomb), PartitionLimit::Bytes(512), context);
+        (0..5000u32).for_each(|i| writer.key(&ordered(i * 7)).expect("in order"));
+        writer.finish().expect("an index")
+    };
+    assert_eq!(build(1), build(1));
+    assert_ne!(build(1), build(2));
+}
+
+#[test]
+fn no_entries() {
+    for &kind in FilterKind::ALL {
+        let stored = Writer::new(ten_bits(kind), PartitionLimit::default(), 3).finish().expect("an index");
+        assert_eq!((stored.file.len(), stored.index.len()), (0, 64));
+        let filter = stored.open(3);
+        assert_eq!((filter.partitions().len(), filter.num_entries()), (0, 0));
+        assert!(!sure(filter.may_contain(b"any", |p| stored.load(p))));
+        assert!(!sure(filter.may_contain(b"", |p| stored.load(p))));
+    }
+    // A table of keys that are all too short: these are not denied.
+    let mut writer = Writer::new(exact(KeyTransform::FixedPrefix { len: 4 }), PartitionLimit::default(), 0);
+    ["", "a", "abc"].iter().for_each(|key| writer.key(key.as_bytes()).expect("in order"));
+    assert_eq!(writer.builder.num_without_entry(), 3);
+    let stored = writer.finish().expect("an index");
+    let ask = |key: &str| sure(stored.open(0).may_contain(key.as_bytes(), |p| stored.load(p)));
+    assert_eq!(["", "abc", "abcd"].map(ask), [true, true, false]);
+}
+
+/// All entries of one order key are in one partition, however many they are.
+#[test]
+fn an_order_key_is_in_one_partition() {
+    let mut writer = Writer::new(exact(own_transform()), PartitionLimit::Entries(2), 0);
+    for i in 0..50u32 {
+        writer.entry(b"same", &ordered(i)).expect("in order");
+    }
+    writer.entry(b"samf", b"x").expect("in order");
+    let stored = writer.finish().expect("an index");
+    let filter = stored.open(0);
+    assert_eq!(filter.partitions().len(), 2);
+    assert!((0..50u32).all(|i| sure(filter.may_contain_entry(b"same", &ordered(i), |p| stored.load(p)))));
+}
+
+/// The index states what the filter was made with, and a reader that expects something else refuses it.
+#[test]
+fn expectations_are_compared_at_opening() {
+    let key = *b"sixteen secrets!";
+    let policy = ten_bits(FilterKind::Bloom).hashed_by(KeyHasher::keyed(key)).transform(KeyTransform::Row);
+    let mut writer = Writer::new(policy, PartitionLimit::Entries(1), 4);
+    ["a", "b"].iter().for_each(|row| writer.key(row.as_bytes()).expect("in order"));
+    let stored = writer.finish().expect("an index");
+    let open =
+        |options: OpenOptions| PartitionedFilter::open(&stored.index, options).map(|filter| filter.num_entries());
+    let options = OpenOptions::new().context(4);
+    assert!(open(options).unwrap_err().to_string().contains("secret key"));
+    assert!(open(options.expect_seed(0)).is_err());
+    assert!(open(options.expect_hasher(KeyHasher::keyed(*b"another key here"))).is_err());
+    let options = options.expect_hasher(KeyHasher::keyed(key));
+    assert_eq!(open(options), Ok(2));
+    assert_eq!(open(options.expect_transform(KeyTransform::Row)), Ok(2));
+    assert!(open(options.expect_transform(KeyTransform::WholeKey)).is_err());
+    let filter = PartitionedFilter::open(&stored.index, options).expect("as expected");
+    assert!(sure(filter.may_contain(b"a", |p| stored.load(p))));
+    assert_eq!((filter.transform(), filter.hasher()), (KeyTransform::Row, KeyHasher::keyed(key)));
+    assert_eq!(int(&stored.index[24..32]), 2);
+}
+
+/// The separators of long keys are short.
+#[test]
+fn separators_are_short() {
+    let stored = |tail: &str| -> Stored {
+        let mut writer = Writer::new(ten_bits(FilterKind::Bloom), PartitionLimit::Entries(10), 0);
+        (0..1000).for_each(|i| writer.key(format!("{i:04}{tail}").as_bytes()).expect("in order"));
+        writer.finish().expect("an index")
+    };
+    let (short, long) = (stored(""), stored(&"x".repeat(200)));
+    // The last separator is the last key.
+    assert!(long.index.len() < short.index.len() + 100 * 2 + 200, "{} {}", long.index.len(), short.index.len());
+}

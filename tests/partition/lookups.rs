@@ -1,0 +1,129 @@
+//! The reader's side: what is loaded, and answers over many keys.
+
+use crate::extent::by_extent;
+use crate::harness::{Writer, exact, ordered, own_transform, sure};
+use crate::material::numbers;
+use filterblock::partition::{PartitionLimit, PartitionedFilter};
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+/// Keys of random lengths, with long common parts.
+fn random_keys(seed: u64, count: usize) -> BTreeSet<Vec<u8>> {
+    let random = numbers(seed).take(count).map(|number| {
+        let len = number as usize % 12;
+        (0..len)
+            .map(|i| (number >> (8 + 2 * i)) as u8 & 3)
+            .map(|two_bits| [0, 1, b'a', 255][two_bits as usize])
+            .collect()
+    });
+    random.collect()
+}
+
+/// No stored key is denied, whatever the kind and the size of partitions, and at most one partition is loaded.
+#[test]
+fn stored_keys_are_found_with_one_load() {
+    let keys = random_keys(1, by_extent(15_000, 60_000, 60_000));
+    let mut answers = 0;
+    for &kind in FilterKind::ALL {
+        for (transform, limit) in [
+            (KeyTransform::WholeKey, PartitionLimit::Bytes(256)),
+            (KeyTransform::WholeKey, PartitionLimit::Bytes(32 << 10)),
+            (KeyTransform::FixedPrefix { len: 5 }, PartitionLimit::Entries(7)),
+            (KeyTransform::Row, PartitionLimit::Entries(1000)),
+        ] {
+            let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").transform(transform);
+            let mut writer = Writer::new(policy, limit, 1 << 40);
+            keys.iter().for_each(|key| writer.key(key).expect("in order"));
+            let stored = writer.finish().expect("an index");
+            let filter = stored.open(1 << 40);
+            for key in &keys {
+                let mut loads = 0;
+                let answer = filter.may_contain(key, |p| {
+                    loads += 1;
+                    stored.load(p)
+                });
+                assert!(sure(answer), "{kind} {transform} {limit:?}: {key:?} denied");
+                assert_eq!(loads, usize::from(transform.entry_of(key).is_some()));
+                answers += 1;
+            }
+            let above = [&keys.last().expect("keys")[..], &[0]].concat();
+            if transform == KeyTransform::WholeKey {
+                let absent =
+                    filter.may_contain(&above, |_| -> Result<&[u8], Infallible> { unreachable!("nothing to load") });
+                assert_eq!(absent, Ok(false));
+            }
+        }
+    }
+    println!("counted: {answers} stored keys found in partitions of all kinds");
+}
+
+/// Over random sets: a partitioned filter denies no key that a block of all keys holds, and passes at its rate.
+#[test]
+fn absent_keys_pass_at_the_rate_of_the_partitions() {
+    for &kind in FilterKind::ALL {
+        let policy = FilterPolicy::with_bits_per_key(kind, 8.0).expect("legal");
+        let mut writer = Writer::new(policy, PartitionLimit::Bytes(4096), 0);
+        let mut whole = FilterBlockBuilder::new(policy);
+        for i in 0..100_000u32 {
+            writer.key(&ordered(2 * i)).expect("in order");
+            whole.add_key(&ordered(2 * i));
+        }
+        let (stored, whole) = (writer.finish().expect("an index"), whole.finish().expect("a block"));
+        let filter = stored.open(0);
+        let rates = filter.partitions().map(|p| {
+            let Ok(block) = stored.load(p);
+            let reader = filter.open_partition(p, block).expect("a block");
+            reader.false_positive_rate() * reader.num_entries() as f64
+        });
+        // One absent key between any two neighbours: as many in each partition as it has entries.
+        let expected = rates.sum::<f64>();
+        let passed = (0..100_000u32).filter(|i| sure(filter.may_contain(&ordered(2 * i + 1), |p| stored.load(p))));
+        let passed = passed.count() as f64;
+        assert!((passed - expected).abs() <= 4.0 * expected.sqrt(), "{kind}: {passed} of {expected} expected");
+        let bytes = stored.file.len() + stored.index.len();
+        assert!(bytes < whole.len() + whole.len() / 12, "{kind}: {bytes} bytes, whole {}", whole.len());
+    }
+}
+
+/// Calls that do not determine an entry are *maybe*, without a load.
+#[test]
+fn calls_that_do_not_fit_the_transform_are_maybe() {
+    let never = |_| -> Result<&[u8], Infallible> { unreachable!("nothing to load") };
+    for transform in [KeyTransform::WholeKey, KeyTransform::Row, KeyTransform::RowColumn, own_transform()] {
+        // Without entries, so that a call that does not fit would answer "no".
+        let stored = Writer::new(exact(transform), PartitionLimit::default(), 0).finish().expect("an index");
+        let filter = stored.open(0);
+        let by_key = matches!(transform, KeyTransform::WholeKey | KeyTransform::Row);
+        assert_eq!(filter.may_contain(b"k", never), Ok(!by_key), "{transform}");
+        let is_pair = transform == KeyTransform::RowColumn;
+        assert_eq!(filter.may_contain_row_column(b"k", b"c", never), Ok(!is_pair), "{transform}");
+        assert_eq!(filter.may_contain_entry(b"k", b"k", never), Ok(transform != own_transform()), "{transform}");
+    }
+}
+
+/// An engine that loads by itself: finds, keeps partitions opened, and hashes a key once for many tables.
+#[test]
+fn an_engine_may_keep_partitions_opened() {
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 12.0).expect("legal").seed(3);
+    let mut writer = Writer::new(policy, PartitionLimit::Entries(64), 5);
+    (0..500u32).for_each(|i| writer.key(&ordered(i)).expect("in order"));
+    let stored = writer.finish().expect("an index");
+    let options = OpenOptions::new().context(5).expect_seed(3);
+    let filter = PartitionedFilter::open(stored.index.clone(), options).expect("sound");
+    let opened: Vec<_> = filter
+        .partitions()
+        .map(|p| {
+            let Ok(block) = stored.load(p);
+            filter.partition_options(p).open_owned(block.to_vec()).expect("a block")
+        })
+        .collect();
+    for i in 0..500u32 {
+        let key = ordered(i);
+        let hash = policy.hasher().hash(&key);
+        let partition = filter.find(&key).expect("a partition");
+        assert!(opened[partition.number as usize].reader().may_contain_hash(hash));
+    }
+    assert_eq!(filter.as_bytes(), stored.index);
+    assert!(format!("{filter:?}").len() < 300);
+}

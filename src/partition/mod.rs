@@ -42,15 +42,16 @@
 //! | transform | order key | entry | calls |
 //! |---|---|---|---|
 //! | whole key | the key | the key | `add_key`, `may_contain` |
-//! | row | the row | the row | `add_key`, `may_contain`, with the row |
-//! | fixed prefix | the prefix | the prefix | `add_key`, `may_contain`, with a key or a prefix |
+//! | row | the row | the row | `add_row`, `add_row_column`; `may_contain_row`, `may_contain_row_column` |
+//! | fixed prefix | the prefix | the prefix | `add_key`; `may_contain`, `may_contain_prefix` |
+//! | whole key and prefix | the key | the key; its prefix | `add_key`; `may_contain`, `may_contain_prefix` |
 //! | row and column | [`row_column_order_key`] | [`row_column_entry`] | `add_row_column`, `may_contain_row_column` |
-//! | an engine's own | given | given | `add_entry`, `may_contain_entry` |
+//! | an engine's own | given; with code, the key | given; with code, what it makes | `add_entry`, `may_contain_entry`; with code also `add_key`, `may_contain` |
 //!
 //! [`row_column_entry`]: crate::KeyTransform::row_column_entry
 //!
-//! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A prefix
-//! is stored once, in one partition, because it is its own order key: it cannot span two.
+//! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A fixed
+//! prefix is stored once, in one partition, because it is its own order key: it cannot span two.
 //!
 //! In an engine's own transform, several entries may be added at one order key, and an entry at several. Let q be a
 //! byte string with which some of the order keys begin. Then a lookup at q comes to the partition of the least of them.

@@ -97,7 +97,7 @@ fn with_transforms() -> Place {
     ] {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap().transform(transform);
         let mut builder = FilterBlockBuilder::new(policy);
-        builder.add_key(b"entry");
+        builder.add_entry(b"entry");
         place.write(name, builder.finish().unwrap());
     }
     place

@@ -26,7 +26,10 @@ fn each_set(mut check: impl FnMut(&[Vec<u8>], &[&Vec<u8>], PartitionLimit)) {
 
 fn of_keys(transform: KeyTransform, limit: PartitionLimit, keys: &[&Vec<u8>]) -> Stored {
     let mut writer = Writer::new(exact(transform), limit, 0);
-    keys.iter().for_each(|key| writer.key(key).expect("in order"));
+    keys.iter().for_each(|key| match transform {
+        KeyTransform::Row => writer.row(key).expect("in order"),
+        _ => writer.key(key).expect("in order"),
+    });
     writer.finish().expect("an index")
 }
 
@@ -68,11 +71,37 @@ fn fixed_prefixes_by_key_and_by_prefix() {
                 };
                 let answer = sure(filter.may_contain(key, |p| stored.load(p)));
                 assert_eq!(answer, expected, "{keys:?} {key:?} {transform} {limit:?}");
-                answers += 1;
+                let answer = sure(filter.may_contain_prefix(key, |p| stored.load(p)));
+                assert_eq!(answer, expected, "{keys:?} {key:?} {transform} {limit:?}");
+                answers += 2;
             }
         });
     }
     println!("counted: {answers} answers for prefixes of fixed length as those of a plain search");
+}
+
+/// A prefix spans bounds, and is found at the prefix itself. It has the bytes of a key of its length.
+#[test]
+fn whole_keys_and_fixed_prefixes_together() {
+    let mut answers = 0u64;
+    for len in 0..=3u16 {
+        let transform = KeyTransform::WholeKeyAndPrefix { len };
+        each_set(|all, keys, limit| {
+            let stored = of_keys(transform, limit, keys);
+            let filter = stored.open(0);
+            for query in all {
+                let has_prefix = |prefix: &[u8]| keys.iter().any(|key| key.starts_with(prefix));
+                let is_prefix = query.len() == usize::from(len) && has_prefix(query);
+                let answer = sure(filter.may_contain(query, |p| stored.load(p)));
+                assert_eq!(answer, keys.contains(&query) || is_prefix, "{keys:?} {query:?} {transform} {limit:?}");
+                let expected = query.get(..len.into()).is_none_or(has_prefix);
+                let answer = sure(filter.may_contain_prefix(query, |p| stored.load(p)));
+                assert_eq!(answer, expected, "{keys:?} {query:?} {transform} {limit:?}");
+                answers += 2;
+            }
+        });
+    }
+    println!("counted: {answers} answers for keys and prefixes of fixed length in one filter");
 }
 
 /// An engine that adds whole keys and their prefixes of every length, at the keys. A prefix spans bounds, and must be
@@ -170,7 +199,9 @@ fn rows_with_repeated_neighbours() {
             assert_eq!(stored, of_keys(KeyTransform::Row, limit, &rows), "repeated neighbours change nothing");
             let filter = stored.open(0);
             for row in &all {
-                assert_eq!(sure(filter.may_contain(row, |p| stored.load(p))), rows.contains(&row), "{rows:?} {row:?}");
+                let answer = sure(filter.may_contain_row(row, |p| stored.load(p)));
+                assert_eq!(answer, rows.contains(&row), "{rows:?} {row:?}");
+                assert!(sure(filter.may_contain(row, |p| stored.load(p))), "a key of one part has no entry");
             }
         }
     }

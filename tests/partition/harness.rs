@@ -31,6 +31,10 @@ impl Writer {
         self.builder.add_key(key, |block| append(&mut self.file, block))
     }
 
+    pub fn row(&mut self, row: &[u8]) -> BuildResult<()> {
+        self.builder.add_row(row, |block| append(&mut self.file, block))
+    }
+
     pub fn pair(&mut self, row: &[u8], column: &[u8]) -> BuildResult<()> {
         self.builder.add_row_column(row, column, |block| append(&mut self.file, block))
     }

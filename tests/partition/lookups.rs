@@ -94,9 +94,11 @@ fn calls_that_do_not_fit_the_transform_are_maybe() {
         // Without entries, so that a call that does not fit would answer "no".
         let stored = Writer::new(exact(transform), PartitionLimit::default(), 0).finish().expect("an index");
         let filter = stored.open(0);
-        let by_key = matches!(transform, KeyTransform::WholeKey | KeyTransform::Row);
+        let by_key = transform == KeyTransform::WholeKey;
         assert_eq!(filter.may_contain(b"k", never), Ok(!by_key), "{transform}");
-        let is_pair = transform == KeyTransform::RowColumn;
+        assert_eq!(filter.may_contain_row(b"k", never), Ok(transform != KeyTransform::Row), "{transform}");
+        assert_eq!(filter.may_contain_prefix(b"k", never), Ok(true), "{transform}");
+        let is_pair = matches!(transform, KeyTransform::Row | KeyTransform::RowColumn);
         assert_eq!(filter.may_contain_row_column(b"k", b"c", never), Ok(!is_pair), "{transform}");
         assert_eq!(filter.may_contain_entry(b"k", b"k", never), Ok(transform != own_transform()), "{transform}");
     }

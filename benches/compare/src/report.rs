@@ -136,4 +136,3 @@ impl TablesRow {
 fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("strings take all text");
 }
-

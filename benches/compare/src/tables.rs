@@ -39,8 +39,7 @@ pub fn measure(num_keys: usize, num_rounds: usize) -> Result<TablesRow> {
         let missing = keys.len() - at_once(&tables[seed..], &keys);
         ensure!(missing == 0, "{missing} of {} keys are missing", keys.len());
     }
-    let mut row =
-        TablesRow { num_keys, probe_tables: Vec::new(), single_probes: Vec::new(), single_keys: Vec::new() };
+    let mut row = TablesRow { num_keys, probe_tables: Vec::new(), single_probes: Vec::new(), single_keys: Vec::new() };
     for round in 0..num_rounds {
         eprintln!("{NUM_TABLES} tables of {num_keys} keys: round {} of {num_rounds}", round + 1);
         let mut draw = Keys::new((NUM_TABLES + round) as u64);

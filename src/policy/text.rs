@@ -218,3 +218,21 @@ mod serialised {
         }
     }
 }
+
+#[cfg(all(test, feature = "serde"))]
+mod tests {
+    use super::{FilterPolicy, KeyTransform};
+    use crate::hash::KeyHasher;
+
+    #[test]
+    fn policies_and_transforms_are_serialised_as_their_text() {
+        let policy: FilterPolicy = "golomb:fpr=0.001,transform=prefix:4,seed=7".parse().expect("legal");
+        let text = serde_json::to_string(&policy).expect("a policy without a secret");
+        assert_eq!(text, format!("\"{policy}\""));
+        assert_eq!(serde_json::from_str::<FilterPolicy>(&text).expect("its own text"), policy);
+        let transform = serde_json::to_string(&policy.key_transform()).expect("a text");
+        assert_eq!(serde_json::from_str::<KeyTransform>(&transform).expect("its own text"), policy.key_transform());
+        assert!(serde_json::from_str::<FilterPolicy>("\"blocked:1\"").is_err());
+        assert!(serde_json::to_string(&policy.hashed_by(KeyHasher::keyed([7; 16]))).is_err(), "a secret key");
+    }
+}

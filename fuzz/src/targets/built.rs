@@ -40,7 +40,7 @@ pub fn built(input: &[u8]) -> Reached {
     }
     // Backward, and each twice.
     hashes.iter().rev().for_each(|&hash| (0..2).for_each(|_| builder.add_hash(hash)));
-    assert_eq!(builder.finish().as_ref(), Ok(&block), "order and repetition");
+    assert_eq!(builder.context(case.context).finish().as_ref(), Ok(&block), "order and repetition");
 
     let options = OpenOptions::new().context(case.context);
     let options = options.expect_hasher(case.hasher()).expect_transform(policy.key_transform());

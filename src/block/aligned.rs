@@ -54,6 +54,8 @@ impl AlignedBytes {
 }
 
 impl AsRef<[u8]> for AlignedBytes {
+    // On the path of every query.
+    #[inline]
     fn as_ref(&self) -> &[u8] {
         &self.memory.as_ref()[self.start..][..self.len]
     }
@@ -102,6 +104,7 @@ impl Memory {
         }
     }
 
+    #[inline]
     fn as_ref(&self) -> &[u8] {
         match self {
             Self::Heap(bytes) => bytes,

@@ -26,7 +26,7 @@ crate::cpu::engines! {
     }
 
     /// Whether all bits of `hash` are set in its line.
-    #[inline(never)]
+    #[inline]
     fn may_contain(params: &Params, lines: &[u8], hash: KeyHash) -> bool;
 
     /// An answer for each hash, by batches.

@@ -52,7 +52,7 @@ fn a_missing_or_wrong_key_is_named_and_never_drawn_anew() {
     for command in ["fill db more.tsv", "get db row-00001", "scan db", "stats db", "verify db", "rebuild db"] {
         let message = place.expect_failure(3, command);
         assert!(message.contains(&format!("hashed under the secret key {ID}, and none was given")), "{message}");
-        assert!(message.contains("again with '--hash-key-file KEY', the file of that key"), "{message}");
+        assert!(message.contains("again with `--hash-key-file KEY`, the file of that key"), "{message}");
         let message = place.expect_failure(3, &format!("{command} --hash-key-file other"));
         assert!(message.contains(ID) && message.contains("and the secret key 0x"), "{message}");
         for (code, file) in [(2, "short"), (4, "nowhere")] {
@@ -68,7 +68,7 @@ fn a_missing_or_wrong_key_is_named_and_never_drawn_anew() {
     for command in ["inspect", "verify"] {
         let message = stderr(&place.run(&format!("{command} db/{sst}")));
         assert!(message.contains(&format!("secret key {ID}, which was not given")), "{message}");
-        assert!(message.contains("again with '--hash-key-file KEY', the file of that key"), "{message}");
+        assert!(message.contains("again with `--hash-key-file KEY`, the file of that key"), "{message}");
     }
 }
 
@@ -94,7 +94,7 @@ fn rebuild_gives_a_store_a_key_another_or_none() {
     place.expect(0, "rebuild db --kind bloom --bits-per-key 12");
     let before = filters(&place);
     let message = place.expect_failure(3, "rebuild db --hash-key-file raw");
-    assert!(message.contains("'filterblock rebuild db --change-hash-key --hash-key-file KEY'"), "{message}");
+    assert!(message.contains("`filterblock rebuild db --change-hash-key --hash-key-file KEY`"), "{message}");
     let table = &tables(&place)[0];
     place.expect_failure(2, &format!("rebuild db/{table} --change-hash-key --hash-key-file raw"));
 

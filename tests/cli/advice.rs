@@ -28,10 +28,14 @@ fn no_command_writes_over_what_is_no_filter_block() {
             assert!(!message.contains("--output") && message.contains("It holds no filter"), "{line}: {message}");
         }
     }
-    // Only a block is replaced by a block.
     place.write("cut.fb", &block[..100]);
     let message = place.expect_failure(3, "inspect cut.fb");
-    assert!(message.ends_with("Run `filterblock build --kind golomb --output cut.fb KEYS`.\n"), "{message}");
+    assert!(message.contains("To replace it, build a block") && !message.contains("--output"), "{message}");
+    // Nor is a file replaced that begins with a block and holds more.
+    place.write("more.fb", [&block[..], &block[..]].concat());
+    for line in ["inspect more.fb", "query more.fb key", "verify more.fb"] {
+        assert!(!place.expect_failure(3, line).contains("--output"), "{line}");
+    }
 }
 
 #[test]
@@ -53,7 +57,7 @@ fn no_command_draws_a_key_over_a_file() {
     assert!(!place.expect_failure(4, "query t.fb --hash-key-file nowhere key").contains("urandom"));
     let message = place.expect_failure(4, "build --hash-key-file nowhere --output x.fb keys.txt");
     let command = message.split('`').nth(1).unwrap();
-    assert_eq!(command, "head -c 16 /dev/urandom > nowhere");
+    assert_eq!(command, "(umask 077; set -C; head -c 16 /dev/urandom > nowhere)");
     assert!(place.shell(command).status.success());
     place.expect(0, "build --hash-key-file nowhere --output x.fb keys.txt");
 }

@@ -40,9 +40,9 @@ fn a_damaged_payload_is_reported_with_both_digests() {
     let message = refused(&place, "bad.fb");
     let start = format!("bad.fb: filter block at offset 0 ({} bytes, bloom v1): payload digest stored 0x", bytes.len());
     assert!(message.starts_with(&start), "{message}");
-    let end = ". Filter ignored: lookups stay correct but slower. Run `filterblock build --kind bloom --output bad.fb \
-               KEYS`.\n";
-    assert!(message.contains(", computed 0x") && message.ends_with(end), "{message}");
+    let next =
+        ". Filter ignored: lookups stay correct but slower. To replace it, build a block from the keys of its table";
+    assert!(message.contains(", computed 0x") && message.contains(next), "{message}");
 }
 
 #[test]
@@ -148,8 +148,9 @@ fn names_are_quoted_in_commands_to_run() {
     let place = Place::new();
     place.write("keys.txt", "key\n");
     place.expect(0, "build --output t.fb keys.txt");
-    place.write("two words $x.fb", &place.read("t.fb")[..70]);
+    place.expect(0, "build --context 7 --output t.fb keys.txt");
+    place.write("two words $x.fb", place.read("t.fb"));
     let output = place.command(["inspect", "two words $x.fb"]).output().unwrap();
     let message = crate::stderr(&output);
-    assert!(message.contains("Run `filterblock build --kind blocked --output 'two words $x.fb' KEYS`."), "{message}");
+    assert!(message.contains("run `filterblock inspect --context 0x7 'two words $x.fb'`."), "{message}");
 }

@@ -89,8 +89,8 @@ fn a_header_is_judged_before_the_rest_is_read() {
     for (name, code, part) in [
         ("large.fb", 3, "of payload, the file has 3221225408"),
         ("other", 3, "not a filter block"),
-        // Only its payload could tell damage from another context.
-        ("bad.fb", 4, "cannot read: out of memory"),
+        // Its payload could tell damage from another context, but does not have the length that the header gives.
+        ("bad.fb", 3, "header checksum stored"),
     ] {
         for command in ["query NAME key", "inspect NAME", "verify NAME"] {
             let output = place.shell(&format!("ulimit -v 1000000; exec $FB {}", command.replace("NAME", name)));
@@ -108,7 +108,7 @@ fn a_lack_of_memory_is_an_error() {
     for command in
         ["$FB build --output x.fb", "$FB verify t.fb --keys -", "$FB demo --absent keys.txt --keys /dev/fd/0"]
     {
-        let output = place.shell(&format!("ulimit -v 120000; yes | {command}"));
+        let output = place.shell(&format!("ulimit -v 120000; seq inf | {command}"));
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(4), "{command}: {message}");
         assert!(message.contains("in memory: out of memory"), "{command}: {message}");

@@ -410,7 +410,7 @@ fn rejected_indexes() {
         changed(&[(8, 2)]),
         changed(&[(10, 3)]),
         changed(&[(13, 1)]),
-        changed(&[(11, 4)]),
+        changed(&[(11, 5)]),
         changed(&[(15, 1)]),
         changed(&[(9, 1)]),
         changed(&[(44, 1)]),

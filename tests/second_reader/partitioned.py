@@ -78,7 +78,7 @@ def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None
         raise Newer("hash_id")
     if features >> 8:
         raise Newer("features")
-    if 4 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
+    if 5 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
         raise Newer("transform")
     if zero or any(zeros):
         raise Newer("reserved")

@@ -32,8 +32,15 @@ pub(crate) fn read(path: &Path, options: OpenOptions) -> Result<Vec<u8>, Failure
         Err(DecodeError::PayloadLength { declared_bytes, .. }) => Some(declared_bytes),
         Ok(_) | Err(DecodeError::PayloadDigest { .. }) => Some(0),
         Err(error) if error.class() == DecodeErrorClass::Mismatch => Some(0),
-        // The payload shows whether the header is damaged or the block belongs to another context.
-        Err(DecodeError::HeaderChecksum { .. }) => None,
+        // The payload shows whether the header is damaged or the block belongs to another context. It is read only if it
+        // has the length that the header gives, right or not.
+        Err(error @ DecodeError::HeaderChecksum { .. }) => {
+            let stated = bytes.get(32..40).and_then(|field| field.try_into().ok()).map(u64_from_le);
+            if file_len.is_some_and(|len| stated != len.checked_sub(HEADER_BYTES)) {
+                return Err(refused(&bytes, error));
+            }
+            None
+        }
         Err(error) => return Err(refused(&bytes, error)),
     };
     let actual_bytes = file_len.map(|len| len.saturating_sub(HEADER_BYTES));
@@ -55,6 +62,10 @@ pub(crate) fn read(path: &Path, options: OpenOptions) -> Result<Vec<u8>, Failure
         }
         _ => Ok(bytes),
     }
+}
+
+fn u64_from_le(field: [u8; 8]) -> u64 {
+    field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// Appends at most `most_bytes`.
@@ -143,19 +154,21 @@ fn text_mode_note(bytes: &[u8], error: &DecodeError) -> &'static str {
     }
 }
 
-/// The consequence of `error`, and the next command: one that writes to the file only where that holds a block.
+/// How a block is replaced. No command that could be run word for word: it would write over the file, with a seed, a key or
+/// a context that lookups do not expect.
+pub(crate) const BUILD_AGAIN: &str = "To replace it, build a block from the keys of its table, with the kind, size, \
+                                      seed, key and context that it had; `filterblock build --help` lists the flags.";
+
+/// The consequence of `error`, and the next step.
 fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
     if !start.starts_with(&MAGIC) {
         return "It holds no filter. Run `filterblock build --help` to see how a block is made.".to_owned();
     }
     let file = shell_word(path);
-    let kind = trusted_tag(start, error).and_then(FilterKind::from_tag).unwrap_or_default();
-    let rebuild = format!("`filterblock build --kind {kind} --output {file} KEYS`");
     match error.class() {
-        DecodeErrorClass::Damaged => format!("Filter ignored: lookups stay correct but slower. Run {rebuild}."),
+        DecodeErrorClass::Damaged => format!("Filter ignored: lookups stay correct but slower. {BUILD_AGAIN}"),
         DecodeErrorClass::Newer => format!(
-            "Filter ignored: lookups stay correct but slower. Read it with a newer filterblock than this {}, or run \
-             {rebuild}.",
+            "Filter ignored: lookups stay correct but slower. A newer filterblock than this {} reads it. {BUILD_AGAIN}",
             env!("CARGO_PKG_VERSION")
         ),
         DecodeErrorClass::Mismatch => match error {
@@ -171,7 +184,7 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
                  and its answers were not checked. If you have its key, run `filterblock inspect --hash-key-file KEY \
                  {file}`."
             ),
-            _ => format!("Filter ignored: it was not built from these keys. Run {rebuild}."),
+            _ => "Filter ignored: its entries were not made of these keys.".to_owned(),
         },
         _ => "Filter ignored: lookups stay correct but slower.".to_owned(),
     }
@@ -186,7 +199,7 @@ pub(crate) fn shell_word(path: &Path) -> String {
 
 /// Whether entries can be derived from a key alone.
 pub(crate) fn takes_keys(transform: KeyTransform) -> bool {
-    matches!(transform, KeyTransform::WholeKey | KeyTransform::Row | KeyTransform::FixedPrefix { .. })
+    transform == KeyTransform::Row || !matches!(transform, KeyTransform::RowColumn | KeyTransform::Custom(_))
 }
 
 /// Refuses blocks whose entries cannot be derived from a key alone.

@@ -78,6 +78,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "the keys and the output are one file, which the filter would replace";
         return Err(Failure::usage("build", message).into());
     }
+    let key = args.hash_key_file.as_ref().and_then(|path| fs::canonicalize(path).ok());
+    if key.is_some_and(|key| target.path() == Some(&key)) {
+        let message = "the hash key and the output are one file, which the filter would replace";
+        return Err(Failure::usage("build", message).into());
+    }
     let mut builder = FilterBlockBuilder::new(policy);
     builder.context(args.context);
     let mut keys = Keys::open(&args.keys, args.null, "Nothing was written. Run `filterblock build --help`.")?;
@@ -108,7 +113,7 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
         (None, None, None) => FilterPolicy::with_bits_per_key(args.kind, DEFAULT_BITS_PER_KEY),
     };
     let hasher = match &args.hash_key_file {
-        Some(path) if !path.exists() => return Err(no_hash_key(path)),
+        Some(path) if matches!(path.try_exists(), Ok(false)) => return Err(no_hash_key(path)),
         Some(path) => expected::read_hash_key(path)?,
         None => KeyHasher::new(args.seed),
     };
@@ -128,11 +133,11 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
     }
 }
 
-/// A key is drawn only where it replaces nothing.
+/// A key is drawn only where it replaces nothing, and so that no other user can read it.
 fn no_hash_key(path: &Path) -> Failure {
     let message = format!(
-        "{}: cannot read the hash key: no such file. Nothing was read. For a new key, run `head -c 16 /dev/urandom > \
-         {}`.",
+        "{}: cannot read the hash key: no such file. Nothing was read. For a new key, run `(umask 077; set -C; head \
+         -c 16 /dev/urandom > {})`.",
         path.display(),
         shell_word(path)
     );
@@ -164,11 +169,9 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
     if seen.num_keys > 0 && seen.num_ending_in_cr == seen.num_keys && !args.null {
         exit::message(format_args!(
             "{}: each of the {} keys ends in a carriage return, which is now part of it. If the lines were meant \
-             to end in CR LF, run `tr -d '\\r' < KEYS | filterblock build --kind {} --output {}`.",
+             to end in CR LF, run the same command on the output of `sed 's/\\r$//' KEYS`.",
             args.output.display(),
-            seen.num_keys,
-            args.kind,
-            shell_word(&args.output)
+            seen.num_keys
         ));
     }
 }

@@ -27,6 +27,12 @@ pub(crate) fn will_remove_unfinished(dir: &Path) {
     add(Debris::UnfinishedFiles(dir.to_owned()));
 }
 
+/// The store in `dir` is about to be closed: from then on its files may be another process's.
+pub(crate) fn forget_unfinished(dir: &Path) {
+    let mut debris = DEBRIS.lock().unwrap_or_else(PoisonError::into_inner);
+    debris.retain(|debris| !matches!(debris, Debris::UnfinishedFiles(other) if other == dir));
+}
+
 fn add(debris: Debris) {
     DEBRIS.lock().unwrap_or_else(PoisonError::into_inner).push(debris);
     #[cfg(unix)]
@@ -43,7 +49,8 @@ fn clean_up() {
             Debris::UnfinishedFiles(dir) => {
                 let entries = fs::read_dir(dir).into_iter().flatten().flatten();
                 let unfinished = entries.filter(|entry| is_unfinished(&entry.file_name().to_string_lossy()));
-                unfinished.for_each(|entry| remove(&entry.path()));
+                // Files only: a directory of such a name is not the store's.
+                unfinished.for_each(|entry| drop(fs::remove_file(entry.path())));
             }
         }
     }
@@ -61,7 +68,9 @@ fn remove(path: &Path) {
 fn is_unfinished(name: &str) -> bool {
     let is_numbered = |stem: &str| {
         stem.split_once('.').is_some_and(|(number, extension)| {
-            number.bytes().all(|digit| digit.is_ascii_digit()) && ["wal", "sst", "flt"].contains(&extension)
+            number.len() >= 6
+                && number.bytes().all(|digit| digit.is_ascii_digit())
+                && ["wal", "sst", "flt"].contains(&extension)
         })
     };
     name.strip_suffix(".tmp").is_some_and(|stem| stem == "MANIFEST" || is_numbered(stem))
@@ -111,7 +120,17 @@ mod tests {
         for name in ["MANIFEST.tmp", "000007.sst.tmp", "000007.flt.tmp", "12345678.wal.tmp"] {
             assert!(is_unfinished(name), "{name}");
         }
-        for name in ["MANIFEST", "000007.sst", "notes.tmp", "notes.sst.tmp", ".tmp", "7.txt.tmp", "7.tmp"] {
+        for name in [
+            "MANIFEST",
+            "000007.sst",
+            "notes.tmp",
+            "notes.sst.tmp",
+            ".tmp",
+            ".sst.tmp",
+            "7.sst.tmp",
+            "7.txt.tmp",
+            "7.tmp",
+        ] {
             assert!(!is_unfinished(name), "{name}");
         }
     }

@@ -148,9 +148,15 @@ impl Keys {
                  them, run `tail -c +4` on it."
             ));
         } else if self.delimiter != 0 && is_utf16(start) {
+            let is_marked = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
+            let form = match (is_marked, start.first()) {
+                (true, _) => "UTF-16",
+                (false, Some(0)) => "UTF-16BE",
+                (false, _) => "UTF-16LE",
+            };
             exit::message(format_args!(
                 "{name}: looks like UTF-16, but lines are taken as bytes, NULs included. To convert it, run `iconv -f \
-                 UTF-16 -t UTF-8` on it."
+                 {form} -t UTF-8` on it."
             ));
         }
         Ok(())

@@ -104,19 +104,17 @@ fn verify_block(args: &Args, options: OpenOptions, path: &Path, out: &mut Output
 /// The worst failure of a filter: it denies keys of its table.
 fn missing(path: &Path, kind_and_version: &str, reader: &FilterBlockReader<'_>, answers: &Answers) -> Option<Failure> {
     let (key, hash) = answers.first_missing.as_ref()?;
-    let kind = kind_and_version.split(' ').next().unwrap_or_default();
     Some(Failure::damaged(format!(
         "{}: filter block at offset 0 ({} bytes, {kind_and_version}): {} of {} keys are answered 'no', the first \
-         \"{}\" (hash {} under seed {}). Do not use it for a table of these keys: lookups would not find them. Run \
-         `filterblock build --kind {kind} --output {} KEYS`.",
+         \"{}\" (hash {}). Do not use it for a table of these keys: lookups would not find them. If it is the filter of \
+         other keys, name their list. {}",
         path.display(),
         reader.block_len(),
         answers.num_missing,
         answers.num_keys,
         output::printable(key),
         output::hex(hash.get()),
-        output::hex(reader.hasher().seed()),
-        block::shell_word(path)
+        block::BUILD_AGAIN
     )))
 }
 

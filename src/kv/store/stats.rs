@@ -149,7 +149,7 @@ impl Stats {
         }
         let unusable: usize = self.tables.iter().map(|table| table.unusable.len()).sum();
         out.single("filterblock_store_unusable_filters", "Filters that cannot be used.", unusable as u64);
-        out.single("filterblock_store_log_cells", "Cells that stand in the log only.", self.memtable_cells);
+        out.single("filterblock_store_log_cells", "Cells that are in the log only.", self.memtable_cells);
         out.into_text()
     }
 }

@@ -60,7 +60,8 @@ pub(crate) struct Args {
     /// Rows that are not in --keys, one a line
     #[arg(long, value_name = "FILE", requires = "keys")]
     pub(super) absent: Option<PathBuf>,
-    /// Existing directory for the store, which is removed at the end [default: a temporary directory on a disk]
+    /// Existing directory to make the store in; only the store is removed at the end [default: a temporary directory on
+    /// a disk]
     #[arg(long)]
     pub(super) dir: Option<PathBuf>,
     /// Also write the figures, with plots, as a page for browsers; to a name that ends with .svg, the first plot alone

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// File of cells; standard input if omitted, or for '-'
     #[arg(value_name = "CELLS", default_value = "-", hide_default_value = true)]
     cells: PathBuf,
-    /// Lines are rows, taken byte by byte as 'build' takes keys
+    /// Lines are rows, taken byte by byte as `build` takes keys
     #[arg(long)]
     rows_only: bool,
     /// Write N synthetic rows instead of reading any
@@ -194,6 +194,7 @@ fn finish(args: &Args, store: Store) -> Result<(Stats, Vec<String>), Error> {
     }
     let warnings = store.warnings().iter().map(|warning| warning_text(&args.dir, warning)).collect();
     let stats = store.stats();
+    interrupt::forget_unfinished(&args.dir);
     store.close()?;
     Ok((stats, warnings))
 }

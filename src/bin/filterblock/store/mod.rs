@@ -16,7 +16,7 @@ use crate::exit::{self, Failure, code_of_store};
 use crate::expected::HashKeyArgs;
 use crate::output;
 use filterblock::KeyHasher;
-use filterblock::kv::{Error, FilterProblem, Store, StoreOptions, Warning};
+use filterblock::kv::{Error, Store, StoreOptions, Warning};
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
@@ -99,10 +99,11 @@ fn next(dir: &Path, error: &Error) -> String {
         Error::NoStore => format!("To create one, run `filterblock fill {store} CELLS`."),
         Error::HashKey { stored: Some(_), .. } => format!(
             "Run the command again with `--hash-key-file KEY`, the file of that key. No data depends on it: if it is \
-             lost, run `filterblock rebuild {store} --change-hash-key`."
+             lost, run `filterblock rebuild {store} --change-hash-key --hash-key-file NEW` with a new key; without \
+             --hash-key-file the filters would be hashed under a seed, which protects less."
         ),
         Error::HashKey { stored: None, .. } => format!(
-            "Run the command again without `--hash-key-file`. To hash all filters under the key, run `filterblock \
+            "Run the command again without --hash-key-file. To hash all filters under the key, run `filterblock \
              rebuild {store} --change-hash-key --hash-key-file KEY`."
         ),
         Error::Locked => {
@@ -123,8 +124,5 @@ pub(crate) fn warning_text(dir: &Path, warning: &Warning) -> String {
     let mut in_place = warning.clone();
     in_place.file.clone_from(&file);
     let text = in_place.to_string();
-    // A file of filters cannot be verified by itself: an unreadable one is rebuilt.
-    let is_filter_file = matches!(warning.problem, FilterProblem::Unreadable(_)) && file.ends_with(".flt");
-    let command = if is_filter_file { "verify" } else { "rebuild" };
-    text.replace(&format!("`filterblock {command} {file}`"), &format!("`filterblock rebuild {}`", shell_word(&path)))
+    text.replace(&format!("`filterblock rebuild {file}`"), &format!("`filterblock rebuild {}`", shell_word(&path)))
 }

@@ -93,6 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         exit::message(warning_text(&dir, warning));
     }
     let done = format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
+    interrupt::forget_unfinished(&dir);
     rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &error, &done))?;
     output::print(|out| print(args, out, &dir, &report, (seed, key)))?;
     Ok(Code::Ok.into())

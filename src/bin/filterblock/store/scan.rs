@@ -21,7 +21,7 @@ Examples:
 
 /// Print the cells of a range of rows
 ///
-/// A line for each cell, in the order of rows and columns, as 'fill' reads it. Scans of one prefix use the prefix
+/// A line for each cell, in the order of rows and columns, as `fill` reads it. Scans of one prefix use the prefix
 /// filters of tables that have them.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = cells::NOTATION)]

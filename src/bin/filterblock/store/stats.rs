@@ -20,7 +20,7 @@ Examples:
 
 /// Show levels, tables and filters of a store
 ///
-/// False-positive rates are predicted from the filters' bits as they stand. With --ask rows are looked up first, and
+/// False-positive rates are predicted from the filters' bits as they are. With --ask rows are looked up first, and
 /// the ledger shows what became of each lookup in each table.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Labels of powers of ten that an axis has room for.
 const MAX_DECADE_LABELS: f64 = 6.0;
-/// Narrow enough for telephones, where the style sheet enlarges the text.
+/// Narrow enough for phones, where the style sheet enlarges the text.
 const WIDTH: f64 = 640.0;
 /// Room for the titles and labels of the axes around the plane.
 const TOP: f64 = 34.0;

@@ -1,7 +1,7 @@
 //! A store whose filters are hashed under a secret key.
 
 use filterblock::kv::{Error, FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, TableFile};
-use filterblock::{FilterKind, FilterPolicy, KeyHasher};
+use filterblock::{FilterKind, FilterPolicy, KeyHash, KeyHasher};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -110,7 +110,8 @@ fn helpful_hasher(dir: &Path, key: KeyHasher) -> Option<(String, usize)> {
     let table = TableFile::open(&dir.join(table)).unwrap().hashed_by(key);
     let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Row).unwrap().open().unwrap();
     let known: Vec<Vec<u8>> = (0..60).step_by(2).map(row).collect();
-    let helps = |hasher: KeyHasher| known.iter().all(|row| filter.may_contain_hash(hasher.hash(row)));
+    let helps =
+        |hasher: KeyHasher| known.iter().all(|row| filter.may_contain_hash(KeyHash::from_raw(hasher.hash(row).get())));
     assert!(helps(key), "the search would see it");
     files.into_iter().find_map(|(name, bytes)| {
         let at = bytes.windows(16).position(|bytes| {

@@ -29,6 +29,8 @@ enum Slot {
 pub(crate) struct TableFilters {
     slots: [Slot; Purpose::ALL.len()],
     bytes: u64,
+    /// The length of the prefixes of the prefix filter that was written, usable or not.
+    stored_prefix_len: Option<u16>,
     /// The number of their own file, and that file.
     file: Option<(u64, OpenFile)>,
 }
@@ -45,6 +47,7 @@ impl TableFilters {
                 continue;
             };
             let hasher = footer.hasher(*file.context.hasher.read());
+            filters.note_prefix_len(transform);
             let options = OpenOptions::new().expect_hasher(hasher).expect_transform(transform);
             let location = FilterLocation {
                 context: Arc::clone(&file.context),
@@ -86,6 +89,8 @@ impl TableFilters {
                 let mut filters = Self::default();
                 let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
                 purposes.for_each(|purpose| filters.slots[purpose.index()] = Slot::Unusable);
+                let transforms = footer.filters.iter().filter_map(|handle| handle.purpose());
+                transforms.for_each(|(_, transform)| filters.note_prefix_len(transform));
                 let (claimed_format, problem) = ("unread".to_owned(), FilterProblem::Unreadable(error.to_string()));
                 context.warn(Warning { file: name, offset: 0, len_bytes: 0, claimed_format, problem });
                 filters
@@ -147,6 +152,17 @@ impl TableFilters {
             KeyTransform::FixedPrefix { len } => Some(len),
             _ => None,
         }
+    }
+
+    fn note_prefix_len(&mut self, transform: KeyTransform) {
+        if let KeyTransform::FixedPrefix { len } = transform {
+            self.stored_prefix_len = Some(len);
+        }
+    }
+
+    /// The same, if it was written, usable or not: a filter that is written in its place keeps the length.
+    pub(crate) fn stored_prefix_len(&self) -> Option<u16> {
+        self.stored_prefix_len
     }
 
     /// The usable filter of a purpose.

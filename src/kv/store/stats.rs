@@ -64,7 +64,7 @@ pub struct TableStats {
     /// The purposes whose filters exist but cannot be used.
     #[serde(rename = "unusable_filters")]
     pub unusable: Vec<Purpose>,
-    /// The length of the prefixes in its prefix filter, if it has a usable one.
+    /// The length of the prefixes in its prefix filter, if it was written with one, usable or not.
     #[serde(skip)]
     pub prefix_len: Option<u16>,
     /// The account of its lookups.
@@ -184,7 +184,7 @@ fn table_stats(table: &Arc<Table>) -> TableStats {
         filter_file: table.filters().file_number().map(|number| FileName::Filters(number).to_string()),
         filters,
         unusable: Purpose::ALL.into_iter().filter(|&purpose| table.filters().is_unusable(purpose)).collect(),
-        prefix_len: table.filters().prefix_len(),
+        prefix_len: table.filters().stored_prefix_len(),
         ledger: table.counters().ledger(),
     }
 }

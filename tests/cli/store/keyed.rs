@@ -106,11 +106,24 @@ fn rebuild_gives_a_store_a_key_another_or_none() {
     let bits = |filter: &serde_json::Value| (filter["kind"].clone(), filter["bits_per_key"].as_f64().unwrap().round());
     let now = stats["tables"].as_array().unwrap().iter().flat_map(|table| table["filters"].as_array().unwrap().clone());
     assert_eq!(now.map(|filter| bits(&filter)).collect::<Vec<_>>(), before.iter().map(bits).collect::<Vec<_>>());
+    // Filters of prefixes are not lost with the key, though none can be opened then.
+    place.expect(0, "rebuild db --prefix-len 4 --hash-key-file raw");
+    let purposes = |key: &str| {
+        let stats = place.json(0, &format!("stats db --json --hash-key-file {key}"));
+        let tables = stats["tables"].as_array().unwrap().clone();
+        let filters = tables.iter().flat_map(|table| table["filters"].as_array().unwrap().clone());
+        filters.map(|filter| filter["purpose"].clone()).collect::<Vec<_>>()
+    };
+    let with_prefixes = purposes("raw");
+    assert!(with_prefixes.contains(&"prefix".into()), "{with_prefixes:?}");
+    place.expect(0, "rebuild db --change-hash-key --hash-key-file other");
+    assert_eq!(purposes("other"), with_prefixes);
+    place.expect(0, "rebuild db --change-hash-key --hash-key-file raw");
     // A lost key costs the filters, and no data.
     place.expect(0, "rebuild db --change-hash-key --hash-key-file other --kind blocked");
     place.expect(0, "verify db --hash-key-file other");
     assert!(place.expect(0, "rebuild db --change-hash-key").ends_with("with a seed, under no secret key\n"));
     place.expect(0, "verify db");
-    assert_eq!((tables(&place).len(), filters(&place).len()), (2, 4));
+    assert_eq!((tables(&place).len(), filters(&place).len()), (2, 6));
     assert_eq!(place.expect(0, "get db row-00007 a"), "old-7");
 }

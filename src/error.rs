@@ -70,6 +70,12 @@ pub enum BuildError {
         /// Greatest possible number of bytes.
         max_bytes: u64,
     },
+    /// Keys were given to be transformed by an engine's own transform, but not its code. Without their entries a reader
+    /// that has the code would deny them.
+    NoCode {
+        /// Id and parameter of the transform.
+        transform: (u8, u16),
+    },
     /// The memory for the block is too short.
     OutputTooShort {
         /// Bytes that were needed when the memory ended; the block may need more.
@@ -116,6 +122,10 @@ impl fmt::Display for BuildError {
             ),
             Self::TooLarge { num_entries, payload_bytes, max_bytes } => {
                 write!(f, "{num_entries} entries need a payload of {payload_bytes} bytes; the limit is {max_bytes}")
+            }
+            Self::NoCode { transform: (id, param) } => {
+                let name = TransformName { id, param };
+                write!(f, "keys were added under the transform {name}, whose code was not given: add entries instead")
             }
             Self::OutputTooShort { needed_bytes, actual_bytes } => {
                 write!(f, "a block of at least {needed_bytes} bytes does not fit memory of {actual_bytes} bytes")

@@ -64,6 +64,8 @@ pub struct FilterBlockBuilder {
     /// The last hash added of an entry of its own, and of a prefix beside the whole key.
     last: [Option<u64>; 2],
     num_without_entry: u64,
+    /// A key was given whose entry only code could tell.
+    lacks_code: bool,
 }
 
 impl FilterBlockBuilder {
@@ -77,7 +79,27 @@ impl FilterBlockBuilder {
             hashes: Vec::new(),
             last: [None; 2],
             num_without_entry: 0,
+            lacks_code: false,
         }
+    }
+
+    /// Forgets what was added since the last finish, and the context: for a builder that has refused to finish, or a table
+    /// that is given up.
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
+    ///
+    /// # fn main() -> Result<(), filterblock::BuildError> {
+    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?);
+    /// builder.add_key(b"key");
+    /// builder.clear();
+    /// assert_eq!(builder.num_added(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn clear(&mut self) {
+        self.hashes.clear();
+        (self.last, self.num_without_entry, self.context, self.lacks_code) = ([None; 2], 0, 0, false);
     }
 
     /// Binds the next block to `context`, say a file's number mixed with the block's offset: a reader must name the same
@@ -113,7 +135,7 @@ impl FilterBlockBuilder {
     }
 
     /// As [`FilterBlockBuilder::reserve`], for callers that must survive a lack of memory: after `try_reserve(n)` the
-    /// next `n` additions allocate nothing. Repeated calls grow the room geometrically.
+    /// next `n` entries allocate nothing; a key with a prefix beside it has two. Repeated calls grow the room geometrically.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
@@ -154,14 +176,16 @@ impl FilterBlockBuilder {
         self.add_any(self.entries.hash_row_column(row, column));
     }
 
-    /// Adds an entry: what the policy's transform makes of a key. For engines that apply it themselves.
+    /// Adds an entry: what the policy's transform makes of a key. For engines that apply it themselves. Under
+    /// [`KeyTransform::WholeKeyAndPrefix`] a key has two: add its [prefix](KeyTransform::prefix_of), too.
     #[inline]
     pub fn add_entry(&mut self, entry: &[u8]) {
         self.push(self.entries.hasher().hash(entry), 0);
     }
 
     /// Adds an entry by its hash, which must have been made with the policy's hasher, as
-    /// [`FilterPolicy::entry_hasher`] does.
+    /// [`FilterPolicy::entry_hasher`] does. Under [`KeyTransform::WholeKeyAndPrefix`] a key has two entries: add the hash of
+    /// its [prefix](EntryHasher::hash_prefix), too.
     ///
     /// # Panics
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
@@ -175,7 +199,11 @@ impl FilterBlockBuilder {
     fn add_any(&mut self, hash: Option<KeyHash>) {
         match hash {
             Some(hash) => self.push(hash, 0),
-            None => self.num_without_entry += 1,
+            None => {
+                self.num_without_entry += 1;
+                // A reader that has the code would deny the key.
+                self.lacks_code |= self.entries.transform().lacks_code();
+            }
         }
     }
 
@@ -225,8 +253,8 @@ impl FilterBlockBuilder {
     /// header that answers *no* to every key that could have one.
     ///
     /// # Errors
-    /// [`BuildError::ByteCap`], [`BuildError::TooLarge`], [`BuildError::SelfCheck`]. Then `out` is as before and
-    /// the builder keeps its entries and context.
+    /// [`BuildError::ByteCap`], [`BuildError::TooLarge`], [`BuildError::SelfCheck`], [`BuildError::NoCode`]. Then `out` is
+    /// as before and the builder keeps its entries and context.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         self.finish_block(Output::Vec(out))
     }
@@ -314,6 +342,9 @@ impl FilterBlockBuilder {
         seal: impl Fn(Option<&Params>, u64, &mut Output<'_>, usize) -> Result<(), NoRoom>,
         open: impl Fn(&[u8]) -> Option<(FilterLayout, &[u8])>,
     ) -> Result<usize, BuildError> {
+        if self.lacks_code {
+            return Err(BuildError::NoCode { transform: self.entries.transform().to_wire() });
+        }
         if self.policy.settings().needs_order() {
             self.sort();
         }
@@ -325,8 +356,7 @@ impl FilterBlockBuilder {
         });
         match built {
             Ok(()) => {
-                self.hashes.clear();
-                (self.last, self.num_without_entry, self.context) = ([None; 2], 0, 0);
+                self.clear();
                 Ok(out.len() - start)
             }
             Err(error) => {

@@ -90,7 +90,7 @@ impl PartitionedFilterBuilder {
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
         let transform = self.filter.policy().key_transform();
-        if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn) {
+        if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn) || transform.lacks_code() {
             return self.fail(PartitionBuildError::Transform { transform });
         }
         match transform.entry_of(key) {
@@ -245,7 +245,11 @@ impl PartitionedFilterBuilder {
         next: Option<&[u8]>,
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        self.try_close(next, store).or_else(|error| self.fail(error))
+        // Also where `store` panics: the partition is lost then.
+        self.has_failed = true;
+        let closed = self.try_close(next, store);
+        self.has_failed = closed.is_err();
+        closed
     }
 
     fn try_close<E>(

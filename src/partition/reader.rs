@@ -150,7 +150,8 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         }
     }
 
-    /// The only partition that can have an entry of this order key. If there is none, the table has no such entry: the
+    /// The only partition that can have an entry of this order key. An order key is not always the key: for entries that are
+    /// prefixes it is the prefix, for the prefix beside a whole key that prefix. If there is none, the table has no such entry: the
     /// order key is above all separators.
     ///
     /// ```

@@ -47,8 +47,8 @@ pub struct CustomTransform {
 
 impl CustomTransform {
     /// A transform that the engine identifies by `id`, 128 to 255, and `param`, which may have any meaning. Without
-    /// [code](CustomTransform::applied_by) the library knows no key's entry: the engine passes entries or hashes, and the
-    /// answer to every key is *maybe*.
+    /// [code](CustomTransform::applied_by) the library knows no key's entry: the engine passes entries or hashes, a builder
+    /// that is given keys refuses to finish, and the answer to every key is *maybe*.
     ///
     /// ```
     /// use filterblock::CustomTransform;
@@ -191,6 +191,12 @@ impl KeyTransform {
             Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => key.get(..usize::from(len)),
             _ => None,
         }
+    }
+
+    /// Whether keys have entries, but the code that makes them was not given.
+    #[cfg(feature = "std")]
+    pub(crate) fn lacks_code(self) -> bool {
+        matches!(self, Self::Custom(custom) if custom.entry_of.is_none())
     }
 
     /// Replaces the contents of `entry` by the [`KeyTransform::RowColumn`] entry of a cell: row, column, and the row's

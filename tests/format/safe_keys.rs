@@ -3,8 +3,8 @@
 use crate::material::numbers;
 use crate::readers::Reading;
 use filterblock::{
-    AlignedBytes, CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher,
-    KeyTransform, OpenOptions,
+    AlignedBytes, BuildError, CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy,
+    KeyHasher, KeyTransform, OpenOptions,
 };
 use std::collections::HashSet;
 
@@ -127,7 +127,13 @@ fn no_stored_key_is_denied_under_any_transform() {
                 let num_without_entry = added.iter().filter(|key| key.entry(transform).is_none()).count() as u64;
                 assert_eq!(builder.num_without_entry(), num_without_entry, "{transform}");
                 let (mut compact, mut again) = (Vec::new(), builder.clone());
-                let Ok(block) = builder.context(round as u64).finish() else { continue };
+                let block = match builder.context(round as u64).finish() {
+                    Ok(block) => block,
+                    Err(BuildError::ByteCap { .. }) => continue,
+                    // A reader with the code would deny keys whose entries are not known here.
+                    Err(BuildError::NoCode { transform: (128, 7) }) if num_without_entry > 0 => continue,
+                    Err(error) => panic!("{policy:?}: {error}"),
+                };
                 again.finish_compact_into(&mut compact).expect("a frame where there is a block");
                 let options =
                     OpenOptions::new().context(round as u64).expect_hasher(hasher).expect_transform(transform);

@@ -24,6 +24,23 @@ fn a_context_holds_for_one_block() {
     assert_eq!(error, DecodeError::WrongContext { expected: 7, found: 0 });
 }
 
+/// Written without the code and read with it, a stored key would be denied.
+#[test]
+fn keys_without_the_code_of_their_transform_are_refused() {
+    let custom = CustomTransform::new(200, 2).expect("legal");
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom).transform(KeyTransform::Custom(custom)));
+    builder.add_entry(b"entry");
+    assert!(builder.clone().finish().is_ok());
+    builder.add_key(b"key");
+    let error = builder.finish().expect_err("a key without an entry");
+    assert_eq!(error, BuildError::NoCode { transform: (200, 2) });
+    assert!(error.to_string().contains("custom:200:2"), "{error}");
+    assert!(builder.finish_into_slice(&mut [0; 1000]).is_err() && builder.num_added() == 1);
+    builder.clear();
+    builder.add_entry(b"entry");
+    assert!(builder.finish().is_ok());
+}
+
 #[test]
 fn a_refused_finish_keeps_the_context() {
     let mut builder = FilterBlockBuilder::new(policy(FilterKind::Golomb));

@@ -29,19 +29,20 @@ fn keys_out_of_order_are_an_error_for_good() {
 #[test]
 fn calls_that_do_not_fit_the_transform_are_refused() {
     type Call = fn(&mut Writer) -> Result<(), PartitionBuildError<Infallible>>;
-    let [key, pair, entry]: [Call; 3] = [|w| w.key(b"k"), |w| w.pair(b"k", b"c"), |w| w.entry(b"k", b"k")];
+    let calls: [Call; 4] = [|w| w.key(b"k"), |w| w.row(b"k"), |w| w.pair(b"k", b"c"), |w| w.entry(b"k", b"k")];
     for (transform, right) in [
-        (KeyTransform::WholeKey, 0),
-        (KeyTransform::Row, 0),
-        (KeyTransform::FixedPrefix { len: 1 }, 0),
-        (KeyTransform::RowColumn, 1),
-        (own_transform(), 2),
+        (KeyTransform::WholeKey, [true, false, false, false]),
+        (KeyTransform::Row, [false, true, true, false]),
+        (KeyTransform::FixedPrefix { len: 1 }, [true, false, false, false]),
+        (KeyTransform::WholeKeyAndPrefix { len: 1 }, [true, false, false, false]),
+        (KeyTransform::RowColumn, [false, false, true, false]),
+        (own_transform(), [false, false, false, true]),
     ] {
-        for (i, call) in [key, pair, entry].into_iter().enumerate() {
+        for (i, call) in calls.into_iter().enumerate() {
             let mut writer = Writer::new(exact(transform), PartitionLimit::default(), 0);
-            let expected = if i == right { Ok(()) } else { Err(PartitionBuildError::Transform { transform }) };
+            let expected = if right[i] { Ok(()) } else { Err(PartitionBuildError::Transform { transform }) };
             assert_eq!(call(&mut writer), expected, "{transform} {i}");
-            assert_eq!(writer.finish().is_ok(), i == right);
+            assert_eq!(writer.finish().is_ok(), right[i]);
         }
     }
 }
@@ -194,7 +195,7 @@ fn expectations_are_compared_at_opening() {
     let key = *b"sixteen secrets!";
     let policy = ten_bits(FilterKind::Bloom).hashed_by(KeyHasher::keyed(key)).transform(KeyTransform::Row);
     let mut writer = Writer::new(policy, PartitionLimit::Entries(1), 4);
-    ["a", "b"].iter().for_each(|row| writer.key(row.as_bytes()).expect("in order"));
+    ["a", "b"].iter().for_each(|row| writer.row(row.as_bytes()).expect("in order"));
     let stored = writer.finish().expect("an index");
     let open =
         |options: OpenOptions| PartitionedFilter::open(&stored.index, options).map(|filter| filter.num_entries());
@@ -207,7 +208,7 @@ fn expectations_are_compared_at_opening() {
     assert_eq!(open(options.expect_transform(KeyTransform::Row)), Ok(2));
     assert!(open(options.expect_transform(KeyTransform::WholeKey)).is_err());
     let filter = PartitionedFilter::open(&stored.index, options).expect("as expected");
-    assert!(sure(filter.may_contain(b"a", |p| stored.load(p))));
+    assert!(sure(filter.may_contain_row(b"a", |p| stored.load(p))));
     assert_eq!((filter.transform(), filter.hasher()), (KeyTransform::Row, KeyHasher::keyed(key)));
     assert_eq!(int(&stored.index[24..32]), 2);
 }

@@ -30,21 +30,26 @@ fn stored_keys_are_found_with_one_load() {
             (KeyTransform::WholeKey, PartitionLimit::Bytes(256)),
             (KeyTransform::WholeKey, PartitionLimit::Bytes(32 << 10)),
             (KeyTransform::FixedPrefix { len: 5 }, PartitionLimit::Entries(7)),
+            (KeyTransform::WholeKeyAndPrefix { len: 2 }, PartitionLimit::Entries(100)),
             (KeyTransform::Row, PartitionLimit::Entries(1000)),
         ] {
             let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").transform(transform);
             let mut writer = Writer::new(policy, limit, 1 << 40);
-            keys.iter().for_each(|key| writer.key(key).expect("in order"));
+            let is_row = transform == KeyTransform::Row;
+            let add = |key: &Vec<u8>| if is_row { writer.row(key) } else { writer.key(key) };
+            keys.iter().map(add).for_each(|added| added.expect("in order"));
             let stored = writer.finish().expect("an index");
             let filter = stored.open(1 << 40);
             for key in &keys {
                 let mut loads = 0;
-                let answer = filter.may_contain(key, |p| {
+                let load = |p| {
                     loads += 1;
                     stored.load(p)
-                });
+                };
+                let answer = if is_row { filter.may_contain_row(key, load) } else { filter.may_contain(key, load) };
                 assert!(sure(answer), "{kind} {transform} {limit:?}: {key:?} denied");
-                assert_eq!(loads, usize::from(transform.entry_of(key).is_some()));
+                assert_eq!(loads, usize::from(is_row || transform.entry_of(key).is_some()));
+                assert!(sure(filter.may_contain_prefix(key, |p| stored.load(p))), "{kind} {transform}: {key:?}");
                 answers += 1;
             }
             let above = [&keys.last().expect("keys")[..], &[0]].concat();

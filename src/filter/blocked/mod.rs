@@ -280,7 +280,9 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline(always)]
     fn may_contain_inlined(layout: &Layout, lines: &[u8], hash: KeyHash) -> Option<bool> {
-        layout.inlined.map(|inlined| inlined.may_contain(lines, hash))
+        // Of another length, they are refused where the probe is called.
+        let is_own = lines.len() as u64 == layout.params.payload_len();
+        layout.inlined.filter(|_| is_own).map(|inlined| inlined.may_contain(lines, hash))
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {

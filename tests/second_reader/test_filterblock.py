@@ -186,7 +186,7 @@ class Checks(unittest.TestCase):
             self.assertEqual(outcome("block", block), "ok")
             for wanted, changes in [
                 ("Damaged", {"_8": 0}), ("Newer", {"_8": 2}), ("Newer", {"_9": 0}), ("Newer", {"_9": 4}),
-                ("Newer", {"_10": 0}), ("Mismatch", {"_10": 2}), ("Newer", {"_10": 3}), ("Newer", {"_11": 4}),
+                ("Newer", {"_10": 0}), ("Mismatch", {"_10": 2}), ("Newer", {"_10": 3}), ("Newer", {"_11": 5}),
                 ("Newer", {"_11": 127}), ("ok", {"_11": 128}), ("ok", {"_11": 255, "_14": 9}),
                 ("ok", {"_11": 3, "_14": 9}), ("Newer", {"_11": 2, "_15": 9}), ("ok", {"_12": 0xFE}),
                 ("Newer", {"_13": 1}), ("Newer", {"_13": 0x80}), ("Damaged", {"_32": 99}), ("Damaged", {"_39": 1}),

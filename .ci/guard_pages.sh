@@ -6,7 +6,7 @@ proves "reads out of bounds" "no read past a page that cannot be read, in assemb
 guard_pages_lane() {
   lean cargo test --features std --lib --test guard_pages -- --nocapture guard_pages out_of_bounds
   guard_page_control gather "avx512f avx512dq" bloom
-  guard_page_control line "avx512f avx512bw avx512ifma avx512_bitalg avx512_vpopcntdq bmi2" blocked
+  guard_page_control line "avx2 bmi2 popcnt" blocked
 }
 
 # guard_page_control <mistake> <the features of the engine that makes it> <kind>: the unit tests, compiled with the

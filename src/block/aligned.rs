@@ -30,8 +30,6 @@ const ALIGNMENT: usize = 64;
 #[derive(Debug)]
 pub struct AlignedBytes {
     memory: Memory,
-    start: usize,
-    len: usize,
 }
 
 impl AlignedBytes {
@@ -40,9 +38,7 @@ impl AlignedBytes {
     /// # Panics
     /// Like a vector of `len` bytes, if no memory could hold them.
     pub fn zeroed(len: usize) -> Self {
-        let memory = Memory::zeroed(len);
-        let start = memory.as_ref().as_ptr().align_offset(memory.alignment());
-        Self { memory, start, len }
+        Self { memory: Memory::zeroed(len) }
     }
 
     /// A copy of `bytes`.
@@ -57,23 +53,32 @@ impl AsRef<[u8]> for AlignedBytes {
     // On the path of every query.
     #[inline]
     fn as_ref(&self) -> &[u8] {
-        &self.memory.as_ref()[self.start..][..self.len]
+        match &self.memory {
+            Memory::Heap { bytes, start } => &bytes[*start..],
+            #[cfg(all(feature = "huge-pages", target_os = "linux"))]
+            Memory::HugePages { pages, start, len } => &pages[*start..][..*len],
+        }
     }
 }
 
 impl AsMut<[u8]> for AlignedBytes {
     fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.memory.as_mut()[self.start..][..self.len]
+        match &mut self.memory {
+            Memory::Heap { bytes, start } => &mut bytes[*start..],
+            #[cfg(all(feature = "huge-pages", target_os = "linux"))]
+            Memory::HugePages { pages, start, len } => &mut pages[*start..][..*len],
+        }
     }
 }
 
-/// The memory that contains the bytes, with room before and after them.
+/// The memory that contains the bytes, from the first aligned one on.
 #[derive(Debug)]
 enum Memory {
-    /// Neither grows nor moves.
-    Heap(Vec<u8>),
+    /// A vector that ends with them, and neither grows nor moves. (In four words: with them, what a query of a filter
+    /// reads fits a cache line.)
+    Heap { bytes: Vec<u8>, start: usize },
     #[cfg(all(feature = "huge-pages", target_os = "linux"))]
-    HugePages(memmap2::MmapMut),
+    HugePages { pages: memmap2::MmapMut, start: usize, len: usize },
 }
 
 /// Length of a huge page in bytes.
@@ -81,8 +86,7 @@ enum Memory {
 const HUGE_PAGE: usize = 2 << 20;
 
 impl Memory {
-    /// Zeroed memory with room for `len` bytes from the first aligned one on. Huge pages are requested where possible;
-    /// without them, memory is only slower.
+    /// Zeroed memory for `len` bytes. Huge pages are requested where possible; without them, memory is only slower.
     fn zeroed(len: usize) -> Self {
         #[cfg(all(feature = "huge-pages", target_os = "linux"))]
         if len >= HUGE_PAGE {
@@ -90,35 +94,13 @@ impl Memory {
             let rounded = len.checked_next_multiple_of(HUGE_PAGE).and_then(|len| len.checked_add(HUGE_PAGE));
             if let Some(Ok(pages)) = rounded.map(memmap2::MmapMut::map_anon) {
                 let _ = pages.advise(memmap2::Advice::HugePage);
-                return Self::HugePages(pages);
+                return Self::HugePages { start: pages.as_ptr().align_offset(HUGE_PAGE), pages, len };
             }
         }
-        Self::Heap(std::vec![0; len.checked_add(ALIGNMENT).expect("capacity overflow")])
-    }
-
-    fn alignment(&self) -> usize {
-        match self {
-            Self::Heap(_) => ALIGNMENT,
-            #[cfg(all(feature = "huge-pages", target_os = "linux"))]
-            Self::HugePages(_) => HUGE_PAGE,
-        }
-    }
-
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            #[cfg(all(feature = "huge-pages", target_os = "linux"))]
-            Self::HugePages(pages) => pages,
-        }
-    }
-
-    fn as_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            #[cfg(all(feature = "huge-pages", target_os = "linux"))]
-            Self::HugePages(pages) => pages,
-        }
+        let mut bytes = std::vec![0; len.checked_add(ALIGNMENT).expect("capacity overflow")];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        bytes.truncate(start + len);
+        Self::Heap { bytes, start }
     }
 }
 

@@ -72,10 +72,10 @@ impl<'a> CompactFrameReader<'a> {
     ///
     /// # Panics
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
-    #[inline]
+    #[inline(always)]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
         self.entries.hasher().check_made(hash);
-        self.layout.may_contain(self.payload(), hash)
+        self.layout.may_contain(self.payload(), 0, hash)
     }
 
     /// An answer for each hash; see
@@ -90,6 +90,11 @@ impl<'a> CompactFrameReader<'a> {
             hashes.iter().for_each(|&hash| self.entries.hasher().check_made(hash));
         }
         self.layout.may_contain_all(self.payload(), hashes, answers);
+    }
+
+    #[inline(always)]
+    fn entries(&self) -> &EntryHasher {
+        &self.entries
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Queries by key, in the same words for every form of a filter.
 
-/// `key_queries! { impl<..> Type }`: queries by key and by entry, for a type that has `entry_hasher` and
-/// `may_contain_hash`. A key that has no entry under the transform is *maybe*.
+/// `key_queries! { impl<..> Type }`: queries by key and by entry, for a type that has `entries`, a reference to its
+/// `EntryHasher`, and `may_contain_hash`. A key that has no entry under the transform is *maybe*.
 macro_rules! key_queries {
     (impl<$parameter:tt $(: $bound:path)?> $Type:ty) => {
         impl<$parameter $(: $bound)?> $Type {
@@ -10,34 +10,34 @@ macro_rules! key_queries {
             /// are entries, is *maybe*.
             #[inline]
             pub fn may_contain(&self, key: &[u8]) -> bool {
-                self.may_contain_any(self.entry_hasher().hash_key(key))
+                self.may_contain_any(self.entries().hash_key(key))
             }
 
             /// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length. Where
             /// prefixes are no entries, or `key` is shorter, it is *maybe*.
             #[inline]
             pub fn may_contain_prefix(&self, key: &[u8]) -> bool {
-                self.may_contain_any(self.entry_hasher().hash_prefix(key))
+                self.may_contain_any(self.entries().hash_prefix(key))
             }
 
             /// Whether the table may contain a cell of `row`. Where rows are no entries, it is *maybe*.
             #[inline]
             pub fn may_contain_row(&self, row: &[u8]) -> bool {
-                self.may_contain_any(self.entry_hasher().hash_row(row))
+                self.may_contain_any(self.entries().hash_row(row))
             }
 
             /// Whether the table may contain the cell of `row` and `column`. Where the entries are rows, the answer is that
             /// for the row; where they are made of keys of one part, it is *maybe*.
             #[inline]
             pub fn may_contain_row_column(&self, row: &[u8], column: &[u8]) -> bool {
-                self.may_contain_any(self.entry_hasher().hash_row_column(row, column))
+                self.may_contain_any(self.entries().hash_row_column(row, column))
             }
 
             /// Whether the filter may hold `entry`, which is what the transform makes of a key. For engines that apply it
             /// themselves: where `entry` is a key and the transform would have changed it, stored keys are denied.
             #[inline]
             pub fn may_contain_entry(&self, entry: &[u8]) -> bool {
-                self.may_contain_hash(self.entry_hasher().hasher().hash(entry))
+                self.may_contain_hash(self.entries().hasher().hash(entry))
             }
 
             /// A key without an entry is *maybe*.

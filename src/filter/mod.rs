@@ -268,14 +268,15 @@ impl FilterLayout {
         each!(Params, params, params in View => View::check(params, payload, base).map(Self::from))
     }
 
-    /// Inlined into a loop of queries: the shortest probe, and a call for all others. So short that compilers do inline it.
+    /// Of the payload that begins at `start` of `frame`. Inlined into a loop of queries: the shortest probe, and a call for
+    /// all others.
     #[inline(always)]
-    pub(crate) fn may_contain(&self, payload: &[u8], hash: KeyHash) -> bool {
+    pub(crate) fn may_contain(&self, frame: &[u8], start: usize, hash: KeyHash) -> bool {
         let inlined =
-            each!(Self, self, layout in View => View::may_contain_inlined(layout, payload, hash), Empty => None);
+            each!(Self, self, layout in View => View::may_contain_inlined(layout, frame, start, hash), Empty => None);
         match inlined {
             Some(answer) => answer,
-            None => self.may_contain_called(payload, hash),
+            None => self.may_contain_called(&frame[start..], hash),
         }
     }
 

@@ -197,10 +197,10 @@ pub(crate) trait KindView<'a>: Copy + Debug {
     /// Whether `hash` may be stored; *no* is certain.
     fn may_contain(&self, hash: KeyHash) -> bool;
 
-    /// The answer of [`KindView::may_contain`], if it takes few enough instructions to be inlined into a loop. Takes
-    /// any payload; with another than the layout's own, the answer means nothing.
+    /// The answer of [`KindView::may_contain`] for the payload that begins at `start` of `frame`, if it takes few enough
+    /// instructions to be inlined into a loop. `None` for a payload of another length than the layout's own.
     #[inline(always)]
-    fn may_contain_inlined(_layout: &Self::Layout, _payload: &[u8], _hash: KeyHash) -> Option<bool> {
+    fn may_contain_inlined(_layout: &Self::Layout, _frame: &[u8], _start: usize, _hash: KeyHash) -> Option<bool> {
         None
     }
 

@@ -76,7 +76,7 @@ impl KeyHasher {
     /// ```
     pub fn keyed(key: [u8; 16]) -> Self {
         let key = [0, 8].map(|at| bytes::u64_at(&key, at));
-        Self(Function::SipHash { key, key_id: siphash::siphash13(key, KEY_ID_ENTRY) })
+        Self(Function::SipHash { key, key_id: siphash::siphash13(&key, KEY_ID_ENTRY) })
     }
 
     /// The format's id of the function: 1 is XXH3-64, 2 is SipHash-1-3.
@@ -103,7 +103,7 @@ impl KeyHasher {
     pub fn hash(&self, entry: &[u8]) -> KeyHash {
         let hash = match self.0 {
             Function::Xxh3 { seed } => xxh3_64_with_seed(entry, seed),
-            Function::SipHash { key, .. } => siphash::siphash13(key, entry),
+            Function::SipHash { ref key, .. } => siphash::siphash13(key, entry),
         };
         KeyHash::marked(hash, self.mark())
     }

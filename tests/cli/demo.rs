@@ -16,14 +16,24 @@ fn interrupt(child: &Child, signal: &str) {
     assert!(status.success());
 }
 
-#[cfg(unix)]
+/// The tool with the default actions of signals: a shell without job control has what it starts in the background, and all
+/// children of that, ignore SIGINT.
+#[cfg(target_os = "linux")]
+fn with_default_signals(command: &Command) -> Command {
+    let mut env = Command::new("env");
+    env.arg("--default-signal").arg(command.get_program()).args(command.get_args());
+    env.current_dir(command.get_current_dir().unwrap());
+    env
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_demo_leaves_nothing_behind() {
     use std::os::unix::process::ExitStatusExt;
     for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
         let place = Place::new();
         fs::create_dir(place.path("disk")).unwrap();
-        let mut command = place.command(["demo", "--dir", "disk", "--rows", "1M"]);
+        let mut command = with_default_signals(&place.command(["demo", "--dir", "disk", "--rows", "1M"]));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         // It is loading its first store.
         while !entries(&place).iter().any(|dir| dir.join("none/MANIFEST").exists()) {

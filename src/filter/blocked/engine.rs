@@ -42,23 +42,26 @@ crate::cpu::engines! {
     fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>);
 }
 
-/// The probe that is compiled into the caller's loop instead of being called.
-#[cfg(simd_avx512)]
-pub(super) use avx512::Inlined;
+#[cfg(simd_x86_64)]
+pub(super) use super::inlined::Inlined;
 
-/// No engine has such a probe.
-#[cfg(not(simd_avx512))]
+/// No engine has a probe that is compiled into the caller's loop.
+#[cfg(not(simd_x86_64))]
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Inlined {}
+pub(super) struct Inlined;
 
-#[cfg(not(simd_avx512))]
+#[cfg(not(simd_x86_64))]
 impl Inlined {
-    pub(super) fn new(_: Engine, _: Params) -> Option<Self> {
+    pub(super) fn new(_: Engine, _: Params) -> Self {
+        Self
+    }
+
+    pub(super) fn may_contain(self, _: &[u8], _: usize, _: KeyHash) -> Option<bool> {
         None
     }
 
-    pub(super) fn may_contain(self, _: &[u8], _: KeyHash) -> bool {
-        match self {}
+    pub(super) fn is_shortest(self) -> bool {
+        false
     }
 }
 

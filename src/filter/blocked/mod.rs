@@ -24,6 +24,9 @@ mod build;
 mod engine;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;
+#[cfg(simd_x86_64)]
+#[expect(unsafe_code, reason = "a line picked without a check; the block names the comparison that pays for it")]
+mod inlined;
 #[cfg(any(simd_x86_64, simd_neon))]
 #[expect(unsafe_code, reason = "unchecked loads and stores; each block names the check that pays for it")]
 mod lanes;
@@ -231,12 +234,14 @@ fn line_at_mut(lines: &mut [u8], start: usize) -> &mut [u8; LINE_LEN] {
 }
 
 /// What is known of a filter without its lines.
+// In this order: all that an inlined probe reads comes first.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Layout {
+    /// Where engine and parameters allow it, a probe without a call.
+    inlined: Inlined,
     params: Params,
     engine: Engine,
-    /// Where engine and parameters allow it, a probe without a call.
-    inlined: Option<Inlined>,
 }
 
 impl Layout {
@@ -279,10 +284,8 @@ impl<'a> KindView<'a> for View<'a> {
     }
 
     #[inline(always)]
-    fn may_contain_inlined(layout: &Layout, lines: &[u8], hash: KeyHash) -> Option<bool> {
-        // Of another length, they are refused where the probe is called.
-        let is_own = lines.len() as u64 == layout.params.payload_len();
-        layout.inlined.filter(|_| is_own).map(|inlined| inlined.may_contain(lines, hash))
+    fn may_contain_inlined(layout: &Layout, frame: &[u8], start: usize, hash: KeyHash) -> Option<bool> {
+        layout.inlined.may_contain(frame, start, hash)
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
@@ -298,7 +301,7 @@ impl<'a> KindView<'a> for View<'a> {
     /// ten tables of 10⁴ to 10⁷ keys.
     #[inline]
     fn gains_by_prefetch(layout: &Layout) -> bool {
-        layout.inlined.is_none()
+        !layout.inlined.is_shortest()
     }
 
     /// The mean over lines and windows of the product of the probed words' fills: an absent key's line and window

@@ -2,7 +2,7 @@
 
 mod probe;
 
-pub(super) use probe::Inlined;
+pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
 use super::{MAX_LINES, Params, WORDS};

@@ -1,10 +1,10 @@
 //! The shortest probe: one position in each word, compiled into the loop that calls it.
 
-use super::super::engine::Engine;
+use super::super::inlined::OVER_READ;
 use super::super::lanes::MULTIPLIERS;
 use super::super::{LINE_LEN, Params, SALT_MULTIPLIER, WORDS};
 use crate::cpu::{Avx512Bitalg, prefetch};
-use crate::hash::{KeyHash, fast_range};
+use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 
 /// Salts that [`Constants`] has a step for.
@@ -54,30 +54,20 @@ impl Constants {
 
 /// The probe for one set of parameters, without a call.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Inlined {
+pub(in super::super) struct Probe {
     constants: &'static Constants,
     proof: Avx512Bitalg,
 }
 
-impl Inlined {
+impl Probe {
     /// For parameters that it knows.
-    pub(in super::super) fn new(engine: Engine, params: Params) -> Option<Self> {
-        let Engine::Avx512Bitalg(proof) = engine else { return None };
+    pub(in super::super) fn new(proof: Avx512Bitalg, params: Params) -> Option<Self> {
         Constants::of(params).map(|constants| Self { constants, proof })
     }
 
-    /// Whether all bits of `hash` are set in its line. (A filter has a line.)
+    /// Whether all bits of `hash` are set in its line.
     #[inline(always)]
-    pub(in super::super) fn may_contain(self, lines: &[u8], hash: KeyHash) -> bool {
-        let num_lines = (lines.len() / LINE_LEN) as u64;
-        if num_lines == 0 {
-            return true;
-        }
-        let index = fast_range(hash.get(), num_lines) as usize;
-        // SAFETY: `(index + 1) * LINE_LEN <= lines.len()`: a fast range over `num_lines`, which is not 0, is below it, and
-        // `num_lines * LINE_LEN <= lines.len()` by the division. (Indexed as an array of lines: compilers turn a product
-        // with LINE_LEN into a longer sequence of shifts and a mask.)
-        let line = unsafe { &*lines.as_ptr().cast::<[u8; LINE_LEN]>().add(index) };
+    pub(in super::super) fn all_hit(self, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
         all_hit(self.proof, self.constants, line, hash.get())
     }
 }
@@ -85,13 +75,9 @@ impl Inlined {
 /// The lowest bit of each word's byte 4, in a mask of a bit for each byte: where the upper half of a product begins.
 const ALL_HIT: u64 = 0x1010_1010_1010_1010;
 
-/// A mistake made on purpose, which tests must notice: the assembly reads the line after its own.
-const OVER_READ: usize = if cfg!(filterblock_mistake = "line") { LINE_LEN } else { 0 };
-
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
-/// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs half
-/// as much again as the probe. Registers from 16 on leave the upper halves of the others clean, so nothing has to be
+/// Registers from 16 on leave the upper halves of the others clean, so nothing has to be
 /// zeroed afterwards. They are declared all the same: a caller may have them.
 ///
 /// A salt's step comes from a table by `vpermd`. A position is the upper half of a product, where `vpshufbitqmb`, which

@@ -1,5 +1,9 @@
 //! AVX2: a line is two vectors.
 
+mod probe;
+
+pub(super) use probe::Probe;
+
 use super::lanes::{self, Lanes};
 use super::{Params, WORDS};
 use crate::cpu::{Avx2, avx2};

@@ -1,0 +1,134 @@
+//! The shortest probe: one position in each word, compiled into the loop that calls it.
+
+use super::super::inlined::OVER_READ;
+use super::super::lanes::MULTIPLIERS;
+use super::super::{LINE_LEN, Params, SALT_MULTIPLIER, WORDS};
+use crate::cpu::Avx2;
+use crate::hash::KeyHash;
+
+/// Salts that [`Constants`] has a step for: as many as a vector has.
+const MAX_SALT_BITS: u32 = 3;
+
+/// What a probe reads besides its line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Constants {
+    multipliers: [u64; WORDS],
+    /// What each salt adds to a multiplier.
+    salt_steps: [u32; 1 << MAX_SALT_BITS],
+    /// Positions of a word.
+    positions: [u64; 4],
+    /// The lowest bit of each word.
+    lowest: [u64; 4],
+}
+
+/// What the assembly below takes for granted.
+const _: () = {
+    assert!(core::mem::offset_of!(Constants, multipliers) == 0);
+    assert!(core::mem::offset_of!(Constants, salt_steps) == 64);
+    assert!(core::mem::offset_of!(Constants, positions) == 96);
+    assert!(core::mem::offset_of!(Constants, lowest) == 128);
+};
+
+/// For each number of salt bits.
+static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
+    const NONE: Constants =
+        Constants { multipliers: MULTIPLIERS, salt_steps: [0; 1 << MAX_SALT_BITS], positions: [0; 4], lowest: [1; 4] };
+    let (mut all, mut salt_bits) = ([NONE; MAX_SALT_BITS as usize + 1], 0);
+    while salt_bits < all.len() {
+        all[salt_bits].positions = [(u64::BITS as usize - salt_bits) as u64; 4];
+        let mut salt = 0;
+        while salt < 1 << salt_bits {
+            all[salt_bits].salt_steps[salt] = SALT_MULTIPLIER.wrapping_mul(salt as u32);
+            salt += 1;
+        }
+        salt_bits += 1;
+    }
+    all
+};
+
+impl Constants {
+    /// For one probe to each word, and salts within the table.
+    fn of(params: Params) -> Option<&'static Self> {
+        let table = CONSTANTS.get(params.salt_bits as usize);
+        table.filter(|_| params.num_probes() as usize == WORDS)
+    }
+}
+
+/// The probe for one set of parameters, without a call.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Probe {
+    constants: &'static Constants,
+    proof: Avx2,
+}
+
+impl Probe {
+    /// For parameters that it knows.
+    pub(in super::super) fn new(proof: Avx2, params: Params) -> Option<Self> {
+        Constants::of(params).map(|constants| Self { constants, proof })
+    }
+
+    /// Whether all bits of `hash` are set in its line.
+    #[inline(always)]
+    pub(in super::super) fn all_hit(self, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
+        all_hit(self.proof, self.constants, line, hash.get())
+    }
+}
+
+/// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
+///
+/// A salt's step comes from a table by `vpermd`. Instead of a bit being shifted to its position, the word is shifted until
+/// that position is its lowest, so both halves of a line are tested at once.
+///
+/// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as much
+/// as the probe. The upper halves of the registers are zeroed afterwards, as a caller without AVX expects.
+#[inline(always)]
+fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64) -> bool {
+    let all: u8;
+    // SAFETY: `_proof` is of AVX2, which has all instructions below. The reads are the 64 bytes of `line`, in two halves, and
+    // of `constants` what the assertions at its type place: 64 bytes at 0, 32 at each of 64, 96 and 128, aligned as the
+    // type is. The options hold:
+    // - `readonly`, `nostack`: no instruction writes memory or touches the stack;
+    // - `pure`: the result depends on the operands and on what they point to;
+    // - `lateout`: `all` may share a register with an input, as `setc` comes after the last use of these.
+    // All vector registers are declared: `vzeroupper` changes those that the other instructions do not. The casts to
+    // integers, for 64-bit registers whatever the size of a pointer, expose the provenance of both references, so the
+    // assembly may read there.
+    unsafe {
+        core::arch::asm!(
+            "vmovd xmm0, {hash:e}",
+            "vpbroadcastd ymm0, xmm0",
+            "vmovdqu ymm1, [{line} + {over_read}]",
+            "vmovdqu ymm2, [{line} + {over_read} + 32]",
+            "vmovdqa ymm3, [{constants} + 96]",
+            "vpsrlvq ymm4, ymm1, ymm3",
+            "vpsrlvq ymm5, ymm2, ymm3",
+            "vpermd ymm4, ymm4, [{constants} + 64]",
+            "vpermd ymm5, ymm5, [{constants} + 64]",
+            "vpaddd ymm4, ymm4, [{constants}]",
+            "vpaddd ymm5, ymm5, [{constants} + 32]",
+            "vpmuludq ymm4, ymm4, ymm0",
+            "vpmuludq ymm5, ymm5, ymm0",
+            "vpmuludq ymm4, ymm4, ymm3",
+            "vpmuludq ymm5, ymm5, ymm3",
+            "vpsrlq ymm4, ymm4, 32",
+            "vpsrlq ymm5, ymm5, 32",
+            "vpsrlvq ymm1, ymm1, ymm4",
+            "vpsrlvq ymm2, ymm2, ymm5",
+            "vpand ymm1, ymm1, ymm2",
+            "vptest ymm1, [{constants} + 128]",
+            "setc {all}",
+            "vzeroupper",
+            hash = in(reg) hash,
+            line = in(reg) line.as_ptr() as u64,
+            constants = in(reg) core::ptr::from_ref(constants) as u64,
+            over_read = const OVER_READ,
+            all = lateout(reg_byte) all,
+            out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _, out("ymm4") _, out("ymm5") _, out("ymm6") _,
+            out("ymm7") _, out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _, out("ymm12") _,
+            out("ymm13") _, out("ymm14") _, out("ymm15") _,
+            options(readonly, nostack, pure)
+        );
+    }
+    all != 0
+}

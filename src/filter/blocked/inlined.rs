@@ -1,0 +1,87 @@
+//! The probe that is compiled into the caller's loop instead of being called.
+//!
+//! In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as much
+//! as the probe.
+
+#[cfg(simd_avx512)]
+use super::avx512;
+use super::engine::Engine;
+use super::{LINE_LEN, Params, avx2};
+use crate::hash::{KeyHash, fast_range};
+
+/// The probe for one set of parameters, if there is one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inlined {
+    /// A multiple of [`LINE_LEN`], or [`NO_PROBE`].
+    payload_len: u64,
+    probe: Probe,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Probe {
+    None,
+    Avx2(avx2::Probe),
+    #[cfg(simd_avx512)]
+    Avx512Bitalg(avx512::Probe),
+}
+
+/// A length that no payload has, so that one comparison will do.
+const NO_PROBE: u64 = 1 << 63;
+
+impl Inlined {
+    /// What `engine` has for `params`.
+    pub(super) fn new(engine: Engine, params: Params) -> Self {
+        let probe = match engine {
+            Engine::Portable(_) => None,
+            Engine::Avx2(proof) => avx2::Probe::new(proof, params).map(Probe::Avx2),
+            #[cfg(simd_avx512)]
+            Engine::Avx512Bitalg(proof) => avx512::Probe::new(proof, params).map(Probe::Avx512Bitalg),
+        };
+        match probe {
+            Some(probe) => Self { payload_len: params.payload_len(), probe },
+            None => Self { payload_len: NO_PROBE, probe: Probe::None },
+        }
+    }
+
+    /// Whether all bits of `hash` are set in its line, where lines begin at `start` of `frame`. `None` if there are more or
+    /// fewer of them than the parameters have, or there is no probe.
+    #[inline(always)]
+    pub(super) fn may_contain(self, frame: &[u8], start: usize, hash: KeyHash) -> Option<bool> {
+        // If `frame` is shorter than `start`, the difference is above all lengths of payloads.
+        if (frame.len() as u64).wrapping_sub(start as u64) != self.payload_len {
+            return None;
+        }
+        // The offset of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many, rounded down.
+        let offset = fast_range(hash.get(), self.payload_len) as usize & !(LINE_LEN - 1);
+        // SAFETY: `start + offset + LINE_LEN <= frame.len()`, as `start + payload_len == frame.len()`, by the comparison
+        // (`payload_len` is that of legal parameters, as there is a probe, so the difference did not wrap); and
+        // `offset + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset` is less, by the fast range over
+        // `payload_len`, which is not 0.
+        let line = unsafe { &*frame.as_ptr().add(start + offset).cast::<[u8; LINE_LEN]>() };
+        match self.probe {
+            Probe::None => none(),
+            Probe::Avx2(probe) => Some(probe.all_hit(line, hash)),
+            #[cfg(simd_avx512)]
+            Probe::Avx512Bitalg(probe) => Some(probe.all_hit(line, hash)),
+        }
+    }
+
+    /// Whether the probe is so short that a processor has ten of them in flight.
+    #[inline]
+    pub(super) fn is_shortest(self) -> bool {
+        match self.probe {
+            Probe::None | Probe::Avx2(_) => false,
+            #[cfg(simd_avx512)]
+            Probe::Avx512Bitalg(_) => true,
+        }
+    }
+}
+
+/// Out of the way: without a probe, no length is equal.
+#[cold]
+fn none() -> Option<bool> {
+    None
+}
+
+/// A mistake made on purpose, which tests must notice: the assembly reads the line after its own.
+pub(super) const OVER_READ: usize = if cfg!(filterblock_mistake = "line") { LINE_LEN } else { 0 };

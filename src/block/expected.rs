@@ -66,19 +66,19 @@ impl FilterPolicy {
         }
         check_cap(self, num_entries)?;
         let target = target(self, num_entries, HEADER_LEN);
-        let planned_bytes = |target| Ok(HEADER_LEN as u64 + plan(self, target, num_entries)?.payload_bytes);
-        match target {
-            Target::Bits(bits) if self.settings().len_depends_on_keys() => {
-                let least = Target::Bits(Bits::new(0, num_entries, bits.is_cap));
-                match (self.size(), planned_bytes(least)?) {
-                    (FilterSize::MaxBytes(cap_bytes), min_bytes) if cap_bytes < min_bytes => {
-                        Err(BuildError::ByteCap { kind: self.kind(), cap_bytes, min_bytes, num_entries })
-                    }
-                    _ => Ok(HEADER_LEN as u64 + bits.total / 8),
-                }
-            }
-            Target::Bits(_) | Target::Rate(_) => planned_bytes(target),
+        let planned_bytes = |target| plan(self, target, num_entries).map(|plan| HEADER_LEN as u64 + plan.payload_bytes);
+        let expected_bytes = planned_bytes(target)?;
+        let Target::Bits(bits) = target else { return Ok(expected_bytes) };
+        if !self.settings().len_depends_on_keys() {
+            return Ok(expected_bytes);
         }
+        if let FilterSize::MaxBytes(cap_bytes) = self.size() {
+            let min_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
+            if cap_bytes < min_bytes {
+                return Err(BuildError::ByteCap { kind: self.kind(), cap_bytes, min_bytes, num_entries });
+            }
+        }
+        Ok(HEADER_LEN as u64 + bits.total / 8)
     }
 
     /// The most entries whose block is expected to have at most `block_len` bytes, header included: the inverse of

@@ -4,6 +4,7 @@
 //! cannot be met. [`DecodeError`] belongs to the reader: bytes that are not a filter block from which this library can
 //! answer. On any `DecodeError` a storage engine must behave as if the filter had answered *maybe*.
 
+use crate::hash_name::HashName;
 use crate::kind::FilterKind;
 use crate::transform_name::TransformName;
 use core::fmt;
@@ -284,18 +285,26 @@ pub enum DecodeError {
         /// The context under which the block was written.
         found: u64,
     },
-    /// The block's entries were hashed by another function than the caller's.
+    /// The block's entries were hashed by another function than the caller's: 1 is XXH3 with a seed, 2 is SipHash under
+    /// a secret key.
     WrongHash {
         /// Id of the caller's hash.
         expected: u8,
         /// Id of the block's hash.
         found: u8,
     },
-    /// The block's entries were hashed with another seed or secret key than the caller's.
+    /// The block's entries were hashed with another seed than the caller's.
     WrongSeed {
-        /// The caller's seed, or the id of its key.
+        /// The caller's seed.
         expected: u64,
-        /// The block's seed, or the id of its key.
+        /// The block's seed.
+        found: u64,
+    },
+    /// The block's entries were hashed under another secret key than the caller's.
+    WrongKey {
+        /// Identifies the caller's key without revealing it.
+        expected: u64,
+        /// Identifies the block's key.
         found: u64,
     },
     /// The block's entries were hashed under a secret key, which it does not contain and the caller did not give.
@@ -342,6 +351,7 @@ impl DecodeError {
             Self::WrongContext { .. }
             | Self::WrongHash { .. }
             | Self::WrongSeed { .. }
+            | Self::WrongKey { .. }
             | Self::KeyNeeded { .. }
             | Self::WrongTransform { .. } => DecodeErrorClass::Mismatch,
         }
@@ -398,7 +408,13 @@ impl fmt::Display for DecodeError {
             Self::WrongSeed { expected, found } => {
                 write!(f, "hash seed expected {expected:#018x}, found {found:#018x}")
             }
-            Self::WrongHash { expected, found } => write!(f, "hash id expected {expected}, found {found}"),
+            Self::WrongKey { expected, found } => {
+                write!(f, "secret key expected {expected:#018x}, found {found:#018x} (ids, not the keys)")
+            }
+            Self::WrongHash { expected, found } => {
+                let [expected, found] = [expected, found].map(|id| HashName { id });
+                write!(f, "hash function expected {expected}, found {found}")
+            }
             Self::KeyNeeded { key_id } => {
                 write!(f, "hashed under the secret key {key_id:#018x}, which was not given")
             }

@@ -74,6 +74,7 @@ mod cpu;
 mod error;
 mod filter;
 mod hash;
+mod hash_name;
 #[cfg(feature = "std")]
 mod hashes;
 mod kind;

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 /// prefix of its path under `src`.
 const LAYERS: &[(&str, &[&str])] = &[
     ("kind.rs", &[]),
+    ("hash_name.rs", &[]),
     ("transform_name.rs", &[]),
-    ("error.rs", &["kind", "transform_name"]),
+    ("error.rs", &["hash_name", "kind", "transform_name"]),
     ("bytes.rs", &[]),
     ("hash/", &["bytes"]),
     ("hashes/", &[]),
@@ -19,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // A folder in it is a kind.
     ("filter/", &["bits", "bytes", "cpu", "error", "filter", "hash", "hashes", "kind", "math"]),
     ("policy/", &["bytes", "error", "filter", "hash", "kind", "transform_name"]),
-    ("block/", &["bytes", "error", "filter", "hash", "kind", "math", "policy"]),
+    ("block/", &["bytes", "error", "filter", "hash", "hash_name", "kind", "math", "policy"]),
     ("partition/", &["block", "bytes", "error", "filter", "hash", "policy"]),
     // The kinds' mathematics, as users see it.
     ("sizing.rs", &["filter", "kind", "math"]),

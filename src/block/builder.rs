@@ -6,7 +6,7 @@
 
 use super::compact::CompactFrameReader;
 use super::header::Header;
-use super::plan::{plan, target};
+use super::plan::{check_cap, plan, target};
 use super::reader::OpenOptions;
 use super::{HEADER_LEN, compact};
 use crate::error::BuildError;
@@ -14,7 +14,7 @@ use crate::filter::output::{NoRoom, Output};
 use crate::filter::size::{Bits, FilterSize, Target};
 use crate::filter::{FilterLayout, PARAMS_LEN, Params, Unbuilt};
 use crate::hash::KeyHash;
-use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
+use crate::policy::{EntryHasher, FilterPolicy};
 use core::fmt;
 use std::collections::TryReserveError;
 use std::vec::Vec;
@@ -31,11 +31,11 @@ impl From<NoRoom> for BuildError {
 /// as they come; a block with other duplicates is first made as large as if they differed. The same set of entries and the
 /// same policy give the same bytes, in whatever order and however often the entries were added.
 ///
-/// Keys are added in the words in which they are queried: [`add_key`](FilterBlockBuilder::add_key) for what
+/// Each call that adds has its counterpart among the queries: [`add_key`](FilterBlockBuilder::add_key) serves
 /// [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) and
-/// [`may_contain_prefix`](crate::FilterBlock::may_contain_prefix) are asked,
-/// [`add_row_column`](FilterBlockBuilder::add_row_column) and [`add_row`](FilterBlockBuilder::add_row) for keys of two
-/// parts. These apply the policy's transform. A key that has no entry under it is not added, but
+/// [`may_contain_prefix`](crate::FilterBlock::may_contain_prefix);
+/// [`add_row_column`](FilterBlockBuilder::add_row_column) and [`add_row`](FilterBlockBuilder::add_row) serve the
+/// queries by row and column. These apply the policy's transform. A key that has no entry under it is not added, but
 /// [counted](FilterBlockBuilder::num_without_entry), and is *maybe* whatever the filter holds.
 ///
 /// ```
@@ -129,6 +129,16 @@ impl FilterBlockBuilder {
         self
     }
 
+    /// The context of [`FilterBlockBuilder::context`] for the next block; 0 after a finish.
+    pub fn given_context(&self) -> u64 {
+        self.context
+    }
+
+    /// The setting of [`FilterBlockBuilder::parallel`].
+    pub fn is_parallel(&self) -> bool {
+        self.parallel
+    }
+
     /// Makes room for `additional` more entries.
     pub fn reserve(&mut self, additional: usize) {
         self.hashes.reserve(additional);
@@ -158,10 +168,9 @@ impl FilterBlockBuilder {
     /// Adds a key that is one byte string.
     #[inline]
     pub fn add_key(&mut self, key: &[u8]) {
-        self.add_any(self.entries.hash_key(key));
-        if let KeyTransform::WholeKeyAndPrefix { .. } = self.entries.transform() {
-            self.entries.hash_prefix(key).into_iter().for_each(|hash| self.push(hash, 1));
-        }
+        let mut hashes = self.entries.hash_entries(key);
+        self.add_any(hashes.next());
+        hashes.for_each(|prefix| self.push(prefix, 1));
     }
 
     /// Adds a row, for a filter of rows. (Under other transforms a row alone has no entry.)
@@ -177,15 +186,15 @@ impl FilterBlockBuilder {
     }
 
     /// Adds an entry: what the policy's transform makes of a key. For engines that apply it themselves. Under
-    /// [`KeyTransform::WholeKeyAndPrefix`] a key has two: add its [prefix](KeyTransform::prefix_of), too.
+    /// [`KeyTransform::WholeKeyAndPrefix`](crate::KeyTransform::WholeKeyAndPrefix) a key has two: add its
+    /// [prefix](crate::KeyTransform::prefix_of), too.
     #[inline]
     pub fn add_entry(&mut self, entry: &[u8]) {
         self.push(self.entries.hasher().hash(entry), 0);
     }
 
-    /// Adds an entry by its hash, which must have been made with the policy's hasher, as
-    /// [`FilterPolicy::entry_hasher`] does. Under [`KeyTransform::WholeKeyAndPrefix`] a key has two entries: add the hash of
-    /// its [prefix](EntryHasher::hash_prefix), too.
+    /// Adds an entry by its hash, which must have been made with the policy's hasher. A key may have two entries: add
+    /// all that [`EntryHasher::hash_entries`] makes.
     ///
     /// # Panics
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
@@ -259,8 +268,8 @@ impl FilterBlockBuilder {
         self.finish_block(Output::Vec(out))
     }
 
-    /// Writes the block to the beginning of `out`, memory of the engine's own, and returns its length in bytes: what
-    /// [`FilterBlockBuilder::expected_block_len`] says, or about so much where the
+    /// Writes the block to the beginning of `out`, memory of the engine's own, and returns its length in bytes.
+    /// [`FilterBlockBuilder::expected_block_len`] gives it in advance: exactly, or with a margin to be added where the
     /// [length depends on the keys](FilterPolicy::len_depends_on_keys).
     ///
     /// ```
@@ -385,7 +394,7 @@ impl FilterBlockBuilder {
             return Ok(None);
         }
         let (start, capacity) = (out.len(), out.capacity());
-        if let Err(error) = self.check_cap(num_entries) {
+        if let Err(error) = check_cap(&policy, num_entries) {
             // Repeated hashes may be what is too many.
             self.sort();
             let fewer = (self.hashes.len() as u64) < num_entries;
@@ -418,23 +427,12 @@ impl FilterBlockBuilder {
                 Target::Bits(Bits { total, is_cap, .. }) if total > 0 => {
                     Target::Bits(Bits::new(total.saturating_sub(cut_bits), num_entries, is_cap))
                 }
-                _ => return Err(self.too_small_a_cap(cap_bytes, frame_bytes)),
+                _ => {
+                    let (kind, min_bytes) = (policy.kind(), frame_bytes);
+                    return Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries });
+                }
             };
         }
-    }
-
-    /// Refuses a cap that leaves less than the kind's least payload.
-    fn check_cap(&self, num_entries: u64) -> Result<(), BuildError> {
-        let min_bytes = HEADER_LEN as u64 + self.policy.settings().min_payload_len(num_entries);
-        match self.policy.size() {
-            FilterSize::MaxBytes(cap_bytes) if cap_bytes < min_bytes => Err(self.too_small_a_cap(cap_bytes, min_bytes)),
-            _ => Ok(()),
-        }
-    }
-
-    fn too_small_a_cap(&self, cap_bytes: u64, min_bytes: u64) -> BuildError {
-        let num_entries = self.hashes.len() as u64;
-        BuildError::ByteCap { kind: self.policy.kind(), cap_bytes, min_bytes, num_entries }
     }
 
     /// Queries the finished frame for every hash it was built from.

@@ -5,6 +5,8 @@ use super::header::Header;
 use super::reader::FilterBlockReader;
 use crate::filter::combine::{BitArray, Operation};
 use crate::filter::{FilterLayout, PARAMS_LEN, Params};
+use crate::hash::XXH3_ID;
+use crate::hash_name::HashName;
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 use core::fmt;
@@ -26,11 +28,18 @@ pub enum CombineError {
         /// Hash id of the second block.
         b: u8,
     },
-    /// Different hash seeds, or secret keys: equal keys have unequal hashes.
+    /// Different hash seeds: equal keys have unequal hashes.
     Seed {
         /// Seed of the first block.
         a: u64,
         /// Seed of the second block.
+        b: u64,
+    },
+    /// Different secret keys: equal keys have unequal hashes.
+    Key {
+        /// Id of the first block's secret key.
+        a: u64,
+        /// Id of the second block's secret key.
         b: u64,
     },
     /// Entries made by different transforms.
@@ -60,8 +69,12 @@ impl fmt::Display for CombineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Kind { found } => write!(f, "{found} blocks cannot be combined"),
-            Self::Hash { a, b } => write!(f, "hash ids differ: {a} and {b}"),
+            Self::Hash { a, b } => {
+                let [a, b] = [a, b].map(|id| HashName { id });
+                write!(f, "hash functions differ: {a} and {b}")
+            }
             Self::Seed { a, b } => write!(f, "hash seeds differ: {a:#018x} and {b:#018x}"),
+            Self::Key { a, b } => write!(f, "ids of secret keys differ: {a:#018x} and {b:#018x}"),
             Self::Transform { a, b } => write!(f, "key transforms differ: {a} and {b}"),
             Self::NumBits { a, b } => write!(f, "numbers of bits differ: {a} and {b}"),
             Self::NumProbes { a, b } => write!(f, "numbers of probes differ: {a} and {b}"),
@@ -92,7 +105,8 @@ fn pair<'a>(a: &'a FilterBlockReader<'_>, b: &'a FilterBlockReader<'_>) -> Resul
         return Err(CombineError::Hash { a: x.hash_id(), b: y.hash_id() });
     }
     if x.seed() != y.seed() {
-        return Err(CombineError::Seed { a: x.seed(), b: y.seed() });
+        let (a, b) = (x.seed(), y.seed());
+        return Err(if x.hash_id() == XXH3_ID { CombineError::Seed { a, b } } else { CombineError::Key { a, b } });
     }
     if a.transform() != b.transform() {
         return Err(CombineError::Transform { a: a.transform(), b: b.transform() });

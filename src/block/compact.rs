@@ -132,21 +132,6 @@ impl<'a> CompactFrameReader<'a> {
     pub fn frame_len(&self) -> usize {
         self.frame.len()
     }
-
-    /// Probes of a query, for the kinds that probe bits.
-    pub fn num_probes(&self) -> Option<u32> {
-        self.layout.num_probes(self.payload())
-    }
-
-    /// The rate at which absent keys pass, computed from the payload. Reads the whole payload.
-    pub fn false_positive_rate(&self) -> f64 {
-        self.layout.predicted_fpr(self.payload())
-    }
-
-    /// Share of the filter's bits that are set (golomb: of its range that is taken). Reads the whole payload.
-    pub fn fill(&self) -> f64 {
-        self.layout.fill(self.payload())
-    }
 }
 
 /// In one line, without the bytes.

@@ -1,10 +1,10 @@
 //! What to expect of a policy's blocks, without keys and without a block.
 
 use super::HEADER_LEN;
-use super::plan::{plan, target};
+use super::plan::{check_cap, plan, target};
 use crate::error::BuildError;
 use crate::filter::Settings;
-use crate::filter::size::Target;
+use crate::filter::size::{Bits, FilterSize, Target};
 use crate::kind::FilterKind;
 use crate::math::hash_collision_rate;
 use crate::policy::FilterPolicy;
@@ -37,10 +37,14 @@ impl FilterPolicy {
         Ok(floor + (1.0 - floor) * plan.expected_fpr(num_entries))
     }
 
-    /// The length in bytes of a block of `num_entries` distinct entries, header included. Exact for the kinds whose length
-    /// does not [depend on the keys](FilterPolicy::len_depends_on_keys), about right for the others: for memory that the
-    /// block is to be [written to](crate::FilterBlockBuilder::finish_into_slice), and for cutting tables by the length of
-    /// their filters.
+    /// The length in bytes of a block of `num_entries` distinct entries, header included: for memory that the block is
+    /// to be [written to](crate::FilterBlockBuilder::finish_into_slice), and for cutting tables by the length of their
+    /// filters.
+    ///
+    /// Exact for the kinds whose length does not [depend on the keys](FilterPolicy::len_depends_on_keys). For the
+    /// others it is the budget where the policy gives bits per key or a byte cap, and the average where it gives a
+    /// rate. A block exceeds it by at most 1 % and [`FilterPolicy::max_overhead_bytes`] of one block; one with a byte
+    /// cap does not exceed the cap.
     ///
     /// ```
     /// use filterblock::{FilterKind, FilterPolicy};
@@ -54,24 +58,32 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError::TooLarge`] where no block could be built.
+    /// [`BuildError::TooLarge`] and [`BuildError::ByteCap`] where no block could be built. For the kinds whose length
+    /// depends on the keys, the bytes that a cap needs at least are an estimate.
     pub fn expected_block_len(&self, num_entries: u64) -> Result<u64, BuildError> {
         if num_entries == 0 {
             return Ok(HEADER_LEN as u64);
         }
+        check_cap(self, num_entries)?;
         let target = target(self, num_entries, HEADER_LEN);
-        let planned_bytes = plan(self, target, num_entries)?.payload_bytes;
-        // What a kind plans whose length depends on the keys leaves out a directory, which the target includes.
-        let target_bytes = match target {
-            Target::Bits(bits) if self.settings().len_depends_on_keys() => bits.total / 8,
-            Target::Bits(_) | Target::Rate(_) => 0,
-        };
-        Ok(HEADER_LEN as u64 + planned_bytes.max(target_bytes))
+        let planned_bytes = |target| plan(self, target, num_entries).map(|plan| HEADER_LEN as u64 + plan.payload_bytes);
+        let expected_bytes = planned_bytes(target)?;
+        let Target::Bits(bits) = target else { return Ok(expected_bytes) };
+        if !self.settings().len_depends_on_keys() {
+            return Ok(expected_bytes);
+        }
+        if let FilterSize::MaxBytes(cap_bytes) = self.size() {
+            let min_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
+            if cap_bytes < min_bytes {
+                return Err(BuildError::ByteCap { kind: self.kind(), cap_bytes, min_bytes, num_entries });
+            }
+        }
+        Ok(HEADER_LEN as u64 + bits.total / 8)
     }
 
     /// The most entries whose block is expected to have at most `block_len` bytes, header included: the inverse of
-    /// [`FilterPolicy::expected_block_len`]. 0 if not even one entry fits. For a policy of
-    /// [`FilterPolicy::with_max_bytes`] all numbers fit that a block can be built of.
+    /// [`FilterPolicy::expected_block_len`]. 0 if not even one entry fits. Under a policy of
+    /// [`FilterPolicy::with_max_bytes`] every number fits of which a block within the cap can be built.
     ///
     /// ```
     /// use filterblock::{FilterKind, FilterPolicy};

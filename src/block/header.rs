@@ -20,11 +20,9 @@
 //! that was read from another place always fails. If header and payload agree on another context, the error can name
 //! it: a misplaced block is told from a damaged one.
 
-use super::checksums;
-use crate::bytes;
+use super::fields::{self, FIELDS_END, Fields, KIND_AT};
 use crate::error::DecodeError;
 use crate::filter::{self, PARAMS_LEN, StoredParams};
-use crate::hash;
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 
@@ -34,24 +32,13 @@ pub const MAGIC: [u8; 8] = *b"\xf1FBLK\r\n\x1a";
 /// The format version that this library writes, and the newest that it reads.
 pub const FORMAT_VERSION: u8 = 1;
 
-const VERSION_AT: usize = MAGIC.len();
-const KIND_AT: usize = VERSION_AT + 1;
-const HASH_AT: usize = KIND_AT + 1;
-const TRANSFORM_AT: usize = HASH_AT + 1;
-const FEATURES_AT: usize = TRANSFORM_AT + 1;
-const TRANSFORM_PARAM_AT: usize = FEATURES_AT + 2;
-const SEED_AT: usize = TRANSFORM_PARAM_AT + 2;
-const NUM_ENTRIES_AT: usize = SEED_AT + 8;
-const PAYLOAD_LEN_AT: usize = NUM_ENTRIES_AT + 8;
-const PARAMS_AT: usize = PAYLOAD_LEN_AT + 8;
+const PARAMS_AT: usize = FIELDS_END;
 pub(super) const DIGEST_AT: usize = PARAMS_AT + PARAMS_LEN;
 pub(super) const CRC_AT: usize = DIGEST_AT + 8;
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = CRC_AT + 4;
-const _: () = assert!(HEADER_LEN == 64 && SEED_AT == 16 && PARAMS_AT == 40);
+const _: () = assert!(HEADER_LEN == 64);
 
-/// Feature bits that a reader must understand.
-pub(crate) const REQUIRED_FEATURES: u16 = 0xff00;
 /// Feature bit 0: the number of entries is an estimate.
 const ENTRIES_ESTIMATED: u16 = 1;
 
@@ -73,64 +60,22 @@ impl Header {
     /// Fills the first [`HEADER_LEN`] bytes of `block`, whose payload must be complete.
     #[cfg(feature = "std")]
     pub(crate) fn write(&self, block: &mut [u8], context: u64) {
-        let payload_len = block.len() - HEADER_LEN;
-        let header = &mut block[..HEADER_LEN];
-        let (transform, transform_param) = self.transform.to_wire();
-        header[..VERSION_AT].copy_from_slice(&MAGIC);
-        header[VERSION_AT] = FORMAT_VERSION;
-        header[KIND_AT] = self.kind.tag();
-        header[HASH_AT] = self.hash_id;
-        header[TRANSFORM_AT] = transform;
-        bytes::put_u16(header, FEATURES_AT, if self.entries_estimated { ENTRIES_ESTIMATED } else { 0 });
-        bytes::put_u16(header, TRANSFORM_PARAM_AT, transform_param);
-        bytes::put_u64(header, SEED_AT, self.seed);
-        bytes::put_u64(header, NUM_ENTRIES_AT, self.num_entries);
-        bytes::put_u64(header, PAYLOAD_LEN_AT, payload_len as u64);
-        header[PARAMS_AT..DIGEST_AT].copy_from_slice(&self.params);
-        checksums::write(block, context);
+        let Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params } = *self;
+        block[KIND_AT] = kind.tag();
+        block[PARAMS_AT..DIGEST_AT].copy_from_slice(&params);
+        let features = if entries_estimated { ENTRIES_ESTIMATED } else { 0 };
+        Fields { hash_id, transform, features, seed, num_entries }.write(MAGIC, FORMAT_VERSION, block, context);
     }
 
     /// Checks everything except the payload's digest and the kind's parameters.
     pub(crate) fn read(block: &[u8], context: u64) -> Result<Self, DecodeError> {
-        let Some(header) = bytes::array_at::<HEADER_LEN>(block, 0) else {
-            return Err(DecodeError::TooShort { len_bytes: block.len() as u64, min_bytes: HEADER_LEN as u64 });
-        };
-        if header[..VERSION_AT] != MAGIC {
-            return Err(DecodeError::Magic { found: bytes::u64_at(&header, 0) });
-        }
-        checksums::check_crc(block, context)?;
-        match header[VERSION_AT] {
-            FORMAT_VERSION => {}
-            0 => {
-                return Err(DecodeError::Parameter {
-                    name: "version",
-                    value: 0,
-                    min: 1,
-                    max: u64::from(FORMAT_VERSION),
-                });
-            }
-            found => return Err(DecodeError::NewerVersion { found, supported: FORMAT_VERSION }),
-        }
+        let header = fields::check_start(block, MAGIC, FORMAT_VERSION, context)?;
         let kind = header[KIND_AT];
         let kind = FilterKind::from_tag(kind).ok_or(DecodeError::UnknownKind { found: kind })?;
-        let hash_id = header[HASH_AT];
-        if ![hash::XXH3_ID, hash::SIPHASH_ID].contains(&hash_id) {
-            return Err(DecodeError::UnknownHash { found: hash_id });
-        }
-        let features = bytes::u16_at(&header, FEATURES_AT);
-        let required = features & REQUIRED_FEATURES;
-        if required != 0 {
-            return Err(DecodeError::UnknownFeatures { bits: required });
-        }
-        let transform = KeyTransform::from_wire(header[TRANSFORM_AT], bytes::u16_at(&header, TRANSFORM_PARAM_AT))?;
-        let declared_bytes = bytes::u64_at(&header, PAYLOAD_LEN_AT);
-        let actual_bytes = (block.len() - HEADER_LEN) as u64;
-        if declared_bytes != actual_bytes {
-            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
-        }
+        let Fields { hash_id, transform, features, seed, num_entries } = Fields::read(&header)?;
+        fields::check_payload_len(block, &header)?;
         let mut params = [0; PARAMS_LEN];
         params.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
-        let (seed, num_entries) = (bytes::u64_at(&header, SEED_AT), bytes::u64_at(&header, NUM_ENTRIES_AT));
         let entries_estimated = features & ENTRIES_ESTIMATED != 0;
         Ok(Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params })
     }

@@ -11,6 +11,7 @@ mod combine;
 mod compact;
 #[cfg(feature = "std")]
 mod expected;
+pub(crate) mod fields;
 mod header;
 #[cfg(feature = "std")]
 mod plan;
@@ -25,7 +26,6 @@ pub use builder::FilterBlockBuilder;
 #[cfg(feature = "std")]
 pub use combine::CombineError;
 pub use compact::CompactFrameReader;
-pub(crate) use header::REQUIRED_FEATURES;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
 pub use reader::{FilterBlock, FilterBlockReader, OpenError, OpenOptions};
 pub use tables::probe_tables;

@@ -40,6 +40,17 @@ pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> R
     }
 }
 
+/// Refuses a cap that leaves less than the kind's least payload.
+pub(crate) fn check_cap(policy: &FilterPolicy, num_entries: u64) -> Result<(), BuildError> {
+    let min_bytes = HEADER_LEN as u64 + policy.settings().min_payload_len(num_entries);
+    match policy.size() {
+        FilterSize::MaxBytes(cap_bytes) if cap_bytes < min_bytes => {
+            Err(BuildError::ByteCap { kind: policy.kind(), cap_bytes, min_bytes, num_entries })
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{HEADER_LEN, plan, target};

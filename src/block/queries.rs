@@ -1,7 +1,8 @@
-//! Queries by key, in the same words for every form of a filter.
+//! Queries by key, and figures, with the same names for every form of a filter.
 
-/// `key_queries! { impl<..> Type }`: queries by key and by entry, for a type that has `entries`, a reference to its
-/// `EntryHasher`, and `may_contain_hash`. A key that has no entry under the transform is *maybe*.
+/// `key_queries! { impl<..> Type }`: queries by key and by entry, and figures of the payload, for a type that has
+/// `entries`, a reference to its `EntryHasher`, `may_contain_hash`, `layout` and `payload`. A key that has no entry under the
+/// transform is *maybe*.
 macro_rules! key_queries {
     (impl<$parameter:tt $(: $bound:path)?> $Type:ty) => {
         impl<$parameter $(: $bound)?> $Type {
@@ -38,6 +39,22 @@ macro_rules! key_queries {
             #[inline]
             pub fn may_contain_entry(&self, entry: &[u8]) -> bool {
                 self.may_contain_hash(self.entries().hasher().hash(entry))
+            }
+
+            /// Probes made for a key, for the kinds that probe.
+            pub fn num_probes(&self) -> Option<u32> {
+                self.layout.num_probes(self.payload())
+            }
+
+            /// The rate at which absent keys pass, computed from the payload. Reads the whole payload.
+            pub fn false_positive_rate(&self) -> f64 {
+                self.layout.predicted_fpr(self.payload())
+            }
+
+            /// Share of the filter's bits that are set (golomb: of its range that is occupied). Reads the whole
+            /// payload.
+            pub fn fill(&self) -> f64 {
+                self.layout.fill(self.payload())
             }
 
             /// A key without an entry is *maybe*.

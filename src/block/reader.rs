@@ -62,6 +62,26 @@ impl OpenOptions {
         self
     }
 
+    /// The context of [`OpenOptions::context`].
+    pub const fn given_context(&self) -> u64 {
+        self.context
+    }
+
+    /// The hasher of [`OpenOptions::expect_hasher`], or that of [`OpenOptions::expect_seed`].
+    pub const fn expected_hasher(&self) -> Option<KeyHasher> {
+        self.hasher
+    }
+
+    /// The transform of [`OpenOptions::expect_transform`].
+    pub const fn expected_transform(&self) -> Option<KeyTransform> {
+        self.transform
+    }
+
+    /// The setting of [`OpenOptions::trusted`].
+    pub const fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
     /// Opens a block. Beyond the checksums this takes constant time; it copies and allocates nothing, and takes bytes of
     /// any alignment.
     ///
@@ -129,7 +149,11 @@ impl OpenOptions {
                 return Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: found_id });
             }
             Some(hasher) if hasher.seed() != found => {
-                return Err(DecodeError::WrongSeed { expected: hasher.seed(), found });
+                let expected = hasher.seed();
+                return Err(match found_id {
+                    hash::XXH3_ID => DecodeError::WrongSeed { expected, found },
+                    _ => DecodeError::WrongKey { expected, found },
+                });
             }
             Some(hasher) => hasher,
             None if found_id == hash::XXH3_ID => KeyHasher::new(found),
@@ -142,14 +166,6 @@ impl OpenOptions {
             Some(expected) => Ok(EntryHasher::new(hasher, expected)),
             None => Ok(EntryHasher::new(hasher, transform)),
         }
-    }
-
-    pub(crate) fn given_context(&self) -> u64 {
-        self.context
-    }
-
-    pub(crate) fn is_trusted(&self) -> bool {
-        self.trusted
     }
 }
 
@@ -179,10 +195,11 @@ struct Facts {
 /// *No* is always true; *maybe* is wrong at the block's false-positive rate. Everything was checked when the block was
 /// opened: queries cannot fail, allocate nothing and parse nothing.
 ///
-/// An engine keeps one for each open table, behind an [`Arc`](std::sync::Arc) if threads share it, and asks it directly:
-/// nothing is gained by a reader that is made once and kept. `B` owns or borrows the bytes, and must give the same ones at
-/// each call, as vectors, boxes, shared slices and memory maps do. To begin at a cache line, as queries are fastest, it is
-/// to be [`AlignedBytes`](crate::AlignedBytes). With `B` = `&[u8]` it is a [`FilterBlockReader`].
+/// An engine keeps one for each open table, behind an [`Arc`](std::sync::Arc) if threads share it, and asks it
+/// directly: nothing is gained by a reader that is made once and kept. `B` owns or borrows the bytes, and must give the
+/// same ones at each call, as vectors, boxes, shared slices and memory maps do. Queries are fastest if the bytes begin
+/// at a cache line, as those of [`AlignedBytes`](crate::AlignedBytes) do. With `B` = `&[u8]` it is a
+/// [`FilterBlockReader`].
 ///
 /// ```
 /// use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
@@ -302,21 +319,6 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     pub fn bits_per_key(&self) -> Option<f64> {
         let num_entries = self.facts.num_entries;
         (num_entries > 0).then(|| self.block_len() as f64 * 8.0 / num_entries as f64)
-    }
-
-    /// Probes made for a key, for the kinds that probe.
-    pub fn num_probes(&self) -> Option<u32> {
-        self.layout.num_probes(self.payload())
-    }
-
-    /// The rate at which absent keys pass, computed from the payload. Reads the whole payload.
-    pub fn false_positive_rate(&self) -> f64 {
-        self.layout.predicted_fpr(self.payload())
-    }
-
-    /// Share of the filter's bits that are set (golomb: of its range that is occupied). Reads the whole payload.
-    pub fn fill(&self) -> f64 {
-        self.layout.fill(self.payload())
     }
 }
 

@@ -6,9 +6,10 @@ use crate::hash::KeyHash;
 /// Filters of up to this many bytes together stay in a level-2 cache, where prefetching takes longer than it saves.
 const MAX_CACHED_LEN: usize = 1 << 20;
 
-/// Probes each of `tables` for `hash`, in order. The key is hashed once, and the tables' cache misses overlap: every table's
-/// first lines are prefetched before the first is read, unless the filters, if all are as long as the first, lie in a cache
-/// together, or probes are so short that they overlap by themselves.
+/// Probes each of `tables` for `hash`, in order. The key is hashed once, and the tables' cache misses overlap: the
+/// first lines of every filter are prefetched before any filter is read. There is no prefetch where it would cost more
+/// than it saves: for filters that fit a cache together (judged by the length of the first), and for kinds whose probes
+/// are short enough for the processor to overlap them.
 ///
 /// All tables must have been written with the hasher that computed `hash`. To have this checked when a table is opened,
 /// use [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).

@@ -1,5 +1,6 @@
 //! The hash of an entry, which in debug builds knows the hasher that made it.
 
+use super::XXH3_ID;
 use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -82,7 +83,8 @@ impl KeyHash {
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hash id {}, seed {:#018x}", self.hash_id, self.seed)
+        let function = if self.hash_id == XXH3_ID { "XXH3 with the seed" } else { "SipHash under the secret key" };
+        write!(f, "{function} {:#018x}", self.seed)
     }
 }
 

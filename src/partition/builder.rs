@@ -7,7 +7,7 @@ use super::order;
 use crate::block::{FilterBlockBuilder, HEADER_LEN, OpenOptions};
 use crate::error::BuildError;
 use crate::hash::KeyHash;
-use crate::policy::{FilterPolicy, KeyTransform};
+use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
 use core::cmp::Ordering;
 use core::{fmt, mem};
 use std::vec::Vec;
@@ -25,17 +25,22 @@ use std::vec::Vec;
 pub struct PartitionedFilterBuilder {
     /// Of the open partition.
     filter: FilterBlockBuilder,
+    entries: EntryHasher,
+    limit: PartitionLimit,
     entries_max: u64,
     context: u64,
-    /// The last order key, and the hashes of the entries added last to the open partition.
+    /// Another context was given after a partition had been closed under this one.
+    has_late_context: bool,
+    /// The last order key.
     last: Vec<u8>,
+    /// The two entries given last for the open partition, the later one first: where keys alternate with a prefix that
+    /// they share, the last key and that prefix.
     recent: [Option<KeyHash>; 2],
     num_added: u64,
     num_without_entry: u64,
-    /// Kept for their memory: a block, an order key, an entry.
+    /// Kept for their memory: a block, an order key.
     block: Vec<u8>,
     order_key: Vec<u8>,
-    entry: Vec<u8>,
     /// Of the partitions that are closed.
     records: Vec<u8>,
     separators: Vec<u8>,
@@ -53,15 +58,17 @@ impl PartitionedFilterBuilder {
     pub fn new(policy: FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
         Ok(Self {
             filter: FilterBlockBuilder::new(policy),
+            entries: policy.entry_hasher(),
+            limit,
             entries_max: limit.entries_max(&policy)?,
             context: 0,
+            has_late_context: false,
             last: Vec::new(),
             recent: [None; 2],
             num_added: 0,
             num_without_entry: 0,
             block: Vec::new(),
             order_key: Vec::new(),
-            entry: Vec::new(),
             records: Vec::new(),
             separators: Vec::new(),
             num_entries: 0,
@@ -70,11 +77,26 @@ impl PartitionedFilterBuilder {
         })
     }
 
-    /// Binds index and partitions to `context`, say the number of a file: a reader must name the same one. To be called
-    /// before anything is added.
+    /// Binds index and partitions to `context`, say the number of a file: a reader must name the same one. 0 unless
+    /// set.
+    ///
+    /// To be set before the first partition is closed. Another context after that is an error of every later call,
+    /// [`LateContext`](PartitionBuildError::LateContext).
     #[must_use]
     pub fn context(mut self, context: u64) -> Self {
-        self.context = context;
+        if self.num_partitions() == 0 {
+            self.context = context;
+        } else if context != self.context {
+            self.has_late_context = true;
+        }
+        self
+    }
+
+    /// Whether large partitions are built on all cores, with the feature `rayon`; without it this has no effect. The
+    /// bytes are the same. Off unless set.
+    #[must_use]
+    pub fn parallel(mut self, parallel: bool) -> Self {
+        self.filter.parallel(parallel);
         self
     }
 
@@ -89,21 +111,14 @@ impl PartitionedFilterBuilder {
         key: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        let transform = self.filter.policy().key_transform();
+        let transform = self.entries.transform();
         if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn) || transform.lacks_code() {
             return self.fail(PartitionBuildError::Transform { transform });
         }
-        match transform.entry_of(key) {
-            Some(entry) => {
-                let order_key = if let KeyTransform::FixedPrefix { .. } = transform { entry } else { key };
-                let beside = match transform {
-                    KeyTransform::WholeKeyAndPrefix { .. } => transform.prefix_of(key),
-                    _ => None,
-                };
-                self.add(order_key, [Some(entry), beside], store)
-            }
-            None if self.has_failed => Err(PartitionBuildError::Failed),
+        match order::of_key(transform, key) {
+            Some(order_key) => self.add(order_key, self.entries.hash_entries(key), store),
             None => {
+                self.check()?;
                 self.num_without_entry += 1;
                 Ok(())
             }
@@ -119,9 +134,9 @@ impl PartitionedFilterBuilder {
         row: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        match self.filter.policy().key_transform() {
-            KeyTransform::Row => self.add(row, [Some(row), None], store),
-            transform => self.fail(PartitionBuildError::Transform { transform }),
+        match self.entries.hash_row(row) {
+            Some(hash) => self.add(row, [hash], store),
+            None => self.fail(PartitionBuildError::Transform { transform: self.entries.transform() }),
         }
     }
 
@@ -151,15 +166,13 @@ impl PartitionedFilterBuilder {
         column: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        let transform = self.filter.policy().key_transform();
-        if transform != KeyTransform::RowColumn {
+        if self.entries.transform() != KeyTransform::RowColumn {
             return self.add_row(row, store);
         }
-        let (mut order_key, mut entry) = (mem::take(&mut self.order_key), mem::take(&mut self.entry));
+        let mut order_key = mem::take(&mut self.order_key);
         order::row_column_order_key(row, column, &mut order_key);
-        KeyTransform::row_column_entry(row, column, &mut entry);
-        let added = self.add(&order_key, [Some(&entry), None], store);
-        (self.order_key, self.entry) = (order_key, entry);
+        let added = self.add(&order_key, self.entries.hash_row_column(row, column), store);
+        self.order_key = order_key;
         added
     }
 
@@ -202,8 +215,8 @@ impl PartitionedFilterBuilder {
         entry: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        match self.filter.policy().key_transform() {
-            KeyTransform::Custom(_) => self.add(order_key, [Some(entry), None], store),
+        match self.entries.transform() {
+            KeyTransform::Custom(_) => self.add(order_key, [self.entries.hasher().hash(entry)], store),
             transform => self.fail(PartitionBuildError::Transform { transform }),
         }
     }
@@ -211,12 +224,10 @@ impl PartitionedFilterBuilder {
     fn add<E>(
         &mut self,
         order_key: &[u8],
-        entries: [Option<&[u8]>; 2],
+        hashes: impl IntoIterator<Item = KeyHash>,
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        if self.has_failed {
-            return Err(PartitionBuildError::Failed);
-        }
+        self.check()?;
         if self.num_added > 0 {
             match self.last[..].cmp(order_key) {
                 Ordering::Less if self.filter.num_added() >= self.entries_max => self.close(Some(order_key), store)?,
@@ -226,11 +237,13 @@ impl PartitionedFilterBuilder {
                 }
             }
         }
-        for entry in entries.into_iter().flatten() {
-            let hash = self.filter.policy().hasher().hash(entry);
-            if !self.recent.contains(&Some(hash)) {
-                self.filter.add_hash(hash);
-                self.recent = [Some(hash), self.recent[0]];
+        for hash in hashes {
+            let [last, before] = self.recent;
+            if last != Some(hash) {
+                if before != Some(hash) {
+                    self.filter.add_hash(hash);
+                }
+                self.recent = [Some(hash), last];
             }
         }
         self.num_added += 1;
@@ -267,7 +280,7 @@ impl PartitionedFilterBuilder {
         let built = self.filter.context(context).finish_into(&mut self.block);
         built.map_err(|error| PartitionBuildError::Build { partition, error })?;
         self.recent = [None; 2];
-        let options = OpenOptions::new().context(context).expect_hasher(self.filter.policy().hasher()).trusted(true);
+        let options = OpenOptions::new().context(context).expect_hasher(self.entries.hasher()).trusted(true);
         let num_entries = options.open(&self.block).map_or(0, |reader| reader.num_entries());
 
         let offset = store(&self.block).map_err(|error| PartitionBuildError::Store { partition, error })?;
@@ -291,24 +304,17 @@ impl PartitionedFilterBuilder {
     /// # Errors
     /// As [`PartitionedFilterBuilder::add_key`].
     pub fn finish<E>(mut self, store: impl FnOnce(&[u8]) -> Result<u64, E>) -> Result<Vec<u8>, PartitionBuildError<E>> {
-        if self.has_failed {
-            return Err(PartitionBuildError::Failed);
-        }
+        self.check()?;
         if self.filter.num_added() > 0 {
             self.close(None, store)?;
         }
-        let policy = self.filter.policy();
-        let facts = Facts {
-            transform: policy.key_transform(),
-            hasher: policy.hasher(),
-            num_entries: self.num_entries,
-            num_partitions: self.num_partitions(),
-        };
+        let facts =
+            Facts { entries: self.entries, num_entries: self.num_entries, num_partitions: self.num_partitions() };
         let mut index = std::vec![0; HEADER_LEN];
         index.extend_from_slice(&self.records);
         index.extend_from_slice(&self.separators);
         index::write_header(&mut index, &facts, self.context);
-        let options = OpenOptions::new().context(self.context).expect_hasher(facts.hasher);
+        let options = OpenOptions::new().context(self.context).expect_hasher(self.entries.hasher());
         debug_assert!(index::check(&index, &options).is_ok(), "a builder's index is sound");
         Ok(index)
     }
@@ -321,6 +327,37 @@ impl PartitionedFilterBuilder {
     /// Keys that were not added because they have no entry.
     pub fn num_without_entry(&self) -> u64 {
         self.num_without_entry
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &FilterPolicy {
+        self.filter.policy()
+    }
+
+    /// When a partition is full.
+    pub fn limit(&self) -> PartitionLimit {
+        self.limit
+    }
+
+    /// The context of [`PartitionedFilterBuilder::context`].
+    pub fn given_context(&self) -> u64 {
+        self.context
+    }
+
+    /// The setting of [`PartitionedFilterBuilder::parallel`].
+    pub fn is_parallel(&self) -> bool {
+        self.filter.is_parallel()
+    }
+
+    /// Refuses every call after an error.
+    fn check<E>(&self) -> Result<(), PartitionBuildError<E>> {
+        match self.has_failed {
+            true => Err(PartitionBuildError::Failed),
+            false if self.has_late_context => {
+                Err(PartitionBuildError::LateContext { num_partitions: self.num_partitions() })
+            }
+            false => Ok(()),
+        }
     }
 
     fn fail<T, E>(&mut self, error: PartitionBuildError<E>) -> Result<T, PartitionBuildError<E>> {

@@ -53,6 +53,11 @@ pub enum PartitionBuildError<E> {
         /// The policy's transform.
         transform: KeyTransform,
     },
+    /// Another context was given after partitions had been closed under the first.
+    LateContext {
+        /// Partitions closed until then.
+        num_partitions: u32,
+    },
     /// A partition's block could not be built.
     Build {
         /// The partition's number, from 0.
@@ -93,6 +98,9 @@ impl<E: Display> Display for PartitionBuildError<E> {
                 write!(f, "keys of a partitioned filter must ascend; after {num_added} added entries, one does not")
             }
             Self::Transform { transform } => write!(f, "not the call for the transform {transform}"),
+            Self::LateContext { num_partitions } => {
+                write!(f, "the context of a partitioned filter was changed after {num_partitions} of its partitions")
+            }
             Self::Build { partition, error } => write!(f, "building partition {partition} of the filter: {error}"),
             Self::Store { partition, error } => write!(f, "storing partition {partition} of the filter: {error}"),
             Self::Offset { partition, offset, min } => {

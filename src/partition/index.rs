@@ -18,27 +18,19 @@
 //! | 64 | 16 each | partition: offset (8), length (4), end of its separator among the separators (4) |
 //! | | | separators, without gaps |
 
-use crate::block::checksums;
-use crate::block::{HEADER_LEN, OpenOptions, REQUIRED_FEATURES};
+use crate::block::fields::{self, Fields};
+use crate::block::{HEADER_LEN, OpenOptions, checksums};
 use crate::bytes;
 use crate::error::DecodeError;
-use crate::hash::{self, KeyHasher};
-use crate::policy::KeyTransform;
+use crate::hash;
+use crate::policy::EntryHasher;
 
 /// The first eight bytes of an index. Like a block's magic, not text, without a zero byte, with CR LF and ^Z inside.
 pub const INDEX_MAGIC: [u8; 8] = *b"\xf2FBLI\r\n\x1a";
 const INDEX_VERSION: u8 = 1;
 
-const VERSION_AT: usize = INDEX_MAGIC.len();
-const ZERO_AT: usize = VERSION_AT + 1;
-const HASH_AT: usize = ZERO_AT + 1;
-const TRANSFORM_AT: usize = HASH_AT + 1;
-const FEATURES_AT: usize = TRANSFORM_AT + 1;
-const TRANSFORM_PARAM_AT: usize = FEATURES_AT + 2;
-const SEED_AT: usize = TRANSFORM_PARAM_AT + 2;
-const NUM_ENTRIES_AT: usize = SEED_AT + 8;
-const PAYLOAD_LEN_AT: usize = NUM_ENTRIES_AT + 8;
-const NUM_PARTITIONS_AT: usize = PAYLOAD_LEN_AT + 8;
+const ZERO_AT: usize = fields::KIND_AT;
+const NUM_PARTITIONS_AT: usize = fields::FIELDS_END;
 const RESERVED_AT: usize = NUM_PARTITIONS_AT + 4;
 const RESERVED_END: usize = RESERVED_AT + 8;
 const _: () = assert!(RESERVED_END == 52 && HEADER_LEN == 64);
@@ -51,8 +43,7 @@ const SEPARATOR_END_AT: usize = 12;
 /// What the header states, and the record of a partition, after they have been checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
-    pub(super) transform: KeyTransform,
-    pub(super) hasher: KeyHasher,
+    pub(super) entries: EntryHasher,
     pub(super) num_entries: u64,
     pub(super) num_partitions: u32,
 }
@@ -101,58 +92,27 @@ pub(super) fn separator(index: &[u8], num_partitions: usize, partition: usize) -
 /// Fills the first [`HEADER_LEN`] bytes of `index`, which must be complete otherwise.
 #[cfg(feature = "std")]
 pub(super) fn write_header(index: &mut [u8], facts: &Facts, context: u64) {
-    let payload_len = (index.len() - HEADER_LEN) as u64;
-    let (transform, transform_param) = facts.transform.to_wire();
-    index[..VERSION_AT].copy_from_slice(&INDEX_MAGIC);
-    index[VERSION_AT] = INDEX_VERSION;
-    index[HASH_AT] = facts.hasher.hash_id();
-    index[TRANSFORM_AT] = transform;
-    bytes::put_u16(index, TRANSFORM_PARAM_AT, transform_param);
-    bytes::put_u64(index, SEED_AT, facts.hasher.seed());
-    bytes::put_u64(index, NUM_ENTRIES_AT, facts.num_entries);
-    bytes::put_u64(index, PAYLOAD_LEN_AT, payload_len);
+    let (hasher, transform) = (facts.entries.hasher(), facts.entries.transform());
+    let (hash_id, seed, num_entries) = (hasher.hash_id(), hasher.seed(), facts.num_entries);
     bytes::put_u32(index, NUM_PARTITIONS_AT, facts.num_partitions);
-    checksums::write(index, context);
+    Fields { hash_id, transform, features: 0, seed, num_entries }.write(INDEX_MAGIC, INDEX_VERSION, index, context);
 }
 
 /// Checks all of `index`, in time linear in its length.
 pub(super) fn check(index: &[u8], options: &OpenOptions) -> Result<Facts, DecodeError> {
-    let Some(header) = bytes::array_at::<HEADER_LEN>(index, 0) else {
-        return Err(DecodeError::TooShort { len_bytes: index.len() as u64, min_bytes: HEADER_LEN as u64 });
-    };
-    if header[..VERSION_AT] != INDEX_MAGIC {
-        return Err(DecodeError::Magic { found: bytes::u64_at(&header, 0) });
-    }
-    checksums::check_crc(index, options.given_context())?;
-    match header[VERSION_AT] {
-        INDEX_VERSION => {}
-        0 => return Err(out_of_range("version", 0, 1, INDEX_VERSION.into())),
-        found => return Err(DecodeError::NewerVersion { found, supported: INDEX_VERSION }),
-    }
-    let hash_id = header[HASH_AT];
-    if ![hash::XXH3_ID, hash::SIPHASH_ID].contains(&hash_id) {
-        return Err(DecodeError::UnknownHash { found: hash_id });
-    }
-    let bits = bytes::u16_at(&header, FEATURES_AT) & REQUIRED_FEATURES;
-    if bits != 0 {
-        return Err(DecodeError::UnknownFeatures { bits });
-    }
-    let transform = KeyTransform::from_wire(header[TRANSFORM_AT], bytes::u16_at(&header, TRANSFORM_PARAM_AT))?;
+    let header = fields::check_start(index, INDEX_MAGIC, INDEX_VERSION, options.given_context())?;
+    let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header)?;
     let reserved = core::iter::once(ZERO_AT).chain(RESERVED_AT..RESERVED_END).find(|&at| header[at] != 0);
     if let Some(at) = reserved {
         return Err(DecodeError::Reserved { offset_bytes: at as u64, found: header[at] });
     }
-    let (declared_bytes, actual_bytes) = (bytes::u64_at(&header, PAYLOAD_LEN_AT), (index.len() - HEADER_LEN) as u64);
-    if declared_bytes != actual_bytes {
-        return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
-    }
+    fields::check_payload_len(index, &header)?;
     if !options.is_trusted() {
         checksums::check_digest(index, options.given_context())?;
     }
-    let entries = options.check_expected(hash_id, bytes::u64_at(&header, SEED_AT), transform)?;
+    let entries = options.check_expected(hash_id, seed, transform)?;
     let num_partitions = bytes::u32_at(&header, NUM_PARTITIONS_AT);
-    let num_entries = bytes::u64_at(&header, NUM_ENTRIES_AT);
-    let facts = Facts { transform: entries.transform(), hasher: entries.hasher(), num_entries, num_partitions };
+    let facts = Facts { entries, num_entries, num_partitions };
     check_partitions(index, &facts)?;
     Ok(facts)
 }

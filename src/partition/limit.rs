@@ -4,7 +4,8 @@ use crate::error::BuildError;
 use crate::filter::size::FilterSize;
 use crate::policy::FilterPolicy;
 
-/// When a partition is closed, at the latest that this can be foretold.
+/// The size at which a partition is closed, given in bytes or in entries. Entries of one order key are not separated,
+/// so a partition may have a few more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartitionLimit {

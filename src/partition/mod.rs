@@ -1,9 +1,9 @@
 //! Partitioned filters: for tables too large for one block.
 //!
 //! The keys come in order. When a partition has grown to its size it is closed: it becomes a filter block of its own,
-//! with its own checksum, and leaves through the caller's hands at once. What remains in memory is an index of
-//! separators, which is the last to be stored. A lookup finds its one partition in the index, has the engine load it
-//! (from its cache, or from the disk), and asks it.
+//! with its own checksum, which the caller's function stores at once. What remains in memory is an index of separators,
+//! which is stored last. A lookup finds its one partition in the index, has the engine load it (from its cache, or from
+//! the disk), and queries it.
 //!
 //! ```
 //! use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
@@ -48,6 +48,9 @@
 //! | row and column | [`row_column_order_key`] | [`row_column_entry`] | `add_row_column`, `may_contain_row_column` |
 //! | an engine's own | given; with code, the key | given; with code, what it makes | `add_entry`, `may_contain_entry`; with code also `add_key`, `may_contain` |
 //!
+//! An engine that loads partitions itself finds them by key ([`find_key`](PartitionedFilter::find_key) and its like),
+//! or by an order key that it has made ([`find`](PartitionedFilter::find)).
+//!
 //! [`row_column_entry`]: crate::KeyTransform::row_column_entry
 //!
 //! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A fixed
@@ -86,4 +89,4 @@ pub use index::INDEX_MAGIC;
 pub use limit::PartitionLimit;
 #[cfg(feature = "std")]
 pub use order::row_column_order_key;
-pub use reader::{PartitionHandle, PartitionedFilter};
+pub use reader::{PartitionHandle, PartitionLookup, PartitionedFilter};

@@ -6,7 +6,7 @@ use super::order;
 use crate::block::{FilterBlockReader, OpenOptions};
 use crate::error::DecodeError;
 use crate::hash::KeyHasher;
-use crate::policy::KeyTransform;
+use crate::policy::{EntryHasher, KeyTransform};
 use core::cmp::Ordering;
 
 /// Where the block of a partition is stored.
@@ -21,11 +21,30 @@ pub struct PartitionHandle {
     pub len: u32,
 }
 
+/// What an index alone can tell of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartitionLookup {
+    /// The query has no entry under the filter's transform: the answer is *maybe*, and there is nothing to load.
+    NoEntry,
+    /// The query is above the last entry of the table: the answer is *no*, and there is nothing to load.
+    Absent,
+    /// The answer is that of this partition.
+    Partition(PartitionHandle),
+}
+
+impl PartitionLookup {
+    /// Of a query that has an entry.
+    fn of(partition: Option<PartitionHandle>) -> Self {
+        partition.map_or(Self::Absent, Self::Partition)
+    }
+}
+
 /// The opened index of a partitioned filter. `B` must give the same bytes at each call, as vectors, boxes, shared
 /// slices and memory maps do.
 ///
 /// The calls named `may_contain…` have one partition at most loaded by the caller's function. An engine that loads in
-/// another way (asynchronously, many at once) uses [`find`](Self::find) and [`open_partition`](Self::open_partition).
+/// another way (asynchronously, many at once) uses [`find_key`](Self::find_key) and its like, and
+/// [`open_partition`](Self::open_partition).
 #[derive(Clone, Copy)]
 pub struct PartitionedFilter<B> {
     index: B,
@@ -43,12 +62,14 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     /// always means *maybe*, for every key of the table.
     pub fn open(index: B, options: OpenOptions) -> Result<Self, DecodeError> {
         let facts = index::check(index.as_ref(), &options)?;
-        let options = options.expect_hasher(facts.hasher).expect_transform(facts.transform);
+        let (hasher, transform) = (facts.entries.hasher(), facts.entries.transform());
+        let options = options.expect_hasher(hasher).expect_transform(transform);
         Ok(Self { index, facts, options })
     }
 
-    /// Whether the table may contain `key`, by the filter's transform: a whole key; a row, where entries are rows; a
-    /// key or a prefix, where entries are prefixes. *Maybe* where the key has no entry, or does not determine it alone.
+    /// Whether the table may contain `key`. The transform is applied: `key` is what the engine's user looks up. A key
+    /// that has no entry is *maybe*, and so is every key where rows are entries, for which there is
+    /// [`may_contain_row`](Self::may_contain_row).
     ///
     /// # Errors
     /// [`PartitionError`], which means *maybe*: the key's partition could not be loaded, or is damaged.
@@ -57,11 +78,7 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         key: &[u8],
         load: impl FnOnce(PartitionHandle) -> Result<P, E>,
     ) -> Result<bool, PartitionError<E>> {
-        match (self.facts.transform, self.facts.transform.entry_of(key)) {
-            (KeyTransform::FixedPrefix { .. }, Some(prefix)) => self.probe(self.find(prefix), prefix, load),
-            (_, Some(entry)) => self.probe(self.find(key), entry, load),
-            (_, None) => Ok(true),
-        }
+        self.probe(self.find_key(key), load, |partition| partition.may_contain(key))
     }
 
     /// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length. Where
@@ -74,10 +91,7 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         key: &[u8],
         load: impl FnOnce(PartitionHandle) -> Result<P, E>,
     ) -> Result<bool, PartitionError<E>> {
-        match self.facts.transform.prefix_of(key) {
-            Some(prefix) => self.probe(self.find(prefix), prefix, load),
-            None => Ok(true),
-        }
+        self.probe(self.find_prefix(key), load, |partition| partition.may_contain_prefix(key))
     }
 
     /// Whether the table may contain a cell of `row`. Where rows are no entries, it is *maybe*.
@@ -89,10 +103,7 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         row: &[u8],
         load: impl FnOnce(PartitionHandle) -> Result<P, E>,
     ) -> Result<bool, PartitionError<E>> {
-        match self.facts.transform {
-            KeyTransform::Row => self.probe(self.find(row), row, load),
-            _ => Ok(true),
-        }
+        self.probe(self.find_row(row), load, |partition| partition.may_contain_row(row))
     }
 
     /// Whether the table may contain a (row, column) pair, where entries are pairs; where they are rows, the answer for
@@ -100,24 +111,19 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     ///
     /// # Errors
     /// As [`PartitionedFilter::may_contain`].
-    #[cfg(feature = "std")]
     pub fn may_contain_row_column<E, P: AsRef<[u8]>>(
         &self,
         row: &[u8],
         column: &[u8],
         load: impl FnOnce(PartitionHandle) -> Result<P, E>,
     ) -> Result<bool, PartitionError<E>> {
-        if self.facts.transform != KeyTransform::RowColumn {
-            return self.may_contain_row(row, load);
-        }
-        let mut entry = std::vec::Vec::new();
-        KeyTransform::row_column_entry(row, column, &mut entry);
-        self.probe(self.find_row_column(row, column), &entry, load)
+        let found = self.find_row_column(row, column);
+        self.probe(found, load, |partition| partition.may_contain_row_column(row, column))
     }
 
     /// Whether the table may contain `entry` at `order_key`, where both are the engine's own; otherwise *maybe*. An
-    /// entry is found at the order keys that it was added at, and at the prefixes of these that begin none that is
-    /// less.
+    /// entry is found at the order keys that it was added at, and at each prefix of such a key with which no smaller
+    /// order key of the table begins.
     ///
     /// # Errors
     /// As [`PartitionedFilter::may_contain`].
@@ -127,32 +133,100 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         entry: &[u8],
         load: impl FnOnce(PartitionHandle) -> Result<P, E>,
     ) -> Result<bool, PartitionError<E>> {
-        match self.facts.transform {
-            KeyTransform::Custom(_) => self.probe(self.find(order_key), entry, load),
-            _ => Ok(true),
-        }
+        let found = match self.transform() {
+            KeyTransform::Custom(_) => self.lookup(Some(order_key)),
+            _ => PartitionLookup::NoEntry,
+        };
+        self.probe(found, load, |partition| partition.may_contain_entry(entry))
     }
 
     fn probe<E, P: AsRef<[u8]>>(
         &self,
-        partition: Option<PartitionHandle>,
-        entry: &[u8],
+        found: PartitionLookup,
         load: impl FnOnce(PartitionHandle) -> Result<P, E>,
+        query: impl FnOnce(&FilterBlockReader<'_>) -> bool,
     ) -> Result<bool, PartitionError<E>> {
-        let Some(partition) = partition else {
-            return Ok(false);
+        let partition = match found {
+            PartitionLookup::NoEntry => return Ok(true),
+            PartitionLookup::Absent => return Ok(false),
+            PartitionLookup::Partition(partition) => partition,
         };
         let number = partition.number;
         let block = load(partition).map_err(|error| PartitionError::Load { partition: number, error })?;
         match self.open_partition(partition, block.as_ref()) {
-            Ok(reader) => Ok(reader.may_contain_entry(entry)),
+            Ok(reader) => Ok(query(&reader)),
             Err(error) => Err(PartitionError::Decode { partition: number, error }),
         }
     }
 
-    /// The only partition that can have an entry of this order key. An order key is not always the key: for entries that are
-    /// prefixes it is the prefix, for the prefix beside a whole key that prefix. If there is none, the table has no such entry: the
-    /// order key is above all separators.
+    /// The partition that answers [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) for `key`, by the
+    /// filter's transform. For an engine that loads partitions itself, ahead of a lookup or many at once.
+    ///
+    /// ```
+    /// # use filterblock::partition::{PartitionLimit, PartitionLookup, PartitionedFilter, PartitionedFilterBuilder};
+    /// # use filterblock::{FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let transform = KeyTransform::FixedPrefix { len: 4 };
+    /// # let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.transform(transform);
+    /// # let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1))?;
+    /// # let mut blocks = Vec::new();
+    /// # let mut store = |block: &[u8]| {
+    /// #     blocks.push(block.to_vec());
+    /// #     Ok::<_, std::io::Error>(blocks.len() as u64 * 1000)
+    /// # };
+    /// # builder.add_key(b"item7", &mut store)?;
+    /// # builder.add_key(b"user7", &mut store)?;
+    /// # let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new())?;
+    /// // Entries are prefixes of 4 bytes, here one in a partition.
+    /// let may_contain = match filter.find_key(b"user9") {
+    ///     PartitionLookup::NoEntry => true,
+    ///     PartitionLookup::Absent => false,
+    ///     PartitionLookup::Partition(partition) => {
+    ///         let block = &blocks[partition.number as usize]; // from a cache of the engine's own
+    ///         filter.open_partition(partition, block)?.may_contain(b"user9")
+    ///     }
+    /// };
+    /// assert!(may_contain);
+    /// assert_eq!(filter.find_key(b"zebra"), PartitionLookup::Absent);
+    /// assert_eq!(filter.find_key(b"me"), PartitionLookup::NoEntry);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find_key(&self, key: &[u8]) -> PartitionLookup {
+        self.lookup(order::of_key(self.transform(), key))
+    }
+
+    /// As [`PartitionedFilter::find_key`], for
+    /// [`FilterBlock::may_contain_prefix`](crate::FilterBlock::may_contain_prefix).
+    pub fn find_prefix(&self, key: &[u8]) -> PartitionLookup {
+        self.lookup(self.transform().prefix_of(key))
+    }
+
+    /// As [`PartitionedFilter::find_key`], for
+    /// [`FilterBlock::may_contain_row`](crate::FilterBlock::may_contain_row).
+    pub fn find_row(&self, row: &[u8]) -> PartitionLookup {
+        self.lookup((self.transform() == KeyTransform::Row).then_some(row))
+    }
+
+    /// As [`PartitionedFilter::find_key`], for
+    /// [`FilterBlock::may_contain_row_column`](crate::FilterBlock::may_contain_row_column). Does not allocate.
+    pub fn find_row_column(&self, row: &[u8], column: &[u8]) -> PartitionLookup {
+        match self.transform() {
+            KeyTransform::RowColumn => {
+                let compare = |separator: &[u8]| separator.iter().copied().cmp(order::pair(row, column));
+                PartitionLookup::of(self.find_by(compare))
+            }
+            _ => self.find_row(row),
+        }
+    }
+
+    /// The only partition that can have an entry of this *order key*, which is not always the key: see the table in the
+    /// [module's documentation](super). If there is none, no entry of the table has an order key as great as this one.
+    ///
+    /// For order keys of an engine's own, and for those that an engine has made itself. Given a key that is not its own
+    /// order key, such as one that is longer than the prefixes of the filter, this returns a partition that may deny
+    /// it;
+    /// [`find_key`](Self::find_key) and its like take keys.
     ///
     /// ```
     /// # use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
@@ -182,9 +256,9 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.find_by(|separator| separator.cmp(order_key))
     }
 
-    /// As [`PartitionedFilter::find`], for a (row, column) pair. Does not allocate.
-    pub fn find_row_column(&self, row: &[u8], column: &[u8]) -> Option<PartitionHandle> {
-        self.find_by(|separator| separator.iter().copied().cmp(order::pair(row, column)))
+    /// Where the entry of this order key is, if there is an entry.
+    fn lookup(&self, order_key: Option<&[u8]>) -> PartitionLookup {
+        order_key.map_or(PartitionLookup::NoEntry, |order_key| PartitionLookup::of(self.find(order_key)))
     }
 
     /// The first partition whose separator does not compare as less.
@@ -234,14 +308,19 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.facts.num_entries
     }
 
+    /// What makes hashes of keys: the hasher and transform of all partitions.
+    pub fn entry_hasher(&self) -> EntryHasher {
+        self.facts.entries
+    }
+
     /// What the entries were made from.
     pub fn transform(&self) -> KeyTransform {
-        self.facts.transform
+        self.facts.entries.transform()
     }
 
     /// The hasher that entries must be hashed with.
     pub fn hasher(&self) -> KeyHasher {
-        self.facts.hasher
+        self.facts.entries.hasher()
     }
 
     /// The index's bytes.

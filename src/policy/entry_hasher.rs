@@ -16,6 +16,8 @@ use crate::hash::{KeyHash, KeyHasher};
 /// assert_eq!(rows.hash_row_column(b"row", b"column"), rows.hash_row(b"row"));
 /// assert_eq!(rows.hash_key(b"row"), None);
 /// ```
+///
+/// A builder takes all [entries](EntryHasher::hash_entries) of a key, a filter the one that a lookup is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryHasher {
     hasher: KeyHasher,
@@ -40,7 +42,37 @@ impl EntryHasher {
         self.transform
     }
 
-    /// For a key that is one byte string.
+    /// All entries of a key that is one byte string, for a builder: none, one, or under
+    /// [`KeyTransform::WholeKeyAndPrefix`] up to two, the key and its prefix. A filter that lacks one of them denies a
+    /// stored key, or its prefix.
+    ///
+    /// ```
+    /// use filterblock::{EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?
+    ///     .transform(KeyTransform::WholeKeyAndPrefix { len: 4 });
+    /// let entries = policy.entry_hasher();
+    /// let mut builder = FilterBlockBuilder::new(policy);
+    /// entries.hash_entries(b"user7").for_each(|hash| builder.add_hash(hash));
+    /// assert_eq!(builder.num_added(), 2);
+    /// let block = builder.finish()?;
+    /// let filter = FilterBlockReader::open(&block)?;
+    /// assert!(filter.may_contain(b"user7") && filter.may_contain_prefix(b"user"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline]
+    pub fn hash_entries(&self, key: &[u8]) -> impl Iterator<Item = KeyHash> + use<> {
+        let prefix = match self.transform {
+            KeyTransform::WholeKeyAndPrefix { .. } => self.hash_prefix(key),
+            _ => None,
+        };
+        self.hash_key(key).into_iter().chain(prefix)
+    }
+
+    /// The entry that answers for a key which is one byte string. Not all that a builder needs: see
+    /// [`EntryHasher::hash_entries`].
     #[inline]
     pub fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
         match self.transform {

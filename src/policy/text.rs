@@ -1,7 +1,7 @@
 //! A policy as a line of text, for option files and command lines.
 //!
 //! `kind:size`, then settings, by commas: `blocked:10`, `golomb:fpr=0.1%,seed=7`,
-//! `bloom:max=4096,transform=prefix:4,self_check=off`. What is not named has its default.
+//! `bloom:max=4096,transform=prefix:4,self_check=off`. What is not named has its default; nothing is named twice.
 
 use super::{CustomTransform, FilterPolicy, KeyTransform};
 use crate::error::BuildError;
@@ -9,6 +9,7 @@ use crate::filter::size::{FilterSize, SALT_BITS};
 use crate::hash::{KeyHasher, XXH3_ID};
 use crate::kind::FilterKind;
 use core::fmt;
+use core::mem;
 use core::str::FromStr;
 use std::string::{String, ToString};
 
@@ -23,6 +24,11 @@ pub enum ParsePolicyError {
         /// What can stand in its place.
         expected: &'static str,
     },
+    /// A setting is named twice.
+    Repeated {
+        /// Its name.
+        name: &'static str,
+    },
     /// A value is outside its legal range.
     Value(BuildError),
 }
@@ -31,6 +37,7 @@ impl fmt::Display for ParsePolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax { found, expected } => write!(f, "'{found}' is not {expected}"),
+            Self::Repeated { name } => write!(f, "{name}=… is given twice"),
             Self::Value(error) => error.fmt(f),
         }
     }
@@ -44,10 +51,16 @@ impl From<BuildError> for ParsePolicyError {
     }
 }
 
+const SEED: &str = "seed";
+const TRANSFORM: &str = "transform";
+const SELF_CHECK: &str = "self_check";
+const SETTINGS: [&str; 4] = [SEED, TRANSFORM, SALT_BITS, SELF_CHECK];
+
 const SIZE: &str = "a size: bits per key such as 10, a rate such as fpr=1% or fpr=0.01, or bytes such as max=4096";
 const SETTING: &str = "a setting: seed=…, transform=…, salt_bits=… or self_check=on|off";
 const NUMBER: &str = "a number";
-const TRANSFORM: &str = "a transform: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or custom:ID:PARAM";
+const TRANSFORM_TEXT: &str =
+    "a transform: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or custom:ID:PARAM";
 
 fn syntax(found: &str, expected: &'static str) -> ParsePolicyError {
     ParsePolicyError::Syntax { found: found.to_string(), expected }
@@ -96,13 +109,19 @@ impl FromStr for FilterPolicy {
             Some(("max", bytes)) => Self::with_max_bytes(kind, integer(bytes)?)?,
             Some(_) => return Err(syntax(size, SIZE)),
         };
+        let mut named = [false; SETTINGS.len()];
         for part in parts {
-            policy = match part.split_once('=').ok_or_else(|| syntax(part, SETTING))? {
-                ("seed", seed) => policy.seed(integer(seed)?),
-                ("transform", transform) => policy.transform(transform.parse()?),
+            let (name, value) = part.split_once('=').ok_or_else(|| syntax(part, SETTING))?;
+            let i = SETTINGS.iter().position(|&known| known == name).ok_or_else(|| syntax(part, SETTING))?;
+            if mem::replace(&mut named[i], true) {
+                return Err(ParsePolicyError::Repeated { name: SETTINGS[i] });
+            }
+            policy = match (name, value) {
+                (SEED, seed) => policy.seed(integer(seed)?),
+                (TRANSFORM, transform) => policy.transform(transform.parse()?),
                 (SALT_BITS, bits) => policy.salt_bits(number(bits)?)?,
-                ("self_check", "on") => policy.self_check(true),
-                ("self_check", "off") => policy.self_check(false),
+                (SELF_CHECK, "on") => policy.self_check(true),
+                (SELF_CHECK, "off") => policy.self_check(false),
                 _ => return Err(syntax(part, SETTING)),
             };
         }
@@ -166,7 +185,7 @@ impl FromStr for KeyTransform {
     fn from_str(text: &str) -> Result<Self, ParsePolicyError> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
-        let mut param = || parts.next().ok_or_else(|| syntax(text, TRANSFORM));
+        let mut param = || parts.next().ok_or_else(|| syntax(text, TRANSFORM_TEXT));
         let transform = match name {
             "whole-key" => Self::WholeKey,
             "row" => Self::Row,
@@ -174,11 +193,11 @@ impl FromStr for KeyTransform {
             "prefix" => Self::FixedPrefix { len: number(param()?)? },
             "whole-key+prefix" => Self::WholeKeyAndPrefix { len: number(param()?)? },
             "custom" => Self::Custom(CustomTransform::new(number(param()?)?, number(param()?)?)?),
-            _ => return Err(syntax(text, TRANSFORM)),
+            _ => return Err(syntax(text, TRANSFORM_TEXT)),
         };
         match parts.next() {
             None => Ok(transform),
-            Some(_) => Err(syntax(text, TRANSFORM)),
+            Some(_) => Err(syntax(text, TRANSFORM_TEXT)),
         }
     }
 }

@@ -41,7 +41,7 @@ fn a_keyed_block_opens_only_with_its_key() {
             let mut key = KEY;
             key[bit / 8] ^= 1 << (bit % 8);
             let other = KeyHasher::keyed(key);
-            let expected = DecodeError::WrongSeed { expected: other.seed(), found: hasher.seed() };
+            let expected = DecodeError::WrongKey { expected: other.seed(), found: hasher.seed() };
             assert_eq!(refused(OpenOptions::new().expect_hasher(other)), expected);
         }
     }
@@ -78,5 +78,5 @@ fn keyed_frames_and_unions_work_like_others() {
     let other_key = KeyHasher::keyed([0; 16]);
     let other = block_of(other_key, b"a");
     let other = OpenOptions::new().expect_hasher(other_key).open(&other).expect("intact");
-    assert_eq!(a.union(&other, 0), Err(CombineError::Seed { a: hasher.seed(), b: other_key.seed() }));
+    assert_eq!(a.union(&other, 0), Err(CombineError::Key { a: hasher.seed(), b: other_key.seed() }));
 }

@@ -25,9 +25,10 @@ fn row(error: &DecodeError, block: &[u8]) -> &'static str {
         DecodeError::UnknownTransform { .. } | DecodeError::Reserved { offset_bytes: 14 | 15, .. } => "transform",
         DecodeError::PayloadLength { .. } if !length_is_told() => "payload_len",
         DecodeError::PayloadDigest { .. } => "digest",
-        DecodeError::WrongHash { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongTransform { .. } => {
-            "expected"
-        }
+        DecodeError::WrongHash { .. }
+        | DecodeError::WrongSeed { .. }
+        | DecodeError::WrongKey { .. }
+        | DecodeError::WrongTransform { .. } => "expected",
         DecodeError::KeyNeeded { .. } => "key",
         DecodeError::MisplacedEstimate { .. } => "estimate",
         DecodeError::PayloadLength { .. } if empty => "empty-len",

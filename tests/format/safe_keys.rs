@@ -81,6 +81,23 @@ impl Added {
         }
     }
 
+    /// For a table with this key: no such query is denied.
+    fn prefix_asked(&self, reader: &dyn Reading) -> bool {
+        match self {
+            Self::Key(key) => reader.may_contain_prefix(key),
+            // What a transform for byte strings makes of these is not in the table.
+            Self::Row(_) | Self::Cell(..) => true,
+        }
+    }
+
+    /// By the table of the specification alone; `None` if prefixes are no entries, or the key is shorter.
+    fn prefix(&self, transform: KeyTransform) -> Option<&[u8]> {
+        match (self, transform.to_wire()) {
+            (Self::Key(key), (3 | 4, len)) => key.get(..len.into()),
+            _ => None,
+        }
+    }
+
     fn asked(&self, reader: &dyn Reading) -> bool {
         match self {
             Self::Key(key) => reader.may_contain(key),
@@ -105,6 +122,11 @@ impl Added {
             _ => None,
         }
     }
+}
+
+/// One for each key, and one more for the prefix of a byte string.
+fn queries(keys: &[Added]) -> u64 {
+    (keys.len() + keys.iter().filter(|key| matches!(key, Added::Key(_))).count()) as u64
 }
 
 #[test]
@@ -143,17 +165,21 @@ fn no_stored_key_is_denied_under_any_transform() {
                 for reader in forms {
                     for key in &added {
                         assert!(key.asked(reader), "{policy:?} denies {key:?}");
+                        assert!(key.prefix_asked(reader), "{policy:?} denies the prefix of {key:?}");
                     }
-                    asked += added.len() as u64;
+                    asked += queries(&added);
                 }
                 let asked_else: Vec<Added> = (0..300).map(|_| drawn(&mut random)).collect();
                 for key in &asked_else {
                     let answer = key.asked(&owned.reader());
                     let expected = key.entry(transform).is_none_or(|entry| owned.may_contain_entry(&entry));
                     assert_eq!(answer, expected, "{policy:?} {key:?}");
-                    denied += u64::from(!answer);
+                    let by_prefix = key.prefix_asked(&owned.reader());
+                    let expected = key.prefix(transform).is_none_or(|prefix| owned.may_contain_entry(prefix));
+                    assert_eq!(by_prefix, expected, "{policy:?} {key:?}");
+                    denied += u64::from(!answer) + u64::from(!by_prefix);
                 }
-                asked += asked_else.len() as u64;
+                asked += queries(&asked_else);
             }
         }
     }
@@ -184,6 +210,64 @@ fn prefixes_of_stored_keys_are_not_denied() {
             assert!(passed < 300, "{passed} of 2000 absent keys passed");
         }
     }
+}
+
+/// Nothing of one table is left in the next: its entries are all added, its keys are not denied, and its bytes are those
+/// of a new builder. Tables begin with the keys that the one before ended with, which are not repeated neighbours.
+#[test]
+fn a_reused_builder_denies_no_stored_key() {
+    let mut random_numbers = numbers(8);
+    let mut random = || random_numbers.next().expect("endless");
+    let mut asked = 0;
+    for transform in transforms() {
+        for &kind in FilterKind::ALL {
+            let policy = sizes(kind)[0].transform(transform);
+            let mut reused = FilterBlockBuilder::new(policy);
+            let mut added: Vec<Added> = Vec::new();
+            for table in 0..6u64 {
+                added.reverse();
+                added.truncate(3);
+                added.extend((0..40).map(|_| drawn(&mut random)));
+                let mut new = FilterBlockBuilder::new(policy);
+                for builder in [&mut reused, &mut new] {
+                    added.iter().for_each(|key| key.add_to(builder));
+                    builder.context(table);
+                }
+                assert_eq!(reused.num_added(), new.num_added(), "{policy}");
+                assert_eq!(reused.num_without_entry(), new.num_without_entry(), "{policy}");
+                // One that fails keeps its entries, and loses them by `clear` only.
+                assert!(reused.finish_into_slice(&mut [0; 10]).is_err());
+                let built = match table % 3 {
+                    0 => reused.finish(),
+                    1 => {
+                        let mut memory = vec![0xff; 4096];
+                        reused.finish_into_slice(&mut memory).map(|len| memory[..len].to_vec())
+                    }
+                    _ => {
+                        let built = reused.clone().finish();
+                        reused.clear();
+                        built
+                    }
+                };
+                assert_eq!(built, new.finish(), "{policy}, table {table}");
+                match built {
+                    Ok(block) => {
+                        let options = OpenOptions::new().context(table).expect_transform(transform);
+                        let filter = options.open(&block).expect("intact");
+                        for key in &added {
+                            assert!(key.asked(&filter) && key.prefix_asked(&filter), "{policy} denies {key:?}");
+                        }
+                        asked += queries(&added);
+                    }
+                    Err(error) => {
+                        assert!(matches!(error, BuildError::NoCode { .. }), "{error}");
+                        reused.clear();
+                    }
+                }
+            }
+        }
+    }
+    println!("counted: {asked} keys and prefixes asked of the blocks of reused builders");
 }
 
 /// Where prefixes are no entries, no answer about a prefix is certain.

@@ -118,6 +118,121 @@ fn lengths_and_numbers_of_entries_are_inverses() {
     }
 }
 
+/// Exact, or by at most 1 % and the luck of the keys too short: a slice of that length, with that margin, is enough.
+#[test]
+fn blocks_have_their_expected_length() {
+    let mut hashes = numbers(17);
+    for &kind in FilterKind::ALL {
+        let (least, most) = FilterPolicy::rate_limits(kind);
+        let rates = [0.25, 0.1, 0.01, 0.001, 1e-6, 1e-10].into_iter().filter(|rate| (least..=most).contains(rate));
+        let by_rate = rates.map(|rate| FilterPolicy::with_false_positive_rate(kind, rate));
+        let by_bits = [2.0, 3.7, 10.0, 24.0, 64.0].map(|bits| FilterPolicy::with_bits_per_key(kind, bits));
+        for policy in by_rate.chain(by_bits).map(|policy| policy.expect("legal")) {
+            for num_entries in [1, 2, 7, 63, 64, 65, 100, 1_000, 4_096, 4_097, 30_000, 100_000] {
+                let mut builder = FilterBlockBuilder::new(policy);
+                hashes.by_ref().take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
+                let expected = policy.expected_block_len(num_entries).expect("fits");
+                let margin = match FilterPolicy::len_depends_on_keys(kind) {
+                    true => expected / 100 + 8 + num_entries.isqrt() / 4,
+                    false => 0,
+                };
+                assert!(margin <= expected / 100 + FilterPolicy::max_overhead_bytes(kind, num_entries, 1));
+                let mut memory = vec![0; (expected + margin) as usize];
+                let len = builder.finish_into_slice(&mut memory).unwrap_or_else(|error| panic!("{policy}: {error}"));
+                let is_average = policy.to_string().contains("fpr=") || margin == 0;
+                let is_close = len as u64 + margin >= expected;
+                assert!(!is_average || is_close, "{policy}, {num_entries}: {len}, expected {expected}");
+            }
+        }
+    }
+}
+
+/// A cap that is too small is refused by both, before anything is built.
+#[test]
+fn a_cap_that_is_too_small_has_no_expected_length() {
+    for &kind in FilterKind::ALL {
+        for num_entries in [1, 100, 3_000u64] {
+            for max_bytes in [64, 66, 100, 128, 300, 600, 4096] {
+                let policy = FilterPolicy::with_max_bytes(kind, max_bytes).expect("legal");
+                let mut builder = FilterBlockBuilder::new(policy);
+                numbers(3).take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
+                match (builder.expected_block_len(), builder.finish()) {
+                    (Ok(expected), Ok(block)) => {
+                        assert!(expected <= max_bytes && block.len() as u64 <= max_bytes);
+                        let fits = policy.expected_num_entries(max_bytes);
+                        assert!(fits >= num_entries, "{policy}, {num_entries}: {fits}");
+                    }
+                    (Err(expected), Err(error)) if FilterPolicy::len_depends_on_keys(kind) => {
+                        assert!(matches!(expected, BuildError::ByteCap { .. }), "{expected}");
+                        assert!(matches!(error, BuildError::ByteCap { .. }), "{error}");
+                    }
+                    (expected, built) => assert_eq!(expected, built.map(|block| block.len() as u64), "{policy}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_can_be_read_back() {
+    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom));
+    assert_eq!((builder.given_context(), builder.is_parallel()), (0, false));
+    builder.context(7).parallel(true);
+    assert_eq!((builder.given_context(), builder.is_parallel()), (7, true));
+    builder.finish().expect("a block");
+    assert_eq!((builder.given_context(), builder.is_parallel()), (0, true), "a context is for one block");
+
+    let unset = OpenOptions::new();
+    assert_eq!((unset.given_context(), unset.is_trusted()), (0, false));
+    assert_eq!((unset.expected_hasher(), unset.expected_transform()), (None, None));
+    let (hasher, transform) = (KeyHasher::keyed([3; 16]), KeyTransform::Row);
+    let set = unset.context(9).expect_hasher(hasher).expect_transform(transform).trusted(true);
+    assert_eq!((set.given_context(), set.is_trusted()), (9, true));
+    assert_eq!((set.expected_hasher(), set.expected_transform()), (Some(hasher), Some(transform)));
+    assert_eq!(unset.expect_seed(5).expected_hasher(), Some(KeyHasher::new(5)));
+}
+
+#[test]
+fn another_hasher_is_named_in_errors() {
+    let keyed = [KeyHasher::keyed([1; 16]), KeyHasher::keyed([2; 16])];
+    let [seed, key, other] = [KeyHasher::new(1), keyed[0], keyed[1]];
+    let block =
+        |hasher| FilterBlockBuilder::new(policy(FilterKind::Bloom).hashed_by(hasher)).finish().expect("a block");
+    let refused = |expected, found| {
+        OpenOptions::new().expect_hasher(expected).open(&block(found)).expect_err("another hasher").to_string()
+    };
+    let (with_seed, with_key) = ("XXH3 with a seed", "SipHash under a secret key");
+    assert_eq!(refused(seed, key), format!("hash function expected {with_seed}, found {with_key}"));
+    assert_eq!(refused(key, seed), format!("hash function expected {with_key}, found {with_seed}"));
+    assert_eq!(refused(seed, KeyHasher::new(2)), "hash seed expected 0x0000000000000001, found 0x0000000000000002");
+    let ids = format!("secret key expected {:#018x}, found {:#018x} (ids, not the keys)", key.seed(), other.seed());
+    assert_eq!(refused(key, other), ids);
+}
+
+/// One call makes all that a builder needs of a key.
+#[test]
+fn all_entries_of_a_key_are_hashed_by_one_call() {
+    let code = CustomTransform::new(200, 2).expect("legal").applied_by(|key, len| key.get(..len.into()));
+    for (transform, counts) in [
+        (KeyTransform::WholeKey, [1, 1]),
+        (KeyTransform::Row, [0, 0]),
+        (KeyTransform::FixedPrefix { len: 4 }, [0, 1]),
+        (KeyTransform::WholeKeyAndPrefix { len: 4 }, [1, 2]),
+        (KeyTransform::Custom(code), [1, 1]),
+    ] {
+        let policy = policy(FilterKind::Bloom).transform(transform);
+        let (mut by_key, mut by_hash) = (FilterBlockBuilder::new(policy), FilterBlockBuilder::new(policy));
+        for (key, count) in [b"me", &b"user7"[..]].into_iter().zip(counts) {
+            by_key.add_key(key);
+            let hashes: Vec<_> = policy.entry_hasher().hash_entries(key).collect();
+            assert_eq!(hashes.len(), count, "{transform}");
+            assert_eq!(hashes.first().copied(), policy.entry_hasher().hash_key(key));
+            hashes.into_iter().for_each(|hash| by_hash.add_hash(hash));
+        }
+        assert_eq!(by_key.finish(), by_hash.finish(), "{transform}");
+    }
+}
+
 #[test]
 fn repeated_neighbours_are_dropped_as_they_come() {
     let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom));
@@ -219,6 +334,16 @@ fn texts_that_are_no_policies_are_refused() {
             Err(ParsePolicyError::Syntax { found, .. }) => assert_eq!(found, part, "{text}"),
             other => panic!("{text}: {other:?}"),
         }
+    }
+    for (text, twice) in [
+        ("blocked:10,seed=1,seed=2", "seed"),
+        ("blocked:10,salt_bits=3,seed=1,salt_bits=3", "salt_bits"),
+        ("bloom:10,transform=row,transform=row", "transform"),
+        ("bloom:10,self_check=off,self_check=on", "self_check"),
+    ] {
+        let error = text.parse::<FilterPolicy>().expect_err("ambiguous");
+        assert_eq!(error, ParsePolicyError::Repeated { name: twice }, "{text}");
+        assert_eq!(error.to_string(), format!("{twice}=… is given twice"));
     }
     for text in ["blocked:1", "golomb:fpr=0.9", "bloom:max=10", "blocked:10,salt_bits=7", "bloom:nan"] {
         let refused = text.parse::<FilterPolicy>();

@@ -169,7 +169,7 @@ fn cached_blocks_are_not_read_again_and_answers_stay() {
 
 #[test]
 fn filters_that_cannot_be_built_are_counted_and_answers_stay() {
-    // A block of this length has no room for so many rows.
+    // A block of this length cannot hold that many rows.
     let too_small = FilterPolicy::with_max_bytes(FilterKind::Blocked, 65).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let options = StoreOptions::without_filters().filter(Purpose::Row, too_small);

@@ -225,3 +225,91 @@ fn separators_are_short() {
     // The last separator is the last key.
     assert!(long.index.len() < short.index.len() + 100 * 2 + 200, "{} {}", long.index.len(), short.index.len());
 }
+
+/// A prefix that neighbours share is one entry of theirs, so a partition has as many entries as it has room for.
+#[test]
+fn a_prefix_beside_whole_keys_counts_once() {
+    let keys: Vec<_> = (0..1000u32).map(|i| format!("{:03}/{i:04}", i / 100)).collect();
+    let limit = PartitionLimit::Entries(50);
+    let own = Writer::new(exact(own_transform()), limit, 0);
+    let both = Writer::new(exact(KeyTransform::WholeKeyAndPrefix { len: 3 }), limit, 0);
+    for (mut writer, by_entry) in [(own, true), (both, false)] {
+        for key in keys.iter().map(|key| key.as_bytes()) {
+            match by_entry {
+                true => {
+                    writer.entry(key, &key[..3]).expect("in order");
+                    writer.entry(key, key).expect("in order");
+                }
+                false => writer.key(key).expect("in order"),
+            }
+        }
+        let stored = writer.finish().expect("an index");
+        let filter = stored.open(0);
+        let entries_of = |p| {
+            let Ok(block) = stored.load(p);
+            filter.open_partition(p, block).expect("a block").num_entries()
+        };
+        let entries: Vec<_> = filter.partitions().map(entries_of).collect();
+        let (_, full) = entries.split_last().expect("partitions");
+        // A partition is closed between keys, each of which has at most two entries.
+        assert!(full.iter().all(|&entries| (50..=51).contains(&entries)), "by entry: {by_entry}, {entries:?}");
+    }
+}
+
+/// Partitions under two contexts are no filter.
+#[test]
+fn the_context_is_fixed_when_the_first_partition_is_closed() {
+    let build = |late: u64, at: u32| {
+        let mut writer = Writer::new(exact(KeyTransform::WholeKey), PartitionLimit::Entries(2), 1);
+        for i in 0..6u32 {
+            if i == at {
+                writer.builder = writer.builder.context(late);
+            }
+            writer.key(&ordered(i))?;
+        }
+        writer.finish()
+    };
+    let mixed = build(2, 3).unwrap_err();
+    assert_eq!(mixed, PartitionBuildError::LateContext { num_partitions: 1 });
+    assert_eq!(mixed.to_string(), "the context of a partitioned filter was changed after 1 of its partitions");
+    assert_eq!(build(1, 3), build(1, 0), "the same context");
+    for at in 0..3 {
+        assert_eq!(build(2, at).expect("not late").open(2).num_entries(), 6);
+    }
+    let mut builder = PartitionedFilterBuilder::new(exact(KeyTransform::WholeKey), PartitionLimit::Entries(1))
+        .expect("legal")
+        .context(1);
+    let mut file = Vec::new();
+    let mut store = |block: &[u8]| {
+        file.extend_from_slice(block);
+        Ok::<_, Infallible>((file.len() - block.len()) as u64)
+    };
+    builder.add_key(b"a", &mut store).expect("the first");
+    builder.add_key(b"b", &mut store).expect("in order");
+    let error = builder.context(2).finish(&mut store).unwrap_err();
+    assert_eq!(error, PartitionBuildError::LateContext { num_partitions: 1 });
+}
+
+/// With the feature `rayon` on all cores, without it on one.
+#[test]
+fn parallel_builds_give_the_same_partitions() {
+    for &kind in FilterKind::ALL {
+        let build = |parallel| {
+            let mut writer = Writer::new(ten_bits(kind), PartitionLimit::Entries(40_000), 3);
+            writer.builder = writer.builder.parallel(parallel);
+            (0..100_000u32).for_each(|i| writer.key(&ordered(i)).expect("in order"));
+            writer.finish().expect("an index")
+        };
+        assert!(build(true) == build(false), "{kind}");
+    }
+}
+
+#[test]
+fn settings_can_be_read_back() {
+    let (policy, limit) = (ten_bits(FilterKind::Bloom).seed(3), PartitionLimit::Bytes(1024));
+    let builder = PartitionedFilterBuilder::new(policy, limit).expect("legal");
+    assert_eq!((builder.given_context(), builder.is_parallel()), (0, false));
+    let builder = builder.context(7).parallel(true);
+    assert_eq!((builder.given_context(), builder.is_parallel()), (7, true));
+    assert_eq!((*builder.policy(), builder.limit()), (policy, limit));
+}

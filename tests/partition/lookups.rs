@@ -3,8 +3,10 @@
 use crate::extent::by_extent;
 use crate::harness::{Writer, exact, ordered, own_transform, sure};
 use crate::material::numbers;
-use filterblock::partition::{PartitionLimit, PartitionedFilter};
-use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+use filterblock::partition::{PartitionLimit, PartitionLookup, PartitionedFilter};
+use filterblock::{
+    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform, OpenOptions,
+};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
@@ -133,4 +135,60 @@ fn an_engine_may_keep_partitions_opened() {
     }
     assert_eq!(filter.as_bytes(), stored.index);
     assert!(format!("{filter:?}").len() < 300);
+}
+
+/// An engine that finds partitions ahead of its lookups is led to the one that answers, whatever the transform.
+#[test]
+fn an_engine_that_loads_ahead_denies_no_stored_key() {
+    let custom = CustomTransform::new(201, 2).expect("legal").applied_by(|key, len| key.get(..len.into()));
+    let keys: Vec<Vec<u8>> = random_keys(5, 2_000).into_iter().collect();
+    let absent: Vec<Vec<u8>> = random_keys(6, 2_000).into_iter().collect();
+    for transform in [
+        KeyTransform::WholeKey,
+        KeyTransform::Row,
+        KeyTransform::RowColumn,
+        KeyTransform::FixedPrefix { len: 3 },
+        KeyTransform::WholeKeyAndPrefix { len: 3 },
+        KeyTransform::Custom(custom),
+    ] {
+        let mut writer = Writer::new(exact(transform), PartitionLimit::Entries(3), 0);
+        for key in &keys {
+            match transform {
+                KeyTransform::Row => writer.row(key),
+                KeyTransform::RowColumn => writer.pair(key, b"c"),
+                _ => writer.key(key),
+            }
+            .expect("in order");
+        }
+        let stored = writer.finish().expect("an index");
+        let options = OpenOptions::new().expect_transform(transform);
+        let filter = PartitionedFilter::open(&stored.index[..], options).expect("a sound index");
+        type Query = fn(&FilterBlockReader<'_>, &[u8]) -> bool;
+        let answer = |found: PartitionLookup, query: Query, key: &[u8]| match found {
+            PartitionLookup::NoEntry => true,
+            PartitionLookup::Absent => false,
+            PartitionLookup::Partition(p) => {
+                let Ok(block) = stored.load(p);
+                query(&filter.open_partition(p, block).expect("a block"), key)
+            }
+        };
+        let load = |p| stored.load(p);
+        for (key, is_stored) in keys.iter().map(|key| (key, true)).chain(absent.iter().map(|key| (key, false))) {
+            let by_key = answer(filter.find_key(key), |filter, key| filter.may_contain(key), key);
+            let by_prefix = answer(filter.find_prefix(key), |filter, key| filter.may_contain_prefix(key), key);
+            let by_row = answer(filter.find_row(key), |filter, row| filter.may_contain_row(row), key);
+            let of_pair: Query = |filter, row| filter.may_contain_row_column(row, b"c");
+            let by_pair = answer(filter.find_row_column(key, b"c"), of_pair, key);
+            let answers = [by_key, by_prefix, by_row, by_pair];
+            assert!(!is_stored || answers == [true; 4], "{transform}: {key:?} denied, {answers:?}");
+            let by_calls = [
+                filter.may_contain(key, load),
+                filter.may_contain_prefix(key, load),
+                filter.may_contain_row(key, load),
+                filter.may_contain_row_column(key, b"c", load),
+            ];
+            assert_eq!(by_calls.map(sure), answers, "{transform}: {key:?}");
+        }
+        assert_eq!((filter.entry_hasher().transform(), filter.entry_hasher().hasher()), (transform, filter.hasher()));
+    }
 }

@@ -105,7 +105,11 @@ fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
             KeyHasher::keyed(key)
         }
     };
-    let expected = DecodeError::WrongSeed { expected: other.seed(), found: hasher.seed() };
+    let (expected, found) = (other.seed(), hasher.seed());
+    let expected = match case.key() {
+        None => DecodeError::WrongSeed { expected, found },
+        Some(_) => DecodeError::WrongKey { expected, found },
+    };
     assert_eq!(refused(options.expect_hasher(other)), expected);
     // A seed equal to the key's id, or some key if the block has a seed.
     let other = match case.key() {
@@ -132,7 +136,10 @@ fn check_refusals(case: &Case, options: OpenOptions, mut block: Vec<u8>) {
         Ok(_) => panic!("{what} passed"),
         Err(
             error
-            @ (DecodeError::WrongHash { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongTransform { .. }),
+            @ (DecodeError::WrongHash { .. }
+            | DecodeError::WrongSeed { .. }
+            | DecodeError::WrongKey { .. }
+            | DecodeError::WrongTransform { .. }),
         ) => panic!("{what} was taken for {error}"),
         Err(_) => {}
     };

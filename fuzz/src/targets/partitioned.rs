@@ -2,8 +2,8 @@ use super::Reached;
 use crate::blocks::{HASH_KEY, names_a_key};
 use crate::oracle::{int, mix};
 use crate::repair::{HEADER_LEN, Repair, repair, seal};
-use filterblock::partition::{INDEX_MAGIC, PartitionError, PartitionHandle, PartitionedFilter};
-use filterblock::{DecodeError, KeyHasher, OpenOptions};
+use filterblock::partition::{INDEX_MAGIC, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
+use filterblock::{DecodeError, KeyHasher, KeyTransform, OpenOptions};
 use filterblock_portable as portable;
 
 /// The index as it is, under no context.
@@ -82,7 +82,13 @@ fn look_up(
         );
         let pair = [&query[..], &[0, 0], b"title"].concat();
         if !query.contains(&0) {
-            assert_eq!(filter.find_row_column(&query, b"title"), filter.find(&pair));
+            let lookup = |found: Option<_>| found.map_or(PartitionLookup::Absent, PartitionLookup::Partition);
+            let expected = match filter.transform() {
+                KeyTransform::RowColumn => lookup(filter.find(&pair)),
+                KeyTransform::Row => lookup(found),
+                _ => PartitionLookup::NoEntry,
+            };
+            assert_eq!(filter.find_row_column(&query, b"title"), expected);
         }
         // What cannot be loaded is an error, and never "no".
         match filter.may_contain(&query, Err::<&[u8], _>) {

@@ -179,7 +179,10 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
             DecodeError::WrongHash { found: 1, .. } => "Filter ignored: its checksums are right, but it was hashed \
                  without a secret key, and nothing else was checked. Leave out --hash-key-file."
                 .to_owned(),
-            DecodeError::KeyNeeded { .. } | DecodeError::WrongSeed { .. } | DecodeError::WrongHash { .. } => format!(
+            DecodeError::KeyNeeded { .. }
+            | DecodeError::WrongSeed { .. }
+            | DecodeError::WrongKey { .. }
+            | DecodeError::WrongHash { .. } => format!(
                 "Filter ignored: its checksums are right, but it was hashed under another key or seed; its structure \
                  and its answers were not checked. If you have its key, run `filterblock inspect --hash-key-file KEY \
                  {file}`."

@@ -64,9 +64,8 @@ impl KindSettings for Settings {
         let entries_per_bucket = num_entries as f64 / num_buckets as f64;
         let bucket_range =
             ((range_per_entry * entries_per_bucket) as u64).saturating_add(1).min(u64::MAX / num_buckets);
-        let code_bits = sizing::code_bits_per_entry(range_per_entry, remainder_bits);
         let buckets = Buckets { num: num_buckets, range: bucket_range };
-        let payload_bytes = (num_entries as f64 * code_bits / 8.0) as u64;
+        let payload_bytes = expected_payload_bytes(buckets, remainder_bits, num_entries);
         Ok(Planned { plan: Plan { buckets, remainder_bits: remainder_bits as u8 }, payload_bytes })
     }
 }
@@ -79,6 +78,31 @@ fn expected_directory_millibits(code_millibits: u32) -> u32 {
     let width = 1 + u64::BITS - furthest_bits.leading_zeros();
     let anchor_share = ANCHOR_LEN * 8 * 1000 / (GROUP * ENTRIES_PER_BUCKET);
     width * 1000 / ENTRIES_PER_BUCKET as u32 + anchor_share as u32
+}
+
+/// The expected length of codes and directory, in bytes.
+///
+/// Of a range of M values an entry, a share of 1 − e^(−1/M) is taken. Gaps between values that are taken are geometric,
+/// for which [`sizing::code_bits_per_entry`] is exact; but the first of a bucket is counted from the bucket's start,
+/// which saves (1 − e^(−1/M)) 2^r q/(1 − q)² bits a bucket, q = e^(−2^r/M).
+fn expected_payload_bytes(buckets: Buckets, remainder_bits: u32, num_entries: u64) -> u64 {
+    let num_buckets = buckets.num as f64;
+    let range = num_buckets * buckets.range as f64;
+    let range_per_entry = range / num_entries as f64;
+    let taken = -exp_m1(-1.0 / range_per_entry);
+    let q = exp(-pow2(remainder_bits as i32) / range_per_entry);
+    let saved_bits = taken * pow2(remainder_bits as i32) * q / ((1.0 - q) * (1.0 - q));
+    let code_bits = range * taken * sizing::code_bits_per_entry(range_per_entry, remainder_bits);
+
+    // A bucket's start deviates by the luck of the entries before it in its group, each of some r + 1/2 bits beyond
+    // what its gap takes; over many groups the furthest of all lies at three standard deviations. A directory of one
+    // group is pinned at both ends.
+    let (luck, furthest) =
+        (num_entries.min(GROUP * ENTRIES_PER_BUCKET).isqrt(), if buckets.num > GROUP { 3 } else { 1 });
+    let width = 1 + u64::BITS - (luck * furthest * (2 * u64::from(remainder_bits) + 1) / 2).leading_zeros();
+    let anchors_len = (buckets.num - 1) / GROUP * ANCHOR_LEN;
+    let directory_bits = if buckets.num == 1 { 0.0 } else { num_buckets * f64::from(width) + anchors_len as f64 * 8.0 };
+    ((code_bits - num_buckets * saved_bits + directory_bits) / 8.0) as u64 + 1
 }
 
 /// The range an entry may have if the codes are to take `millibits` an entry. Entries that share an offset are coded

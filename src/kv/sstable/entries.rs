@@ -2,7 +2,7 @@
 
 use super::super::cell::CellKey;
 use super::super::purpose::Purpose;
-use crate::partition::{PartitionHandle, PartitionedFilter};
+use crate::partition::{PartitionLookup, PartitionedFilter};
 use crate::{KeyHash, KeyHasher};
 use core::cell::OnceCell;
 
@@ -30,14 +30,11 @@ impl<'a> EntryHashes<'a> {
         }
     }
 
-    /// The partition that can have this purpose's entry.
-    pub(super) fn partition<B: AsRef<[u8]>>(
-        &self,
-        purpose: Purpose,
-        filter: &PartitionedFilter<B>,
-    ) -> Option<PartitionHandle> {
+    /// Where the filter has this purpose's entry, if it has it.
+    pub(super) fn partition<B: AsRef<[u8]>>(&self, purpose: Purpose, filter: &PartitionedFilter<B>) -> PartitionLookup {
         match purpose {
-            Purpose::Row | Purpose::Prefix => filter.find(self.key.row),
+            Purpose::Row => filter.find_row(self.key.row),
+            Purpose::Prefix => filter.find_key(self.key.row),
             Purpose::RowColumn => filter.find_row_column(self.key.row, self.key.column),
         }
     }

@@ -10,7 +10,7 @@ use super::format::{FilterHandle, padded};
 use super::partitioned::{Partitions, Summary};
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::ledger::{BlockCounters, FilterFacts};
-use crate::partition::PartitionedFilter;
+use crate::partition::{PartitionLookup, PartitionedFilter};
 use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
 use serde::{Serialize, Serializer};
 use std::io;
@@ -151,13 +151,15 @@ impl Loaded<'_> {
             Self::Cached(filter) => ask(filter, key),
             Self::Opened(reader) => ask(reader, key),
             Self::Partitioned(index, partitions) => {
-                let partition = match index.transform() {
-                    KeyTransform::RowColumn => index.find_row_column(key.row, key.column),
-                    KeyTransform::Row => index.find(key.row),
-                    transform => index.find(transform.entry_of(key.row)?),
+                let found = match index.transform() {
+                    KeyTransform::FixedPrefix { .. } => index.find_key(key.row),
+                    _ => index.find_row_column(key.row, key.column),
                 };
-                let Some(partition) = partition else { return Some(false) };
-                ask(partitions[partition.number as usize].as_ref()?, key)
+                match found {
+                    PartitionLookup::NoEntry => None,
+                    PartitionLookup::Absent => Some(false),
+                    PartitionLookup::Partition(partition) => ask(partitions[partition.number as usize].as_ref()?, key),
+                }
             }
         }
     }
@@ -239,9 +241,11 @@ impl OpenFilter {
                 load_cached(location, has_failed, account).map_or(Verdict::Unusable, |filter| ask(&filter))
             }
             Held::Partitioned { partitions, .. } => match hashes.partition(self.stats.purpose, &partitions.index) {
-                Some(partition) => partitions.load(partition, account).map_or(Verdict::Unusable, |filter| ask(&filter)),
-                // The entry is above all separators.
-                None => Verdict::No,
+                PartitionLookup::Partition(partition) => {
+                    partitions.load(partition, account).map_or(Verdict::Unusable, |filter| ask(&filter))
+                }
+                PartitionLookup::Absent => Verdict::No,
+                PartitionLookup::NoEntry => Verdict::Maybe,
             },
         }
     }

@@ -1,11 +1,11 @@
 //! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its table.
 
-use super::{failure, warning_text, with_key};
+use super::{failure, open_quietly, warn_of_seeds, warning_text};
 use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
+use crate::expected::HashKey;
 use crate::keys;
 use crate::output::{self, Output};
-use filterblock::KeyHasher;
 use filterblock::kv::{FilterVerification, Store, StoreOptions, TableFile, TableVerification, VerifyReport};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Checks the store in `dir`. Tells of failures on standard error and returns the worst code.
 pub(crate) fn verify(
     dir: &Path,
-    key: Option<KeyHasher>,
+    key: &HashKey,
     with_keys: bool,
     json: bool,
     out: &mut Output,
@@ -40,41 +40,42 @@ struct Checked {
     num_in_log: u64,
 }
 
-fn check(dir: &Path, key: Option<KeyHasher>, with_keys: bool, failures: &mut Vec<Failure>) -> Option<Checked> {
+fn check(dir: &Path, key: &HashKey, with_keys: bool, failures: &mut Vec<Failure>) -> Option<Checked> {
     if with_keys {
         let message = format!("{} is a store, which is checked against its own cells: leave out --keys", dir.display());
         failures.push(Failure::usage("verify", message));
         return None;
     }
-    let opened = Store::open_dir(dir, with_key(StoreOptions::default(), key).read_only(true));
-    let store = opened.map_err(|error| failures.push(failure(dir, &error, "Nothing else was checked."))).ok()?;
+    let opened = open_quietly(dir, StoreOptions::default(), key, "Nothing else was checked.");
+    let store = opened.map_err(|failure| failures.push(failure)).ok()?;
+    warn_of_seeds(dir, key, &store);
     let verified = store.verify();
-    failures.extend(store.warnings().iter().map(|warning| Failure::damaged(warning_text(dir, warning))));
+    failures.extend(store.warnings().iter().map(|warning| Failure::damaged(warning_text(dir, key, warning))));
     let report = match verified {
         Ok(report) => report,
         Err(error) => {
-            let of_tables = check_tables(dir, &store);
+            let of_tables = check_tables(dir, key, &store);
             match of_tables.is_empty() {
-                true => failures.push(failure(dir, &error, "Not all was checked.")),
+                true => failures.push(failure(dir, key, &error, "Not all was checked.")),
                 false => failures.extend(of_tables),
             }
             return None;
         }
     };
     for table in &report.tables {
-        failures.extend(table.filters.iter().filter_map(|filter| hidden(dir, table, filter)));
+        failures.extend(table.filters.iter().filter_map(|filter| hidden(dir, key, table, filter)));
     }
     Some(Checked { report, num_in_log: store.stats().memtable_cells })
 }
 
 /// Each table by itself, after the first one that is damaged.
-fn check_tables(dir: &Path, store: &Store) -> Vec<Failure> {
+fn check_tables(dir: &Path, key: &HashKey, store: &Store) -> Vec<Failure> {
     let check = |file: &str| {
         let path = dir.join(file);
         let error = TableFile::open(&path).and_then(|table| table.check()).err()?;
         let consequence = format!(
-            "Lookups that need it fail. Restore the file from a copy, then run `filterblock verify {}`.",
-            shell_word(dir)
+            "Lookups that need it fail. Restore the file from a copy, then run {}.",
+            key.command(format_args!("verify {}", shell_word(dir)))
         );
         Some(Failure::table(&error, &consequence))
     };
@@ -82,17 +83,17 @@ fn check_tables(dir: &Path, store: &Store) -> Vec<Failure> {
 }
 
 /// The worst that a filter can do.
-fn hidden(dir: &Path, table: &TableVerification, filter: &FilterVerification) -> Option<Failure> {
+fn hidden(dir: &Path, key: &HashKey, table: &TableVerification, filter: &FilterVerification) -> Option<Failure> {
     let path = dir.join(&table.file);
     (filter.false_negatives > 0).then(|| {
         Failure::damaged(format!(
             "{}: the {} filter answers 'no' for {} of {} cells that the table holds. Lookups do not find them: stop \
-             using the store. Run `filterblock rebuild {}`.",
+             using the store. Run {}.",
             path.display(),
             filter.purpose,
             filter.false_negatives,
             filter.present_asked,
-            shell_word(&path)
+            key.command(format_args!("rebuild {}", shell_word(&path)))
         ))
     })
 }

@@ -23,6 +23,11 @@ const STEP_BYTES: u64 = 1 << 20;
 /// only then.
 pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure> {
     let failure = |error: io::Error| Failure::io(path, "cannot read", &error, UNREADABLE);
+    if path.is_dir() {
+        let stats = expected.key.command(format_args!("stats {}", shell_word(path)));
+        let next = format!("Nothing was queried or checked. If it is a store, run {stats}.");
+        return Err(Failure::io(path, "cannot read", &io::ErrorKind::IsADirectory.into(), &next));
+    }
     let mut file = File::open(path).map_err(failure)?;
     let metadata = file.metadata().map_err(failure)?;
     let file_len = metadata.is_file().then_some(metadata.len());

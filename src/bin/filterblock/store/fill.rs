@@ -121,7 +121,7 @@ impl Args {
         Ok(options)
     }
 
-    /// Flags that would have no effect, which whoever gave them does not expect.
+    /// Refuses flags that would have no effect.
     fn check(&self, created: bool) -> Result<(), Failure> {
         if self.column.is_some() && !self.rows_only && self.synthetic.is_none() {
             return Err(Failure::usage("fill", "--column is for --rows-only or --synthetic: cells have a column"));

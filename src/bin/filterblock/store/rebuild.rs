@@ -217,8 +217,8 @@ impl<'a> Plan<'a> {
     fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
         let prefix_len = args.prefix_len.or_else(|| stats.tables.iter().find_map(|table| table.prefix_len));
         let KindArgs { kind, bits_per_key, fpr } = args.filters;
-        if kind == Some(Kind(None)) && (bits_per_key.is_some() || fpr.is_some()) {
-            return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size"));
+        if kind == Some(Kind(None)) && (bits_per_key.is_some() || fpr.is_some() || args.prefix_len.is_some()) {
+            return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size or a prefix"));
         }
         let mut plan = Self { args, stats, prefix_len, given: None };
         if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {

@@ -2,16 +2,16 @@
 
 use super::{failure, open_quietly, warn_of_seeds, warning_text};
 use crate::block::shell_word;
-use crate::exit::{self, Code, Failure};
+use crate::exit::{Code, Failure};
 use crate::expected::HashKey;
 use crate::keys;
 use crate::output::{self, Output};
 use filterblock::kv::{FilterVerification, Store, StoreOptions, TableFile, TableVerification, VerifyReport};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Checks the store in `dir`. Tells of failures on standard error and returns the worst code.
+/// Checks the store in `dir`. Reports failures on standard error and returns the worst code.
 pub(crate) fn verify(
     dir: &Path,
     key: &HashKey,
@@ -21,16 +21,11 @@ pub(crate) fn verify(
 ) -> Result<Code, Failure> {
     let mut failures = Vec::new();
     let checked = keys::with_spinner("verifying", || check(dir, key, with_keys, &mut failures));
-    out.flush().map_err(output::failure)?;
-    let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
-    failures.iter().for_each(exit::message);
-    let written = match (json, &checked) {
-        (true, _) => out.json(&json_report(dir, checked.as_ref(), &failures, worst)),
-        (false, Some(checked)) => print(out, dir, checked, failures.is_empty()),
-        (false, None) => Ok(()),
-    };
-    written.map_err(output::failure)?;
-    Ok(worst)
+    let figures = json.then(|| checked.as_ref().map_or(json!({}), figures));
+    output::verdict(out, dir, &failures, figures, |out| match &checked {
+        Some(checked) => print(out, dir, checked, failures.is_empty()),
+        None => Ok(()),
+    })
 }
 
 /// A store whose tables could be read.
@@ -105,22 +100,13 @@ fn deviation_sigma(filter: &FilterVerification) -> Option<f64> {
     (sigma > 0.0).then(|| (filter.false_positives as f64 - asked * rate) / sigma)
 }
 
-fn json_report(dir: &Path, checked: Option<&Checked>, failures: &[Failure], worst: Code) -> Value {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-    put("file", json!(dir.to_string_lossy()));
-    put("ok", json!(failures.is_empty()));
-    if !failures.is_empty() {
-        put("errors", failures.iter().map(Failure::to_string).collect());
-        put("exit_code", json!(worst as u8));
-    }
-    if let Some(Checked { report, num_in_log }) = checked {
-        put("num_cells", json!(num_cells(report)));
-        put("cells_in_log", json!(num_in_log));
-        put("false_negatives", json!(report.false_negatives()));
-        put("tables", report.tables.iter().map(table_json).collect());
-    }
-    fields.into()
+fn figures(Checked { report, num_in_log }: &Checked) -> Value {
+    json!({
+        "num_cells": num_cells(report),
+        "cells_in_log": num_in_log,
+        "false_negatives": report.false_negatives(),
+        "tables": report.tables.iter().map(table_json).collect::<Vec<_>>(),
+    })
 }
 
 fn num_cells(report: &VerifyReport) -> u64 {
@@ -153,7 +139,7 @@ fn table_json(table: &TableVerification) -> Value {
 fn print(out: &mut Output, dir: &Path, checked: &Checked, is_ok: bool) -> io::Result<()> {
     let Checked { report, num_in_log } = checked;
     let (num_tables, num_filters) = (report.tables.len() as u64, report.filters().count() as u64);
-    // What is wrong was told on standard error.
+    // The failures are on standard error.
     let verdict = if is_ok { "ok: " } else { "" };
     writeln!(
         out,

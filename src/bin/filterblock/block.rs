@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::expected::Expected;
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use filterblock::{
     DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyHasher, KeyTransform,
     MAGIC,
@@ -199,13 +199,6 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expect
         },
         _ => "Filter ignored: lookups stay correct but slower.".to_owned(),
     }
-}
-
-/// `path` as one word of a shell's command line.
-pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    // Only a NUL cannot be quoted, and no path has one.
-    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
 }
 
 /// Whether entries can be derived from a key alone.

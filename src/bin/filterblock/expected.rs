@@ -1,7 +1,7 @@
 //! What a reader must know to open a block: the number that it is bound to, and a secret key.
 
-use crate::block::shell_word;
 use crate::exit::{Code, Failure};
+use crate::output::shell_word;
 use crate::units::parse_u64;
 use filterblock::{KeyHasher, OpenOptions};
 use std::fmt::Display;

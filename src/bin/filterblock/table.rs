@@ -1,9 +1,9 @@
 //! Tables of the store, and the filters in them, for `inspect` and `verify`.
 
-use crate::block::{self, shell_word};
+use crate::block;
 use crate::exit::{self, Code, Failure};
 use crate::expected::HashKey;
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use filterblock::kv::{TableCheck, TableFile, TableFilter, TablePartitions};
 use filterblock::partition::PartitionHandle;
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};

@@ -2,11 +2,11 @@
 //! missing, and absent keys pass no more often than predicted.
 
 use crate::answers::{self, Answers};
-use crate::block::{self, shell_word};
+use crate::block;
 use crate::exit::{Code, Failure};
 use crate::expected::{Expected, ExpectedArgs};
 use crate::keys::{self, Keys};
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use crate::store;
 use crate::table;
 use filterblock::{FilterBlockReader, KeyTransform};

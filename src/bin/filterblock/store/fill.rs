@@ -2,12 +2,11 @@
 
 use super::filters::FilterArgs;
 use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text, with_key};
-use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::expected::{HashKey, HashKeyArgs};
 use crate::interrupt;
 use crate::keys::{self, Keys};
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use crate::units::{parse_bytes, parse_count, parse_u64};
 use filterblock::kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, TableStats, WriteBatch};
 use serde_json::json;

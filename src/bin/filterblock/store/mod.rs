@@ -11,10 +11,9 @@ pub(crate) mod stats;
 mod synthetic;
 pub(crate) mod verify;
 
-use crate::block::shell_word;
 use crate::exit::{self, Failure, code_of_store};
 use crate::expected::HashKey;
-use crate::output;
+use crate::output::{self, shell_word};
 use filterblock::kv::{Error, Stats, Store, StoreOptions, Warning};
 use std::path::{Path, PathBuf};
 

@@ -2,12 +2,11 @@
 
 use super::filters::{DEFAULT_BITS_PER_KEY, DEFAULT_KIND, Kind, KindArgs};
 use super::{NOTHING_READ, failure, open_quietly, warning_text, with_key};
-use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::expected::HashKeyArgs;
 use crate::interrupt;
 use crate::keys;
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use crate::units::parse_u64;
 use filterblock::kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,

@@ -1,11 +1,10 @@
 //! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its table.
 
 use super::{failure, open_quietly, warn_of_seeds, warning_text};
-use crate::block::shell_word;
 use crate::exit::{Code, Failure};
 use crate::expected::HashKey;
 use crate::keys;
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use filterblock::kv::{FilterVerification, Store, StoreOptions, TableFile, TableVerification, VerifyReport};
 use serde_json::{Value, json};
 use std::io::{self, Write};

@@ -58,6 +58,26 @@ impl TableFilter {
 
     /// Opens the index of a partitioned filter and all partitions, with every check.
     ///
+    /// ```
+    /// use filterblock::kv::{Store, StoreOptions, TableFile};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default().partition_filters(512))?;
+    /// for row in 0..2_000u32 {
+    ///     store.put(&row.to_be_bytes(), b"column", b"value")?;
+    /// }
+    /// store.flush()?;
+    /// let table = TableFile::open(&dir.path().join(&store.stats().tables[0].file))?;
+    /// for filter in table.filters() {
+    ///     let filter = filter.open_partitions()?;
+    ///     assert!(filter.partitions().len() > 3 && filter.partitions().all(|(_, opened)| opened.is_ok()));
+    ///     assert!(filter.false_positive_rate().is_some_and(|rate| rate < 0.02));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`PartitionedFilter::open`](crate::partition::PartitionedFilter::open), for the index; also for a filter that
     /// is one block, which has none. A partition that does not open has an error of its own.

@@ -57,7 +57,7 @@ pub enum Error {
     },
     /// A filter for a level that no store has.
     NoSuchLevel {
-        /// The level asked for.
+        /// The given level.
         level: usize,
         /// The deepest level.
         max: usize,

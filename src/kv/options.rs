@@ -150,7 +150,8 @@ impl StoreOptions {
 
     /// All filters of the store together take at most `bytes` bytes. The store then chooses the bits per key of the
     /// policies so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get more
-    /// bits per key. Solved for every table written, from the true numbers of entries.
+    /// bits per key. Solved for every table written, from the true numbers of entries. Blocks count with their headers,
+    /// and the indexes of partitioned filters; the padding to pages of 4 KiB in a file does not count.
     #[must_use]
     pub const fn filter_budget_bytes(mut self, bytes: u64) -> Self {
         self.filters.budget_bytes = Some(bytes);
@@ -166,7 +167,7 @@ impl StoreOptions {
     }
 
     /// Writes filters of more than `bytes` bytes (at least 256, at most 2³⁰) as [partitions](crate::partition) of
-    /// about that size. Only their indexes stay in memory: a lookup loads the partition that it needs through the
+    /// about that size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their indexes stay in memory: a lookup loads the partition that it needs through the
     /// cache, whatever the [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap
     /// remain one block. Off unless set.
     #[must_use]

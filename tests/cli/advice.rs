@@ -1,7 +1,7 @@
 //! What messages advise: commands that can be followed word for word and destroy nothing.
 
 use crate::damage::header_crc;
-use crate::{KINDS, Place, lines, stderr};
+use crate::{KINDS, Place, commands, lines, stderr};
 use filterblock::{CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
 
 #[test]
@@ -122,6 +122,28 @@ fn filters_of_more_than_keys_answer_maybe() {
         assert_eq!(stderr(&output).lines().count(), 1);
         let summary = place.json(0, &format!("query {name} --keys keys.txt --summary --json"));
         assert_eq!((&summary["maybe"], &summary["no"]), (&10.into(), &0.into()));
+    }
+}
+
+/// What a list of keys cannot tell, and what to do instead.
+#[test]
+fn keys_for_filters_of_more_than_keys_are_refused_with_the_reason() {
+    let place = with_transforms();
+    place.write("keys.txt", lines("key", 10));
+    for (name, entries) in
+        [("row-column.fb", "row+column) are pairs of a row and a column"), ("custom.fb", "by the engine's own code")]
+    {
+        let message = place.expect_failure(3, &format!("verify {name} --keys keys.txt"));
+        assert!(
+            message.starts_with(&format!("{name}: filter block at offset 0 (128 bytes, blocked v1): ")),
+            "{message}"
+        );
+        for part in [entries, "Its checksums and its structure are right", "cannot tell whether entries are missing"] {
+            assert!(message.contains(part), "{message}");
+        }
+        let named = commands(&message);
+        assert_eq!(named, [format!("filterblock verify {name}")]);
+        assert_eq!(place.follow(&named[0]).status.code(), Some(0));
     }
 }
 

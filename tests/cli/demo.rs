@@ -122,3 +122,33 @@ fn a_failure_names_path_consequence_and_next_step_once() {
     }
     assert!(entries(&place).is_empty());
 }
+
+/// Also after the lists have been read: what the rows will take is known then.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lack_of_memory_for_a_run_is_an_error() {
+    let place = Place::new();
+    fs::create_dir(place.path("disk")).unwrap();
+    let rows = |start: u32| (start..200_000).step_by(2).map(|i| format!("row-{i:06}\n")).collect::<String>();
+    place.write("keys.txt", rows(0));
+    place.write("absent.txt", rows(190_001));
+    let lists = "--keys keys.txt --absent absent.txt";
+    for (line, limit_kib, is_enough) in [
+        (lists, 45_000, Some(false)),
+        (lists, 55_000, None),
+        (lists, 65_000, None),
+        ("--workload zipfian --keys keys.txt --absent absent.txt", 65_000, None),
+        ("--rows 100k", 120_000, Some(false)),
+        ("--rows 1e18", 1_000_000, Some(false)),
+    ] {
+        let demo = format!("ulimit -v {limit_kib}; exec $FB demo --dir disk --kind blocked --lookups 500 {line}");
+        let output = place.shell(&demo);
+        let (message, code) = (stderr(&output), output.status.code());
+        assert!(matches!(code, Some(0 | 4)) && is_enough != Some(code == Some(4)), "{demo}: {code:?}: {message}");
+        if code == Some(4) {
+            let part = "rows in memory: out of memory. Nothing was run. ";
+            assert!(message.contains(part) && message.lines().count() == 1, "{demo}: {message}");
+        }
+        assert!(entries(&place).is_empty());
+    }
+}

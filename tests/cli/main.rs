@@ -61,6 +61,12 @@ impl Place {
         command.args(["-c", script]).output().unwrap()
     }
 
+    /// Runs a command as a message names it.
+    #[cfg(unix)]
+    fn follow(&self, command: &str) -> Output {
+        self.shell(&command.replacen("filterblock", "$FB", 1))
+    }
+
     /// What `script` shows on a terminal where `typed` is typed.
     #[cfg(target_os = "linux")]
     fn on_terminal(&self, script: &str, typed: &[u8]) -> String {
@@ -127,6 +133,12 @@ impl Place {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The commands that a message names between backquotes, but for those that show help.
+fn commands(message: &str) -> Vec<String> {
+    let quoted = message.split('`').skip(1).step_by(2);
+    quoted.filter(|text| text.starts_with("filterblock ") && !text.ends_with("--help")).map(str::to_owned).collect()
 }
 
 fn lines(prefix: &str, count: u32) -> String {

@@ -120,6 +120,98 @@ fn damaged_cells_and_structure_are_found() {
     place.expect_failure(3, "inspect cut.sst");
 }
 
+/// A table `table.sst` of 3000 rows whose filters of rows and of cells are partitioned.
+fn with_partitioned_table() -> Place {
+    let place = Place::new();
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
+    let options = StoreOptions::without_filters()
+        .filter(Purpose::Row, policy)
+        .filter(Purpose::RowColumn, policy)
+        .partition_filters(512)
+        .seed(7);
+    let store = Store::open_dir(&place.path("store"), options).unwrap();
+    for row in 0..3000 {
+        store.put(format!("row-{row:05}").as_bytes(), b"a", b"value").unwrap();
+    }
+    store.flush().unwrap();
+    let [table] = &store.stats().tables[..] else { panic!("one table") };
+    std::fs::copy(place.path("store").join(&table.file), place.path("table.sst")).unwrap();
+    place
+}
+
+#[test]
+fn partitioned_filters_are_shown_and_checked_like_others() {
+    let place = with_partitioned_table();
+    let table = place.json(0, "inspect table.sst --json");
+    assert_eq!(table["num_unknown_filters"], 0);
+    // The store's figures.
+    let stats = place.json(0, "stats store --json");
+    let of_store = stats["tables"][0]["filters"].as_array().unwrap();
+    assert_eq!((filters(&place).len(), of_store.len()), (2, 2));
+    for (filter, of_store) in filters(&place).iter().zip(of_store) {
+        assert_eq!(filter["num_entries"], 3000);
+        assert!(filter["num_partitions"].as_u64().unwrap() > 5, "{filter}");
+        assert_eq!((&filter["num_unusable_partitions"], &filter["seed"]), (&0.into(), &"0x0000000000000007".into()));
+        for (name, name_of_store) in [
+            ("purpose", "purpose"),
+            ("kind", "kind"),
+            ("block_len_bytes", "bytes"),
+            ("bits_per_key", "bits_per_key"),
+            ("predicted_fpr", "predicted_fpr"),
+        ] {
+            assert_eq!(filter[name], of_store[name_of_store], "{name}");
+        }
+    }
+    let text = place.expect(0, "inspect table.sst");
+    assert_eq!(text.matches("\n  num_partitions ").count(), 2, "{text}");
+    let report = place.json(0, "verify table.sst --json");
+    assert_eq!((&report["num_filters"], &report["missing_in_row_filter"]), (&2.into(), &0.into()));
+}
+
+#[test]
+fn damage_to_a_partitioned_filter_is_named_with_its_offset() {
+    let place = with_partitioned_table();
+    let sound = place.read("table.sst");
+    let filter = filters(&place)[1].clone();
+    let number = |name: &str| filter[name].as_u64().unwrap() as usize;
+    let (start, end) = (number("offset"), number("offset") + number("len_bytes"));
+    let is_block = |at: &usize| sound[*at..].starts_with(&filterblock::MAGIC);
+    let partitions: Vec<usize> = (start..end).step_by(64).filter(is_block).collect();
+    assert_eq!(partitions.len(), number("num_partitions"));
+    for (i, at) in partitions.iter().enumerate() {
+        let mut bytes = sound.clone();
+        bytes[at + 100] ^= 1;
+        place.write("table.sst", bytes);
+        let start = format!("table.sst: filter block at offset {at} (");
+        let part = format!("Partition {i} of the row+column filter ignored: lookups of its keys stay correct");
+        for line in ["verify table.sst", "inspect table.sst --json"] {
+            let output = place.run(line);
+            let message = stderr(&output);
+            assert_eq!(output.status.code(), Some(3), "{message}");
+            assert!(message.starts_with(&start) && message.contains(&part), "{message}");
+            assert_eq!(message.lines().count(), 1, "{message}");
+        }
+        let filters = filters(&place);
+        assert_eq!(filters[1]["num_unusable_partitions"], 1);
+        assert_eq!((&filters[1]["num_entries"], &filters[0]["num_unusable_partitions"]), (&3000.into(), &0.into()));
+    }
+    // The index, which costs the whole filter.
+    let index_at = end - number("index_len_bytes");
+    let mut bytes = sound.clone();
+    bytes[index_at + 70] ^= 1;
+    place.write("table.sst", bytes);
+    let message = place.expect_failure(3, "verify table.sst");
+    assert!(message.starts_with(&format!("table.sst: index of partitions at offset {index_at} (")), "{message}");
+    assert!(message.contains("Filter ignored: lookups stay correct but slower."), "{message}");
+    // Cells are still checked, and probe what is left.
+    let mut bytes = sound;
+    bytes[partitions[0] + 100] ^= 1;
+    bytes[2000] ^= 1;
+    place.write("table.sst", bytes);
+    let message = place.expect_failure(3, "verify table.sst");
+    assert_eq!(message.lines().count(), 2, "{message}");
+}
+
 #[test]
 fn query_points_to_inspect() {
     let place = with_table();

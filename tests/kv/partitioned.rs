@@ -60,9 +60,9 @@ fn table_of(storage: &SimStorage) -> (String, Vec<u8>) {
     (name, bytes)
 }
 
-/// The offsets of the pages that begin with `magic`.
-fn pages_with(bytes: &[u8], magic: &[u8]) -> Vec<usize> {
-    (0..bytes.len()).step_by(PAGE_LEN).filter(|&at| bytes[at..].starts_with(magic)).collect()
+/// The offsets of blocks or indexes, which begin with `magic` at a multiple of 64.
+fn places_of(bytes: &[u8], magic: &[u8]) -> Vec<usize> {
+    (0..bytes.len()).step_by(64).filter(|&at| bytes[at..].starts_with(magic)).collect()
 }
 
 /// Looks up every row and as many absent ones, and every prefix.
@@ -88,8 +88,8 @@ fn partitioned_filters_answer_as_whole_ones() {
     for &kind in FilterKind::ALL {
         let storage = written(partitioned(kind));
         let (_, bytes) = table_of(&storage);
-        assert_eq!(pages_with(&bytes, &INDEX_MAGIC).len(), 3, "{kind}: an index for each filter");
-        assert!(pages_with(&bytes, &MAGIC).len() > 20, "{kind}: several partitions");
+        assert_eq!(places_of(&bytes, &INDEX_MAGIC).len(), 3, "{kind}: an index for each filter");
+        assert!(places_of(&bytes, &MAGIC).len() > 20, "{kind}: several partitions");
         for residence in [FilterResidence::Pinned, FilterResidence::Cached] {
             let store = open(&storage, partitioned(kind).filter_residence(residence).cache_bytes(1 << 20));
             check_answers(&store);
@@ -131,13 +131,61 @@ fn a_lookup_reads_one_partition() {
     assert!(ledger.of(Purpose::RowColumn).count(Outcome::Avoided) > u64::from(NUM_ROWS) * 95 / 100);
 }
 
+/// Partitions lie in no more pages than they must, and small ones share a page.
+#[test]
+fn partitions_waste_no_pages() {
+    for &kind in FilterKind::ALL {
+        for partition_bytes in [256, 512, 1500, 5000] {
+            let storage = written(options(kind).partition_filters(partition_bytes));
+            let (name, bytes) = table_of(&storage);
+            let store = open(&storage, options(kind));
+            let stats = &store.stats().tables[0];
+            let lens: u64 = stats.filters.iter().map(|filter| filter.bytes).sum();
+            let padded: u64 =
+                stats.filters.iter().map(|filter| filter.bytes.next_multiple_of(PAGE_LEN as u64)).sum::<u64>();
+            let first = places_of(&bytes, &MAGIC)[0];
+            let in_file = (bytes.len() - PAGE_LEN - first) as u64;
+            println!("{kind} {partition_bytes}: {name} has filters of {lens} bytes in {in_file}");
+            assert!(in_file >= padded && in_file * 10 <= padded * 15, "{kind} {partition_bytes}: {in_file} for {lens}");
+            for at in places_of(&bytes, &MAGIC) {
+                let block = &bytes[at..];
+                let payload_len = block[32..40].iter().rev().fold(0, |len, &byte| len << 8 | usize::from(byte));
+                let len = 64 + payload_len;
+                let num_pages = (at % PAGE_LEN + len).div_ceil(PAGE_LEN);
+                assert_eq!(num_pages, len.div_ceil(PAGE_LEN), "{kind} {partition_bytes}: {len} bytes at {at}");
+            }
+        }
+    }
+}
+
+/// A budget counts partitions and indexes, not what lies between them, and is used.
+#[test]
+fn a_budget_counts_partitions_and_indexes() {
+    for &kind in FilterKind::ALL {
+        for partition_bytes in [256, 512, 2048] {
+            let budget = 3 * u64::from(NUM_ROWS);
+            let storage = SimStorage::new();
+            let store = open(&storage, options(kind).partition_filters(partition_bytes).filter_budget_bytes(budget));
+            for i in 0..NUM_ROWS {
+                store.put(&row(i), b"title", b"value").unwrap();
+            }
+            store.flush().unwrap();
+            store.settle().unwrap();
+            let stats = store.stats();
+            let bytes: u64 = stats.tables.iter().map(|table| table.filter_bytes).sum();
+            println!("{kind} {partition_bytes}: {bytes} of {budget}");
+            assert!(bytes <= budget && bytes > budget / 2, "{kind} {partition_bytes}: {bytes} of {budget}");
+        }
+    }
+}
+
 /// Smaller filters, and those of a store without the option, are written as ever.
 #[test]
 fn filters_below_the_size_are_one_block() {
     for &kind in FilterKind::ALL {
         let (plain, large) = (written(options(kind)), written(options(kind).partition_filters(1 << 30)));
         assert!(table_of(&plain) == table_of(&large), "{kind}: the same bytes");
-        assert!(pages_with(&table_of(&plain).1, &INDEX_MAGIC).is_empty());
+        assert!(places_of(&table_of(&plain).1, &INDEX_MAGIC).is_empty());
     }
 }
 
@@ -152,7 +200,7 @@ fn filters_are_rebuilt_partitioned_and_whole() {
         assert_eq!(store.verify().unwrap().false_negatives(), 0);
         store.close().unwrap();
         let name = storage.names().into_iter().find(|name| name.ends_with(".flt")).unwrap();
-        assert_eq!(pages_with(&storage.contents(&name).unwrap(), &INDEX_MAGIC).len(), num_indexes);
+        assert_eq!(places_of(&storage.contents(&name).unwrap(), &INDEX_MAGIC).len(), num_indexes);
     }
 }
 
@@ -172,7 +220,7 @@ fn compaction_keeps_partitions() {
 fn a_damaged_partition_costs_only_its_own_keys() {
     let storage = written(partitioned(FilterKind::Blocked));
     let (name, sound) = table_of(&storage);
-    let partitions = pages_with(&sound, &MAGIC);
+    let partitions = places_of(&sound, &MAGIC);
     for at in partitions.iter().copied().step_by(5) {
         let mut bytes = sound.clone();
         bytes[at + 100] ^= 1;
@@ -190,7 +238,8 @@ fn a_damaged_partition_costs_only_its_own_keys() {
     // Two partitions swapped.
     let mut bytes = sound.clone();
     let (left, right) = bytes.split_at_mut(partitions[1]);
-    left[partitions[0]..][..PAGE_LEN].swap_with_slice(&mut right[..PAGE_LEN]);
+    let first = &mut left[partitions[0]..];
+    first.swap_with_slice(&mut right[..first.len()]);
     storage.replace(&name, bytes);
     let store = open(&storage, partitioned(FilterKind::Blocked));
     assert_eq!(store.warnings().len(), 2);
@@ -201,7 +250,7 @@ fn a_damaged_partition_costs_only_its_own_keys() {
 fn a_damaged_index_costs_its_filter() {
     let storage = written(partitioned(FilterKind::Bloom));
     let (name, sound) = table_of(&storage);
-    for at in pages_with(&sound, &INDEX_MAGIC) {
+    for at in places_of(&sound, &INDEX_MAGIC) {
         for offset in [0, 8, 30, 70, 90] {
             let mut bytes = sound.clone();
             bytes[at + offset] ^= 1;

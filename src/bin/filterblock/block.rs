@@ -1,10 +1,11 @@
 //! Files that hold a filter block: how one is read and shown, and the message when it is refused.
 
 use crate::exit::Failure;
-use crate::output::{self, Output};
+use crate::expected::Expected;
+use crate::output::{self, Output, shell_word};
 use filterblock::{
-    DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyTransform, MAGIC,
-    OpenOptions,
+    DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyHasher, KeyTransform,
+    MAGIC,
 };
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -20,20 +21,25 @@ const STEP_BYTES: u64 = 1 << 20;
 
 /// The bytes of the file at `path`, which holds one block as far as its header and its length show: the rest is read
 /// only then.
-pub(crate) fn read(path: &Path, options: OpenOptions) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure> {
     let failure = |error: io::Error| Failure::io(path, "cannot read", &error, UNREADABLE);
+    if path.is_dir() {
+        let stats = expected.key.command(format_args!("stats {}", shell_word(path)));
+        let next = format!("Nothing was queried or checked. If it is a store, run {stats}.");
+        return Err(Failure::io(path, "cannot read", &io::ErrorKind::IsADirectory.into(), &next));
+    }
     let mut file = File::open(path).map_err(failure)?;
     let metadata = file.metadata().map_err(failure)?;
     let file_len = metadata.is_file().then_some(metadata.len());
     let mut bytes = Vec::new();
     (&mut file).take(HEADER_BYTES).read_to_end(&mut bytes).map_err(failure)?;
-    let refused = |bytes: &[u8], error| Failure::damaged(describe(path, file_len, bytes, &error));
-    let declared_bytes = match options.open(&bytes) {
+    let refused = |bytes: &[u8], error| Failure::damaged(describe(path, file_len, bytes, &error, expected));
+    let declared_bytes = match expected.options().open(&bytes) {
         Err(DecodeError::PayloadLength { declared_bytes, .. }) => Some(declared_bytes),
         Ok(_) | Err(DecodeError::PayloadDigest { .. }) => Some(0),
         Err(error) if error.class() == DecodeErrorClass::Mismatch => Some(0),
-        // The payload shows whether the header is damaged or the block belongs to another context. It is read only if it
-        // has the length that the header gives, right or not.
+        // The payload shows whether the header is damaged or the block belongs to another context. It is read only if
+        // it has the length that the header gives, right or not.
         Err(error @ DecodeError::HeaderChecksum { .. }) => {
             let stated = bytes.get(32..40).and_then(|field| field.try_into().ok()).map(u64_from_le);
             if file_len.is_some_and(|len| stated != len.checked_sub(HEADER_BYTES)) {
@@ -83,8 +89,9 @@ fn read_rest(file: &mut File, most_bytes: u64, bytes: &mut Vec<u8>) -> io::Resul
 }
 
 /// Opens a file's only block, which [`read`] has read.
-pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], options: OpenOptions) -> Result<FilterBlockReader<'a>, Failure> {
-    options.open(bytes).map_err(|error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error)))
+pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], expected: &Expected) -> Result<FilterBlockReader<'a>, Failure> {
+    let refused = |error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error, expected));
+    expected.options().open(bytes).map_err(refused)
 }
 
 /// The format version in the header of an opened block: the byte after the magic.
@@ -94,7 +101,7 @@ pub(crate) fn version(block: &[u8]) -> u8 {
 
 /// File, offset, length, kind and version if they can be trusted, failed check, consequence, next command. `start` has
 /// at least the header, if there is one; `len` is the length of the file, if it has one.
-fn describe(path: &Path, len: Option<u64>, start: &[u8], error: &DecodeError) -> String {
+fn describe(path: &Path, len: Option<u64>, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
     let failed = match *error {
         // `read` gives no more than the header where the length of the rest is wrong.
         DecodeError::PayloadLength { declared_bytes, actual_bytes } if start.len() > HEADER_LEN => format!(
@@ -107,7 +114,7 @@ fn describe(path: &Path, len: Option<u64>, start: &[u8], error: &DecodeError) ->
         error => error.to_string(),
     };
     let what = located(path, 0, &dimensions(len, start, error), &failed);
-    format!("{what}{}. {}", text_mode_note(start, error), consequence(path, start, error))
+    format!("{what}{}. {}", text_mode_note(start, error), consequence(path, start, error, expected))
 }
 
 /// The first half of the message: as `t.fb: filter block at offset 0 (4133 bytes, bloom v1): payload digest …`.
@@ -154,13 +161,13 @@ fn text_mode_note(bytes: &[u8], error: &DecodeError) -> &'static str {
     }
 }
 
-/// How a block is replaced. No command that could be run word for word: it would write over the file, with a seed, a key or
-/// a context that lookups do not expect.
+/// How a block is replaced. No command that could be run word for word: it would write over the file, with a seed, a
+/// key or a context that lookups do not expect.
 pub(crate) const BUILD_AGAIN: &str = "To replace it, build a block from the keys of its table, with the kind, size, \
                                       seed, key and context that it had; `filterblock build --help` lists the flags.";
 
 /// The consequence of `error`, and the next step.
-fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
+fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
     if !start.starts_with(&MAGIC) {
         return "It holds no filter. Run `filterblock build --help` to see how a block is made.".to_owned();
     }
@@ -172,10 +179,13 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
             env!("CARGO_PKG_VERSION")
         ),
         DecodeErrorClass::Mismatch => match error {
-            DecodeError::WrongContext { found, .. } => format!(
-                "Filter ignored: its checksums are right, but it is bound to another number, and nothing else was \
-                 checked. If it is the right block, run `filterblock inspect --context {found:#x} {file}`."
-            ),
+            DecodeError::WrongContext { found, .. } => {
+                let inspect = expected.key.command(format_args!("inspect --context {found:#x} {file}"));
+                format!(
+                    "Filter ignored: its checksums are right, but it is bound to another number, and nothing else was \
+                     checked. If it is the right block, run {inspect}."
+                )
+            }
             DecodeError::WrongHash { found: 1, .. } => "Filter ignored: its checksums are right, but it was hashed \
                  without a secret key, and nothing else was checked. Leave out --hash-key-file."
                 .to_owned(),
@@ -184,8 +194,9 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
             | DecodeError::WrongKey { .. }
             | DecodeError::WrongHash { .. } => format!(
                 "Filter ignored: its checksums are right, but it was hashed under another key or seed; its structure \
-                 and its answers were not checked. If you have its key, run `filterblock inspect --hash-key-file KEY \
-                 {file}`."
+                 and its answers were not checked. If you have its key, run `filterblock inspect{} --hash-key-file KEY \
+                 {file}`.",
+                expected.context_flag()
             ),
             _ => "Filter ignored: its entries were not made of these keys.".to_owned(),
         },
@@ -193,37 +204,17 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError) -> String {
     }
 }
 
-/// `path` as one word of a shell's command line.
-pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    // Only a NUL cannot be quoted, and no path has one.
-    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
-}
-
 /// Whether entries can be derived from a key alone.
 pub(crate) fn takes_keys(transform: KeyTransform) -> bool {
     transform == KeyTransform::Row || !matches!(transform, KeyTransform::RowColumn | KeyTransform::Custom(_))
 }
 
-/// Refuses blocks whose entries cannot be derived from a key alone.
-pub(crate) fn require_keys(path: &Path, reader: &FilterBlockReader<'_>) -> Result<(), Failure> {
-    let transform = reader.transform();
-    if takes_keys(transform) {
-        return Ok(());
-    }
-    Err(Failure::damaged(format!(
-        "{}: filter block at offset 0 ({} bytes): its entries were derived by the transform {transform}, which needs \
-         more than a key. No key was queried. Run `filterblock inspect {}`.",
-        path.display(),
-        reader.block_len(),
-        shell_word(path)
-    )))
-}
-
 /// The figures of a block under their names in JSON.
 pub(crate) fn figures(block: &[u8], reader: &FilterBlockReader<'_>) -> Map<String, Value> {
     let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
     put("kind", json!(reader.kind().name()));
     put("version", json!(version(block)));
     put("num_entries", json!(reader.num_entries()));
@@ -233,13 +224,16 @@ pub(crate) fn figures(block: &[u8], reader: &FilterBlockReader<'_>) -> Map<Strin
     }
     put("predicted_fpr", json!(reader.false_positive_rate()));
     put("block_len_bytes", json!(reader.block_len()));
-    let hasher = reader.hasher();
-    let (hash, seed) = if hasher.hash_id() == 1 { ("xxh3-64", "seed") } else { ("siphash-1-3", "hash_key_id") };
-    put("hash", json!(hash));
-    put(seed, json!(output::hex(hasher.seed())));
+    hash_figures(reader.hasher()).into_iter().for_each(|(name, value)| put(name, value));
     put("transform", json!(reader.transform().to_string()));
     put("fill", json!(reader.fill()));
     fields
+}
+
+/// The hash, and its seed or the id of its secret key.
+pub(crate) fn hash_figures(hasher: KeyHasher) -> [(&'static str, Value); 2] {
+    let (hash, seed) = if hasher.hash_id() == 1 { ("xxh3-64", "seed") } else { ("siphash-1-3", "hash_key_id") };
+    [("hash", json!(hash)), (seed, json!(output::hex(hasher.seed())))]
 }
 
 /// Figures for people, a line each.

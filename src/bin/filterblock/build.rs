@@ -1,10 +1,9 @@
 //! `filterblock build`: from keys to a block in a file.
 
-use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
 use crate::expected;
 use crate::keys::{self, Keys, Seen, is_dash};
-use crate::output;
+use crate::output::{self, shell_word};
 use crate::target::Target;
 use crate::units::{parse_bytes, parse_rate, parse_u64};
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, OpenOptions};

@@ -1,8 +1,10 @@
 //! What a reader must know to open a block: the number that it is bound to, and a secret key.
 
 use crate::exit::{Code, Failure};
+use crate::output::shell_word;
 use crate::units::parse_u64;
 use filterblock::{KeyHasher, OpenOptions};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ pub(crate) struct ExpectedArgs {
     #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
     context: u64,
     #[command(flatten)]
-    pub(crate) key: HashKeyArgs,
+    key: HashKeyArgs,
 }
 
 /// The flag of all subcommands that read filters, be it in a block, a table or a store.
@@ -26,9 +28,53 @@ pub(crate) struct HashKeyArgs {
 }
 
 impl HashKeyArgs {
-    /// The hasher under the given key.
-    pub(crate) fn hasher(&self) -> Result<Option<KeyHasher>, Failure> {
-        self.hash_key_file.as_deref().map(read_hash_key).transpose()
+    /// Reads the file, once: it may be a pipe.
+    pub(crate) fn read(&self) -> Result<HashKey, Failure> {
+        let hasher = self.hash_key_file.as_deref().map(read_hash_key).transpose()?;
+        Ok(HashKey { hasher, file: self.hash_key_file.clone() })
+    }
+}
+
+/// The secret key that was given, if any.
+#[derive(Clone)]
+pub(crate) struct HashKey {
+    pub(crate) hasher: Option<KeyHasher>,
+    file: Option<PathBuf>,
+}
+
+impl HashKey {
+    pub(crate) fn none() -> Self {
+        Self { hasher: None, file: None }
+    }
+
+    /// A command for messages, between backquotes and with this key, so that it can be followed word for word.
+    pub(crate) fn command(&self, line: impl Display) -> String {
+        let flag = |file: &PathBuf| format!(" --hash-key-file {}", shell_word(file));
+        format!("`filterblock {line}{}`", self.file.as_ref().map(flag).unwrap_or_default())
+    }
+}
+
+/// What a block must match.
+#[derive(Clone)]
+pub(crate) struct Expected {
+    context: u64,
+    pub(crate) key: HashKey,
+}
+
+impl Expected {
+    pub(crate) fn options(&self) -> OpenOptions {
+        let options = OpenOptions::new().context(self.context);
+        self.key.hasher.map_or(options, |hasher| options.expect_hasher(hasher))
+    }
+
+    /// As [`HashKey::command`], with the context.
+    pub(crate) fn command(&self, line: impl Display) -> String {
+        self.key.command(format_args!("{line}{}", self.context_flag()))
+    }
+
+    /// The flag of the context, if it is not the default.
+    pub(crate) fn context_flag(&self) -> String {
+        if self.context == 0 { String::new() } else { format!(" --context {:#x}", self.context) }
     }
 }
 
@@ -44,9 +90,8 @@ impl ExpectedArgs {
         }
     }
 
-    pub(crate) fn options(&self) -> Result<OpenOptions, Failure> {
-        let options = OpenOptions::new().context(self.context);
-        Ok(self.key.hasher()?.map_or(options, |hasher| options.expect_hasher(hasher)))
+    pub(crate) fn read(&self) -> Result<Expected, Failure> {
+        Ok(Expected { context: self.context, key: self.key.read()? })
     }
 }
 

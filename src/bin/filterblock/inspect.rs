@@ -35,11 +35,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if table::is_table(&args.file) {
         args.expected.without_context("inspect", &args.file)?;
-        return table::inspect(&args.file, args.expected.key.hasher()?, args.json);
+        return table::inspect(&args.file, &args.expected.read()?.key, args.json);
     }
-    let options = args.expected.options()?;
-    let bytes = block::read(&args.file, options)?;
-    let reader = block::open(&args.file, &bytes, options)?;
+    let expected = args.expected.read()?;
+    let bytes = block::read(&args.file, &expected)?;
+    let reader = block::open(&args.file, &bytes, &expected)?;
     let figures = block::figures(&bytes, &reader);
     output::print(|out| if args.json { out.json(&figures.into()) } else { block::print_figures(out, &figures, "") })?;
     Ok(Code::Ok.into())

@@ -16,7 +16,7 @@ static DEBRIS: Mutex<Vec<Debris>> = Mutex::new(Vec::new());
 /// Attempts to remove a directory that another thread still writes to.
 const MAX_ATTEMPTS: u32 = 1000;
 
-/// Has a file or a directory removed if the process is interrupted; it need not exist then.
+/// Registers a file or a directory for removal when the process is interrupted. It need not exist then.
 pub(crate) fn will_remove(path: &Path) {
     add(Debris::Path(path.to_owned()));
 }
@@ -81,25 +81,31 @@ mod unix {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
-    use std::sync::Once;
+    use std::sync::{Once, mpsc};
     use std::thread;
 
-    /// Starts the thread that waits for interrupts and then cleans up, once. If it cannot be started, interrupts end the
-    /// process as usual.
+    /// Starts the thread that waits for interrupts and then cleans up, once; on return it is waiting. If it cannot be
+    /// started, interrupts end the process as usual.
     pub(super) fn watch(clean_up: fn()) {
         static START: Once = Once::new();
+        let (sender, is_waiting) = mpsc::channel();
         let wait = move || {
             let watched = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
             let Ok(mut signals) = Signals::new(watched) else {
                 return;
             };
+            let _ = sender.send(());
             for signal in signals.forever() {
                 clean_up();
                 // Ends the process by the signal, so that a shell sees what happened.
                 let _ = emulate_default_handler(signal);
             }
         };
-        START.call_once(|| drop(thread::Builder::new().name("interrupts".to_owned()).spawn(wait)));
+        START.call_once(|| {
+            let started = thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
+            // A thread that ends before it waits sends nothing.
+            drop(started.map(|_| is_waiting.recv()));
+        });
     }
 
     /// Whether the process was started with the signal ignored, as by `nohup`. See proc_pid_status(5).

@@ -47,7 +47,7 @@ pub(crate) struct Seen {
     pub(crate) num_ending_in_cr: u64,
 }
 
-/// Whether `path` stands for standard input or output.
+/// Whether `path` denotes standard input or output.
 pub(crate) fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

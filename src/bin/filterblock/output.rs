@@ -135,6 +135,13 @@ pub(crate) fn printable(key: &[u8]) -> String {
     escaped(key, &['\\', '"'])
 }
 
+/// `path` as one word of a shell's command line.
+pub(crate) fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    // Only a NUL cannot be quoted, and no path has one.
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
+}
+
 /// Bytes as a field of a line: escaped as in [`printable`], but for double quotes.
 pub(crate) fn field(bytes: &[u8]) -> String {
     escaped(bytes, &['\\'])

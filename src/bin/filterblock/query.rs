@@ -54,12 +54,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let expected = args.expected.read()?;
     if table::is_table(&args.file) {
-        return Err(table::refuse_query(&args.file).into());
+        return Err(table::refuse_query(&args.file, &expected.key).into());
     }
-    let options = args.expected.options()?;
-    let bytes = block::read(&args.file, options)?;
-    let reader = block::open(&args.file, &bytes, options)?;
+    let bytes = block::read(&args.file, &expected)?;
+    let reader = block::open(&args.file, &bytes, &expected)?;
     let transform = reader.transform();
     if !block::takes_keys(transform) {
         exit::message(format_args!(

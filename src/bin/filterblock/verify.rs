@@ -4,12 +4,12 @@
 use crate::answers::{self, Answers};
 use crate::block;
 use crate::exit::{Code, Failure};
-use crate::expected::ExpectedArgs;
+use crate::expected::{Expected, ExpectedArgs};
 use crate::keys::{self, Keys};
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use crate::store;
 use crate::table;
-use filterblock::{FilterBlockReader, OpenOptions};
+use filterblock::{FilterBlockReader, KeyTransform};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "standard input can be read only once: name a file of keys, or a single block";
         return Err(Failure::usage("verify", message).into());
     }
-    let (options, key) = (args.expected.options()?, args.expected.key.hasher()?);
+    let expected = args.expected.read()?;
     let mut out = Output::new();
     let mut worst = Code::Ok;
     for path in &args.files {
@@ -61,11 +61,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.expected.without_context("verify", path)?;
         }
         let code = if path.is_dir() {
-            store::verify::verify(path, key, args.keys.is_some(), args.json, &mut out)?
+            store::verify::verify(path, &expected.key, args.keys.is_some(), args.json, &mut out)?
         } else if table::is_table(path) {
-            table::verify(path, key, args.keys.is_some(), args.json, &mut out)?
+            table::verify(path, &expected.key, args.keys.is_some(), args.json, &mut out)?
         } else {
-            verify_block(args, options, path, &mut out)?
+            verify_block(args, &expected, path, &mut out)?
         };
         worst = worst.max(code);
     }
@@ -74,11 +74,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Checks one block. An error is one of the list of keys, which every other block would meet as well.
-fn verify_block(args: &Args, options: OpenOptions, path: &Path, out: &mut Output) -> Result<Code, Failure> {
-    let bytes = block::read(path, options);
+fn verify_block(args: &Args, expected: &Expected, path: &Path, out: &mut Output) -> Result<Code, Failure> {
+    let bytes = block::read(path, expected);
     let opened = bytes.as_ref().map_err(Clone::clone).and_then(|bytes| {
-        let reader = block::open(path, bytes, options)?;
-        args.keys.as_ref().map_or(Ok(()), |_| block::require_keys(path, &reader))?;
+        let reader = block::open(path, bytes, expected)?;
+        args.keys.as_ref().map_or(Ok(()), |_| require_keys(path, bytes, &reader, expected))?;
         Ok((block::figures(bytes, &reader), reader))
     });
     let (mut failures, mut checked) = (Vec::new(), None);
@@ -99,6 +99,27 @@ fn verify_block(args: &Args, options: OpenOptions, path: &Path, out: &mut Output
         Some(checked) => checked.print(path, out),
         None => Ok(()),
     })
+}
+
+/// Refuses a list of keys for a block whose entries a key alone does not determine.
+fn require_keys(path: &Path, block: &[u8], reader: &FilterBlockReader<'_>, expected: &Expected) -> Result<(), Failure> {
+    let transform = reader.transform();
+    let (entries, who) = match transform {
+        _ if block::takes_keys(transform) => return Ok(()),
+        KeyTransform::RowColumn => ("pairs of a row and a column", "the store that has the pairs"),
+        _ => ("made from keys by the engine's own code, which this tool does not have", "that engine"),
+    };
+    let verify = expected.command(format_args!("verify {}", shell_word(path)));
+    Err(Failure::damaged(format!(
+        "{}: filter block at offset 0 ({} bytes, {} v{}): keys cannot be looked up in it: its entries (transform \
+         {transform}) are {entries}. Its checksums and its structure are right, but a file of keys cannot tell whether \
+         entries are missing, nor how often absent keys pass: no key was checked; only {who} can tell. Leave out \
+         --keys: run {verify}.",
+        path.display(),
+        reader.block_len(),
+        reader.kind(),
+        block::version(block),
+    )))
 }
 
 /// The worst failure of a filter: it denies keys of its table.

@@ -2,12 +2,13 @@
 
 use super::super::cache::{FileId, FilterResidence, PinnedBytes};
 use super::super::cell::CellKey;
+use super::super::manifest::HasherId;
 use super::super::purpose::Purpose;
-use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
+use super::super::storage::{PAGE_LEN, PageBuf, ReadableFile, read_exact_at};
 use super::context::TableContext;
 use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
-use super::partitioned::{Partitions, Summary};
+use super::partitioned::{Partitions, Summary, TablePartitions, unpadded_len};
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::ledger::{BlockCounters, FilterFacts};
 use crate::partition::{PartitionLookup, PartitionedFilter};
@@ -35,7 +36,7 @@ pub struct FilterStats {
     /// Its kind.
     #[serde(serialize_with = "kind_name")]
     pub kind: FilterKind,
-    /// Length of its block in bytes.
+    /// Length in bytes of its block, or of its partitions and their index, without the padding to pages in the file.
     pub bytes: u64,
     /// Its distinct entries.
     #[serde(rename = "entries")]
@@ -44,6 +45,9 @@ pub struct FilterStats {
     pub bits_per_key: Option<f64>,
     /// The false-positive rate predicted from its bits.
     pub predicted_fpr: f64,
+    /// The id of the secret key under which its entries are hashed; `None` where they are hashed with a seed.
+    #[serde(skip)]
+    pub hash_key_id: Option<u64>,
 }
 
 fn kind_name<S: Serializer>(kind: &FilterKind, serializer: S) -> Result<S::Ok, S::Error> {
@@ -69,7 +73,7 @@ impl FilterLocation {
     /// Reads the filter and checks all of it. Records a warning if that fails.
     pub(super) fn open(&self) -> Option<FilterBlock<PageBuf>> {
         let mut claimed = "unread".to_owned();
-        let read = read_filter(&*self.source, self.handle, self.offset).map_err(FilterProblem::Unreadable);
+        let read = read_filter(&*self.source, self.handle.len, self.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|block| {
             claimed = claimed_format(block.as_slice());
             let filter = self.options.open_owned(block).map_err(|error| FilterProblem::Decode(error.error()))?;
@@ -85,13 +89,16 @@ impl FilterLocation {
     }
 }
 
-/// Reads a filter block in whole pages, and cuts off the padding.
-pub(super) fn read_filter(source: &dyn ReadableFile, handle: FilterHandle, offset: u64) -> Result<PageBuf, String> {
+/// Reads `len` bytes of a filter at `offset` in whole pages, and cuts off what is before and after them.
+pub(super) fn read_filter(source: &dyn ReadableFile, len: u64, offset: u64) -> Result<PageBuf, String> {
+    let before = offset % PAGE_LEN as u64;
     let read = || {
-        let mut block = PageBuf::for_stored(padded(handle.len).unwrap_or(u64::MAX))?;
-        read_exact_at(source, block.as_mut_slice(), offset)?;
+        let pages_len = before.checked_add(len).and_then(padded);
+        let mut block = PageBuf::for_stored(pages_len.unwrap_or(u64::MAX))?;
+        read_exact_at(source, block.as_mut_slice(), offset - before)?;
         // Within the pages that were read, so within `usize`.
-        block.truncate(handle.len as usize);
+        block.advance(before as usize);
+        block.truncate(len as usize);
         Ok(block)
     };
     read().map_err(|error: io::Error| error.to_string())
@@ -127,10 +134,12 @@ enum Held {
 pub(crate) enum Loaded<'a> {
     Pinned(&'a FilterBlock<PageBuf>),
     Cached(Arc<FilterBlock<PageBuf>>),
-    /// By a caller who has its bytes.
+    /// Opened from bytes in memory, outside a store.
     Opened(FilterBlockReader<'a>),
     /// An index, and those of its partitions that are usable. There is at least one partition.
     Partitioned(&'a PartitionedFilter<PageBuf>, Vec<Option<Arc<FilterBlock<PageBuf>>>>),
+    /// The same, opened from bytes in memory.
+    OpenedPartitions(TablePartitions<'a>),
 }
 
 /// Whether `filter` may contain a cell; `None` if the cell has no entry.
@@ -143,6 +152,23 @@ fn ask<B: AsRef<[u8]>>(filter: &FilterBlock<B>, key: CellKey<'_>) -> Option<bool
     hash.map(|hash| filter.may_contain_hash(hash))
 }
 
+/// Whether the partition of a cell may contain it; `None` if the cell has no entry or `usable` has no such partition.
+fn ask_partition<'a, I: AsRef<[u8]>, B: AsRef<[u8]> + 'a>(
+    index: &PartitionedFilter<I>,
+    usable: impl FnOnce(usize) -> Option<&'a FilterBlock<B>>,
+    key: CellKey<'_>,
+) -> Option<bool> {
+    let found = match index.transform() {
+        KeyTransform::FixedPrefix { .. } => index.find_key(key.row),
+        _ => index.find_row_column(key.row, key.column),
+    };
+    match found {
+        PartitionLookup::NoEntry => None,
+        PartitionLookup::Absent => Some(false),
+        PartitionLookup::Partition(partition) => ask(usable(partition.number as usize)?, key),
+    }
+}
+
 impl Loaded<'_> {
     /// Whether the filter may contain a cell; `None` if the cell has no entry, or is in an unusable partition.
     pub(super) fn may_contain_cell(&self, key: CellKey<'_>) -> Option<bool> {
@@ -150,17 +176,8 @@ impl Loaded<'_> {
             Self::Pinned(filter) => ask(filter, key),
             Self::Cached(filter) => ask(filter, key),
             Self::Opened(reader) => ask(reader, key),
-            Self::Partitioned(index, partitions) => {
-                let found = match index.transform() {
-                    KeyTransform::FixedPrefix { .. } => index.find_key(key.row),
-                    _ => index.find_row_column(key.row, key.column),
-                };
-                match found {
-                    PartitionLookup::NoEntry => None,
-                    PartitionLookup::Absent => Some(false),
-                    PartitionLookup::Partition(partition) => ask(partitions[partition.number as usize].as_ref()?, key),
-                }
-            }
+            Self::Partitioned(index, partitions) => ask_partition(index, |number| partitions[number].as_deref(), key),
+            Self::OpenedPartitions(filter) => ask_partition(filter.index(), |number| filter.usable(number), key),
         }
     }
 
@@ -170,6 +187,10 @@ impl Loaded<'_> {
             Self::Pinned(filter) => filter.may_contain_hash(hash),
             Self::Cached(filter) => filter.may_contain_hash(hash),
             Self::Opened(reader) => reader.may_contain_hash(hash),
+            Self::OpenedPartitions(filter) => {
+                let number = (i % filter.index().partitions().len().max(1) as u64) as usize;
+                filter.usable(number).is_none_or(|filter| filter.may_contain_hash(hash))
+            }
             Self::Partitioned(_, partitions) => partitions[(i % partitions.len() as u64) as usize]
                 .as_ref()
                 .is_none_or(|filter| filter.may_contain_hash(hash)),
@@ -192,6 +213,7 @@ impl OpenFilter {
             num_entries,
             bits_per_key: (num_entries > 0).then(|| bytes as f64 * 8.0 / num_entries as f64),
             predicted_fpr: filter.false_positive_rate(),
+            hash_key_id: HasherId::of(filter.hasher()).key_id(),
         };
         let (transform, hasher) = (filter.transform(), filter.hasher());
         let cache = &location.context.cache;
@@ -210,10 +232,11 @@ impl OpenFilter {
     fn open_partitioned(purpose: Purpose, location: FilterLocation) -> Option<Self> {
         let (handle, cache) = (location.handle, Arc::clone(&location.context.cache));
         let partitions = Partitions::open(location)?;
-        let (Summary { kind, predicted_fpr }, index) = (partitions.summary()?, &partitions.index);
-        let (bytes, num_entries) = (handle.len, index.num_entries());
+        let (Summary { kind, predicted_fpr, .. }, index) = (partitions.summary()?, &partitions.index);
+        let (bytes, num_entries) = (unpadded_len(index, handle.index_len), index.num_entries());
         let bits_per_key = Some(bytes as f64 * 8.0 / num_entries as f64);
-        let stats = FilterStats { purpose, kind, bytes, num_entries, bits_per_key, predicted_fpr };
+        let hash_key_id = HasherId::of(index.hasher()).key_id();
+        let stats = FilterStats { purpose, kind, bytes, num_entries, bits_per_key, predicted_fpr, hash_key_id };
         let (transform, hasher) = (index.transform(), index.hasher());
         let held = Held::Partitioned { partitions, _index_bytes: cache.pin(handle.index_len.into()) };
         Some(Self { stats, transform, hasher, held })
@@ -297,7 +320,7 @@ fn load_cached(
     }
     match location.open() {
         Some(filter) => {
-            account.note_read(location.handle.len.next_multiple_of(super::super::storage::PAGE_LEN as u64) as usize);
+            account.note_read(location.handle.len.next_multiple_of(PAGE_LEN as u64) as usize);
             let filter = Arc::new(filter);
             cache.insert_filter(location.file_id, location.offset, Arc::clone(&filter));
             Some(filter)

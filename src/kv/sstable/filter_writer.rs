@@ -13,6 +13,9 @@ use core::convert::Infallible;
 /// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its hasher and transform set.
 pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
 
+/// A cache line: the lines of a blocked filter are as long.
+const PARTITION_ALIGNMENT: usize = 64;
+
 #[derive(Debug)]
 struct FilterInProgress {
     purpose: Purpose,
@@ -25,7 +28,7 @@ struct FilterInProgress {
 #[derive(Debug)]
 struct Partitioned {
     builder: PartitionedFilterBuilder,
-    /// The closed partitions, each in whole pages.
+    /// The closed partitions.
     pages: Vec<u8>,
     error: Option<BuildError>,
 }
@@ -57,17 +60,21 @@ impl Partitioned {
             _ => self.error.unwrap_or(too_large),
         })?;
         let index_len = u32::try_from(index.len()).map_err(|_| too_large)?;
+        let Ok(index_at) = append(&mut self.pages, &index);
         out.extend_from_slice(&self.pages);
-        out.extend_from_slice(&index);
-        Ok((self.pages.len() + index.len(), index_len))
+        Ok((index_at as usize + index.len(), index_len))
     }
 }
 
-/// Appends a partition in whole pages, and returns its offset.
+/// Appends a partition and returns its offset: behind the one before, or at the next page if it would otherwise lie in
+/// more pages than its length takes. So a lookup reads as few pages as it can, and small partitions share a page.
 fn append(pages: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
+    pages.resize(pages.len().next_multiple_of(PARTITION_ALIGNMENT), 0);
+    if (pages.len() % PAGE_LEN + block.len()).div_ceil(PAGE_LEN) > block.len().div_ceil(PAGE_LEN) {
+        pages.resize(pages.len().next_multiple_of(PAGE_LEN), 0);
+    }
     let offset = pages.len();
     pages.extend_from_slice(block);
-    pages.resize(pages.len().next_multiple_of(PAGE_LEN), 0);
     Ok(offset as u64)
 }
 

@@ -61,7 +61,7 @@ impl TableFilters {
             };
             filters.slots[purpose.index()] = match OpenFilter::open(purpose, location) {
                 Some(filter) => {
-                    filters.bytes += handle.len;
+                    filters.bytes += filter.stats().bytes;
                     Slot::Open(filter)
                 }
                 None => Slot::Unusable,

@@ -26,8 +26,8 @@
 //! A filter with any other parameter is not probed, like one with an unknown purpose.
 //!
 //! A filter whose index length is 0 is one block. Otherwise it is partitioned: its last bytes, as many, are an index,
-//! under the filter's context; the partitions are before it, each in whole pages, at the index's offsets from the
-//! filter's start.
+//! under the filter's context; the partitions are before it, at the index's offsets from the filter's start. A writer
+//! gives each a multiple of 64, and a place where it lies in no more pages than its length takes.
 
 use super::super::encoding::masked_crc;
 use super::super::error::{Damage, Error};

@@ -6,6 +6,7 @@ use super::super::storage::{FileStorage, PAGE_LEN, ReadableFile, Storage};
 use super::block::BLOCK_MAGIC;
 use super::filter::{Loaded, read_filter};
 use super::format::{FOOTER_LEN, FOOTER_MAGIC, filter_context};
+use super::partitioned::TablePartitions;
 use super::reader::TableReader;
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::{DecodeError, FilterBlockReader, KeyHasher, KeyTransform, OpenOptions};
@@ -14,7 +15,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A filter block of a table, with what is needed to open it.
+/// A filter of a table, with what is needed to open it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TableFilter {
@@ -22,34 +23,81 @@ pub struct TableFilter {
     pub purpose: Purpose,
     /// The transform of its entries.
     pub transform: KeyTransform,
-    /// Where the block starts in the table's file.
+    /// Where its bytes start in the table's file.
     pub offset: u64,
-    /// The block's length in bytes.
+    /// Their number. For a partitioned filter this includes padding; see [`TablePartitions::len_bytes`].
     pub len: u64,
-    /// The context that the block is bound to.
+    /// The length of a partitioned filter's index, its last bytes; 0 for a filter that is one block.
+    pub index_len: u32,
+    /// The context that the block, or the index, is bound to.
     pub context: u64,
     /// The hasher of its entries; see [`TableFile::hashed_by`].
     pub hasher: KeyHasher,
-    /// The block, unchecked.
+    /// The block, or the partitions and their index, unchecked.
     pub bytes: Vec<u8>,
 }
 
 impl TableFilter {
-    /// Options that check that a block belongs here.
+    /// Options that check that a block, or an index, belongs here.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions::new().context(self.context).expect_hasher(self.hasher).expect_transform(self.transform)
+    }
+
+    /// Whether it is opened by [`open_partitions`](Self::open_partitions), and not by [`open`](Self::open).
+    pub fn is_partitioned(&self) -> bool {
+        self.index_len > 0
     }
 
     /// Opens the block with every check.
     ///
     /// # Errors
-    /// As [`OpenOptions::open`].
+    /// As [`OpenOptions::open`]; also for a partitioned filter, which is no block.
     pub fn open(&self) -> Result<FilterBlockReader<'_>, DecodeError> {
-        self.open_options().open(&self.bytes).map_err(|error| match error {
+        self.open_options().open(&self.bytes).map_err(|error| self.key_needed(error))
+    }
+
+    /// Opens the index of a partitioned filter and all partitions, with every check.
+    ///
+    /// ```
+    /// use filterblock::kv::{Store, StoreOptions, TableFile};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default().partition_filters(512))?;
+    /// for row in 0..2_000u32 {
+    ///     store.put(&row.to_be_bytes(), b"column", b"value")?;
+    /// }
+    /// store.flush()?;
+    /// let table = TableFile::open(&dir.path().join(&store.stats().tables[0].file))?;
+    /// for filter in table.filters() {
+    ///     let filter = filter.open_partitions()?;
+    ///     assert!(filter.partitions().len() > 3 && filter.partitions().all(|(_, opened)| opened.is_ok()));
+    ///     assert!(filter.false_positive_rate().is_some_and(|rate| rate < 0.02));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`PartitionedFilter::open`](crate::partition::PartitionedFilter::open), for the index; also for a filter that
+    /// is one block, which has none. A partition that does not open has an error of its own.
+    pub fn open_partitions(&self) -> Result<TablePartitions<'_>, DecodeError> {
+        TablePartitions::open(&self.bytes, self.index_len, self.open_options()).map_err(|error| self.key_needed(error))
+    }
+
+    fn key_needed(&self, error: DecodeError) -> DecodeError {
+        match error {
             // Without its key, the id of that is taken for a seed.
             DecodeError::WrongHash { expected: 1, .. } => DecodeError::KeyNeeded { key_id: self.hasher.seed() },
             other => other,
-        })
+        }
+    }
+
+    fn load(&self) -> Option<Loaded<'_>> {
+        match self.is_partitioned() {
+            true => self.open_partitions().ok().map(Loaded::OpenedPartitions),
+            false => self.open().ok().map(Loaded::Opened),
+        }
     }
 }
 
@@ -110,15 +158,15 @@ impl TableFile {
         let footer = &reader.footer;
         let mut filters = Vec::new();
         for (handle, offset) in footer.filter_locations() {
-            let Some((purpose, transform)) = handle.purpose().filter(|_| handle.index_len == 0) else {
+            let Some((purpose, transform)) = handle.purpose() else {
                 continue;
             };
-            let block = read_filter(&*reader.source, handle, offset)
+            let block = read_filter(&*reader.source, handle.len, offset)
                 .map_err(|reason| Error::io(&reader.file, "read a filter", io::Error::other(reason)))?;
             let context = filter_context(footer.number, purpose);
-            let (len, bytes) = (handle.len, block.as_slice().to_vec());
+            let (len, index_len, bytes) = (handle.len, handle.index_len, block.as_slice().to_vec());
             let hasher = KeyHasher::new(footer.seed);
-            filters.push(TableFilter { purpose, transform, offset, len, context, hasher, bytes });
+            filters.push(TableFilter { purpose, transform, offset, len, index_len, context, hasher, bytes });
         }
         let num_unknown_filters = footer.filters.len() - filters.len();
         Ok(Self { reader, filters, num_unknown_filters })
@@ -137,8 +185,8 @@ impl TableFile {
         &self.filters
     }
 
-    /// Filters that are not among [`TableFile::filters`]: partitioned ones, and those whose purpose or parameter this
-    /// version does not know.
+    /// Filters that are not among [`TableFile::filters`], because this version does not know their purpose or
+    /// parameter.
     pub fn num_unknown_filters(&self) -> usize {
         self.num_unknown_filters
     }
@@ -199,7 +247,7 @@ impl TableFile {
         let open = |purpose| {
             // Of two filters of a purpose, which no store writes, a lookup asks the last.
             let filter = self.filters.iter().rfind(|filter| filter.purpose == purpose)?;
-            Some((purpose, Loaded::Opened(filter.open().ok()?)))
+            Some((purpose, filter.load()?))
         };
         let (purposes, filters): (Vec<Purpose>, Vec<_>) = Purpose::ALL.into_iter().filter_map(open).unzip();
         let walk = self.reader.walk(&filters)?;

@@ -34,6 +34,7 @@ pub(crate) use entries::EntryHashes;
 pub use filter::FilterStats;
 pub(crate) use filter_writer::{FilterFileWriter, FilterPolicies};
 pub use inspect::{TableCheck, TableFile, TableFilter};
+pub use partitioned::TablePartitions;
 pub(crate) use table::Table;
 pub(crate) use walk::Probes;
 pub use warning::{FilterProblem, Warning};

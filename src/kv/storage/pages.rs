@@ -43,6 +43,13 @@ impl PageBuf {
         self.len = self.len.min(len);
     }
 
+    /// Removes the first `len` bytes.
+    pub(in crate::kv) fn advance(&mut self, len: usize) {
+        let len = len.min(self.len);
+        self.start += len;
+        self.len -= len;
+    }
+
     /// The bytes.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {

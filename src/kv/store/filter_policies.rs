@@ -10,11 +10,13 @@ use super::super::sstable::{FilterPolicies, Table};
 use super::super::version::Version;
 use super::core::{Core, MaintenanceState};
 use crate::budget::{Run, Share, allocate};
-use crate::{FilterPolicy, KeyHasher};
+use crate::{FilterKind, FilterPolicy, KeyHasher};
 use std::sync::Arc;
 
 /// Filters are written for this part of the budget.
 const WRITTEN_SHARE: (u64, u64) = (15, 16);
+/// A partition's record in the index, 16 bytes, and room for its separator, which is seldom longer than 32.
+const INDEX_BYTES_PER_PARTITION: u64 = 48;
 /// Filters of a table are rebuilt if that saves at least this part of their length.
 const WORTHWHILE_PART: u64 = 32;
 
@@ -95,8 +97,7 @@ impl Core {
         for (i, run) in runs.iter().enumerate() {
             for purpose in Purpose::ALL {
                 if let Some(policy) = self.configured(run.level, deepest, purpose) {
-                    let entries = run.entries[purpose.index()];
-                    units.push(Run::new(policy.kind(), entries).num_blocks(run.num_tables));
+                    units.push((policy.kind(), run.entries[purpose.index()], run.num_tables));
                     targets.push((i, purpose));
                 }
             }
@@ -104,7 +105,8 @@ impl Core {
         let mut allocation = Allocation(runs.into_iter().map(|run| (run, Default::default())).collect());
         let (part, whole) = WRITTEN_SHARE;
         let budget = (u128::from(budget) * u128::from(part) / u128::from(whole)) as u64;
-        for ((i, purpose), share) in targets.into_iter().zip(allocate(&units, budget)) {
+        let shares = allocate_blocks(&units, budget, self.options.filters.partition_bytes);
+        for ((i, purpose), share) in targets.into_iter().zip(shares) {
             allocation.0[i].1[purpose.index()] = Some(share);
         }
         allocation
@@ -141,6 +143,28 @@ impl Core {
         shrunk.insert(table.number(), allocation.len_bytes(table));
         Ok(true)
     }
+}
+
+/// The shares of filters, given by their kind, entries, and number of tables.
+fn allocate_blocks(units: &[(FilterKind, u64, u64)], budget: u64, partition_bytes: Option<u64>) -> Vec<Share> {
+    let run = |&(kind, entries, num_tables)| Run::new(kind, entries).num_blocks(num_tables);
+    let mut runs: Vec<Run> = units.iter().map(run).collect();
+    let shares = allocate(&runs, budget);
+    let Some(partition_bytes) = partition_bytes else {
+        return shares;
+    };
+    // Each partition is a block with a header, and has a record in an index. This leaves fewer bits per key, so that
+    // there are no more partitions than the first shares give.
+    let mut index_bytes = 0;
+    for ((run, share), &(kind, entries, num_tables)) in runs.iter_mut().zip(&shares).zip(units) {
+        let per_partition = share.policy(kind).map_or(u64::MAX, |policy| policy.expected_num_entries(partition_bytes));
+        let num_partitions = entries / per_partition.max(1);
+        if num_partitions > 0 {
+            *run = run.num_blocks(num_tables + num_partitions);
+            index_bytes += (num_tables + num_partitions) * INDEX_BYTES_PER_PARTITION;
+        }
+    }
+    allocate(&runs, budget.saturating_sub(index_bytes))
 }
 
 fn sorted_runs<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> Vec<SortedRun> {

@@ -273,6 +273,7 @@ fn flags_without_effect_are_refused() {
         ("new --synthetic 5 --kind none --fpr 1%", "no filter"),
         ("new --synthetic 5 --kind none --budget 1KiB --level-kind 1=none", "no filter"),
         ("new --synthetic 5 --kind none --prefix-len 3", "no filter"),
+        ("new --synthetic 5 --kind none --skip-last-level", "no filter"),
     ] {
         let message = place.expect_failure(2, &format!("fill {options}"));
         assert!(message.contains(part), "{options}: {message}");
@@ -280,6 +281,7 @@ fn flags_without_effect_are_refused() {
     }
     place.expect(0, "fill new --synthetic 5 --kind none --level-kind 0=bloom --bits-per-key 12");
     place.expect_failure(2, "rebuild db --kind none --bits-per-key 9");
+    place.expect_failure(2, "rebuild db --kind none --prefix-len 4");
     place.expect_failure(2, "verify db --context 3");
     place.expect_failure(2, "query cells.tsv --null key");
     place.expect_failure(2, "query cells.tsv --explain --summary key");

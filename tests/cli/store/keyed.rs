@@ -94,7 +94,7 @@ fn rebuild_gives_a_store_a_key_another_or_none() {
     place.expect(0, "rebuild db --kind bloom --bits-per-key 12");
     let before = filters(&place);
     let message = place.expect_failure(3, "rebuild db --hash-key-file raw");
-    assert!(message.contains("`filterblock rebuild db --change-hash-key --hash-key-file KEY`"), "{message}");
+    assert!(message.contains("`filterblock rebuild db --change-hash-key --hash-key-file raw`"), "{message}");
     let table = &tables(&place)[0];
     place.expect_failure(2, &format!("rebuild db/{table} --change-hash-key --hash-key-file raw"));
 

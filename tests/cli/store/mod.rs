@@ -1,5 +1,6 @@
 //! Commands on the directory of a store.
 
+mod change_key;
 mod fill;
 mod keyed;
 mod read;

@@ -135,6 +135,16 @@ fn damaged_files() {
 }
 
 #[test]
+fn directories_given_as_blocks() {
+    let place = with_store();
+    for line in ["inspect db", "query db row"] {
+        let message = place.expect_failure(4, line);
+        assert!(message.starts_with("db: cannot read: is a directory. "), "{message}");
+        assert!(message.ends_with("If it is a store, run `filterblock stats db`.\n"), "{message}");
+    }
+}
+
+#[test]
 fn tables_of_a_newer_version() {
     let place = with_store();
     let table = format!("db/{}", tables(&place)[0]);

@@ -3,7 +3,16 @@
 use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::KeyHasher;
+use std::io;
 use std::path::Path;
+
+/// Memory that a run takes for each row of a list besides the row itself, and for each row of the web table: the peak
+/// measured with all kinds, and a quarter more.
+const BYTES_PER_LISTED_ROW: u64 = 400;
+pub(super) const BYTES_PER_WEB_ROW: u64 = 1700;
+
+/// What follows if the lists cannot be read, or take too much memory.
+const NOT_RUN: &str = "Nothing was run. Name files that can be read, and that fit into memory.";
 
 /// A column and its value.
 pub(super) type Column = (Vec<u8>, Vec<u8>);
@@ -57,9 +66,16 @@ impl Dataset {
             let columns = vec![(b"contents:".to_vec(), value)];
             DataRow { row, columns, absent_column: b"anchor:".to_vec() }
         };
-        let rows = read(keys)?.into_iter().map(data_row).collect();
+        let (rows, absent_rows) = (read(keys)?, read(absent)?);
+        let list_bytes: usize = rows.iter().chain(&absent_rows).map(Vec::len).sum();
+        // A row is copied to a memtable, a table and a query.
+        require_memory(rows.len() as u64, BYTES_PER_LISTED_ROW, 3 * list_bytes as u64).map_err(|error| {
+            let failed = format!("cannot keep a store of its {} rows in memory", rows.len());
+            Failure::io(keys, &failed, &error, NOT_RUN)
+        })?;
+        let rows = rows.into_iter().map(data_row).collect();
         let name = format!("{}, absent rows from {}", keys.display(), absent.display());
-        Ok(Self::new(name, rows, read(absent)?))
+        Ok(Self::new(name, rows, absent_rows))
     }
 
     /// Whether the data allows a demo.
@@ -85,13 +101,17 @@ fn is_absent_among(rows: &[DataRow], row: &[u8]) -> bool {
     place.is_err_and(|place| place > 0 && place < rows.len())
 }
 
+/// Fails unless there is memory for a run of `num_rows` rows, which cannot report a lack of it any more.
+pub(super) fn require_memory(num_rows: u64, bytes_per_row: u64, more_bytes: u64) -> io::Result<()> {
+    let bytes = num_rows.saturating_mul(bytes_per_row).saturating_add(more_bytes);
+    Ok(Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX))?)
+}
+
 fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
     // Given back when there is no more memory, so that there is some for the message.
     let spare = Vec::<u8>::with_capacity(1 << 20);
     let mut keys = Vec::new();
-    let mut source =
-        Keys::open(path, false, "Nothing was run. Name files that can be read, and that fit into memory.")?
-            .without_progress();
+    let mut source = Keys::open(path, false, NOT_RUN)?.without_progress();
     while let Some(key) = source.next_key()? {
         let mut row = Vec::new();
         if let Err(error) = row.try_reserve_exact(key.len()).and_then(|()| keys.try_reserve(1)) {

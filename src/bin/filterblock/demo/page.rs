@@ -5,7 +5,7 @@
 
 use super::figures::{Cell, Row};
 use super::report::Report;
-use crate::block::shell_word;
+use crate::output::shell_word;
 use filterblock::FORMAT_VERSION;
 use maud::{Markup, PreEscaped, Render, html};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The directory of the demo's stores.
 
-use crate::block::shell_word;
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::output::shell_word;
 use filterblock::kv::{CacheBypass, FileStorage, Storage};
 use std::io;
 use std::path::{Path, PathBuf};

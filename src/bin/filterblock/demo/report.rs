@@ -203,9 +203,10 @@ fn facts(document: &Value, mut queries: String) -> Vec<(&'static str, Vec<String
         queries.push_str(" (fewer than usual: the disk is slow)");
     }
     let mut queries = vec![queries];
-    if count("absent_rows_dropped") > 0.0 {
-        let dropped = grouped(count("absent_rows_dropped"));
-        queries.push(format!("{dropped} absent rows not used: repeated, present, or outside the key range"));
+    let dropped = count("absent_rows_dropped");
+    if dropped > 0.0 {
+        let (dropped, s) = (grouped(dropped), if dropped == 1.0 { "" } else { "s" });
+        queries.push(format!("{dropped} absent row{s} not used: repeated, present, or outside the key range"));
     }
     vec![("Data", vec![text("dataset"), size]), ("Queries", queries), ("Reads", vec![text("io")])]
 }

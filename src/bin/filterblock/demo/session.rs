@@ -1,7 +1,7 @@
 //! What all workloads need, and the way to publish their reports.
 
 use super::args::{Args, Workload};
-use super::data::Dataset;
+use super::data::{self, BYTES_PER_WEB_ROW, Dataset};
 use super::page::Page;
 use super::place::{self, Place};
 use super::report::Report;
@@ -29,6 +29,17 @@ pub(super) struct Demo<'a> {
     progress: ProgressBar,
 }
 
+fn web_table(num_rows: u64) -> Result<Dataset, Failure> {
+    data::require_memory(num_rows, BYTES_PER_WEB_ROW, 0).map_err(|error| {
+        let message = format!(
+            "web table: cannot keep {num_rows} rows in memory: {error}. Nothing was run. Run `filterblock demo --rows \
+             N` with fewer rows."
+        );
+        Failure::new(Code::Io, message)
+    })?;
+    Ok(webtable::generate(num_rows))
+}
+
 impl<'a> Demo<'a> {
     pub(super) fn new(args: &'a Args) -> anyhow::Result<Self> {
         if args.workload != Workload::Zipfian && !args.absent_percents.is_empty() {
@@ -53,7 +64,7 @@ impl<'a> Demo<'a> {
         progress.set_message("making the data");
         let data = match (&args.keys, &args.absent) {
             (Some(keys), Some(absent)) => Dataset::from_files(keys, absent)?,
-            _ => webtable::generate(args.rows),
+            _ => web_table(args.rows)?,
         };
         data.check().map_err(|reason| Failure::usage("demo", reason))?;
         Ok(Self { args, data, policies, place, page, progress })

@@ -2,12 +2,11 @@
 
 use super::filters::FilterArgs;
 use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text, with_key};
-use crate::block::shell_word;
 use crate::exit::{self, Code, Failure};
-use crate::expected::HashKeyArgs;
+use crate::expected::{HashKey, HashKeyArgs};
 use crate::interrupt;
 use crate::keys::{self, Keys};
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use crate::units::{parse_bytes, parse_count, parse_u64};
 use filterblock::kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, TableStats, WriteBatch};
 use serde_json::json;
@@ -104,8 +103,8 @@ fn parse_sync(text: &str) -> Result<Durability, String> {
 }
 
 impl Args {
-    fn options(&self) -> Result<StoreOptions, Failure> {
-        let mut options = with_key(self.filters.options("fill")?.durability(self.sync), self.key.hasher()?);
+    fn options(&self, key: &HashKey) -> Result<StoreOptions, Failure> {
+        let mut options = with_key(self.filters.options("fill")?.durability(self.sync), key);
         if let Some(seed) = self.seed {
             options = options.seed(seed);
         }
@@ -121,7 +120,7 @@ impl Args {
         Ok(options)
     }
 
-    /// Flags that would have no effect, which whoever gave them does not expect.
+    /// Refuses flags that would have no effect.
     fn check(&self, created: bool) -> Result<(), Failure> {
         if self.column.is_some() && !self.rows_only && self.synthetic.is_none() {
             return Err(Failure::usage("fill", "--column is for --rows-only or --synthetic: cells have a column"));
@@ -129,16 +128,24 @@ impl Args {
         if self.value_bytes.is_some() && self.synthetic.is_none() {
             return Err(Failure::usage("fill", "--value-bytes is for --synthetic: cells have a value"));
         }
-        if let (Some(seed), false) = (self.seed, created) {
-            let dir = &self.dir;
-            let message = format!(
-                "--seed is for a new store, and {} has one. To change it, run `filterblock rebuild {} --seed {seed}`",
-                dir.display(),
-                shell_word(dir)
-            );
-            return Err(Failure::usage("fill", message));
+        match self.seed {
+            Some(seed) if !created => Err(self.refuse_seed(seed)),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    fn refuse_seed(&self, seed: u64) -> Failure {
+        let (dir, options) = (&self.dir, StoreOptions::default().read_only(true));
+        if let Err(error @ Error::HashKey { .. }) = Store::open_dir(dir, options) {
+            let done = "--seed is for a new store without a key: leave it out. Nothing was written.";
+            return failure(dir, &HashKey::none(), &error, done);
+        }
+        let message = format!(
+            "--seed is for a new store, and {} has one. To change it, run `filterblock rebuild {} --seed {seed}`",
+            dir.display(),
+            shell_word(dir)
+        );
+        Failure::usage("fill", message)
     }
 
     fn value_bytes(&self) -> u64 {
@@ -155,7 +162,8 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let options = args.options()?;
+    let key = args.key.read()?;
+    let options = args.options(&key)?;
     let created = !args.dir.join(MANIFEST_NAME).exists();
     args.check(created)?;
     if args.value_bytes() > MAX_VALUE_LEN as u64 {
@@ -166,9 +174,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(_) => None,
     };
     let store = Store::open_dir(&args.dir, options);
-    let store = store.map_err(|error| failure(&args.dir, &error, "Nothing was written."))?;
+    let store = store.map_err(|error| failure(&args.dir, &key, &error, "Nothing was written."))?;
     interrupt::will_remove_unfinished(&args.dir);
-    let mut filler = Filler::new(args, &store);
+    let mut filler = Filler::new(args, &key, &store);
     match (input, args.synthetic) {
         (Some(input), _) => filler.read(input)?,
         (None, num_rows) => keys::with_spinner("writing", || filler.synthesize(num_rows.unwrap_or(0)))?,
@@ -176,8 +184,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     filler.write()?;
     let Filler { mut out, num_cells, num_deletions, num_writes, .. } = filler;
     let done = format!("Cells written: {num_cells}, which are in its log and tables.");
-    let result = keys::with_spinner("finishing", || finish(args, store));
-    let (stats, warnings) = result.map_err(|error| failure(&args.dir, &error, &done))?;
+    let result = keys::with_spinner("finishing", || finish(args, &key, store));
+    let (stats, warnings) = result.map_err(|error| failure(&args.dir, &key, &error, &done))?;
     warnings.iter().for_each(exit::message);
     let counts = [num_cells, num_deletions, num_writes];
     print_summary(args, &mut out, created, counts, &stats).map_err(output::failure)?;
@@ -186,13 +194,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes everything to tables, and closes the store. Returns its statistics and warnings.
-fn finish(args: &Args, store: Store) -> Result<(Stats, Vec<String>), Error> {
+fn finish(args: &Args, key: &HashKey, store: Store) -> Result<(Stats, Vec<String>), Error> {
     store.flush()?;
     store.settle()?;
     if args.compact {
         store.compact()?;
     }
-    let warnings = store.warnings().iter().map(|warning| warning_text(&args.dir, warning)).collect();
+    let warnings = store.warnings().iter().map(|warning| warning_text(&args.dir, key, warning)).collect();
     let stats = store.stats();
     interrupt::forget_unfinished(&args.dir);
     store.close()?;
@@ -202,6 +210,7 @@ fn finish(args: &Args, store: Store) -> Result<(Stats, Vec<String>), Error> {
 /// Collects cells and writes them.
 struct Filler<'a> {
     args: &'a Args,
+    key: &'a HashKey,
     store: &'a Store,
     out: Output,
     batch: WriteBatch,
@@ -214,12 +223,12 @@ struct Filler<'a> {
 }
 
 impl<'a> Filler<'a> {
-    fn new(args: &'a Args, store: &'a Store) -> Self {
+    fn new(args: &'a Args, key: &'a HashKey, store: &'a Store) -> Self {
         let default = if args.ack { 1 } else { CELLS_PER_WRITE };
         let cells_per_write = args.batch.unwrap_or(default).max(1);
         let (out, batch) = (Output::new(), WriteBatch::new());
         let (num_cells, num_deletions, num_writes) = (0, 0, 0);
-        Self { args, store, out, batch, batch_bytes: 0, cells_per_write, num_cells, num_deletions, num_writes }
+        Self { args, key, store, out, batch, batch_bytes: 0, cells_per_write, num_cells, num_deletions, num_writes }
     }
 
     fn read(&mut self, input: Keys) -> Result<(), Failure> {
@@ -310,6 +319,7 @@ impl<'a> Filler<'a> {
     fn failed(&self, error: &Error) -> Failure {
         failure(
             &self.args.dir,
+            self.key,
             error,
             &format!("Cells written before: {}, which are in its log and tables.", self.num_cells),
         )

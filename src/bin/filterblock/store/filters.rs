@@ -95,9 +95,10 @@ impl FilterArgs {
         let has_kind = |kind: &Kind| kind.0.is_some();
         let kinds = self.kind.kind.iter().chain(self.level_kinds.iter().map(|level| &level.kind));
         let has_size = self.kind.bits_per_key.is_some() || self.kind.fpr.is_some() || self.budget.is_some();
-        if self.kind.kind == Some(Kind(None)) && !kinds.clone().any(has_kind) && (has_size || self.prefix_len.is_some())
-        {
-            return Err(Failure::usage(subcommand, "with --kind none there is no filter that has a size or a prefix"));
+        let needs_filter = has_size || self.prefix_len.is_some() || self.skip_last_level;
+        if self.kind.kind == Some(Kind(None)) && !kinds.clone().any(has_kind) && needs_filter {
+            let message = "with --kind none there is no filter that has a size or a prefix, or is skipped";
+            return Err(Failure::usage(subcommand, message));
         }
         let policy = self.kind.policy_of(subcommand, self.kind.kind.unwrap_or(Kind(Some(DEFAULT_KIND))))?;
         let mut options = StoreOptions::without_filters().skip_last_level_filters(self.skip_last_level);

@@ -53,14 +53,15 @@ enum Found {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let row = cells::argument("get", &args.row)?;
     let column = args.column.as_deref().map(|column| cells::argument("get", column)).transpose()?;
-    let store = open_for_reading(&args.dir, &args.key)?;
+    let key = args.key.read()?;
+    let store = open_for_reading(&args.dir, &key)?;
     let found = look_up(&store, &row, column.as_deref());
     let explanation = args.explain.then(|| Explanation::of(&store));
     // After a failed lookup the explanation names the table.
     if let Some(explanation) = explanation.as_ref().filter(|_| !args.json || found.is_err()) {
         exit::message(explanation.text());
     }
-    let found = found.map_err(|error| failure(&args.dir, &error, "The answer is unknown."))?;
+    let found = found.map_err(|error| failure(&args.dir, &key, &error, "The answer is unknown."))?;
     output::print(|out| match args.json {
         true => out.json(&json(&row, column.as_deref(), &found, explanation.as_ref())),
         false => print(out, &found),

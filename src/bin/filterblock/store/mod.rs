@@ -11,38 +11,59 @@ pub(crate) mod stats;
 mod synthetic;
 pub(crate) mod verify;
 
-use crate::block::shell_word;
 use crate::exit::{self, Failure, code_of_store};
-use crate::expected::HashKeyArgs;
-use crate::output;
-use filterblock::KeyHasher;
-use filterblock::kv::{Error, Store, StoreOptions, Warning};
+use crate::expected::HashKey;
+use crate::output::{self, shell_word};
+use filterblock::kv::{Error, Stats, Store, StoreOptions, Warning};
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
 const MANIFEST_NAME: &str = "MANIFEST";
 
 /// `options` with the secret key, if one was given.
-pub(crate) fn with_key(options: StoreOptions, key: Option<KeyHasher>) -> StoreOptions {
-    key.map_or(options, |key| options.hashed_by(key))
+pub(crate) fn with_key(options: StoreOptions, key: &HashKey) -> StoreOptions {
+    key.hasher.map_or(options, |hasher| options.hashed_by(hasher))
 }
 
-/// Opens the store without changing it, and warns of filters that are not used.
-pub(crate) fn open_for_reading(dir: &Path, key: &HashKeyArgs) -> Result<Store, Failure> {
-    let store = open_quietly(dir, with_key(StoreOptions::default(), key.hasher()?))?;
-    store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, warning)));
+/// Opens the store without changing it, and warns of filters that are not used or not under its key.
+pub(crate) fn open_for_reading(dir: &Path, key: &HashKey) -> Result<Store, Failure> {
+    let store = open_quietly(dir, StoreOptions::default(), key, NOTHING_READ)?;
+    store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, key, warning)));
+    warn_of_seeds(dir, key, &store);
     Ok(store)
 }
 
-/// Opens the store without changing it.
-fn open_quietly(dir: &Path, options: StoreOptions) -> Result<Store, Failure> {
-    let opened = Store::open_dir(dir, options.read_only(true));
-    opened.map_err(|error| failure(dir, &error, "Nothing was read."))
+const NOTHING_READ: &str = "Nothing was read.";
+
+/// Opens the store without changing it; `done` is as for [`failure`].
+fn open_quietly(dir: &Path, options: StoreOptions, key: &HashKey, done: &str) -> Result<Store, Failure> {
+    let opened = Store::open_dir(dir, with_key(options, key).read_only(true));
+    opened.map_err(|error| failure(dir, key, &error, done))
+}
+
+/// Warns of tables whose filters are hashed with a seed though the store has a secret key.
+pub(crate) fn warn_of_seeds(dir: &Path, key: &HashKey, store: &Store) {
+    let stats = store.stats();
+    let num_tables = num_tables_under(&stats, None);
+    if stats.hash_key_id.is_some() && num_tables > 0 {
+        exit::message(format_args!(
+            "{}: the filters of {num_tables} of {} are still hashed with a seed, which the table states and which \
+             protects less than the store's secret key. Run {}.",
+            dir.display(),
+            output::count(stats.tables.len() as u64, "table"),
+            key.command(format_args!("rebuild {}", shell_word(dir)))
+        ));
+    }
+}
+
+/// Tables with usable filters under the secret key of this id, or with a seed.
+fn num_tables_under(stats: &Stats, key_id: Option<u64>) -> usize {
+    stats.tables.iter().filter(|table| table.filters.iter().any(|filter| filter.hash_key_id == key_id)).count()
 }
 
 /// The message for an error of the store in `dir`. `done` is a sentence about what was done before.
-pub(crate) fn failure(dir: &Path, error: &Error, done: &str) -> Failure {
-    let (what, next) = (what_failed(dir, error), next(dir, error));
+pub(crate) fn failure(dir: &Path, key: &HashKey, error: &Error, done: &str) -> Failure {
+    let (what, next) = (what_failed(dir, error), next(dir, key, error));
     Failure::new(code_of_store(error), format!("{what}. {done} {next}"))
 }
 
@@ -81,48 +102,81 @@ fn path_of(dir: &Path, file: &str) -> PathBuf {
 }
 
 /// The next command.
-fn next(dir: &Path, error: &Error) -> String {
+fn next(dir: &Path, key: &HashKey, error: &Error) -> String {
     let store = shell_word(dir);
+    let verify = || key.command(format_args!("verify {store}"));
     match error {
         Error::NewerVersion { .. } => {
             "A newer filterblock reads it; `filterblock --version` shows this one's.".to_owned()
         }
         Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => {
-            format!("Restore the file from a copy, then run `filterblock verify {store}`.")
+            format!("Restore the file from a copy, then run {}.", verify())
         }
         Error::NoManifest { .. } => {
-            format!("Restore {MANIFEST_NAME} from a copy, then run `filterblock verify {store}`.")
+            format!("Restore {MANIFEST_NAME} from a copy, then run {}.", verify())
         }
         Error::NotAStore { .. } => {
             "Name the directory of a store; `filterblock fill --help` shows how one is made.".to_owned()
         }
-        Error::NoStore => format!("To create one, run `filterblock fill {store} CELLS`."),
-        Error::HashKey { stored: Some(_), .. } => format!(
-            "Run the command again with `--hash-key-file KEY`, the file of that key. No data depends on it: if it is \
-             lost, run `filterblock rebuild {store} --change-hash-key --hash-key-file NEW` with a new key; without \
-             --hash-key-file the filters would be hashed under a seed, which protects less."
-        ),
-        Error::HashKey { stored: None, .. } => format!(
-            "Run the command again without --hash-key-file. To hash all filters under the key, run `filterblock \
-             rebuild {store} --change-hash-key --hash-key-file KEY`."
-        ),
+        Error::NoStore => format!("To create one, run {}.", key.command(format_args!("fill {store} CELLS"))),
+        Error::HashKey { stored, given } => next_for_key(dir, key, *stored, *given),
         Error::Locked => {
             let lock = shell_word(&dir.join("LOCK"));
             format!("Close it in that process and run the command again; `fuser {lock}` names the process.")
         }
         Error::Io { .. } if dir.is_file() => {
-            format!("Name the directory of a store. To see what this file is, run `filterblock inspect {store}`.")
+            let inspect = key.command(format_args!("inspect {store}"));
+            format!("Name the directory of a store. To see what this file is, run {inspect}.")
         }
-        _ => format!("Resolve that, then run `filterblock verify {store}`."),
+        _ => format!("Resolve that, then run {}.", verify()),
     }
 }
 
-/// A warning of the store, with the path of the file instead of its name.
-pub(crate) fn warning_text(dir: &Path, warning: &Warning) -> String {
+/// The next command where the key `given` is not the one `stored` by the store.
+fn next_for_key(dir: &Path, key: &HashKey, stored: Option<u64>, given: Option<u64>) -> String {
+    let store = shell_word(dir);
+    let change = key.command(format_args!("rebuild {store} --change-hash-key"));
+    // With the given key, whatever the store's: what can be opened then is still hashed as before the change.
+    let opened = Store::open_dir(dir, with_key(StoreOptions::default(), key).change_hash_key(true).read_only(true));
+    let unfinished = opened.ok().map(|store| store.stats()).filter(|stats| num_tables_under(stats, given) > 0);
+    if let Some(stats) = unfinished {
+        let old = if given.is_some() { "the given key" } else { "a seed" };
+        let num_tables = output::count(stats.tables.len() as u64, "table");
+        let begun = format!(
+            "A change of the store's key was begun and not finished: the filters of {} of {num_tables} are still \
+             hashed under {old}.",
+            num_tables_under(&stats, given)
+        );
+        return match stored {
+            Some(_) => format!(
+                "{begun} To finish it, run `filterblock rebuild {store} --hash-key-file NEW`, where NEW is the file of \
+                 the key that is needed now; to go back to {old}, run {change}."
+            ),
+            None => format!(
+                "{begun} To finish it, run `filterblock rebuild {store}`, as the store needs no key now; to go back to \
+                 {old}, run {change}."
+            ),
+        };
+    }
+    match stored {
+        Some(_) => format!(
+            "Run the command again with `--hash-key-file KEY`, the file of that key. No data depends on it: if it is \
+             lost, run `filterblock rebuild {store} --change-hash-key --hash-key-file NEW` with a new key; without \
+             --hash-key-file the filters would be hashed under a seed, which protects less."
+        ),
+        None => format!(
+            "Run the command again without --hash-key-file. To hash all filters under the given key, run {change}."
+        ),
+    }
+}
+
+/// A warning of the store, with the path of the file instead of its name, and a command that can be followed.
+pub(crate) fn warning_text(dir: &Path, key: &HashKey, warning: &Warning) -> String {
     let path = dir.join(&warning.file);
     let file = path.display().to_string();
     let mut in_place = warning.clone();
     in_place.file.clone_from(&file);
     let text = in_place.to_string();
-    text.replace(&format!("`filterblock rebuild {file}`"), &format!("`filterblock rebuild {}`", shell_word(&path)))
+    let rebuild = key.command(format_args!("rebuild {}", shell_word(&path)));
+    text.replace(&format!("`filterblock rebuild {file}`"), &rebuild)
 }

@@ -1,12 +1,12 @@
 //! `filterblock rebuild`: new filters for existing tables.
 
 use super::filters::{DEFAULT_BITS_PER_KEY, DEFAULT_KIND, Kind, KindArgs};
-use super::{failure, open_quietly, warning_text, with_key};
+use super::{NOTHING_READ, failure, open_quietly, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
 use crate::expected::HashKeyArgs;
 use crate::interrupt;
 use crate::keys;
-use crate::output::{self, Output};
+use crate::output::{self, Output, shell_word};
 use crate::units::parse_u64;
 use filterblock::kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
@@ -55,8 +55,8 @@ pub(crate) struct Args {
     random_seed: bool,
     #[command(flatten)]
     key: HashKeyArgs,
-    /// Give the store the key of --hash-key-file, or without it a seed, in place of its own key or seed. Filters under
-    /// another key do not show their kind and size: they are made like unusable ones
+    /// Give the store the key of --hash-key-file in place of its own key or seed, or without it a seed in place of its
+    /// key. Filters under another key do not show their kind and size: they are made like unusable ones
     #[arg(long)]
     change_hash_key: bool,
     /// Print one JSON object
@@ -71,18 +71,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "--change-hash-key is for all tables of a store: name its directory";
         return Err(Failure::usage("rebuild", message).into());
     }
-    let key = args.key.hasher()?;
-    let with_key = |options| with_key(options, key).change_hash_key(args.change_hash_key);
-    let stats = open_quietly(&dir, with_key(StoreOptions::default()))?.stats();
+    let key = args.key.read()?;
+    if args.change_hash_key && key.hasher.is_none() {
+        check_has_key(&dir)?;
+    }
+    let changing = |options: StoreOptions| options.change_hash_key(args.change_hash_key);
+    let stats = open_quietly(&dir, changing(StoreOptions::default()), &key, NOTHING_READ)?.stats();
     if file.is_some() && wanted(&stats, file).is_empty() {
         let (table, store) = (args.place.display(), dir.display());
-        let message = format!("{table} is no table of the store {store}; `filterblock stats` lists them");
+        let list = key.command(format_args!("stats {}", shell_word(&dir)));
+        let message = format!("{table} is no table of the store {store}; {list} lists them");
         return Err(Failure::usage("rebuild", message).into());
     }
     let plan = Plan::new(args, &stats)?;
     let seed = if args.random_seed { Some(rand::random()) } else { args.seed };
-    let store = Store::open_dir(&dir, with_key(plan.store_options()));
-    let store = store.map_err(|error| failure(&dir, &error, "Nothing was changed."))?;
+    let store = Store::open_dir(&dir, with_key(changing(plan.store_options()), &key));
+    let store = store.map_err(|error| failure(&dir, &key, &error, "Nothing was changed."))?;
     interrupt::will_remove_unfinished(&dir);
     let num_warnings = store.warnings().len();
     // Opening has written the cells that were in a log only to a table.
@@ -90,13 +94,38 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut report = RebuildReport::default();
     let rebuilt = keys::with_spinner("building filters", || rebuild(&store, &plan, &tables, seed, &mut report));
     for warning in store.warnings().iter().skip(num_warnings) {
-        exit::message(warning_text(&dir, warning));
+        exit::message(warning_text(&dir, &key, warning));
     }
-    let done = format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
+    let mut done =
+        format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
+    if args.change_hash_key {
+        let needed = if key.hasher.is_some() { "this key" } else { "no key" };
+        let rebuild = key.command(format_args!("rebuild {}", shell_word(&dir)));
+        done.push_str(&format!(" The store needs {needed} from now on; {rebuild} finishes the change."));
+    }
     interrupt::forget_unfinished(&dir);
-    rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &error, &done))?;
-    output::print(|out| print(args, out, &dir, &report, (seed, key)))?;
+    rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &key, &error, &done))?;
+    output::print(|out| print(args, out, &dir, &report, (seed, key.hasher)))?;
     Ok(Code::Ok.into())
+}
+
+/// Refuses to take a key from a store that has none, and no filters under one that it had.
+fn check_has_key(dir: &Path) -> Result<(), Failure> {
+    let Ok(store) = Store::open_dir(dir, StoreOptions::default().read_only(true)) else {
+        return Ok(());
+    };
+    if !store.warnings().is_empty() {
+        return Ok(());
+    }
+    let (dir, store) = (dir.display(), shell_word(dir));
+    Err(Failure::usage(
+        "rebuild",
+        format_args!(
+            "--change-hash-key without --hash-key-file takes its key from a store, and the filters of {dir} are hashed \
+             with a seed, under no secret key. Nothing was changed. To give it a key, run `filterblock rebuild {store} \
+             --change-hash-key --hash-key-file KEY`; for another seed, `filterblock rebuild {store} --random-seed`"
+        ),
+    ))
 }
 
 /// The directory of the store, and the file of a single table.
@@ -187,8 +216,8 @@ impl<'a> Plan<'a> {
     fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
         let prefix_len = args.prefix_len.or_else(|| stats.tables.iter().find_map(|table| table.prefix_len));
         let KindArgs { kind, bits_per_key, fpr } = args.filters;
-        if kind == Some(Kind(None)) && (bits_per_key.is_some() || fpr.is_some()) {
-            return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size"));
+        if kind == Some(Kind(None)) && (bits_per_key.is_some() || fpr.is_some() || args.prefix_len.is_some()) {
+            return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size or a prefix"));
         }
         let mut plan = Self { args, stats, prefix_len, given: None };
         if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {

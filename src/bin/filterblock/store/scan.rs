@@ -51,7 +51,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let argument = |text: &Option<OsString>| text.as_deref().map(|text| cells::argument("scan", text)).transpose();
     let (from, to, prefix) = (argument(&args.from)?, argument(&args.to)?, argument(&args.prefix)?);
-    let store = open_for_reading(&args.dir, &args.key)?;
+    let key = args.key.read()?;
+    let store = open_for_reading(&args.dir, &key)?;
     let cells = match prefix {
         Some(prefix) => store.scan_prefix(&prefix),
         None => scan(&store, from.as_deref(), to.as_deref()),
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 // The cells before the damage are right.
                 out.flush().map_err(output::failure)?;
                 let done = format!("{} printed; the rest is unknown.", output::count(num_cells, "cell"));
-                return Err(failure(&args.dir, &error, &done).into());
+                return Err(failure(&args.dir, &key, &error, &done).into());
             }
         };
         let written = if args.json { out.json(&cells::json(&cell)) } else { writeln!(out, "{}", cells::line(&cell)) };

@@ -2,7 +2,7 @@
 
 use super::{failure, open_for_reading, warning_text};
 use crate::exit::{Code, Failure};
-use crate::expected::HashKeyArgs;
+use crate::expected::{HashKey, HashKeyArgs};
 use crate::keys::Keys;
 use crate::output::{self, Output};
 use filterblock::kv::{LevelStats, Stats, Store};
@@ -42,9 +42,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let store = open_for_reading(&args.dir, &args.key)?;
+    let key = args.key.read()?;
+    let store = open_for_reading(&args.dir, &key)?;
     if let Some(rows) = &args.ask {
-        ask(args, &store, rows)?;
+        ask(args, &key, &store, rows)?;
     }
     let mut out = Output::new();
     let written = if args.prometheus {
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let ledger = args.ask.as_ref().map(|_| store.ledger_report().to_prometheus());
         write!(out, "{}{}", store.stats().to_prometheus(), ledger.unwrap_or_default())
     } else if args.json {
-        out.json(&json(args, &store))
+        out.json(&json(args, &key, &store))
     } else {
         print(&mut out, args, &store)
     };
@@ -61,17 +62,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(Code::Ok.into())
 }
 
-fn ask(args: &Args, store: &Store, rows: &Path) -> Result<(), Failure> {
+fn ask(args: &Args, key: &HashKey, store: &Store, rows: &Path) -> Result<(), Failure> {
     let mut rows = Keys::open(rows, false, "Not all rows were looked up. Run `filterblock stats --help`.")?;
     while let Some(row) = rows.next_key()? {
-        store.get_row(row).map_err(|error| failure(&args.dir, &error, "Not all rows were looked up."))?;
+        store.get_row(row).map_err(|error| failure(&args.dir, key, &error, "Not all rows were looked up."))?;
     }
     Ok(())
 }
 
-fn json(args: &Args, store: &Store) -> Value {
+fn json(args: &Args, key: &HashKey, store: &Store) -> Value {
     let stats = store.stats();
-    let warnings: Vec<String> = store.warnings().iter().map(|warning| warning_text(&args.dir, warning)).collect();
+    let warnings: Vec<String> = store.warnings().iter().map(|warning| warning_text(&args.dir, key, warning)).collect();
     let ledger = args.ask.as_ref().map(|_| store.ledger_report());
     json!({
         "store": args.dir.to_string_lossy(),

@@ -1,36 +1,30 @@
 //! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its table.
 
-use super::{failure, warning_text, with_key};
-use crate::block::shell_word;
-use crate::exit::{self, Code, Failure};
+use super::{failure, open_quietly, warn_of_seeds, warning_text};
+use crate::exit::{Code, Failure};
+use crate::expected::HashKey;
 use crate::keys;
-use crate::output::{self, Output};
-use filterblock::KeyHasher;
+use crate::output::{self, Output, shell_word};
 use filterblock::kv::{FilterVerification, Store, StoreOptions, TableFile, TableVerification, VerifyReport};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Checks the store in `dir`. Tells of failures on standard error and returns the worst code.
+/// Checks the store in `dir`. Reports failures on standard error and returns the worst code.
 pub(crate) fn verify(
     dir: &Path,
-    key: Option<KeyHasher>,
+    key: &HashKey,
     with_keys: bool,
     json: bool,
     out: &mut Output,
 ) -> Result<Code, Failure> {
     let mut failures = Vec::new();
     let checked = keys::with_spinner("verifying", || check(dir, key, with_keys, &mut failures));
-    out.flush().map_err(output::failure)?;
-    let worst = failures.iter().map(Failure::code).max().unwrap_or(Code::Ok);
-    failures.iter().for_each(exit::message);
-    let written = match (json, &checked) {
-        (true, _) => out.json(&json_report(dir, checked.as_ref(), &failures, worst)),
-        (false, Some(checked)) => print(out, dir, checked, failures.is_empty()),
-        (false, None) => Ok(()),
-    };
-    written.map_err(output::failure)?;
-    Ok(worst)
+    let figures = json.then(|| checked.as_ref().map_or(json!({}), figures));
+    output::verdict(out, dir, &failures, figures, |out| match &checked {
+        Some(checked) => print(out, dir, checked, failures.is_empty()),
+        None => Ok(()),
+    })
 }
 
 /// A store whose tables could be read.
@@ -40,41 +34,42 @@ struct Checked {
     num_in_log: u64,
 }
 
-fn check(dir: &Path, key: Option<KeyHasher>, with_keys: bool, failures: &mut Vec<Failure>) -> Option<Checked> {
+fn check(dir: &Path, key: &HashKey, with_keys: bool, failures: &mut Vec<Failure>) -> Option<Checked> {
     if with_keys {
         let message = format!("{} is a store, which is checked against its own cells: leave out --keys", dir.display());
         failures.push(Failure::usage("verify", message));
         return None;
     }
-    let opened = Store::open_dir(dir, with_key(StoreOptions::default(), key).read_only(true));
-    let store = opened.map_err(|error| failures.push(failure(dir, &error, "Nothing else was checked."))).ok()?;
+    let opened = open_quietly(dir, StoreOptions::default(), key, "Nothing else was checked.");
+    let store = opened.map_err(|failure| failures.push(failure)).ok()?;
+    warn_of_seeds(dir, key, &store);
     let verified = store.verify();
-    failures.extend(store.warnings().iter().map(|warning| Failure::damaged(warning_text(dir, warning))));
+    failures.extend(store.warnings().iter().map(|warning| Failure::damaged(warning_text(dir, key, warning))));
     let report = match verified {
         Ok(report) => report,
         Err(error) => {
-            let of_tables = check_tables(dir, &store);
+            let of_tables = check_tables(dir, key, &store);
             match of_tables.is_empty() {
-                true => failures.push(failure(dir, &error, "Not all was checked.")),
+                true => failures.push(failure(dir, key, &error, "Not all was checked.")),
                 false => failures.extend(of_tables),
             }
             return None;
         }
     };
     for table in &report.tables {
-        failures.extend(table.filters.iter().filter_map(|filter| hidden(dir, table, filter)));
+        failures.extend(table.filters.iter().filter_map(|filter| hidden(dir, key, table, filter)));
     }
     Some(Checked { report, num_in_log: store.stats().memtable_cells })
 }
 
 /// Each table by itself, after the first one that is damaged.
-fn check_tables(dir: &Path, store: &Store) -> Vec<Failure> {
+fn check_tables(dir: &Path, key: &HashKey, store: &Store) -> Vec<Failure> {
     let check = |file: &str| {
         let path = dir.join(file);
         let error = TableFile::open(&path).and_then(|table| table.check()).err()?;
         let consequence = format!(
-            "Lookups that need it fail. Restore the file from a copy, then run `filterblock verify {}`.",
-            shell_word(dir)
+            "Lookups that need it fail. Restore the file from a copy, then run {}.",
+            key.command(format_args!("verify {}", shell_word(dir)))
         );
         Some(Failure::table(&error, &consequence))
     };
@@ -82,17 +77,17 @@ fn check_tables(dir: &Path, store: &Store) -> Vec<Failure> {
 }
 
 /// The worst that a filter can do.
-fn hidden(dir: &Path, table: &TableVerification, filter: &FilterVerification) -> Option<Failure> {
+fn hidden(dir: &Path, key: &HashKey, table: &TableVerification, filter: &FilterVerification) -> Option<Failure> {
     let path = dir.join(&table.file);
     (filter.false_negatives > 0).then(|| {
         Failure::damaged(format!(
             "{}: the {} filter answers 'no' for {} of {} cells that the table holds. Lookups do not find them: stop \
-             using the store. Run `filterblock rebuild {}`.",
+             using the store. Run {}.",
             path.display(),
             filter.purpose,
             filter.false_negatives,
             filter.present_asked,
-            shell_word(&path)
+            key.command(format_args!("rebuild {}", shell_word(&path)))
         ))
     })
 }
@@ -104,22 +99,13 @@ fn deviation_sigma(filter: &FilterVerification) -> Option<f64> {
     (sigma > 0.0).then(|| (filter.false_positives as f64 - asked * rate) / sigma)
 }
 
-fn json_report(dir: &Path, checked: Option<&Checked>, failures: &[Failure], worst: Code) -> Value {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-    put("file", json!(dir.to_string_lossy()));
-    put("ok", json!(failures.is_empty()));
-    if !failures.is_empty() {
-        put("errors", failures.iter().map(Failure::to_string).collect());
-        put("exit_code", json!(worst as u8));
-    }
-    if let Some(Checked { report, num_in_log }) = checked {
-        put("num_cells", json!(num_cells(report)));
-        put("cells_in_log", json!(num_in_log));
-        put("false_negatives", json!(report.false_negatives()));
-        put("tables", report.tables.iter().map(table_json).collect());
-    }
-    fields.into()
+fn figures(Checked { report, num_in_log }: &Checked) -> Value {
+    json!({
+        "num_cells": num_cells(report),
+        "cells_in_log": num_in_log,
+        "false_negatives": report.false_negatives(),
+        "tables": report.tables.iter().map(table_json).collect::<Vec<_>>(),
+    })
 }
 
 fn num_cells(report: &VerifyReport) -> u64 {
@@ -152,7 +138,7 @@ fn table_json(table: &TableVerification) -> Value {
 fn print(out: &mut Output, dir: &Path, checked: &Checked, is_ok: bool) -> io::Result<()> {
     let Checked { report, num_in_log } = checked;
     let (num_tables, num_filters) = (report.tables.len() as u64, report.filters().count() as u64);
-    // What is wrong was told on standard error.
+    // The failures are on standard error.
     let verdict = if is_ok { "ok: " } else { "" };
     writeln!(
         out,

@@ -135,8 +135,7 @@ fn check_refusals(case: &Case, options: OpenOptions, mut block: Vec<u8>) {
     let check = |block: &[u8], what: &str| match options.open(block) {
         Ok(_) => panic!("{what} passed"),
         Err(
-            error
-            @ (DecodeError::WrongHash { .. }
+            error @ (DecodeError::WrongHash { .. }
             | DecodeError::WrongSeed { .. }
             | DecodeError::WrongKey { .. }
             | DecodeError::WrongTransform { .. }),

@@ -53,10 +53,12 @@ impl Inlined {
         }
         // The offset of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many, rounded down.
         let offset = fast_range(hash.get(), self.payload_len) as usize & !(LINE_LEN - 1);
-        // SAFETY: `start + offset + LINE_LEN <= frame.len()`, as `start + payload_len == frame.len()`, by the comparison
-        // (`payload_len` is that of legal parameters, as there is a probe, so the difference did not wrap); and
-        // `offset + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset` is less, by the fast range over
-        // `payload_len`, which is not 0.
+        // SAFETY: `start + offset + LINE_LEN <= frame.len()`, because
+        // - `start + payload_len == frame.len()`: the comparison says so, and the difference did not wrap, as it equals
+        //   neither NO_PROBE (no slice is so long, and a wrapped difference is above `u64::MAX - start`) nor anything but
+        //   the length of legal parameters, at most 2^38;
+        // - `offset + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset` is less, by the fast range over
+        //   `payload_len`, which is not 0.
         let line = unsafe { &*frame.as_ptr().add(start + offset).cast::<[u8; LINE_LEN]>() };
         match self.probe {
             Probe::None => none(),

@@ -193,8 +193,8 @@ impl FilterBlockBuilder {
         self.push(self.entries.hasher().hash(entry), 0);
     }
 
-    /// Adds an entry by its hash, which must have been made with the policy's hasher. A key may have two entries: add
-    /// all that [`EntryHasher::hash_entries`] makes.
+    /// Adds an entry by its hash, which must have been made with the policy's hasher. A key may have two entries, or
+    /// none that the library knows: see [`EntryHasher::hash_entries`].
     ///
     /// # Panics
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.

@@ -214,7 +214,7 @@ struct Facts {
 /// # Ok(())
 /// # }
 /// ```
-// In this order and at a line's start: what a query by hash reads lies in one cache line, for a `B` of up to three words.
+// In this order and at a line's start: what a query by hash reads lies in one cache line, for a `B` of up to four words.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub struct FilterBlock<B> {
@@ -251,7 +251,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     #[inline(always)]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
         self.facts.entries.hasher().check_made(hash);
-        self.layout.may_contain(self.block.as_ref(), HEADER_LEN, hash)
+        self.layout.may_contain(self.block.as_ref(), HEADER_LEN as u32, hash)
     }
 
     /// Answers for many hashes at once: while some are probed, the lines of the next are on their way. Pays from a handful of

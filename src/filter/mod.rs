@@ -271,12 +271,12 @@ impl FilterLayout {
     /// Of the payload that begins at `start` of `frame`. Inlined into a loop of queries: the shortest probe, and a call for
     /// all others.
     #[inline(always)]
-    pub(crate) fn may_contain(&self, frame: &[u8], start: usize, hash: KeyHash) -> bool {
+    pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
         let inlined =
             each!(Self, self, layout in View => View::may_contain_inlined(layout, frame, start, hash), Empty => None);
         match inlined {
             Some(answer) => answer,
-            None => self.may_contain_called(&frame[start..], hash),
+            None => self.may_contain_called(&frame[start as usize..], hash),
         }
     }
 

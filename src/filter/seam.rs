@@ -200,7 +200,7 @@ pub(crate) trait KindView<'a>: Copy + Debug {
     /// The answer of [`KindView::may_contain`] for the payload that begins at `start` of `frame`, if it takes few enough
     /// instructions to be inlined into a loop. `None` for a payload of another length than the layout's own.
     #[inline(always)]
-    fn may_contain_inlined(_layout: &Self::Layout, _frame: &[u8], _start: usize, _hash: KeyHash) -> Option<bool> {
+    fn may_contain_inlined(_layout: &Self::Layout, _frame: &[u8], _start: u32, _hash: KeyHash) -> Option<bool> {
         None
     }
 

@@ -167,9 +167,10 @@ impl StoreOptions {
     }
 
     /// Writes filters of more than `bytes` bytes (at least 256, at most 2³⁰) as [partitions](crate::partition) of
-    /// about that size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their indexes stay in memory: a lookup loads the partition that it needs through the
-    /// cache, whatever the [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap
-    /// remain one block. Off unless set.
+    /// about that size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their
+    /// indexes stay in memory: a lookup loads the partition that it needs through the cache, whatever the
+    /// [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap remain one block. Off
+    /// unless set.
     #[must_use]
     pub const fn partition_filters(mut self, bytes: u64) -> Self {
         self.filters.partition_bytes = Some(match bytes {

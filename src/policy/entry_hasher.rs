@@ -46,6 +46,11 @@ impl EntryHasher {
     /// [`KeyTransform::WholeKeyAndPrefix`] up to two, the key and its prefix. A filter that lacks one of them denies a
     /// stored key, or its prefix.
     ///
+    /// None also where keys of one part have no entry at all (rows, rows with columns), and under an engine's own transform
+    /// without code: a filter of such hashes would be empty, and deny the rows, or the entries that the engine knows. There,
+    /// hash these: [`hash_row`](EntryHasher::hash_row), [`hash_row_column`](EntryHasher::hash_row_column),
+    /// [`KeyHasher::hash`]. [`FilterBlockBuilder::add_key`](crate::FilterBlockBuilder::add_key) refuses to finish instead.
+    ///
     /// ```
     /// use filterblock::{EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
     ///

@@ -1,7 +1,7 @@
 //! Bytes that begin at a cache line, as a block cache uses them, with and without huge pages.
 
 use crate::material::{block_of, hashes, numbers};
-use filterblock::{AlignedBytes, DecodeError, FilterKind, FilterPolicy, OpenOptions};
+use filterblock::{AlignedBytes, DecodeError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
 
 /// Length of a cache line in bytes.
 const LINE_LEN: usize = 64;
@@ -90,4 +90,39 @@ fn blocks_are_read_into_place() {
     assert!(matches!(error.error(), DecodeError::PayloadDigest { .. }), "{error}");
     let error = OpenOptions::new().open_owned(AlignedBytes::zeroed(0)).expect_err("no block");
     assert!(matches!(error.error(), DecodeError::TooShort { .. }), "{error}");
+}
+
+/// Bytes that can be made shorter or longer behind a filter's back.
+struct Changing {
+    bytes: Vec<u8>,
+    len: std::cell::Cell<usize>,
+}
+
+impl AsRef<[u8]> for &Changing {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len.get()]
+    }
+}
+
+/// Probes without bounds checks rely on the length: a query of bytes whose length has changed panics, whatever the kind.
+#[test]
+fn bytes_that_change_their_length_are_noticed() {
+    for &kind in FilterKind::ALL {
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+        let mut builder = FilterBlockBuilder::new(policy);
+        (0..1000).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
+        let mut bytes = builder.finish().expect("a block");
+        let len = bytes.len();
+        bytes.resize(2 * len, 0);
+        let changing = Changing { bytes, len: len.into() };
+        let filter = OpenOptions::new().open_owned(&changing).expect("a sound block");
+        for other in [0, 1, 63, 64, 65, 127, 128, len - 64, len - 1, len + 1, len + 64, 2 * len] {
+            changing.len.set(other);
+            let query = || filter.may_contain(b"7");
+            let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(query));
+            assert!(answer.is_err(), "{kind}: {other} bytes instead of {len}");
+        }
+        changing.len.set(len);
+        assert!(filter.may_contain(b"7"));
+    }
 }

@@ -192,3 +192,30 @@ fn an_engine_that_loads_ahead_denies_no_stored_key() {
         assert_eq!((filter.entry_hasher().transform(), filter.entry_hasher().hasher()), (transform, filter.hasher()));
     }
 }
+
+/// Keys that share an entry are led to the same partition, whichever of them was stored: what one block of all keys passes,
+/// the partitions pass.
+#[test]
+fn keys_that_share_an_entry_are_in_one_partition() {
+    fn before_dot(key: &[u8], _: u16) -> Option<&[u8]> {
+        key.iter().position(|&byte| byte == b'.').map(|at| &key[..at])
+    }
+    let transform = KeyTransform::Custom(CustomTransform::new(202, 0).expect("legal").applied_by(before_dot));
+    let mut writer = Writer::new(exact(transform), PartitionLimit::Entries(1), 0);
+    let stored_keys = ["apple.5", "apple.7", "pear.3", "pear.9", "plum.1"].map(str::as_bytes);
+    for key in stored_keys {
+        writer.key(key).expect("in order");
+    }
+    let stored = writer.finish().expect("an index");
+    let options = OpenOptions::new().expect_transform(transform);
+    let filter = PartitionedFilter::open(&stored.index[..], options).expect("a sound index");
+    assert_eq!(filter.partitions().count(), 3);
+    for name in ["apple", "pear", "plum", "fig", "zebra"] {
+        for version in 0..10 {
+            let key = format!("{name}.{version}");
+            let is_stored = stored_keys.iter().any(|k| before_dot(k, 0) == before_dot(key.as_bytes(), 0));
+            assert_eq!(sure(filter.may_contain(key.as_bytes(), |p| stored.load(p))), is_stored, "{key}");
+        }
+    }
+    assert!(sure(filter.may_contain(b"no dot", |p| stored.load(p))));
+}

@@ -56,7 +56,7 @@ impl Inlined {
         Self
     }
 
-    pub(super) fn may_contain(self, _: &[u8], _: usize, _: KeyHash) -> Option<bool> {
+    pub(super) fn may_contain(self, _: &[u8], _: u32, _: KeyHash) -> Option<bool> {
         None
     }
 

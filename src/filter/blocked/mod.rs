@@ -284,7 +284,7 @@ impl<'a> KindView<'a> for View<'a> {
     }
 
     #[inline(always)]
-    fn may_contain_inlined(layout: &Layout, frame: &[u8], start: usize, hash: KeyHash) -> Option<bool> {
+    fn may_contain_inlined(layout: &Layout, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
         layout.inlined.may_contain(frame, start, hash)
     }
 

@@ -153,8 +153,8 @@ fn allocate_blocks(units: &[(FilterKind, u64, u64)], budget: u64, partition_byte
     let Some(partition_bytes) = partition_bytes else {
         return shares;
     };
-    // Each partition is a block with a header, and has a record in an index. This leaves fewer bits per key, so that
-    // there are no more partitions than the first shares give.
+    // Each partition is a block with a header, and has a record in an index. This leaves fewer bits per key, and
+    // so about as many partitions as the first shares give, or fewer.
     let mut index_bytes = 0;
     for ((run, share), &(kind, entries, num_tables)) in runs.iter_mut().zip(&shares).zip(units) {
         let per_partition = share.policy(kind).map_or(u64::MAX, |policy| policy.expected_num_entries(partition_bytes));

@@ -104,7 +104,11 @@ fn is_absent_among(rows: &[DataRow], row: &[u8]) -> bool {
 /// Fails unless there is memory for a run of `num_rows` rows, which cannot report a lack of it any more.
 pub(super) fn require_memory(num_rows: u64, bytes_per_row: u64, more_bytes: u64) -> io::Result<()> {
     let bytes = num_rows.saturating_mul(bytes_per_row).saturating_add(more_bytes);
-    Ok(Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX))?)
+    let mut memory = Vec::<u8>::new();
+    memory.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    // A compiler may leave out an allocation that nothing sees.
+    std::hint::black_box(&memory);
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {

@@ -132,3 +132,45 @@ fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64
     }
     all != 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Avx2, Constants, LINE_LEN, Params, all_hit};
+    use crate::cpu::avx2;
+    use crate::hash::mix;
+    use core::arch::x86_64::*;
+
+    /// A caller that has AVX2 may keep values in the registers that the assembly uses and clears.
+    #[test]
+    fn a_callers_registers_are_left_alone() {
+        let Some(proof) = Avx2::detect() else { return };
+        let constants = Constants::of(Params::new(1, 8, 3).expect("legal")).expect("in the table");
+        let (sum, hits) = sums_beside_probes(proof, constants, &[u8::MAX; LINE_LEN], 1_000);
+        assert_eq!((sum, hits), (4 * 1_000 * (12 * 13 / 2), 1_000));
+    }
+
+    avx2! {
+        fn sums_beside_probes(proof, constants: &Constants, line: &[u8; LINE_LEN], num_probes: u64) -> (i64, u64) {
+            // Steps of which the compiler knows nothing, so that it keeps each sum.
+            let mut steps = [_mm256_setzero_si256(); 12];
+            for (i, step) in (1..).zip(&mut steps) {
+                *step = _mm256_set1_epi64x(core::hint::black_box(i));
+            }
+            let (mut sums, mut hits) = ([_mm256_setzero_si256(); 12], 0);
+            for i in 0..num_probes {
+                let hit = all_hit(proof, constants, line, mix(i));
+                hits += u64::from(hit);
+                let taken = _mm256_set1_epi64x(-i64::from(hit));
+                for (sum, step) in sums.iter_mut().zip(steps) {
+                    *sum = _mm256_add_epi64(*sum, _mm256_and_si256(step, taken));
+                }
+            }
+            let mut total = 0;
+            for sum in sums {
+                total += _mm256_extract_epi64::<0>(sum) + _mm256_extract_epi64::<1>(sum);
+                total += _mm256_extract_epi64::<2>(sum) + _mm256_extract_epi64::<3>(sum);
+            }
+            (total, hits)
+        }
+    }
+}

@@ -77,8 +77,8 @@ const ALL_HIT: u64 = 0x1010_1010_1010_1010;
 
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
-/// Registers from 16 on leave the upper halves of the others clean, so nothing has to be
-/// zeroed afterwards. They are declared all the same: a caller may have them.
+/// Registers from 16 on leave the upper halves of the others clean, so nothing has to be zeroed afterwards. They are
+/// declared all the same: a caller may have them.
 ///
 /// A salt's step comes from a table by `vpermd`. A position is the upper half of a product, where `vpshufbitqmb`, which
 /// looks up a bit for each byte, reads it. With multiplications and shifts instead, one port had half as much again

@@ -205,6 +205,7 @@ pub enum Edit {
     TableRemoved(u64),
     TableMoved { number: u64, level: u32 },
     FiltersRebuilt { table: u64, file: u64 },
+    Key(u64),
 }
 
 /// A record of edits.
@@ -217,6 +218,7 @@ pub fn edits(edits: &[Edit]) -> Vec<u8> {
     for edit in edits {
         match edit {
             Edit::Seed(seed) => push(1, &[&seed.to_le_bytes()]),
+            Edit::Key(id) => push(11, &[&id.to_le_bytes()]),
             Edit::NextNumber(number) => push(2, &[&number.to_le_bytes()]),
             Edit::LastSeq(seq) => push(3, &[&seq.to_le_bytes()]),
             Edit::LogBegun(number) => push(4, &[&number.to_le_bytes()]),

@@ -11,9 +11,11 @@ const MIN_CELL_LEN: usize = 9;
 /// Cells asked for one by one.
 const MAX_GETS: usize = 48;
 
-/// An error of damage has a fitting type and a text.
+/// An error of damage has a fitting type and a text. A forged manifest may call for a secret key, which nobody gave.
 pub fn check_error(error: &Error) {
-    assert_typed(error);
+    if !matches!(error, Error::HashKey { given: None, .. }) {
+        assert_typed(error);
+    }
     assert!(!error.to_string().is_empty(), "{error:?}");
 }
 

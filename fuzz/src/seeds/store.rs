@@ -202,7 +202,7 @@ fn manifests(seeds: &mut Seeds) {
         let (len, footer_crc) = (file.len() as u64, crate::sstable::footer_crc(file));
         Edit::TableAdded { number, level, len, footer_crc, filter_file }
     };
-    let changes: [(&str, Vec<Edit>); 16] = [
+    let changes: [(&str, Vec<Edit>); 17] = [
         ("seed", vec![Edit::Seed(77)]),
         ("next-number", vec![Edit::NextNumber(1000)]),
         ("last-number", vec![Edit::NextNumber((1 << 53) - 16)]),
@@ -222,6 +222,7 @@ fn manifests(seeds: &mut Seeds) {
         ("filters-of-another", vec![Edit::FiltersRebuilt { table: deep, file: own }]),
         ("own-filters", vec![Edit::TableRemoved(shallow), added(shallow, 0, 0)]),
         ("deepest-level", vec![Edit::TableRemoved(deep), added(deep, 6, own)]),
+        ("key", vec![Edit::Key(77)]),
     ];
     for (name, change) in &changes {
         let edits = edits(change);

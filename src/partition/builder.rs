@@ -112,7 +112,7 @@ impl PartitionedFilterBuilder {
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
         let transform = self.entries.transform();
-        if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn) || transform.lacks_code() {
+        if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn | KeyTransform::Custom(_)) {
             return self.fail(PartitionBuildError::Transform { transform });
         }
         match order::of_key(transform, key) {

@@ -46,7 +46,7 @@
 //! | fixed prefix | the prefix | the prefix | `add_key`; `may_contain`, `may_contain_prefix` |
 //! | whole key and prefix | the key | the key; its prefix | `add_key`; `may_contain`, `may_contain_prefix` |
 //! | row and column | [`row_column_order_key`] | [`row_column_entry`] | `add_row_column`, `may_contain_row_column` |
-//! | an engine's own | given; with code, the entry | given; with code, what it makes | `add_entry`, `may_contain_entry`; with code also `add_key`, `may_contain` |
+//! | an engine's own | given | given | `add_entry`, `may_contain_entry` |
 //!
 //! An engine that loads partitions itself finds them by key ([`find_key`](PartitionedFilter::find_key) and its like),
 //! or by an order key that it has made ([`find`](PartitionedFilter::find)).
@@ -54,10 +54,10 @@
 //! [`row_column_entry`]: crate::KeyTransform::row_column_entry
 //!
 //! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A fixed
-//! prefix is stored once, in one partition, because it is its own order key: it cannot span two. The same holds for what an
-//! engine's code makes of keys; keys whose entries do not ascend are refused, and need `add_entry`.
+//! prefix is stored once, in one partition, because it is its own order key: it cannot span two.
 //!
-//! In an engine's own transform, several entries may be added at one order key, and an entry at several. Let q be a
+//! Under an engine's own transform, the index does not say what its order keys are. So the answer to a key is *maybe*, with
+//! [code](crate::CustomTransform::applied_by) or without, and `add_key` refuses. Several entries may be added at one order key, and an entry at several. Let q be a
 //! byte string with which some of the order keys begin. Then a lookup at q comes to the partition of the least of them.
 //! So an engine that adds, at every key, both the key and its prefix finds the prefix at the key and at the prefix
 //! itself.

@@ -4,14 +4,15 @@ use crate::policy::KeyTransform;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
-/// The order key of a key that is one byte string; `None` if it has no entry. An entry that several keys share is its own
-/// order key, so that it is in one partition, to which all of them lead; a prefix beside the whole key is added at the key.
+/// The order key of a key that is one byte string; `None` if it has no entry, or if the engine chose the order keys, of
+/// which an index does not say what they are. An entry that is a prefix is its own order key, so that it is in one
+/// partition; a prefix beside the whole key is added at the key.
 pub(super) fn of_key(transform: KeyTransform, key: &[u8]) -> Option<&[u8]> {
-    let entry = transform.entry_of(key)?;
-    Some(match transform {
-        KeyTransform::FixedPrefix { .. } | KeyTransform::Custom(_) => entry,
-        _ => key,
-    })
+    match transform {
+        KeyTransform::WholeKey | KeyTransform::WholeKeyAndPrefix { .. } => Some(key),
+        KeyTransform::FixedPrefix { .. } => transform.prefix_of(key),
+        KeyTransform::Row | KeyTransform::RowColumn | KeyTransform::Custom(_) => None,
+    }
 }
 
 /// What follows a row in a pair's order key. A zero byte of the row is followed by 1, so a row that ends here is below

@@ -68,8 +68,9 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     }
 
     /// Whether the table may contain `key`. The transform is applied: `key` is what the engine's user looks up. A key
-    /// that has no entry is *maybe*, and so is every key where rows are entries, for which there is
-    /// [`may_contain_row`](Self::may_contain_row).
+    /// that has no entry is *maybe*. So is every key where rows are entries, for which there is
+    /// [`may_contain_row`](Self::may_contain_row), and under an engine's own transform, for which there is
+    /// [`may_contain_entry`](Self::may_contain_entry).
     ///
     /// # Errors
     /// [`PartitionError`], which means *maybe*: the key's partition could not be loaded, or is damaged.
@@ -225,8 +226,7 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     ///
     /// For order keys of an engine's own, and for those that an engine has made itself. Given a key that is not its own
     /// order key, such as one that is longer than the prefixes of the filter, this returns a partition that may deny
-    /// it;
-    /// [`find_key`](Self::find_key) and its like take keys.
+    /// it; [`find_key`](Self::find_key) and its like take keys.
     ///
     /// ```
     /// # use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};

@@ -56,11 +56,14 @@ fn an_interrupted_build_leaves_nothing_behind() {
     fs::create_dir(place.path("disk")).unwrap();
     let mut command = place.command(["build", "--output", "disk/x.fb"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // More than a pipe holds: the tool reads.
-    child.stdin.as_mut().unwrap().write_all(lines("key", 20_000).as_bytes()).unwrap();
+    // More than a pipe holds: the tool reads. And it goes on to read: to wait for the child would close its input, and a
+    // build that is complete before the signal arrives leaves its file.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(lines("key", 20_000).as_bytes()).unwrap();
     interrupt(&child, "-TERM");
     assert_eq!(child.wait().unwrap().signal(), Some(15));
     assert!(entries(&place).is_empty());
+    drop(input);
 }
 
 /// Its store stays, with all that was acknowledged, and without the files that were not finished.
@@ -72,7 +75,9 @@ fn an_interrupted_fill_leaves_a_store_without_unfinished_files() {
     let place = Place::new();
     let mut command = place.command(["fill", "db", "--ack"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.as_mut().unwrap().write_all(b"row\tcolumn\tvalue\n").unwrap();
+    // Held open, as above.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"row\tcolumn\tvalue\n").unwrap();
     let mut ack = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ack).unwrap();
     assert_eq!(ack, "ok 1\n");
@@ -80,6 +85,7 @@ fn an_interrupted_fill_leaves_a_store_without_unfinished_files() {
     place.write("db/notes.tmp", "not the store's");
     interrupt(&child, "-TERM");
     assert_eq!(child.wait().unwrap().signal(), Some(15));
+    drop(input);
     assert!(!place.path("db/000077.sst.tmp").exists() && place.path("db/notes.tmp").exists());
     fs::remove_file(place.path("db/notes.tmp")).unwrap();
     assert_eq!(place.expect(0, "get db row column"), "value");

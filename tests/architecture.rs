@@ -71,6 +71,8 @@ const UNSAFE_FILES: &[&str] = &[
     "filter/blocked/lanes.rs",
     "filter/blocked/neon.rs",
     "filter/golomb/avx512.rs",
+    "filter/ribbon/avx2.rs",
+    "filter/ribbon/avx512.rs",
 ];
 
 const MAX_LINES: usize = 500;

@@ -35,7 +35,7 @@ pub(super) fn build(plan: &Plan, hashes: &[u64], out: &mut Output<'_>, parallel:
         let num = sizing::num_blocks(entering.len() as u64, plan.millislots);
         let layer = Layer::first(&params, num, 0);
         num_blocks.push(num);
-        let solution = out.append_zeros((layer.num_words(&params) * WORD_LEN) as usize)?;
+        let solution = out.append_zeros(layer.num_words(&params) as usize * WORD_LEN)?;
         let mut of_layer = std::vec![0; layer.thresholds_len() as usize];
         bumped = Stretches { params, layer }.build(entering, solution, &mut of_layer, parallel);
         if bumped.is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn build(plan: &Plan, hashes: &[u64], out: &mut Output<'_>, parallel:
 }
 
 /// The hashes after `steps` changes, in order.
-fn sorted(hashes: &[u64], steps: u64) -> Vec<u64> {
+fn sorted(hashes: &[u64], steps: u8) -> Vec<u64> {
     let mut hashes: Vec<u64> = hashes.iter().map(|&hash| rehashed(hash, steps)).collect();
     hashes.sort_unstable();
     hashes
@@ -69,14 +69,14 @@ fn append_last(params: &mut Params, index: usize, hashes: &[u64], out: &mut Outp
         let layer = Layer::first(params, num_blocks, 0);
         band.clear((num_blocks * WIDTH) as usize);
         let mask = params.fingerprint_mask();
-        let rows = sorted(hashes, u64::from(index > 0) + u64::from(seed));
+        let rows = sorted(hashes, u8::from(index > 0) + seed as u8);
         let is_solved = rows.iter().all(|&hash| {
-            let row = Row::new(hash, layer.num_starts());
+            let row = Row::new(hash, layer.num_starts);
             band.insert(Row { fingerprint: row.fingerprint & mask, ..row }) != Inserted::Refused
         });
         if is_solved {
             params.last_seed = seed as u8;
-            let solution = out.append_zeros((layer.num_words(params) * WORD_LEN) as usize)?;
+            let solution = out.append_zeros(layer.num_words(params) as usize * WORD_LEN)?;
             solve(params, &layer, 0, &band, solution);
             return Ok(num_blocks);
         }
@@ -93,8 +93,8 @@ fn solve(params: &Params, layer: &Layer, first_block: u64, band: &Band, solution
     for (index, coefficients, fingerprints) in band.blocks_backwards() {
         engine.solve(coefficients, fingerprints, words);
         let block = first_block + index as u64;
-        let at = (layer.word_of(params, block) - start) * WORD_LEN;
-        let stored = solution[at as usize..].chunks_exact_mut(WORD_LEN as usize);
+        let at = (layer.word_of(params, block) - start) as usize * WORD_LEN;
+        let stored = solution[at..].chunks_exact_mut(WORD_LEN);
         for (place, &word) in stored.zip(&words[..layer.columns_of(params, block)]) {
             bytes::put_u64(place, 0, word);
         }
@@ -139,7 +139,7 @@ impl Stretches {
         thresholds: &'a mut [u8],
     ) -> Vec<Stretch<'a>> {
         let Self { params, layer } = self;
-        let num_starts = layer.num_starts();
+        let num_starts = layer.num_starts;
         let mut stretches = Vec::new();
         let thresholds = thresholds.chunks_mut((STRETCH / BUCKET / 4) as usize);
         for (first_slot, thresholds) in (0..).step_by(STRETCH as usize).zip(thresholds) {
@@ -149,10 +149,10 @@ impl Stretches {
                 let word = |slot| layer.word_of(params, slot / WIDTH);
                 (num_hashes, word(end) - word(first_slot))
             } else {
-                (hashes.len(), solution.len() as u64 / WORD_LEN)
+                (hashes.len(), (solution.len() / WORD_LEN) as u64)
             };
             let (of_stretch, later) = hashes.split_at(num_hashes);
-            let (words, later_words) = solution.split_at_mut((num_words * WORD_LEN) as usize);
+            let (words, later_words) = solution.split_at_mut(num_words as usize * WORD_LEN);
             stretches.push(Stretch { first_slot, hashes: of_stretch, solution: words, thresholds });
             (hashes, solution) = (later, later_words);
         }
@@ -161,7 +161,7 @@ impl Stretches {
 
     fn build_stretch(&self, stretch: Stretch<'_>, band: &mut Band) -> Vec<u64> {
         let Stretch { first_slot, hashes, solution, thresholds } = stretch;
-        let (layer, num_starts) = (&self.layer, self.layer.num_starts());
+        let (layer, num_starts) = (&self.layer, self.layer.num_starts);
         // The last stretch has the layer's last block, too, in which no row starts.
         let is_last = first_slot + STRETCH >= num_starts;
         let end = if is_last { layer.num_blocks * WIDTH } else { first_slot + STRETCH };

@@ -19,11 +19,20 @@
 //!
 //! A rate between two powers of two: the first blocks of each layer have one column more.
 
+#[cfg(simd_x86_64)]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+mod avx2;
+#[cfg(simd_avx512)]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+#[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
+mod avx512;
 #[cfg(feature = "std")]
 mod band;
 #[cfg(feature = "std")]
 mod build;
 mod engine;
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod guard_pages;
 mod layer;
 #[cfg(feature = "std")]
 mod plan;
@@ -56,7 +65,7 @@ const LIMITS: [u64; 4] = [BUCKET, 116, 96, 0];
 const MAX_LAYERS: usize = 8;
 /// Bytes of a layer's number of blocks.
 const NUM_BLOCKS_LEN: usize = 4;
-const WORD_LEN: u64 = 8;
+const WORD_LEN: usize = 8;
 
 /// Dimensions: stored as `columns: u8` at 0, `num_layers: u8` at 1, `last_seed: u8` at 2, zero at 3, `wide_share: u32` at
 /// 4, zeros at 8..12. How many blocks a layer has is stored at the payload's end.
@@ -145,9 +154,9 @@ impl Params {
 
     /// Changes of the hash on entering layer `index`.
     #[inline(always)]
-    const fn steps(&self, index: usize) -> u64 {
-        let seed = if index + 1 == self.num_layers() { self.last_seed as u64 } else { 0 };
-        (index > 0) as u64 + seed
+    const fn steps(&self, index: usize) -> u8 {
+        let seed = if index + 1 == self.num_layers() { self.last_seed } else { 0 };
+        (index > 0) as u8 + seed
     }
 
     /// Length of the numbers of blocks at the payload's end.
@@ -184,6 +193,8 @@ fn num_blocks(params: &Params, payload: &[u8]) -> Result<NumBlocks, DecodeError>
 pub(crate) struct Layout {
     params: Params,
     engine: Engine,
+    /// Changes of the hash on entering the first layer.
+    first_steps: u8,
     first: Layer,
     num_blocks: NumBlocks,
     payload_len: u64,
@@ -217,9 +228,9 @@ impl<'a> KindView<'a> for View<'a> {
         // At most 8 · 2³² · 33 words of 8 bytes: no overflow.
         let blocks = || num_blocks.iter().take(params.num_layers()).map(|&num| u64::from(num));
         let num_words: u64 = blocks().map(|num| Layer::first(&params, num, 0).num_words(&params)).sum();
-        let first = Layer::first(&params, u64::from(num_blocks[0]), num_words * WORD_LEN);
-        let layout =
-            Layout { params, engine: Engine::best(&params), first, num_blocks, payload_len: payload.len() as u64 };
+        let first = Layer::first(&params, u64::from(num_blocks[0]), num_words * WORD_LEN as u64);
+        let (engine, first_steps) = (Engine::best(&params), params.steps(0));
+        let layout = Layout { params, engine, first_steps, first, num_blocks, payload_len: payload.len() as u64 };
         let thresholds_end = layout.layers().last().map_or(0, |last| last.thresholds_at);
         let (declared_bytes, actual_bytes) = (thresholds_end + params.directory_len() as u64, layout.payload_len);
         if declared_bytes != actual_bytes {
@@ -246,7 +257,7 @@ impl<'a> KindView<'a> for View<'a> {
         &self.layout.params
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn may_contain(&self, hash: KeyHash) -> bool {
         self.layout.engine.may_contain(self, hash)
     }
@@ -258,9 +269,10 @@ impl<'a> KindView<'a> for View<'a> {
     /// Prefetches the window in the first layer. Thresholds are a few thousandths of the whole, and mostly cached.
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
-        let window = search::first_window(self, hash);
-        (window.first..window.end()).step_by(64).for_each(|at| prefetch(self.payload, at));
-        prefetch(self.payload, window.end() - 1);
+        if let Ok(window) = search::window_of(self, hash) {
+            (window.first..window.end()).step_by(64).for_each(|at| prefetch(self.payload, at));
+            prefetch(self.payload, window.end() - 1);
+        }
     }
 
     /// An absent hash agrees with a fingerprint of *c* bits by 2⁻ᶜ; its start is uniform, and so it is in the next layer if
@@ -275,7 +287,7 @@ impl<'a> KindView<'a> for View<'a> {
                 passing += held as f64 * pow2(-(layer.columns_from(&self.layout.params, block) as i32));
                 held_of_layer += held;
             }
-            let num_starts = layer.num_starts();
+            let num_starts = layer.num_starts;
             rate += entered * passing / num_starts as f64;
             entered *= (num_starts - held_of_layer) as f64 / num_starts as f64;
         }

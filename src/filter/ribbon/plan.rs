@@ -71,7 +71,7 @@ impl KindSettings for Settings {
     /// that is begun.
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let luck = num_entries.saturating_mul(num_blocks).isqrt().saturating_mul(6);
-        num_blocks.saturating_mul(32 + u64::from(MAX_COLUMNS) * WORD_LEN).saturating_add(luck)
+        num_blocks.saturating_mul(32 + u64::from(MAX_COLUMNS) * WORD_LEN as u64).saturating_add(luck)
     }
 
     fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {

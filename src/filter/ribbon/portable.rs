@@ -1,7 +1,7 @@
 //! The definition, in plain code: compiled once more for each engine that falls back on it.
 
 use super::View;
-use super::search::{Window, search};
+use super::search::{Window, window_of};
 use crate::bytes;
 use crate::cpu::Portable;
 use crate::hash::KeyHash;
@@ -11,7 +11,10 @@ use super::row::WIDTH;
 
 #[inline(always)]
 pub(super) fn may_contain(_: Portable, view: &View<'_>, hash: KeyHash) -> bool {
-    search(view, hash, agrees)
+    match window_of(view, hash) {
+        Ok(window) => agrees(view.payload, window),
+        Err(bumped) => bumped.may_contain(view),
+    }
 }
 
 /// Whether the sum of each column is its bit of the fingerprint.

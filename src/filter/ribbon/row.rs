@@ -37,9 +37,9 @@ impl Row {
 
 /// The hash in the layer that is entered by `steps`: 1 for the next one, and one more for each seed that failed there.
 #[inline(always)]
-pub(super) const fn rehashed(hash: u64, steps: u64) -> u64 {
+pub(super) const fn rehashed(hash: u64, steps: u8) -> u64 {
     match steps {
         0 => hash,
-        _ => mix(hash ^ steps.wrapping_mul(LAYER_MULTIPLIER)),
+        _ => mix(hash ^ LAYER_MULTIPLIER.wrapping_mul(steps as u64)),
     }
 }

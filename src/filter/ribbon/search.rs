@@ -1,8 +1,8 @@
-//! The search for a hash, but for the sum of its rows: which layer holds it, and where.
+//! The search for a hash: which layer holds it, and where.
 
 use super::layer::Layer;
 use super::row::{Row, WIDTH, rehashed};
-use super::{BUCKET, LIMITS, View, WORD_LEN};
+use super::{BUCKET, LIMITS, View, WORD_LEN, portable};
 use crate::hash::KeyHash;
 
 /// What a query sums up: the words of two neighbouring blocks. All offsets are within the payload.
@@ -25,10 +25,10 @@ impl Window {
     fn new(view: &View<'_>, layer: &Layer, row: Row) -> Self {
         let params = &view.layout.params;
         let (block, slot) = (row.start / WIDTH, row.start % WIDTH);
-        let at = |block| ((layer.first_word + layer.word_of(params, block)) * WORD_LEN) as usize;
+        let first = (layer.first_word + layer.word_of(params, block)) as usize * WORD_LEN;
         Self {
-            first: at(block),
-            second: at(block + 1),
+            first,
+            second: first + layer.columns_of(params, block) * WORD_LEN,
             columns: layer.columns_from(params, block),
             masks: [row.coefficients << slot, row.coefficients >> 1 >> (WIDTH - 1 - slot)],
             fingerprint: row.fingerprint,
@@ -38,16 +38,8 @@ impl Window {
     /// The end of what is read, in bytes.
     #[inline(always)]
     pub(super) fn end(&self) -> usize {
-        self.second + self.columns as usize * WORD_LEN as usize
+        self.second + self.columns as usize * WORD_LEN
     }
-}
-
-/// The window of `hash` in the first layer.
-#[inline(always)]
-pub(super) fn first_window(view: &View<'_>, hash: KeyHash) -> Window {
-    let (layout, layer) = (view.layout, &view.layout.first);
-    let hash = rehashed(hash.get(), layout.params.steps(0));
-    Window::new(view, layer, Row::new(hash, layer.num_starts()))
 }
 
 /// From which distance to its bucket's last slot on rows are bumped that start in the bucket of `start`.
@@ -58,21 +50,40 @@ pub(super) fn limit(payload: &[u8], layer: &Layer, start: u64) -> u64 {
     LIMITS[usize::from(byte >> (bucket % 4 * 2) & 3)]
 }
 
-/// The answer for `hash`, where `agrees` tells whether a window's sums are its fingerprint.
+/// What to sum up for `hash` in the first layer, unless it is bumped there: by one in a hundred, or less.
 #[inline(always)]
-pub(super) fn search(view: &View<'_>, hash: KeyHash, agrees: impl Fn(&[u8], Window) -> bool) -> bool {
-    let layout = view.layout;
-    let params = &layout.params;
-    let (mut hash, mut layer) = (hash.get(), layout.first);
-    let mut index = 0;
-    loop {
-        hash = rehashed(hash, params.steps(index));
-        let row = Row::new(hash, layer.num_starts());
-        let is_last = index + 1 == params.num_layers();
-        if is_last || !row.start % BUCKET < limit(view.payload, &layer, row.start) {
-            return agrees(view.payload, Window::new(view, &layer, row));
-        }
-        index += 1;
-        layer = layer.next(params, layout.num_blocks[index].into());
+pub(super) fn window_of(view: &View<'_>, hash: KeyHash) -> Result<Window, Bumped> {
+    let (params, layer) = (&view.layout.params, &view.layout.first);
+    let hash = rehashed(hash.get(), view.layout.first_steps);
+    let row = Row::new(hash, layer.num_starts);
+    if params.num_layers() > 1 && is_bumped(view.payload, layer, row.start) {
+        return Err(Bumped(hash));
     }
+    Ok(Window::new(view, layer, row))
+}
+
+/// A hash that the first layer bumps, as it enters the next one.
+pub(super) struct Bumped(u64);
+
+impl Bumped {
+    /// The answer of the layers below the first; `false` if each of them bumps the hash: then no entry has it.
+    #[inline(never)]
+    pub(super) fn may_contain(self, view: &View<'_>) -> bool {
+        let layout = view.layout;
+        let (params, mut layer, mut hash) = (&layout.params, layout.first, self.0);
+        for index in 1..params.num_layers() {
+            layer = layer.next(params, layout.num_blocks[index].into());
+            hash = rehashed(hash, params.steps(index));
+            let row = Row::new(hash, layer.num_starts);
+            if index + 1 == params.num_layers() || !is_bumped(view.payload, &layer, row.start) {
+                return portable::agrees(view.payload, Window::new(view, &layer, row));
+            }
+        }
+        false
+    }
+}
+
+#[inline(always)]
+fn is_bumped(payload: &[u8], layer: &Layer, start: u64) -> bool {
+    !start % BUCKET >= limit(payload, layer, start)
 }

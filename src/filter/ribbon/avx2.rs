@@ -1,0 +1,90 @@
+//! AVX2: twice four columns at a time, and a parity without counting.
+
+use super::View;
+use super::portable;
+use super::search::{Window, window_of};
+use crate::cpu::{Avx2, Portable, avx2};
+use crate::hash::KeyHash;
+use core::arch::x86_64::*;
+
+/// Columns of a vector.
+const LANES: usize = 4;
+/// Bytes of a vector.
+const VECTOR_LEN: usize = 32;
+/// Columns of two vectors, which are summed together.
+const GROUP: usize = 2 * LANES;
+/// Bytes of their words.
+const GROUP_LEN: usize = 2 * VECTOR_LEN;
+
+avx2! {
+    pub(super) fn may_contain(proof, view: &View<'_>, hash: KeyHash) -> bool {
+        let window = match window_of(view, hash) {
+            Ok(window) => window,
+            Err(bumped) => return bumped.may_contain(view),
+        };
+        let num_groups = (window.columns as usize).div_ceil(GROUP);
+        if window.second + num_groups * GROUP_LEN > view.payload.len() {
+            return at_the_end(view.payload, window);
+        }
+        // SAFETY: the comparison above, and `first` is before `second`. The same below.
+        let mut sums = unsafe { sums_of_group(proof, view.payload, window, 0) };
+        for group in 1..num_groups {
+            // SAFETY: as above.
+            sums |= unsafe { sums_of_group(proof, view.payload, window, group) } << (group * GROUP);
+        }
+        (sums ^ window.fingerprint) << (u32::BITS - window.columns) == 0
+    }
+
+    pub(super) fn solve(_proof, coefficients: &[u64], fingerprints: &[u32], words: &mut [u64]) {
+        portable::solve(Portable, coefficients, fingerprints, words)
+    }
+}
+
+/// Where vectors would reach beyond the payload.
+#[inline(never)]
+fn at_the_end(payload: &[u8], window: Window) -> bool {
+    portable::agrees(payload, window)
+}
+
+/// The sums of the columns of `group`.
+///
+/// # Safety
+/// From `first` and from `second` on, `payload` has the words of that group.
+#[inline(always)]
+unsafe fn sums_of_group(proof: Avx2, payload: &[u8], window: Window, group: usize) -> u32 {
+    let at = group * GROUP_LEN;
+    // SAFETY: this function's contract: a group is two vectors.
+    unsafe { sums(proof, payload, window, at) | sums(proof, payload, window, at + VECTOR_LEN) << LANES }
+}
+
+/// The sums of four columns, whose words begin at `at`.
+///
+/// # Safety
+/// From `first + at` and from `second + at` on, `payload` has a vector.
+#[inline(always)]
+unsafe fn sums(proof: Avx2, payload: &[u8], window: Window, at: usize) -> u32 {
+    // SAFETY: `proof` is of AVX2, and the loads are those of this function's contract.
+    let summed = unsafe {
+        let words = payload.as_ptr().add(at);
+        let first = _mm256_loadu_si256(words.add(window.first).cast());
+        let second = _mm256_loadu_si256(words.add(window.second).cast());
+        let first = _mm256_and_si256(first, _mm256_set1_epi64x(window.masks[0] as i64));
+        _mm256_xor_si256(first, _mm256_and_si256(second, _mm256_set1_epi64x(window.masks[1] as i64)))
+    };
+    parities(proof, summed)
+}
+
+/// The parity of each of four words.
+#[inline(always)]
+fn parities(_proof: Avx2, words: __m256i) -> u32 {
+    // SAFETY: `_proof` is of AVX2.
+    unsafe {
+        let halves = _mm256_xor_si256(words, _mm256_srli_epi64::<4>(words));
+        // Of each half-byte.
+        let parity = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0));
+        let of_bytes = _mm256_shuffle_epi8(parity, _mm256_and_si256(halves, _mm256_set1_epi8(0xf)));
+        let of_words = _mm256_sad_epu8(of_bytes, _mm256_setzero_si256());
+        // The lowest bit of each goes to the top.
+        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_slli_epi64::<63>(of_words))) as u32
+    }
+}

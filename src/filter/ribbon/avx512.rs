@@ -1,0 +1,56 @@
+//! AVX-512 with counts of ones: eight columns at a time.
+
+use super::View;
+use super::portable;
+use super::search::{Window, window_of};
+use crate::cpu::{Portable, avx512_bitalg};
+use crate::hash::KeyHash;
+use core::arch::x86_64::*;
+
+/// Columns of a vector.
+const LANES: u32 = 8;
+/// A ^ (B & C), for three bits in this order.
+const XOR_OF_AND: i32 = 0x78;
+
+avx512_bitalg! {
+    pub(super) fn may_contain(_proof, view: &View<'_>, hash: KeyHash) -> bool {
+        let window = match window_of(view, hash) {
+            Ok(window) => window,
+            Err(bumped) => return bumped.may_contain(view),
+        };
+        // Always so: what the loads below read. It pays for them.
+        assert!(window.first <= window.second && window.end() <= view.payload.len());
+        // SAFETY: the comparison above.
+        unsafe { agrees(view.payload, window) }
+    }
+
+    pub(super) fn solve(_proof, coefficients: &[u64], fingerprints: &[u32], words: &mut [u64]) {
+        portable::solve(Portable, coefficients, fingerprints, words)
+    }
+}
+
+/// Whether the sum of each column is its bit of the fingerprint.
+///
+/// # Safety
+/// From `first` and from `second` on, `payload` has `columns` words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq")]
+unsafe fn agrees(payload: &[u8], window: Window) -> bool {
+    let masks = [_mm512_set1_epi64(window.masks[0] as i64), _mm512_set1_epi64(window.masks[1] as i64)];
+    let (mut differing, mut column) = (0, 0);
+    while column < window.columns {
+        let lanes = u8::MAX >> (LANES - LANES.min(window.columns - column));
+        let at = column as usize * 8;
+        // SAFETY: only words below `columns` are loaded, which this function's contract says are there.
+        let (first, second) = unsafe {
+            let payload = payload.as_ptr();
+            let load = |at: usize| _mm512_maskz_loadu_epi64(lanes, payload.add(at).cast());
+            (load(window.first + at), load(window.second + at))
+        };
+        let summed = _mm512_ternarylogic_epi64::<XOR_OF_AND>(_mm512_and_si512(first, masks[0]), second, masks[1]);
+        let sums = _mm512_test_epi64_mask(_mm512_popcnt_epi64(summed), _mm512_set1_epi64(1));
+        differing |= (sums ^ (window.fingerprint >> column) as u8) & lanes;
+        column += LANES;
+    }
+    differing == 0
+}

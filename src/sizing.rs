@@ -10,6 +10,7 @@
 //! | classic Bloom | (1 − e^(−kn/m))^k, at best 1.4427 · log₂(1/ε) bits a key | [`bloom`] |
 //! | blocked Bloom with word-wise choice | a Poisson mixture over the keys of a line | [`blocked`] |
 //! | Golomb-Rice coded hashes | log₂(1/ε) + 1.47 to 1.56 bits a key, and a directory | [`golomb`] |
+//! | bumped ribbon retrieval | log₂(1/ε) bits a key, and 0.4 to 8 % | [`ribbon`] |
 //!
 //! [`cardinality`] reads the classic formula backwards: how many entries a filter holds, from its set bits.
 //!

@@ -32,7 +32,7 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
-    /// The structure: bloom, blocked or golomb
+    /// The structure: bloom, blocked, golomb or ribbon
     #[arg(long, value_name = "KIND", default_value_t = FilterKind::DEFAULT)]
     kind: FilterKind,
     /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given
@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// Kind blocked only: try 2^T salts for each word, 0 to 6; 3 unless given
     #[arg(long, value_name = "T")]
     salt_bits: Option<u32>,
+    /// Kind ribbon only: slots for each key, 0.95 to 1.2; fewer are smaller and slower to build; 0.995 unless given
+    #[arg(long, value_name = "S")]
+    slots_per_key: Option<f64>,
     /// Bind the block to this number, which its readers must then give
     #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
     context: u64,
@@ -117,18 +120,24 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
         None => KeyHasher::new(args.seed),
     };
     let policy = policy.map_err(refused)?.hashed_by(hasher);
-    match args.salt_bits {
+    let refuse_setting = |name: &str, has: fn(&FilterPolicy) -> bool| {
+        let with = FilterKind::ALL.iter().filter(|&&kind| {
+            FilterPolicy::with_bits_per_key(kind, DEFAULT_BITS_PER_KEY).is_ok_and(|policy| has(&policy))
+        });
+        let kinds: Vec<&str> = with.map(|kind| kind.name()).collect();
+        Failure::usage("build", format!("{name} is for {}, not {}", kinds.join(", "), args.kind))
+    };
+    let has_salts = |policy: &FilterPolicy| policy.num_salt_bits().is_some();
+    let policy = match args.salt_bits {
+        None => policy,
+        Some(salt_bits) if has_salts(&policy) => policy.salt_bits(salt_bits).map_err(refused)?,
+        Some(_) => return Err(refuse_setting("--salt-bits", has_salts)),
+    };
+    let has_slots = |policy: &FilterPolicy| policy.num_slots_per_key().is_some();
+    match args.slots_per_key {
         None => Ok(policy),
-        Some(salt_bits) if policy.num_salt_bits().is_some() => policy.salt_bits(salt_bits).map_err(refused),
-        Some(_) => {
-            let has_salts = |kind: &FilterKind| {
-                let policy = FilterPolicy::with_bits_per_key(*kind, DEFAULT_BITS_PER_KEY);
-                policy.is_ok_and(|policy| policy.num_salt_bits().is_some())
-            };
-            let kinds: Vec<&str> =
-                FilterKind::ALL.iter().filter(|kind| has_salts(kind)).map(|kind| kind.name()).collect();
-            Err(Failure::usage("build", format!("--salt-bits is for {}, not {}", kinds.join(", "), args.kind)))
-        }
+        Some(slots) if has_slots(&policy) => policy.slots_per_key(slots).map_err(refused),
+        Some(_) => Err(refuse_setting("--slots-per-key", has_slots)),
     }
 }
 

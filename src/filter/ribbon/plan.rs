@@ -2,12 +2,17 @@
 
 use super::build::build;
 use super::sizing::{self, Expected, MAX_COLUMNS, MAX_MILLISLOTS, MIN_MILLISLOTS};
-use super::{Params, WORD_LEN};
+use super::{NUM_BLOCKS_LEN, Params, WORD_LEN};
 use crate::error::BuildError;
 use crate::filter::output::Output;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong, Unbuilt};
 use crate::filter::size::{MILLISLOTS, Target};
 use crate::math::float::pow2;
+
+/// Entries of a filter so large that blocks of slots which are begun do not count.
+const MANY_ENTRIES: u64 = 1 << 30;
+/// Layers that filters of up to some millions of entries have at most.
+const LIKELY_LAYERS: u64 = 4;
 
 /// What is known before the layers are: how many blocks they have, only a build finds out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,19 +71,27 @@ impl KindSettings for Settings {
         0
     }
 
-    /// Where entries are few: a column of each layer's last blocks, and numbers of blocks. And the number of bumped entries
-    /// spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that, and a block
-    /// that is begun.
+    /// Where entries are few, blocks of 64 slots that are begun, in each layer, and the block that its rows reach into: by
+    /// bits per key a filter has the columns of a large one. And the number of bumped entries spreads by less than √n / 4,
+    /// each of which takes a slot of at most 32 bits: allowed is six times that.
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let luck = num_entries.saturating_mul(num_blocks).isqrt().saturating_mul(6);
-        num_blocks.saturating_mul(32 + u64::from(MAX_COLUMNS) * WORD_LEN as u64).saturating_add(luck)
+        let begun = LIKELY_LAYERS * (2 * u64::from(MAX_COLUMNS) * WORD_LEN as u64 + NUM_BLOCKS_LEN as u64);
+        num_blocks.saturating_mul(begun).saturating_add(luck)
     }
 
     fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
         let Expected { num_slots, other_bytes } = sizing::expected(num_entries, self.millislots);
         let (columns, wide_share) = match target {
             Target::Rate(rate) => sizing::columns_for_false_positive_rate(rate),
-            Target::Bits(bits) => columns_for(bits.total.saturating_sub(other_bytes.saturating_mul(8)), num_slots),
+            Target::Bits(bits) if bits.is_cap => columns_for(bits.total, num_slots, other_bytes),
+            Target::Bits(bits) => {
+                let many = sizing::expected(MANY_ENTRIES, self.millislots);
+                let share =
+                    |of_many: u64| (u128::from(of_many) * u128::from(num_entries) / u128::from(MANY_ENTRIES)) as u64;
+                let (slots_of_many, bytes_of_many) = (share(many.num_slots), share(many.other_bytes));
+                columns_for(bits.total, slots_of_many.clamp(1, num_slots), bytes_of_many.min(other_bytes))
+            }
         };
         let plan = Plan { columns: columns as u8, wide_share, millislots: self.millislots };
         let num_wide = (u128::from(num_slots) * u128::from(wide_share)) >> 32;
@@ -92,8 +105,10 @@ impl KindSettings for Settings {
     }
 }
 
-/// The most columns that `num_slots` slots of `num_bits` bits have, at least 1, and the share of one more.
-fn columns_for(num_bits: u64, num_slots: u64) -> (u32, u32) {
+/// The most columns, at least 1, of `num_slots` slots for which `num_bits` bits are enough besides `other_bytes`, and the
+/// share of one more.
+fn columns_for(num_bits: u64, num_slots: u64, other_bytes: u64) -> (u32, u32) {
+    let num_bits = num_bits.saturating_sub(other_bytes.saturating_mul(8));
     match num_bits / num_slots {
         0 => (1, 0),
         columns if columns >= u64::from(MAX_COLUMNS) => (MAX_COLUMNS, 0),

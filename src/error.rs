@@ -71,6 +71,16 @@ pub enum BuildError {
         /// Greatest possible number of bytes.
         max_bytes: u64,
     },
+    /// No seed that the format has suits these entries: among trillions of sets of hashes there is none. Choose another
+    /// kind for this table.
+    Unsolved {
+        /// The requested kind.
+        kind: FilterKind,
+        /// Seeds that were tried.
+        num_seeds: u32,
+        /// Entries for which they were tried.
+        num_entries: u64,
+    },
     /// Keys were given to be transformed by an engine's own transform, but not its code. Without their entries a reader
     /// that has the code would deny them.
     NoCode {
@@ -123,6 +133,9 @@ impl fmt::Display for BuildError {
             ),
             Self::TooLarge { num_entries, payload_bytes, max_bytes } => {
                 write!(f, "{num_entries} entries need a payload of {payload_bytes} bytes; the limit is {max_bytes}")
+            }
+            Self::Unsolved { kind, num_seeds, num_entries } => {
+                write!(f, "{kind}: none of {num_seeds} seeds suits {num_entries} entries; choose another kind")
             }
             Self::NoCode { transform: (id, param) } => {
                 let name = TransformName { id, param };

@@ -16,6 +16,9 @@ macro_rules! kinds {
             Blocked, blocked, 2;
             /// Sorted hashes, Golomb-Rice coded in buckets (Putze, Sanders, Singler 2007).
             Golomb, golomb, 3;
+            /// Linear equations solved over bits, next to the least possible size (Dillinger, Hübschle-Schneider, Sanders,
+            /// Walzer 2022).
+            Ribbon, ribbon, 4;
         }
     };
 }

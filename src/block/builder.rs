@@ -409,6 +409,9 @@ impl FilterBlockBuilder {
                     out.truncate(start, capacity);
                     self.sort();
                     return match unbuilt {
+                        Unbuilt::Unsolved { num_seeds, num_entries } => {
+                            Err(BuildError::Unsolved { kind: policy.kind(), num_seeds, num_entries })
+                        }
                         Unbuilt::NoRoom(no_room) if self.hashes.len() as u64 == num_entries => Err(no_room.into()),
                         _ => self.build_payload(out, header_len),
                     };

@@ -7,6 +7,7 @@
 pub(crate) mod blocked;
 pub(crate) mod bloom;
 pub(crate) mod golomb;
+pub(crate) mod ribbon;
 
 #[cfg(feature = "std")]
 pub(crate) mod combine;

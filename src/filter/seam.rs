@@ -143,6 +143,11 @@ pub(crate) enum Unbuilt {
     /// A hash occurs twice.
     Repeated,
     NoRoom(NoRoom),
+    /// No seed of `num_seeds` suits these `num_entries` hashes.
+    Unsolved {
+        num_seeds: u32,
+        num_entries: u64,
+    },
 }
 
 #[cfg(feature = "std")]

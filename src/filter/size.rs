@@ -7,6 +7,10 @@ pub(crate) const MAX_MILLIBITS: u32 = 64_000;
 /// Name of the setting of [`FilterPolicy::salt_bits`](crate::FilterPolicy::salt_bits).
 pub(crate) const SALT_BITS: &str = "salt_bits";
 
+/// Name of the setting of [`FilterPolicy::slots_per_key`](crate::FilterPolicy::slots_per_key), which is counted in
+/// thousandths.
+pub(crate) const MILLISLOTS: &str = "slots_per_key in thousandths";
+
 /// How large a filter is to be. Made by [`FilterPolicy`](crate::FilterPolicy)'s constructors, which check the range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

@@ -3,7 +3,7 @@
 use super::{EntryHasher, KeyTransform};
 use crate::error::BuildError;
 use crate::filter::Settings;
-use crate::filter::size::{FilterSize, MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS};
+use crate::filter::size::{FilterSize, MAX_MILLIBITS, MILLISLOTS, MIN_MILLIBITS, SALT_BITS};
 use crate::hash::KeyHasher;
 use crate::kind::FilterKind;
 
@@ -135,6 +135,37 @@ impl FilterPolicy {
     /// The setting of [`FilterPolicy::salt_bits`]; `None` for kinds that have no salts.
     pub fn num_salt_bits(&self) -> Option<u32> {
         self.settings.get(SALT_BITS).and_then(|bits| u32::try_from(bits).ok())
+    }
+
+    /// Slots of the ribbon kind's first layer for each entry, 0.95 to 1.2, kept to a thousandth. Fewer make the filter
+    /// smaller, and building slower; at [`SMALL_MILLISLOTS`](crate::sizing::ribbon::SMALL_MILLISLOTS), 0.965, it is within
+    /// 0.5 % of the least possible size, and at [`FAST_BUILD_MILLISLOTS`](crate::sizing::ribbon::FAST_BUILD_MILLISLOTS),
+    /// 1.075, it is built fastest. Other kinds ignore it.
+    ///
+    /// ```
+    /// use filterblock::{FilterKind, FilterPolicy};
+    /// # fn main() -> Result<(), filterblock::BuildError> {
+    /// let small = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.001)?.slots_per_key(0.965)?;
+    /// assert_eq!(small.num_slots_per_key(), Some(0.965));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::Setting`], in thousandths, outside the range.
+    pub fn slots_per_key(mut self, slots_per_key: f64) -> Result<Self, BuildError> {
+        // A value that is no number, or negative, becomes 0.
+        let millislots = (slots_per_key * 1e3 + 0.5) as u64;
+        for &kind in FilterKind::ALL {
+            Settings::new(kind).set(MILLISLOTS, millislots)?;
+        }
+        self.settings = self.settings.set(MILLISLOTS, millislots)?;
+        Ok(self)
+    }
+
+    /// The setting of [`FilterPolicy::slots_per_key`]; `None` for kinds that have no slots.
+    pub fn num_slots_per_key(&self) -> Option<f64> {
+        self.settings.get(MILLISLOTS).map(|millislots| millislots as f64 / 1e3)
     }
 
     /// Whether a finished block is queried for every hash it was built from before it is returned. On by

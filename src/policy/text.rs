@@ -54,10 +54,11 @@ impl From<BuildError> for ParsePolicyError {
 const SEED: &str = "seed";
 const TRANSFORM: &str = "transform";
 const SELF_CHECK: &str = "self_check";
-const SETTINGS: [&str; 4] = [SEED, TRANSFORM, SALT_BITS, SELF_CHECK];
+const SLOTS_PER_KEY: &str = "slots_per_key";
+const SETTINGS: [&str; 5] = [SEED, TRANSFORM, SALT_BITS, SLOTS_PER_KEY, SELF_CHECK];
 
 const SIZE: &str = "a size: bits per key such as 10, a rate such as fpr=1% or fpr=0.01, or bytes such as max=4096";
-const SETTING: &str = "a setting: seed=…, transform=…, salt_bits=… or self_check=on|off";
+const SETTING: &str = "a setting: seed=…, transform=…, salt_bits=…, slots_per_key=… or self_check=on|off";
 const NUMBER: &str = "a number";
 const TRANSFORM_TEXT: &str =
     "a transform: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or custom:ID:PARAM";
@@ -120,6 +121,7 @@ impl FromStr for FilterPolicy {
                 (SEED, seed) => policy.seed(integer(seed)?),
                 (TRANSFORM, transform) => policy.transform(transform.parse()?),
                 (SALT_BITS, bits) => policy.salt_bits(number(bits)?)?,
+                (SLOTS_PER_KEY, slots) => policy.slots_per_key(number(slots)?)?,
                 (SELF_CHECK, "on") => policy.self_check(true),
                 (SELF_CHECK, "off") => policy.self_check(false),
                 _ => return Err(syntax(part, SETTING)),
@@ -146,10 +148,15 @@ impl fmt::Display for FilterPolicy {
                 write!(f, "{}:max={bytes}", self.kind())?;
                 Self::with_max_bytes(self.kind(), bytes)
             }
-        };
-        let default_salt_bits = defaults.ok().and_then(|defaults| defaults.num_salt_bits());
+        }
+        .ok();
+        let default_salt_bits = defaults.and_then(|defaults| defaults.num_salt_bits());
         if let Some(bits) = self.num_salt_bits().filter(|&bits| Some(bits) != default_salt_bits) {
             write!(f, ",{SALT_BITS}={bits}")?;
+        }
+        let default_slots = defaults.and_then(|defaults| defaults.num_slots_per_key());
+        if let Some(slots) = self.num_slots_per_key().filter(|&slots| Some(slots) != default_slots) {
+            write!(f, ",{SLOTS_PER_KEY}={slots}")?;
         }
         if self.key_transform() != KeyTransform::default() {
             write!(f, ",transform={}", self.key_transform())?;

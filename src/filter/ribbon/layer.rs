@@ -1,0 +1,78 @@
+//! Where a layer's parts are in a payload.
+
+use super::row::WIDTH;
+use super::{BUCKET, Params};
+
+/// A layer: its blocks of slots, in each of them a word for each column.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layer {
+    /// At least 2: a row's window reaches into the block after the one that it starts in.
+    pub(super) num_blocks: u64,
+    /// Blocks in which rows start that have one column more: the first ones.
+    pub(super) num_wide: u64,
+    /// Of the solution's first word in the payload, counted in words.
+    pub(super) first_word: u64,
+    /// Of the thresholds' first byte in the payload.
+    pub(super) thresholds_at: u64,
+}
+
+impl Layer {
+    /// The first layer of a payload whose thresholds begin at `thresholds_at`.
+    pub(super) const fn first(params: &Params, num_blocks: u64, thresholds_at: u64) -> Self {
+        Self { num_blocks, num_wide: params.num_wide(num_blocks), first_word: 0, thresholds_at }
+    }
+
+    /// The layer that follows this one.
+    pub(super) const fn next(&self, params: &Params, num_blocks: u64) -> Self {
+        Self {
+            num_blocks,
+            num_wide: params.num_wide(num_blocks),
+            first_word: self.first_word + self.num_words(params),
+            thresholds_at: self.thresholds_at + self.thresholds_len(),
+        }
+    }
+
+    /// Slots that rows start in.
+    #[inline(always)]
+    pub(super) const fn num_starts(&self) -> u64 {
+        (self.num_blocks - 1) * WIDTH
+    }
+
+    /// Blocks that store one column more: those in which such rows start, and the one that the last of them reach into.
+    #[inline(always)]
+    const fn num_wide_blocks(&self) -> u64 {
+        self.num_wide + (self.num_wide > 0) as u64
+    }
+
+    /// The first word of `block`, counted from the layer's first.
+    #[inline(always)]
+    pub(super) const fn word_of(&self, params: &Params, block: u64) -> u64 {
+        let wide = self.num_wide_blocks();
+        block * params.columns as u64 + if block < wide { block } else { wide }
+    }
+
+    /// Columns that `block` stores.
+    #[cfg(feature = "std")]
+    pub(super) const fn columns_of(&self, params: &Params, block: u64) -> usize {
+        params.columns as usize + (block < self.num_wide_blocks()) as usize
+    }
+
+    /// Columns of the rows that start in `block`.
+    #[inline(always)]
+    pub(super) const fn columns_from(&self, params: &Params, block: u64) -> u32 {
+        params.columns as u32 + (block < self.num_wide) as u32
+    }
+
+    pub(super) const fn num_words(&self, params: &Params) -> u64 {
+        self.word_of(params, self.num_blocks)
+    }
+
+    pub(super) const fn num_buckets(&self) -> u64 {
+        self.num_starts().div_ceil(BUCKET)
+    }
+
+    /// Bytes of its thresholds, where it has any.
+    pub(super) const fn thresholds_len(&self) -> u64 {
+        self.num_buckets().div_ceil(4)
+    }
+}

@@ -1,0 +1,119 @@
+//! From a size to columns.
+
+use super::build::build;
+use super::sizing::{self, Expected, MAX_COLUMNS, MAX_MILLISLOTS, MIN_MILLISLOTS};
+use super::{Params, WORD_LEN};
+use crate::error::BuildError;
+use crate::filter::output::Output;
+use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong, Unbuilt};
+use crate::filter::size::{MILLISLOTS, Target};
+use crate::math::float::pow2;
+
+/// What is known before the layers are: how many blocks they have, only a build finds out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Plan {
+    columns: u8,
+    wide_share: u32,
+    pub(super) millislots: u32,
+}
+
+impl Plan {
+    /// But for the layers.
+    pub(super) fn params(&self) -> Params {
+        Params { columns: self.columns, num_layers: 1, last_seed: 0, wide_share: self.wide_share }
+    }
+}
+
+/// Thousandths of a slot of the first layer an entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Settings {
+    millislots: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { millislots: sizing::DEFAULT_MILLISLOTS }
+    }
+}
+
+impl KindSettings for Settings {
+    type Plan = Plan;
+
+    const NEEDS_ORDER: bool = true;
+    const LEN_DEPENDS_ON_KEYS: bool = true;
+
+    fn get(&self, name: &str) -> Option<u64> {
+        (name == MILLISLOTS).then_some(self.millislots.into())
+    }
+
+    fn set(self, name: &'static str, value: u64) -> Result<Self, BuildError> {
+        match (name, u32::try_from(value)) {
+            (MILLISLOTS, Ok(millislots @ MIN_MILLISLOTS..=MAX_MILLISLOTS)) => Ok(Self { millislots }),
+            (MILLISLOTS, _) => {
+                let (min, max) = (MIN_MILLISLOTS.into(), MAX_MILLISLOTS.into());
+                Err(BuildError::Setting { name, asked: value, min, max })
+            }
+            _ => Ok(self),
+        }
+    }
+
+    fn rate_limits(&self) -> (f64, f64) {
+        (sizing::false_positive_rate(MAX_COLUMNS, 0), sizing::false_positive_rate(1, 0))
+    }
+
+    /// How many entries are bumped shows only when they are inserted.
+    fn min_payload_len(_num_entries: u64) -> u64 {
+        0
+    }
+
+    /// Where entries are few: a column of each layer's last blocks, and numbers of blocks. And the number of bumped entries
+    /// spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that, and a block
+    /// that is begun.
+    fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
+        let luck = num_entries.saturating_mul(num_blocks).isqrt().saturating_mul(6);
+        num_blocks.saturating_mul(32 + u64::from(MAX_COLUMNS) * WORD_LEN).saturating_add(luck)
+    }
+
+    fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+        let Expected { num_slots, other_bytes } = sizing::expected(num_entries, self.millislots);
+        let (columns, wide_share) = match target {
+            Target::Rate(rate) => sizing::columns_for_false_positive_rate(rate),
+            Target::Bits(bits) => columns_for(bits.total.saturating_sub(other_bytes.saturating_mul(8)), num_slots),
+        };
+        let plan = Plan { columns: columns as u8, wide_share, millislots: self.millislots };
+        let num_wide = (u128::from(num_slots) * u128::from(wide_share)) >> 32;
+        let solution = (u128::from(num_slots) * u128::from(columns) + num_wide).div_ceil(8);
+        let payload_bytes = u64::try_from(solution).unwrap_or(u64::MAX).saturating_add(other_bytes);
+        // A layer's number of blocks is stored in 32 bits.
+        if sizing::num_blocks(num_entries, self.millislots) > u64::from(u32::MAX) {
+            return Err(TooLong { payload_bytes });
+        }
+        Ok(Planned { plan, payload_bytes })
+    }
+}
+
+/// The most columns that `num_slots` slots of `num_bits` bits have, at least 1, and the share of one more.
+fn columns_for(num_bits: u64, num_slots: u64) -> (u32, u32) {
+    match num_bits / num_slots {
+        0 => (1, 0),
+        columns if columns >= u64::from(MAX_COLUMNS) => (MAX_COLUMNS, 0),
+        // The rest is below the divisor, so the share is below 2³².
+        columns => (columns as u32, ((num_bits % num_slots) as f64 / num_slots as f64 * pow2(32)) as u32),
+    }
+}
+
+impl KindPlan for Plan {
+    type Params = Params;
+
+    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+        build(self, hashes, out, parallel)
+    }
+
+    /// Each of an absent hash's fingerprint's bits agrees by chance, and in each layer the same share of blocks has one more,
+    /// but for rounding.
+    fn expected_fpr(&self, num_entries: u64) -> f64 {
+        let num_blocks = sizing::num_blocks(num_entries, self.millislots);
+        let wide = self.params().num_wide(num_blocks) as f64 / (num_blocks - 1) as f64;
+        pow2(-i32::from(self.columns)) * (1.0 - wide / 2.0)
+    }
+}

@@ -1,0 +1,151 @@
+//! Bumped ribbon retrieval: columns from a rate, slots from a number of entries.
+//!
+//! With *r* columns an absent key passes with probability 2⁻ʳ, and each slot takes *r* bits. The slots of the first layer are
+//! a setting, [`MIN_MILLISLOTS`] to [`MAX_MILLISLOTS`] thousandths of a slot an entry: with fewer of them more entries are
+//! bumped to the next layer, and a build takes longer. About as many slots as are spared above are then needed below, so
+//! the least size is at some .95 slots an entry.
+//!
+//! Source: P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, *Fast Succinct Retrieval and Approximate
+//! Membership using Ribbon*, SEA 2022. What share of the entries is bumped follows from no formula: [`bumped_share`] is
+//! measured.
+
+use crate::math::Formula;
+use crate::math::float::pow2;
+
+/// None for filters that do not set bits.
+pub(crate) const FORMULAS: &[Formula] = &[];
+
+/// The greatest number of columns, and bits of a fingerprint: a rate of 2⁻³².
+pub const MAX_COLUMNS: u32 = 32;
+/// The fewest thousandths of a slot an entry.
+pub const MIN_MILLISLOTS: u32 = 950;
+/// The most thousandths of a slot an entry.
+pub const MAX_MILLISLOTS: u32 = 1_200;
+/// Thousandths of a slot an entry for the smallest filters worth their time: 0.5 % above the least possible size.
+pub const SMALL_MILLISLOTS: u32 = 965;
+/// Thousandths of a slot an entry unless set: 1.1 % above the least possible size, and faster queries, as few entries are
+/// bumped.
+pub const DEFAULT_MILLISLOTS: u32 = 995;
+/// Thousandths of a slot an entry for the fastest builds: 8 % above the least possible size.
+pub const FAST_BUILD_MILLISLOTS: u32 = 1_075;
+
+/// Seeds that are tried in the last layer.
+pub(crate) const MAX_SEEDS: u32 = 32;
+/// Slots of a stretch: they are solved apart from those of others.
+#[cfg(feature = "std")]
+pub(super) const STRETCH: u64 = 1 << 17;
+/// So few entries are not worth a layer that bumps.
+#[cfg(feature = "std")]
+pub(super) const MAX_ENTRIES_OF_LAST: u64 = 128;
+
+/// Slots of a block.
+const WIDTH: u64 = super::WIDTH;
+
+/// Blocks of a layer that bumps: those that its rows start in, and one that they reach into.
+#[cfg(feature = "std")]
+pub(super) fn num_blocks(num_entries: u64, millislots: u32) -> u64 {
+    let num_slots = u128::from(num_entries) * u128::from(millislots) / 1000;
+    (num_slots.div_ceil(u128::from(WIDTH)) as u64).max(1) + 1
+}
+
+/// Blocks of the last layer, more of them with each seed that failed: after the last seed three times as many.
+#[cfg(feature = "std")]
+pub(super) fn num_blocks_of_last(num_entries: u64, seed: u32) -> u64 {
+    let (least, seed) = (num_entries.div_ceil(WIDTH).max(1), u64::from(seed));
+    least + least * seed / 16 + seed / 4 + 1
+}
+
+/// Entries of a million that are bumped, with .95 slots an entry and each .01 more. Measured: three sets of a million.
+const BUMPED_OF_A_MILLION: [u32; 15] =
+    [50_750, 40_900, 31_700, 23_270, 16_030, 10_180, 5_860, 2_990, 1_490, 730, 310, 80, 30, 10, 0];
+
+/// The share of a layer's entries that are bumped to the next one, where they have `millislots` thousandths of a slot each;
+/// linear between measured points, 0 from 1.09 slots on.
+///
+/// ```
+/// use filterblock::sizing::ribbon::{bumped_share, SMALL_MILLISLOTS};
+///
+/// assert!((bumped_share(SMALL_MILLISLOTS) - 0.0363).abs() < 1e-4);
+/// ```
+#[must_use]
+pub fn bumped_share(millislots: u32) -> f64 {
+    let above = f64::from(millislots.clamp(MIN_MILLISLOTS, MAX_MILLISLOTS) - MIN_MILLISLOTS) / 10.0;
+    let at = |index: usize| BUMPED_OF_A_MILLION.get(index).copied().map_or(0.0, f64::from);
+    let index = above as usize;
+    (at(index) + (at(index + 1) - at(index)) * (above - index as f64)) / 1e6
+}
+
+/// The columns whose rate is at most `rate`: how many all entries have, and the share of the entries that have one more, in
+/// units of 2⁻³², rounded up.
+///
+/// A share *a* of one column more gives the rate 2⁻ʳ (1 − a/2). At least 1 column; with [`MAX_COLUMNS`] none has more.
+///
+/// ```
+/// use filterblock::sizing::ribbon::columns_for_false_positive_rate;
+///
+/// assert_eq!(columns_for_false_positive_rate(1.0 / 256.0), (8, 0));
+/// assert_eq!(columns_for_false_positive_rate(0.75 / 256.0), (8, 1 << 31));
+/// ```
+#[must_use]
+pub fn columns_for_false_positive_rate(rate: f64) -> (u32, u32) {
+    let (mut columns, mut scaled) = (0, rate);
+    while columns < MAX_COLUMNS && scaled <= 0.5 {
+        scaled *= 2.0;
+        columns += 1;
+    }
+    if columns == MAX_COLUMNS {
+        return (MAX_COLUMNS, 0);
+    }
+    if columns == 0 {
+        return (1, 0);
+    }
+    // Twice the rate of one column more is `scaled`, above a half; NaN is the strictest target.
+    let share = 2.0 * (1.0 - scaled) * pow2(32);
+    let rounded = share as u64;
+    let rounded = rounded + u64::from((rounded as f64) < share);
+    match u32::try_from(rounded) {
+        Ok(share) => (columns, share),
+        Err(_) => (columns + 1, 0),
+    }
+}
+
+/// The rate at which absent keys pass: 2⁻ʳ (1 − a/2), where *r* is `columns` and *a* is `wide_share` / 2³².
+#[must_use]
+pub fn false_positive_rate(columns: u32, wide_share: u32) -> f64 {
+    pow2(-(columns.min(MAX_COLUMNS) as i32)) * (1.0 - f64::from(wide_share) / pow2(33))
+}
+
+/// What the layers of `num_entries` entries take.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Expected {
+    /// Slots of all layers: bits of a column.
+    pub(super) num_slots: u64,
+    /// Bytes of thresholds and numbers of blocks.
+    pub(super) other_bytes: u64,
+}
+
+/// What the layers of `num_entries` (at least 1) entries take on average.
+#[cfg(feature = "std")]
+pub(super) fn expected(num_entries: u64, millislots: u32) -> Expected {
+    use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN};
+    let bumped = bumped_share(millislots);
+    let (mut num_slots, mut other_bytes, mut entering) = (0u64, 0, num_entries);
+    for index in 0..MAX_LAYERS {
+        other_bytes += NUM_BLOCKS_LEN as u64;
+        if entering <= MAX_ENTRIES_OF_LAST || index + 1 == MAX_LAYERS {
+            num_slots = num_slots.saturating_add(num_blocks_of_last(entering, 0).saturating_mul(WIDTH));
+            break;
+        }
+        let num_starts = (num_blocks(entering, millislots) - 1).saturating_mul(WIDTH);
+        num_slots = num_slots.saturating_add(num_starts).saturating_add(WIDTH);
+        // A cut bumps the bucket before it.
+        let cuts = (num_starts - 1) / STRETCH;
+        entering = (entering as f64 * bumped) as u64 + cuts * BUCKET;
+        if entering == 0 {
+            break;
+        }
+        other_bytes += num_starts.div_ceil(BUCKET).div_ceil(4);
+    }
+    Expected { num_slots, other_bytes }
+}

@@ -1,0 +1,131 @@
+//! What is built against the definition: every equation of every entry holds, and no other claim is made of the bytes.
+
+use super::engine::Engine;
+use super::sizing::{MAX_COLUMNS, MIN_MILLISLOTS};
+use super::{KindView, Params, Plan, Settings, View};
+use crate::filter::output::Output;
+use crate::filter::seam::{KindPlan, KindSettings};
+use crate::filter::size::{MILLISLOTS, Target};
+use crate::hash::{KeyHash, mix};
+use std::vec::Vec;
+
+fn plan(rate: f64, millislots: u64, num_entries: u64) -> Plan {
+    let settings = Settings::default().set(MILLISLOTS, millislots).expect("legal");
+    settings.plan(Target::Rate(rate), num_entries).expect("short enough").plan
+}
+
+fn built(plan: Plan, hashes: &[u64], parallel: bool) -> (Params, Vec<u8>) {
+    let (mut hashes, mut payload) = (hashes.to_vec(), Vec::new());
+    hashes.sort_unstable();
+    hashes.dedup();
+    let params = plan.build(&mut hashes, &mut Output::Vec(&mut payload), parallel).expect("solved");
+    (params, payload)
+}
+
+#[test]
+fn every_entry_is_found() {
+    for num_entries in (1..300).chain([1_000, 20_000, 300_000]) {
+        for (rate, millislots) in [(0.01, 965), (1.0 / 256.0, 995), (0.5, 1075), (2.0f64.powi(-32), 950)] {
+            let hashes: Vec<u64> = (0..num_entries).map(|i| mix(i + (num_entries << 32))).collect();
+            let (params, payload) = built(plan(rate, millislots, num_entries), &hashes, false);
+            let layout = View::check(params, &payload, 0).expect("its own bytes");
+            let view = View::new(&layout, &payload);
+            let missing = hashes.iter().filter(|&&hash| !view.may_contain(KeyHash::from_raw(hash))).count();
+            assert_eq!(missing, 0, "of {num_entries} at {rate}, {params:?}");
+        }
+    }
+}
+
+/// Hashes that all start in one slot, or in few, or are neighbours.
+#[test]
+fn odd_hashes_are_found() {
+    for num_entries in [2, 129, 1_000, 30_000] {
+        let shapes: [fn(u64) -> u64; 5] = [|i| i, |i| i << 44, |i| u64::MAX - i, |i| i % 3 << 62 | i, |i| mix(i) >> 20];
+        for shape in shapes {
+            let hashes: Vec<u64> = (0..num_entries).map(shape).collect();
+            let (params, payload) = built(plan(0.001, MIN_MILLISLOTS.into(), num_entries), &hashes, false);
+            let layout = View::check(params, &payload, 0).expect("its own bytes");
+            let view = View::new(&layout, &payload);
+            assert!(hashes.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash))), "{num_entries} {params:?}");
+        }
+    }
+}
+
+#[test]
+fn absent_hashes_pass_at_the_predicted_rate() {
+    for (rate, millislots) in [(0.01, 965), (1.0 / 128.0, 995), (0.001, 1_075), (0.3, 950)] {
+        let num_entries = 200_000;
+        let hashes: Vec<u64> = (0..num_entries).map(mix).collect();
+        let plan = plan(rate, millislots, num_entries);
+        let (params, payload) = built(plan, &hashes, false);
+        let layout = View::check(params, &payload, 0).expect("its own bytes");
+        let view = View::new(&layout, &payload);
+        let predicted = view.predicted_fpr();
+        assert!((plan.expected_fpr(num_entries) / predicted - 1.0).abs() < 2e-3, "{predicted}");
+        assert!(predicted <= rate && predicted > rate * 0.995, "{predicted} for {rate}");
+        let num_asked = 2_000_000u64;
+        let passed = (0..num_asked).filter(|i| view.may_contain(KeyHash::from_raw(mix(!i)))).count() as f64;
+        let (mean, deviation) =
+            (predicted * num_asked as f64, (predicted * (1.0 - predicted) * num_asked as f64).sqrt());
+        assert!((passed - mean).abs() < 4.0 * deviation, "{passed} of {num_asked}, expected {mean} ± {deviation}");
+    }
+}
+
+#[test]
+fn sizes_are_as_planned() {
+    for (num_entries, tolerance) in [(1_000, 0.14), (10_000, 0.02), (100_000, 0.004), (1_000_000, 0.001)] {
+        for millislots in [950, 965, 995, 1_000, 1_043, 1_075, 1_200] {
+            let hashes: Vec<u64> = (0..num_entries).map(|i| mix(i ^ millislots << 40)).collect();
+            let settings = Settings::default().set(MILLISLOTS, millislots).expect("legal");
+            let planned = settings.plan(Target::Rate(1.0 / 256.0), num_entries).expect("short enough");
+            let (_, payload) = built(planned.plan, &hashes, false);
+            let ratio = payload.len() as f64 / planned.payload_bytes as f64;
+            println!(
+                "{num_entries} {millislots}: {ratio:.4}, {:.4} bits",
+                payload.len() as f64 * 8.0 / num_entries as f64
+            );
+            assert!((ratio - 1.0).abs() < tolerance, "{num_entries} {millislots}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn cores_do_not_change_the_bytes() {
+    let hashes: Vec<u64> = (0..400_000).map(mix).collect();
+    let plan = plan(0.003, 995, hashes.len() as u64);
+    assert_eq!(built(plan, &hashes, false), built(plan, &hashes, true));
+}
+
+#[test]
+fn engines_agree() {
+    for columns in 1..=MAX_COLUMNS {
+        for share in [0, 1 << 31] {
+            let Ok(_) = Params::new(columns as u8, 1, 0, share) else { continue };
+            let rate = super::sizing::false_positive_rate(columns, share as u32);
+            let hashes: Vec<u64> = (0..3_000).map(|i| mix(i + u64::from(columns))).collect();
+            let (params, mut payload) = built(plan(rate, 965, 3_000), &hashes, false);
+            for round in 0..3 {
+                let mut layout = View::check(params, &payload, 0).expect("its own bytes");
+                let portable = Layouts::portable(layout);
+                for engine in Engine::all(&params) {
+                    layout.engine = engine;
+                    for hash in hashes.iter().copied().chain((0..3_000).map(|i| mix(!i))).map(KeyHash::from_raw) {
+                        let expected = View::new(&portable, &payload).may_contain(hash);
+                        assert_eq!(View::new(&layout, &payload).may_contain(hash), expected, "{engine:?} {params:?}");
+                    }
+                }
+                // Damage of the solution or the thresholds, which no check sees.
+                let at = mix(round + u64::from(columns)) as usize % (payload.len() - params.directory_len() - 8);
+                payload[at] ^= 0x15;
+            }
+        }
+    }
+}
+
+struct Layouts;
+
+impl Layouts {
+    fn portable(layout: super::Layout) -> super::Layout {
+        super::Layout { engine: Engine::Portable(crate::cpu::Portable), ..layout }
+    }
+}

@@ -1,5 +1,5 @@
 //! Compact frames, which have no checksum: any bytes give an error or the answers that the format defines for them,
-//! without panic or allocation. Undetected damage may deny stored keys: section 8 requires an engine that stores such
+//! without panic or allocation. Undetected damage may deny stored keys: section 9 requires an engine that stores such
 //! frames to verify them itself.
 
 use crate::allocation::{Allocated, measured};
@@ -77,7 +77,7 @@ fn samples() -> Vec<Sample> {
         .collect()
 }
 
-/// Length of the trailer in bytes, section 8.
+/// Length of the trailer in bytes, section 9.
 fn trailer_len(frame: &[u8]) -> usize {
     match frame[frame.len() - 1] {
         0x10 => 1,

@@ -13,7 +13,7 @@
 //! an error (the tests of `flips` and `lengths`). With recomputed checksums the format promises less, and the tests
 //! here assert it for each header:
 //!
-//! - It is rejected with the error of the first failing check of section 9 ([`verdict`](crate::rules::verdict)), or it
+//! - It is rejected with the error of the first failing check of section 10 ([`verdict`](crate::rules::verdict)), or it
 //!   opens and every answer is the oracle's for the changed header. There is no panic and no allocation.
 //! - Stored keys are denied only through the fields that define how the payload is read: `kind`, `params` and, as
 //!   golomb's number of buckets follows from it, `num_entries`; or, when keys are probed and not hashes, through
@@ -171,7 +171,7 @@ const COMMON: [Field; 9] = [
     field(32, 8, &[64]),
 ];
 
-/// The parameters of a kind: sections 5 to 7.
+/// The parameters of a kind: sections 5 to 8.
 fn params(kind: FilterKind) -> Vec<Field> {
     match kind {
         FilterKind::Bloom => {

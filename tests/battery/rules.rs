@@ -1,4 +1,4 @@
-//! The checks that format-spec.md requires of a reader, sections 4, 8 and 9, in its order: whether any given bytes
+//! The checks that format-spec.md requires of a reader, sections 4 to 10, in its order: whether any given bytes
 //! open, and the error if they do not. Shares only XXH3 with the library.
 
 use crate::oracle::{bit, int, mix};
@@ -231,7 +231,7 @@ fn golomb(fields: [u64; 3], num_buckets: u64, bucket_range: u64, payload: &[u8],
     Ok(())
 }
 
-/// The required result of opening a compact frame, section 8.
+/// The required result of opening a compact frame, section 9.
 pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     let len_bytes = frame.len() as u64;
     let mut rest = frame;
@@ -279,7 +279,7 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     golomb([remainder_bits.into(), directory_bits.into(), 64], num_buckets, bucket_range, payload, 0)
 }
 
-/// The trailer of a compact golomb frame, section 8; `widths` are those of remainders and directory.
+/// The trailer of a compact golomb frame, section 9; `widths` are those of remainders and directory.
 pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2]) -> Vec<u8> {
     let short = |value: u64| -> Vec<u8> {
         (0..8).take_while(|i| value >> (8 * i) > 0).map(|i| (value >> (8 * i)) as u8).collect()

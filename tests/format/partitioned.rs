@@ -1,4 +1,4 @@
-//! format-spec.md's section 13: its vectors, and the golden partitioned filters, against a reader and a separator
+//! format-spec.md's section 14: its vectors, and the golden partitioned filters, against a reader and a separator
 //! written from the document in the simplest code possible.
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test --test format partitioned` writes the golden files that are missing.
@@ -351,7 +351,7 @@ fn the_worked_example() {
     compare("partitioned-answers", &lines);
 }
 
-/// The document's row of section 13.4 that `error` belongs to.
+/// The document's row of section 14.4 that `error` belongs to.
 fn row(error: &DecodeError) -> &'static str {
     match error {
         DecodeError::TooShort { .. } => "length",

@@ -33,7 +33,7 @@ def class_of(error: Optional[kinds.FilterError]) -> str:
 # ------------------------------------------------------------------------------------------------------- golden
 
 def check_golden(directory: Path) -> str:
-    """Section 12: each frame opens, holds its entries, and is rebuilt from them bit for bit."""
+    """Section 13: each frame opens, holds its entries, and is rebuilt from them bit for bit."""
     files = total = 0
     hashes_of: dict[tuple[str, fb.Hasher], list[int]] = {}
     for item in json.loads((directory / "index.json").read_text()):
@@ -68,7 +68,7 @@ def check_golden(directory: Path) -> str:
 
 
 def check_partitioned(directory: Path) -> tuple[int, int]:
-    """Section 13: each index and each partition opens, entries are found, separators are the shortest."""
+    """Section 14: each index and each partition opens, entries are found, separators are the shortest."""
     parts = found = 0
     for item in json.loads((directory / "index.json").read_text()):
         name, key = item["name"], item["hash_key"]
@@ -241,7 +241,7 @@ def vector_partition_context(words: list[str]) -> None:
 
 
 class Example:
-    """The index, partitions and separators of the worked example, and the answers from them [13.4]."""
+    """The index, partitions and separators of the worked example, and the answers from them [14.4]."""
 
     def __init__(self) -> None:
         self.parts: dict[str, bytes] = {}
@@ -304,7 +304,7 @@ def hasher_of(wish: Optional[dict[str, Any]]) -> Optional[fb.Hasher]:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """The reply to one request. A frame that does not open answers *maybe* to everything (section 9)."""
+    """The reply to one request. A frame that does not open answers *maybe* to everything (section 10)."""
     reply: dict[str, Any] = {"class": "ok", "found_context": None, "kind": None, "num_entries": None,
                              "answers": "m" * (len(request["ask"]) + len(request["hashes"])), "rebuilt": None}
     data = bytes.fromhex(request["bytes"])

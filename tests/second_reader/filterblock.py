@@ -152,7 +152,7 @@ class Filter:
 
 def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
                transform: Optional[tuple[int, int]] = None) -> Filter:
-    """Opens a block with every check of [9], in that order. `hasher` and `transform` say what the caller expects."""
+    """Opens a block with every check of [10], in that order. `hasher` and `transform` say what the caller expects."""
     data = bytes(data)
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
@@ -214,7 +214,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
 
 
 def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int]] = None) -> Filter:
-    """Opens a compact frame [8]. The caller vouches for the bytes, the hash and the transform."""
+    """Opens a compact frame [9]. The caller vouches for the bytes, the hash and the transform."""
     data = bytes(data)
     if not data:
         raise Damaged("tag")
@@ -299,7 +299,7 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
 
 
 def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32) -> bytes:
-    """A compact frame [8] of the entries with these hashes."""
+    """A compact frame [9] of the entries with these hashes."""
     distinct = set(hashes)
     if not distinct:
         return b"\x10"
@@ -316,7 +316,7 @@ def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32
 
 
 def rebuild(f: Filter, hashes: Iterable[int]) -> bytes:
-    """The frame that a writer makes of these hashes with an opened frame's parameters [12], no longer than that."""
+    """The frame that a writer makes of these hashes with an opened frame's parameters [13], no longer than that."""
     limit = len(f.payload)
     if f.compact:
         return write_compact(f.params, hashes, limit)

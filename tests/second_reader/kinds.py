@@ -13,7 +13,7 @@ BLOOM, BLOCKED, GOLOMB = 1, 2, 3
 
 
 class FilterError(Exception):
-    """Base of all exceptions of this module. The message of a reader's begins with the row [8, 9] that failed."""
+    """Base of all exceptions of this module. The message of a reader's begins with the row [9, 10] that failed."""
 
     @property
     def row(self) -> str:
@@ -21,15 +21,15 @@ class FilterError(Exception):
 
 
 class Damaged(FilterError):
-    """The bytes are not what a writer wrote [9]."""
+    """The bytes are not what a writer wrote [10]."""
 
 
 class Newer(FilterError):
-    """The header is intact, but says something beyond this reader [9]."""
+    """The header is intact, but says something beyond this reader [10]."""
 
 
 class Mismatch(FilterError):
-    """Intact, but not what the caller asked for [9]. `found_context` is set where the context differs [4.2]."""
+    """Intact, but not what the caller asked for [10]. `found_context` is set where the context differs [4.2]."""
 
     def __init__(self, message: str, found_context: Optional[int] = None) -> None:
         super().__init__(message)
@@ -78,7 +78,7 @@ KIND_OF = {Bloom: BLOOM, Blocked: BLOCKED, Golomb: GOLOMB}
 
 
 def range_fault(p: Params) -> Optional[str]:
-    """What is out of its range in the tables of [5], [6], [7] and [10], if anything is."""
+    """What is out of its range in the tables of [5], [6], [7] and [11], if anything is."""
     if isinstance(p, Bloom):
         ok = 1 <= p.num_probes <= 64 and 1 <= p.num_bits <= 2**56
     elif isinstance(p, Blocked):
@@ -91,7 +91,7 @@ def range_fault(p: Params) -> Optional[str]:
 
 
 def check_payload(p: Params, payload: bytes) -> None:
-    """Ranges, length and unused bits: the last two rows of [9], and together the last of [8]."""
+    """Ranges, length and unused bits: the last two rows of [10], and together the last of [9]."""
     if fault := range_fault(p):
         raise Damaged(fault)
     if isinstance(p, Bloom):

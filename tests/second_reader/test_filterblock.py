@@ -138,7 +138,7 @@ class Golden(unittest.TestCase):
                 self.assertEqual(outcome("block", bad, context, hasher), "Damaged", item["file"])
 
     def test_compact_frames_hold_no_checksum(self) -> None:
-        """Damage may pass (section 8); it must not raise anything else."""
+        """Damage may pass (section 9); it must not raise anything else."""
         for item, data, hasher in golden("compact"):
             if len(data) > SMALL:
                 continue
@@ -168,7 +168,7 @@ class Golden(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
-    """Rows of section 9, each alone, in blocks with right checksums."""
+    """Rows of section 10, each alone, in blocks with right checksums."""
 
     def changed(self, block: bytes, **at: int) -> str:
         bad = bytearray(block)

@@ -3,7 +3,8 @@
 
 use crate::assembled::{Header, Shape, raw_block};
 use crate::material::{hex, numbers};
-use crate::oracle::{Oracle, Ribbon, Row, range};
+use crate::oracle::ribbon::Row;
+use crate::oracle::{Oracle, Ribbon, range};
 use crate::spec::compare;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher};
 use std::collections::BTreeSet;

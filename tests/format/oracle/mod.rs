@@ -2,10 +2,10 @@
 //! shared with the library. Reads blocks and compact frames without verifying their checksums, and writes payloads.
 
 mod golomb;
-mod ribbon;
+pub mod ribbon;
 
 pub use golomb::Golomb;
-pub use ribbon::{Ribbon, Row};
+pub use ribbon::Ribbon;
 
 use std::collections::BTreeSet;
 

@@ -181,6 +181,12 @@ impl Ribbon {
         layers
     }
 
+    /// The distance from which on equations of bucket `bucket` are bumped from a layer with thresholds.
+    pub fn limit(payload: &[u8], layer: &Layer, bucket: u64) -> u64 {
+        let at = 8 * layer.thresholds_at + 2 * bucket;
+        LIMITS[(bit(payload, at) + 2 * bit(payload, at + 1)) as usize]
+    }
+
     /// What `x` becomes on entering layer `index`.
     pub fn entered(&self, index: usize, x: u64) -> u64 {
         let seed = if index + 1 == self.num_layers() { self.last_seed } else { 0 };
@@ -196,9 +202,8 @@ impl Ribbon {
         for (index, layer) in self.layers().iter().enumerate() {
             x = self.entered(index, x);
             let row = Row::new(x, layer.num_starts());
-            let at = 8 * layer.thresholds_at + row.start / 128 * 2;
-            let limit = || LIMITS[(bit(payload, at) + 2 * bit(payload, at + 1)) as usize];
-            if index + 1 == self.num_layers() || distance(row.start) < limit() {
+            let is_last = index + 1 == self.num_layers();
+            if is_last || distance(row.start) < Self::limit(payload, layer, row.start / 128) {
                 return (index, row);
             }
         }

@@ -51,7 +51,7 @@ fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
 
 /// All keys of two bytes.
 fn pairs() -> impl Iterator<Item = Vec<u8>> {
-    (0..1 << 16).map(|i: u32| ((i * 40_503) as u16).to_le_bytes().to_vec())
+    (0..1 << 16).map(|i: u32| vec![(i * 40_503) as u8, ((i * 40_503) >> 8) as u8])
 }
 
 /// The third of the range of hashes in which the key's hash lies.

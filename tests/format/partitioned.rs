@@ -103,6 +103,7 @@ fn cases() -> Vec<Case> {
     let keyed = bits(FilterKind::Blocked).hashed_by(KeyHasher::keyed(HASH_KEY)).transform(own);
     let case = |name, policy, limit, context, keys, count| Case { name, policy, limit, context, keys, count };
     let (bloom, blocked, golomb) = (bits(FilterKind::Bloom), bits(FilterKind::Blocked), bits(FilterKind::Golomb));
+    let ribbon = bits(FilterKind::Ribbon);
     vec![
         case("whole", blocked.seed(7), PartitionLimit::Bytes(512), 0x0123_4567_89ab_cdef, Keys::Whole, 1000),
         case("none", bloom, PartitionLimit::default(), 3, Keys::Whole, 0),
@@ -123,6 +124,7 @@ fn cases() -> Vec<Case> {
             200,
         ),
         case("keys-and-prefixes-keyed", keyed, PartitionLimit::Entries(50), 1, Keys::WithPrefixes, 500),
+        case("ribbon", ribbon.seed(8), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
     ]
 }
 

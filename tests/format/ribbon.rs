@@ -4,7 +4,7 @@
 use crate::assembled::{Header, Shape, raw_block};
 use crate::material::{hex, numbers};
 use crate::oracle::ribbon::Row;
-use crate::oracle::{Oracle, Ribbon, range};
+use crate::oracle::{Oracle, Ribbon, int, range};
 use crate::spec::compare;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher};
 use std::collections::BTreeSet;
@@ -99,7 +99,7 @@ fn the_writers_layers_are_those_of_the_document() {
                 let mut builder = FilterBlockBuilder::new(policy);
                 hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
                 let block = builder.finish().expect("a block");
-                assert_eq!(block[44..48], wide_share.to_le_bytes(), "the rate's own share");
+                assert_eq!(int(&block[44..48]), u64::from(wide_share), "the rate's own share");
                 let shape = Shape::Ribbon { columns, wide_share, millislots };
                 let expected = shape.block(&Header::default(), &hashes);
                 assert!(block == expected, "{count} hashes, {shape:?}");

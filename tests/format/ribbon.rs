@@ -109,3 +109,22 @@ fn the_writers_layers_are_those_of_the_document() {
     }
     assert!(most_layers >= 3, "{most_layers}");
 }
+
+/// A first layer with a cut, at which entries are bumped: equal bytes, with one core and with all.
+#[test]
+fn equations_that_cross_a_cut_are_bumped() {
+    let hashes: BTreeSet<u64> = numbers(520).take(140_000).collect();
+    let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.2).expect("legal");
+    let policy = policy.slots_per_key(0.965).expect("legal");
+    for parallel in [false, true] {
+        let mut builder = FilterBlockBuilder::new(policy);
+        hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
+        let block = builder.parallel(parallel).finish().expect("a block");
+        let Oracle::Ribbon { ribbon, .. } = Oracle::open(&block) else { panic!("ribbon") };
+        let layer = ribbon.layers()[0];
+        assert!(layer.num_starts() > 1 << 17);
+        // The bucket before the cut bumps everything.
+        assert_eq!(Ribbon::limit(&block[64..], &layer, (1 << 17) / 128 - 1), 0);
+        assert!(Oracle::open(&block).rebuild(&hashes) == block[64..], "another payload than the oracle's");
+    }
+}

@@ -3,7 +3,7 @@
 
 use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
 
-const FRAMES: [(FilterKind, &[u8], &[u8]); 3] = [
+const FRAMES: [(FilterKind, &[u8], &[u8]); 4] = [
     (
         FilterKind::Bloom,
         include_bytes!("golden/v1/bloom-thousand-10bits.bin"),
@@ -18,6 +18,11 @@ const FRAMES: [(FilterKind, &[u8], &[u8]); 3] = [
         FilterKind::Golomb,
         include_bytes!("golden/v1/golomb-thousand-10bits.bin"),
         include_bytes!("golden/v1/golomb-thousand-10bits-compact.bin"),
+    ),
+    (
+        FilterKind::Ribbon,
+        include_bytes!("golden/v1/ribbon-thousand-10bits.bin"),
+        include_bytes!("golden/v1/ribbon-thousand-10bits-compact.bin"),
     ),
 ];
 

@@ -12,7 +12,8 @@ pub const KEYED: u8 = 8;
 pub struct Case {
     pub kind: u8,
     pub size: Size,
-    /// The lowest three bits; the next one, [`KEYED`], requests a hash under a secret key.
+    /// The lowest three bits; the next one, [`KEYED`], requests a hash under a secret key. The upper four, unless they are 0,
+    /// request slots per key.
     pub salt_bits: u8,
     pub seed: u64,
     pub context: u64,
@@ -130,6 +131,10 @@ impl Case {
             Size::FalsePositiveRate(rate) => FilterPolicy::with_false_positive_rate(kind, rate),
             Size::MaxBytes(bytes) => FilterPolicy::with_max_bytes(kind, bytes.into()),
         }?;
+        let policy = match self.salt_bits >> 4 {
+            0 => policy,
+            slots => policy.slots_per_key(0.94 + 0.017 * f64::from(slots))?,
+        };
         // Seven of eight values are legal.
         policy.hashed_by(self.hasher()).transform(self.transform()).salt_bits(u32::from(self.salt_bits) % 8)
     }

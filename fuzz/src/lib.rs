@@ -7,7 +7,7 @@
 
 pub mod blocks;
 pub mod case;
-#[path = "../../tests/format/oracle.rs"]
+#[path = "../../tests/format/oracle/mod.rs"]
 pub mod oracle;
 pub mod pages;
 #[path = "../../tests/format/readers.rs"]

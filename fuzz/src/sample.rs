@@ -45,6 +45,8 @@ pub fn options() -> StoreOptions {
         .filter(Purpose::Row, policy(FilterKind::Golomb))
         .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .prefix_filter(2, policy(FilterKind::Blocked))
+        .level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
+        .expect("a level")
         .seed(5)
         .cache_bytes(64 << 10)
         .maintenance(Maintenance::Inline { seed: 1 })

@@ -12,8 +12,11 @@
 //!   sum, the part of q that is linear in K does not vary in the mean: Var(p) = (Var(q) − Cov(q, K)² / Var(K)) / L
 //!   (L. Holst, *Asymptotic normality and efficiency for certain goodness-of-fit tests*, Biometrika 59, 1972). The
 //!   moments are those of the block's own lines.
+//! - *ribbon*: p is 2^−c, or half of that where a start is wide, whatever the keys are. These decide only which starts
+//!   are bumped; of a bumped one the rate is that of the next layer, from 2^−(c+1) to 2^−c. So p differs from the formula by
+//!   at most the share of bumped starts times 2^−(c+1), which is checked here, and has no variance worth the name.
 
-use crate::oracle::{Golomb, Oracle, int, range};
+use crate::oracle::{Golomb, Oracle, Ribbon, int, range};
 use filterblock::{FilterPolicy, KeyHash, sizing};
 
 /// The rate of one block.
@@ -26,7 +29,7 @@ pub(crate) struct Rates {
     pub(crate) formula_of_bits: f64,
     /// By the bits.
     pub(crate) rate: f64,
-    /// Variance of the rate by the bits.
+    /// Variance of the rate by the bits; 0 for ribbon.
     pub(crate) variance: f64,
     /// Golomb only: the number of entries that share a value with another, observed and expected.
     pub(crate) sharing: Option<(f64, f64)>,
@@ -61,6 +64,12 @@ impl Rates {
                 let by_formula = n - formula_of_bits * range;
                 assert!((by_formula - sharing.1).abs() < 1e-9 * n, "{by_formula} share a value: {sharing:?}");
                 Self { formula, formula_of_bits, rate, variance, sharing: Some(sharing) }
+            }
+            Oracle::Ribbon { ribbon, payload } => {
+                let (rate, share_bumped) = of_ribbon(&ribbon, &payload);
+                let most = share_bumped * 0.5f64.powi(ribbon.columns as i32 + 1) + 1e-12 * rate;
+                assert!((rate - formula_of_bits).abs() <= most, "{rate} of {formula_of_bits}: {policy:?}");
+                Self { formula, formula_of_bits, rate, variance: 0.0, sharing: None }
             }
             Oracle::Empty => panic!("no entries"),
         }
@@ -115,6 +124,28 @@ fn of_blocked(rates: &[f64], hashes: &[KeyHash]) -> (f64, f64) {
     let own = covariance(rates, mean_rate, rates, mean_rate);
     let residual = own - shared * shared / covariance(&keys, mean_keys, &keys, mean_keys);
     (mean_rate, residual / num_lines)
+}
+
+/// Rate of a ribbon filter, and the share of starts that the first layer bumps: start by start.
+fn of_ribbon(ribbon: &Ribbon, payload: &[u8]) -> (f64, f64) {
+    let layers = ribbon.layers();
+    let (mut rate, mut entered, mut share_bumped) = (0.0, 1.0, 0.0);
+    for (index, layer) in layers.iter().enumerate() {
+        let num_starts = layer.num_starts();
+        let is_last = index + 1 == layers.len();
+        let is_held = |start: &u64| is_last || 127 - start % 128 < Ribbon::limit(payload, layer, start / 128);
+        let (mut passing, mut num_held) = (0.0, 0.0);
+        for start in (0..num_starts).filter(is_held) {
+            passing += 0.5f64.powi((ribbon.columns + u64::from(start / 64 < layer.num_wide)) as i32);
+            num_held += 1.0;
+        }
+        rate += entered * passing / num_starts as f64;
+        entered *= 1.0 - num_held / num_starts as f64;
+        if index == 0 {
+            share_bumped = entered;
+        }
+    }
+    (rate, share_bumped)
 }
 
 /// Number of distinct values among a Golomb filter's entries.

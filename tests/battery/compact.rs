@@ -1,5 +1,5 @@
 //! Compact frames, which have no checksum: any bytes give an error or the answers that the format defines for them,
-//! without panic or allocation. Undetected damage may deny stored keys: section 8 requires an engine that stores such
+//! without panic or allocation. Undetected damage may deny stored keys: section 9 requires an engine that stores such
 //! frames to verify them itself.
 
 use crate::allocation::{Allocated, measured};
@@ -7,7 +7,7 @@ use crate::errors::{assert_complete_message, name_of};
 use crate::extent::by_extent;
 use crate::oracle::Oracle;
 use crate::report::{Case, counted};
-use crate::rules::{compact_verdict, golomb_trailer};
+use crate::rules::{compact_verdict, golomb_trailer, ribbon_trailer};
 use crate::samples::{Answers, Sample, describe, open_compact};
 use filterblock::FilterKind;
 use std::collections::BTreeMap;
@@ -77,11 +77,12 @@ fn samples() -> Vec<Sample> {
         .collect()
 }
 
-/// Length of the trailer in bytes, section 8.
+/// Length of the trailer in bytes, section 9.
 fn trailer_len(frame: &[u8]) -> usize {
     match frame[frame.len() - 1] {
         0x10 => 1,
         0x11 | 0x12 => 2,
+        0x14 => 4 + usize::from(frame[frame.len() - 2] & 15),
         _ => 4 + usize::from(frame[frame.len() - 2] >> 4) + usize::from(frame[frame.len() - 2] & 15),
     }
 }
@@ -112,8 +113,8 @@ fn every_flip_cut_and_extension_of_a_compact_frame_is_refused_or_read_by_the_rul
     tally.report("flips, cuts at both ends and extensions of compact frames");
 }
 
-/// All pairs of values of the last two bytes, which are the whole trailer except golomb's, and all values of each byte
-/// of golomb's.
+/// All pairs of values of the last two bytes, which are the whole trailer except golomb's and ribbon's, and all values of
+/// each byte of these.
 #[test]
 fn every_value_of_the_trailer_is_refused_or_read_by_the_rules() {
     let mut tally = Tally::new();
@@ -135,8 +136,8 @@ fn every_value_of_the_trailer_is_refused_or_read_by_the_rules() {
         }
     }
     let num_trailers: usize = samples().iter().map(|sample| trailer_len(&sample.bytes)).sum();
-    // The three frames without entries have one byte.
-    let num_pairs = 0x1_0000_usize.div_ceil(step) * (samples().len() - 3);
+    // The frames without entries, one of each kind, have one byte.
+    let num_pairs = 0x1_0000_usize.div_ceil(step) * (samples().len() - FilterKind::ALL.len());
     assert_eq!(tally.num_frames as usize, num_pairs + num_trailers * 256);
     tally.report("values of the trailers of compact frames");
 }
@@ -168,4 +169,65 @@ fn every_pair_of_golombs_trailer_fields_at_their_limits_is_refused_or_read_by_th
     }
     assert_eq!(num_pairs, 24);
     tally.report(&format!("values of {num_pairs} pairs of fields of golomb's trailers"));
+}
+
+#[test]
+fn every_pair_of_ribbons_trailer_fields_at_their_limits_is_refused_or_read_by_the_rules() {
+    let mut tally = Tally::new();
+    let shares = [0, 1, 255, 256, 1 << 16, 1 << 31, (1 << 32) - 1, 1 << 32, u64::MAX];
+    let bytes = [0, 1, 2, 7, 8, 9, 15, 30, 31, 32, 33, 254, 255];
+    let mut num_pairs = 0;
+    for sample in samples().into_iter().filter(|sample| sample.kind == FilterKind::Ribbon && sample.bytes.len() > 1) {
+        let Oracle::Ribbon { ribbon, payload } = Oracle::open_compact(&sample.bytes) else { panic!("ribbon") };
+        let own = [ribbon.wide_share, ribbon.last_seed, ribbon.columns, ribbon.num_blocks.len() as u64];
+        let values = |field: usize| -> Vec<u64> {
+            let limits = if field == 0 { shares.to_vec() } else { bytes.to_vec() };
+            let values = limits.into_iter().chain([own[field], own[field] + 1, own[field].saturating_sub(1)]);
+            values.filter(|value| field < 3 || *value < 16).collect()
+        };
+        for (first, second) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            num_pairs += 1;
+            for a in values(first) {
+                for b in values(second) {
+                    let mut fields = own;
+                    (fields[first], fields[second]) = (a, b);
+                    let trailer = ribbon_trailer(fields[0], [fields[1], fields[2], fields[3]].map(|field| field as u8));
+                    tally.try_frame(&sample, &[&payload[..], &trailer].concat());
+                }
+            }
+        }
+    }
+    assert_eq!(num_pairs, 24);
+    tally.report(&format!("values of {num_pairs} pairs of fields of ribbon's trailers"));
+}
+
+/// The numbers of blocks at the end of a payload: all values of each byte, and pairs at their limits.
+#[test]
+fn every_number_of_ribbons_blocks_is_refused_or_read_by_the_rules() {
+    let mut tally = Tally::new();
+    let limits = [0, 1, 2, 3, 4, 255, 256, 1 << 16, 1 << 31, u32::MAX - 1, u32::MAX];
+    for sample in samples().into_iter().filter(|sample| sample.kind == FilterKind::Ribbon && sample.bytes.len() > 1) {
+        let mut frame = sample.bytes.clone();
+        let num_layers = usize::from(frame[frame.len() - 2] >> 4);
+        let end = frame.len() - trailer_len(&frame);
+        for at in end - 4 * num_layers..end {
+            for value in 0..=255 {
+                frame[at] = value;
+                tally.try_frame(&sample, &frame);
+            }
+            frame[at] = sample.bytes[at];
+        }
+        for (first, second) in (0..num_layers).flat_map(|i| (i..num_layers).map(move |j| (i, j))) {
+            for (a, b) in limits.into_iter().flat_map(|a| limits.map(|b| (a, b))) {
+                for (layer, num) in [(first, a), (second, b)] {
+                    let at = end - 4 * (num_layers - layer);
+                    (0..4).for_each(|i| frame[at + i] = (num >> (8 * i)) as u8);
+                }
+                tally.try_frame(&sample, &frame);
+            }
+            frame.copy_from_slice(&sample.bytes);
+        }
+    }
+    assert!(tally.num_opened > 0);
+    tally.report("numbers of blocks of ribbon's layers");
 }

@@ -13,7 +13,7 @@
 //! an error (the tests of `flips` and `lengths`). With recomputed checksums the format promises less, and the tests
 //! here assert it for each header:
 //!
-//! - It is rejected with the error of the first failing check of section 9 ([`verdict`](crate::rules::verdict)), or it
+//! - It is rejected with the error of the first failing check of section 10 ([`verdict`](crate::rules::verdict)), or it
 //!   opens and every answer is the oracle's for the changed header. There is no panic and no allocation.
 //! - Stored keys are denied only through the fields that define how the payload is read: `kind`, `params` and, as
 //!   golomb's number of buckets follows from it, `num_entries`; or, when keys are probed and not hashes, through
@@ -171,13 +171,21 @@ const COMMON: [Field; 9] = [
     field(32, 8, &[64]),
 ];
 
-/// The parameters of a kind: sections 5 to 7.
+/// The parameters of a kind: sections 5 to 8.
 fn params(kind: FilterKind) -> Vec<Field> {
     match kind {
         FilterKind::Bloom => {
             vec![field(40, 1, &[63, 64, 65]), field(41, 3, &[]), field(44, 8, &[(1 << 56) - 1, 1 << 56, (1 << 56) + 1])]
         }
         FilterKind::Blocked => vec![field(40, 1, &[15, 16, 17]), field(41, 1, &[5, 6, 7]), field(42, 10, &[])],
+        FilterKind::Ribbon => vec![
+            field(40, 1, &[31, 32, 33]),
+            field(41, 1, &[8, 9]),
+            field(42, 1, &[30, 31, 32]),
+            field(43, 1, &[]),
+            field(44, 4, &[1 << 16, 1 << 31]),
+            field(48, 4, &[]),
+        ],
         _ => vec![
             field(40, 1, &[47, 48, 49]),
             field(41, 1, &[56, 57, 58]),
@@ -231,8 +239,8 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
             }
         }
     }
-    // Bloom and blocked have 12 fields, golomb 14.
-    assert_eq!(num_field_pairs, samples().len() as u64 / 3 * (66 + 66 + 91));
+    // Bloom and blocked have 12 fields, golomb 14, ribbon 15.
+    assert_eq!(num_field_pairs, samples().len() as u64 / 4 * (66 + 66 + 91 + 105));
     assert!(tally.num_headers > num_field_pairs * 25 && tally.num_denying > 0);
     assert!(
         tally.refused.contains_key("Padding") && tally.refused.contains_key("PayloadLength"),

@@ -19,7 +19,7 @@ mod lengths;
 #[path = "../format/material.rs"]
 mod material;
 #[expect(dead_code, reason = "fuzz and tests/format need more of it")]
-#[path = "../format/oracle.rs"]
+#[path = "../format/oracle/mod.rs"]
 mod oracle;
 mod present;
 mod rates;

@@ -21,7 +21,8 @@ const TABLES_PER_ORACLE: usize = 67;
 /// Cap in bytes of the capped settings: 5 bits for each of 2000 keys.
 const CAP: u64 = 64 + 1_250;
 
-/// Five sizes, a rate and a cap; for blocked, the sizes with no, some and many salts.
+/// Five sizes, a rate and a cap; for blocked, the sizes with no, some and many salts; for ribbon, with few and many slots
+/// per key.
 fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
     let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, 3, 6] } else { &[3] };
     let mut settings = Vec::new();
@@ -31,7 +32,11 @@ fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
             settings.push(policy.salt_bits(salt_bits).expect("legal"));
         }
     }
-    settings.push(FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal"));
+    let rate = FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal");
+    if kind == FilterKind::Ribbon {
+        settings.extend([0.95, 1.075].map(|slots| rate.slots_per_key(slots).expect("legal")));
+    }
+    settings.push(rate);
     settings.push(FilterPolicy::with_max_bytes(kind, CAP).expect("legal"));
     settings
 }
@@ -216,6 +221,11 @@ fn every_key_of_every_small_golomb_filter_is_found() {
     check_small_tables(FilterKind::Golomb);
 }
 
+#[test]
+fn every_key_of_every_small_ribbon_filter_is_found() {
+    check_small_tables(FilterKind::Ribbon);
+}
+
 /// Tables larger than the caches, whose lines are prefetched: every setting but the cap.
 #[test]
 fn every_key_of_large_tables_is_found() {
@@ -237,7 +247,7 @@ fn every_key_of_large_tables_is_found() {
             }
         }
     }
-    assert_eq!(tally.num_tables as usize, counts.len() * (6 + 16 + 6));
+    assert_eq!(tally.num_tables as usize, counts.len() * (6 + 16 + 6 + 8));
     let lengths: Vec<String> = counts.iter().map(usize::to_string).collect();
     report(&tally, &format!("tables of {} keys", lengths.join(" or ")));
 }

@@ -1,4 +1,4 @@
-//! The checks that format-spec.md requires of a reader, sections 4, 8 and 9, in its order: whether any given bytes
+//! The checks that format-spec.md requires of a reader, sections 4 to 10, in its order: whether any given bytes
 //! open, and the error if they do not. Shares only XXH3 with the library.
 
 use crate::oracle::{bit, int, mix};
@@ -114,7 +114,7 @@ fn known(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
         1 => {}
         found => return Err(DecodeError::NewerVersion { found, supported: 1 }),
     }
-    if !(1..=3).contains(&header[9]) {
+    if !(1..=4).contains(&header[9]) {
         return Err(DecodeError::UnknownKind { found: header[9] });
     }
     if ![1, 2].contains(&header[10]) {
@@ -167,6 +167,11 @@ fn content(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
         2 => {
             zero(header, PARAMS_AT + 2..DIGEST_AT)?;
             blocked(byte(0), byte(1), payload)
+        }
+        4 => {
+            zero(header, PARAMS_AT + 3..PARAMS_AT + 4)?;
+            zero(header, PARAMS_AT + 8..DIGEST_AT)?;
+            ribbon([byte(0), byte(1), byte(2), int(&params[4..8])], payload, HEADER_LEN as u64)
         }
         _ => {
             zero(header, PARAMS_AT + 3..PARAMS_AT + 4)?;
@@ -231,7 +236,39 @@ fn golomb(fields: [u64; 3], num_buckets: u64, bucket_range: u64, payload: &[u8],
     Ok(())
 }
 
-/// The required result of opening a compact frame, section 8.
+fn ribbon(fields: [u64; 4], payload: &[u8], base: u64) -> Result<(), DecodeError> {
+    let [columns, num_layers, last_seed, wide_share] = fields;
+    in_range("columns", columns, 1, if wide_share > 0 { 31 } else { 32 })?;
+    in_range("num_layers", num_layers, 1, 8)?;
+    in_range("last_seed", last_seed, 0, 31)?;
+    in_range("wide_share", wide_share, 0, u64::from(u32::MAX))?;
+    let actual_bytes = payload.len() as u64;
+    if actual_bytes < 4 * num_layers {
+        return Err(DecodeError::PayloadLength { declared_bytes: 4 * num_layers, actual_bytes });
+    }
+    let num_blocks = payload[payload.len() - 4 * num_layers as usize..].chunks(4).map(int);
+    let (mut declared_bytes, mut buckets) = (4 * num_layers, Vec::new());
+    for num in num_blocks.clone() {
+        in_range("num_blocks", num, 2, u64::from(u32::MAX))?;
+        let num_wide = ((num - 1) * wide_share).div_ceil(1 << 32);
+        declared_bytes += 8 * (num * columns + num_wide + u64::from(num_wide > 0));
+        buckets.push((64 * (num - 1)).div_ceil(128));
+    }
+    let mut at = declared_bytes - 4 * num_layers;
+    buckets.pop();
+    declared_bytes += buckets.iter().map(|num| num.div_ceil(4)).sum::<u64>();
+    if declared_bytes != actual_bytes {
+        return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
+    }
+    for num in buckets {
+        let thresholds = &payload[at as usize..][..num.div_ceil(4) as usize];
+        unused(thresholds, 2 * num, base + at)?;
+        at += num.div_ceil(4);
+    }
+    Ok(())
+}
+
+/// The required result of opening a compact frame, section 9.
 pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     let len_bytes = frame.len() as u64;
     let mut rest = frame;
@@ -253,7 +290,7 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
         (1, 0) => {
             return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload.len() as u64 });
         }
-        (1, 1..=3) => {}
+        (1, 1..=4) => {}
         (1, found) => return Err(DecodeError::UnknownKind { found }),
         (found, _) => return Err(DecodeError::NewerVersion { found, supported: 1 }),
     }
@@ -263,6 +300,19 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
             1 => bloom(byte[0].into(), payload.len() as u64 * 8, payload, 0),
             _ => blocked(u64::from(byte[0] >> 4) + 1, (byte[0] & 15).into(), payload),
         };
+    }
+    if tag[0] & 15 == 4 {
+        let (lens, columns, (last_seed, before)) = (take(1)?.0[0], take(1)?.0[0], take(1)?);
+        let (mut share, mut payload) = (0, before);
+        if lens & 15 > 0 {
+            in_range("compact_integer_len", (lens & 15).into(), 1, 8)?;
+            let (bytes, before) = take((lens & 15).into())?;
+            if bytes.last() == Some(&0) {
+                return Err(DecodeError::Padding { offset_bytes: (before.len() + bytes.len() - 1) as u64, found: 0 });
+            }
+            (share, payload) = (int(bytes), before);
+        }
+        return ribbon([columns.into(), (lens >> 4).into(), last_seed[0].into(), share], payload, 0);
     }
     let (lens, directory_bits, remainder_bits) = (take(1)?.0[0], take(1)?.0[0], take(1)?.0[0]);
     let mut integers = [0; 2];
@@ -279,14 +329,22 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     golomb([remainder_bits.into(), directory_bits.into(), 64], num_buckets, bucket_range, payload, 0)
 }
 
-/// The trailer of a compact golomb frame, section 8; `widths` are those of remainders and directory.
+/// The trailer of a compact golomb frame, section 9; `widths` are those of remainders and directory.
 pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2]) -> Vec<u8> {
-    let short = |value: u64| -> Vec<u8> {
-        (0..8).take_while(|i| value >> (8 * i) > 0).map(|i| (value >> (8 * i)) as u8).collect()
-    };
     let (buckets, range) = (short(num_buckets), short(bucket_range));
     let lens = (buckets.len() << 4 | range.len()) as u8;
     [&buckets[..], &range, &widths, &[lens, 0x13]].concat()
+}
+
+/// The trailer of a compact ribbon frame, section 9, of seed, columns and layers.
+pub(crate) fn ribbon_trailer(wide_share: u64, [last_seed, columns, num_layers]: [u8; 3]) -> Vec<u8> {
+    let share = short(wide_share);
+    [&share[..], &[last_seed, columns, num_layers << 4 | share.len() as u8, 0x14]].concat()
+}
+
+/// An integer without zero bytes at its upper end.
+fn short(value: u64) -> Vec<u8> {
+    (0..8).take_while(|i| value >> (8 * i) > 0).map(|i| (value >> (8 * i)) as u8).collect()
 }
 
 /// The compact frame of a block's own filter.
@@ -296,6 +354,7 @@ pub(crate) fn compact_of(block: &[u8]) -> Vec<u8> {
         _ if num_entries == 0 => vec![0x10],
         1 => vec![params[0], 0x11],
         2 => vec![(params[0] - 1) << 4 | params[1], 0x12],
+        4 => ribbon_trailer(int(&params[4..8]), [params[2], params[0], params[1]]),
         _ => golomb_trailer(num_entries.div_ceil(params[2].into()), int(&params[4..]), [params[0], params[1]]),
     };
     [payload, &trailer].concat()

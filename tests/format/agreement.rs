@@ -111,7 +111,7 @@ proptest! {
     fn any_set_agrees_with_the_oracle(
         hashes in prop::collection::vec(any::<u64>(), 0..400),
         others in prop::collection::vec(any::<u64>(), 0..50),
-        kind in 0usize..3,
+        kind in 0..FilterKind::ALL.len(),
         millibits in 2_000u32..=64_000,
         salt_bits in 0u32..=6,
     ) {

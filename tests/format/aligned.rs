@@ -57,11 +57,13 @@ fn each_of_many_allocations_is_aligned() {
 #[test]
 fn filters_in_aligned_bytes_answer_as_in_vectors() {
     for &kind in FilterKind::ALL {
-        for num_entries in [0, 1, 1_000, 300_000] {
+        // A slot of ribbon has at most 32 bits.
+        let most = if kind == FilterKind::Ribbon { 600_000 } else { 300_000 };
+        for num_entries in [0, 1, 1_000, most] {
             let policy = FilterPolicy::with_bits_per_key(kind, 64.0).expect("legal");
             let members: Vec<u64> = numbers(501).take(num_entries).collect();
             let block = block_of(policy, &members);
-            assert!(num_entries < 300_000 || block.len() >= 2 << 20 || kind == FilterKind::Golomb);
+            assert!(num_entries < most || block.len() >= 2 << 20 || kind == FilterKind::Golomb);
             let filter = OpenOptions::new().open_owned(AlignedBytes::copy_of(&block)).expect("intact");
             let elsewhere = OpenOptions::new().open_owned(block.clone()).expect("intact");
             // Moved to another thread, as a cache does.

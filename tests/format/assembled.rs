@@ -1,7 +1,7 @@
 //! Blocks assembled from parameters without the library's builder: with parameters that no policy leads to, or changed
 //! and with the checksums repaired.
 
-use crate::oracle::{Golomb, Oracle, mix};
+use crate::oracle::{Golomb, Oracle, Ribbon, mix};
 use filterblock::KeyHasher;
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ pub enum Shape {
     Bloom { num_probes: u8, num_bits: u64 },
     Blocked { num_probes: u8, salt_bits: u8, num_lines: u64 },
     Golomb { remainder_bits: u8, entries_per_bucket: u8, bucket_range: u64 },
+    Ribbon { columns: u8, wide_share: u32, millislots: u16 },
 }
 
 /// The fields of a header that are not computed from the payload.
@@ -35,6 +36,7 @@ impl Shape {
             Self::Bloom { .. } => 1,
             Self::Blocked { .. } => 2,
             Self::Golomb { .. } => 3,
+            Self::Ribbon { .. } => 4,
         }
     }
 
@@ -58,6 +60,10 @@ impl Shape {
                 };
                 Oracle::Golomb { golomb: golomb.with_least_directory(hashes), payload: Vec::new() }
             }
+            Self::Ribbon { columns, wide_share, millislots } => {
+                let ribbon = Ribbon::of_writer(columns.into(), wide_share.into(), millislots.into(), hashes);
+                Oracle::Ribbon { ribbon, payload: Vec::new() }
+            }
         }
     }
 
@@ -79,7 +85,13 @@ impl Shape {
                     params[..3].copy_from_slice(&[remainder_bits, golomb.directory_bits as u8, entries_per_bucket]);
                     put(&mut params[4..], bucket_range);
                 }
-                (Self::Golomb { .. }, _) => unreachable!("the oracle's filter is of the shape's kind"),
+                (Self::Ribbon { columns, wide_share, .. }, Oracle::Ribbon { ribbon, .. }) => {
+                    params[..3].copy_from_slice(&[columns, ribbon.num_blocks.len() as u8, ribbon.last_seed as u8]);
+                    put(&mut params[4..8], wide_share.into());
+                }
+                (Self::Golomb { .. } | Self::Ribbon { .. }, _) => {
+                    unreachable!("the oracle's filter is of the shape's kind")
+                }
             }
         }
         raw_block(self.kind(), header, hashes.len() as u64, params, &payload)

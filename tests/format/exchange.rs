@@ -32,6 +32,8 @@ fn options() -> StoreOptions {
         .prefix_filter(13, bits(FilterKind::Bloom, 12.0))
         .level_filter(0, Purpose::RowColumn, bits(FilterKind::Bloom, 10.0))
         .expect("a level")
+        .level_filter(2, Purpose::Row, bits(FilterKind::Ribbon, 9.5))
+        .expect("a level")
         .filter_budget_bytes(9_000)
         .seed(0xfeed_f00d_dead_beef)
         .memtable_bytes_max(60_000)

@@ -53,9 +53,14 @@ fn no_entries_have_no_bits_per_key_and_no_rate() {
 #[test]
 fn the_rate_and_the_fill_are_those_of_the_payload() {
     const ABSENT: usize = 200_000;
-    for (kind, bits_per_key) in
-        [(FilterKind::Bloom, 5.0), (FilterKind::Blocked, 5.0), (FilterKind::Blocked, 12.0), (FilterKind::Golomb, 5.0)]
-    {
+    for (kind, bits_per_key) in [
+        (FilterKind::Bloom, 5.0),
+        (FilterKind::Blocked, 5.0),
+        (FilterKind::Blocked, 12.0),
+        (FilterKind::Golomb, 5.0),
+        (FilterKind::Ribbon, 5.0),
+        (FilterKind::Ribbon, 5.6),
+    ] {
         let bytes = block(kind, bits_per_key, 4_000);
         let reader = FilterBlockReader::open(&bytes).expect("intact");
         let passed =
@@ -71,6 +76,8 @@ fn the_rate_and_the_fill_are_those_of_the_payload() {
             FilterKind::Bloom => assert!((reader.fill() - share).abs() < 1e-3, "{} of {share}", reader.fill()),
             // The set bits include the salts, about half of whose bits are set; the fill does not.
             FilterKind::Blocked => assert!((reader.fill() - share).abs() < 0.05, "{} of {share}", reader.fill()),
+            // The payload's few last bytes are not of the solution.
+            FilterKind::Ribbon => assert!((reader.fill() - share).abs() < 0.01, "{} of {share}", reader.fill()),
             _ => assert_eq!(reader.fill(), reader.false_positive_rate()),
         }
     }
@@ -140,15 +147,17 @@ fn num_probes_is_known_for_kinds_with_probes() {
         let frame = [vec![0; 64], trailer.to_vec()].concat();
         assert_eq!(open_frame(&frame).expect("a frame").num_probes(), Some(num_probes));
     }
-    let frame = frame_of(policy(FilterKind::Golomb, 10.0), &[1, 2, 3]);
-    assert_eq!(open_frame(&frame).expect("a frame").num_probes(), None);
+    for kind in [FilterKind::Golomb, FilterKind::Ribbon] {
+        let frame = frame_of(policy(kind, 10.0), &[1, 2, 3]);
+        assert_eq!(open_frame(&frame).expect("a frame").num_probes(), None);
+    }
 }
 
 #[test]
 fn errors_of_frames_are_exact() {
     let refused = |frame: &[u8]| open_frame(frame).expect_err("refused");
     assert_eq!(refused(&[0x1f]), DecodeError::UnknownKind { found: 15 });
-    assert_eq!(refused(&[9, 9, 0x14]), DecodeError::UnknownKind { found: 4 });
+    assert_eq!(refused(&[9, 9, 0x15]), DecodeError::UnknownKind { found: 5 });
     assert_eq!(refused(&[9, 0x10]), DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: 1 });
     let version = DecodeError::Parameter { name: "compact_version", value: 0, min: 1, max: 1 };
     assert_eq!(refused(&[9, 0x01]), version);
@@ -166,6 +175,33 @@ fn errors_of_frames_are_exact() {
     let too_long = |value| DecodeError::Parameter { name: "compact_integer_len", value, min: 1, max: 8 };
     assert_eq!(refused(&golomb(&[1; 20], 0x19)), too_long(9));
     assert_eq!(refused(&golomb(&[1; 20], 0xf1)), too_long(15));
+    // The end of a ribbon frame: blocks of its layers, share, seed, columns, layers and the share's length, tag.
+    let ribbon = |words: usize, before: &[u8]| [&vec![0; 8 * words][..], before, &[0x14]].concat();
+    assert_eq!(refused(&[0, 0x10, 0x14]), DecodeError::TooShort { len_bytes: 3, min_bytes: 4 });
+    assert_eq!(refused(&ribbon(0, &[7, 0, 1, 0x12])), DecodeError::TooShort { len_bytes: 5, min_bytes: 6 });
+    assert_eq!(refused(&ribbon(2, &[2, 0, 0, 0, 1, 0, 0, 1, 0x12])), padding(21));
+    assert_eq!(refused(&ribbon(2, &[0, 1, 0x19])), too_long(9));
+    let parameter = |name, value, min, max| DecodeError::Parameter { name, value, min, max };
+    assert_eq!(refused(&ribbon(2, &[2, 0, 0, 0, 0, 33, 0x10])), parameter("columns", 33, 1, 32));
+    assert_eq!(refused(&ribbon(2, &[2, 0, 0, 0, 5, 0, 32, 0x11])), parameter("columns", 32, 1, 31));
+    assert_eq!(refused(&ribbon(2, &[2, 0, 0, 0, 0, 1, 0])), parameter("num_layers", 0, 1, 8));
+    assert_eq!(refused(&ribbon(2, &[2, 0, 0, 0, 0, 1, 0x90])), parameter("num_layers", 9, 1, 8));
+    assert_eq!(refused(&ribbon(2, &[2, 0, 0, 0, 32, 1, 0x10])), parameter("last_seed", 32, 0, 31));
+    let share = refused(&ribbon(2, &[2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x15]));
+    assert_eq!(share, parameter("wide_share", 1 << 32, 0, u32::MAX.into()));
+    assert_eq!(refused(&ribbon(2, &[1, 0, 0, 0, 0, 1, 0x10])), parameter("num_blocks", 1, 2, u32::MAX.into()));
+    assert_eq!(refused(&ribbon(0, &[2, 0, 0, 0, 1, 0x10])), lines(4, 3));
+    assert_eq!(refused(&ribbon(3, &[2, 0, 0, 0, 0, 1, 0x10])), lines(20, 28));
+    let most = [u8::MAX; 4];
+    let declared = 8 * 33 * u64::from(u32::MAX) + 4;
+    assert_eq!(
+        refused(&ribbon(2, &[&most[..], &most, &[0, 31, 0x14]].concat())),
+        lines(declared - 8 * u64::from(u32::MAX), 20)
+    );
+    // Thresholds of one bucket: two bits of a byte.
+    let two_layers = |thresholds| ribbon(4, &[thresholds, 2, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0x20]);
+    assert!(open_frame(&two_layers(3)).is_ok());
+    assert_eq!(refused(&two_layers(4)), DecodeError::Padding { offset_bytes: 32, found: 4 });
     // An integer may have eight bytes.
     assert!(open_frame(&golomb(&[1; 20], 0x18)).is_ok());
 }

@@ -42,8 +42,16 @@ fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
             words(500).iter().flat_map(|row| [b"title".as_slice(), b""].map(|column| cell(row, column))).collect(),
         ),
         ("many", words(9_000)),
+        // Of two bytes, so that their file is short.
+        ("pairs", pairs().take(20_000).collect()),
+        ("crowd", pairs().filter(|pair| third(pair) == 1).take(9_000).collect()),
         ("middle", words(400).into_iter().filter(|word| third(word) == 1).collect()),
     ]
+}
+
+/// All keys of two bytes.
+fn pairs() -> impl Iterator<Item = Vec<u8>> {
+    (0..1 << 16).map(|i: u32| vec![(i * 40_503) as u8, ((i * 40_503) >> 8) as u8])
 }
 
 /// The third of the range of hashes in which the key's hash lies.
@@ -139,8 +147,9 @@ fn rarer_cases() -> Vec<Case> {
         add(Source::Policy, "none-10bits-seed-custom", "none", policy.seed(9), false);
         add(Source::Policy, "none-10bits-keyed", "none", policy.hashed_by(KeyHasher::keyed(HASH_KEY)), false);
     }
-    let [bloom, blocked, golomb] = [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb]
-        .map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(3));
+    let [bloom, blocked, golomb, ribbon] =
+        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon]
+            .map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(3));
     let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 96).expect("legal");
     add(Source::Union, "twenty-union", "twenty", capped, false);
     add(Source::Policy, "middle-10bits-gaps", "middle", golomb.seed(0), false);
@@ -162,6 +171,22 @@ fn rarer_cases() -> Vec<Case> {
     add(shape(5, 1, 50), "thousand-buckets-of-1", "thousand", golomb, false);
     add(shape(48, 255, 1 << 57), "twenty-r48", "twenty", golomb, false);
     add(shape(0, 5, 1), "twenty-range-of-1", "twenty", golomb, false);
+    add(Source::Policy, "many-10bits-compact", "many", ribbon, true);
+    // Rates between two powers of two and at one; three layers, as two thirds of the first are empty.
+    let rate = |rate: f64, slots: f64| {
+        let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal");
+        policy.slots_per_key(slots).expect("legal")
+    };
+    add(Source::Policy, "pairs-rate", "pairs", rate(0.003, 0.95), false);
+    add(Source::Policy, "crowd-rate-3layers", "crowd", rate(0.003, 0.95), false);
+    add(Source::Policy, "crowd-rate-3layers-compact", "crowd", rate(0.005, 0.965), true);
+    add(Source::Policy, "pairs-32columns", "pairs", rate(0.5f64.powi(32), 1.075), false);
+    add(Source::Policy, "thousand-rate-compact", "thousand", rate(0.7 / 256.0, 0.965), true);
+    let shape = |columns, wide_share, millislots| Source::Shape(Shape::Ribbon { columns, wide_share, millislots });
+    add(shape(1, 0, 1_200), "twenty-1column", "twenty", ribbon, false);
+    add(shape(1, 1, 950), "thousand-share-of-1", "thousand", ribbon, false);
+    add(shape(31, u32::MAX, 950), "thousand-31columns-wide", "thousand", ribbon, false);
+    add(shape(32, 0, 995), "one-32columns", "one", ribbon, false);
     cases
 }
 
@@ -285,7 +310,7 @@ fn built_bytes_equal_stored_bytes() {
     if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
         bless();
     }
-    assert!(cases().len() >= 85);
+    assert!(cases().len() >= 117);
     for (name, keys) in key_sets() {
         assert!(read_keys(name) == keys, "{name}.entries is not what this test generates");
     }

@@ -22,6 +22,7 @@ mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
 mod rejects;
+mod ribbon;
 mod safe_keys;
 mod spec;
 mod tables;

@@ -4,13 +4,14 @@
 use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::material::{hex, unhex};
 use crate::oracle::mix;
+use crate::ribbon::{three_entries, two_layers};
 use crate::spec::{compare, small};
 use filterblock::{
     CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
     KeyTransform,
 };
 
-/// The row of the document's section 9 that `error` belongs to.
+/// The row of the document's section 10 that `error` belongs to.
 fn row(error: &DecodeError, block: &[u8]) -> &'static str {
     let empty = block.len() >= 64 && block[24..32] == [0; 8];
     let length_is_told = || crate::oracle::int(&block[32..40]) == block.len() as u64 - 64;
@@ -64,10 +65,15 @@ fn several_buckets() -> Vec<u8> {
     shape.block(&Header::default(), &hashes.into())
 }
 
+/// The block of "a" of each kind.
+fn of_each_kind() -> [Vec<u8>; 4] {
+    [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon]
+        .map(|kind| small(kind, &[b"a"])[0].clone())
+}
+
 #[test]
 fn reject_vectors() {
-    let [bloom, blocked, golomb] =
-        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb].map(|kind| small(kind, &[b"a"])[0].clone());
+    let [bloom, blocked, golomb, ribbon] = of_each_kind();
     let [none, _] = small(FilterKind::Bloom, &[]);
     let unrepaired = |offset: usize, value: u8| {
         let mut block = bloom.clone();
@@ -80,7 +86,7 @@ fn reject_vectors() {
         &[(8, 0)],
         &[(8, 2)],
         &[(9, 0)],
-        &[(9, 4)],
+        &[(9, 5)],
         &[(10, 0)],
         &[(10, 3)],
         &[(13, 1)],
@@ -94,12 +100,13 @@ fn reject_vectors() {
     blocks.extend([(64, 0), (65, 0x80)].map(|(offset, value)| unrepaired(offset, value)));
     // A key that was not given; misplaced estimates; payload or parameters without entries.
     blocks.push(changed(&bloom, &[(10, 2)]));
-    blocks.extend([&golomb, &blocked, &none].map(|block| changed(block, &[(12, 1)])));
+    blocks.extend([&golomb, &blocked, &ribbon, &none].map(|block| changed(block, &[(12, 1)])));
     blocks.extend([resized(&none, 1), changed(&bloom, &[(24, 0)]), changed(&none, &[(40, 1)])]);
     // Reserved bytes, then fields out of range, then lengths and unused bits.
     let several = several_buckets();
     blocks.extend([(&bloom, 41), (&blocked, 42), (&blocked, 51), (&golomb, 43)].map(|(b, at)| changed(b, &[(at, 1)])));
-    let fields: [(&[u8], Changes); 17] = [
+    blocks.extend([43, 48, 51].map(|at| changed(&ribbon, &[(at, 1)])));
+    let fields: [(&[u8], Changes); 26] = [
         (&bloom, &[(40, 0)]),
         (&bloom, &[(40, 65)]),
         (&bloom, &[(44, 0)]),
@@ -119,10 +126,23 @@ fn reject_vectors() {
         (&several, &[(24, 128)]),
         (&golomb, &[(24, 0xff), (25, 0xff), (26, 0xff), (27, 0xff), (28, 0xff), (29, 0xff), (30, 0xff), (31, 0xff)]),
         (&several, &[(41, 15)]),
+        (&ribbon, &[(40, 0)]),
+        (&ribbon, &[(40, 33)]),
+        // 32 columns, and a share of one more.
+        (&ribbon, &[(40, 32), (47, 1)]),
+        (&ribbon, &[(41, 0)]),
+        (&ribbon, &[(41, 9)]),
+        (&ribbon, &[(42, 32)]),
+        // One block instead of two; then a word more in each of them, and a layer more.
+        (&ribbon, &[(80, 1)]),
+        (&ribbon, &[(44, 1)]),
+        (&ribbon, &[(41, 2)]),
     ];
     blocks.extend(fields.map(|(block, changes)| changed(block, changes)));
     blocks.extend([resized(&blocked, 63), resized(&blocked, 0), resized(&golomb, 0), resized(&several, 2)]);
+    blocks.extend([3, 12, 21].map(|len| resized(&ribbon, len)));
     blocks.extend([changed(&bloom, &[(44, 14)]), changed(&bloom, &[(44, 9)]), changed(&several, &[(65, 0x85)])]);
+    blocks.push(two_layers(0x07));
     let line = |block: &Vec<u8>| {
         let error = FilterBlockReader::open(block).expect_err("to be rejected");
         let shown = if block.is_empty() { "-".into() } else { hex(block) };
@@ -161,6 +181,7 @@ fn found_context_vectors() {
 #[test]
 fn compact_reject_vectors() {
     let golomb = |trailer: &str| format!("0250{trailer}13");
+    let ribbon = |trailer: &str| format!("{}02000000{trailer}14", "00".repeat(16));
     let lines = "00".repeat(64);
     let frames = [
         String::new(),
@@ -169,13 +190,16 @@ fn compact_reject_vectors() {
         "ff".to_owned(),
         "20".to_owned(),
         "ef".to_owned(),
-        "14".to_owned(),
+        "15".to_owned(),
         "001f".to_owned(),
         // Truncated trailers, and a byte before the frame without entries.
         "11".to_owned(),
         "12".to_owned(),
         "13".to_owned(),
         "750108001213".to_owned(),
+        "14".to_owned(),
+        "011014".to_owned(),
+        "0000011214".to_owned(),
         "0010".to_owned(),
         // Integers of no bytes, of nine bytes, and with a zero byte at the end.
         golomb("7501080002"),
@@ -184,6 +208,8 @@ fn compact_reject_vectors() {
         golomb(&format!("{}080019", "01".repeat(10))),
         golomb("007501080012"),
         golomb("017500080012"),
+        ribbon("010101010101010101000119"),
+        ribbon("0100000112"),
         // Ranges and lengths of each kind.
         "0711".to_owned(),
         "000011".to_owned(),
@@ -198,6 +224,19 @@ fn compact_reject_vectors() {
         "01750108001213".to_owned(),
         // 3 buckets of range 50 with 4 bits each in the directory, one of whose unused bits is set.
         "0885010de0033202041113".to_owned(),
+        // Ribbon: a share of 2³²; columns, layers and seeds out of range; one block; lengths; unused bits of thresholds.
+        ribbon("0000000001000115"),
+        ribbon("000010"),
+        ribbon("002110"),
+        ribbon("01002011"),
+        ribbon("000100"),
+        ribbon("000190"),
+        ribbon("200110"),
+        "0000000000000000000000000000000001000000 00011014".replace(' ', ""),
+        "00000000011014".replace("0000000001", "0200000001"),
+        ribbon("000210"),
+        ribbon("01000111"),
+        format!("{}00012014", hex(&two_layers(0x07)[64..])),
     ];
     let line = |frame: &String| {
         let bytes = unhex(frame);
@@ -222,8 +261,7 @@ fn compact_reject_vectors() {
 
 #[test]
 fn accept_vectors() {
-    let [bloom, blocked, golomb] =
-        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb].map(|kind| small(kind, &[b"a"])[0].clone());
+    let [bloom, blocked, golomb, ribbon] = of_each_kind();
     let several = several_buckets();
     let zero_codes = raw_block(3, &Header::default(), 1, golomb[40..52].try_into().expect("12 bytes"), &[0, 0]);
     let all_ones = raw_block(2, &Header::default(), 1, blocked[40..52].try_into().expect("12 bytes"), &[0xff; 64]);
@@ -252,6 +290,10 @@ fn accept_vectors() {
         ("fewer-values-than-entries", changed(&golomb, &[(24, 64)])),
         ("bucket-out-of-bounds", out_of_bounds),
         ("three-buckets", several),
+        ("last-seed-31", changed(&ribbon, &[(42, 31)])),
+        ("two-layers", two_layers(0)),
+        ("all-in-the-second-layer", two_layers(0x03)),
+        ("share-of-one-column-more", three_entries()),
     ];
     let line = |(what, block): &(&str, Vec<u8>)| {
         let reader = FilterBlockReader::open(block).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -27,7 +27,7 @@ fn entry(n: usize) -> Vec<u8> {
     (0..n).map(|i| ((157 + 151 * i) % 256) as u8).collect()
 }
 
-fn list<T: ToString>(values: &[T]) -> String {
+pub fn list<T: ToString>(values: &[T]) -> String {
     match values {
         [] => "-".into(),
         _ => values.iter().map(T::to_string).collect::<Vec<_>>().join(","),

@@ -94,3 +94,8 @@ fn reads_for_absent_rows_are_those_that_blocked_filters_predict() {
 fn reads_for_absent_rows_are_those_that_golomb_filters_predict() {
     reads_are_predicted(FilterKind::Golomb, 7.0);
 }
+
+#[test]
+fn reads_for_absent_rows_are_those_that_ribbon_filters_predict() {
+    reads_are_predicted(FilterKind::Ribbon, 7.0);
+}

@@ -15,5 +15,5 @@ mod lookups;
 #[path = "../format/material.rs"]
 mod material;
 #[expect(dead_code, reason = "fuzz and tests/format need more of it")]
-#[path = "../format/oracle.rs"]
+#[path = "../format/oracle/mod.rs"]
 mod oracle;

@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterator, Optional
 import filterblock as fb
 import kinds
 import partitioned
+import ribbon
 
 
 class Disagreement(Exception):
@@ -33,7 +34,7 @@ def class_of(error: Optional[kinds.FilterError]) -> str:
 # ------------------------------------------------------------------------------------------------------- golden
 
 def check_golden(directory: Path) -> str:
-    """Section 12: each frame opens, holds its entries, and is rebuilt from them bit for bit."""
+    """Section 13: each frame opens, holds its entries, and is rebuilt from them bit for bit."""
     files = total = 0
     hashes_of: dict[tuple[str, fb.Hasher], list[int]] = {}
     for item in json.loads((directory / "index.json").read_text()):
@@ -68,7 +69,7 @@ def check_golden(directory: Path) -> str:
 
 
 def check_partitioned(directory: Path) -> tuple[int, int]:
-    """Section 13: each index and each partition opens, entries are found, separators are the shortest."""
+    """Section 14: each index and each partition opens, entries are found, separators are the shortest."""
     parts = found = 0
     for item in json.loads((directory / "index.json").read_text()):
         name, key = item["name"], item["hash_key"]
@@ -183,6 +184,56 @@ def vector_golomb_example(words: list[str]) -> None:
     expect("payload", payload.hex(), words[5])
 
 
+def vector_ribbon(words: list[str]) -> None:
+    h, seed, num_blocks, *wanted = numbers(words)
+    p = kinds.Ribbon(1, 0, seed, (2, num_blocks))
+    x = p.enter(1, h)
+    expect("x, start, coefficients, fingerprint", [x, *ribbon.equation(x, p.num_starts(1))], wanted)
+
+
+class Equations:
+    """The lines of `ribbon-example`: three equations, slots, and the payload [8]."""
+
+    def __init__(self) -> None:
+        self.slots: dict[int, int] = {}
+        self.hashes: set[int] = set()
+
+    def __call__(self, words: list[str]) -> None:
+        if len(words) == 4:
+            h = fb.xxh3(bytes.fromhex(words[0]))
+            start, coefficients, fingerprint = ribbon.equation(h, 64)
+            expect("equation", [start, coefficients, fingerprint % 8], numbers(words[1:]))
+            self.hashes.add(h)
+        elif len(words) == 2:
+            slot, bits = numbers(words)
+            self.slots[slot] = bits
+        else:
+            p = ribbon.choose_layers(2, 1 << 31, 995, self.hashes)
+            expect("layers", (p.num_blocks, p.last_seed, p.num_wide(0)), ((2,), 0, 1))
+            _, payload = fb.build_payload(p, self.hashes)
+            expect("payload", payload.hex(), words[0])
+            columns = [payload[8 * k:8 * k + 8] + payload[24 + 8 * k:32 + 8 * k] for k in range(3)]
+            bits = [int.from_bytes(column, "little") for column in columns]
+            slots = {i: sum((b >> i & 1) << k for k, b in enumerate(bits)) for i in range(128)}
+            expect("slots", {i: b for i, b in slots.items() if b}, self.slots)
+
+
+def vector_ribbon_layers(words: list[str]) -> None:
+    directory = Path(__file__).resolve().parent.parent / "golden/v1"
+    opened = fb.open_block((directory / "ribbon-many-10bits.bin").read_bytes())
+    p = opened.params
+    assert isinstance(p, kinds.Ribbon)
+    entering = [opened.hasher.hash(bytes.fromhex(e)) for e in (directory / "many.entries").read_text().split("\n")[:-1]]
+    layer, last = int(words[0]), len(p.num_blocks) - 1
+    for before in range(layer):
+        _, _, entering = ribbon.fill(p, before, entering)
+    bumped = ribbon.fill(p, layer, entering)[2] if layer < last else []
+    solutions, thresholds, _ = p.layout()
+    got = [layer, p.num_blocks[layer], p.num_wide(layer), solutions[layer] // 8,
+           thresholds[layer] if layer < last else "-", len(entering), len(bumped)]
+    expect("layer", [str(x) for x in got], words)
+
+
 def vector_block(words: list[str]) -> None:
     frame, kind, of, data = words[0], words[1], words[2], bytes.fromhex(words[3])
     hasher = fb.Hasher.xxh3_with(0)
@@ -241,7 +292,7 @@ def vector_partition_context(words: list[str]) -> None:
 
 
 class Example:
-    """The index, partitions and separators of the worked example, and the answers from them [13.4]."""
+    """The index, partitions and separators of the worked example, and the answers from them [14.4]."""
 
     def __init__(self) -> None:
         self.parts: dict[str, bytes] = {}
@@ -269,6 +320,7 @@ VECTORS: dict[str, Callable[[list[str]], None]] = {
     "hash": vector_hash, "siphash": vector_siphash, "mix": vector_mix, "bloom": vector_bloom,
     "blocked": vector_blocked, "golomb-example": vector_golomb_example, "golomb": vector_golomb,
     "golomb-buckets": Several(), "golomb-starts": vector_golomb_starts, "block": vector_block,
+    "ribbon": vector_ribbon, "ribbon-example": Equations(), "ribbon-layers": vector_ribbon_layers,
     "found-context": vector_found_context, "reject": vector_reject, "compact-reject": vector_compact_reject,
     "accept": vector_accept, "order-key": vector_order_key, "separator": vector_separator,
     "partition-context": vector_partition_context, "partitioned-example": EXAMPLE.part,
@@ -304,7 +356,7 @@ def hasher_of(wish: Optional[dict[str, Any]]) -> Optional[fb.Hasher]:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """The reply to one request. A frame that does not open answers *maybe* to everything (section 9)."""
+    """The reply to one request. A frame that does not open answers *maybe* to everything (section 10)."""
     reply: dict[str, Any] = {"class": "ok", "found_context": None, "kind": None, "num_entries": None,
                              "answers": "m" * (len(request["ask"]) + len(request["hashes"])), "rebuilt": None}
     data = bytes.fromhex(request["bytes"])

@@ -1,7 +1,7 @@
 """Reader and writer of filter blocks and compact frames, format version 1.
 
-Written from format-spec.md alone, by someone who had not seen the library's source: where the two agree, it is by the
-document. Keep it so: change it for the document, never for the library.
+Written from format-spec.md alone, by someone who had not seen the library's source (except ribbon.py, see there): where
+the two agree, it is by the document. Keep it so: change it for the document, never for the library.
 
 Numbers in brackets, as in [4.2], are sections of format-spec.md. Needs Python 3.11 and the package xxhash.
 """
@@ -16,13 +16,14 @@ from typing import Iterable, Optional
 import xxhash
 
 from kinds import (
-    BLOCKED, BLOOM, Blocked, Bloom, Damaged, GOLOMB, Golomb, GolombReader, KIND_OF, Mismatch, Newer, Params, U32, U64,
-    Unwritable, blocked_position, blocked_probes, bloom_probes, build_blocked, build_bloom, build_golomb,
-    check_payload, range_fault)
+    BLOCKED, BLOOM, Blocked, Bloom, Damaged, GOLOMB, Golomb, GolombReader, KIND_OF, Mismatch, Newer, Params, RIBBON,
+    Ribbon, U32, U64, Unwritable, blocked_position, blocked_probes, bloom_probes, build_blocked, build_bloom,
+    build_golomb, check_payload, mix, range_fault)
+from ribbon import RibbonReader, build_ribbon, num_blocks_of
 
 MAGIC = bytes.fromhex("f146424c4b0d0a1a")
 HEADER = struct.Struct("<8sBBBBHHQQQ12sQI")
-KINDS = {BLOOM: "bloom", BLOCKED: "blocked", GOLOMB: "golomb"}
+KINDS = {BLOOM: "bloom", BLOCKED: "blocked", GOLOMB: "golomb", RIBBON: "ribbon"}
 ESTIMATE = 1  # bit 0 of `features` [4.4]
 
 
@@ -87,12 +88,6 @@ class Hasher:
 
 # ----------------------------------------------------------------------------------------- checksums [4.2]
 
-def mix(z: int) -> int:
-    z = ((z ^ z >> 33) * 0xFF51AFD7ED558CCD) & U64
-    z = ((z ^ z >> 33) * 0xC4CEB9FE1A85EC53) & U64
-    return z ^ z >> 33
-
-
 def unmix(z: int) -> int:
     """The inverse of `mix`."""
     z = ((z ^ z >> 33) * 0x9CB4B2F8129337DB) & U64
@@ -121,18 +116,24 @@ class Filter:
     features: int = 0
     context: int = 0
     _golomb: Optional[GolombReader] = field(default=None, init=False, repr=False, compare=False)
+    _ribbon: Optional[RibbonReader] = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.params, Golomb):
             self._golomb = GolombReader(self.params, self.payload)
+        if isinstance(self.params, Ribbon):
+            self._ribbon = RibbonReader(self.params, self.payload)
 
     def maybe_hash(self, h: int) -> bool:
-        """True for *maybe*, False for *no*, for a 64-bit hash of an entry [4.1, 5, 6, 7]."""
+        """True for *maybe*, False for *no*, for a 64-bit hash of an entry [4.1, 5, 6, 7, 8]."""
         p, payload = self.params, self.payload
         if p is None:
             return False
         if self._golomb:
             return self._golomb.has(h)
+        if self._ribbon:
+            return self._ribbon.has(h)
+        assert isinstance(p, (Bloom, Blocked))
         if isinstance(p, Bloom):
             for bit in bloom_probes(h, p):
                 if not payload[bit >> 3] >> (bit & 7) & 1:
@@ -152,7 +153,7 @@ class Filter:
 
 def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
                transform: Optional[tuple[int, int]] = None) -> Filter:
-    """Opens a block with every check of [9], in that order. `hasher` and `transform` say what the caller expects."""
+    """Opens a block with every check of [10], in that order. `hasher` and `transform` say what the caller expects."""
     data = bytes(data)
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
@@ -199,7 +200,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
             raise Newer("empty-params")
     else:
         a, b, per_bucket, number = params[0], params[1], params[2], int.from_bytes(params[4:], "little")
-        if any({BLOOM: params[1:4], BLOCKED: params[2:], GOLOMB: params[3:4]}[kind]):
+        if any({BLOOM: params[1:4], BLOCKED: params[2:], GOLOMB: params[3:4], RIBBON: params[3:4] + params[8:]}[kind]):
             raise Newer("reserved")
         if kind == BLOOM:
             p = Bloom(a, number)
@@ -207,6 +208,8 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
             if len(payload) % 64:
                 raise Damaged("range: length of the payload")
             p = Blocked(a, b, len(payload) // 64)
+        elif kind == RIBBON:
+            p = Ribbon(a, number & U32, per_bucket, num_blocks_of(payload, b))
         else:
             p = Golomb(a, number, -(-num_entries // max(per_bucket, 1)), b, per_bucket)
         check_payload(p, payload)
@@ -214,7 +217,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
 
 
 def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int]] = None) -> Filter:
-    """Opens a compact frame [8]. The caller vouches for the bytes, the hash and the transform."""
+    """Opens a compact frame [9]. The caller vouches for the bytes, the hash and the transform."""
     data = bytes(data)
     if not data:
         raise Damaged("tag")
@@ -229,7 +232,7 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         if len(data) > 1:
             raise Damaged("empty")
         return Filter(True, None, None, b"", hasher, transform, 0)
-    if len(data) < (4 if kind == GOLOMB else 2):
+    if len(data) < (4 if kind in (GOLOMB, RIBBON) else 2):
         raise Damaged("trailer")
     byte, payload = data[-2], data[:-2]
     p: Params
@@ -239,6 +242,16 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         if len(payload) % 64:
             raise Damaged("range: length of the payload")
         p = Blocked((byte >> 4) + 1, byte & 15, len(payload) // 64)
+    elif kind == RIBBON:
+        at = len(data) - 4 - (byte & 15)
+        if byte & 15 > 8:
+            raise Damaged("integers")
+        if at < 0:
+            raise Damaged("trailer")
+        share, payload = data[at:-4], data[:at]
+        if share and not share[-1]:
+            raise Damaged("integers")
+        p = Ribbon(data[-3], int.from_bytes(share, "little"), data[-4], num_blocks_of(payload, byte >> 4))
     else:
         i, j = byte >> 4, byte & 15
         at = len(data) - 4 - i - j
@@ -256,19 +269,21 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
 # ------------------------------------------------------------------------------------------------------ writer
 
 def build_payload(p: Params, hashes: set[int], limit: int = 2**32) -> tuple[Params, bytes]:
-    """Payload and final parameters for a set of at least one hash [5-7]; Unwritable if longer than `limit` bytes."""
+    """Payload and final parameters for a set of at least one hash [5-8]; Unwritable if longer than `limit` bytes."""
     if isinstance(p, Golomb) and p.entries_per_bucket:
         p = replace(p, num_buckets=-(-len(hashes) // p.entries_per_bucket))
     if fault := range_fault(replace(p, directory_bits=0) if isinstance(p, Golomb) else p):
         raise Unwritable(fault)
     least = (p.num_bits + 7) // 8 if isinstance(p, Bloom) else 64 * p.num_lines if isinstance(p, Blocked) \
-        else replace(p, directory_bits=0).layout()[1]
+        else p.layout()[2] if isinstance(p, Ribbon) else replace(p, directory_bits=0).layout()[1]
     if least > limit:
         raise Unwritable(f"payload of {least} bytes")
     if isinstance(p, Bloom):
         return p, build_bloom(p, hashes)
     if isinstance(p, Blocked):
         return p, build_blocked(p, hashes)
+    if isinstance(p, Ribbon):
+        return p, build_ribbon(p, hashes)
     p, payload = build_golomb(p, hashes, limit)
     if fault := range_fault(p):
         raise Unwritable(fault)
@@ -289,6 +304,8 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
             params = struct.pack("<B3xQ", p.num_probes, p.num_bits)
         elif isinstance(p, Blocked):
             params = struct.pack("<BB10x", p.num_probes, p.salt_bits)
+        elif isinstance(p, Ribbon):
+            params = struct.pack("<BBBxI4x", p.columns, len(p.num_blocks), p.last_seed, p.wide_share)
         else:
             params = struct.pack("<BBBxQ", p.remainder_bits, p.directory_bits, p.entries_per_bucket, p.bucket_range)
     count, features = (len(distinct), 0) if estimate is None else (estimate, ESTIMATE)
@@ -299,7 +316,7 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
 
 
 def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32) -> bytes:
-    """A compact frame [8] of the entries with these hashes."""
+    """A compact frame [9] of the entries with these hashes."""
     distinct = set(hashes)
     if not distinct:
         return b"\x10"
@@ -310,13 +327,17 @@ def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32
         return payload + bytes([p.num_probes, 0x11])
     if isinstance(p, Blocked):
         return payload + bytes([16 * (p.num_probes - 1) + p.salt_bits, 0x12])
+    if isinstance(p, Ribbon):
+        j = (p.wide_share.bit_length() + 7) // 8
+        return (payload + p.wide_share.to_bytes(j, "little")
+                + bytes([p.last_seed, p.columns, 16 * len(p.num_blocks) + j, 0x14]))
     i, j = ((n.bit_length() + 7) // 8 for n in (p.num_buckets, p.bucket_range))
     return (payload + p.num_buckets.to_bytes(i, "little") + p.bucket_range.to_bytes(j, "little")
             + bytes([p.remainder_bits, p.directory_bits, 16 * i + j, 0x13]))
 
 
 def rebuild(f: Filter, hashes: Iterable[int]) -> bytes:
-    """The frame that a writer makes of these hashes with an opened frame's parameters [12], no longer than that."""
+    """The frame that a writer makes of these hashes with an opened frame's parameters [13], no longer than that."""
     limit = len(f.payload)
     if f.compact:
         return write_compact(f.params, hashes, limit)

@@ -169,7 +169,7 @@ fn policy(random: &mut Random) -> FilterPolicy {
 
 /// Parameters that fit this number of hashes; a policy would choose few of them.
 fn shape(random: &mut Random, num_hashes: u64) -> Shape {
-    match random.below(3) {
+    match random.below(4) {
         0 => Shape::Bloom {
             num_probes: 1 + random.below(64) as u8,
             num_bits: (1 + random.below(12 * num_hashes + 8)).next_multiple_of(random.pick(&[1, 8])),
@@ -179,6 +179,12 @@ fn shape(random: &mut Random, num_hashes: u64) -> Shape {
             salt_bits: random.below(7) as u8,
             num_lines: 1 + random.below(2 + num_hashes / 12),
         },
+        2 => {
+            let columns = 1 + random.below(32) as u8;
+            let wide_share = random.next() as u32 & random.pick(&[0, 0, 1, u32::MAX]);
+            let wide_share = if columns == 32 { 0 } else { wide_share };
+            Shape::Ribbon { columns, wide_share, millislots: 950 + random.below(251) as u16 }
+        }
         _ => {
             let remainder_bits = random.pick(&[0u8, 1, 2, 3, 5, 8, 12, 20, 30, 48]);
             let entries_per_bucket = random.pick(&[1u8, 2, 3, 7, 16, 64, 255]);
@@ -258,6 +264,12 @@ fn compact_of(block: &[u8]) -> Option<Vec<u8>> {
         1 if int(&params[4..]) % 8 != 0 => return None,
         1 => frame.extend([params[0], 0x11]),
         2 => frame.extend([16 * (params[0] - 1) + params[1], 0x12]),
+        4 => {
+            let share = int(&params[4..8]);
+            let len = (0..4).find(|len| share >> (8 * len) == 0).unwrap_or(4);
+            frame.extend((0..len).map(|i| (share >> (8 * i)) as u8));
+            frame.extend([params[2], params[0], 16 * params[1] + len as u8, 0x14]);
+        }
         _ => {
             let num_buckets = int(&block[24..32]).div_ceil(params[2].into());
             let mut lens = 0;
@@ -316,9 +328,14 @@ fn damage_block(random: &mut Random, frame: &mut Frame) {
         10 => frame.hash = random.one_in(3).then(|| Hash::random(random)),
         11 => frame.transform = Some(transform(random)),
         12 | 13 => {
-            // Half of golomb's changes mostly hit the directory.
-            let directory = bytes[9] == 3 && random.one_in(2);
-            let end = if directory { bytes.len().min(64 + 1 + random.below(16) as usize) } else { bytes.len() };
+            // Half of golomb's changes mostly hit the directory, and half of ribbon's leave it alone: they hit solution
+            // and thresholds.
+            let (is_half, directory_len) = (random.one_in(2), 4 * usize::from(bytes[41]));
+            let end = match bytes[9] {
+                3 if is_half => bytes.len().min(64 + 1 + random.below(16) as usize),
+                4 if is_half => bytes.len().saturating_sub(directory_len).max(64),
+                _ => bytes.len(),
+            };
             noise(random, &mut bytes[64..end]);
             repair(bytes, *context);
         }
@@ -368,7 +385,7 @@ fn damage_compact(random: &mut Random, frame: &mut Frame) {
     match random.below(8) {
         0 => flip_bits(random, bytes),
         1 => bytes.truncate(random.below(bytes.len() as u64 + 1) as usize),
-        2 => bytes.extend([0x10, 0x11, 0x12, 0x13].iter().take(random.below(5) as usize)),
+        2 => bytes.extend([0x10, 0x11, 0x12, 0x13, 0x14].iter().take(random.below(6) as usize)),
         3 => {
             bytes.insert(0, random.next() as u8);
         }
@@ -385,7 +402,7 @@ fn damage_compact(random: &mut Random, frame: &mut Frame) {
         _ => {
             let len = random.below(100);
             *bytes = random.bytes(len);
-            bytes.push(random.pick(&[0x10, 0x11, 0x12, 0x13, 0x14, 0x20, 0xff, 0]));
+            bytes.push(random.pick(&[0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x20, 0xff, 0]));
         }
     }
 }

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Iterator, Optional, Union
 
 U32, U64 = 2**32 - 1, 2**64 - 1
-BLOOM, BLOCKED, GOLOMB = 1, 2, 3
+BLOOM, BLOCKED, GOLOMB, RIBBON = 1, 2, 3, 4
 
 
 class FilterError(Exception):
-    """Base of all exceptions of this module. The message of a reader's begins with the row [8, 9] that failed."""
+    """Base of all exceptions of this module. The message of a reader's begins with the row [9, 10] that failed."""
 
     @property
     def row(self) -> str:
@@ -21,15 +21,15 @@ class FilterError(Exception):
 
 
 class Damaged(FilterError):
-    """The bytes are not what a writer wrote [9]."""
+    """The bytes are not what a writer wrote [10]."""
 
 
 class Newer(FilterError):
-    """The header is intact, but says something beyond this reader [9]."""
+    """The header is intact, but says something beyond this reader [10]."""
 
 
 class Mismatch(FilterError):
-    """Intact, but not what the caller asked for [9]. `found_context` is set where the context differs [4.2]."""
+    """Intact, but not what the caller asked for [10]. `found_context` is set where the context differs [4.2]."""
 
     def __init__(self, message: str, found_context: Optional[int] = None) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class Unwritable(FilterError):
     """The writer was given parameters or entries for which the format has no bytes, or that exceed its size limit."""
 
 
-# ----------------------------------------------------------------------------- parameters of the kinds [5-7]
+# ----------------------------------------------------------------------------- parameters of the kinds [5-8]
 
 @dataclass(frozen=True)
 class Bloom:
@@ -73,16 +73,71 @@ class Golomb:
         return anchors, anchors + (self.num_buckets * self.directory_bits + 7) // 8
 
 
-Params = Union[Bloom, Blocked, Golomb]
-KIND_OF = {Bloom: BLOOM, Blocked: BLOCKED, Golomb: GOLOMB}
+@dataclass(frozen=True)
+class Ribbon:
+    """`num_blocks` has a number for each layer; a payload ends with them."""
+    columns: int
+    wide_share: int
+    last_seed: int
+    num_blocks: tuple[int, ...]
+
+    def num_wide(self, layer: int) -> int:
+        return ((self.num_blocks[layer] - 1) * self.wide_share + U32) >> 32
+
+    def num_stored(self, layer: int) -> int:
+        """Blocks of c + 1 columns [8]."""
+        wide = self.num_wide(layer)
+        return wide + 1 if wide else 0
+
+    def num_starts(self, layer: int) -> int:
+        """S of a layer [8]."""
+        return 64 * (self.num_blocks[layer] - 1)
+
+    def num_words(self, layer: int) -> int:
+        """W of a layer [8]."""
+        return self.num_blocks[layer] * self.columns + self.num_stored(layer)
+
+    def num_buckets(self, layer: int) -> int:
+        return (self.num_starts(layer) + 127) // 128
+
+    def layout(self) -> tuple[list[int], list[int], int]:
+        """Offsets in the payload: of each layer's solution, of the thresholds of each layer but the last, of the
+        directory [8]."""
+        at, solutions, thresholds = 0, [], []
+        for layer in range(len(self.num_blocks)):
+            solutions.append(at)
+            at += 8 * self.num_words(layer)
+        for layer in range(len(self.num_blocks) - 1):
+            thresholds.append(at)
+            at += (self.num_buckets(layer) + 3) // 4
+        return solutions, thresholds, at
+
+    def enter(self, layer: int, x: int) -> int:
+        """What x is in a layer."""
+        steps = (layer > 0) + (self.last_seed if layer == len(self.num_blocks) - 1 else 0)
+        return mix(x ^ (steps * 0x9E3779B97F4A7C15 & U64)) if steps else x
+
+
+Params = Union[Bloom, Blocked, Golomb, Ribbon]
+KIND_OF = {Bloom: BLOOM, Blocked: BLOCKED, Golomb: GOLOMB, Ribbon: RIBBON}
+
+
+def mix(z: int) -> int:
+    """[4.2]"""
+    z = ((z ^ z >> 33) * 0xFF51AFD7ED558CCD) & U64
+    z = ((z ^ z >> 33) * 0xC4CEB9FE1A85EC53) & U64
+    return z ^ z >> 33
 
 
 def range_fault(p: Params) -> Optional[str]:
-    """What is out of its range in the tables of [5], [6], [7] and [10], if anything is."""
+    """What is out of its range in the tables of [5], [6], [7], [8] and [11], if anything is."""
     if isinstance(p, Bloom):
         ok = 1 <= p.num_probes <= 64 and 1 <= p.num_bits <= 2**56
     elif isinstance(p, Blocked):
         ok = 1 <= p.num_probes <= 16 and 0 <= p.salt_bits <= 6 and 1 <= p.num_lines <= 2**32
+    elif isinstance(p, Ribbon):
+        ok = (1 <= p.columns <= (31 if p.wide_share else 32) and 0 <= p.wide_share <= U32 and 0 <= p.last_seed <= 31
+              and 1 <= len(p.num_blocks) <= 8 and all(2 <= n <= U32 for n in p.num_blocks))
     else:
         ok = (0 <= p.remainder_bits <= 48 and 0 <= p.directory_bits <= 57 and p.bucket_range >= 1
               and (p.entries_per_bucket is None or 1 <= p.entries_per_bucket <= 255)
@@ -91,7 +146,7 @@ def range_fault(p: Params) -> Optional[str]:
 
 
 def check_payload(p: Params, payload: bytes) -> None:
-    """Ranges, length and unused bits: the last two rows of [9], and together the last of [8]."""
+    """Ranges, length and unused bits: the last two rows of [10], and together the last of [9]."""
     if fault := range_fault(p):
         raise Damaged(fault)
     if isinstance(p, Bloom):
@@ -102,6 +157,14 @@ def check_payload(p: Params, payload: bytes) -> None:
     elif isinstance(p, Blocked):
         if len(payload) != 64 * p.num_lines:
             raise Damaged("range: length of the payload")
+    elif isinstance(p, Ribbon):
+        _, thresholds, directory = p.layout()
+        if len(payload) != directory + 4 * len(p.num_blocks):
+            raise Damaged("range: length of the payload")
+        for layer, end in enumerate(thresholds[1:] + [directory] if thresholds else []):
+            used = 2 * p.num_buckets(layer) % 8
+            if used and payload[end - 1] >> used:
+                raise Damaged("unused: bits of the thresholds")
     else:
         _, codes = p.layout()
         if len(payload) <= codes or len(payload) >= 2**61:

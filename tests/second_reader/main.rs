@@ -9,7 +9,7 @@ mod assembled;
 #[path = "../extent/mod.rs"]
 mod extent;
 mod frames;
-#[path = "../format/oracle.rs"]
+#[path = "../format/oracle/mod.rs"]
 #[expect(dead_code, reason = "tests/format uses more of it")]
 mod oracle;
 #[path = "../format/readers.rs"]

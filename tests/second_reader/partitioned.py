@@ -1,4 +1,4 @@
-"""Reader of partitioned filters [13] of format-spec.md."""
+"""Reader of partitioned filters [14] of format-spec.md."""
 from __future__ import annotations
 
 import struct
@@ -15,17 +15,17 @@ RECORD = struct.Struct("<QII")
 
 
 def partition_context(context: int, i: int) -> int:
-    """[13.2]"""
+    """[14.2]"""
     return (fb.mix(context ^ 0x9E3779B97F4A7C15) + i) & U64
 
 
 def pair_order_key(row: bytes, column: bytes) -> bytes:
-    """The order key of transform 2 [13.1]."""
+    """The order key of transform 2 [14.1]."""
     return row.replace(b"\0", b"\0\1") + b"\0\0" + column
 
 
 def shortest_separator(last: bytes, following: bytes) -> bytes:
-    """[13.1]"""
+    """[14.1]"""
     same = 0
     while same < min(len(last), len(following)) and last[same] == following[same]:
         same += 1
@@ -37,7 +37,7 @@ def shortest_separator(last: bytes, following: bytes) -> bytes:
 
 @dataclass
 class Index:
-    """An opened index [13.3]."""
+    """An opened index [14.3]."""
     records: list[tuple[int, int]]  # offset, length
     separators: list[bytes]
     hasher: fb.Hasher
@@ -53,13 +53,13 @@ class Index:
         return fb.open_block(block, partition_context(self.context, i), self.hasher, self.transform)
 
     def maybe(self, order_key: bytes, entry: bytes, load: Callable[[int, int], bytes]) -> bool:
-        """The answer for an entry at its order key [13.4]."""
+        """The answer for an entry at its order key [14.4]."""
         i = self.find(order_key)
         return i is not None and self.open_partition(i, load(*self.records[i])).maybe(entry)
 
 
 def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None) -> Index:
-    """Opens an index with every check of [13.4], in that order."""
+    """Opens an index with every check of [14.4], in that order."""
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
     (magic, version, zero, hash_id, transform_id, features, transform_param, seed, num_entries, payload_len, count,

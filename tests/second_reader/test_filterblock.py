@@ -11,6 +11,7 @@ from typing import Any, Iterator, Optional
 
 import filterblock as fb
 import kinds
+import ribbon
 
 GOLDEN = Path(os.environ.get("GOLDEN", Path(__file__).resolve().parent.parent / "golden" / "v1"))
 SMALL = 220
@@ -83,6 +84,40 @@ def literal_values(p: fb.Golomb, payload: bytes, b: int) -> Optional[set[int]]:
         following, unary = (following + gap + 1) % two64, one + 1
 
 
+def literal_ribbon(p: fb.Ribbon, payload: bytes, h: int) -> bool:
+    """The pseudocode of section 8, line by line."""
+    c, L, x = p.columns, len(p.num_blocks), h
+    word_at, byte_at = 0, 8 * sum(p.num_words(i) for i in range(L))
+    for i, N in enumerate(p.num_blocks):
+        S = 64 * (N - 1)
+        num_wide = ((N - 1) * p.wide_share + 2**32 - 1) // 2**32
+        num_stored = 0 if num_wide == 0 else num_wide + 1
+        stored = [c + 1 if b < num_stored else c for b in range(N)]
+        steps = (1 if i > 0 else 0) + (p.last_seed if i == L - 1 else 0)
+        if steps > 0:
+            x = fb.mix(x ^ steps * 0x9E3779B97F4A7C15 % 2**64)
+        start = x * S >> 64
+        bit = 8 * byte_at + 2 * (start // 128)
+        threshold = (int.from_bytes(payload, "little") >> bit) % 4
+        if i == L - 1 or 127 - start % 128 < [128, 116, 96, 0][threshold]:
+            break
+        word_at += sum(stored)
+        byte_at += -(-(-(-S // 128)) // 4)
+    product = x * 0xD1342543DE82EF95
+    coefficients = ((product >> 64) ^ (product % 2**64)) | 1
+    fingerprint = x * 0xA24BAED4963EE407 % 2**64 >> 32
+    b, s = start // 64, start % 64
+    for k in range(c + 1 if b < num_wide else c):
+        at = 8 * (word_at + sum(stored[:b]) + k)
+        u = int.from_bytes(payload[at:at + 8], "little")
+        at = 8 * (word_at + sum(stored[:b + 1]) + k)
+        v = int.from_bytes(payload[at:at + 8], "little")
+        w = (u & (coefficients << s) % 2**64) ^ (v & (coefficients >> 64 - s if s else 0))
+        if bin(w).count("1") % 2 != (fingerprint >> k) % 2:
+            return False
+    return True
+
+
 def literal_blocked(p: fb.Blocked, hashes: set[int]) -> bytes:
     """The text of section 6, line by line."""
     R, words = 64 - p.salt_bits, []
@@ -107,11 +142,16 @@ def literal_blocked(p: fb.Blocked, hashes: set[int]) -> bytes:
     return b"".join(word.to_bytes(8, "little") for word in words)
 
 
-def random_params(rng: random.Random, kind: int, n: int) -> fb.Params:
+def random_params(rng: random.Random, kind: int, hashes: set[int]) -> fb.Params:
+    n = len(hashes)
     if kind == fb.BLOOM:
         return fb.Bloom(rng.randint(1, 64), rng.randint(1, 12 * n + 8))
     if kind == fb.BLOCKED:
         return fb.Blocked(rng.randint(1, 16), rng.randint(0, 6), rng.randint(1, 1 + n // 20))
+    if kind == fb.RIBBON:
+        columns = rng.randint(1, 32)
+        share = 0 if columns == 32 else rng.choice([0, 0, 1, rng.randrange(2**32), fb.U32])
+        return ribbon.choose_layers(columns, share, rng.randint(950, 1200), hashes)
     r = rng.choice([0, 1, 3, 8, 20, 48])
     per_bucket = rng.choice([1, 2, 7, 64, 255])
     most = fb.U64 // max(1, -(-n // per_bucket))
@@ -138,7 +178,7 @@ class Golden(unittest.TestCase):
                 self.assertEqual(outcome("block", bad, context, hasher), "Damaged", item["file"])
 
     def test_compact_frames_hold_no_checksum(self) -> None:
-        """Damage may pass (section 8); it must not raise anything else."""
+        """Damage may pass (section 9); it must not raise anything else."""
         for item, data, hasher in golden("compact"):
             if len(data) > SMALL:
                 continue
@@ -168,7 +208,7 @@ class Golden(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
-    """Rows of section 9, each alone, in blocks with right checksums."""
+    """Rows of section 10, each alone, in blocks with right checksums."""
 
     def changed(self, block: bytes, **at: int) -> str:
         bad = bytearray(block)
@@ -181,11 +221,12 @@ class Checks(unittest.TestCase):
         bloom = fb.write_block(fb.BLOOM, fb.Bloom(5, 21), hashes, SEEDLESS)
         blocked = fb.write_block(fb.BLOCKED, fb.Blocked(9, 3, 1), hashes, SEEDLESS)
         golomb = fb.write_block(fb.GOLOMB, fb.Golomb(3, 100, 0, 0, 1), hashes, SEEDLESS)
+        three = fb.write_block(fb.RIBBON, fb.Ribbon(5, 0, 0, (2,)), hashes, SEEDLESS)
         none = fb.write_block(fb.GOLOMB, None, [], SEEDLESS)
-        for block in (bloom, blocked, golomb, none):
+        for block in (bloom, blocked, golomb, three, none):
             self.assertEqual(outcome("block", block), "ok")
             for wanted, changes in [
-                ("Damaged", {"_8": 0}), ("Newer", {"_8": 2}), ("Newer", {"_9": 0}), ("Newer", {"_9": 4}),
+                ("Damaged", {"_8": 0}), ("Newer", {"_8": 2}), ("Newer", {"_9": 0}), ("Newer", {"_9": 5}),
                 ("Newer", {"_10": 0}), ("Mismatch", {"_10": 2}), ("Newer", {"_10": 3}), ("Newer", {"_11": 5}),
                 ("Newer", {"_11": 127}), ("ok", {"_11": 128}), ("ok", {"_11": 255, "_14": 9}),
                 ("ok", {"_11": 3, "_14": 9}), ("Newer", {"_11": 2, "_15": 9}), ("ok", {"_12": 0xFE}),
@@ -201,7 +242,12 @@ class Checks(unittest.TestCase):
             (blocked, "Newer", {"_51": 1}), (blocked, "Damaged", {"_40": 17}), (blocked, "Damaged", {"_40": 0}),
             (blocked, "Damaged", {"_41": 7}), (golomb, "Newer", {"_43": 1}), (golomb, "Damaged", {"_40": 49}),
             (golomb, "Damaged", {"_41": 58}), (golomb, "Damaged", {"_42": 0}), (golomb, "Damaged", {"_51": 0xFF}),
-            (golomb, "Damaged", {"_44": 0}), (golomb, "Damaged", {"_31": 0xFF}),
+            (golomb, "Damaged", {"_44": 0}), (golomb, "Damaged", {"_31": 0xFF}), (three, "Damaged", {"_12": 1}),
+            (three, "ok", {"_24": 9}), (three, "Newer", {"_43": 1}), (three, "Newer", {"_48": 1}),
+            (three, "Newer", {"_51": 1}), (three, "Damaged", {"_40": 0}), (three, "Damaged", {"_40": 33}),
+            (three, "Damaged", {"_40": 4}), (three, "Damaged", {"_41": 0}), (three, "Damaged", {"_41": 2}),
+            (three, "Damaged", {"_41": 9}), (three, "ok", {"_42": 31}), (three, "Damaged", {"_42": 32}),
+            (three, "Damaged", {"_44": 1}), (three, "Damaged", {"_144": 1}), (three, "Damaged", {"_147": 1}),
         ]:
             self.assertEqual(self.changed(block, **changes), wanted, (block.hex(), changes))
         self.assertEqual(outcome("block", repaired(blocked + b"\0")), "Damaged")
@@ -209,13 +255,17 @@ class Checks(unittest.TestCase):
     def test_compact_rows(self) -> None:
         for wanted, text in [
             ("Damaged", ""), ("ok", "10"), ("Damaged", "0010"), ("Damaged", "00"), ("Damaged", "01"), ("Newer", "20"),
-            ("Damaged", "ff"), ("Newer", "ef"), ("Newer", "14"), ("Newer", "001f"), ("Damaged", "11"), ("Damaged", "0711"),
+            ("Damaged", "ff"), ("Newer", "ef"), ("Newer", "15"), ("Newer", "001f"), ("Damaged", "11"), ("Damaged", "0711"),
             ("ok", "000711"), ("Damaged", "000011"), ("Damaged", "004111"), ("Damaged", "12"), ("Damaged", "0012"),
             ("ok", "00" * 64 + "f612"), ("Damaged", "00" * 64 + "f712"), ("Damaged", "00" * 63 + "f012"),
             ("Damaged", "13"), ("ok", "02500175010800" + "1213"), ("Damaged", "0250" + "017501" + "3100" + "1213"),
             ("Damaged", "0250" + "017500" + "0800" + "1213"), ("Damaged", "0250" + "007501" + "0800" + "1213"),
             ("Damaged", "0250" + "7501" + "0800" + "0213"), ("Damaged", "0250" + "01" + "0800" + "1013"),
             ("Damaged", "017501" + "0800" + "1213"), ("Damaged", "0250" + "01" * 17 + "0800" + "9813"),
+            ("Damaged", "14"), ("ok", "00" * 16 + "02000000" + "00011014"),
+            ("Damaged", "00" * 16 + "02000000" + "20011014"),
+            ("Damaged", "00" * 16 + "02000000" + "0000" + "011114"), ("ok", "00" * 32 + "02000000" + "01" + "00011114"),
+            ("Damaged", "00" * 32 + "02000000" + "0100000001" + "00011514"), ("Damaged", "00" * 40 + "00011914"),
         ]:
             self.assertEqual(outcome("compact", bytes.fromhex(text)), wanted, text)
 
@@ -223,11 +273,11 @@ class Checks(unittest.TestCase):
 class Writer(unittest.TestCase):
     def test_round_trips(self) -> None:
         rng = random.Random(1)
-        for trial in range(150):
-            kind, n = rng.choice([1, 2, 3]), rng.choice([1, 2, 3, 20, 70, 300])
+        for trial in range(200):
+            kind, n = rng.choice([1, 2, 3, 4]), rng.choice([1, 2, 3, 20, 70, 300])
             hasher = rng.choice([SEEDLESS, fb.Hasher.xxh3_with(trial), fb.Hasher.siphash_with(rng.randbytes(16))])
             hashes = {hasher.hash(rng.randbytes(rng.randint(0, 20))) for _ in range(n)}
-            p, context = random_params(rng, kind, len(hashes)), rng.getrandbits(64)
+            p, context = random_params(rng, kind, hashes), rng.getrandbits(64)
             block = fb.write_block(kind, p, hashes, hasher, context, (rng.choice([0, 1, 2, 128]), 0))
             f = fb.open_block(block, context, hasher)
             self.assertTrue(all(f.maybe_hash(h) for h in hashes))
@@ -239,6 +289,9 @@ class Writer(unittest.TestCase):
                                                      replace(f.params, entries_per_bucket=None), hashes), hasher)
                 self.assertEqual(g.payload, f.payload)
                 self.assertTrue(all(g.maybe_hash(h) for h in hashes))
+            if isinstance(f.params, fb.Ribbon):
+                for h in [*hashes, *(rng.getrandbits(64) for _ in range(20))]:
+                    self.assertEqual(f.maybe_hash(h), literal_ribbon(f.params, f.payload, h))
             if isinstance(f.params, fb.Golomb):
                 exact = {kinds.golomb_place(h, f.params.num_buckets, f.params.bucket_range) for h in hashes}
                 decoded = {(b, v) for b in range(f.params.num_buckets)
@@ -250,6 +303,8 @@ class Writer(unittest.TestCase):
                      lambda: fb.write_compact(fb.Golomb(0, 1 << 62, 1), [1 << 63]),
                      lambda: fb.write_compact(fb.Bloom(3, 1 << 56), [1]),
                      lambda: fb.write_block(fb.GOLOMB, fb.Golomb(0, 9, 1), [1], SEEDLESS),
+                     lambda: fb.write_block(fb.RIBBON, fb.Ribbon(8, 0, 0, (2,)), range(100), SEEDLESS),
+                     lambda: fb.write_block(fb.RIBBON, fb.Ribbon(32, 1, 0, (2,)), [1], SEEDLESS),
                      lambda: fb.write_block(fb.GOLOMB, None, [], SEEDLESS, estimate=1)):
             with self.assertRaises(fb.Unwritable):
                 call()
@@ -262,18 +317,22 @@ class Hostile(unittest.TestCase):
             data = rng.randbytes(rng.randint(0, 150))
             outcome("block", data)
             outcome("block", fb.MAGIC + data)
-            outcome("compact", data + bytes([rng.choice([0x11, 0x12, 0x13])]))
+            outcome("compact", data + bytes([rng.choice([0x11, 0x12, 0x13, 0x14])]))
 
     def test_random_headers_and_payloads(self) -> None:
         """Right checksums over fields drawn from edges."""
         rng, counts = random.Random(3), {"ok": 0, "Damaged": 0, "Newer": 0, "Mismatch": 0}
         edges = [0, 1, 2, 63, 64, 65, 2**32, 2**56, 2**63, fb.U64]
         for _ in range(6000):
-            kind, payload = rng.choice([1, 2, 3, 3]), rng.randbytes(rng.choice([0, 1, 5, 64, 100, 128]))
+            kind, payload = rng.choice([1, 2, 3, 3, 4]), rng.randbytes(rng.choice([0, 1, 5, 64, 100, 128]))
             a, b = rng.choice([0, 1, 7, 16, 48, 64]), rng.choice([0, 0, 1, 6, 57])
             params = {1: bytes([a, 0, 0, 0]) + rng.choice([8 * len(payload), *edges]).to_bytes(8, "little"),
                       2: bytes([a, b]) + bytes(10),
-                      3: bytes([a, b, rng.choice([0, 1, 64, 255]), 0]) + rng.choice(edges).to_bytes(8, "little")}[kind]
+                      3: bytes([a, b, rng.choice([0, 1, 64, 255]), 0]) + rng.choice(edges).to_bytes(8, "little"),
+                      4: bytes([a, min(b, 2), rng.choice([0, 31, 32]), 0])
+                      + rng.choice(edges).to_bytes(8, "little")}[kind]
+            if kind == 4:
+                payload += b"\2\0\0\0" * min(b, 2)
             n = rng.choice(edges + [3, 9, 100])
             head = fb.HEADER.pack(fb.MAGIC, 1, kind, 1, 0, 0, 0, 0, n, len(payload), params, 0, 0)
             counts[outcome("block", repaired(head + payload))] += 1
@@ -296,6 +355,21 @@ class Hostile(unittest.TestCase):
                 readable += got is not None
                 self.assertEqual(got, literal_values(p, bytes(payload), b))
         self.assertGreater(readable, 1000)
+
+    def test_hostile_ribbon_payloads(self) -> None:
+        """The reader answers from any payload as the pseudocode does."""
+        rng, answers = random.Random(5), [0, 0]
+        for _ in range(300):
+            num_blocks = tuple(rng.randint(2, 12) for _ in range(rng.randint(1, 8)))
+            columns = rng.choice([1, 1, 2, 5, 31])
+            p = fb.Ribbon(columns, rng.choice([0, 1, rng.randrange(2**32), fb.U32]), rng.randint(0, 31), num_blocks)
+            payload = rng.randbytes(p.layout()[2])
+            reader = fb.RibbonReader(p, payload)
+            for h in [0, fb.U64, 1 << 63, *(rng.getrandbits(64) for _ in range(30))]:
+                got = reader.has(h)
+                answers[got] += 1
+                self.assertEqual(got, literal_ribbon(p, payload, h))
+        self.assertGreater(min(answers), 500)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ fn partitioned(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
 }
 
 /// Shapes that the golden files lack: a directory with several anchors, a union, every width of the frame's integers,
-/// entries under a key without a context.
+/// entries under a key without a context, layers.
 fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     for &kind in FilterKind::ALL {
         for (bits, count) in [(2.0, 9_000u32), (3.0, 130), (30.0, 70), (64.0, 129)] {
@@ -96,7 +96,13 @@ fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
         ("rate", Size::FalsePositiveRate(0.25 / 25.0)),
         ("capped", Size::MaxBytes(1500)),
     ];
-    for kind in 0..3u8 {
+    // Few slots per key, so that more entries are bumped, and many.
+    let slots = [("", 0), ("-few-slots", 1 << 4), ("-many-slots", 15 << 4)];
+    let kinds = (0u8..).zip(FilterKind::ALL).flat_map(|(kind, name)| {
+        let num_slots = if *name == FilterKind::Ribbon { slots.len() } else { 1 };
+        slots.into_iter().take(num_slots).map(move |slots| (kind, slots))
+    });
+    for (kind, (with_slots, slots)) in kinds {
         for (name, size) in sizes {
             for (num_more, transform, key) in
                 [(0, (0, 0), 0), (0, (3, 8), 0), (500, (200, 513), 0), (20, (3, 8), KEYED)]
@@ -104,7 +110,7 @@ fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
                 let case = Case {
                     kind,
                     size,
-                    salt_bits: 4 | key,
+                    salt_bits: 4 | key | slots,
                     seed: 0x5eed,
                     context: u64::from(num_more),
                     transform,
@@ -118,7 +124,7 @@ fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
                 }
                 let kind = FilterKind::ALL[usize::from(kind)];
                 let keyed = if key == 0 { "" } else { "-keyed" };
-                seeds.add("built", &format!("{kind}-{name}-{num_more}-{}{keyed}", transform.0), &bytes);
+                seeds.add("built", &format!("{kind}-{name}-{num_more}-{}{keyed}{with_slots}", transform.0), &bytes);
             }
         }
     }

@@ -39,6 +39,7 @@ pub(super) const STRETCH: u64 = 1 << 17;
 pub(super) const MAX_ENTRIES_OF_LAST: u64 = 128;
 
 /// Slots of a block.
+#[cfg(feature = "std")]
 const WIDTH: u64 = super::WIDTH;
 
 /// Blocks of a layer that bumps: those that its rows start in, and one that they reach into.

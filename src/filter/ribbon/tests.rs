@@ -40,7 +40,8 @@ fn every_entry_is_found() {
 #[test]
 fn odd_hashes_are_found() {
     for num_entries in [2, 129, 1_000, 30_000] {
-        let shapes: [fn(u64) -> u64; 5] = [|i| i, |i| i << 44, |i| u64::MAX - i, |i| i % 3 << 62 | i, |i| mix(i) >> 20];
+        let shapes: [fn(u64) -> u64; 5] =
+            [|i| i, |i| i << 44, |i| u64::MAX - i, |i| ((i % 3) << 62) | i, |i| mix(i) >> 20];
         for shape in shapes {
             let hashes: Vec<u64> = (0..num_entries).map(shape).collect();
             let (params, payload) = built(plan(0.001, MIN_MILLISLOTS.into(), num_entries), &hashes, false);

@@ -1,6 +1,12 @@
 //! The format as format-spec.md states it, in the simplest code possible: one bit at a time, 128-bit integers, no code
 //! shared with the library. Reads blocks and compact frames without verifying their checksums, and writes payloads.
 
+mod golomb;
+pub mod ribbon;
+
+pub use golomb::Golomb;
+pub use ribbon::Ribbon;
+
 use std::collections::BTreeSet;
 
 pub fn int(bytes: &[u8]) -> u64 {
@@ -39,21 +45,14 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ z >> 33
 }
 
-/// A filter as read. The variants have the fields of sections 5 to 7.
+/// A filter as read. The variants have the fields of sections 5 to 8.
 #[derive(Clone, Debug)]
 pub enum Oracle {
     Empty,
     Bloom { num_probes: u32, num_bits: u64, bits: Vec<u8> },
     Blocked { num_probes: u32, salt_bits: u32, lines: Vec<u8> },
     Golomb { golomb: Golomb, payload: Vec<u8> },
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Golomb {
-    pub remainder_bits: u64,
-    pub directory_bits: u64,
-    pub num_buckets: u64,
-    pub bucket_range: u64,
+    Ribbon { ribbon: Ribbon, payload: Vec<u8> },
 }
 
 impl Oracle {
@@ -74,6 +73,12 @@ impl Oracle {
                     bucket_range: int(&params[4..12]),
                 };
                 Self::Golomb { golomb, payload }
+            }
+            4 => {
+                let (columns, last_seed) = (params[0].into(), params[2].into());
+                let num_blocks = ribbon::num_blocks(&payload, params[1].into());
+                let ribbon = Ribbon { columns, last_seed, wide_share: int(&params[4..8]), num_blocks };
+                Self::Ribbon { ribbon, payload }
             }
             kind => panic!("kind {kind}"),
         }
@@ -102,6 +107,14 @@ impl Oracle {
                 };
                 Self::Golomb { golomb, payload: frame[..end - b - a].to_vec() }
             }
+            0x14 => {
+                let end = frame.len() - 4 - usize::from(at(2) & 15);
+                let (columns, last_seed) = (at(3).into(), at(4).into());
+                let payload = frame[..end].to_vec();
+                let num_blocks = ribbon::num_blocks(&payload, (at(2) >> 4).into());
+                let ribbon = Ribbon { columns, last_seed, wide_share: int(&frame[end..frame.len() - 4]), num_blocks };
+                Self::Ribbon { ribbon, payload }
+            }
             tag => panic!("tag {tag:02x}"),
         }
     }
@@ -124,10 +137,11 @@ impl Oracle {
                 let (bucket, offset) = golomb.locate(hash);
                 golomb.offsets(payload, bucket).is_none_or(|offsets| offsets.contains(&offset))
             }
+            Self::Ribbon { ribbon, payload } => ribbon.may_contain(payload, hash),
         }
     }
 
-    /// The payload that a writer builds from `hashes` with the same parameters.
+    /// The payload that a writer builds from `hashes` with the same parameters and, for ribbon, numbers of blocks.
     pub fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {
         match self {
             Self::Empty => Vec::new(),
@@ -142,6 +156,7 @@ impl Oracle {
                 rebuild_blocked(hashes, *num_probes, *salt_bits, lines.len())
             }
             Self::Golomb { golomb, .. } => golomb.rebuild(hashes),
+            Self::Ribbon { ribbon, .. } => ribbon.rebuild(hashes),
         }
     }
 }
@@ -196,144 +211,4 @@ fn rebuild_blocked(hashes: &BTreeSet<u64>, num_probes: u32, salt_bits: u32, len:
         }
     }
     lines
-}
-
-/// A bucket's unary bits and its remainders.
-type Codes = (Vec<bool>, Vec<u64>);
-
-impl Golomb {
-    pub fn locate(&self, hash: u64) -> (u64, u64) {
-        let product = u128::from(hash) * u128::from(self.num_buckets);
-        ((product >> 64) as u64, range(product as u64, self.bucket_range))
-    }
-
-    fn anchors_len(&self) -> u64 {
-        if self.num_buckets == 1 { 0 } else { 8 * (self.num_buckets.div_ceil(64) - 1) }
-    }
-
-    fn directory_len(&self) -> u64 {
-        if self.num_buckets == 1 {
-            return 0;
-        }
-        self.anchors_len() + (self.num_buckets * self.directory_bits).div_ceil(8)
-    }
-
-    /// The line's height above its anchor.
-    pub fn line_at(&self, code_bits: u64, bucket: u64) -> u64 {
-        ((256 * u128::from(code_bits) / u128::from(self.num_buckets)) as u64 * (bucket % 64)) >> 8
-    }
-
-    fn bias(&self) -> u64 {
-        if self.directory_bits == 0 { 0 } else { 1 << (self.directory_bits - 1) }
-    }
-
-    /// The first bit of `bucket`.
-    pub fn start(&self, payload: &[u8], bucket: u64) -> u64 {
-        let code_bits = (payload.len() as u64 - self.directory_len()) * 8;
-        if bucket == self.num_buckets {
-            return code_bits;
-        }
-        if self.num_buckets == 1 {
-            return 0;
-        }
-        let anchor = match bucket / 64 {
-            0 => 0,
-            group => int(&payload[8 * (group as usize - 1)..8 * group as usize]),
-        };
-        let deviation =
-            field(&payload[self.anchors_len() as usize..], bucket * self.directory_bits, self.directory_bits);
-        anchor.wrapping_add(self.line_at(code_bits, bucket)).wrapping_add(deviation).wrapping_sub(self.bias())
-    }
-
-    /// The values of `bucket`, or `None` if it cannot be read.
-    pub fn offsets(&self, payload: &[u8], bucket: u64) -> Option<Vec<u64>> {
-        let codes = &payload[self.directory_len() as usize..];
-        let (s, e) = (self.start(payload, bucket), self.start(payload, bucket + 1));
-        if s > e || e > codes.len() as u64 * 8 {
-            return None;
-        }
-        let (mut unary, mut remainders, mut next, mut offsets) = (s, e, 0u64, Vec::new());
-        while let Some(before) = remainders.checked_sub(self.remainder_bits) {
-            remainders = before;
-            let Some(one) = (unary..remainders).find(|&i| bit(codes, i) == 1) else { break };
-            let gap =
-                ((one - unary) << self.remainder_bits).wrapping_add(field(codes, remainders, self.remainder_bits));
-            offsets.push(next.wrapping_add(gap));
-            next = next.wrapping_add(gap).wrapping_add(1);
-            unary = one + 1;
-        }
-        Some(offsets)
-    }
-
-    /// The start of each bucket, the end of the last one, and the codes of each.
-    fn codes(&self, hashes: &BTreeSet<u64>) -> (Vec<u64>, Vec<Codes>) {
-        let mut buckets = vec![BTreeSet::new(); self.num_buckets as usize];
-        for &hash in hashes {
-            let (bucket, offset) = self.locate(hash);
-            buckets[bucket as usize].insert(offset);
-        }
-        let (mut starts, mut codes) = (vec![0u64], Vec::new());
-        for offsets in &buckets {
-            let (mut next, mut unary, mut remainders) = (0, Vec::new(), Vec::new());
-            for &offset in offsets {
-                let gap: u64 = offset - next;
-                unary.extend(std::iter::repeat_n(false, (gap >> self.remainder_bits) as usize));
-                unary.push(true);
-                remainders.push(gap & ((1 << self.remainder_bits) - 1));
-                next = offset + 1;
-            }
-            let len = unary.len() as u64 + remainders.len() as u64 * self.remainder_bits;
-            starts.push(starts[starts.len() - 1] + len);
-            codes.push((unary, remainders));
-        }
-        let end = starts.last_mut().expect("a start");
-        *end = end.next_multiple_of(8);
-        (starts, codes)
-    }
-
-    /// The deviation of each bucket's start from the line through its anchor.
-    fn deviations(&self, starts: &[u64]) -> Vec<i64> {
-        let code_bits = starts[self.num_buckets as usize];
-        let deviation = |bucket: u64| {
-            let anchor = starts[(bucket / 64 * 64) as usize];
-            starts[bucket as usize].wrapping_sub(anchor).wrapping_sub(self.line_at(code_bits, bucket)) as i64
-        };
-        (0..self.num_buckets).map(deviation).collect()
-    }
-
-    /// The same filter with the least `directory_bits` that is enough for `hashes`.
-    pub fn with_least_directory(self, hashes: &BTreeSet<u64>) -> Self {
-        let deviations = self.deviations(&self.codes(hashes).0);
-        let fits = |d: u64| match d {
-            0 => deviations.iter().all(|&v| v == 0),
-            _ => deviations.iter().all(|v| (-(1 << (d - 1))..1 << (d - 1)).contains(v)),
-        };
-        let directory_bits = if self.num_buckets == 1 { Some(0) } else { (0..=57).find(|&d| fits(d)) };
-        Self { directory_bits: directory_bits.expect("a filter that can be written"), ..self }
-    }
-
-    fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {
-        let (starts, codes) = self.codes(hashes);
-        let code_bits = starts[self.num_buckets as usize];
-        let mut payload = vec![0u8; (self.directory_len() + code_bits / 8) as usize];
-        let (directory, out) = payload.split_at_mut(self.directory_len() as usize);
-        for (bucket, (unary, remainders)) in codes.iter().enumerate() {
-            (0..).zip(unary).filter(|(_, one)| **one).for_each(|(i, _)| set_bit(out, starts[bucket] + i));
-            for (i, &remainder) in (1..).zip(remainders) {
-                set_field(out, starts[bucket + 1] - i * self.remainder_bits, self.remainder_bits, remainder);
-            }
-        }
-        if self.num_buckets > 1 {
-            let (anchors, fields) = directory.split_at_mut(self.anchors_len() as usize);
-            for (group, &start) in starts[..self.num_buckets as usize].iter().step_by(64).enumerate().skip(1) {
-                set_field(&mut anchors[8 * (group - 1)..], 0, 64, start);
-            }
-            for (bucket, deviation) in (0..).zip(self.deviations(&starts)) {
-                let stored = (deviation as u64).wrapping_add(self.bias());
-                assert!(stored < 1 << self.directory_bits, "directory_bits is too small");
-                set_field(fields, bucket * self.directory_bits, self.directory_bits, stored);
-            }
-        }
-        payload
-    }
 }

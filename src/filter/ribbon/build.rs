@@ -21,7 +21,7 @@ pub(super) fn build(plan: &Plan, hashes: &[u64], out: &mut Output<'_>, parallel:
         let index = num_blocks.len();
         let entering = if index == 0 { hashes } else { &bumped };
         if index + 1 == MAX_LAYERS || entering.len() as u64 <= sizing::MAX_ENTRIES_OF_LAST {
-            num_blocks.push(append_last(&mut params, index, entering, out)?);
+            num_blocks.push(append_last(&mut params, index, entering, plan.millislots, out)?);
             break;
         }
         let entered;
@@ -62,10 +62,16 @@ fn sorted(hashes: &[u64], steps: u8) -> Vec<u64> {
 
 /// Appends layer `index`, which bumps nothing, under the first seed that solves all its equations; returns its number of
 /// blocks.
-fn append_last(params: &mut Params, index: usize, hashes: &[u64], out: &mut Output<'_>) -> Result<u64, Unbuilt> {
+fn append_last(
+    params: &mut Params,
+    index: usize,
+    hashes: &[u64],
+    millislots: u32,
+    out: &mut Output<'_>,
+) -> Result<u64, Unbuilt> {
     let mut band = Band::default();
     for seed in 0..MAX_SEEDS {
-        let num_blocks = sizing::num_blocks_of_last(hashes.len() as u64, seed);
+        let num_blocks = sizing::num_blocks_of_last(hashes.len() as u64, millislots, seed);
         let layer = Layer::first(params, num_blocks, 0);
         band.clear((num_blocks * WIDTH) as usize);
         let mask = params.fingerprint_mask();

@@ -42,8 +42,8 @@ impl FilterPolicy {
     /// filters.
     ///
     /// Exact for the kinds whose length does not [depend on the keys](FilterPolicy::len_depends_on_keys). For the
-    /// others it is the budget where the policy gives bits per key or a byte cap, and the average where it gives a
-    /// rate. A block exceeds it by at most 1 % and [`FilterPolicy::max_overhead_bytes`] of one block; one with a byte
+    /// others it is the budget where the policy gives bits per key or a byte cap, or the least length where that is more,
+    /// and the average where it gives a rate. A block exceeds it by at most 1 % and [`FilterPolicy::max_overhead_bytes`] of one block; one with a byte
     /// cap does not exceed the cap.
     ///
     /// ```
@@ -72,13 +72,13 @@ impl FilterPolicy {
         if !self.settings().len_depends_on_keys() {
             return Ok(expected_bytes);
         }
+        let min_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
         if let FilterSize::MaxBytes(cap_bytes) = self.size() {
-            let min_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
             if cap_bytes < min_bytes {
                 return Err(BuildError::ByteCap { kind: self.kind(), cap_bytes, min_bytes, num_entries });
             }
         }
-        Ok(HEADER_LEN as u64 + bits.total / 8)
+        Ok(min_bytes.max(HEADER_LEN as u64 + bits.total / 8))
     }
 
     /// The most entries whose block is expected to have at most `block_len` bytes, header included: the inverse of

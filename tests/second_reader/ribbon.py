@@ -164,14 +164,15 @@ def choose_layers(columns: int, wide_share: int, millislots: int, hashes: set[in
     entering = list(hashes)
     while True:
         n = len(entering)
-        if n <= 128 or len(done) == 7:
-            least = max(1, (n + 63) // 64)
+        if n <= 4096 or len(done) == 7:
+            least = max(2, (n * max(millislots, 1024) + 63_999) // 64_000)
             for seed in range(32):
-                p = Ribbon(columns, wide_share, seed, done + (least + least * seed // 16 + seed // 4 + 1,))
+                more = (least * max(0, seed - 15) + 7) // 8
+                p = Ribbon(columns, wide_share, seed, done + (least + more,))
                 if Rows().keep(row for _, row in equations_of(p, len(done), entering)):
                     return p
             raise Unwritable("no seed makes the last layer's equations consistent")
-        done += ((n * millislots // 1000 + 63) // 64 + 1,)
+        done += ((n * millislots // 1000 + 63) // 64,)
         # With a layer after it, so that it is not the last.
         _, _, entering = fill(Ribbon(columns, wide_share, 0, done + (2,)), len(done) - 1, entering)
         if not entering:

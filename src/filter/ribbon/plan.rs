@@ -9,8 +9,6 @@ use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong, Unbuilt};
 use crate::filter::size::{MILLISLOTS, Target};
 use crate::math::float::pow2;
 
-/// Entries of a filter so large that blocks of slots which are begun do not count.
-const MANY_ENTRIES: u64 = 1 << 30;
 /// Layers that filters of up to some millions of entries have at most.
 const LIKELY_LAYERS: u64 = 4;
 
@@ -71,26 +69,22 @@ impl KindSettings for Settings {
         0
     }
 
-    /// Where entries are few, blocks of 64 slots that are begun, in each layer, and the block that its rows reach into: by
-    /// bits per key a filter has the columns of a large one. And the number of bumped entries spreads by less than √n / 4,
-    /// each of which takes a slot of at most 32 bits: allowed is six times that.
+    /// Where entries are few, one column of two blocks, and the length of the directory; for each layer a word more where
+    /// blocks with one column more end, and one where their share is rounded up. And the number of bumped entries spreads by
+    /// less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that.
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let luck = num_entries.saturating_mul(num_blocks).isqrt().saturating_mul(6);
-        let begun = LIKELY_LAYERS * (2 * u64::from(MAX_COLUMNS) * WORD_LEN as u64 + NUM_BLOCKS_LEN as u64);
-        num_blocks.saturating_mul(begun).saturating_add(luck)
+        let of_layers = LIKELY_LAYERS * (2 * WORD_LEN + NUM_BLOCKS_LEN) as u64;
+        num_blocks.saturating_mul(2 * WORD_LEN as u64 + of_layers).saturating_add(luck)
     }
 
     fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
         let Expected { num_slots, other_bytes } = sizing::expected(num_entries, self.millislots);
         let (columns, wide_share) = match target {
             Target::Rate(rate) => sizing::columns_for_false_positive_rate(rate),
-            Target::Bits(bits) if bits.is_cap => columns_for(bits.total, num_slots, other_bytes),
             Target::Bits(bits) => {
-                let many = sizing::expected(MANY_ENTRIES, self.millislots);
-                let share =
-                    |of_many: u64| (u128::from(of_many) * u128::from(num_entries) / u128::from(MANY_ENTRIES)) as u64;
-                let (slots_of_many, bytes_of_many) = (share(many.num_slots), share(many.other_bytes));
-                columns_for(bits.total, slots_of_many.clamp(1, num_slots), bytes_of_many.min(other_bytes))
+                let num_blocks = sizing::num_blocks_of_first(num_entries, self.millislots);
+                columns_for(bits.total.saturating_sub(other_bytes.saturating_mul(8)), num_slots, num_blocks)
             }
         };
         let plan = Plan { columns: columns as u8, wide_share, millislots: self.millislots };
@@ -105,15 +99,18 @@ impl KindSettings for Settings {
     }
 }
 
-/// The most columns, at least 1, of `num_slots` slots for which `num_bits` bits are enough besides `other_bytes`, and the
-/// share of one more.
-fn columns_for(num_bits: u64, num_slots: u64, other_bytes: u64) -> (u32, u32) {
-    let num_bits = num_bits.saturating_sub(other_bytes.saturating_mul(8));
+/// The most columns, at least 1, for which `num_bits` bits are enough in `num_slots` slots, and the share of one more, which
+/// the first layer's `num_blocks` blocks store in whole blocks: one of them holds no start.
+fn columns_for(num_bits: u64, num_slots: u64, num_blocks: u64) -> (u32, u32) {
     match num_bits / num_slots {
         0 => (1, 0),
         columns if columns >= u64::from(MAX_COLUMNS) => (MAX_COLUMNS, 0),
-        // The rest is below the divisor, so the share is below 2³².
-        columns => (columns as u32, ((num_bits % num_slots) as f64 / num_slots as f64 * pow2(32)) as u32),
+        columns => {
+            // The rest is below the divisor, so fewer blocks than rows start in have one column more.
+            let rest = u128::from(num_bits % num_slots) * u128::from(num_blocks) / u128::from(num_slots);
+            let wide = rest.saturating_sub(1);
+            (columns as u32, ((wide << 32) / u128::from(num_blocks - 1)) as u32)
+        }
     }
 }
 
@@ -127,7 +124,7 @@ impl KindPlan for Plan {
     /// Each of an absent hash's fingerprint's bits agrees by chance, and in each layer the same share of blocks has one more,
     /// but for rounding.
     fn expected_fpr(&self, num_entries: u64) -> f64 {
-        let num_blocks = sizing::num_blocks(num_entries, self.millislots);
+        let num_blocks = sizing::num_blocks_of_first(num_entries, self.millislots);
         let wide = self.params().num_wide(num_blocks) as f64 / (num_blocks - 1) as f64;
         pow2(-i32::from(self.columns)) * (1.0 - wide / 2.0)
     }

@@ -49,11 +49,11 @@ const SEEDS_OF_A_SIZE: u32 = 16;
 #[cfg(feature = "std")]
 const WIDTH: u64 = super::WIDTH;
 
-/// Blocks of a layer that bumps: those that its rows start in, and one that they reach into.
+/// Blocks of a layer that bumps, the one included that rows only reach into.
 #[cfg(feature = "std")]
 pub(super) fn num_blocks(num_entries: u64, millislots: u32) -> u64 {
     let num_slots = u128::from(num_entries) * u128::from(millislots) / 1000;
-    (num_slots.div_ceil(u128::from(WIDTH)) as u64).max(1) + 1
+    (num_slots.div_ceil(u128::from(WIDTH)) as u64).max(2)
 }
 
 /// Blocks of the last layer, the one that they reach into included. After some seeds that failed it has more with each: with
@@ -65,6 +65,15 @@ pub(super) fn num_blocks_of_last(num_entries: u64, millislots: u32, seed: u32) -
     let least = (num_slots.div_ceil(u128::from(WIDTH)) as u64).max(2);
     let more = u64::from((seed + 1).saturating_sub(SEEDS_OF_A_SIZE));
     least + (least * more).div_ceil(u64::from(MAX_SEEDS - SEEDS_OF_A_SIZE) / 2)
+}
+
+/// Blocks of the first layer, which is the last where entries are few.
+#[cfg(feature = "std")]
+pub(super) fn num_blocks_of_first(num_entries: u64, millislots: u32) -> u64 {
+    if num_entries <= MAX_ENTRIES_OF_LAST {
+        return num_blocks_of_last(num_entries, millislots, 0);
+    }
+    num_blocks(num_entries, millislots)
 }
 
 /// Entries of a million that are bumped, with .95 slots an entry and each .01 more. Measured: three sets of a million.

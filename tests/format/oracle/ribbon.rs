@@ -8,7 +8,7 @@ const LIMITS: [u64; 4] = [128, 116, 96, 0];
 /// A multiple of this many slots is a cut.
 const CUT: u64 = 1 << 17;
 /// Of the writer: the most entries of a last layer, unless it is the eighth.
-const MOST_OF_LAST: usize = 128;
+const MOST_OF_LAST: usize = 4096;
 
 #[derive(Clone, Debug)]
 pub struct Ribbon {
@@ -137,18 +137,18 @@ impl Ribbon {
         loop {
             let (index, count) = (ribbon.num_blocks.len(), entering.len());
             if count <= MOST_OF_LAST || index == 7 {
-                let least = (count as u64).div_ceil(64).max(1);
+                let least = (count as u64 * millislots.max(1024)).div_ceil(64_000).max(2);
                 let mut is_solved = |seed: u64| {
                     ribbon.last_seed = seed;
                     ribbon.num_blocks.truncate(index);
-                    ribbon.num_blocks.push(least + least * seed / 16 + seed / 4 + 1);
+                    ribbon.num_blocks.push(least + (least * (seed + 1).saturating_sub(16)).div_ceil(8));
                     ribbon.build_layer(index, &entering).is_some()
                 };
                 assert!((0..32).any(&mut is_solved), "a filter that can be written");
                 return ribbon;
             }
             // With a layer after it, of any length, so that it is not the last.
-            ribbon.num_blocks.extend([(count as u64 * millislots / 1000).div_ceil(64) + 1, 2]);
+            ribbon.num_blocks.extend([(count as u64 * millislots / 1000).div_ceil(64), 2]);
             entering = ribbon.build_bumping(index, &entering).2;
             ribbon.num_blocks.pop();
             if entering.is_empty() {

@@ -69,13 +69,15 @@ impl KindSettings for Settings {
         0
     }
 
-    /// Where entries are few, one column of two blocks, and the length of the directory; for each layer a word more where
-    /// blocks with one column more end, and one where their share is rounded up. And the number of bumped entries spreads by
-    /// less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that.
+    /// Where entries are few, one column of two blocks, and its number. In filters of more than one layer, for each layer a
+    /// word where blocks with one column more end, one where their share is rounded up, and its number; and the number of
+    /// bumped entries spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that.
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
-        let luck = num_entries.saturating_mul(num_blocks).isqrt().saturating_mul(6);
-        let of_layers = LIKELY_LAYERS * (2 * WORD_LEN + NUM_BLOCKS_LEN) as u64;
-        num_blocks.saturating_mul(2 * WORD_LEN as u64 + of_layers).saturating_add(luck)
+        let of_layer = (2 * WORD_LEN + NUM_BLOCKS_LEN) as u64;
+        let num_layered = (num_entries / sizing::MAX_ENTRIES_OF_LAST).min(num_blocks);
+        let luck = num_entries.saturating_mul(num_layered).isqrt().saturating_mul(6);
+        let of_layers = num_layered.saturating_mul(LIKELY_LAYERS * of_layer);
+        num_blocks.saturating_mul(of_layer).saturating_add(of_layers).saturating_add(luck)
     }
 
     fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {

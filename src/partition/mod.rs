@@ -56,9 +56,10 @@
 //! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A fixed
 //! prefix is stored once, in one partition, because it is its own order key: it cannot span two.
 //!
-//! Under an engine's own transform, the index does not say what its order keys are. So the answer to a key is *maybe*, with
-//! [code](crate::CustomTransform::applied_by) or without, and `add_key` refuses. Several entries may be added at one order key, and an entry at several. Let q be a
-//! byte string with which some of the order keys begin. Then a lookup at q comes to the partition of the least of them.
+//! Under an engine's own transform, the index does not say what its order keys are. So the answer to a key is
+//! *maybe*, with [code](crate::CustomTransform::applied_by) or without, and `add_key` refuses. Several entries may be
+//! added at one order key, and an entry at several. Let q be a byte string with which some of the order keys begin.
+//! Then a lookup at q comes to the partition of the least of them.
 //! So an engine that adds, at every key, both the key and its prefix finds the prefix at the key and at the prefix
 //! itself.
 //!

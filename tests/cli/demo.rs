@@ -75,7 +75,7 @@ fn an_interrupted_fill_leaves_a_store_without_unfinished_files() {
     let place = Place::new();
     let mut command = place.command(["fill", "db", "--ack"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    // Held open, as above.
+    // Kept open until the tool has ended: at the end of its input it would close the store by itself.
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"row\tcolumn\tvalue\n").unwrap();
     let mut ack = String::new();

@@ -71,7 +71,7 @@ macro_rules! proof {
 #[cfg(simd_x86_64)]
 proof! {
     $
-    Avx2, avx2, is_x86_feature_detected: "avx2", "bmi2", "popcnt"
+    Avx2, avx2, is_x86_feature_detected: "avx2", "bmi1", "bmi2", "popcnt"
 }
 
 #[cfg(simd_x86_64)]

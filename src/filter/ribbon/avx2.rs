@@ -7,6 +7,11 @@ use crate::cpu::{Avx2, Portable, avx2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 
+#[cfg(feature = "std")]
+use super::band::Cell;
+#[cfg(feature = "std")]
+use super::turns::{IN_TURNS, Place, Turn};
+
 /// Columns of a vector.
 const LANES: usize = 4;
 /// Bytes of a vector.
@@ -35,8 +40,19 @@ avx2! {
         (sums ^ window.fingerprint) << (u32::BITS - window.columns) == 0
     }
 
-    pub(super) fn solve(_proof, coefficients: &[u64], fingerprints: &[u32], words: &mut [u64]) {
-        portable::solve(Portable, coefficients, fingerprints, words)
+    #[cfg(feature = "std")]
+    pub(super) fn solve(_proof, rows: &[Cell], words: &mut [u64]) {
+        portable::solve(Portable, rows, words)
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn take_turns(_proof, turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]) {
+        portable::take_turns(Portable, turns)
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn take_all_turns(_proof, turn: Turn<'_>) -> Place {
+        portable::take_all_turns(Portable, turn)
     }
 }
 

@@ -3,72 +3,88 @@
 use super::row::{Row, WIDTH};
 use std::vec::Vec;
 
+/// The row of a slot: its coefficients, 0 if it has none, and its fingerprint, then 0 too.
+pub(super) type Cell = [u64; 2];
+
 /// The rows of neighbouring slots.
 #[derive(Default)]
 pub(super) struct Band {
-    /// 0 where a slot has no row.
-    coefficients: Vec<u64>,
-    /// Of the rows; 0 where a slot has none.
-    fingerprints: Vec<u32>,
-}
-
-/// What became of an equation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inserted {
-    /// It is the row of this slot.
-    At(usize),
-    /// It follows from the rows that are there.
-    Redundant,
-    /// It contradicts them, or reaches beyond the last slot.
-    Refused,
+    cells: Vec<Cell>,
 }
 
 impl Band {
     /// Empties all of `num_slots` slots.
     pub(super) fn clear(&mut self, num_slots: usize) {
-        self.coefficients.clear();
-        self.coefficients.resize(num_slots, 0);
-        self.fingerprints.clear();
-        self.fingerprints.resize(num_slots, 0);
+        self.cells.clear();
+        self.cells.resize(num_slots, [0; 2]);
     }
 
-    /// Inserts `row`, whose start counts from the first slot.
-    #[inline]
-    pub(super) fn insert(&mut self, row: Row) -> Inserted {
-        let rows = &mut self.coefficients[..];
-        // Of equal length: one check of bounds for both.
-        let fingerprints = &mut self.fingerprints[..rows.len()];
-        let (mut at, mut coefficients, mut fingerprint) = (row.start as usize, row.coefficients, row.fingerprint);
-        if at + WIDTH as usize > rows.len() {
-            return Inserted::Refused;
-        }
-        loop {
-            let row = rows[at];
-            if row == 0 {
-                (rows[at], fingerprints[at]) = (coefficients, fingerprint);
-                return Inserted::At(at);
+    pub(super) fn cells(&mut self) -> &mut [Cell] {
+        &mut self.cells
+    }
+
+    /// Whether the window of `row` ends within the last slot. Then so does that of its sum with rows that are there.
+    pub(super) fn has_room(&self, row: &Row) -> bool {
+        row.start + WIDTH <= self.cells.len() as u64
+    }
+
+    /// Inserts `row`, for which there is room, unless it contradicts the rows that are there.
+    pub(super) fn insert(&mut self, row: &Row) -> Result<(), Contradiction> {
+        let mut at = Cursor::new(row);
+        while !at.step(&mut self.cells) {
+            if at.coefficients == 0 {
+                return if at.fingerprint == 0 { Ok(()) } else { Err(Contradiction) };
             }
-            coefficients ^= row;
-            fingerprint ^= fingerprints[at];
-            if coefficients == 0 {
-                return if fingerprint == 0 { Inserted::Redundant } else { Inserted::Refused };
-            }
-            // No row reaches beyond the last slot, so neither does a sum of rows.
-            let zeros = coefficients.trailing_zeros();
-            at += zeros as usize;
-            coefficients >>= zeros;
         }
+        Ok(())
     }
 
     /// Takes the row of slot `at` back. Rows inserted before it do not depend on it.
     pub(super) fn remove(&mut self, at: usize) {
-        (self.coefficients[at], self.fingerprints[at]) = (0, 0);
+        self.cells[at] = [0; 2];
     }
 
-    /// The blocks, last block first: its number, and the coefficients and fingerprints of its rows.
-    pub(super) fn blocks_backwards(&self) -> impl Iterator<Item = (usize, &[u64], &[u32])> {
-        let width = WIDTH as usize;
-        let blocks = self.coefficients.chunks_exact(width).zip(self.fingerprints.chunks_exact(width)).enumerate();
-        blocks.rev().map(|(index, (coefficients, fingerprints))| (index, coefficients, fingerprints))
+    /// The blocks, last block first: its number, and its rows.
+    pub(super) fn blocks_backwards(&self) -> impl Iterator<Item = (usize, &[Cell])> {
+        self.cells.chunks_exact(WIDTH as usize).enumerate().rev()
+    }
+}
+
+/// No solution satisfies the equation and those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Contradiction;
+
+/// An equation on its way to a slot.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor {
+    /// The slot of its first coefficient.
+    pub(super) at: usize,
+    /// 0 once it is the sum of rows that are there, but for its fingerprint.
+    pub(super) coefficients: u64,
+    pub(super) fingerprint: u32,
+}
+
+impl Cursor {
+    #[inline(always)]
+    pub(super) fn new(row: &Row) -> Self {
+        Self { at: row.start as usize, coefficients: row.coefficients, fingerprint: row.fingerprint }
+    }
+
+    /// Becomes the row of its slot and returns `true`, if that has none; otherwise adds that row, and goes on to the slot of
+    /// what is then its first coefficient.
+    #[inline(always)]
+    pub(super) fn step(&mut self, cells: &mut [Cell]) -> bool {
+        let cell = &mut cells[self.at];
+        if cell[0] == 0 {
+            *cell = [self.coefficients, u64::from(self.fingerprint)];
+            return true;
+        }
+        let sum = self.coefficients ^ cell[0];
+        self.fingerprint ^= cell[1] as u32;
+        let zeros = sum.trailing_zeros();
+        self.at += zeros as usize;
+        // All 64 are zeros of a sum of 0, which stays as it is.
+        self.coefficients = sum.wrapping_shr(zeros);
+        false
     }
 }

@@ -7,6 +7,11 @@ use super::avx512;
 use super::{Params, View, portable};
 use crate::hash::KeyHash;
 
+#[cfg(feature = "std")]
+use super::band::Cell;
+#[cfg(feature = "std")]
+use super::turns::{IN_TURNS, Place, Turn};
+
 crate::cpu::engines! {
     Params: {
         Portable => portable,
@@ -23,5 +28,14 @@ crate::cpu::engines! {
     /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block after it,
     /// on return its own.
     #[cfg(feature = "std")]
-    fn solve(coefficients: &[u64], fingerprints: &[u32], words: &mut [u64]);
+    fn solve(rows: &[Cell], words: &mut [u64]);
+
+    /// Takes steps of insertion until one of the stretches has no coefficients left; returns which, and where all of them
+    /// are.
+    #[cfg(feature = "std")]
+    fn take_turns(turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]);
+
+    /// The same for one stretch.
+    #[cfg(feature = "std")]
+    fn take_all_turns(turn: Turn<'_>) -> Place;
 }

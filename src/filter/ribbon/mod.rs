@@ -40,8 +40,12 @@ mod portable;
 mod row;
 mod search;
 pub mod sizing;
+#[cfg(feature = "std")]
+mod stretch;
 #[cfg(all(test, feature = "std"))]
 mod tests;
+#[cfg(feature = "std")]
+mod turns;
 
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};

@@ -7,7 +7,9 @@ use crate::cpu::Portable;
 use crate::hash::KeyHash;
 
 #[cfg(feature = "std")]
-use super::row::WIDTH;
+use super::band::Cell;
+#[cfg(feature = "std")]
+use super::turns::{self, IN_TURNS, Place, Turn};
 
 #[inline(always)]
 pub(super) fn may_contain(_: Portable, view: &View<'_>, hash: KeyHash) -> bool {
@@ -36,13 +38,25 @@ pub(super) fn agrees(payload: &[u8], window: Window) -> bool {
 /// The sum of a stored row is its fingerprint; of a slot without a row both are zero, and so is its solution.
 #[cfg(feature = "std")]
 #[inline(always)]
-pub(super) fn solve(_: Portable, coefficients: &[u64], fingerprints: &[u32], words: &mut [u64]) {
-    debug_assert!(coefficients.len() == WIDTH as usize && fingerprints.len() == WIDTH as usize);
-    for (&row, &fingerprint) in coefficients.iter().zip(fingerprints).rev() {
+pub(super) fn solve(_: Portable, rows: &[Cell], words: &mut [u64]) {
+    for &[coefficients, fingerprint] in rows.iter().rev() {
         for (column, word) in words.iter_mut().enumerate() {
             let later = *word << 1;
-            let sum = (row & later).count_ones() ^ fingerprint >> column;
+            let sum = (coefficients & later).count_ones() ^ fingerprint as u32 >> column;
             *word = later | u64::from(sum & 1);
         }
     }
+}
+
+#[cfg(feature = "std")]
+#[inline(always)]
+pub(super) fn take_turns(_: Portable, turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]) {
+    turns::take(turns)
+}
+
+#[cfg(feature = "std")]
+#[inline(always)]
+pub(super) fn take_all_turns(_: Portable, turn: Turn<'_>) -> Place {
+    let (_, [place]) = turns::take([turn]);
+    place
 }

@@ -23,6 +23,10 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// No equation: the end of some.
+    #[cfg(feature = "std")]
+    pub(super) const NONE: Self = Self { start: 0, coefficients: 0, fingerprint: 0 };
+
     /// Of `hash`, in a layer whose rows begin in its first `num_starts` slots.
     #[inline(always)]
     pub(super) const fn new(hash: u64, num_starts: u64) -> Self {

@@ -240,10 +240,10 @@ pub(crate) trait KindView<'a>: Copy + Debug {
 }
 
 /// Hashes whose lines are prefetched before the first of them is probed.
-const BATCH: usize = 32;
+pub(super) const BATCH: usize = 32;
 /// Payloads of up to this many bytes are taken to stay in a cache, where prefetching takes longer than it saves. A
 /// level-2 cache holds some such filters; of larger ones an engine has more than it holds, though one alone would fit.
-const MAX_CACHED_LEN: usize = 1 << 17;
+pub(super) const MAX_CACHED_LEN: usize = 1 << 17;
 
 /// Probes batch by batch, each prefetched as a whole if `payload` is too long for a cache.
 #[inline(always)]

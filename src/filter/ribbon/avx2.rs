@@ -1,8 +1,7 @@
 //! AVX2: twice four columns at a time, and a parity without counting.
 
-use super::View;
-use super::portable;
-use super::search::{Window, window_of};
+use super::search::{self, Sums, Window};
+use super::{Layout, portable};
 use crate::cpu::{Avx2, Portable, avx2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
@@ -21,23 +20,36 @@ const GROUP: usize = 2 * LANES;
 /// Bytes of their words.
 const GROUP_LEN: usize = 2 * VECTOR_LEN;
 
-avx2! {
-    pub(super) fn may_contain(proof, view: &View<'_>, hash: KeyHash) -> bool {
-        let window = match window_of(view, hash) {
-            Ok(window) => window,
-            Err(bumped) => return bumped.may_contain(view),
-        };
+impl Sums for Avx2 {
+    #[inline(always)]
+    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
         let num_groups = (window.columns as usize).div_ceil(GROUP);
-        if window.second + num_groups * GROUP_LEN > view.payload.len() {
-            return at_the_end(view.payload, window);
+        if window.second + num_groups * GROUP_LEN > payload.len() {
+            return None;
         }
         // SAFETY: the comparison above, and `first` is before `second`. The same below.
-        let mut sums = unsafe { sums_of_group(proof, view.payload, window, 0) };
+        let mut sums = unsafe { sums_of_group(self, payload, window, 0) };
         for group in 1..num_groups {
             // SAFETY: as above.
-            sums |= unsafe { sums_of_group(proof, view.payload, window, group) } << (group * GROUP);
+            sums |= unsafe { sums_of_group(self, payload, window, group) } << (group * GROUP);
         }
-        (sums ^ window.fingerprint) << (u32::BITS - window.columns) == 0
+        Some((sums ^ window.fingerprint) << (u32::BITS - window.columns) == 0)
+    }
+}
+
+avx2! {
+    pub(super) fn may_contain(sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
+        search::may_contain(sums, layout, payload, hash)
+    }
+
+    pub(super) fn may_contain_all(
+        sums,
+        layout: &Layout,
+        payload: &[u8],
+        hashes: &[KeyHash],
+        answers: &mut [bool],
+    ) {
+        search::may_contain_all(sums, layout, payload, hashes, answers);
     }
 
     #[cfg(feature = "std")]
@@ -56,18 +68,12 @@ avx2! {
     }
 }
 
-/// Where vectors would reach beyond the payload.
-#[inline(never)]
-fn at_the_end(payload: &[u8], window: Window) -> bool {
-    portable::agrees(payload, window)
-}
-
 /// The sums of the columns of `group`.
 ///
 /// # Safety
 /// From `first` and from `second` on, `payload` has the words of that group.
 #[inline(always)]
-unsafe fn sums_of_group(proof: Avx2, payload: &[u8], window: Window, group: usize) -> u32 {
+unsafe fn sums_of_group(proof: Avx2, payload: &[u8], window: &Window, group: usize) -> u32 {
     let at = group * GROUP_LEN;
     // SAFETY: this function's contract: a group is two vectors.
     unsafe { sums(proof, payload, window, at) | sums(proof, payload, window, at + VECTOR_LEN) << LANES }
@@ -78,7 +84,7 @@ unsafe fn sums_of_group(proof: Avx2, payload: &[u8], window: Window, group: usiz
 /// # Safety
 /// From `first + at` and from `second + at` on, `payload` has a vector.
 #[inline(always)]
-unsafe fn sums(proof: Avx2, payload: &[u8], window: Window, at: usize) -> u32 {
+unsafe fn sums(proof: Avx2, payload: &[u8], window: &Window, at: usize) -> u32 {
     // SAFETY: `proof` is of AVX2, and the loads are those of this function's contract.
     let summed = unsafe {
         let words = payload.as_ptr().add(at);

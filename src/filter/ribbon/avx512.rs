@@ -1,9 +1,8 @@
 //! AVX-512 with counts of ones: eight columns at a time.
 
-use super::View;
-use super::portable;
-use super::search::{Window, window_of};
-use crate::cpu::{Portable, avx512_bitalg};
+use super::search::{self, Sums, Window};
+use super::{Layout, portable};
+use crate::cpu::{Avx512Bitalg, Portable, avx512_bitalg};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 
@@ -17,16 +16,29 @@ const LANES: u32 = 8;
 /// A ^ (B & C), for three bits in this order.
 const XOR_OF_AND: i32 = 0x78;
 
-avx512_bitalg! {
-    pub(super) fn may_contain(_proof, view: &View<'_>, hash: KeyHash) -> bool {
-        let window = match window_of(view, hash) {
-            Ok(window) => window,
-            Err(bumped) => return bumped.may_contain(view),
-        };
+impl Sums for Avx512Bitalg {
+    #[inline(always)]
+    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
         // Always so: what the loads below read. It pays for them.
-        assert!(window.first <= window.second && window.end() <= view.payload.len());
-        // SAFETY: the comparison above.
-        unsafe { agrees(view.payload, window) }
+        assert!(window.first <= window.second && window.end() <= payload.len());
+        // SAFETY: the comparison above, and the proof is of the features.
+        Some(unsafe { agrees(payload, window) })
+    }
+}
+
+avx512_bitalg! {
+    pub(super) fn may_contain(sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
+        search::may_contain(sums, layout, payload, hash)
+    }
+
+    pub(super) fn may_contain_all(
+        sums,
+        layout: &Layout,
+        payload: &[u8],
+        hashes: &[KeyHash],
+        answers: &mut [bool],
+    ) {
+        search::may_contain_all(sums, layout, payload, hashes, answers);
     }
 
     #[cfg(feature = "std")]
@@ -51,7 +63,7 @@ avx512_bitalg! {
 /// From `first` and from `second` on, `payload` has `columns` words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq")]
-unsafe fn agrees(payload: &[u8], window: Window) -> bool {
+unsafe fn agrees(payload: &[u8], window: &Window) -> bool {
     let masks = [_mm512_set1_epi64(window.masks[0] as i64), _mm512_set1_epi64(window.masks[1] as i64)];
     let (mut differing, mut column) = (0, 0);
     while column < window.columns {

@@ -4,7 +4,7 @@
 use super::avx2;
 #[cfg(simd_avx512)]
 use super::avx512;
-use super::{Params, View, portable};
+use super::{Layout, Params, portable};
 use crate::hash::KeyHash;
 
 #[cfg(feature = "std")]
@@ -23,7 +23,10 @@ crate::cpu::engines! {
 
     /// Whether the sums of the rows of `hash` are its fingerprint.
     #[inline]
-    fn may_contain(view: &View<'_>, hash: KeyHash) -> bool;
+    fn may_contain(layout: &Layout, payload: &[u8], hash: KeyHash) -> bool;
+
+    /// The same for each hash. Both slices have the same length.
+    fn may_contain_all(layout: &Layout, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
 
     /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block after it,
     /// on return its own.

@@ -36,6 +36,12 @@ impl Layer {
         Self { first_word, ..Self::first(params, num_blocks, thresholds_at) }
     }
 
+    /// Whether all blocks store the same number of columns: the usual case, which the others need not slow down.
+    #[inline(always)]
+    pub(super) const fn is_even(&self) -> bool {
+        self.num_wide_blocks == 0
+    }
+
     /// The first word of `block`, counted from the layer's first.
     #[inline(always)]
     pub(super) const fn word_of(&self, params: &Params, block: u64) -> u64 {

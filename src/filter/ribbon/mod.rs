@@ -50,10 +50,9 @@ mod turns;
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams, in_batches};
+use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams};
 use super::trailer::Trailer;
 use crate::bytes;
-use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
 use crate::{bits, math::float::pow2};
@@ -263,19 +262,25 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline(always)]
     fn may_contain(&self, hash: KeyHash) -> bool {
-        self.layout.engine.may_contain(self, hash)
+        self.layout.engine.may_contain(self.layout, self.payload, hash)
+    }
+
+    /// A call of the engine, without others on the way to it.
+    #[inline(always)]
+    fn may_contain_inlined(layout: &Layout, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
+        let payload = frame.get(start as usize..).filter(|payload| payload.len() as u64 == layout.payload_len)?;
+        Some(layout.engine.may_contain(layout, payload, hash))
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        in_batches(self.payload, hashes, answers, |h| self.prefetch(h), |h| self.may_contain(h));
+        self.layout.engine.may_contain_all(self.layout, self.payload, hashes, answers);
     }
 
     /// Prefetches the window in the first layer. Thresholds are a few thousandths of the whole, and mostly cached.
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
-        if let Ok(window) = search::window_of(self, hash) {
-            (window.first..window.end()).step_by(64).for_each(|at| prefetch(self.payload, at));
-            prefetch(self.payload, window.end() - 1);
+        if let Ok(window) = search::window_of(self.layout, self.payload, hash) {
+            window.prefetch(self.payload);
         }
     }
 

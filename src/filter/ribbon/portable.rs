@@ -1,7 +1,7 @@
 //! The definition, in plain code: compiled once more for each engine that falls back on it.
 
-use super::View;
-use super::search::{Window, window_of};
+use super::Layout;
+use super::search::{self, Sums, Window};
 use crate::bytes;
 use crate::cpu::Portable;
 use crate::hash::KeyHash;
@@ -11,17 +11,31 @@ use super::band::Cell;
 #[cfg(feature = "std")]
 use super::turns::{self, IN_TURNS, Place, Turn};
 
-#[inline(always)]
-pub(super) fn may_contain(_: Portable, view: &View<'_>, hash: KeyHash) -> bool {
-    match window_of(view, hash) {
-        Ok(window) => agrees(view.payload, window),
-        Err(bumped) => bumped.may_contain(view),
+impl Sums for Portable {
+    #[inline(always)]
+    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
+        Some(agrees(payload, window))
     }
+}
+
+#[inline(never)]
+pub(super) fn may_contain(sums: Portable, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
+    search::may_contain(sums, layout, payload, hash)
+}
+
+pub(super) fn may_contain_all(
+    sums: Portable,
+    layout: &Layout,
+    payload: &[u8],
+    hashes: &[KeyHash],
+    answers: &mut [bool],
+) {
+    search::may_contain_all(sums, layout, payload, hashes, answers);
 }
 
 /// Whether the sum of each column is its bit of the fingerprint.
 #[inline(always)]
-pub(super) fn agrees(payload: &[u8], window: Window) -> bool {
+pub(super) fn agrees(payload: &[u8], window: &Window) -> bool {
     let len = window.columns as usize * 8;
     let (first, second) = (&payload[window.first..][..len], &payload[window.second..][..len]);
     let mut differing = 0;

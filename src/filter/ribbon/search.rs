@@ -2,7 +2,9 @@
 
 use super::layer::Layer;
 use super::row::{Row, WIDTH, rehashed};
-use super::{BUCKET, LIMITS, View, WORD_LEN, portable};
+use super::{BUCKET, LIMITS, Layout, WORD_LEN, portable};
+use crate::cpu::{Portable, prefetch};
+use crate::filter::seam::{BATCH, MAX_CACHED_LEN};
 use crate::hash::KeyHash;
 
 /// What a query sums up: the words of two neighbouring blocks. All offsets are within the payload.
@@ -22,17 +24,29 @@ pub(super) struct Window {
 
 impl Window {
     #[inline(always)]
-    fn new(view: &View<'_>, layer: &Layer, row: Row) -> Self {
-        let params = &view.layout.params;
+    fn new(layout: &Layout, layer: &Layer, row: Row) -> Self {
+        let params = &layout.params;
         let (block, slot) = (row.start / WIDTH, row.start % WIDTH);
-        let first = (layer.first_word + layer.word_of(params, block)) as usize * WORD_LEN;
+        let (word, stored, columns) = if layer.is_even() {
+            let columns = params.columns;
+            (block * u64::from(columns), columns.into(), columns.into())
+        } else {
+            (layer.word_of(params, block), layer.columns_of(params, block), layer.columns_from(params, block))
+        };
+        let first = (layer.first_word + word) as usize * WORD_LEN;
         Self {
             first,
-            second: first + layer.columns_of(params, block) * WORD_LEN,
-            columns: layer.columns_from(params, block),
+            second: first + stored * WORD_LEN,
+            columns,
             masks: [row.coefficients << slot, row.coefficients >> 1 >> (WIDTH - 1 - slot)],
             fingerprint: row.fingerprint,
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(&self, payload: &[u8]) {
+        (self.first..self.end()).step_by(64).for_each(|at| prefetch(payload, at));
+        prefetch(payload, self.end() - 1);
     }
 
     /// The end of what is read, in bytes.
@@ -52,34 +66,84 @@ pub(super) fn limit(payload: &[u8], layer: &Layer, start: u64) -> u64 {
 
 /// What to sum up for `hash` in the first layer, unless it is bumped there: by one in a hundred, or less.
 #[inline(always)]
-pub(super) fn window_of(view: &View<'_>, hash: KeyHash) -> Result<Window, Bumped> {
-    let (params, layer) = (&view.layout.params, &view.layout.first);
-    let hash = rehashed(hash.get(), view.layout.first_steps);
+pub(super) fn window_of(layout: &Layout, payload: &[u8], hash: KeyHash) -> Result<Window, Bumped> {
+    let layer = &layout.first;
+    let hash = rehashed(hash.get(), layout.first_steps);
     let row = Row::new(hash, layer.num_starts);
-    if params.num_layers() > 1 && is_bumped(view.payload, layer, row.start) {
+    if layout.params.num_layers() > 1 && is_bumped(payload, layer, row.start) {
         return Err(Bumped(hash));
     }
-    Ok(Window::new(view, layer, row))
+    Ok(Window::new(layout, layer, row))
 }
 
 /// A hash that the first layer bumps, as it enters the next one.
+#[derive(Clone, Copy)]
 pub(super) struct Bumped(u64);
 
 impl Bumped {
     /// The answer of the layers below the first; `false` if each of them bumps the hash: then no entry has it.
     #[inline(never)]
-    pub(super) fn may_contain(self, view: &View<'_>) -> bool {
-        let layout = view.layout;
+    pub(super) fn may_contain(self, layout: &Layout, payload: &[u8]) -> bool {
         let (params, mut layer, mut hash) = (&layout.params, layout.first, self.0);
         for index in 1..params.num_layers() {
             layer = layer.next(params, layout.num_blocks[index].into());
             hash = rehashed(hash, params.steps(index));
             let row = Row::new(hash, layer.num_starts);
-            if index + 1 == params.num_layers() || !is_bumped(view.payload, &layer, row.start) {
-                return portable::agrees(view.payload, Window::new(view, &layer, row));
+            if index + 1 == params.num_layers() || !is_bumped(payload, &layer, row.start) {
+                return portable::agrees(payload, &Window::new(layout, &layer, row));
             }
         }
         false
+    }
+}
+
+/// An engine's sums.
+pub(super) trait Sums: Copy {
+    /// Whether the sum of each column is its bit of the fingerprint. `None` where the engine would read beyond the payload.
+    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool>;
+}
+
+/// Where an engine has no answer, the portable one finds the window anew: passed on, it would be written to memory for each
+/// query.
+#[inline(always)]
+pub(super) fn may_contain(sums: impl Sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
+    match window_of(layout, payload, hash) {
+        Ok(window) => {
+            sums.agrees(payload, &window).unwrap_or_else(|| portable::may_contain(Portable, layout, payload, hash))
+        }
+        Err(bumped) => bumped.may_contain(layout, payload),
+    }
+}
+
+/// Batch by batch: where all windows are, and then what they hold.
+#[inline(always)]
+pub(super) fn may_contain_all(
+    sums: impl Sums,
+    layout: &Layout,
+    payload: &[u8],
+    hashes: &[KeyHash],
+    answers: &mut [bool],
+) {
+    if payload.len() <= MAX_CACHED_LEN {
+        answers.iter_mut().zip(hashes).for_each(|(answer, &hash)| *answer = may_contain(sums, layout, payload, hash));
+        return;
+    }
+    let mut windows = [Err(Bumped(0)); BATCH];
+    for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        for (window, &hash) in windows.iter_mut().zip(hashes) {
+            *window = window_of(layout, payload, hash);
+            if let Ok(window) = window {
+                window.prefetch(payload);
+            }
+        }
+        for ((answer, window), &hash) in answers.iter_mut().zip(&windows).zip(hashes) {
+            *answer = match window {
+                Ok(window) => sums
+                    .agrees(payload, window)
+                    .unwrap_or_else(|| portable::may_contain(Portable, layout, payload, hash)),
+                Err(bumped) => bumped.may_contain(layout, payload),
+            };
+        }
     }
 }
 

@@ -281,9 +281,14 @@ impl FilterLayout {
         }
     }
 
+    /// A jump to the kind's own probe, whose registers no other kind's are saved for.
     #[inline(never)]
     fn may_contain_called(&self, payload: &[u8], hash: KeyHash) -> bool {
-        each!(Self, self, layout in View => View::new(layout, payload).may_contain(hash), Empty => false)
+        #[inline(never)]
+        fn of_kind<'a, View: KindView<'a>>(layout: &'a View::Layout, payload: &'a [u8], hash: KeyHash) -> bool {
+            View::new(layout, payload).may_contain(hash)
+        }
+        each!(Self, self, layout in View => of_kind::<View<'_>>(layout, payload, hash), Empty => false)
     }
 
     /// An answer for each hash; the kind is matched once.

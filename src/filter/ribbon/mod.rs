@@ -252,7 +252,7 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline(always)]
     fn new(layout: &'a Layout, payload: &'a [u8]) -> Self {
-        assert_eq!(payload.len() as u64, layout.payload_len, "the bytes of a filter changed their length");
+        assert!(payload.len() as u64 == layout.payload_len, "the bytes of a filter changed their length");
         Self { layout, payload }
     }
 
@@ -263,13 +263,6 @@ impl<'a> KindView<'a> for View<'a> {
     #[inline(always)]
     fn may_contain(&self, hash: KeyHash) -> bool {
         self.layout.engine.may_contain(self.layout, self.payload, hash)
-    }
-
-    /// A call of the engine, without others on the way to it.
-    #[inline(always)]
-    fn may_contain_inlined(layout: &Layout, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
-        let payload = frame.get(start as usize..).filter(|payload| payload.len() as u64 == layout.payload_len)?;
-        Some(layout.engine.may_contain(layout, payload, hash))
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {

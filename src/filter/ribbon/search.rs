@@ -12,7 +12,7 @@ pub(super) struct Window {
     pub(super) first: usize,
     /// Where those of the next block begin.
     pub(super) second: usize,
-    /// Words of each block that count.
+    /// Words of each block that are compared.
     pub(super) columns: u32,
     /// Which slots of the first block are summed, and which of the second.
     pub(super) masks: [u64; 2],
@@ -29,7 +29,7 @@ impl Window {
         Self {
             first,
             second: first + layer.columns_of(params, block) * WORD_LEN,
-            columns: layer.columns_from(params, block),
+            columns: layer.columns_from(block),
             masks: [row.coefficients << slot, row.coefficients >> 1 >> (WIDTH - 1 - slot)],
             fingerprint: row.fingerprint,
         }
@@ -72,7 +72,7 @@ impl Bumped {
         let layout = view.layout;
         let (params, mut layer, mut hash) = (&layout.params, layout.first, self.0);
         for index in 1..params.num_layers() {
-            layer = layer.next(params, layout.num_blocks[index].into());
+            layer = layout.next(&layer, index);
             hash = rehashed(hash, params.steps(index));
             let row = Row::new(hash, layer.num_starts);
             if index + 1 == params.num_layers() || !is_bumped(view.payload, &layer, row.start) {

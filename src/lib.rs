@@ -92,7 +92,7 @@ mod transform_name;
 pub use block::{AlignedBytes, CombineError, FilterBlockBuilder};
 pub use block::{
     CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenError, OpenOptions,
-    probe_tables,
+    ThinError, probe_tables,
 };
 pub use error::{BuildError, DecodeError, DecodeErrorClass};
 #[cfg(feature = "std")]

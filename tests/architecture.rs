@@ -55,7 +55,7 @@ const TOOL_LAYERS: &[&[&str]] = &[
     &["block"],
     &["table"],
     &["store"],
-    &["build", "calc", "completions", "demo", "inspect", "query", "verify"],
+    &["build", "calc", "completions", "demo", "inspect", "query", "thin", "verify"],
     &["cli"],
     &["main"],
 ];

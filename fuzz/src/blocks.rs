@@ -75,6 +75,7 @@ pub fn query_block(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, orac
     assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
     assert_eq!(reader.block_len(), block.len());
     combine(reader, &hashes(block));
+    thin(*reader, &hashes(block), usize::from(block[block.len() / 2]));
 }
 
 /// As [`query_block`], but for what only the reader of a block has.
@@ -96,6 +97,28 @@ pub fn query(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, in
         assert!((0.0..=1.0).contains(&share), "{name} {share}");
     }
     assert!(reader.num_probes().is_none_or(|probes| probes > 0));
+}
+
+/// Checks that a copy of some columns, and a reader that compares no others, give the same answers, and pass what all columns
+/// pass. `choice` selects how many columns.
+fn thin(mut reader: FilterBlockReader<'_>, hashes: &[KeyHash], choice: usize) {
+    let whole = reader;
+    let Some(most) = whole.num_columns().filter(|&most| most > 1) else {
+        assert!(whole.num_columns().is_some() || whole.num_entries() == 0 || whole.thin(1, 0).is_err());
+        return;
+    };
+    let columns = 1 + choice as u32 % (most - 1);
+    let copy = whole.thin(columns, 9).expect("fewer columns");
+    let options = OpenOptions::new().context(9).expect_hasher(whole.hasher());
+    let copy = options.open(&copy).expect("a block just written");
+    reader.limit_columns(columns).expect("stored columns");
+    assert_eq!(copy.thinned_from(), whole.thinned_from().or(Some(most)));
+    assert_eq!(copy.false_positive_rate().to_bits(), reader.false_positive_rate().to_bits());
+    for &hash in hashes {
+        let answer = copy.may_contain_hash(hash);
+        assert_eq!(reader.may_contain_hash(hash), answer, "{hash:?}: {columns} of {most} columns");
+        assert!(answer || !whole.may_contain_hash(hash), "{hash:?}: denied by {columns} of {most} columns");
+    }
 }
 
 /// Checks that a filter's union and intersection with itself answer as the filter does.

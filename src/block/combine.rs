@@ -4,7 +4,7 @@ use super::HEADER_LEN;
 use super::header::Header;
 use super::reader::FilterBlockReader;
 use crate::filter::combine::{BitArray, Operation};
-use crate::filter::{FilterLayout, PARAMS_LEN, Params};
+use crate::filter::{FilterLayout, Params};
 use crate::hash::XXH3_ID;
 use crate::hash_name::HashName;
 use crate::kind::FilterKind;
@@ -220,18 +220,10 @@ fn block_like(
     payload: &[u8],
     context: u64,
 ) -> Vec<u8> {
-    let header = Header {
-        kind: source.kind(),
-        transform: source.transform(),
-        hash_id: source.hasher().hash_id(),
-        seed: source.hasher().seed(),
-        num_entries,
-        entries_estimated: params.is_some(),
-        params: params.map_or([0; PARAMS_LEN], |params| params.encode()),
-    };
+    let entries_estimated = params.is_some();
     let mut block = std::vec![0; HEADER_LEN];
     block.extend(payload);
-    header.write(&mut block, context);
+    Header { num_entries, entries_estimated, ..source.header(params) }.write(&mut block, context);
     block
 }
 

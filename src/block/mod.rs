@@ -18,6 +18,7 @@ mod plan;
 mod queries;
 mod reader;
 mod tables;
+mod thin;
 
 #[cfg(feature = "std")]
 pub use aligned::AlignedBytes;
@@ -29,3 +30,4 @@ pub use compact::CompactFrameReader;
 pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
 pub use reader::{FilterBlock, FilterBlockReader, OpenError, OpenOptions};
 pub use tables::probe_tables;
+pub use thin::ThinError;

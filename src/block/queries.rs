@@ -41,6 +41,30 @@ macro_rules! key_queries {
                 self.may_contain_hash(self.entries().hasher().hash(entry))
             }
 
+            /// The most columns that queries compare of a key, for the kinds that have columns; see
+            /// [`Self::limit_columns`].
+            pub fn num_columns(&self) -> Option<u32> {
+                self.layout.columns().map(|columns| columns.compared)
+            }
+
+            /// The most columns that the filter had of a key when it was built, if it was [thinned](Self::thin) since.
+            pub fn thinned_from(&self) -> Option<u32> {
+                self.layout.columns().and_then(|columns| columns.thinned_from)
+            }
+
+            /// Has queries compare no more than the first `columns` columns: the same answers as a
+            /// [thinned](Self::thin) copy would give, without one. May be raised again, to the number of columns that are
+            /// stored at most. A filter without entries has no columns, and is left as it is.
+            ///
+            /// # Errors
+            /// [`ThinError`](crate::ThinError) for kinds that have no columns, and for a number that is 0 or above that of
+            /// the columns stored.
+            pub fn limit_columns(&mut self, columns: u32) -> Result<(), super::thin::ThinError> {
+                super::thin::check(&self.layout, columns, 0)?;
+                self.layout.limit_columns(columns);
+                Ok(())
+            }
+
             /// Probes made for a key, for the kinds that probe.
             pub fn num_probes(&self) -> Option<u32> {
                 self.layout.num_probes(self.payload())

@@ -5,6 +5,8 @@ use super::checksums;
 use super::header::Header;
 use super::queries::key_queries;
 use crate::error::DecodeError;
+#[cfg(feature = "std")]
+use crate::filter::PARAMS_LEN;
 use crate::filter::{FilterLayout, Params};
 use crate::hash::{self, KeyHash, KeyHasher};
 use crate::kind::FilterKind;
@@ -303,6 +305,15 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     #[inline(always)]
     pub(super) fn layout(&self) -> &FilterLayout {
         &self.layout
+    }
+
+    /// The header of a block of this one's entries, whose filter has `params`; none without entries.
+    #[cfg(feature = "std")]
+    pub(super) fn header(&self, params: Option<Params>) -> Header {
+        let Facts { entries, kind, num_entries, entries_estimated } = self.facts;
+        let (transform, hash_id, seed) = (entries.transform(), self.hasher().hash_id(), self.hasher().seed());
+        let params = params.map_or([0; PARAMS_LEN], |params| params.encode());
+        Header { kind, transform, hash_id, seed, num_entries, entries_estimated, params }
     }
 
     /// The block's bytes.

@@ -18,7 +18,7 @@ mod seam;
 pub(crate) mod size;
 mod trailer;
 
-pub(crate) use seam::{PARAMS_LEN, StoredParams};
+pub(crate) use seam::{Columns, PARAMS_LEN, StoredParams};
 #[cfg(feature = "std")]
 pub(crate) use seam::{Planned, TooLong, Unbuilt};
 pub(crate) use trailer::Trailer;
@@ -107,6 +107,16 @@ macro_rules! enums {
             /// Zero entries: every key is absent.
             Empty,
             $($Kind($module::Layout),)*
+        }
+
+        impl FilterLayout {
+            /// `None` without entries.
+            pub(crate) fn kind(&self) -> Option<FilterKind> {
+                match self {
+                    Self::Empty => None,
+                    $(Self::$Kind(_) => Some(FilterKind::$Kind),)*
+                }
+            }
         }
         $(impl From<$module::Layout> for FilterLayout {
             #[inline(always)]
@@ -321,6 +331,23 @@ impl FilterLayout {
     /// Probes of a query, for the kinds that probe bits.
     pub(crate) fn num_probes(&self, payload: &[u8]) -> Option<u32> {
         each!(Self, self, layout in View => View::new(layout, payload).num_probes(), Empty => None)
+    }
+
+    /// The columns, for the kinds that have columns.
+    pub(crate) fn columns(&self) -> Option<Columns> {
+        each!(Self, self, layout in View => View::columns(layout), Empty => None)
+    }
+
+    /// See [`KindView::limit_columns`].
+    pub(crate) fn limit_columns(&mut self, columns: u32) {
+        each!(Self, self, layout in View => View::limit_columns(layout, columns), Empty => ());
+    }
+
+    /// See [`KindView::thin`].
+    #[cfg(feature = "std")]
+    pub(crate) fn thin(&self, payload: &[u8], columns: u32, out: &mut Vec<u8>) -> Option<Params> {
+        each!(Self, self, layout in View => View::new(layout, payload).thin(columns, out).map(Params::from),
+            Empty => None)
     }
 
     /// The stored dimensions; none without entries.

@@ -182,6 +182,17 @@ pub(crate) trait KindPlan: Copy + Debug + PartialEq {
     fn expected_fpr(&self, num_entries: u64) -> f64;
 }
 
+/// The columns of a filter of which each column is a filter of its own: without some of them it answers *maybe* more often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Columns {
+    /// The most that are stored of an entry.
+    pub(crate) stored: u32,
+    /// The most that queries compare.
+    pub(crate) compared: u32,
+    /// The most that were stored of an entry in the filter that this one was thinned from, if it was.
+    pub(crate) thinned_from: Option<u32>,
+}
+
 /// A filter that answers without failing, allocating or parsing again: a layout and the payload that it was made from.
 pub(crate) trait KindView<'a>: Copy + Debug {
     type Params: KindParams;
@@ -229,6 +240,21 @@ pub(crate) trait KindView<'a>: Copy + Debug {
 
     /// Probes of a query, for the kinds that probe bits.
     fn num_probes(&self) -> Option<u32> {
+        None
+    }
+
+    /// The columns, for the kinds that have columns.
+    fn columns(_layout: &Self::Layout) -> Option<Columns> {
+        None
+    }
+
+    /// Has queries compare no more than the first `columns` columns, of which there are as many as are stored at most.
+    fn limit_columns(_layout: &mut Self::Layout, _columns: u32) {}
+
+    /// Appends a payload of the first `columns` columns, at least one and fewer than are stored, for the kinds that have
+    /// columns.
+    #[cfg(feature = "std")]
+    fn thin(&self, _columns: u32, _out: &mut Vec<u8>) -> Option<Self::Params> {
         None
     }
 

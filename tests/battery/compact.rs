@@ -74,6 +74,7 @@ fn samples() -> Vec<Sample> {
         .iter()
         .copied()
         .flat_map(|kind| sizes.map(|num_entries| Sample::compact(kind, num_entries)))
+        .chain([Sample::compact_thinned(150)])
         .collect()
 }
 
@@ -82,6 +83,7 @@ fn trailer_len(frame: &[u8]) -> usize {
     match frame[frame.len() - 1] {
         0x10 => 1,
         0x11 | 0x12 => 2,
+        0x14 if frame[frame.len() - 2] & 15 == 15 => 5,
         0x14 => 4 + usize::from(frame[frame.len() - 2] & 15),
         _ => 4 + usize::from(frame[frame.len() - 2] >> 4) + usize::from(frame[frame.len() - 2] & 15),
     }
@@ -179,25 +181,28 @@ fn every_pair_of_ribbons_trailer_fields_at_their_limits_is_refused_or_read_by_th
     let mut num_pairs = 0;
     for sample in samples().into_iter().filter(|sample| sample.kind == FilterKind::Ribbon && sample.bytes.len() > 1) {
         let Oracle::Ribbon { ribbon, payload } = Oracle::open_compact(&sample.bytes) else { panic!("ribbon") };
-        let own = [ribbon.wide_share, ribbon.last_seed, ribbon.columns, ribbon.num_blocks.len() as u64];
+        let own =
+            [ribbon.wide_share, ribbon.last_seed, ribbon.columns, ribbon.num_blocks.len() as u64, ribbon.thinned_from];
         let values = |field: usize| -> Vec<u64> {
             let limits = if field == 0 { shares.to_vec() } else { bytes.to_vec() };
             let values = limits.into_iter().chain([own[field], own[field] + 1, own[field].saturating_sub(1)]);
-            values.filter(|value| field < 3 || *value < 16).collect()
+            values.filter(|value| field != 3 || *value < 16).collect()
         };
-        for (first, second) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+        // A frame has either a share or the columns that it was thinned from.
+        for (first, second) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)] {
             num_pairs += 1;
             for a in values(first) {
                 for b in values(second) {
                     let mut fields = own;
                     (fields[first], fields[second]) = (a, b);
-                    let trailer = ribbon_trailer(fields[0], [fields[1], fields[2], fields[3]].map(|field| field as u8));
+                    let [wide_share, rest @ .., thinned_from] = fields;
+                    let trailer = ribbon_trailer(wide_share, thinned_from as u8, rest.map(|field| field as u8));
                     tally.try_frame(&sample, &[&payload[..], &trailer].concat());
                 }
             }
         }
     }
-    assert_eq!(num_pairs, 24);
+    assert_eq!(num_pairs, 45);
     tally.report(&format!("values of {num_pairs} pairs of fields of ribbon's trailers"));
 }
 

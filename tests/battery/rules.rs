@@ -169,9 +169,8 @@ fn content(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
             blocked(byte(0), byte(1), payload)
         }
         4 => {
-            zero(header, PARAMS_AT + 3..PARAMS_AT + 4)?;
             zero(header, PARAMS_AT + 8..DIGEST_AT)?;
-            ribbon([byte(0), byte(1), byte(2), int(&params[4..8])], payload, HEADER_LEN as u64)
+            ribbon([byte(0), byte(1), byte(2), int(&params[4..8]), byte(3)], payload, HEADER_LEN as u64)
         }
         _ => {
             zero(header, PARAMS_AT + 3..PARAMS_AT + 4)?;
@@ -236,12 +235,13 @@ fn golomb(fields: [u64; 3], num_buckets: u64, bucket_range: u64, payload: &[u8],
     Ok(())
 }
 
-fn ribbon(fields: [u64; 4], payload: &[u8], base: u64) -> Result<(), DecodeError> {
-    let [columns, num_layers, last_seed, wide_share] = fields;
-    in_range("columns", columns, 1, if wide_share > 0 { 31 } else { 32 })?;
+fn ribbon(fields: [u64; 5], payload: &[u8], base: u64) -> Result<(), DecodeError> {
+    let [columns, num_layers, last_seed, wide_share, thinned_from] = fields;
+    in_range("columns", columns, 1, if wide_share > 0 || thinned_from > 0 { 31 } else { 32 })?;
     in_range("num_layers", num_layers, 1, 8)?;
     in_range("last_seed", last_seed, 0, 31)?;
-    in_range("wide_share", wide_share, 0, u64::from(u32::MAX))?;
+    in_range("wide_share", wide_share, 0, if thinned_from > 0 { 0 } else { u64::from(u32::MAX) })?;
+    in_range("thinned_from", thinned_from, if thinned_from > 0 { columns + 1 } else { 0 }, 32)?;
     let actual_bytes = payload.len() as u64;
     if actual_bytes < 4 * num_layers {
         return Err(DecodeError::PayloadLength { declared_bytes: 4 * num_layers, actual_bytes });
@@ -303,16 +303,18 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     }
     if tag[0] & 15 == 4 {
         let (lens, columns, (last_seed, before)) = (take(1)?.0[0], take(1)?.0[0], take(1)?);
-        let (mut share, mut payload) = (0, before);
+        let (mut integer, mut payload, is_thinned) = (0, before, lens & 15 == 15);
         if lens & 15 > 0 {
-            in_range("compact_integer_len", (lens & 15).into(), 1, 8)?;
-            let (bytes, before) = take((lens & 15).into())?;
+            let len = if is_thinned { 1 } else { lens & 15 };
+            in_range("compact_integer_len", len.into(), 1, 8)?;
+            let (bytes, before) = take(len.into())?;
             if bytes.last() == Some(&0) {
                 return Err(DecodeError::Padding { offset_bytes: (before.len() + bytes.len() - 1) as u64, found: 0 });
             }
-            (share, payload) = (int(bytes), before);
+            (integer, payload) = (int(bytes), before);
         }
-        return ribbon([columns.into(), (lens >> 4).into(), last_seed[0].into(), share], payload, 0);
+        let (share, from) = if is_thinned { (0, integer) } else { (integer, 0) };
+        return ribbon([columns.into(), (lens >> 4).into(), last_seed[0].into(), share, from], payload, 0);
     }
     let (lens, directory_bits, remainder_bits) = (take(1)?.0[0], take(1)?.0[0], take(1)?.0[0]);
     let mut integers = [0; 2];
@@ -336,10 +338,12 @@ pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2
     [&buckets[..], &range, &widths, &[lens, 0x13]].concat()
 }
 
-/// The trailer of a compact ribbon frame, section 9, of seed, columns and layers.
-pub(crate) fn ribbon_trailer(wide_share: u64, [last_seed, columns, num_layers]: [u8; 3]) -> Vec<u8> {
+/// The trailer of a compact ribbon frame, section 9, of seed, columns and layers; that of a thinned filter unless
+/// `thinned_from` is 0.
+pub(crate) fn ribbon_trailer(wide_share: u64, thinned_from: u8, [last_seed, columns, num_layers]: [u8; 3]) -> Vec<u8> {
     let share = short(wide_share);
-    [&share[..], &[last_seed, columns, num_layers << 4 | share.len() as u8, 0x14]].concat()
+    let (integer, len) = if thinned_from > 0 { (vec![thinned_from], 15) } else { (share.clone(), share.len() as u8) };
+    [&integer[..], &[last_seed, columns, num_layers << 4 | len, 0x14]].concat()
 }
 
 /// An integer without zero bytes at its upper end.
@@ -354,7 +358,7 @@ pub(crate) fn compact_of(block: &[u8]) -> Vec<u8> {
         _ if num_entries == 0 => vec![0x10],
         1 => vec![params[0], 0x11],
         2 => vec![(params[0] - 1) << 4 | params[1], 0x12],
-        4 => ribbon_trailer(int(&params[4..8]), [params[2], params[0], params[1]]),
+        4 => ribbon_trailer(int(&params[4..8]), params[3], [params[2], params[0], params[1]]),
         _ => golomb_trailer(num_entries.div_ceil(params[2].into()), int(&params[4..]), [params[0], params[1]]),
     };
     [payload, &trailer].concat()

@@ -95,6 +95,24 @@ impl Sample {
         Self::new(kind, frame, &keys)
     }
 
+    /// A block of half the columns of one of `num_entries` entries, at 20 bits each.
+    pub(crate) fn thinned(num_entries: usize) -> Self {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 20.0).expect("legal");
+        let keys = keys(3, num_entries);
+        let block = builder(policy, &keys).finish().expect("a block");
+        let thinned = options().open(&block).expect("intact").thin(9, CONTEXT).expect("fewer columns");
+        Self::new(FilterKind::Ribbon, thinned, &keys)
+    }
+
+    /// A compact frame of the same columns.
+    pub(crate) fn compact_thinned(num_entries: usize) -> Self {
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 20.0).expect("legal");
+        let (keys, mut frame) = (keys(3, num_entries), Vec::new());
+        builder(policy, &keys).finish_compact_into(&mut frame).expect("a frame");
+        let thinned = open_compact(&frame).expect("a frame").thin(9).expect("fewer columns");
+        Self::new(FilterKind::Ribbon, thinned, &keys)
+    }
+
     pub(crate) fn payload_bits(&self) -> usize {
         (self.bytes.len() - HEADER_LEN) * 8
     }

@@ -12,6 +12,7 @@ mod output;
 mod query;
 mod store;
 mod table;
+mod thin;
 mod verify;
 mod whole;
 

@@ -2,8 +2,21 @@
 
 use crate::Place;
 
-const SUBCOMMANDS: [&str; 12] =
-    ["build", "query", "inspect", "verify", "calc", "fill", "get", "scan", "stats", "rebuild", "demo", "completions"];
+const SUBCOMMANDS: [&str; 13] = [
+    "build",
+    "query",
+    "inspect",
+    "verify",
+    "thin",
+    "calc",
+    "fill",
+    "get",
+    "scan",
+    "stats",
+    "rebuild",
+    "demo",
+    "completions",
+];
 
 #[test]
 fn help_opens_with_examples() {

@@ -75,6 +75,8 @@ enum Source {
     Policy,
     /// By the union of the block of the first half of the keys and that of the others.
     Union,
+    /// By leaving out all but this many columns of the builder's.
+    Thinned(u32),
     /// By the oracle, because no policy leads to these parameters.
     Shape(Shape),
 }
@@ -187,6 +189,11 @@ fn rarer_cases() -> Vec<Case> {
     add(shape(1, 1, 950), "thousand-share-of-1", "thousand", ribbon, false);
     add(shape(31, u32::MAX, 950), "thousand-31columns-wide", "thousand", ribbon, false);
     add(shape(32, 0, 995), "one-32columns", "one", ribbon, false);
+    let thinned = Source::Thinned;
+    add(thinned(8), "thousand-16columns-thinned", "thousand", rate(0.5f64.powi(16), 0.995), false);
+    add(thinned(8), "crowd-rate-3layers-thinned", "crowd", rate(0.003, 0.95), false);
+    add(thinned(31), "one-32columns-thinned", "one", rate(0.5f64.powi(32), 1.2), false);
+    add(thinned(3), "thousand-rate-thinned-compact", "thousand", rate(0.7 / 256.0, 0.965), true);
     cases
 }
 
@@ -210,6 +217,17 @@ impl Case {
                 out
             }
             Source::Policy => builder(keys).finish().expect("a block"),
+            Source::Thinned(columns) if self.compact => {
+                let mut frame = Vec::new();
+                builder(keys).finish_compact_into(&mut frame).expect("a frame");
+                let (hasher, transform) = (self.policy.hasher(), self.policy.key_transform());
+                let frame = CompactFrameReader::open(&frame, hasher, transform).expect("a sound frame");
+                frame.thin(columns).expect("fewer columns")
+            }
+            Source::Thinned(columns) => {
+                let block = builder(keys).finish().expect("a block");
+                FilterBlockReader::open(&block).expect("a sound block").thin(columns, 0).expect("fewer columns")
+            }
             Source::Union => {
                 let (first, second) = keys.split_at(keys.len() / 2);
                 let blocks = [first, second].map(|keys| builder(keys).finish().expect("a block"));
@@ -272,6 +290,7 @@ impl Case {
             "transform_param": transform_param,
             "size": match self.source {
                 Source::Policy | Source::Union => format!("{:?}", self.policy.size()),
+                Source::Thinned(columns) => format!("{:?}, thinned to {columns} columns", self.policy.size()),
                 Source::Shape(shape) => format!("{shape:?}"),
             },
             "salt_bits": self.salt_bits,
@@ -310,7 +329,7 @@ fn built_bytes_equal_stored_bytes() {
     if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
         bless();
     }
-    assert!(cases().len() >= 117);
+    assert!(cases().len() >= 121);
     for (name, keys) in key_sets() {
         assert!(read_keys(name) == keys, "{name}.entries is not what this test generates");
     }

@@ -26,5 +26,6 @@ mod ribbon;
 mod safe_keys;
 mod spec;
 mod tables;
+mod thin;
 mod union;
 mod writer;

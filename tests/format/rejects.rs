@@ -105,8 +105,8 @@ fn reject_vectors() {
     // Reserved bytes, then fields out of range, then lengths and unused bits.
     let several = several_buckets();
     blocks.extend([(&bloom, 41), (&blocked, 42), (&blocked, 51), (&golomb, 43)].map(|(b, at)| changed(b, &[(at, 1)])));
-    blocks.extend([43, 48, 51].map(|at| changed(&ribbon, &[(at, 1)])));
-    let fields: [(&[u8], Changes); 26] = [
+    blocks.extend([48, 51].map(|at| changed(&ribbon, &[(at, 1)])));
+    let fields: [(&[u8], Changes); 30] = [
         (&bloom, &[(40, 0)]),
         (&bloom, &[(40, 65)]),
         (&bloom, &[(44, 0)]),
@@ -133,6 +133,11 @@ fn reject_vectors() {
         (&ribbon, &[(41, 0)]),
         (&ribbon, &[(41, 9)]),
         (&ribbon, &[(42, 32)]),
+        // Thinned from no more columns than are stored, from 33, and from 33 to 32; then with a share of one more.
+        (&ribbon, &[(43, 1)]),
+        (&ribbon, &[(43, 33)]),
+        (&ribbon, &[(40, 32), (43, 33)]),
+        (&ribbon, &[(43, 3), (44, 1)]),
         // One block instead of two; then a word more in each of them, and a layer more.
         (&ribbon, &[(80, 1)]),
         (&ribbon, &[(44, 1)]),
@@ -200,6 +205,7 @@ fn compact_reject_vectors() {
         "14".to_owned(),
         "011014".to_owned(),
         "0000011214".to_owned(),
+        "00011f14".to_owned(),
         "0010".to_owned(),
         // Integers of no bytes, of nine bytes, and with a zero byte at the end.
         golomb("7501080002"),
@@ -210,6 +216,8 @@ fn compact_reject_vectors() {
         golomb("017500080012"),
         ribbon("010101010101010101000119"),
         ribbon("0100000112"),
+        // Thinned from no columns.
+        ribbon("0000011f"),
         // Ranges and lengths of each kind.
         "0711".to_owned(),
         "000011".to_owned(),
@@ -237,6 +245,10 @@ fn compact_reject_vectors() {
         ribbon("000210"),
         ribbon("01000111"),
         format!("{}00012014", hex(&two_layers(0x07)[64..])),
+        // Thinned from no more columns than are stored, from 33, and from 33 to 32.
+        ribbon("0100011f"),
+        ribbon("2100011f"),
+        ribbon("2100201f"),
     ];
     let line = |frame: &String| {
         let bytes = unhex(frame);
@@ -291,6 +303,8 @@ fn accept_vectors() {
         ("bucket-out-of-bounds", out_of_bounds),
         ("three-buckets", several),
         ("last-seed-31", changed(&ribbon, &[(42, 31)])),
+        ("thinned-from-2", changed(&ribbon, &[(43, 2)])),
+        ("thinned-from-32", changed(&ribbon, &[(43, 32)])),
         ("two-layers", two_layers(0)),
         ("all-in-the-second-layer", two_layers(0x03)),
         ("share-of-one-column-more", three_entries()),

@@ -13,7 +13,9 @@ use std::collections::BTreeSet;
 fn ribbon_vectors() {
     let mut lines = Vec::new();
     for ((hash, last_seed), num_blocks) in numbers(8).zip([0, 0, 1, 31]).zip([2, 3, 1_000, u64::from(u32::MAX)]) {
-        let x = Ribbon { columns: 1, last_seed, wide_share: 0, num_blocks: vec![2, num_blocks] }.entered(1, hash);
+        let num_blocks_of_both = vec![2, num_blocks];
+        let ribbon = Ribbon { columns: 1, last_seed, thinned_from: 0, wide_share: 0, num_blocks: num_blocks_of_both };
+        let x = ribbon.entered(1, hash);
         let Row { start, coefficients, fingerprint } = Row::new(x, 64 * (num_blocks - 1));
         lines.push(format!(
             "{hash:#018x} {last_seed} {num_blocks} {x:#018x} {start} {coefficients:#018x} {fingerprint:#010x}"

@@ -200,7 +200,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
             raise Newer("empty-params")
     else:
         a, b, per_bucket, number = params[0], params[1], params[2], int.from_bytes(params[4:], "little")
-        if any({BLOOM: params[1:4], BLOCKED: params[2:], GOLOMB: params[3:4], RIBBON: params[3:4] + params[8:]}[kind]):
+        if any({BLOOM: params[1:4], BLOCKED: params[2:], GOLOMB: params[3:4], RIBBON: params[8:]}[kind]):
             raise Newer("reserved")
         if kind == BLOOM:
             p = Bloom(a, number)
@@ -209,7 +209,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
                 raise Damaged("range: length of the payload")
             p = Blocked(a, b, len(payload) // 64)
         elif kind == RIBBON:
-            p = Ribbon(a, number & U32, per_bucket, num_blocks_of(payload, b))
+            p = Ribbon(a, number & U32, per_bucket, num_blocks_of(payload, b), params[3])
         else:
             p = Golomb(a, number, -(-num_entries // max(per_bucket, 1)), b, per_bucket)
         check_payload(p, payload)
@@ -243,15 +243,18 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
             raise Damaged("range: length of the payload")
         p = Blocked((byte >> 4) + 1, byte & 15, len(payload) // 64)
     elif kind == RIBBON:
-        at = len(data) - 4 - (byte & 15)
-        if byte & 15 > 8:
+        thinned = byte & 15 == 15
+        j = 1 if thinned else byte & 15
+        at = len(data) - 4 - j
+        if j > 8:
             raise Damaged("integers")
         if at < 0:
             raise Damaged("trailer")
-        share, payload = data[at:-4], data[:at]
-        if share and not share[-1]:
+        last, payload = data[at:-4], data[:at]
+        if last and not last[-1]:
             raise Damaged("integers")
-        p = Ribbon(data[-3], int.from_bytes(share, "little"), data[-4], num_blocks_of(payload, byte >> 4))
+        share, thinned_from = (0, last[0]) if thinned else (int.from_bytes(last, "little"), 0)
+        p = Ribbon(data[-3], share, data[-4], num_blocks_of(payload, byte >> 4), thinned_from)
     else:
         i, j = byte >> 4, byte & 15
         at = len(data) - 4 - i - j
@@ -305,7 +308,7 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
         elif isinstance(p, Blocked):
             params = struct.pack("<BB10x", p.num_probes, p.salt_bits)
         elif isinstance(p, Ribbon):
-            params = struct.pack("<BBBxI4x", p.columns, len(p.num_blocks), p.last_seed, p.wide_share)
+            params = struct.pack("<BBBBI4x", p.columns, len(p.num_blocks), p.last_seed, p.thinned_from, p.wide_share)
         else:
             params = struct.pack("<BBBxQ", p.remainder_bits, p.directory_bits, p.entries_per_bucket, p.bucket_range)
     count, features = (len(distinct), 0) if estimate is None else (estimate, ESTIMATE)
@@ -329,8 +332,8 @@ def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32
         return payload + bytes([16 * (p.num_probes - 1) + p.salt_bits, 0x12])
     if isinstance(p, Ribbon):
         j = (p.wide_share.bit_length() + 7) // 8
-        return (payload + p.wide_share.to_bytes(j, "little")
-                + bytes([p.last_seed, p.columns, 16 * len(p.num_blocks) + j, 0x14]))
+        integer, j = (bytes([p.thinned_from]), 15) if p.thinned_from else (p.wide_share.to_bytes(j, "little"), j)
+        return payload + integer + bytes([p.last_seed, p.columns, 16 * len(p.num_blocks) + j, 0x14])
     i, j = ((n.bit_length() + 7) // 8 for n in (p.num_buckets, p.bucket_range))
     return (payload + p.num_buckets.to_bytes(i, "little") + p.bucket_range.to_bytes(j, "little")
             + bytes([p.remainder_bits, p.directory_bits, 16 * i + j, 0x13]))

@@ -3,8 +3,8 @@
 use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::oracle::{int, mix, range};
 use filterblock::{
-    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
-    OpenOptions,
+    CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
+    KeyTransform, OpenOptions,
 };
 
 /// SplitMix64, one generator for each frame, so that a frame can be reproduced from its number.
@@ -249,9 +249,25 @@ fn sound_bytes(
         };
         // A cap may be too small.
         if built.is_ok() {
-            return (frame, compact, true);
+            return (thinned(random, frame, compact, context, hasher), compact, true);
         }
     }
+}
+
+/// The frame itself, or one of those that have fewer of its columns: a third of those that can.
+fn thinned(random: &mut Random, frame: Vec<u8>, compact: bool, context: u64, hasher: KeyHasher) -> Vec<u8> {
+    if !random.one_in(3) {
+        return frame;
+    }
+    let columns = 1 + random.below(31) as u32;
+    let thinned = match compact {
+        true => CompactFrameReader::open(&frame, hasher, KeyTransform::WholeKey).expect("just written").thin(columns),
+        false => {
+            let options = OpenOptions::new().context(context).expect_hasher(hasher);
+            options.open(&frame).expect("just written").thin(columns, context)
+        }
+    };
+    thinned.unwrap_or(frame)
 }
 
 /// The block's filter as a compact frame, where there is one.

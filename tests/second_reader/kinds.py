@@ -80,6 +80,11 @@ class Ribbon:
     wide_share: int
     last_seed: int
     num_blocks: tuple[int, ...]
+    thinned_from: int = 0
+
+    def most_columns(self) -> int:
+        """C [8]."""
+        return self.thinned_from or self.columns + (self.wide_share > 0)
 
     def num_wide(self, layer: int) -> int:
         return ((self.num_blocks[layer] - 1) * self.wide_share + U32) >> 32
@@ -137,6 +142,7 @@ def range_fault(p: Params) -> Optional[str]:
         ok = 1 <= p.num_probes <= 16 and 0 <= p.salt_bits <= 6 and 1 <= p.num_lines <= 2**32
     elif isinstance(p, Ribbon):
         ok = (1 <= p.columns <= (31 if p.wide_share else 32) and 0 <= p.wide_share <= U32 and 0 <= p.last_seed <= 31
+              and (not p.thinned_from or p.columns < p.thinned_from <= 32 and not p.wide_share)
               and 1 <= len(p.num_blocks) <= 8 and all(2 <= n <= U32 for n in p.num_blocks))
     else:
         ok = (0 <= p.remainder_bits <= 48 and 0 <= p.directory_bits <= 57 and p.bucket_range >= 1

@@ -110,12 +110,11 @@ def crosses_a_cut(start: int, num_starts: int) -> bool:
 
 def equations_of(p: Ribbon, layer: int, entering: Iterable[int]) -> list[tuple[int, tuple[int, int, int]]]:
     """Pairs of x and equation in a layer, for what x was before it."""
-    most = p.columns + (p.wide_share > 0)
     out = []
     for x in entering:
         x = p.enter(layer, x)
         start, coefficients, fingerprint = equation(x, p.num_starts(layer))
-        out.append((x, (start, coefficients, fingerprint & (1 << most) - 1)))
+        out.append((x, (start, coefficients, fingerprint & (1 << p.most_columns()) - 1)))
     return out
 
 
@@ -150,7 +149,7 @@ def build_ribbon(p: Ribbon, hashes: set[int]) -> bytes:
             field = sum(threshold << 2 * bucket for bucket, threshold in enumerate(thresholds))
             all_thresholds.append(field.to_bytes((len(thresholds) + 3) // 4, "little"))
         columns = [bits.to_bytes(8 * num_blocks, "little")
-                   for bits in rows.solution(64 * num_blocks, p.columns + (p.wide_share > 0))]
+                   for bits in rows.solution(64 * num_blocks, p.most_columns())]
         for block in range(num_blocks):
             stored = p.columns + (block < p.num_stored(layer))
             solutions += [column[8 * block:8 * block + 8] for column in columns[:stored]]

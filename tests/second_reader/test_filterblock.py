@@ -151,7 +151,11 @@ def random_params(rng: random.Random, kind: int, hashes: set[int]) -> fb.Params:
     if kind == fb.RIBBON:
         columns = rng.randint(1, 32)
         share = 0 if columns == 32 else rng.choice([0, 0, 1, rng.randrange(2**32), fb.U32])
-        return ribbon.choose_layers(columns, share, rng.randint(950, 1200), hashes)
+        p = ribbon.choose_layers(columns, share, rng.randint(950, 1200), hashes)
+        most = p.most_columns()
+        if most == 1 or rng.random() < 0.7:
+            return p
+        return fb.Ribbon(rng.randint(1, most - 1), 0, p.last_seed, p.num_blocks, most)
     r = rng.choice([0, 1, 3, 8, 20, 48])
     per_bucket = rng.choice([1, 2, 7, 64, 255])
     most = fb.U64 // max(1, -(-n // per_bucket))
@@ -243,7 +247,9 @@ class Checks(unittest.TestCase):
             (blocked, "Damaged", {"_41": 7}), (golomb, "Newer", {"_43": 1}), (golomb, "Damaged", {"_40": 49}),
             (golomb, "Damaged", {"_41": 58}), (golomb, "Damaged", {"_42": 0}), (golomb, "Damaged", {"_51": 0xFF}),
             (golomb, "Damaged", {"_44": 0}), (golomb, "Damaged", {"_31": 0xFF}), (three, "Damaged", {"_12": 1}),
-            (three, "ok", {"_24": 9}), (three, "Newer", {"_43": 1}), (three, "Newer", {"_48": 1}),
+            (three, "ok", {"_24": 9}), (three, "Damaged", {"_43": 5}), (three, "Newer", {"_48": 1}),
+            (three, "ok", {"_43": 6}), (three, "ok", {"_43": 32}), (three, "Damaged", {"_43": 33}),
+            (three, "Damaged", {"_43": 6, "_44": 1}),
             (three, "Newer", {"_51": 1}), (three, "Damaged", {"_40": 0}), (three, "Damaged", {"_40": 33}),
             (three, "Damaged", {"_40": 4}), (three, "Damaged", {"_41": 0}), (three, "Damaged", {"_41": 2}),
             (three, "Damaged", {"_41": 9}), (three, "ok", {"_42": 31}), (three, "Damaged", {"_42": 32}),
@@ -263,6 +269,8 @@ class Checks(unittest.TestCase):
             ("Damaged", "0250" + "7501" + "0800" + "0213"), ("Damaged", "0250" + "01" + "0800" + "1013"),
             ("Damaged", "017501" + "0800" + "1213"), ("Damaged", "0250" + "01" * 17 + "0800" + "9813"),
             ("Damaged", "14"), ("ok", "00" * 16 + "02000000" + "00011014"),
+            ("ok", "00" * 16 + "02000000" + "0200011f14"), ("Damaged", "00" * 16 + "02000000" + "0100011f14"),
+            ("Damaged", "00" * 16 + "02000000" + "0000011f14"), ("Damaged", "00011f14"),
             ("Damaged", "00" * 16 + "02000000" + "20011014"),
             ("Damaged", "00" * 16 + "02000000" + "0000" + "011114"), ("ok", "00" * 32 + "02000000" + "01" + "00011114"),
             ("Damaged", "00" * 32 + "02000000" + "0100000001" + "00011514"), ("Damaged", "00" * 40 + "00011914"),
@@ -305,6 +313,8 @@ class Writer(unittest.TestCase):
                      lambda: fb.write_block(fb.GOLOMB, fb.Golomb(0, 9, 1), [1], SEEDLESS),
                      lambda: fb.write_block(fb.RIBBON, fb.Ribbon(8, 0, 0, (2,)), range(100), SEEDLESS),
                      lambda: fb.write_block(fb.RIBBON, fb.Ribbon(32, 1, 0, (2,)), [1], SEEDLESS),
+                     lambda: fb.write_block(fb.RIBBON, fb.Ribbon(8, 0, 0, (2,), 8), [1], SEEDLESS),
+                     lambda: fb.write_block(fb.RIBBON, fb.Ribbon(8, 1, 0, (2,), 9), [1], SEEDLESS),
                      lambda: fb.write_block(fb.GOLOMB, None, [], SEEDLESS, estimate=1)):
             with self.assertRaises(fb.Unwritable):
                 call()
@@ -355,6 +365,23 @@ class Hostile(unittest.TestCase):
                 readable += got is not None
                 self.assertEqual(got, literal_values(p, bytes(payload), b))
         self.assertGreater(readable, 1000)
+
+    def test_thinned_ribbon(self) -> None:
+        """The filter that is written of fewer columns is a copy of them, by its definition in section 8."""
+        rng = random.Random(6)
+        for count in [1, 30, 300]:
+            hashes = {rng.getrandbits(64) for _ in range(count)}
+            p = ribbon.choose_layers(5, rng.choice([0, 1 << 31]), 995, hashes)
+            whole = ribbon.build_ribbon(p, hashes)
+            solution, columns = whole[:p.layout()[0][0]], rng.randint(1, p.most_columns() - 1)
+            for layer, num_blocks in enumerate(p.num_blocks):
+                for block in range(num_blocks):
+                    at = p.layout()[0][layer] + 8 * (block * p.columns + min(block, p.num_stored(layer)))
+                    solution += whole[at:at + 8 * columns]
+            thinned = fb.Ribbon(columns, 0, p.last_seed, p.num_blocks, p.most_columns())
+            rest = whole[(p.layout()[1] or [p.layout()[2]])[0]:]
+            self.assertEqual(ribbon.build_ribbon(thinned, hashes), solution + rest)
+            self.assertTrue(all(fb.RibbonReader(thinned, solution + rest).has(h) for h in hashes))
 
     def test_hostile_ribbon_payloads(self) -> None:
         """The reader answers from any payload as the pseudocode does."""

@@ -5,8 +5,8 @@ use crate::oracle::Oracle;
 use crate::readers::Reading;
 use arbitrary::{Arbitrary, Unstructured};
 use filterblock::{
-    BuildError, CompactFrameReader, DecodeError, FilterBlockBuilder, FilterPolicy, FilterSize, KeyHash, KeyHasher,
-    OpenOptions,
+    BuildError, CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterPolicy, FilterSize,
+    KeyHash, KeyHasher, OpenOptions,
 };
 use std::collections::BTreeSet;
 
@@ -48,6 +48,7 @@ pub fn built(input: &[u8]) -> Reached {
     assert!(case.entries.iter().all(|entry| reader.may_contain_entry(entry)));
     let portable = Portable::open(&block, case.context, case.key());
     check_answers(&reader, &portable, &Oracle::open(&block), &hashes, &block[64..]);
+    check_thinned(&case, &reader, &hashes);
     check_compact(policy, &hashes);
     check_hasher(&case, options, &block);
     check_refusals(&case, options, block);
@@ -74,6 +75,18 @@ fn check_answers(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle
         let distinct: BTreeSet<u64> = hashes.iter().map(|hash| hash.get()).collect();
         assert_eq!(oracle.rebuild(&distinct), payload, "the oracle's bytes");
     }
+}
+
+/// As [`check_answers`], of a copy of some columns.
+fn check_thinned(case: &Case, reader: &FilterBlockReader<'_>, hashes: &[KeyHash]) {
+    let Some(most) = reader.num_columns().filter(|&most| most > 1) else { return };
+    let columns = 1 + u32::from(case.damage.at) % (most - 1);
+    let block = reader.thin(columns, case.context).expect("fewer columns");
+    let thinned = OpenOptions::new().context(case.context).expect_hasher(reader.hasher()).open(&block);
+    let thinned = thinned.expect("a block just written");
+    assert_eq!((thinned.num_columns(), thinned.thinned_from()), (Some(columns), Some(most)));
+    let portable = Portable::open(&block, case.context, case.key());
+    check_answers(&thinned, &portable, &Oracle::open(&block), hashes, &block[64..]);
 }
 
 fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {

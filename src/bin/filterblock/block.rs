@@ -222,6 +222,12 @@ pub(crate) fn figures(block: &[u8], reader: &FilterBlockReader<'_>) -> Map<Strin
     if let Some(num_probes) = reader.num_probes() {
         put("num_probes", json!(num_probes));
     }
+    if let Some(num_columns) = reader.num_columns() {
+        put("num_columns", json!(num_columns));
+    }
+    if let Some(num_columns) = reader.thinned_from() {
+        put("thinned_from", json!(num_columns));
+    }
     put("predicted_fpr", json!(reader.false_positive_rate()));
     put("block_len_bytes", json!(reader.block_len()));
     hash_figures(reader.hasher()).into_iter().for_each(|(name, value)| put(name, value));
@@ -242,6 +248,7 @@ pub(crate) fn print_figures(out: &mut Output, fields: &Map<String, Value>, inden
         let text = match (name.as_str(), value) {
             ("predicted_fpr" | "fill", value) => value.as_f64().map_or_else(String::new, output::rate),
             ("bits_per_key", value) => value.as_f64().map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}")),
+            ("thinned_from", value) => format!("{value} columns"),
             (_, Value::String(text)) => text.clone(),
             (_, other) => other.to_string(),
         };

@@ -1,7 +1,7 @@
 //! The command line as a whole.
 
 use crate::store::{fill, get, rebuild, scan, stats};
-use crate::{build, calc, completions, demo, inspect, query, verify};
+use crate::{build, calc, completions, demo, inspect, query, thin, verify};
 use clap::{Parser, Subcommand};
 use filterblock::FORMAT_VERSION;
 use std::sync::LazyLock;
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Query(query::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Thin(thin::Args),
     Calc(calc::Args),
     Fill(fill::Args),
     Get(get::Args),

@@ -19,6 +19,7 @@ mod query;
 mod store;
 mod table;
 mod target;
+mod thin;
 mod units;
 mod verify;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Query(args) => query::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Thin(args) => thin::run(args),
         Command::Calc(args) => calc::run(args),
         Command::Fill(args) => store::fill::run(args),
         Command::Get(args) => store::get::run(args),

@@ -10,9 +10,11 @@ pub(super) struct Layer {
     pub(super) num_blocks: u64,
     /// Slots that rows start in.
     pub(super) num_starts: u64,
-    /// Blocks in which rows start that have one column more: the first ones.
-    pub(super) num_wide: u64,
-    /// Blocks that store one column more: those, and the one that the rows of the last of them reach into.
+    /// Columns that are compared of the rows, but for those that start in wide blocks.
+    pub(super) columns: u32,
+    /// Blocks in which rows start of which one column more is compared: the first ones.
+    num_wide: u32,
+    /// Blocks that store one column more: those that rows with it start in, and the one that the last of these reach into.
     num_wide_blocks: u64,
     /// Of the solution's first word in the payload, counted in words.
     pub(super) first_word: u64,
@@ -26,7 +28,18 @@ impl Layer {
         let num_wide = params.num_wide(num_blocks);
         let num_wide_blocks = num_wide + (num_wide > 0) as u64;
         let num_starts = (num_blocks - 1) * WIDTH;
-        Self { num_blocks, num_starts, num_wide, num_wide_blocks, first_word: 0, thresholds_at }
+        let columns = params.columns as u32;
+        // Below the number of blocks, which is stored in 32 bits.
+        let num_wide = num_wide as u32;
+        Self { num_blocks, num_starts, columns, num_wide, num_wide_blocks, first_word: 0, thresholds_at }
+    }
+
+    /// The same layer, of whose rows at most the first `columns` are compared.
+    pub(super) const fn comparing(self, columns: u32) -> Self {
+        if columns > self.columns {
+            return self;
+        }
+        Self { columns, num_wide: 0, ..self }
     }
 
     /// The layer that follows this one.
@@ -55,10 +68,10 @@ impl Layer {
         params.columns as usize + (block < self.num_wide_blocks) as usize
     }
 
-    /// Columns of the rows that start in `block`.
+    /// Columns that are compared of the rows that start in `block`.
     #[inline(always)]
-    pub(super) const fn columns_from(&self, params: &Params, block: u64) -> u32 {
-        params.columns as u32 + (block < self.num_wide) as u32
+    pub(super) const fn columns_from(&self, block: u64) -> u32 {
+        self.columns + (block < self.num_wide as u64) as u32
     }
 
     pub(super) const fn num_words(&self, params: &Params) -> u64 {

@@ -18,6 +18,9 @@
 //! ```
 //!
 //! A rate between two powers of two: the first blocks of each layer have one column more.
+//!
+//! Each column is a filter of one bit of its own. So the first words of each block are a filter of fewer columns: a copy of
+//! them is a *thinned* filter, and a reader may leave the others unread.
 
 #[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
@@ -45,12 +48,14 @@ mod stretch;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(feature = "std")]
+mod thin;
+#[cfg(feature = "std")]
 mod turns;
 
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams};
+use super::seam::{Columns, KindParams, KindView, PARAMS_LEN, StoredParams};
 use super::trailer::Trailer;
 use crate::bytes;
 use crate::error::DecodeError;
@@ -69,68 +74,85 @@ const MAX_LAYERS: usize = 8;
 /// Bytes of a layer's number of blocks.
 const NUM_BLOCKS_LEN: usize = 4;
 const WORD_LEN: usize = 8;
+/// In a compact frame in place of the length of `wide_share`: `thinned_from` follows, and the share is 0.
+const THINNED: u8 = 0xf;
 
-/// Dimensions: stored as `columns: u8` at 0, `num_layers: u8` at 1, `last_seed: u8` at 2, zero at 3, `wide_share: u32` at
-/// 4, zeros at 8..12. How many blocks a layer has is stored at the payload's end.
+/// Dimensions: stored as `columns: u8` at 0, `num_layers: u8` at 1, `last_seed: u8` at 2, `thinned_from: u8` at 3,
+/// `wide_share: u32` at 4, zeros at 8..12. How many blocks a layer has is stored at the payload's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Params {
     columns: u8,
     num_layers: u8,
     /// Seeds that failed in the last layer.
     last_seed: u8,
+    /// In a thinned filter, the columns of the widest blocks that it was thinned from, which are more than its own; 0 in
+    /// others.
+    thinned_from: u8,
     /// The share of the blocks in which rows with one column more start, in units of 2⁻³².
     wide_share: u32,
 }
 
 /// In a compact frame: `wide_share` without its leading zero bytes, `last_seed`, `columns`, and a byte of `num_layers` in
-/// the upper four bits and the length of `wide_share` in the lower four.
+/// the upper four bits and the length of `wide_share` in the lower four. In a thinned filter, `thinned_from` is in place
+/// of `wide_share`, and [`THINNED`] in place of its length.
 impl KindParams for Params {
     fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
-        stored.check_reserved(3..4)?;
         stored.check_reserved(8..PARAMS_LEN)?;
-        let [columns, num_layers, last_seed] = [0, 1, 2].map(|i| stored.bytes[i]);
-        Self::new(columns, num_layers, last_seed, bytes::u32_at(stored.bytes, 4).into())
+        let [columns, num_layers, last_seed, thinned_from] = [0, 1, 2, 3].map(|i| stored.bytes[i]);
+        Self::new([columns, num_layers, last_seed], bytes::u32_at(stored.bytes, 4).into(), thinned_from.into())
     }
 
     fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError> {
         let lens = trailer.pop()?;
         let (columns, last_seed) = (trailer.pop()?, trailer.pop()?);
-        let wide_share = match lens & 0xf {
-            0 => 0,
-            len => trailer.pop_short(len)?,
+        let (wide_share, thinned_from) = match lens & 0xf {
+            0 => (0, 0),
+            THINNED => (0, trailer.pop_short(1)?),
+            len => (trailer.pop_short(len)?, 0),
         };
-        Self::new(columns, lens >> 4, last_seed, wide_share)
+        Self::new([columns, lens >> 4, last_seed], wide_share, thinned_from)
     }
 
     #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
-        (out[0], out[1], out[2]) = (self.columns, self.num_layers, self.last_seed);
+        (out[0], out[1], out[2], out[3]) = (self.columns, self.num_layers, self.last_seed, self.thinned_from);
         bytes::put_u32(&mut out, 4, self.wide_share);
         out
     }
 
     #[cfg(feature = "std")]
     fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
-        let len = bytes::push_short(out, self.wide_share.into());
+        let len = match self.thinned_from {
+            0 => bytes::push_short(out, self.wide_share.into()),
+            from => {
+                out.push(from);
+                THINNED
+            }
+        };
         out.extend([self.last_seed, self.columns, self.num_layers << 4 | len]);
     }
 }
 
 impl Params {
-    fn new(columns: u8, num_layers: u8, last_seed: u8, wide_share: u64) -> Result<Self, DecodeError> {
-        let max_columns = u64::from(MAX_COLUMNS - u32::from(wide_share > 0));
+    fn new([columns, num_layers, last_seed]: [u8; 3], wide_share: u64, thinned_from: u64) -> Result<Self, DecodeError> {
+        let is_thinned = thinned_from > 0;
+        let max_columns = u64::from(MAX_COLUMNS - u32::from(wide_share > 0 || is_thinned));
+        // A thinned filter has whole columns.
+        let max_share = if is_thinned { 0 } else { u32::MAX };
+        let min_from = if is_thinned { u64::from(columns) + 1 } else { 0 };
         for (name, value, min, max) in [
             ("columns", u64::from(columns), 1, max_columns),
             ("num_layers", u64::from(num_layers), 1, MAX_LAYERS as u64),
             ("last_seed", u64::from(last_seed), 0, u64::from(sizing::MAX_SEEDS - 1)),
-            ("wide_share", wide_share, 0, u64::from(u32::MAX)),
+            ("wide_share", wide_share, 0, u64::from(max_share)),
+            ("thinned_from", thinned_from, min_from, u64::from(MAX_COLUMNS)),
         ] {
             if !(min..=max).contains(&value) {
                 return Err(DecodeError::Parameter { name, value, min, max });
             }
         }
-        Ok(Self { columns, num_layers, last_seed, wide_share: wide_share as u32 })
+        Ok(Self { columns, num_layers, last_seed, thinned_from: thinned_from as u8, wide_share: wide_share as u32 })
     }
 
     const fn num_layers(&self) -> usize {
@@ -144,7 +166,6 @@ impl Params {
     }
 
     /// Columns of the widest blocks.
-    #[cfg(feature = "std")]
     const fn most_columns(&self) -> u32 {
         self.columns as u32 + (self.wide_share > 0) as u32
     }
@@ -200,6 +221,8 @@ pub(crate) struct Layout {
     first_steps: u8,
     first: Layer,
     num_blocks: NumBlocks,
+    /// The most columns that queries compare.
+    compared: u8,
     payload_len: u64,
 }
 
@@ -209,10 +232,15 @@ impl Layout {
         let mut layer = self.first;
         (0..self.params.num_layers()).map(move |index| {
             if index > 0 {
-                layer = layer.next(&self.params, self.num_blocks[index].into());
+                layer = self.next(&layer, index);
             }
             layer
         })
+    }
+
+    /// Layer `index`, which follows `layer`.
+    fn next(&self, layer: &Layer, index: usize) -> Layer {
+        layer.next(&self.params, self.num_blocks[index].into()).comparing(self.compared.into())
     }
 }
 
@@ -233,7 +261,8 @@ impl<'a> KindView<'a> for View<'a> {
         let num_words: u64 = blocks().map(|num| Layer::first(&params, num, 0).num_words(&params)).sum();
         let first = Layer::first(&params, u64::from(num_blocks[0]), num_words * WORD_LEN as u64);
         let (engine, first_steps) = (Engine::best(&params), params.steps(0));
-        let layout = Layout { params, engine, first_steps, first, num_blocks, payload_len: payload.len() as u64 };
+        let (compared, payload_len) = (params.most_columns() as u8, payload.len() as u64);
+        let layout = Layout { params, engine, first_steps, first, num_blocks, compared, payload_len };
         let thresholds_end = layout.layers().last().map_or(0, |last| last.thresholds_at);
         let (declared_bytes, actual_bytes) = (thresholds_end + params.directory_len() as u64, layout.payload_len);
         if declared_bytes != actual_bytes {
@@ -286,7 +315,7 @@ impl<'a> KindView<'a> for View<'a> {
             let (mut passing, mut held_of_layer) = (0.0, 0);
             for block in 0..layer.num_blocks - 1 {
                 let held = if is_last { WIDTH } else { self.held_of(&layer, block) };
-                passing += held as f64 * pow2(-(layer.columns_from(&self.layout.params, block) as i32));
+                passing += held as f64 * pow2(-(layer.columns_from(block) as i32));
                 held_of_layer += held;
             }
             let num_starts = layer.num_starts;
@@ -294,6 +323,24 @@ impl<'a> KindView<'a> for View<'a> {
             entered *= (num_starts - held_of_layer) as f64 / num_starts as f64;
         }
         rate
+    }
+
+    fn columns(layout: &Layout) -> Option<Columns> {
+        let Layout { params, compared, .. } = layout;
+        let from = params.thinned_from;
+        let thinned_from = (from > 0).then_some(from.into());
+        Some(Columns { stored: params.most_columns(), compared: (*compared).into(), thinned_from })
+    }
+
+    fn limit_columns(layout: &mut Layout, columns: u32) {
+        let (num_blocks, thresholds_at) = (layout.num_blocks[0].into(), layout.first.thresholds_at);
+        layout.first = Layer::first(&layout.params, num_blocks, thresholds_at).comparing(columns);
+        layout.compared = columns as u8;
+    }
+
+    #[cfg(feature = "std")]
+    fn thin(&self, columns: u32, out: &mut std::vec::Vec<u8>) -> Option<Params> {
+        Some(thin::thin(self, columns, out))
     }
 
     /// The share of the solution's bits that are set.

@@ -23,7 +23,8 @@ pub(crate) struct Plan {
 impl Plan {
     /// But for the layers.
     pub(super) fn params(&self) -> Params {
-        Params { columns: self.columns, num_layers: 1, last_seed: 0, wide_share: self.wide_share }
+        let Self { columns, wide_share, .. } = *self;
+        Params { columns, num_layers: 1, last_seed: 0, thinned_from: 0, wide_share }
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Window {
     pub(super) first: usize,
     /// Where those of the next block begin.
     pub(super) second: usize,
-    /// Words of each block that count.
+    /// Words of each block that are compared.
     pub(super) columns: u32,
     /// Which slots of the first block are summed, and which of the second.
     pub(super) masks: [u64; 2],
@@ -28,10 +28,9 @@ impl Window {
         let params = &layout.params;
         let (block, slot) = (row.start / WIDTH, row.start % WIDTH);
         let (word, stored, columns) = if layer.is_even() {
-            let columns = params.columns;
-            (block * u64::from(columns), columns.into(), columns.into())
+            (block * u64::from(params.columns), params.columns.into(), layer.columns)
         } else {
-            (layer.word_of(params, block), layer.columns_of(params, block), layer.columns_from(params, block))
+            (layer.word_of(params, block), layer.columns_of(params, block), layer.columns_from(block))
         };
         let first = (layer.first_word + word) as usize * WORD_LEN;
         Self {
@@ -86,7 +85,7 @@ impl Bumped {
     pub(super) fn may_contain(self, layout: &Layout, payload: &[u8]) -> bool {
         let (params, mut layer, mut hash) = (&layout.params, layout.first, self.0);
         for index in 1..params.num_layers() {
-            layer = layer.next(params, layout.num_blocks[index].into());
+            layer = layout.next(&layer, index);
             hash = rehashed(hash, params.steps(index));
             let row = Row::new(hash, layer.num_starts);
             if index + 1 == params.num_layers() || !is_bumped(payload, &layer, row.start) {

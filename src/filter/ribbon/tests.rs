@@ -101,7 +101,7 @@ fn cores_do_not_change_the_bytes() {
 fn engines_agree() {
     for columns in 1..=MAX_COLUMNS {
         for share in [0, 1 << 31] {
-            let Ok(_) = Params::new(columns as u8, 1, 0, share) else { continue };
+            let Ok(_) = Params::new([columns as u8, 1, 0], share, 0) else { continue };
             let rate = super::sizing::false_positive_rate(columns, share as u32);
             let hashes: Vec<u64> = (0..3_000).map(|i| mix(i + u64::from(columns))).collect();
             let (params, mut payload) = built(plan(rate, 965, 3_000), &hashes, false);
@@ -119,6 +119,72 @@ fn engines_agree() {
                 let at = mix(round + u64::from(columns)) as usize % (payload.len() - params.directory_len() - 8);
                 payload[at] ^= 0x15;
             }
+        }
+    }
+}
+
+/// With columns left out, by a copy and by a limit, in odd payloads too: each engine answers as portable code does for the
+/// copy.
+#[test]
+fn engines_agree_on_the_first_columns() {
+    for (columns, share) in [(2, 0), (9, 1 << 31), (16, 0), (17, 1), (31, u32::MAX), (MAX_COLUMNS, 0)] {
+        let rate = super::sizing::false_positive_rate(columns, share);
+        for num_entries in [100, 6_000] {
+            let hashes: Vec<u64> = (0..num_entries).map(|i| mix(i + u64::from(columns))).collect();
+            let (params, mut payload) = built(plan(rate, 965, num_entries), &hashes, false);
+            for round in 0..2 {
+                for kept in 1..params.most_columns() {
+                    first_columns_agree(params, &payload, kept, &hashes);
+                }
+                let at = mix(round + u64::from(columns)) as usize % (payload.len() - params.directory_len() - 8);
+                payload[at] ^= 0x15;
+            }
+        }
+    }
+}
+
+fn first_columns_agree(params: Params, payload: &[u8], kept: u32, hashes: &[u64]) {
+    let mut layout = View::check(params, payload, 0).expect("its own bytes");
+    let mut copy = Vec::new();
+    let thinned = View::new(&layout, payload).thin(kept, &mut copy).expect("columns");
+    let of_copy = View::check(thinned, &copy, 0).expect("a payload");
+    View::limit_columns(&mut layout, kept);
+    let (portable, mut engines_of_copy) = (Layouts::portable(of_copy), of_copy);
+    let expected_fpr = View::new(&portable, &copy).predicted_fpr();
+    assert_eq!(View::new(&layout, payload).predicted_fpr().to_bits(), expected_fpr.to_bits());
+    for engine in Engine::all(&params) {
+        (layout.engine, engines_of_copy.engine) = (engine, engine);
+        for hash in hashes.iter().step_by(9).copied().chain((0..300).map(|i| mix(!i))).map(KeyHash::from_raw) {
+            let expected = View::new(&portable, &copy).may_contain(hash);
+            assert_eq!(View::new(&engines_of_copy, &copy).may_contain(hash), expected, "{engine:?} {thinned:?}");
+            assert_eq!(View::new(&layout, payload).may_contain(hash), expected, "{engine:?} {kept} of {params:?}");
+        }
+    }
+}
+
+/// In payloads that a cache holds and in longer ones, whose windows are prefetched.
+#[test]
+fn batches_answer_as_single_queries() {
+    for (num_entries, rate) in [(1_000, 0.01), (200_000, 0.004), (60_000, 2.0f64.powi(-30))] {
+        let hashes: Vec<u64> = (0..num_entries).map(mix).collect();
+        let (params, mut payload) = built(plan(rate, 965, num_entries), &hashes, false);
+        let asked = hashes.iter().copied().step_by(3).chain((0..40_000).map(|i| mix(!i)));
+        let asked: Vec<KeyHash> = asked.map(KeyHash::from_raw).collect();
+        for _ in 0..2 {
+            let mut layout = View::check(params, &payload, 0).expect("its own bytes");
+            let portable = Layouts::portable(layout);
+            let ordinary = View::new(&portable, &payload);
+            let expected: Vec<bool> = asked.iter().map(|&hash| ordinary.may_contain(hash)).collect();
+            for engine in Engine::all(&params) {
+                layout.engine = engine;
+                let mut answers = std::vec![false; asked.len()];
+                View::new(&layout, &payload).may_contain_all(&asked, &mut answers);
+                assert!(answers == expected, "{engine:?} {params:?}");
+            }
+            // Thresholds other than the builder's.
+            let at = layout.first.thresholds_at as usize;
+            let end = payload.len() - params.directory_len() - 1;
+            payload[at.min(end)..end].fill(0x6c);
         }
     }
 }

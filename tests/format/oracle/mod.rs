@@ -75,9 +75,9 @@ impl Oracle {
                 Self::Golomb { golomb, payload }
             }
             4 => {
-                let (columns, last_seed) = (params[0].into(), params[2].into());
+                let (columns, last_seed, thinned_from) = (params[0].into(), params[2].into(), params[3].into());
                 let num_blocks = ribbon::num_blocks(&payload, params[1].into());
-                let ribbon = Ribbon { columns, last_seed, wide_share: int(&params[4..8]), num_blocks };
+                let ribbon = Ribbon { columns, last_seed, thinned_from, wide_share: int(&params[4..8]), num_blocks };
                 Self::Ribbon { ribbon, payload }
             }
             kind => panic!("kind {kind}"),
@@ -108,11 +108,14 @@ impl Oracle {
                 Self::Golomb { golomb, payload: frame[..end - b - a].to_vec() }
             }
             0x14 => {
-                let end = frame.len() - 4 - usize::from(at(2) & 15);
+                let is_thinned = at(2) & 15 == 15;
+                let end = frame.len() - 4 - if is_thinned { 1 } else { usize::from(at(2) & 15) };
                 let (columns, last_seed) = (at(3).into(), at(4).into());
                 let payload = frame[..end].to_vec();
                 let num_blocks = ribbon::num_blocks(&payload, (at(2) >> 4).into());
-                let ribbon = Ribbon { columns, last_seed, wide_share: int(&frame[end..frame.len() - 4]), num_blocks };
+                let integer = int(&frame[end..frame.len() - 4]);
+                let (wide_share, thinned_from) = if is_thinned { (0, integer) } else { (integer, 0) };
+                let ribbon = Ribbon { columns, last_seed, thinned_from, wide_share, num_blocks };
                 Self::Ribbon { ribbon, payload }
             }
             tag => panic!("tag {tag:02x}"),

@@ -14,6 +14,8 @@ const MOST_OF_LAST: usize = 4096;
 pub struct Ribbon {
     pub columns: u64,
     pub last_seed: u64,
+    /// 0 unless the filter is thinned.
+    pub thinned_from: u64,
     pub wide_share: u64,
     /// Of each layer.
     pub num_blocks: Vec<u64>,
@@ -132,7 +134,7 @@ impl Ribbon {
     /// The filter that the library's writer makes of `hashes`, of which there is at least one, with `millislots`
     /// thousandths of a slot per entry.
     pub fn of_writer(columns: u64, wide_share: u64, millislots: u64, hashes: &BTreeSet<u64>) -> Self {
-        let mut ribbon = Self { columns, last_seed: 0, wide_share, num_blocks: Vec::new() };
+        let mut ribbon = Self { columns, last_seed: 0, thinned_from: 0, wide_share, num_blocks: Vec::new() };
         let mut entering: Vec<u64> = hashes.iter().copied().collect();
         loop {
             let (index, count) = (ribbon.num_blocks.len(), entering.len());
@@ -161,9 +163,12 @@ impl Ribbon {
         self.num_blocks.len()
     }
 
-    /// Bits of a slot in the widest blocks.
+    /// Bits of a fingerprint that equations count with: those of the widest blocks before any were left out.
     fn most_columns(&self) -> u64 {
-        self.columns + u64::from(self.wide_share > 0)
+        match self.thinned_from {
+            0 => self.columns + u64::from(self.wide_share > 0),
+            from => from,
+        }
     }
 
     pub fn layers(&self) -> Vec<Layer> {

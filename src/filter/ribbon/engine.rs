@@ -4,6 +4,8 @@
 use super::avx2;
 #[cfg(simd_avx512)]
 use super::avx512;
+#[cfg(simd_neon)]
+use super::neon;
 use super::{Layout, Params, portable};
 use crate::hash::KeyHash;
 
@@ -19,6 +21,8 @@ crate::cpu::engines! {
         Avx2 => avx2,
         #[cfg(simd_avx512)]
         Avx512Bitalg => avx512,
+        #[cfg(simd_neon)]
+        Neon => neon,
     }
 
     /// Whether the sums of the rows of `hash` are its fingerprint.

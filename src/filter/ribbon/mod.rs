@@ -37,6 +37,9 @@ mod engine;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;
 mod layer;
+#[cfg(simd_neon)]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+mod neon;
 #[cfg(feature = "std")]
 mod plan;
 mod portable;

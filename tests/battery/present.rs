@@ -173,7 +173,8 @@ fn seeds() -> Vec<u64> {
 
 /// All of them, except in the small plan.
 fn tried(counts: RangeInclusive<usize>) -> impl Iterator<Item = usize> {
-    counts.filter(|count| extent() != Extent::Small || *count < 10 || count % 97 < 2)
+    let first = *counts.start();
+    counts.filter(move |count| extent() != Extent::Small || count - first < 10 || count % 97 < 2)
 }
 
 fn check_tables(kind: FilterKind, counts: RangeInclusive<usize>) {

@@ -1,5 +1,5 @@
-//! No stored key is ever denied: every number of keys from none to 2000, and those from which ribbon has a second layer;
-//! every kind and setting, each key probed in every way and in every form of a filter's bytes.
+//! No stored key is ever denied: every number of keys from none to 2000, and those from which ribbon has a second
+//! layer; every kind and setting, each key probed in every way and in every form of a filter's bytes.
 
 use crate::extent::{Extent, by_extent, extent};
 use crate::material::numbers;

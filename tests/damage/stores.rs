@@ -55,8 +55,6 @@ fn options() -> StoreOptions {
         .filter(Purpose::Row, policy(FilterKind::Golomb))
         .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .prefix_filter(2, policy(FilterKind::Blocked))
-        .level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
-        .unwrap()
         .seed(5)
         .cache_bytes(0)
         .maintenance(Maintenance::Inline { seed: 1 })

@@ -181,8 +181,8 @@ fn allocate_blocks(units: &[Unit], budget: u64, partition_bytes: Option<u64>) ->
     shares
 }
 
-/// The shares of filters with `partitions` partitions each: a partition is a block with a header, and has a record in an
-/// index.
+/// The shares of filters with `partitions` partitions each: a partition is a block with a header, and has a record in
+/// an index.
 fn allocate_partitions(units: &[Unit], budget: u64, partitions: &[u64]) -> Vec<Share> {
     let (mut runs, mut num_records) = (Vec::new(), 0);
     for (&(kind, entries, num_tables), num_partitions) in units.iter().zip(partitions) {

@@ -48,7 +48,8 @@
 //! |---|---|---|
 //! | [`Bloom`](FilterKind::Bloom) | up to one cache line per probe | union, intersection, cardinality |
 //! | [`Blocked`](FilterKind::Blocked) | one cache line | the fastest queries |
-//! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | the smallest blocks |
+//! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | builds by merging sorted hashes |
+//! | [`Ribbon`](FilterKind::Ribbon) | a threshold and two or three neighbouring lines | the smallest blocks |
 //!
 //! A table whose filter is too large for one block has a partitioned filter: [`partition`].
 //!

@@ -1,5 +1,5 @@
-//! No stored key is ever denied: every number of keys from none to 2000, every kind and setting, each key probed in
-//! every way and in every form of a filter's bytes.
+//! No stored key is ever denied: every number of keys from none to 2000, and those from which ribbon has a second
+//! layer; every kind and setting, each key probed in every way and in every form of a filter's bytes.
 
 use crate::extent::{Extent, by_extent, extent};
 use crate::material::numbers;
@@ -11,9 +11,12 @@ use filterblock::{
     AlignedBytes, CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
     KeyHasher, KeyTransform, OpenOptions, probe_tables,
 };
+use std::ops::RangeInclusive;
 
-/// Number of entries in the largest of the small tables.
-const MAX_SMALL: usize = 2_000;
+/// Numbers of entries in the small tables.
+const SMALL: RangeInclusive<usize> = 0..=2_000;
+/// The first numbers of entries of which ribbon bumps some to a second layer.
+const LAYERED: RangeInclusive<usize> = 4_097..=4_196;
 /// Number of absent keys that each form of each table is probed for.
 const NUM_STRANGERS: usize = 16;
 /// One table in this many is compared with the oracle.
@@ -169,16 +172,17 @@ fn seeds() -> Vec<u64> {
 }
 
 /// All of them, except in the small plan.
-fn small_counts() -> impl Iterator<Item = usize> {
-    (0..=MAX_SMALL).filter(|count| extent() != Extent::Small || *count < 10 || count % 97 < 2)
+fn tried(counts: RangeInclusive<usize>) -> impl Iterator<Item = usize> {
+    let first = *counts.start();
+    counts.filter(move |count| extent() != Extent::Small || count - first < 10 || count % 97 < 2)
 }
 
-fn check_small_tables(kind: FilterKind) {
+fn check_tables(kind: FilterKind, counts: RangeInclusive<usize>) {
     let mut tally = Tally::default();
     let (settings, is_long) = (settings(kind), extent() == Extent::Long);
     for (i, policy) in settings.iter().enumerate() {
         let of_seeds: Vec<Tables> = seeds().into_iter().map(|seed| Tables::new(policy.seed(seed))).collect();
-        for count in small_counts() {
+        for count in tried(counts.clone()) {
             // All seeds in the long plan, otherwise the seeds in turn.
             let is_due = |j: &usize| is_long || *j == (count + i) % NUM_SEEDS;
             for j in (0..NUM_SEEDS).filter(is_due) {
@@ -191,9 +195,10 @@ fn check_small_tables(kind: FilterKind) {
             }
         }
     }
-    let tables_of_counts = settings.len() * small_counts().count() * if is_long { NUM_SEEDS } else { 1 };
+    let tables_of_counts = settings.len() * tried(counts.clone()).count() * if is_long { NUM_SEEDS } else { 1 };
     assert!(tally.num_tables > tables_of_counts as u64);
-    report(&tally, &format!("tables of none to {MAX_SMALL} keys, {kind}"));
+    let least = if *counts.start() == 0 { "none".to_owned() } else { counts.start().to_string() };
+    report(&tally, &format!("tables of {least} to {} keys, {kind}", counts.end()));
 }
 
 fn report(tally: &Tally, what: &str) {
@@ -208,22 +213,27 @@ fn report(tally: &Tally, what: &str) {
 
 #[test]
 fn every_key_of_every_small_bloom_filter_is_found() {
-    check_small_tables(FilterKind::Bloom);
+    check_tables(FilterKind::Bloom, SMALL);
 }
 
 #[test]
 fn every_key_of_every_small_blocked_filter_is_found() {
-    check_small_tables(FilterKind::Blocked);
+    check_tables(FilterKind::Blocked, SMALL);
 }
 
 #[test]
 fn every_key_of_every_small_golomb_filter_is_found() {
-    check_small_tables(FilterKind::Golomb);
+    check_tables(FilterKind::Golomb, SMALL);
 }
 
 #[test]
 fn every_key_of_every_small_ribbon_filter_is_found() {
-    check_small_tables(FilterKind::Ribbon);
+    check_tables(FilterKind::Ribbon, SMALL);
+}
+
+#[test]
+fn every_key_of_every_ribbon_filter_of_two_layers_is_found() {
+    check_tables(FilterKind::Ribbon, LAYERED);
 }
 
 /// Tables larger than the caches, whose lines are prefetched: every setting but the cap.

@@ -110,8 +110,8 @@ impl Ordeal<'_> {
         let is_early = self.num_processes % 6 == 0;
         self.num_processes += 1;
         if self.num_processes % 8 == 0 {
-            let options = ["--random-seed", "--kind golomb", "--kind bloom --bits-per-key 12", ""];
-            let options = options[self.random.below(4) as usize];
+            let options = ["--random-seed", "--kind golomb", "--kind ribbon", "--kind bloom --bits-per-key 12", ""];
+            let options = options[self.random.below(5) as usize];
             let ended = process::rebuild(self.dir, options, delay * 8);
             self.tally.of_rebuilds += u64::from(ended.killed);
             self.check(&ended, 0, 0);

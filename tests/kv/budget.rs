@@ -141,10 +141,11 @@ fn a_budget_saves_a_quarter_of_the_false_positives_of_the_same_bytes() {
 #[test]
 fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
     let golomb = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 8.0).unwrap();
+    let ribbon = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 8.0).unwrap();
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
     let of_levels = |options: StoreOptions| {
         let options = options.level_filter(0, PURPOSE, blocked).unwrap().level_filter(2, PURPOSE, golomb).unwrap();
-        options.level_filter(3, PURPOSE, None).unwrap()
+        options.level_filter(3, PURPOSE, None).unwrap().level_filter(4, PURPOSE, ribbon).unwrap()
     };
     // The order of the calls makes no difference.
     let orders = [of_levels(options().filter(PURPOSE, bloom(8.0))), of_levels(options()).filter(PURPOSE, bloom(8.0))];
@@ -165,6 +166,7 @@ fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
                 0 => Some(FilterKind::Blocked),
                 2 => Some(FilterKind::Golomb),
                 3 => None,
+                4 => Some(FilterKind::Ribbon),
                 _ => Some(FilterKind::Bloom),
             };
             let expected = if skip && level == deepest { None } else { asked };

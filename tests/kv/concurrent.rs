@@ -21,6 +21,8 @@ fn options() -> StoreOptions {
         .prefix_filter(3, policy(FilterKind::Blocked))
         .level_filter(2, Purpose::RowColumn, policy(FilterKind::Golomb))
         .unwrap()
+        .level_filter(1, Purpose::Row, policy(FilterKind::Ribbon))
+        .unwrap()
         .durability(Durability::Never)
         .maintenance(Maintenance::Background)
         .cache_bytes(1 << 20)

@@ -68,6 +68,8 @@ fn every_filter_is_hashed_under_the_key_however_it_is_written() {
     let by_policy = options(FilterKind::Golomb)
         .filter(Purpose::RowColumn, policy(FilterKind::Blocked).hashed_by(key()))
         .level_filter(1, Purpose::Row, policy(FilterKind::Bloom).hashed_by(key()))
+        .unwrap()
+        .level_filter(1, Purpose::RowColumn, policy(FilterKind::Ribbon).hashed_by(key()))
         .unwrap();
     let cached = keyed().filter_residence(FilterResidence::Cached);
     let budgeted = keyed().filter_budget_bytes(4_000);

@@ -14,6 +14,8 @@ fn report() -> LedgerReport {
         .filter(Purpose::Row, policy(FilterKind::Blocked))
         .filter(Purpose::RowColumn, policy(FilterKind::Golomb))
         .prefix_filter(3, policy(FilterKind::Bloom))
+        .level_filter(0, Purpose::RowColumn, policy(FilterKind::Ribbon))
+        .unwrap()
         .maintenance(Maintenance::Inline { seed: 1 })
         .level0_tables_max(100)
         .seed(7);
@@ -42,6 +44,8 @@ fn report() -> LedgerReport {
     ask();
     let report = store.ledger_report();
     assert!(report.by_level.len() > 6 && report.tables.len() == 2, "{report}");
+    let kinds: BTreeSet<FilterKind> = report.by_level.iter().filter_map(|line| line.kind).collect();
+    assert_eq!(kinds.len(), FilterKind::ALL.len(), "{report}");
     let total = report.total.total();
     let seen = |outcome: &Outcome| total.count(*outcome) > 0;
     use Outcome::{Avoided, FalsePositive, NoFilter, OutOfKeyRange, Tombstone, TruePositive};

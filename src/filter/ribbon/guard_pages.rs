@@ -10,13 +10,15 @@ use crate::filter::size::Target;
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
 
-/// Built ones, then damaged ones.
+/// Built ones of one layer and of two, then damaged ones.
 #[test]
 fn no_query_reads_out_of_bounds() {
     let mut pages = Guarded::new(1 << 16);
     let mut num_answers = 0;
     for columns in 1..=MAX_COLUMNS {
-        for (num_entries, share) in [(1, 0), (100, 1 << 30), (129, 0), (700, 1 << 31), (3_000, u32::MAX)] {
+        for (num_entries, share) in
+            [(1, 0), (100, 1 << 30), (129, 0), (700, 1 << 31), (3_000, u32::MAX), (5_000, 1 << 30)]
+        {
             if columns == MAX_COLUMNS && share > 0 {
                 continue;
             }

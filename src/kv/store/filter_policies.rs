@@ -17,6 +17,8 @@ use std::sync::Arc;
 const WRITTEN_SHARE: (u64, u64) = (15, 16);
 /// A partition's record in the index, 16 bytes, and room for its separator, which is seldom longer than 32.
 const INDEX_BYTES_PER_PARTITION: u64 = 48;
+/// Steps in which the number of partitions is sought that a budget is to pay for: to a sixteenth of what is uncertain.
+const PARTITION_HALVINGS: u32 = 4;
 /// Filters of a table are rebuilt if that saves at least this part of their length.
 const WORTHWHILE_PART: u64 = 32;
 
@@ -145,26 +147,51 @@ impl Core {
     }
 }
 
-/// The shares of filters, given by their kind, entries, and number of tables.
-fn allocate_blocks(units: &[(FilterKind, u64, u64)], budget: u64, partition_bytes: Option<u64>) -> Vec<Share> {
-    let run = |&(kind, entries, num_tables)| Run::new(kind, entries).num_blocks(num_tables);
-    let mut runs: Vec<Run> = units.iter().map(run).collect();
-    let shares = allocate(&runs, budget);
+/// A run's filters of one purpose: their kind, entries, and number of tables.
+type Unit = (FilterKind, u64, u64);
+
+/// The shares of filters.
+fn allocate_blocks(units: &[Unit], budget: u64, partition_bytes: Option<u64>) -> Vec<Share> {
+    let mut shares = allocate_partitions(units, budget, &vec![0; units.len()]);
     let Some(partition_bytes) = partition_bytes else {
         return shares;
     };
-    // Each partition is a block with a header, and has a record in an index. This leaves fewer bits per key, and
-    // so about as many partitions as the first shares give, or fewer.
-    let mut index_bytes = 0;
-    for ((run, share), &(kind, entries, num_tables)) in runs.iter_mut().zip(&shares).zip(units) {
+    let num_partitions = |(share, &(kind, entries, _)): (&Share, &Unit)| {
         let per_partition = share.policy(kind).map_or(u64::MAX, |policy| policy.expected_num_entries(partition_bytes));
-        let num_partitions = entries / per_partition.max(1);
-        if num_partitions > 0 {
-            *run = run.num_blocks(num_tables + num_partitions);
-            index_bytes += (num_tables + num_partitions) * INDEX_BYTES_PER_PARTITION;
+        entries / per_partition.max(1)
+    };
+    let partitions_of = |shares: &[Share]| -> Vec<u64> { shares.iter().zip(units).map(num_partitions).collect() };
+    // Paying for as many partitions as these shares give leaves fewer bits per key, which give fewer partitions. The
+    // fewest that suffice lie between the two.
+    let mut enough = partitions_of(&shares);
+    shares = allocate_partitions(units, budget, &enough);
+    let mut too_few = partitions_of(&shares);
+    for _ in 0..PARTITION_HALVINGS {
+        if too_few == enough {
+            break;
+        }
+        let middle: Vec<u64> = too_few.iter().zip(&enough).map(|(&few, &many)| few.midpoint(many)).collect();
+        let of_middle = allocate_partitions(units, budget, &middle);
+        if partitions_of(&of_middle).iter().zip(&middle).all(|(needed, paid)| needed <= paid) {
+            (shares, enough) = (of_middle, middle);
+        } else {
+            too_few = middle;
         }
     }
-    allocate(&runs, budget.saturating_sub(index_bytes))
+    shares
+}
+
+/// The shares of filters with `partitions` partitions each: a partition is a block with a header, and has a record in
+/// an index.
+fn allocate_partitions(units: &[Unit], budget: u64, partitions: &[u64]) -> Vec<Share> {
+    let (mut runs, mut num_records) = (Vec::new(), 0);
+    for (&(kind, entries, num_tables), num_partitions) in units.iter().zip(partitions) {
+        runs.push(Run::new(kind, entries).num_blocks(num_tables + num_partitions));
+        if *num_partitions > 0 {
+            num_records += num_tables + num_partitions;
+        }
+    }
+    allocate(&runs, budget.saturating_sub(num_records * INDEX_BYTES_PER_PARTITION))
 }
 
 fn sorted_runs<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> Vec<SortedRun> {

@@ -2,6 +2,7 @@
 
 use crate::keys::Key;
 use crate::peer::{BATCH_LEN, Batches, Caller, Filter, Peer, Size, apart, query_each};
+use ::filterblock::sizing::ribbon::{FAST_BUILD_MILLISLOTS, SMALL_MILLISLOTS};
 use ::filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, OpenOptions};
 use anyhow::Result;
 
@@ -96,15 +97,30 @@ pub fn with_bits(bits: u32) -> Vec<Peer> {
     ]
 }
 
-pub fn golombs() -> Vec<Peer> {
-    let sizes = [Size::Percent(1.0), Size::Percent(0.1)].into_iter();
-    let checked_or_not = |size| {
-        let policy = policy(FilterKind::Golomb, size);
-        [
-            peer("golomb", size, policy.self_check(false)),
-            kept_peer("golomb, kept reader", size, policy.self_check(false)),
-            peer("golomb self-checked", size, policy),
-        ]
-    };
-    sizes.flat_map(checked_or_not).collect()
+/// The kinds that are sized by rate. Ribbon's other rows are its smallest and its fastest to build.
+pub fn with_rates() -> Vec<Peer> {
+    let mut peers = Vec::new();
+    for size in [Size::Percent(1.0), Size::Percent(0.1)] {
+        let golomb = policy(FilterKind::Golomb, size);
+        peers.extend([
+            peer("golomb", size, golomb.self_check(false)),
+            kept_peer("golomb, kept reader", size, golomb.self_check(false)),
+            peer("golomb self-checked", size, golomb),
+        ]);
+    }
+    for size in [Size::Percent(1.0), Size::Percent(0.1)] {
+        let ribbon = policy(FilterKind::Ribbon, size);
+        let sized = |millislots| {
+            let slots_per_key = f64::from(millislots) / 1e3;
+            ribbon.self_check(false).slots_per_key(slots_per_key).expect("a legal number of slots")
+        };
+        peers.extend([
+            peer("ribbon", size, ribbon.self_check(false)),
+            kept_peer("ribbon, kept reader", size, ribbon.self_check(false)),
+            peer("ribbon self-checked", size, ribbon),
+            peer("ribbon smallest", size, sized(SMALL_MILLISLOTS)),
+            peer("ribbon fast build", size, sized(FAST_BUILD_MILLISLOTS)),
+        ]);
+    }
+    peers
 }

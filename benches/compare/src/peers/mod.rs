@@ -29,7 +29,7 @@ pub fn all() -> Vec<Peer> {
         peers.extend(self::filterblock::with_bits(bits));
         peers.extend([sbbf::peer(bits), fastbloom::peer(bits), lsm_tree::peer(bits), floor::peer(size)]);
     }
-    peers.extend(self::filterblock::golombs());
+    peers.extend(self::filterblock::with_rates());
     peers.extend(xorf::peers());
     #[cfg(feature = "engines")]
     peers.extend(engines::ribbons());

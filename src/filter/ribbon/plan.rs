@@ -72,7 +72,8 @@ impl KindSettings for Settings {
 
     /// Where entries are few, one column of two blocks, and its number. In filters of more than one layer, for each layer a
     /// word where blocks with one column more end, one where their share is rounded up, and its number; and the number of
-    /// bumped entries spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that.
+    /// bumped entries spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that. (A filter of few entries that no seed
+    /// of sixteen solves has more blocks: not one in ten thousand.)
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let of_layer = (2 * WORD_LEN + NUM_BLOCKS_LEN) as u64;
         let num_layered = (num_entries / sizing::MAX_ENTRIES_OF_LAST).min(num_blocks);

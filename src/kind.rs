@@ -19,7 +19,7 @@ macro_rules! kinds {
             /// Linear equations solved over bits, next to the least possible size (Dillinger, Hübschle-Schneider, Sanders,
             /// Walzer 2022).
             Ribbon, ribbon, 4;
-            /// Fingerprints that are the sum of four slots: queries nearly as fast as blocked's, in fewer bits (Graf, Lemire 2022).
+            /// Fingerprints that are the sum of four slots: fast queries on any processor in few bits (Graf, Lemire 2022).
             Fuse, fuse, 5;
         }
     };

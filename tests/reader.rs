@@ -24,6 +24,11 @@ const FRAMES: [(FilterKind, &[u8], &[u8]); 4] = [
         include_bytes!("golden/v1/ribbon-thousand-10bits.bin"),
         include_bytes!("golden/v1/ribbon-thousand-10bits-compact.bin"),
     ),
+    (
+        FilterKind::Fuse,
+        include_bytes!("golden/v1/fuse-thousand-10bits.bin"),
+        include_bytes!("golden/v1/fuse-thousand-10bits-compact.bin"),
+    ),
 ];
 
 fn entries() -> Vec<Vec<u8>> {

@@ -50,7 +50,7 @@ pub(crate) fn assert_complete_message(error: &DecodeError) {
     }
 }
 
-/// One block for each error, with its class from section 10.
+/// One block for each error, with its class from section 11.
 #[test]
 fn every_error_has_its_class_and_says_its_numbers() {
     let sound = Sample::of_len(FilterKind::Bloom, 256);

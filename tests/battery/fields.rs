@@ -13,7 +13,7 @@
 //! an error (the tests of `flips` and `lengths`). With recomputed checksums the format promises less, and the tests
 //! here assert it for each header:
 //!
-//! - It is rejected with the error of the first failing check of section 10 ([`verdict`](crate::rules::verdict)), or it
+//! - It is rejected with the error of the first failing check of section 11 ([`verdict`](crate::rules::verdict)), or it
 //!   opens and every answer is the oracle's for the changed header. There is no panic and no allocation.
 //! - Stored keys are denied only through the fields that define how the payload is read: `kind`, `params` and, as
 //!   golomb's number of buckets follows from it, `num_entries`; or, when keys are probed and not hashes, through
@@ -171,7 +171,7 @@ const COMMON: [Field; 9] = [
     field(32, 8, &[64]),
 ];
 
-/// The parameters of a kind: sections 5 to 8.
+/// The parameters of a kind: sections 5 to 9.
 fn params(kind: FilterKind) -> Vec<Field> {
     match kind {
         FilterKind::Bloom => {
@@ -182,6 +182,14 @@ fn params(kind: FilterKind) -> Vec<Field> {
             field(40, 1, &[31, 32, 33]),
             field(41, 1, &[8, 9]),
             field(42, 1, &[30, 31, 32]),
+            field(43, 1, &[]),
+            field(44, 4, &[1 << 16, 1 << 31]),
+            field(48, 4, &[]),
+        ],
+        FilterKind::Fuse => vec![
+            field(40, 1, &[31, 32, 33]),
+            field(41, 1, &[17, 18, 19]),
+            field(42, 1, &[62, 63, 64]),
             field(43, 1, &[]),
             field(44, 4, &[1 << 16, 1 << 31]),
             field(48, 4, &[]),
@@ -239,8 +247,8 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
             }
         }
     }
-    // Bloom and blocked have 12 fields, golomb 14, ribbon 15.
-    assert_eq!(num_field_pairs, samples().len() as u64 / 4 * (66 + 66 + 91 + 105));
+    // Bloom and blocked have 12 fields, golomb 14, ribbon and fuse 15.
+    assert_eq!(num_field_pairs, samples().len() as u64 / 5 * (66 + 66 + 91 + 105 + 105));
     assert!(tally.num_headers > num_field_pairs * 25 && tally.num_denying > 0);
     assert!(
         tally.refused.contains_key("Padding") && tally.refused.contains_key("PayloadLength"),

@@ -147,8 +147,8 @@ fn rarer_cases() -> Vec<Case> {
         add(Source::Policy, "none-10bits-seed-custom", "none", policy.seed(9), false);
         add(Source::Policy, "none-10bits-keyed", "none", policy.hashed_by(KeyHasher::keyed(HASH_KEY)), false);
     }
-    let [bloom, blocked, golomb, ribbon] =
-        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon]
+    let [bloom, blocked, golomb, ribbon, fuse] =
+        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse]
             .map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(3));
     let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 96).expect("legal");
     add(Source::Union, "twenty-union", "twenty", capped, false);
@@ -187,6 +187,18 @@ fn rarer_cases() -> Vec<Case> {
     add(shape(1, 1, 950), "thousand-share-of-1", "thousand", ribbon, false);
     add(shape(31, u32::MAX, 950), "thousand-31columns-wide", "thousand", ribbon, false);
     add(shape(32, 0, 995), "one-32columns", "one", ribbon, false);
+    add(Source::Policy, "many-10bits-compact", "many", fuse, true);
+    let rate = |bits| FilterPolicy::with_false_positive_rate(FilterKind::Fuse, 0.5f64.powi(bits)).expect("legal");
+    add(Source::Policy, "pairs-8bits", "pairs", rate(8), false);
+    add(Source::Policy, "crowd-32bits", "crowd", rate(32), false);
+    add(Source::Policy, "thousand-13bits-compact", "thousand", rate(13), true);
+    let shape = |fingerprint_bits, log2_segment_len, num_segments| {
+        Source::Shape(Shape::Fuse { fingerprint_bits, log2_segment_len, num_segments })
+    };
+    // Few slots, so that several seeds fail; segments of one slot; a long segment.
+    add(shape(5, 2, 4), "twenty-seeds", "twenty", fuse, false);
+    add(shape(11, 0, 3), "two-segments-of-1", "two", fuse, false);
+    add(shape(1, 10, 1), "one-1bit", "one", fuse, false);
     cases
 }
 
@@ -310,7 +322,7 @@ fn built_bytes_equal_stored_bytes() {
     if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
         bless();
     }
-    assert!(cases().len() >= 117);
+    assert!(cases().len() >= 146);
     for (name, keys) in key_sets() {
         assert!(read_keys(name) == keys, "{name}.entries is not what this test generates");
     }

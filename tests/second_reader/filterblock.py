@@ -1,7 +1,7 @@
 """Reader and writer of filter blocks and compact frames, format version 1.
 
-Written from format-spec.md alone, by someone who had not seen the library's source (except ribbon.py and fuse.py, see there): where
-the two agree, it is by the document. Keep it so: change it for the document, never for the library.
+Written from format-spec.md alone, by someone who had not seen the library's source (except ribbon.py and fuse.py, see
+there): where the two agree, it is by the document. Keep it so: change it for the document, never for the library.
 
 Numbers in brackets, as in [4.2], are sections of format-spec.md. Needs Python 3.11 and the package xxhash.
 """
@@ -16,8 +16,8 @@ from typing import Iterable, Optional
 import xxhash
 
 from kinds import (
-    BLOCKED, BLOOM, Blocked, Bloom, Damaged, FUSE, Fuse, GOLOMB, Golomb, GolombReader, KIND_OF, Mismatch, Newer, Params, RIBBON,
-    Ribbon, U32, U64, Unwritable, blocked_position, blocked_probes, bloom_probes, build_blocked, build_bloom,
+    BLOCKED, BLOOM, Blocked, Bloom, Damaged, FUSE, Fuse, GOLOMB, Golomb, GolombReader, KIND_OF, Mismatch, Newer, Params,
+    RIBBON, Ribbon, U32, U64, Unwritable, blocked_position, blocked_probes, bloom_probes, build_blocked, build_bloom,
     build_golomb, check_payload, mix, range_fault)
 from fuse import FuseReader, build_fuse
 from ribbon import RibbonReader, build_ribbon, num_blocks_of

@@ -10,8 +10,8 @@ use crate::filter::seam::Unbuilt;
 use crate::hashes::check_sorted;
 use std::vec::Vec;
 
-/// Appends the payload of `hashes`, in any order. Keeps 9 bytes for each slot and 4 for each entry meanwhile (8 where slots
-/// are more than 2³²), and 8 for each entry where the first seed fails.
+/// Appends the payload of `hashes`, in any order. Keeps 13 bytes for each slot meanwhile (17 where they are more
+/// than 2³²), and 8 for each entry where the first seed fails.
 pub(super) fn build(plan: Params, hashes: &mut [u64], out: &mut Output<'_>) -> Result<Params, Unbuilt> {
     let payload = out.append_zeros(plan.payload_len() as usize)?;
     match u32::try_from(plan.num_slots()) {

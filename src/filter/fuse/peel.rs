@@ -36,8 +36,8 @@ impl Index for u64 {
     }
 }
 
-/// The entries of each slot, and the order in which they are taken away. Takes 9 bytes a slot, and a number of a slot an
-/// entry.
+/// The entries of each slot, and the order in which they are taken away. Takes 9 bytes a slot, and as many
+/// as a slot's number.
 pub(super) struct Peeling<I> {
     slots: Slots,
     counts: Vec<u8>,
@@ -60,7 +60,7 @@ impl<I: Index> Peeling<I> {
     }
 
     /// The contents of all slots: of each entry's own, the last taken away first, what makes its four add up to its
-    /// fingerprint, in the bits of `mask`. The other three were not taken before, so that they are known; those that are no
+    /// fingerprint, in the bits of `mask`. The other three were not taken before, so they are known; those that are no
     /// entry's own are zero.
     pub(super) fn solve(mut self, mask: u32) -> Vec<u64> {
         for own in self.own.iter().rev() {
@@ -99,12 +99,12 @@ impl<I: Index> Peeling<I> {
         is_counted
     }
 
-    /// Segment by segment, from its first slot to its last; then those that these leave to one entry, in turn. (All at hand are
-    /// independent of each other, so that the processor overlaps them; and they are in few segments.)
+    /// Segment by segment, from its first slot to its last; then those that these leave to one entry, in turn. (All at
+    /// hand are independent of each other, so that the processor overlaps them; and they are in few segments.)
     fn take_away(&mut self, num_hashes: usize) -> bool {
         let Self { slots, counts, sums, own } = self;
-        // Slots taken, then, from `next` to `end`, slots that were alone when they were listed. No slot is listed twice: a
-        // slot is alone when its segment is reached, or later becomes it, as all that did so before are taken by then.
+        // Slots taken, then, from `next` to `end`, slots that were alone when they were listed. None is listed twice: a
+        // slot is alone when its segment is reached, or becomes so later; all that did so before are taken by then.
         own.resize(counts.len() + ARITY, I::new(0));
         let mut num_taken = 0;
         for segment in (0..counts.len()).step_by(slots.segment_len()) {
@@ -122,7 +122,7 @@ impl<I: Index> Peeling<I> {
                 own[num_taken] = slot;
                 num_taken += 1;
                 let hash = sums[slot.get()];
-                // Without branches that cannot be foreseen: the own slot loses the hash, too, and each place is written.
+                // Without branches that cannot be foreseen: the own slot loses the hash, too; each place is written.
                 for other in slots.of(hash) {
                     let (count, sum) = (&mut counts[other as usize], &mut sums[other as usize]);
                     (*count, *sum) = (*count - 1, *sum ^ hash);

@@ -3,7 +3,7 @@
 
 use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
 
-const FRAMES: [(FilterKind, &[u8], &[u8]); 4] = [
+const FRAMES: [(FilterKind, &[u8], &[u8]); 5] = [
     (
         FilterKind::Bloom,
         include_bytes!("golden/v1/bloom-thousand-10bits.bin"),

@@ -82,7 +82,7 @@ fn every_error_has_its_class_and_says_its_numbers() {
         (damaged, "Parameter", error_of(&set(40, 65))),
         (damaged, "Padding", error_of(&padded)),
         (newer, "NewerVersion", error_of(&set(8, 2))),
-        (newer, "UnknownKind", error_of(&set(9, 5))),
+        (newer, "UnknownKind", error_of(&set(9, 6))),
         (newer, "UnknownHash", error_of(&set(10, 0))),
         (newer, "UnknownTransform", error_of(&set(11, 100))),
         (newer, "UnknownFeatures", error_of(&set(13, 0x41))),

@@ -109,9 +109,9 @@ impl<I: Index> Peeling<I> {
         let mut num_taken = 0;
         for segment in (0..counts.len()).step_by(slots.segment_len()) {
             let (mut next, mut end) = (num_taken, num_taken);
-            for slot in segment..segment + slots.segment_len() {
-                own[end] = I::new(slot as u64);
-                end += usize::from(counts[slot] == 1);
+            for (slot, &count) in (segment as u64..).zip(&counts[segment..][..slots.segment_len()]) {
+                own[end] = I::new(slot);
+                end += usize::from(count == 1);
             }
             while next < end {
                 let slot = own[next];

@@ -19,6 +19,8 @@ macro_rules! kinds {
             /// Linear equations solved over bits, next to the least possible size (Dillinger, Hübschle-Schneider, Sanders,
             /// Walzer 2022).
             Ribbon, ribbon, 4;
+            /// Fingerprints that are the sum of four slots: fast queries on any processor in few bits (Graf, Lemire 2022).
+            Fuse, fuse, 5;
         }
     };
 }

@@ -11,6 +11,7 @@
 //! | blocked Bloom with word-wise choice | a Poisson mixture over the keys of a line | [`blocked`] |
 //! | Golomb-Rice coded hashes | log₂(1/ε) + 1.47 to 1.56 bits a key, and a directory | [`golomb`] |
 //! | bumped ribbon retrieval | log₂(1/ε) bits a key, and 0.4 to 8 % | [`ribbon`] |
+//! | binary fuse | a whole number of bits above log₂(1/ε), and 7 % in tables of a million | [`fuse`] |
 //!
 //! [`cardinality`] reads the classic formula backwards: how many entries a filter holds, from its set bits.
 //!

@@ -3,7 +3,7 @@
 
 use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
 
-const FRAMES: [(FilterKind, &[u8], &[u8]); 4] = [
+const FRAMES: [(FilterKind, &[u8], &[u8]); 5] = [
     (
         FilterKind::Bloom,
         include_bytes!("golden/v1/bloom-thousand-10bits.bin"),
@@ -23,6 +23,11 @@ const FRAMES: [(FilterKind, &[u8], &[u8]); 4] = [
         FilterKind::Ribbon,
         include_bytes!("golden/v1/ribbon-thousand-10bits.bin"),
         include_bytes!("golden/v1/ribbon-thousand-10bits-compact.bin"),
+    ),
+    (
+        FilterKind::Fuse,
+        include_bytes!("golden/v1/fuse-thousand-10bits.bin"),
+        include_bytes!("golden/v1/fuse-thousand-10bits-compact.bin"),
     ),
 ];
 

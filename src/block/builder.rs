@@ -27,9 +27,10 @@ impl From<NoRoom> for BuildError {
 
 /// Turns the keys of one table into one filter block.
 ///
-/// Keeps 8 bytes for each added entry besides the block itself. Entries that are repeated one after the other are dropped
-/// as they come; a block with other duplicates is first made as large as if they differed. The same set of entries and the
-/// same policy give the same bytes, in whatever order and however often the entries were added.
+/// Keeps 8 bytes for each added entry besides the block itself, and 14 more while it builds a large block of the kind fuse.
+/// Entries that are repeated one after the other are dropped as they come; a block with other duplicates is first made as
+/// large as if they differed. The same set of entries and the same policy give the same bytes, in whatever order and
+/// however often the entries were added.
 ///
 /// Each call that adds has its counterpart among the queries: [`add_key`](FilterBlockBuilder::add_key) serves
 /// [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) and

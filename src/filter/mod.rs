@@ -6,6 +6,7 @@
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;
+pub(crate) mod fuse;
 pub(crate) mod golomb;
 pub(crate) mod ribbon;
 

@@ -60,7 +60,8 @@ pub(crate) fn check_suspects(hashes: &[u64], suspects: &mut [u64]) -> Result<(),
     if num_found == suspects.len() { Ok(()) } else { Err(Repeated) }
 }
 
-fn check_sorted(hashes: &mut [u64]) -> Result<(), Repeated> {
+/// Sorts the hashes and checks that they differ.
+pub(crate) fn check_sorted(hashes: &mut [u64]) -> Result<(), Repeated> {
     hashes.sort_unstable();
     if hashes.windows(2).any(|pair| pair[0] == pair[1]) { Err(Repeated) } else { Ok(()) }
 }

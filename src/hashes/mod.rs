@@ -3,5 +3,5 @@
 mod distinct;
 mod partition;
 
-pub(crate) use distinct::{Repeated, check_group, check_suspects};
+pub(crate) use distinct::{Repeated, check_group, check_sorted, check_suspects};
 pub(crate) use partition::{MAX_PARTS, Partitions};

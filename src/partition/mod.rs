@@ -70,7 +70,7 @@
 //! | index | own magic, version, CRC and digest, under the table's context | the table is read without a filter |
 //! | partition | its block's checksums, under a context from the table's and its number | its own keys are *maybe* |
 //!
-//! The bytes are specified in section 14 of `format-spec.md`.
+//! The bytes are specified in section 15 of `format-spec.md`.
 
 #[cfg(feature = "std")]
 mod builder;

@@ -60,8 +60,8 @@ impl FilterPolicy {
     /// The smallest filter whose expected false-positive rate is at most `rate`.
     ///
     /// # Errors
-    /// [`BuildError::FalsePositiveRate`] outside 2⁻⁴⁰ to 0.25 (golomb), 2⁻³² to 0.5 (ribbon), or outside what 2 to 64 bits per key give
-    /// (bloom, blocked).
+    /// [`BuildError::FalsePositiveRate`] outside 2⁻⁴⁰ to 0.25 (golomb), 2⁻³² to 0.5 (ribbon, fuse), or
+    /// outside what 2 to 64 bits per key give (bloom, blocked).
     pub fn with_false_positive_rate(kind: FilterKind, rate: f64) -> Result<Self, BuildError> {
         let (min, max) = Self::rate_limits(kind);
         if !(min..=max).contains(&rate) {

@@ -15,6 +15,7 @@
 //! - *ribbon*: p is 2^−c, or half of that where a start is wide, whatever the keys are. These decide only which starts
 //!   are bumped; of a bumped one the rate is that of the next layer, from 2^−(c+1) to 2^−c. So p differs from the formula by
 //!   at most the share of bumped starts times 2^−(c+1), which is checked here, and has no variance worth the name.
+//! - *fuse*: p is 2^−f, whatever the bits are, and so is the formula.
 
 use crate::oracle::{Golomb, Oracle, Ribbon, int, range};
 use filterblock::{FilterPolicy, KeyHash, sizing};
@@ -29,7 +30,7 @@ pub(crate) struct Rates {
     pub(crate) formula_of_bits: f64,
     /// By the bits.
     pub(crate) rate: f64,
-    /// Variance of the rate by the bits; 0 for ribbon.
+    /// Variance of the rate by the bits; 0 for ribbon and fuse.
     pub(crate) variance: f64,
     /// Golomb only: the number of entries that share a value with another, observed and expected.
     pub(crate) sharing: Option<(f64, f64)>,
@@ -69,6 +70,11 @@ impl Rates {
                 let (rate, share_bumped) = of_ribbon(&ribbon, &payload);
                 let most = share_bumped * 0.5f64.powi(ribbon.columns as i32 + 1) + 1e-12 * rate;
                 assert!((rate - formula_of_bits).abs() <= most, "{rate} of {formula_of_bits}: {policy:?}");
+                Self { formula, formula_of_bits, rate, variance: 0.0, sharing: None }
+            }
+            Oracle::Fuse { fuse, .. } => {
+                let rate = 0.5f64.powi(fuse.fingerprint_bits as i32);
+                assert!((rate / formula_of_bits - 1.0).abs() < 1e-9, "{rate} of {formula_of_bits}: {policy:?}");
                 Self { formula, formula_of_bits, rate, variance: 0.0, sharing: None }
             }
             Oracle::Empty => panic!("no entries"),

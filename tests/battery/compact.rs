@@ -1,5 +1,5 @@
 //! Compact frames, which have no checksum: any bytes give an error or the answers that the format defines for them,
-//! without panic or allocation. Undetected damage may deny stored keys: section 9 requires an engine that stores such
+//! without panic or allocation. Undetected damage may deny stored keys: section 10 requires an engine that stores such
 //! frames to verify them itself.
 
 use crate::allocation::{Allocated, measured};
@@ -7,7 +7,7 @@ use crate::errors::{assert_complete_message, name_of};
 use crate::extent::by_extent;
 use crate::oracle::Oracle;
 use crate::report::{Case, counted};
-use crate::rules::{compact_verdict, golomb_trailer, ribbon_trailer};
+use crate::rules::{compact_verdict, fuse_trailer, golomb_trailer, ribbon_trailer};
 use crate::samples::{Answers, Sample, describe, open_compact};
 use filterblock::FilterKind;
 use std::collections::BTreeMap;
@@ -78,13 +78,14 @@ fn samples() -> Vec<Sample> {
         .collect()
 }
 
-/// Length of the trailer in bytes, section 9.
+/// Length of the trailer in bytes, section 10.
 fn trailer_len(frame: &[u8]) -> usize {
     match frame[frame.len() - 1] {
         0x10 => 1,
         0x11 | 0x12 => 2,
         0x14 if frame[frame.len() - 2] & 15 == 15 => 5,
         0x14 => 4 + usize::from(frame[frame.len() - 2] & 15),
+        0x15 => 4 + usize::from(frame[frame.len() - 2] & 7),
         _ => 4 + usize::from(frame[frame.len() - 2] >> 4) + usize::from(frame[frame.len() - 2] & 15),
     }
 }
@@ -115,8 +116,8 @@ fn every_flip_cut_and_extension_of_a_compact_frame_is_refused_or_read_by_the_rul
     tally.report("flips, cuts at both ends and extensions of compact frames");
 }
 
-/// All pairs of values of the last two bytes, which are the whole trailer except golomb's and ribbon's, and all values of
-/// each byte of these.
+/// All pairs of values of the last two bytes, which are the whole trailer except golomb's, ribbon's and fuse's, and all
+/// values of each byte of these.
 #[test]
 fn every_value_of_the_trailer_is_refused_or_read_by_the_rules() {
     let mut tally = Tally::new();
@@ -204,6 +205,36 @@ fn every_pair_of_ribbons_trailer_fields_at_their_limits_is_refused_or_read_by_th
     }
     assert_eq!(num_pairs, 45);
     tally.report(&format!("values of {num_pairs} pairs of fields of ribbon's trailers"));
+}
+
+#[test]
+fn every_pair_of_fuses_trailer_fields_at_their_limits_is_refused_or_read_by_the_rules() {
+    let mut tally = Tally::new();
+    let segments = [0, 1, 2, 255, 256, 1 << 16, (1 << 32) - 1, 1 << 32, 1 << 55];
+    let bytes = [0, 1, 2, 7, 8, 17, 18, 19, 31, 32, 33, 62, 63, 64, 254, 255];
+    let mut num_pairs = 0;
+    for sample in samples().into_iter().filter(|sample| sample.kind == FilterKind::Fuse && sample.bytes.len() > 1) {
+        let Oracle::Fuse { fuse, payload } = Oracle::open_compact(&sample.bytes) else { panic!("fuse") };
+        let own = [fuse.num_segments, fuse.seed, fuse.fingerprint_bits, fuse.log2_segment_len];
+        let values = |field: usize| -> Vec<u64> {
+            let limits = if field == 0 { segments.to_vec() } else { bytes.to_vec() };
+            let values = limits.into_iter().chain([own[field], own[field] + 1, own[field].saturating_sub(1)]);
+            values.filter(|value| field < 3 || *value < 32).collect()
+        };
+        for (first, second) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            num_pairs += 1;
+            for a in values(first) {
+                for b in values(second) {
+                    let mut fields = own;
+                    (fields[first], fields[second]) = (a, b);
+                    let trailer = fuse_trailer(fields[0], [fields[1], fields[2], fields[3]].map(|field| field as u8));
+                    tally.try_frame(&sample, &[&payload[..], &trailer].concat());
+                }
+            }
+        }
+    }
+    assert_eq!(num_pairs, 24);
+    tally.report(&format!("values of {num_pairs} pairs of fields of fuse's trailers"));
 }
 
 /// The numbers of blocks at the end of a payload: all values of each byte, and pairs at their limits.

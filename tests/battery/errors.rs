@@ -50,7 +50,7 @@ pub(crate) fn assert_complete_message(error: &DecodeError) {
     }
 }
 
-/// One block for each error, with its class from section 10.
+/// One block for each error, with its class from section 11.
 #[test]
 fn every_error_has_its_class_and_says_its_numbers() {
     let sound = Sample::of_len(FilterKind::Bloom, 256);
@@ -82,7 +82,7 @@ fn every_error_has_its_class_and_says_its_numbers() {
         (damaged, "Parameter", error_of(&set(40, 65))),
         (damaged, "Padding", error_of(&padded)),
         (newer, "NewerVersion", error_of(&set(8, 2))),
-        (newer, "UnknownKind", error_of(&set(9, 5))),
+        (newer, "UnknownKind", error_of(&set(9, 6))),
         (newer, "UnknownHash", error_of(&set(10, 0))),
         (newer, "UnknownTransform", error_of(&set(11, 100))),
         (newer, "UnknownFeatures", error_of(&set(13, 0x41))),

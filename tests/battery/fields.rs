@@ -13,7 +13,7 @@
 //! an error (the tests of `flips` and `lengths`). With recomputed checksums the format promises less, and the tests
 //! here assert it for each header:
 //!
-//! - It is rejected with the error of the first failing check of section 10 ([`verdict`](crate::rules::verdict)), or it
+//! - It is rejected with the error of the first failing check of section 11 ([`verdict`](crate::rules::verdict)), or it
 //!   opens and every answer is the oracle's for the changed header. There is no panic and no allocation.
 //! - Stored keys are denied only through the fields that define how the payload is read: `kind`, `params` and, as
 //!   golomb's number of buckets follows from it, `num_entries`; or, when keys are probed and not hashes, through
@@ -171,7 +171,7 @@ const COMMON: [Field; 9] = [
     field(32, 8, &[64]),
 ];
 
-/// The parameters of a kind: sections 5 to 8.
+/// The parameters of a kind: sections 5 to 9.
 fn params(kind: FilterKind) -> Vec<Field> {
     match kind {
         FilterKind::Bloom => {
@@ -183,6 +183,14 @@ fn params(kind: FilterKind) -> Vec<Field> {
             field(41, 1, &[8, 9]),
             field(42, 1, &[30, 31, 32]),
             field(43, 1, &[31, 32, 33]),
+            field(44, 4, &[1 << 16, 1 << 31]),
+            field(48, 4, &[]),
+        ],
+        FilterKind::Fuse => vec![
+            field(40, 1, &[31, 32, 33]),
+            field(41, 1, &[17, 18, 19]),
+            field(42, 1, &[62, 63, 64]),
+            field(43, 1, &[]),
             field(44, 4, &[1 << 16, 1 << 31]),
             field(48, 4, &[]),
         ],
@@ -239,10 +247,10 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
             }
         }
     }
-    // Bloom and blocked have 12 fields, golomb 14, ribbon 15.
+    // Bloom and blocked have 12 fields, golomb 14, ribbon and fuse 15.
     let num_pairs = |sample: &Sample| match sample.kind {
         FilterKind::Golomb => 91,
-        FilterKind::Ribbon => 105,
+        FilterKind::Ribbon | FilterKind::Fuse => 105,
         _ => 66,
     };
     assert_eq!(num_field_pairs, samples().iter().map(num_pairs).sum::<u64>());

@@ -57,10 +57,12 @@ fn every_flipped_bit_is_an_error() {
         assert!(options().open(&sample.bytes).is_ok());
     }
     assert_eq!(worst, Allocated::NOTHING);
-    // A block with one entry has 65, 128, 66 or 84 bytes. Ribbon's others are a little shorter than `lens`.
+    // A block with one entry has 65, 128, 66, 84 or 72 bytes. Ribbon's and fuse's others are a little shorter than `lens`.
     let bits_of_kind = lens().iter().sum::<usize>() * 8;
-    let of_ribbon: usize = lens().into_iter().map(|len| Sample::of_len(FilterKind::Ribbon, len).bytes.len() * 8).sum();
-    assert_eq!(num_flips, 3 * bits_of_kind as u64 + of_ribbon as u64 + (65 + 128 + 66 + 84) * 8);
+    let with_gaps = [FilterKind::Ribbon, FilterKind::Fuse];
+    let of_len = |kind| lens().into_iter().map(move |len| Sample::of_len(kind, len).bytes.len() * 8);
+    let bits_with_gaps: usize = with_gaps.into_iter().flat_map(of_len).sum();
+    assert_eq!(num_flips, 3 * bits_of_kind as u64 + bits_with_gaps as u64 + (65 + 128 + 66 + 84 + 72) * 8);
     counted(&[
         (num_flips, "single flipped bits"),
         (num_blocks, "blocks, each flip an error"),
@@ -170,7 +172,8 @@ fn every_pair_of_flipped_bits_is_an_error() {
         });
         assert!(options().open(&block).is_ok());
         assert_eq!(seen, Allocated::NOTHING);
-        let expected = if kind == FilterKind::Ribbon { bits * (bits - 1) / 2 } else { len * 8 * (len * 8 - 1) / 2 };
+        let has_gaps = [FilterKind::Ribbon, FilterKind::Fuse].contains(&kind);
+        let expected = if has_gaps { bits * (bits - 1) / 2 } else { len * 8 * (len * 8 - 1) / 2 };
         assert_eq!(num_pairs, expected as u64);
         let what = format!("pairs of flipped bits of a {kind} block of {} bytes, each an error", block.len());
         counted(&[(num_pairs, &what), (seen.largest_bytes, "bytes allocated at most")]);
@@ -198,7 +201,7 @@ fn every_one_and_two_flips_of_a_header_break_its_crc() {
             flip(&mut block, first);
         }
     }
-    assert_eq!((num_single, num_pairs, num_undetected), (4 * 512, 4 * 130_816, 0));
+    assert_eq!((num_single, num_pairs, num_undetected), (5 * 512, 5 * 130_816, 0));
     counted(&[
         (num_single, "single"),
         (num_pairs, "double flips of headers under the CRC-32 alone"),

@@ -236,6 +236,11 @@ fn every_key_of_every_ribbon_filter_of_two_layers_is_found() {
     check_tables(FilterKind::Ribbon, LAYERED);
 }
 
+#[test]
+fn every_key_of_every_small_fuse_filter_is_found() {
+    check_small_tables(FilterKind::Fuse);
+}
+
 /// Tables larger than the caches, whose lines are prefetched: every setting but the cap.
 #[test]
 fn every_key_of_large_tables_is_found() {
@@ -257,7 +262,7 @@ fn every_key_of_large_tables_is_found() {
             }
         }
     }
-    assert_eq!(tally.num_tables as usize, counts.len() * (6 + 16 + 6 + 8));
+    assert_eq!(tally.num_tables as usize, counts.len() * (6 + 16 + 6 + 8 + 6));
     let lengths: Vec<String> = counts.iter().map(usize::to_string).collect();
     report(&tally, &format!("tables of {} keys", lengths.join(" or ")));
 }

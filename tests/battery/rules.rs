@@ -114,7 +114,7 @@ fn known(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
         1 => {}
         found => return Err(DecodeError::NewerVersion { found, supported: 1 }),
     }
-    if !(1..=4).contains(&header[9]) {
+    if !(1..=5).contains(&header[9]) {
         return Err(DecodeError::UnknownKind { found: header[9] });
     }
     if ![1, 2].contains(&header[10]) {
@@ -171,6 +171,11 @@ fn content(header: &[u8], payload: &[u8]) -> Result<(), DecodeError> {
         4 => {
             zero(header, PARAMS_AT + 8..DIGEST_AT)?;
             ribbon([byte(0), byte(1), byte(2), int(&params[4..8]), byte(3)], payload, HEADER_LEN as u64)
+        }
+        5 => {
+            zero(header, PARAMS_AT + 3..PARAMS_AT + 4)?;
+            zero(header, PARAMS_AT + 8..DIGEST_AT)?;
+            fuse([byte(0), byte(1), byte(2), int(&params[4..8])], payload, HEADER_LEN as u64)
         }
         _ => {
             zero(header, PARAMS_AT + 3..PARAMS_AT + 4)?;
@@ -268,7 +273,24 @@ fn ribbon(fields: [u64; 5], payload: &[u8], base: u64) -> Result<(), DecodeError
     Ok(())
 }
 
-/// The required result of opening a compact frame, section 9.
+fn fuse(fields: [u64; 4], payload: &[u8], base: u64) -> Result<(), DecodeError> {
+    let [fingerprint_bits, log2_segment_len, seed, num_segments] = fields;
+    in_range("fingerprint_bits", fingerprint_bits, 1, 32)?;
+    in_range("log2_segment_len", log2_segment_len, 0, 18)?;
+    in_range("seed", seed, 0, 63)?;
+    in_range("num_segments", num_segments, 1, u64::from(u32::MAX))?;
+    let num_slots = (num_segments + 3) << log2_segment_len;
+    let (declared_bytes, actual_bytes) = ((num_slots - 1) * fingerprint_bits / 8 + 8, payload.len() as u64);
+    if declared_bytes != actual_bytes {
+        return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
+    }
+    match (num_slots * fingerprint_bits..actual_bytes * 8).find(|&i| bit(payload, i) == 1) {
+        None => Ok(()),
+        Some(i) => Err(DecodeError::Padding { offset_bytes: base + i / 8, found: payload[(i / 8) as usize] }),
+    }
+}
+
+/// The required result of opening a compact frame, section 10.
 pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     let len_bytes = frame.len() as u64;
     let mut rest = frame;
@@ -290,7 +312,7 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
         (1, 0) => {
             return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload.len() as u64 });
         }
-        (1, 1..=4) => {}
+        (1, 1..=5) => {}
         (1, found) => return Err(DecodeError::UnknownKind { found }),
         (found, _) => return Err(DecodeError::NewerVersion { found, supported: 1 }),
     }
@@ -316,6 +338,16 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
         let (share, from) = if is_thinned { (0, integer) } else { (integer, 0) };
         return ribbon([columns.into(), (lens >> 4).into(), last_seed[0].into(), share, from], payload, 0);
     }
+    if tag[0] & 15 == 5 {
+        let (lens, fingerprint_bits, seed) = (take(1)?.0[0], take(1)?.0[0], take(1)?.0[0]);
+        in_range("compact_integer_len", (lens & 7).into(), 1, 8)?;
+        let (segments, payload) = take((lens & 7).into())?;
+        if segments.last() == Some(&0) {
+            let offset_bytes = (payload.len() + segments.len() - 1) as u64;
+            return Err(DecodeError::Padding { offset_bytes, found: 0 });
+        }
+        return fuse([fingerprint_bits.into(), (lens >> 3).into(), seed.into(), int(segments)], payload, 0);
+    }
     let (lens, directory_bits, remainder_bits) = (take(1)?.0[0], take(1)?.0[0], take(1)?.0[0]);
     let mut integers = [0; 2];
     let mut payload = frame;
@@ -331,19 +363,26 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     golomb([remainder_bits.into(), directory_bits.into(), 64], num_buckets, bucket_range, payload, 0)
 }
 
-/// The trailer of a compact golomb frame, section 9; `widths` are those of remainders and directory.
+/// The trailer of a compact golomb frame, section 10; `widths` are those of remainders and directory.
 pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2]) -> Vec<u8> {
     let (buckets, range) = (short(num_buckets), short(bucket_range));
     let lens = (buckets.len() << 4 | range.len()) as u8;
     [&buckets[..], &range, &widths, &[lens, 0x13]].concat()
 }
 
-/// The trailer of a compact ribbon frame, section 9, of seed, columns and layers; that of a thinned filter unless
+/// The trailer of a compact ribbon frame, section 10, of seed, columns and layers; that of a thinned filter unless
 /// `thinned_from` is 0.
 pub(crate) fn ribbon_trailer(wide_share: u64, thinned_from: u8, [last_seed, columns, num_layers]: [u8; 3]) -> Vec<u8> {
     let share = short(wide_share);
     let (integer, len) = if thinned_from > 0 { (vec![thinned_from], 15) } else { (share.clone(), share.len() as u8) };
     [&integer[..], &[last_seed, columns, num_layers << 4 | len, 0x14]].concat()
+}
+
+/// The trailer of a compact fuse frame, section 10, of seed, bits and length of segments.
+pub(crate) fn fuse_trailer(num_segments: u64, [seed, fingerprint_bits, log2_segment_len]: [u8; 3]) -> Vec<u8> {
+    let segments = short(num_segments);
+    let lens = log2_segment_len << 3 | segments.len() as u8;
+    [&segments[..], &[seed, fingerprint_bits, lens, 0x15]].concat()
 }
 
 /// An integer without zero bytes at its upper end.
@@ -359,6 +398,7 @@ pub(crate) fn compact_of(block: &[u8]) -> Vec<u8> {
         1 => vec![params[0], 0x11],
         2 => vec![(params[0] - 1) << 4 | params[1], 0x12],
         4 => ribbon_trailer(int(&params[4..8]), params[3], [params[2], params[0], params[1]]),
+        5 => fuse_trailer(int(&params[4..8]), [params[2], params[0], params[1]]),
         _ => golomb_trailer(num_entries.div_ceil(params[2].into()), int(&params[4..]), [params[0], params[1]]),
     };
     [payload, &trailer].concat()

@@ -50,8 +50,8 @@ impl Sample {
         Self { kind, bytes, keys, asked }
     }
 
-    /// A block of exactly `len` bytes at ten bits a key, or for ribbon, whose lengths have gaps, of at most that many; with 64
-    /// bytes it has no entries.
+    /// A block of exactly `len` bytes at ten bits a key, or for ribbon and fuse, whose lengths have gaps, of at most that
+    /// many; with 64 bytes it has no entries.
     pub(crate) fn of_len(kind: FilterKind, len: usize) -> Self {
         let num_entries = (len - HEADER_LEN) * 8 / 10;
         if kind == FilterKind::Golomb && num_entries > 0 {
@@ -224,7 +224,7 @@ fn samples_are_intact_and_as_long_as_said() {
         assert!(num_entries == 0 || sample.keys.len() > 24 || num_entries == sample.keys.len() as u64);
         let is_near = |len: &usize| sample.bytes.len() <= *len && sample.bytes.len() > len * 3 / 4;
         let is_as_said = match sample.kind {
-            FilterKind::Ribbon => lens().iter().any(is_near),
+            FilterKind::Ribbon | FilterKind::Fuse => lens().iter().any(is_near),
             _ => lens().contains(&sample.bytes.len()),
         };
         assert!(is_as_said || num_entries == 1, "{} of {} bytes", sample.kind, sample.bytes.len());

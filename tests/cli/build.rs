@@ -138,7 +138,7 @@ fn impossible_requests_are_refused_and_nothing_is_written() {
         ("--kind bloom --salt-bits 2", "blocked"),
         ("--kind bloom --seed 0x10000000000000000", "64-bit"),
         ("--kind bloom --seed -1", ""),
-        ("--kind cuckoo", "bloom, blocked, golomb, ribbon"),
+        ("--kind cuckoo", "bloom, blocked, golomb, ribbon, fuse"),
         ("--kind bloom --bits-per-key 10 --fpr 1%", "cannot be used with"),
         ("--kind bloom --fpr 1% --max-bytes 1000", "cannot be used with"),
     ] {

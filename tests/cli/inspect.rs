@@ -21,7 +21,7 @@ fn json_has_these_keys() {
             "transform",
             "fill",
         ];
-        names.retain(|&name| name != "num_probes" || !["golomb", "ribbon"].contains(&kind));
+        names.retain(|&name| name != "num_probes" || !["golomb", "ribbon", "fuse"].contains(&kind));
         names.retain(|&name| name != "num_columns" || kind == "ribbon");
         assert_eq!(field_names(&block), names, "{kind}");
         assert_eq!(block["kind"], kind);

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-const KINDS: [&str; 4] = ["bloom", "blocked", "golomb", "ribbon"];
+const KINDS: [&str; 5] = ["bloom", "blocked", "golomb", "ribbon", "fuse"];
 
 /// A directory of its own and the tool inside it.
 struct Place {

@@ -57,8 +57,8 @@ fn each_of_many_allocations_is_aligned() {
 #[test]
 fn filters_in_aligned_bytes_answer_as_in_vectors() {
     for &kind in FilterKind::ALL {
-        // A slot of ribbon has at most 32 bits.
-        let most = if kind == FilterKind::Ribbon { 600_000 } else { 300_000 };
+        // A slot of ribbon or fuse has at most 32 bits.
+        let most = if [FilterKind::Ribbon, FilterKind::Fuse].contains(&kind) { 600_000 } else { 300_000 };
         for num_entries in [0, 1, 1_000, most] {
             let policy = FilterPolicy::with_bits_per_key(kind, 64.0).expect("legal");
             let members: Vec<u64> = numbers(501).take(num_entries).collect();

@@ -1,7 +1,7 @@
 //! Blocks assembled from parameters without the library's builder: with parameters that no policy leads to, or changed
 //! and with the checksums repaired.
 
-use crate::oracle::{Golomb, Oracle, Ribbon, mix};
+use crate::oracle::{Fuse, Golomb, Oracle, Ribbon, mix};
 use filterblock::KeyHasher;
 use std::collections::BTreeSet;
 
@@ -12,6 +12,7 @@ pub enum Shape {
     Blocked { num_probes: u8, salt_bits: u8, num_lines: u64 },
     Golomb { remainder_bits: u8, entries_per_bucket: u8, bucket_range: u64 },
     Ribbon { columns: u8, wide_share: u32, millislots: u16 },
+    Fuse { fingerprint_bits: u8, log2_segment_len: u8, num_segments: u32 },
 }
 
 /// The fields of a header that are not computed from the payload.
@@ -37,6 +38,7 @@ impl Shape {
             Self::Blocked { .. } => 2,
             Self::Golomb { .. } => 3,
             Self::Ribbon { .. } => 4,
+            Self::Fuse { .. } => 5,
         }
     }
 
@@ -64,6 +66,15 @@ impl Shape {
                 let ribbon = Ribbon::of_writer(columns.into(), wide_share.into(), millislots.into(), hashes);
                 Oracle::Ribbon { ribbon, payload: Vec::new() }
             }
+            Self::Fuse { fingerprint_bits, log2_segment_len, num_segments } => {
+                let fuse = Fuse {
+                    fingerprint_bits: fingerprint_bits.into(),
+                    log2_segment_len: log2_segment_len.into(),
+                    seed: 0,
+                    num_segments: num_segments.into(),
+                };
+                Oracle::Fuse { fuse: fuse.with_least_seed(hashes), payload: Vec::new() }
+            }
         }
     }
 
@@ -89,7 +100,11 @@ impl Shape {
                     params[..3].copy_from_slice(&[columns, ribbon.num_blocks.len() as u8, ribbon.last_seed as u8]);
                     put(&mut params[4..8], wide_share.into());
                 }
-                (Self::Golomb { .. } | Self::Ribbon { .. }, _) => {
+                (Self::Fuse { fingerprint_bits, log2_segment_len, num_segments }, Oracle::Fuse { fuse, .. }) => {
+                    params[..3].copy_from_slice(&[fingerprint_bits, log2_segment_len, fuse.seed as u8]);
+                    put(&mut params[4..8], num_segments.into());
+                }
+                (Self::Golomb { .. } | Self::Ribbon { .. } | Self::Fuse { .. }, _) => {
                     unreachable!("the oracle's filter is of the shape's kind")
                 }
             }

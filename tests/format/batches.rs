@@ -23,6 +23,7 @@ fn policies() -> Vec<FilterPolicy> {
     for rate in [0.01, 0.001, 1.0 / 65536.0] {
         all.push(FilterPolicy::with_false_positive_rate(FilterKind::Golomb, rate).expect("legal"));
         all.push(FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal"));
+        all.push(FilterPolicy::with_false_positive_rate(FilterKind::Fuse, rate).expect("legal"));
     }
     all
 }
@@ -105,6 +106,8 @@ fn batches_of_large_blocks_answer_as_single_queries() {
         (FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.0 / 65536.0).expect("legal"), 500_000),
         // Three stretches, and bumped entries at each cut.
         (sized(FilterKind::Ribbon, 25.0).slots_per_key(0.965).expect("legal"), 350_000),
+        (sized(FilterKind::Fuse, 10.0), 900_000),
+        (sized(FilterKind::Fuse, 25.0), 400_000),
     ];
     let members: Vec<u64> = numbers(303).take(900_000).collect();
     for (policy, num_entries) in policies {

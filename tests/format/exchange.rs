@@ -34,6 +34,8 @@ fn options() -> StoreOptions {
         .expect("a level")
         .level_filter(2, Purpose::Row, bits(FilterKind::Ribbon, 9.5))
         .expect("a level")
+        .level_filter(2, Purpose::RowColumn, bits(FilterKind::Fuse, 9.5))
+        .expect("a level")
         .filter_budget_bytes(9_000)
         .seed(0xfeed_f00d_dead_beef)
         .memtable_bytes_max(60_000)

@@ -60,6 +60,7 @@ fn the_rate_and_the_fill_are_those_of_the_payload() {
         (FilterKind::Golomb, 5.0),
         (FilterKind::Ribbon, 5.0),
         (FilterKind::Ribbon, 5.6),
+        (FilterKind::Fuse, 5.0),
     ] {
         let bytes = block(kind, bits_per_key, 4_000);
         let reader = FilterBlockReader::open(&bytes).expect("intact");
@@ -76,8 +77,10 @@ fn the_rate_and_the_fill_are_those_of_the_payload() {
             FilterKind::Bloom => assert!((reader.fill() - share).abs() < 1e-3, "{} of {share}", reader.fill()),
             // The set bits include the salts, about half of whose bits are set; the fill does not.
             FilterKind::Blocked => assert!((reader.fill() - share).abs() < 0.05, "{} of {share}", reader.fill()),
-            // The payload's few last bytes are not of the solution.
-            FilterKind::Ribbon => assert!((reader.fill() - share).abs() < 0.01, "{} of {share}", reader.fill()),
+            // The payload's few last bytes are not of the solution, or of the slots.
+            FilterKind::Ribbon | FilterKind::Fuse => {
+                assert!((reader.fill() - share).abs() < 0.01, "{} of {share}", reader.fill())
+            }
             _ => assert_eq!(reader.fill(), reader.false_positive_rate()),
         }
     }
@@ -147,7 +150,7 @@ fn num_probes_is_known_for_kinds_with_probes() {
         let frame = [vec![0; 64], trailer.to_vec()].concat();
         assert_eq!(open_frame(&frame).expect("a frame").num_probes(), Some(num_probes));
     }
-    for kind in [FilterKind::Golomb, FilterKind::Ribbon] {
+    for kind in [FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse] {
         let frame = frame_of(policy(kind, 10.0), &[1, 2, 3]);
         assert_eq!(open_frame(&frame).expect("a frame").num_probes(), None);
     }
@@ -157,7 +160,7 @@ fn num_probes_is_known_for_kinds_with_probes() {
 fn errors_of_frames_are_exact() {
     let refused = |frame: &[u8]| open_frame(frame).expect_err("refused");
     assert_eq!(refused(&[0x1f]), DecodeError::UnknownKind { found: 15 });
-    assert_eq!(refused(&[9, 9, 0x15]), DecodeError::UnknownKind { found: 5 });
+    assert_eq!(refused(&[9, 9, 0x16]), DecodeError::UnknownKind { found: 6 });
     assert_eq!(refused(&[9, 0x10]), DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: 1 });
     let version = DecodeError::Parameter { name: "compact_version", value: 0, min: 1, max: 1 };
     assert_eq!(refused(&[9, 0x01]), version);
@@ -170,6 +173,7 @@ fn errors_of_frames_are_exact() {
     assert_eq!(refused(&[0x13]), DecodeError::TooShort { len_bytes: 1, min_bytes: 2 });
     assert_eq!(refused(&golomb(&[1, 1, 1], 0x18)), DecodeError::TooShort { len_bytes: 7, min_bytes: 12 });
     let padding = |offset_bytes| DecodeError::Padding { offset_bytes, found: 0 };
+    let padding_of = |offset_bytes, found| DecodeError::Padding { offset_bytes, found };
     assert_eq!(refused(&golomb(&[1, 1, 1, 5, 0], 0x12)), padding(4));
     assert_eq!(refused(&golomb(&[1, 1, 5, 0, 5], 0x21)), padding(3));
     let too_long = |value| DecodeError::Parameter { name: "compact_integer_len", value, min: 1, max: 8 };
@@ -202,6 +206,25 @@ fn errors_of_frames_are_exact() {
     let two_layers = |thresholds| ribbon(4, &[thresholds, 2, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0x20]);
     assert!(open_frame(&two_layers(3)).is_ok());
     assert_eq!(refused(&two_layers(4)), DecodeError::Padding { offset_bytes: 32, found: 4 });
+    // The end of a fuse frame: segments, seed, bits, a segment's length and that of the first number, tag.
+    let fuse = |zeros: usize, before: &[u8]| [&vec![0; zeros][..], before, &[0x15]].concat();
+    assert_eq!(refused(&[0, 1, 0x15]), DecodeError::TooShort { len_bytes: 3, min_bytes: 4 });
+    assert_eq!(refused(&fuse(0, &[1, 0, 5, 2])), DecodeError::TooShort { len_bytes: 5, min_bytes: 6 });
+    assert_eq!(refused(&fuse(8, &[1, 0, 5, 0])), too_long(0));
+    assert_eq!(refused(&fuse(8, &[1, 0, 0, 5, 2])), padding(9));
+    assert_eq!(refused(&fuse(8, &[1, 0, 0, 1])), parameter("fingerprint_bits", 0, 1, 32));
+    assert_eq!(refused(&fuse(8, &[1, 0, 33, 1])), parameter("fingerprint_bits", 33, 1, 32));
+    assert_eq!(refused(&fuse(8, &[1, 0, 5, 0x99])), parameter("log2_segment_len", 19, 0, 18));
+    assert_eq!(refused(&fuse(8, &[1, 64, 5, 1])), parameter("seed", 64, 0, 63));
+    let segments = refused(&fuse(8, &[0, 0, 0, 0, 1, 0, 5, 5]));
+    assert_eq!(segments, parameter("num_segments", 1 << 32, 1, u32::MAX.into()));
+    assert_eq!(refused(&fuse(9, &[1, 0, 2, 1])), lines(8, 9));
+    assert_eq!(refused(&fuse(8, &[1, 0, 3, 1])), lines(9, 8));
+    let most = ((1 << 32) + 2) * (1 << 18);
+    assert_eq!(refused(&fuse(8, &[255, 255, 255, 255, 63, 32, 0x94])), lines((most - 1) * 4 + 8, 8));
+    assert!(open_frame(&fuse(8, &[1, 0, 2, 1])).is_ok());
+    assert_eq!(refused(&fuse(0, &[0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 2, 1])), padding_of(1, 1));
+    assert_eq!(refused(&fuse(0, &[0x20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1])), padding_of(0, 0x20));
     // An integer may have eight bytes.
     assert!(open_frame(&golomb(&[1; 20], 0x18)).is_ok());
 }

@@ -149,8 +149,8 @@ fn rarer_cases() -> Vec<Case> {
         add(Source::Policy, "none-10bits-seed-custom", "none", policy.seed(9), false);
         add(Source::Policy, "none-10bits-keyed", "none", policy.hashed_by(KeyHasher::keyed(HASH_KEY)), false);
     }
-    let [bloom, blocked, golomb, ribbon] =
-        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon]
+    let [bloom, blocked, golomb, ribbon, fuse] =
+        [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse]
             .map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(3));
     let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 96).expect("legal");
     add(Source::Union, "twenty-union", "twenty", capped, false);
@@ -194,6 +194,18 @@ fn rarer_cases() -> Vec<Case> {
     add(thinned(8), "crowd-rate-3layers-thinned", "crowd", rate(0.003, 0.95), false);
     add(thinned(31), "one-32columns-thinned", "one", rate(0.5f64.powi(32), 1.2), false);
     add(thinned(3), "thousand-rate-thinned-compact", "thousand", rate(0.7 / 256.0, 0.965), true);
+    add(Source::Policy, "many-10bits-compact", "many", fuse, true);
+    let rate = |bits| FilterPolicy::with_false_positive_rate(FilterKind::Fuse, 0.5f64.powi(bits)).expect("legal");
+    add(Source::Policy, "pairs-8bits", "pairs", rate(8), false);
+    add(Source::Policy, "crowd-32bits", "crowd", rate(32), false);
+    add(Source::Policy, "thousand-13bits-compact", "thousand", rate(13), true);
+    let shape = |fingerprint_bits, log2_segment_len, num_segments| {
+        Source::Shape(Shape::Fuse { fingerprint_bits, log2_segment_len, num_segments })
+    };
+    // Few slots, so that several seeds fail; segments of one slot; a long segment.
+    add(shape(5, 2, 4), "twenty-seeds", "twenty", fuse, false);
+    add(shape(11, 0, 3), "two-segments-of-1", "two", fuse, false);
+    add(shape(1, 10, 1), "one-1bit", "one", fuse, false);
     cases
 }
 
@@ -329,7 +341,7 @@ fn built_bytes_equal_stored_bytes() {
     if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
         bless();
     }
-    assert!(cases().len() >= 121);
+    assert!(cases().len() >= 150);
     for (name, keys) in key_sets() {
         assert!(read_keys(name) == keys, "{name}.entries is not what this test generates");
     }

@@ -10,6 +10,7 @@ mod damage;
 #[cfg(feature = "kv")]
 mod exchange;
 mod facts;
+mod fuse;
 mod golden;
 mod hashing;
 mod keyed;

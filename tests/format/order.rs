@@ -19,7 +19,9 @@ fn salted(salt_bits: u32) -> FilterPolicy {
 fn policies() -> Vec<FilterPolicy> {
     let rate = |kind| FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal");
     let mut all = vec![salted(0), salted(3), salted(6), sized(FilterKind::Blocked, 24.0)];
-    all.extend([FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon].map(|kind| sized(kind, 10.0)));
+    all.extend(
+        [FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse].map(|kind| sized(kind, 10.0)),
+    );
     all.extend(FilterKind::ALL.iter().copied().map(rate));
     all
 }
@@ -94,7 +96,8 @@ fn few_hashes_make_the_same_block_in_any_arrangement() {
 #[test]
 fn many_hashes_make_the_same_block_in_any_arrangement() {
     let distinct: Vec<u64> = numbers(602).take(100_000).collect();
-    let others = [FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon].map(|kind| sized(kind, 10.0));
+    let others =
+        [FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse].map(|kind| sized(kind, 10.0));
     for policy in [salted(0), salted(3)].into_iter().chain(others) {
         assert_arrangements(policy, &distinct);
     }

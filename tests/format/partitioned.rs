@@ -1,4 +1,4 @@
-//! format-spec.md's section 14: its vectors, and the golden partitioned filters, against a reader and a separator
+//! format-spec.md's section 15: its vectors, and the golden partitioned filters, against a reader and a separator
 //! written from the document in the simplest code possible.
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test --test format partitioned` writes the golden files that are missing.
@@ -103,7 +103,7 @@ fn cases() -> Vec<Case> {
     let keyed = bits(FilterKind::Blocked).hashed_by(KeyHasher::keyed(HASH_KEY)).transform(own);
     let case = |name, policy, limit, context, keys, count| Case { name, policy, limit, context, keys, count };
     let (bloom, blocked, golomb) = (bits(FilterKind::Bloom), bits(FilterKind::Blocked), bits(FilterKind::Golomb));
-    let ribbon = bits(FilterKind::Ribbon);
+    let (ribbon, fuse) = (bits(FilterKind::Ribbon), bits(FilterKind::Fuse));
     vec![
         case("whole", blocked.seed(7), PartitionLimit::Bytes(512), 0x0123_4567_89ab_cdef, Keys::Whole, 1000),
         case("none", bloom, PartitionLimit::default(), 3, Keys::Whole, 0),
@@ -125,6 +125,7 @@ fn cases() -> Vec<Case> {
         ),
         case("keys-and-prefixes-keyed", keyed, PartitionLimit::Entries(50), 1, Keys::WithPrefixes, 500),
         case("ribbon", ribbon.seed(8), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
+        case("fuse", fuse.seed(9), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
     ]
 }
 
@@ -353,7 +354,7 @@ fn the_worked_example() {
     compare("partitioned-answers", &lines);
 }
 
-/// The document's row of section 14.4 that `error` belongs to.
+/// The document's row of section 15.4 that `error` belongs to.
 fn row(error: &DecodeError) -> &'static str {
     match error {
         DecodeError::TooShort { .. } => "length",

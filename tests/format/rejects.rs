@@ -11,7 +11,7 @@ use filterblock::{
     KeyTransform,
 };
 
-/// The row of the document's section 10 that `error` belongs to.
+/// The row of the document's section 11 that `error` belongs to.
 fn row(error: &DecodeError, block: &[u8]) -> &'static str {
     let empty = block.len() >= 64 && block[24..32] == [0; 8];
     let length_is_told = || crate::oracle::int(&block[32..40]) == block.len() as u64 - 64;
@@ -66,14 +66,14 @@ fn several_buckets() -> Vec<u8> {
 }
 
 /// The block of "a" of each kind.
-fn of_each_kind() -> [Vec<u8>; 4] {
-    [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon]
+fn of_each_kind() -> [Vec<u8>; 5] {
+    [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse]
         .map(|kind| small(kind, &[b"a"])[0].clone())
 }
 
 #[test]
 fn reject_vectors() {
-    let [bloom, blocked, golomb, ribbon] = of_each_kind();
+    let [bloom, blocked, golomb, ribbon, fuse] = of_each_kind();
     let [none, _] = small(FilterKind::Bloom, &[]);
     let unrepaired = |offset: usize, value: u8| {
         let mut block = bloom.clone();
@@ -86,7 +86,7 @@ fn reject_vectors() {
         &[(8, 0)],
         &[(8, 2)],
         &[(9, 0)],
-        &[(9, 5)],
+        &[(9, 6)],
         &[(10, 0)],
         &[(10, 3)],
         &[(13, 1)],
@@ -100,13 +100,14 @@ fn reject_vectors() {
     blocks.extend([(64, 0), (65, 0x80)].map(|(offset, value)| unrepaired(offset, value)));
     // A key that was not given; misplaced estimates; payload or parameters without entries.
     blocks.push(changed(&bloom, &[(10, 2)]));
-    blocks.extend([&golomb, &blocked, &ribbon, &none].map(|block| changed(block, &[(12, 1)])));
+    blocks.extend([&golomb, &blocked, &ribbon, &fuse, &none].map(|block| changed(block, &[(12, 1)])));
     blocks.extend([resized(&none, 1), changed(&bloom, &[(24, 0)]), changed(&none, &[(40, 1)])]);
     // Reserved bytes, then fields out of range, then lengths and unused bits.
     let several = several_buckets();
     blocks.extend([(&bloom, 41), (&blocked, 42), (&blocked, 51), (&golomb, 43)].map(|(b, at)| changed(b, &[(at, 1)])));
     blocks.extend([48, 51].map(|at| changed(&ribbon, &[(at, 1)])));
-    let fields: [(&[u8], Changes); 30] = [
+    blocks.extend([43, 48, 51].map(|at| changed(&fuse, &[(at, 1)])));
+    let fields: [(&[u8], Changes); 38] = [
         (&bloom, &[(40, 0)]),
         (&bloom, &[(40, 65)]),
         (&bloom, &[(44, 0)]),
@@ -142,12 +143,24 @@ fn reject_vectors() {
         (&ribbon, &[(80, 1)]),
         (&ribbon, &[(44, 1)]),
         (&ribbon, &[(41, 2)]),
+        (&fuse, &[(40, 0)]),
+        (&fuse, &[(40, 33)]),
+        (&fuse, &[(41, 19)]),
+        (&fuse, &[(42, 64)]),
+        (&fuse, &[(44, 0)]),
+        // Too many bits for the payload, too long and too many segments.
+        (&fuse, &[(40, 3)]),
+        (&fuse, &[(41, 2)]),
+        (&fuse, &[(44, 0xff), (45, 0xff), (46, 0xff), (47, 0xff)]),
     ];
     blocks.extend(fields.map(|(block, changes)| changed(block, changes)));
     blocks.extend([resized(&blocked, 63), resized(&blocked, 0), resized(&golomb, 0), resized(&several, 2)]);
     blocks.extend([3, 12, 21].map(|len| resized(&ribbon, len)));
     blocks.extend([changed(&bloom, &[(44, 14)]), changed(&bloom, &[(44, 9)]), changed(&several, &[(65, 0x85)])]);
     blocks.push(two_layers(0x07));
+    // The bit after the last slot's, and the last of all.
+    blocks.extend([7, 9].map(|len| resized(&fuse, len)));
+    blocks.extend([(64, fuse[64] | 0x10), (71, 0x80)].map(|change| changed(&fuse, &[change])));
     let line = |block: &Vec<u8>| {
         let error = FilterBlockReader::open(block).expect_err("to be rejected");
         let shown = if block.is_empty() { "-".into() } else { hex(block) };
@@ -187,6 +200,7 @@ fn found_context_vectors() {
 fn compact_reject_vectors() {
     let golomb = |trailer: &str| format!("0250{trailer}13");
     let ribbon = |trailer: &str| format!("{}02000000{trailer}14", "00".repeat(16));
+    let fuse = |trailer: &str| format!("{}{trailer}15", "00".repeat(8));
     let lines = "00".repeat(64);
     let frames = [
         String::new(),
@@ -195,7 +209,7 @@ fn compact_reject_vectors() {
         "ff".to_owned(),
         "20".to_owned(),
         "ef".to_owned(),
-        "15".to_owned(),
+        "16".to_owned(),
         "001f".to_owned(),
         // Truncated trailers, and a byte before the frame without entries.
         "11".to_owned(),
@@ -206,6 +220,9 @@ fn compact_reject_vectors() {
         "011014".to_owned(),
         "0000011214".to_owned(),
         "00011f14".to_owned(),
+        "15".to_owned(),
+        "010115".to_owned(),
+        "0001010215".to_owned(),
         "0010".to_owned(),
         // Integers of no bytes, of nine bytes, and with a zero byte at the end.
         golomb("7501080002"),
@@ -218,6 +235,8 @@ fn compact_reject_vectors() {
         ribbon("0100000112"),
         // Thinned from no columns.
         ribbon("0000011f"),
+        fuse("01000100"),
+        fuse("0100000102"),
         // Ranges and lengths of each kind.
         "0711".to_owned(),
         "000011".to_owned(),
@@ -249,6 +268,17 @@ fn compact_reject_vectors() {
         ribbon("0100011f"),
         ribbon("2100011f"),
         ribbon("2100201f"),
+        // Fuse: bits, length of segments, seeds and segments out of range; lengths; unused bits.
+        fuse("01000001"),
+        fuse("01002101"),
+        fuse("01000199"),
+        fuse("01400101"),
+        fuse("00000000010001 05".replace(' ', "").as_str()),
+        fuse("01000301"),
+        fuse("02000301"),
+        "0001000101 15".replace(' ', ""),
+        "100000000000000001000101 15".replace(' ', ""),
+        "000000000000008001000101 15".replace(' ', ""),
     ];
     let line = |frame: &String| {
         let bytes = unhex(frame);
@@ -273,7 +303,7 @@ fn compact_reject_vectors() {
 
 #[test]
 fn accept_vectors() {
-    let [bloom, blocked, golomb, ribbon] = of_each_kind();
+    let [bloom, blocked, golomb, ribbon, fuse] = of_each_kind();
     let several = several_buckets();
     let zero_codes = raw_block(3, &Header::default(), 1, golomb[40..52].try_into().expect("12 bytes"), &[0, 0]);
     let all_ones = raw_block(2, &Header::default(), 1, blocked[40..52].try_into().expect("12 bytes"), &[0xff; 64]);
@@ -308,6 +338,9 @@ fn accept_vectors() {
         ("two-layers", two_layers(0)),
         ("all-in-the-second-layer", two_layers(0x03)),
         ("share-of-one-column-more", three_entries()),
+        ("seed-63", changed(&fuse, &[(42, 63)])),
+        ("two-bits", changed(&fuse, &[(40, 2)])),
+        ("three-fingerprints", crate::fuse::three_entries()),
     ];
     let line = |(what, block): &(&str, Vec<u8>)| {
         let reader = FilterBlockReader::open(block).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -300,6 +300,7 @@ fn policies_are_text_both_ways() {
         "blocked:fpr=0.006,transform=whole-key+prefix:12,seed=18446744073709551615",
         "bloom:2,transform=row",
         "ribbon:fpr=0.003,slots_per_key=0.965",
+        "fuse:8.6",
     ] {
         let policy: FilterPolicy = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(policy.to_string(), text);

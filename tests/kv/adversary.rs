@@ -29,7 +29,7 @@ fn a_known_seed_costs_a_read_each_and_a_secret_one_the_rate() {
     assert_eq!(report["seed_known"], "0x0000000000000000");
     let runs = report["runs"].as_array().unwrap();
     let names: Vec<_> = runs.iter().map(|run| run["filter"].as_str().unwrap()).collect();
-    assert_eq!(names, ["bloom", "blocked", "golomb", "ribbon"]);
+    assert_eq!(names, ["bloom", "blocked", "golomb", "ribbon", "fuse"]);
     for run in runs {
         assert_eq!((count(run, "crafted_rows"), run["tables_untouched"].as_bool()), (500, Some(true)));
         assert!(count(run, "candidates_tried") > 10_000 && count(run, "candidates_passed") >= 500);

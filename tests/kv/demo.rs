@@ -26,7 +26,7 @@ fn the_figures_add_up() {
     assert!(report["direct_io"].is_boolean());
     let runs = report["runs"].as_array().unwrap();
     let names: Vec<_> = runs.iter().map(|run| run["filter"].as_str().unwrap()).collect();
-    assert_eq!(names, ["none", "bloom", "blocked", "golomb", "ribbon"]);
+    assert_eq!(names, ["none", "bloom", "blocked", "golomb", "ribbon", "fuse"]);
     let unfiltered = count(&runs[0], "data_block_reads");
     for run in runs {
         assert_ne!(run["reads_match_os"], false);

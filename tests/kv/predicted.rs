@@ -99,3 +99,8 @@ fn reads_for_absent_rows_are_those_that_golomb_filters_predict() {
 fn reads_for_absent_rows_are_those_that_ribbon_filters_predict() {
     reads_are_predicted(FilterKind::Ribbon, 7.0);
 }
+
+#[test]
+fn reads_for_absent_rows_are_those_that_fuse_filters_predict() {
+    reads_are_predicted(FilterKind::Fuse, 7.0);
+}

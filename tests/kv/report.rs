@@ -95,7 +95,7 @@ fn the_page_stands_alone_and_shows_the_figures_of_the_json() {
     let runs = json["runs"].as_array().unwrap();
     let num_tables = count(&json, "tables") as usize;
     // The headline, the terminal's lines, times of three classes, and nine figures of each table.
-    assert_eq!(compare(&page, &json), 4 * 2 + 16 * 5 + 10 * 5 + 4 * num_tables * 9);
+    assert_eq!(compare(&page, &json), 5 * 2 + 16 * 6 + 10 * 6 + 5 * num_tables * 9);
 
     let reads = with_id(&page, "reads");
     let labels: Vec<_> = reads.descendants().filter(|node| node.has_tag_name("text")).map(text).collect();
@@ -222,9 +222,9 @@ fn the_page_of_zipfian_reads_shows_its_figures() {
     let page = read(&path);
     assert_self_contained(&page);
     let page = parse(&page);
-    assert_eq!(compare(&page, &json), 2 * 9 * 5);
+    assert_eq!(compare(&page, &json), 2 * 9 * 6);
     for figure in ["reads", "throughput"] {
-        for i in 0..5 {
+        for i in 0..6 {
             assert_eq!(num_drawn(with_id(&page, figure), &format!("bar s{i}")), 2);
         }
     }
@@ -237,8 +237,8 @@ fn the_page_of_the_attack_shows_its_figures() {
     let page = read(&path);
     assert_self_contained(&page);
     let page = parse(&page);
-    assert_eq!(compare(&page, &json), 29 * 4);
-    for i in 1..5 {
+    assert_eq!(compare(&page, &json), 29 * 5);
+    for i in 1..6 {
         assert_eq!(num_drawn(with_id(&page, "reads"), &format!("bar s{i}")), 4);
     }
 }

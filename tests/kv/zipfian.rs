@@ -19,7 +19,7 @@ fn the_figures_of_each_share_add_up() {
         assert!(count(share, "distinct_cells") < 900, "skewed questions come again");
         let runs = share["runs"].as_array().unwrap();
         let names: Vec<_> = runs.iter().map(|run| run["filter"].as_str().unwrap()).collect();
-        assert_eq!(names, ["none", "bloom", "blocked", "golomb", "ribbon"]);
+        assert_eq!(names, ["none", "bloom", "blocked", "golomb", "ribbon", "fuse"]);
         let unfiltered = count(&runs[0], "data_block_reads");
         for run in runs {
             assert_eq!(run["ledger_balanced"], true);

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Optional
 
 import filterblock as fb
+import fuse
 import kinds
 import partitioned
 import ribbon
@@ -34,7 +35,7 @@ def class_of(error: Optional[kinds.FilterError]) -> str:
 # ------------------------------------------------------------------------------------------------------- golden
 
 def check_golden(directory: Path) -> str:
-    """Section 13: each frame opens, holds its entries, and is rebuilt from them bit for bit."""
+    """Section 14: each frame opens, holds its entries, and is rebuilt from them bit for bit."""
     files = total = 0
     hashes_of: dict[tuple[str, fb.Hasher], list[int]] = {}
     for item in json.loads((directory / "index.json").read_text()):
@@ -69,7 +70,7 @@ def check_golden(directory: Path) -> str:
 
 
 def check_partitioned(directory: Path) -> tuple[int, int]:
-    """Section 14: each index and each partition opens, entries are found, separators are the shortest."""
+    """Section 15: each index and each partition opens, entries are found, separators are the shortest."""
     parts = found = 0
     for item in json.loads((directory / "index.json").read_text()):
         name, key = item["name"], item["hash_key"]
@@ -234,6 +235,40 @@ def vector_ribbon_layers(words: list[str]) -> None:
     expect("layer", [str(x) for x in got], words)
 
 
+def vector_fuse(words: list[str]) -> None:
+    h, seed, log2_segment_len, num_segments, x = numbers(words[:5])
+    p = kinds.Fuse(32, log2_segment_len, seed, num_segments)
+    expect("x", fuse.seeded(p, h), x)
+    got = [",".join(map(str, fuse.slots_of(p, x))), f"{fuse.fingerprint_of(x):#010x}"]
+    expect("slots, fingerprint", got, words[5:])
+
+
+class Slots:
+    """The lines of `fuse-example`: three entries, the order in which they are taken away, and the payload [9]."""
+
+    def __init__(self) -> None:
+        self.hashes: set[int] = set()
+        self.taken: list[tuple[int, int, int]] = []
+
+    def __call__(self, words: list[str]) -> None:
+        p = kinds.Fuse(5, 1, 0, 1)
+        h = fb.xxh3(bytes.fromhex(words[0]))
+        if len(words) == 3 and "," in words[1]:
+            got = [",".join(map(str, fuse.slots_of(p, h))), str(fuse.fingerprint_of(h) % 32)]
+            expect("slots, fingerprint", got, words[1:])
+            self.hashes.add(h)
+        elif len(words) == 3:
+            own, content = numbers(words[1:])
+            self.taken.append((h, own, content))
+        else:
+            expect("parameters", fuse.choose_seed(5, 1, 1, self.hashes), p)
+            _, payload = fb.build_payload(p, self.hashes)
+            expect("payload", payload.hex(), words[0])
+            reader = fuse.FuseReader(p, payload)
+            got = [(h, own, reader.content(own)) for h, own in fuse.take_away(p, self.hashes) or []]
+            expect("taken away", got, self.taken)
+
+
 def vector_block(words: list[str]) -> None:
     frame, kind, of, data = words[0], words[1], words[2], bytes.fromhex(words[3])
     hasher = fb.Hasher.xxh3_with(0)
@@ -321,6 +356,7 @@ VECTORS: dict[str, Callable[[list[str]], None]] = {
     "blocked": vector_blocked, "golomb-example": vector_golomb_example, "golomb": vector_golomb,
     "golomb-buckets": Several(), "golomb-starts": vector_golomb_starts, "block": vector_block,
     "ribbon": vector_ribbon, "ribbon-example": Equations(), "ribbon-layers": vector_ribbon_layers,
+    "fuse": vector_fuse, "fuse-example": Slots(),
     "found-context": vector_found_context, "reject": vector_reject, "compact-reject": vector_compact_reject,
     "accept": vector_accept, "order-key": vector_order_key, "separator": vector_separator,
     "partition-context": vector_partition_context, "partitioned-example": EXAMPLE.part,
@@ -356,7 +392,7 @@ def hasher_of(wish: Optional[dict[str, Any]]) -> Optional[fb.Hasher]:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """The reply to one request. A frame that does not open answers *maybe* to everything (section 10)."""
+    """The reply to one request. A frame that does not open answers *maybe* to everything (section 11)."""
     reply: dict[str, Any] = {"class": "ok", "found_context": None, "kind": None, "num_entries": None,
                              "answers": "m" * (len(request["ask"]) + len(request["hashes"])), "rebuilt": None}
     data = bytes.fromhex(request["bytes"])

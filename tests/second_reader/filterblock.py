@@ -1,7 +1,7 @@
 """Reader and writer of filter blocks and compact frames, format version 1.
 
-Written from format-spec.md alone, by someone who had not seen the library's source (except ribbon.py, see there): where
-the two agree, it is by the document. Keep it so: change it for the document, never for the library.
+Written from format-spec.md alone, by someone who had not seen the library's source (except ribbon.py and fuse.py, see
+there): where the two agree, it is by the document. Keep it so: change it for the document, never for the library.
 
 Numbers in brackets, as in [4.2], are sections of format-spec.md. Needs Python 3.11 and the package xxhash.
 """
@@ -16,14 +16,15 @@ from typing import Iterable, Optional
 import xxhash
 
 from kinds import (
-    BLOCKED, BLOOM, Blocked, Bloom, Damaged, GOLOMB, Golomb, GolombReader, KIND_OF, Mismatch, Newer, Params, RIBBON,
-    Ribbon, U32, U64, Unwritable, blocked_position, blocked_probes, bloom_probes, build_blocked, build_bloom,
+    BLOCKED, BLOOM, Blocked, Bloom, Damaged, FUSE, Fuse, GOLOMB, Golomb, GolombReader, KIND_OF, Mismatch, Newer, Params,
+    RIBBON, Ribbon, U32, U64, Unwritable, blocked_position, blocked_probes, bloom_probes, build_blocked, build_bloom,
     build_golomb, check_payload, mix, range_fault)
+from fuse import FuseReader, build_fuse
 from ribbon import RibbonReader, build_ribbon, num_blocks_of
 
 MAGIC = bytes.fromhex("f146424c4b0d0a1a")
 HEADER = struct.Struct("<8sBBBBHHQQQ12sQI")
-KINDS = {BLOOM: "bloom", BLOCKED: "blocked", GOLOMB: "golomb", RIBBON: "ribbon"}
+KINDS = {BLOOM: "bloom", BLOCKED: "blocked", GOLOMB: "golomb", RIBBON: "ribbon", FUSE: "fuse"}
 ESTIMATE = 1  # bit 0 of `features` [4.4]
 
 
@@ -117,15 +118,18 @@ class Filter:
     context: int = 0
     _golomb: Optional[GolombReader] = field(default=None, init=False, repr=False, compare=False)
     _ribbon: Optional[RibbonReader] = field(default=None, init=False, repr=False, compare=False)
+    _fuse: Optional[FuseReader] = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.params, Golomb):
             self._golomb = GolombReader(self.params, self.payload)
         if isinstance(self.params, Ribbon):
             self._ribbon = RibbonReader(self.params, self.payload)
+        if isinstance(self.params, Fuse):
+            self._fuse = FuseReader(self.params, self.payload)
 
     def maybe_hash(self, h: int) -> bool:
-        """True for *maybe*, False for *no*, for a 64-bit hash of an entry [4.1, 5, 6, 7, 8]."""
+        """True for *maybe*, False for *no*, for a 64-bit hash of an entry [4.1, 5, 6, 7, 8, 9]."""
         p, payload = self.params, self.payload
         if p is None:
             return False
@@ -133,6 +137,8 @@ class Filter:
             return self._golomb.has(h)
         if self._ribbon:
             return self._ribbon.has(h)
+        if self._fuse:
+            return self._fuse.has(h)
         assert isinstance(p, (Bloom, Blocked))
         if isinstance(p, Bloom):
             for bit in bloom_probes(h, p):
@@ -153,7 +159,7 @@ class Filter:
 
 def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
                transform: Optional[tuple[int, int]] = None) -> Filter:
-    """Opens a block with every check of [10], in that order. `hasher` and `transform` say what the caller expects."""
+    """Opens a block with every check of [11], in that order. `hasher` and `transform` say what the caller expects."""
     data = bytes(data)
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
@@ -200,7 +206,9 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
             raise Newer("empty-params")
     else:
         a, b, per_bucket, number = params[0], params[1], params[2], int.from_bytes(params[4:], "little")
-        if any({BLOOM: params[1:4], BLOCKED: params[2:], GOLOMB: params[3:4], RIBBON: params[8:]}[kind]):
+        reserved = {BLOOM: params[1:4], BLOCKED: params[2:], GOLOMB: params[3:4], RIBBON: params[8:],
+                    FUSE: params[3:4] + params[8:]}
+        if any(reserved[kind]):
             raise Newer("reserved")
         if kind == BLOOM:
             p = Bloom(a, number)
@@ -210,6 +218,8 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
             p = Blocked(a, b, len(payload) // 64)
         elif kind == RIBBON:
             p = Ribbon(a, number & U32, per_bucket, num_blocks_of(payload, b), params[3])
+        elif kind == FUSE:
+            p = Fuse(a, b, per_bucket, number & U32)
         else:
             p = Golomb(a, number, -(-num_entries // max(per_bucket, 1)), b, per_bucket)
         check_payload(p, payload)
@@ -217,7 +227,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
 
 
 def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int]] = None) -> Filter:
-    """Opens a compact frame [9]. The caller vouches for the bytes, the hash and the transform."""
+    """Opens a compact frame [10]. The caller vouches for the bytes, the hash and the transform."""
     data = bytes(data)
     if not data:
         raise Damaged("tag")
@@ -232,7 +242,7 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         if len(data) > 1:
             raise Damaged("empty")
         return Filter(True, None, None, b"", hasher, transform, 0)
-    if len(data) < (4 if kind in (GOLOMB, RIBBON) else 2):
+    if len(data) < (4 if kind in (GOLOMB, RIBBON, FUSE) else 2):
         raise Damaged("trailer")
     byte, payload = data[-2], data[:-2]
     p: Params
@@ -255,6 +265,16 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
             raise Damaged("integers")
         share, thinned_from = (0, last[0]) if thinned else (int.from_bytes(last, "little"), 0)
         p = Ribbon(data[-3], share, data[-4], num_blocks_of(payload, byte >> 4), thinned_from)
+    elif kind == FUSE:
+        at = len(data) - 4 - (byte & 7)
+        if not byte & 7:
+            raise Damaged("integers")
+        if at < 0:
+            raise Damaged("trailer")
+        segments, payload = data[at:-4], data[:at]
+        if not segments[-1]:
+            raise Damaged("integers")
+        p = Fuse(data[-3], byte >> 3, data[-4], int.from_bytes(segments, "little"))
     else:
         i, j = byte >> 4, byte & 15
         at = len(data) - 4 - i - j
@@ -272,13 +292,14 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
 # ------------------------------------------------------------------------------------------------------ writer
 
 def build_payload(p: Params, hashes: set[int], limit: int = 2**32) -> tuple[Params, bytes]:
-    """Payload and final parameters for a set of at least one hash [5-8]; Unwritable if longer than `limit` bytes."""
+    """Payload and final parameters for a set of at least one hash [5-9]; Unwritable if longer than `limit` bytes."""
     if isinstance(p, Golomb) and p.entries_per_bucket:
         p = replace(p, num_buckets=-(-len(hashes) // p.entries_per_bucket))
     if fault := range_fault(replace(p, directory_bits=0) if isinstance(p, Golomb) else p):
         raise Unwritable(fault)
     least = (p.num_bits + 7) // 8 if isinstance(p, Bloom) else 64 * p.num_lines if isinstance(p, Blocked) \
-        else p.layout()[2] if isinstance(p, Ribbon) else replace(p, directory_bits=0).layout()[1]
+        else p.layout()[2] if isinstance(p, Ribbon) else p.payload_len() if isinstance(p, Fuse) \
+        else replace(p, directory_bits=0).layout()[1]
     if least > limit:
         raise Unwritable(f"payload of {least} bytes")
     if isinstance(p, Bloom):
@@ -287,6 +308,8 @@ def build_payload(p: Params, hashes: set[int], limit: int = 2**32) -> tuple[Para
         return p, build_blocked(p, hashes)
     if isinstance(p, Ribbon):
         return p, build_ribbon(p, hashes)
+    if isinstance(p, Fuse):
+        return p, build_fuse(p, hashes)
     p, payload = build_golomb(p, hashes, limit)
     if fault := range_fault(p):
         raise Unwritable(fault)
@@ -309,6 +332,8 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
             params = struct.pack("<BB10x", p.num_probes, p.salt_bits)
         elif isinstance(p, Ribbon):
             params = struct.pack("<BBBBI4x", p.columns, len(p.num_blocks), p.last_seed, p.thinned_from, p.wide_share)
+        elif isinstance(p, Fuse):
+            params = struct.pack("<BBBxI4x", p.fingerprint_bits, p.log2_segment_len, p.seed, p.num_segments)
         else:
             params = struct.pack("<BBBxQ", p.remainder_bits, p.directory_bits, p.entries_per_bucket, p.bucket_range)
     count, features = (len(distinct), 0) if estimate is None else (estimate, ESTIMATE)
@@ -319,7 +344,7 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
 
 
 def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32) -> bytes:
-    """A compact frame [9] of the entries with these hashes."""
+    """A compact frame [10] of the entries with these hashes."""
     distinct = set(hashes)
     if not distinct:
         return b"\x10"
@@ -334,13 +359,17 @@ def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32
         j = (p.wide_share.bit_length() + 7) // 8
         integer, j = (bytes([p.thinned_from]), 15) if p.thinned_from else (p.wide_share.to_bytes(j, "little"), j)
         return payload + integer + bytes([p.last_seed, p.columns, 16 * len(p.num_blocks) + j, 0x14])
+    if isinstance(p, Fuse):
+        j = (p.num_segments.bit_length() + 7) // 8
+        return (payload + p.num_segments.to_bytes(j, "little")
+                + bytes([p.seed, p.fingerprint_bits, 8 * p.log2_segment_len + j, 0x15]))
     i, j = ((n.bit_length() + 7) // 8 for n in (p.num_buckets, p.bucket_range))
     return (payload + p.num_buckets.to_bytes(i, "little") + p.bucket_range.to_bytes(j, "little")
             + bytes([p.remainder_bits, p.directory_bits, 16 * i + j, 0x13]))
 
 
 def rebuild(f: Filter, hashes: Iterable[int]) -> bytes:
-    """The frame that a writer makes of these hashes with an opened frame's parameters [13], no longer than that."""
+    """The frame that a writer makes of these hashes with an opened frame's parameters [14], no longer than that."""
     limit = len(f.payload)
     if f.compact:
         return write_compact(f.params, hashes, limit)

@@ -169,7 +169,7 @@ fn policy(random: &mut Random) -> FilterPolicy {
 
 /// Parameters that fit this number of hashes; a policy would choose few of them.
 fn shape(random: &mut Random, num_hashes: u64) -> Shape {
-    match random.below(4) {
+    match random.below(5) {
         0 => Shape::Bloom {
             num_probes: 1 + random.below(64) as u8,
             num_bits: (1 + random.below(12 * num_hashes + 8)).next_multiple_of(random.pick(&[1, 8])),
@@ -184,6 +184,14 @@ fn shape(random: &mut Random, num_hashes: u64) -> Shape {
             let wide_share = random.next() as u32 & random.pick(&[0, 0, 1, u32::MAX]);
             let wide_share = if columns == 32 { 0 } else { wide_share };
             Shape::Ribbon { columns, wide_share, millislots: 950 + random.below(251) as u16 }
+        }
+        3 => {
+            // Two slots per hash and more, and in short segments so many that no two hashes share all four.
+            let log2_segment_len = random.below(8) as u8;
+            let least = (2 * num_hashes + 30) >> log2_segment_len;
+            let for_short = if log2_segment_len < 4 { num_hashes * num_hashes.min(60) } else { 0 };
+            let num_segments = (1 + least * (1 + random.below(3)) + for_short) as u32;
+            Shape::Fuse { fingerprint_bits: 1 + random.below(32) as u8, log2_segment_len, num_segments }
         }
         _ => {
             let remainder_bits = random.pick(&[0u8, 1, 2, 3, 5, 8, 12, 20, 30, 48]);
@@ -285,6 +293,12 @@ fn compact_of(block: &[u8]) -> Option<Vec<u8>> {
             let len = (0..4).find(|len| share >> (8 * len) == 0).unwrap_or(4);
             frame.extend((0..len).map(|i| (share >> (8 * i)) as u8));
             frame.extend([params[2], params[0], 16 * params[1] + len as u8, 0x14]);
+        }
+        5 => {
+            let num_segments = int(&params[4..8]);
+            let len = (0..4).find(|len| num_segments >> (8 * len) == 0).unwrap_or(4);
+            frame.extend((0..len).map(|i| (num_segments >> (8 * i)) as u8));
+            frame.extend([params[2], params[0], 8 * params[1] + len as u8, 0x15]);
         }
         _ => {
             let num_buckets = int(&block[24..32]).div_ceil(params[2].into());

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Iterator, Optional, Union
 
 U32, U64 = 2**32 - 1, 2**64 - 1
-BLOOM, BLOCKED, GOLOMB, RIBBON = 1, 2, 3, 4
+BLOOM, BLOCKED, GOLOMB, RIBBON, FUSE = 1, 2, 3, 4, 5
 
 
 class FilterError(Exception):
-    """Base of all exceptions of this module. The message of a reader's begins with the row [9, 10] that failed."""
+    """Base of all exceptions of this module. The message of a reader's begins with the row [10, 11] that failed."""
 
     @property
     def row(self) -> str:
@@ -21,15 +21,15 @@ class FilterError(Exception):
 
 
 class Damaged(FilterError):
-    """The bytes are not what a writer wrote [10]."""
+    """The bytes are not what a writer wrote [11]."""
 
 
 class Newer(FilterError):
-    """The header is intact, but says something beyond this reader [10]."""
+    """The header is intact, but says something beyond this reader [11]."""
 
 
 class Mismatch(FilterError):
-    """Intact, but not what the caller asked for [10]. `found_context` is set where the context differs [4.2]."""
+    """Intact, but not what the caller asked for [11]. `found_context` is set where the context differs [4.2]."""
 
     def __init__(self, message: str, found_context: Optional[int] = None) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class Unwritable(FilterError):
     """The writer was given parameters or entries for which the format has no bytes, or that exceed its size limit."""
 
 
-# ----------------------------------------------------------------------------- parameters of the kinds [5-8]
+# ----------------------------------------------------------------------------- parameters of the kinds [5-9]
 
 @dataclass(frozen=True)
 class Bloom:
@@ -123,8 +123,23 @@ class Ribbon:
         return mix(x ^ (steps * 0x9E3779B97F4A7C15 & U64)) if steps else x
 
 
-Params = Union[Bloom, Blocked, Golomb, Ribbon]
-KIND_OF = {Bloom: BLOOM, Blocked: BLOCKED, Golomb: GOLOMB, Ribbon: RIBBON}
+@dataclass(frozen=True)
+class Fuse:
+    fingerprint_bits: int
+    log2_segment_len: int
+    seed: int
+    num_segments: int
+
+    def num_slots(self) -> int:
+        """N [9]."""
+        return (self.num_segments + 3) << self.log2_segment_len
+
+    def payload_len(self) -> int:
+        return (self.num_slots() - 1) * self.fingerprint_bits // 8 + 8
+
+
+Params = Union[Bloom, Blocked, Golomb, Ribbon, Fuse]
+KIND_OF = {Bloom: BLOOM, Blocked: BLOCKED, Golomb: GOLOMB, Ribbon: RIBBON, Fuse: FUSE}
 
 
 def mix(z: int) -> int:
@@ -135,7 +150,7 @@ def mix(z: int) -> int:
 
 
 def range_fault(p: Params) -> Optional[str]:
-    """What is out of its range in the tables of [5], [6], [7], [8] and [11], if anything is."""
+    """What is out of its range in the tables of [5], [6], [7], [8], [9] and [12], if anything is."""
     if isinstance(p, Bloom):
         ok = 1 <= p.num_probes <= 64 and 1 <= p.num_bits <= 2**56
     elif isinstance(p, Blocked):
@@ -144,6 +159,9 @@ def range_fault(p: Params) -> Optional[str]:
         ok = (1 <= p.columns <= (31 if p.wide_share else 32) and 0 <= p.wide_share <= U32 and 0 <= p.last_seed <= 31
               and (not p.thinned_from or p.columns < p.thinned_from <= 32 and not p.wide_share)
               and 1 <= len(p.num_blocks) <= 8 and all(2 <= n <= U32 for n in p.num_blocks))
+    elif isinstance(p, Fuse):
+        ok = (1 <= p.fingerprint_bits <= 32 and 0 <= p.log2_segment_len <= 18 and 0 <= p.seed <= 63
+              and 1 <= p.num_segments <= U32)
     else:
         ok = (0 <= p.remainder_bits <= 48 and 0 <= p.directory_bits <= 57 and p.bucket_range >= 1
               and (p.entries_per_bucket is None or 1 <= p.entries_per_bucket <= 255)
@@ -152,7 +170,7 @@ def range_fault(p: Params) -> Optional[str]:
 
 
 def check_payload(p: Params, payload: bytes) -> None:
-    """Ranges, length and unused bits: the last two rows of [10], and together the last of [9]."""
+    """Ranges, length and unused bits: the last two rows of [11], and together the last of [10]."""
     if fault := range_fault(p):
         raise Damaged(fault)
     if isinstance(p, Bloom):
@@ -171,6 +189,12 @@ def check_payload(p: Params, payload: bytes) -> None:
             used = 2 * p.num_buckets(layer) % 8
             if used and payload[end - 1] >> used:
                 raise Damaged("unused: bits of the thresholds")
+    elif isinstance(p, Fuse):
+        if len(payload) != p.payload_len():
+            raise Damaged("range: length of the payload")
+        used = p.num_slots() * p.fingerprint_bits
+        if int.from_bytes(payload[used // 8:], "little") >> used % 8:
+            raise Damaged("unused: bits after the last slot")
     else:
         _, codes = p.layout()
         if len(payload) <= codes or len(payload) >= 2**61:

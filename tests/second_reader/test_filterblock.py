@@ -11,6 +11,7 @@ from typing import Any, Iterator, Optional
 
 import filterblock as fb
 import kinds
+import fuse
 import ribbon
 
 GOLDEN = Path(os.environ.get("GOLDEN", Path(__file__).resolve().parent.parent / "golden" / "v1"))
@@ -118,6 +119,21 @@ def literal_ribbon(p: fb.Ribbon, payload: bytes, h: int) -> bool:
     return True
 
 
+def literal_fuse(p: fb.Fuse, payload: bytes, h: int) -> bool:
+    """The pseudocode of section 9, line by line."""
+    f, L, S = p.fingerprint_bits, 2**p.log2_segment_len, p.num_segments
+    x = h if p.seed == 0 else fb.mix(h ^ p.seed * 0x9E3779B97F4A7C15 % 2**64)
+    start = x * (S * L) // 2**64
+    product = x * 0xD1342543DE82EF95
+    offsets = (product >> 64) ^ (product % 2**64)
+    slots = [start] + [(start + k * L) ^ ((offsets >> 18 * (k - 1)) & (L - 1)) for k in (1, 2, 3)]
+    fingerprint = x * 0xA24BAED4963EE407 % 2**64 >> 32
+    total = 0
+    for slot in slots:
+        total ^= (int.from_bytes(payload, "little") >> slot * f) % 2**f
+    return total == fingerprint % 2**f
+
+
 def literal_blocked(p: fb.Blocked, hashes: set[int]) -> bytes:
     """The text of section 6, line by line."""
     R, words = 64 - p.salt_bits, []
@@ -156,6 +172,12 @@ def random_params(rng: random.Random, kind: int, hashes: set[int]) -> fb.Params:
         if most == 1 or rng.random() < 0.7:
             return p
         return fb.Ribbon(rng.randint(1, most - 1), 0, p.last_seed, p.num_blocks, most)
+    if kind == fb.FUSE:
+        log2_segment_len = rng.randint(0, 8)
+        least = -(-(2 * n + 30) // 2**log2_segment_len)
+        # With more slots where segments are short: two hashes must not share all four.
+        num_segments = least * rng.randint(1, 4) + (n * n if log2_segment_len < 4 else 0)
+        return fuse.choose_seed(rng.randint(1, 32), log2_segment_len, num_segments, hashes)
     r = rng.choice([0, 1, 3, 8, 20, 48])
     per_bucket = rng.choice([1, 2, 7, 64, 255])
     most = fb.U64 // max(1, -(-n // per_bucket))
@@ -182,7 +204,7 @@ class Golden(unittest.TestCase):
                 self.assertEqual(outcome("block", bad, context, hasher), "Damaged", item["file"])
 
     def test_compact_frames_hold_no_checksum(self) -> None:
-        """Damage may pass (section 9); it must not raise anything else."""
+        """Damage may pass (section 10); it must not raise anything else."""
         for item, data, hasher in golden("compact"):
             if len(data) > SMALL:
                 continue
@@ -212,7 +234,7 @@ class Golden(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
-    """Rows of section 10, each alone, in blocks with right checksums."""
+    """Rows of section 11, each alone, in blocks with right checksums."""
 
     def changed(self, block: bytes, **at: int) -> str:
         bad = bytearray(block)
@@ -226,11 +248,12 @@ class Checks(unittest.TestCase):
         blocked = fb.write_block(fb.BLOCKED, fb.Blocked(9, 3, 1), hashes, SEEDLESS)
         golomb = fb.write_block(fb.GOLOMB, fb.Golomb(3, 100, 0, 0, 1), hashes, SEEDLESS)
         three = fb.write_block(fb.RIBBON, fb.Ribbon(5, 0, 0, (2,)), hashes, SEEDLESS)
+        four = fb.write_block(fb.FUSE, fb.Fuse(5, 2, 0, 2), hashes, SEEDLESS)
         none = fb.write_block(fb.GOLOMB, None, [], SEEDLESS)
-        for block in (bloom, blocked, golomb, three, none):
+        for block in (bloom, blocked, golomb, three, four, none):
             self.assertEqual(outcome("block", block), "ok")
             for wanted, changes in [
-                ("Damaged", {"_8": 0}), ("Newer", {"_8": 2}), ("Newer", {"_9": 0}), ("Newer", {"_9": 5}),
+                ("Damaged", {"_8": 0}), ("Newer", {"_8": 2}), ("Newer", {"_9": 0}), ("Newer", {"_9": 6}),
                 ("Newer", {"_10": 0}), ("Mismatch", {"_10": 2}), ("Newer", {"_10": 3}), ("Newer", {"_11": 5}),
                 ("Newer", {"_11": 127}), ("ok", {"_11": 128}), ("ok", {"_11": 255, "_14": 9}),
                 ("ok", {"_11": 3, "_14": 9}), ("Newer", {"_11": 2, "_15": 9}), ("ok", {"_12": 0xFE}),
@@ -254,6 +277,12 @@ class Checks(unittest.TestCase):
             (three, "Damaged", {"_40": 4}), (three, "Damaged", {"_41": 0}), (three, "Damaged", {"_41": 2}),
             (three, "Damaged", {"_41": 9}), (three, "ok", {"_42": 31}), (three, "Damaged", {"_42": 32}),
             (three, "Damaged", {"_44": 1}), (three, "Damaged", {"_144": 1}), (three, "Damaged", {"_147": 1}),
+            (four, "Damaged", {"_12": 1}), (four, "ok", {"_24": 9}), (four, "Newer", {"_43": 1}),
+            (four, "Newer", {"_48": 1}), (four, "Newer", {"_51": 1}), (four, "Damaged", {"_40": 0}),
+            (four, "Damaged", {"_40": 33}), (four, "Damaged", {"_40": 4}), (four, "Damaged", {"_41": 1}),
+            (four, "Damaged", {"_41": 19}), (four, "ok", {"_42": 63}), (four, "Damaged", {"_42": 64}),
+            (four, "Damaged", {"_44": 0}), (four, "Damaged", {"_47": 1}), (four, "Damaged", {"_76": 0x10}),
+            (four, "Damaged", {"_82": 0x80}),
         ]:
             self.assertEqual(self.changed(block, **changes), wanted, (block.hex(), changes))
         self.assertEqual(outcome("block", repaired(blocked + b"\0")), "Damaged")
@@ -261,7 +290,7 @@ class Checks(unittest.TestCase):
     def test_compact_rows(self) -> None:
         for wanted, text in [
             ("Damaged", ""), ("ok", "10"), ("Damaged", "0010"), ("Damaged", "00"), ("Damaged", "01"), ("Newer", "20"),
-            ("Damaged", "ff"), ("Newer", "ef"), ("Newer", "15"), ("Newer", "001f"), ("Damaged", "11"), ("Damaged", "0711"),
+            ("Damaged", "ff"), ("Newer", "ef"), ("Newer", "16"), ("Newer", "001f"), ("Damaged", "11"), ("Damaged", "0711"),
             ("ok", "000711"), ("Damaged", "000011"), ("Damaged", "004111"), ("Damaged", "12"), ("Damaged", "0012"),
             ("ok", "00" * 64 + "f612"), ("Damaged", "00" * 64 + "f712"), ("Damaged", "00" * 63 + "f012"),
             ("Damaged", "13"), ("ok", "02500175010800" + "1213"), ("Damaged", "0250" + "017501" + "3100" + "1213"),
@@ -274,6 +303,10 @@ class Checks(unittest.TestCase):
             ("Damaged", "00" * 16 + "02000000" + "20011014"),
             ("Damaged", "00" * 16 + "02000000" + "0000" + "011114"), ("ok", "00" * 32 + "02000000" + "01" + "00011114"),
             ("Damaged", "00" * 32 + "02000000" + "0100000001" + "00011514"), ("Damaged", "00" * 40 + "00011914"),
+            ("Damaged", "15"), ("ok", "00" * 8 + "01000101" + "15"), ("Damaged", "00" * 8 + "01000100" + "15"),
+            ("Damaged", "00" * 8 + "0100000102" + "15"), ("Damaged", "00" * 8 + "01400101" + "15"),
+            ("Damaged", "00" * 8 + "01000199" + "15"), ("Damaged", "00" * 7 + "8001000101" + "15"),
+            ("Damaged", "00" * 8 + "0000000001000105" + "15"),
         ]:
             self.assertEqual(outcome("compact", bytes.fromhex(text)), wanted, text)
 
@@ -282,7 +315,7 @@ class Writer(unittest.TestCase):
     def test_round_trips(self) -> None:
         rng = random.Random(1)
         for trial in range(200):
-            kind, n = rng.choice([1, 2, 3, 4]), rng.choice([1, 2, 3, 20, 70, 300])
+            kind, n = rng.choice([1, 2, 3, 4, 5]), rng.choice([1, 2, 3, 20, 70, 300])
             hasher = rng.choice([SEEDLESS, fb.Hasher.xxh3_with(trial), fb.Hasher.siphash_with(rng.randbytes(16))])
             hashes = {hasher.hash(rng.randbytes(rng.randint(0, 20))) for _ in range(n)}
             p, context = random_params(rng, kind, hashes), rng.getrandbits(64)
@@ -300,6 +333,9 @@ class Writer(unittest.TestCase):
             if isinstance(f.params, fb.Ribbon):
                 for h in [*hashes, *(rng.getrandbits(64) for _ in range(20))]:
                     self.assertEqual(f.maybe_hash(h), literal_ribbon(f.params, f.payload, h))
+            if isinstance(f.params, fb.Fuse):
+                for h in [*hashes, *(rng.getrandbits(64) for _ in range(20))]:
+                    self.assertEqual(f.maybe_hash(h), literal_fuse(f.params, f.payload, h))
             if isinstance(f.params, fb.Golomb):
                 exact = {kinds.golomb_place(h, f.params.num_buckets, f.params.bucket_range) for h in hashes}
                 decoded = {(b, v) for b in range(f.params.num_buckets)
@@ -315,6 +351,8 @@ class Writer(unittest.TestCase):
                      lambda: fb.write_block(fb.RIBBON, fb.Ribbon(32, 1, 0, (2,)), [1], SEEDLESS),
                      lambda: fb.write_block(fb.RIBBON, fb.Ribbon(8, 0, 0, (2,), 8), [1], SEEDLESS),
                      lambda: fb.write_block(fb.RIBBON, fb.Ribbon(8, 1, 0, (2,), 9), [1], SEEDLESS),
+                     lambda: fb.write_block(fb.FUSE, fb.Fuse(8, 2, 0, 2), range(100), SEEDLESS),
+                     lambda: fb.write_block(fb.FUSE, fb.Fuse(8, 19, 0, 2), [1], SEEDLESS),
                      lambda: fb.write_block(fb.GOLOMB, None, [], SEEDLESS, estimate=1)):
             with self.assertRaises(fb.Unwritable):
                 call()
@@ -396,6 +434,19 @@ class Hostile(unittest.TestCase):
                 got = reader.has(h)
                 answers[got] += 1
                 self.assertEqual(got, literal_ribbon(p, payload, h))
+        self.assertGreater(min(answers), 500)
+
+    def test_hostile_fuse_payloads(self) -> None:
+        """The reader answers from any payload as the pseudocode does."""
+        rng, answers = random.Random(6), [0, 0]
+        for _ in range(300):
+            p = fb.Fuse(rng.choice([1, 1, 2, 5, 9, 32]), rng.randint(0, 6), rng.randint(0, 63), rng.randint(1, 40))
+            payload = rng.randbytes(p.payload_len())
+            reader = fb.FuseReader(p, payload)
+            for h in [0, fb.U64, 1 << 63, *(rng.getrandbits(64) for _ in range(30))]:
+                got = reader.has(h)
+                answers[got] += 1
+                self.assertEqual(got, literal_fuse(p, payload, h))
         self.assertGreater(min(answers), 500)
 
 

@@ -101,7 +101,9 @@ fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {
         Oracle::Empty => &[],
         Oracle::Bloom { ref bits, .. } => &bits[..],
         Oracle::Blocked { ref lines, .. } => &lines[..],
-        Oracle::Golomb { ref payload, .. } | Oracle::Ribbon { ref payload, .. } => &payload[..],
+        Oracle::Golomb { ref payload, .. } | Oracle::Ribbon { ref payload, .. } | Oracle::Fuse { ref payload, .. } => {
+            &payload[..]
+        }
     };
     check_answers(&reader, &portable, &oracle, hashes, payload);
 }

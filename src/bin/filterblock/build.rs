@@ -32,7 +32,7 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
-    /// The structure: bloom, blocked, golomb or ribbon
+    /// The structure: bloom, blocked, golomb, ribbon or fuse
     #[arg(long, value_name = "KIND", default_value_t = FilterKind::DEFAULT)]
     kind: FilterKind,
     /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given

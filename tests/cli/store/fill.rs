@@ -212,14 +212,14 @@ fn impossible_requests_are_refused_and_no_store_is_created() {
     let place = Place::new();
     place.write("keys.txt", lines("key", 3));
     for (options, part) in [
-        ("--kind cuckoo", "bloom, blocked, golomb, ribbon"),
+        ("--kind cuckoo", "bloom, blocked, golomb, ribbon, fuse"),
         ("--bits-per-key 1", "legal range"),
         ("--kind golomb --fpr 1.5", "legal range"),
         ("--bits-per-key 10 --fpr 1%", "cannot be used with"),
         ("--budget 1KiB --fpr 1%", "cannot be used with"),
         ("--level-kind 7=bloom", "level from 0 to 6"),
         ("--level-kind bloom", "as in 0=bloom"),
-        ("--level-kind 0=cuckoo", "bloom, blocked, golomb, ribbon"),
+        ("--level-kind 0=cuckoo", "bloom, blocked, golomb, ribbon, fuse"),
         ("--prefix-len 0", ""),
         ("--prefix-len 65536", ""),
         ("--sync sometimes", "always, never"),

@@ -1,9 +1,11 @@
 //! The format as format-spec.md states it, in the simplest code possible: one bit at a time, 128-bit integers, no code
 //! shared with the library. Reads blocks and compact frames without verifying their checksums, and writes payloads.
 
+mod fuse;
 mod golomb;
 pub mod ribbon;
 
+pub use fuse::Fuse;
 pub use golomb::Golomb;
 pub use ribbon::Ribbon;
 
@@ -45,7 +47,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ z >> 33
 }
 
-/// A filter as read. The variants have the fields of sections 5 to 8.
+/// A filter as read. The variants have the fields of sections 5 to 9.
 #[derive(Clone, Debug)]
 pub enum Oracle {
     Empty,
@@ -53,6 +55,7 @@ pub enum Oracle {
     Blocked { num_probes: u32, salt_bits: u32, lines: Vec<u8> },
     Golomb { golomb: Golomb, payload: Vec<u8> },
     Ribbon { ribbon: Ribbon, payload: Vec<u8> },
+    Fuse { fuse: Fuse, payload: Vec<u8> },
 }
 
 impl Oracle {
@@ -79,6 +82,15 @@ impl Oracle {
                 let num_blocks = ribbon::num_blocks(&payload, params[1].into());
                 let ribbon = Ribbon { columns, last_seed, thinned_from, wide_share: int(&params[4..8]), num_blocks };
                 Self::Ribbon { ribbon, payload }
+            }
+            5 => {
+                let fuse = Fuse {
+                    fingerprint_bits: params[0].into(),
+                    log2_segment_len: params[1].into(),
+                    seed: params[2].into(),
+                    num_segments: int(&params[4..8]),
+                };
+                Self::Fuse { fuse, payload }
             }
             kind => panic!("kind {kind}"),
         }
@@ -118,6 +130,16 @@ impl Oracle {
                 let ribbon = Ribbon { columns, last_seed, thinned_from, wide_share, num_blocks };
                 Self::Ribbon { ribbon, payload }
             }
+            0x15 => {
+                let end = frame.len() - 4 - usize::from(at(2) & 7);
+                let fuse = Fuse {
+                    fingerprint_bits: at(3).into(),
+                    log2_segment_len: (at(2) >> 3).into(),
+                    seed: at(4).into(),
+                    num_segments: int(&frame[end..frame.len() - 4]),
+                };
+                Self::Fuse { fuse, payload: frame[..end].to_vec() }
+            }
             tag => panic!("tag {tag:02x}"),
         }
     }
@@ -141,6 +163,7 @@ impl Oracle {
                 golomb.offsets(payload, bucket).is_none_or(|offsets| offsets.contains(&offset))
             }
             Self::Ribbon { ribbon, payload } => ribbon.may_contain(payload, hash),
+            Self::Fuse { fuse, payload } => fuse.may_contain(payload, hash),
         }
     }
 
@@ -160,6 +183,7 @@ impl Oracle {
             }
             Self::Golomb { golomb, .. } => golomb.rebuild(hashes),
             Self::Ribbon { ribbon, .. } => ribbon.rebuild(hashes),
+            Self::Fuse { fuse, .. } => fuse.rebuild(hashes),
         }
     }
 }

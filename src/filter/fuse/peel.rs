@@ -1,0 +1,138 @@
+//! Which slot each entry decides: entries are taken away one after the other, each with a slot that no other entry has
+//! then (section 3 of the paper).
+
+use super::ARITY;
+use super::slots::{Slots, fingerprint};
+use crate::hash::fast_range;
+use crate::hashes::{MAX_PARTS, Partitions};
+use std::vec::Vec;
+
+/// Hashes up to which the table stays in a cache in any order.
+const MAX_UNGROUPED: usize = 1 << 14;
+
+/// A slot's number, in as few bytes as the table allows.
+pub(super) trait Index: Copy {
+    fn new(slot: u64) -> Self;
+    fn get(self) -> usize;
+}
+
+impl Index for u32 {
+    fn new(slot: u64) -> Self {
+        slot as u32
+    }
+
+    fn get(self) -> usize {
+        self as usize
+    }
+}
+
+impl Index for u64 {
+    fn new(slot: u64) -> Self {
+        slot
+    }
+
+    fn get(self) -> usize {
+        self as usize
+    }
+}
+
+/// The entries of each slot, and the order in which they are taken away. Takes 9 bytes a slot, and as many
+/// as a slot's number.
+pub(super) struct Peeling<I> {
+    slots: Slots,
+    counts: Vec<u8>,
+    /// The sum (XOR) of the hashes under the seed; once all are taken away, of an entry's own slot its hash, else zero.
+    sums: Vec<u64>,
+    /// The slot of each entry, in the order in which they were taken away.
+    own: Vec<I>,
+}
+
+impl<I: Index> Peeling<I> {
+    pub(super) fn new(slots: Slots, num_slots: usize) -> Self {
+        Self { slots, counts: std::vec![0; num_slots], sums: std::vec![0; num_slots], own: Vec::new() }
+    }
+
+    /// Takes away all of `hashes`, which are under the seed and may be reordered; whether that was possible. Depends on
+    /// their set alone, and not on their order.
+    pub(super) fn peel(&mut self, hashes: &mut [u64]) -> bool {
+        let num_hashes = hashes.len();
+        self.add_all(hashes) && self.take_away(num_hashes)
+    }
+
+    /// The contents of all slots: of each entry's own, the last taken away first, what makes its four add up to its
+    /// fingerprint, in the bits of `mask`. The other three were not taken before, so they are known; those that are no
+    /// entry's own are zero.
+    pub(super) fn solve(mut self, mask: u32) -> Vec<u64> {
+        for own in self.own.iter().rev() {
+            let hash = self.sums[own.get()];
+            // The own slot's sum is still the hash, which takes itself away.
+            let sum = self.slots.of(hash).into_iter().fold(hash, |sum, slot| sum ^ self.sums[slot as usize]);
+            self.sums[own.get()] = sum ^ u64::from(fingerprint(hash) & mask);
+        }
+        self.sums
+    }
+
+    /// Adds hashes by groups of neighbouring segments, so that slots are counted in a cache. False if a slot has more
+    /// than can be counted.
+    fn add_all(&mut self, hashes: &mut [u64]) -> bool {
+        if hashes.len() <= MAX_UNGROUPED {
+            return self.add(hashes);
+        }
+        let num_parts = (hashes.len() / (MAX_UNGROUPED / 4)).min(MAX_PARTS);
+        let partitions = Partitions::new(hashes, num_parts, |hash| fast_range(hash, num_parts as u64) as usize);
+        let mut group = Vec::new();
+        (0..num_parts).all(|part| {
+            partitions.gather(part, &mut group);
+            self.add(&group)
+        })
+    }
+
+    fn add(&mut self, hashes: &[u64]) -> bool {
+        let mut is_counted = true;
+        for &hash in hashes {
+            for slot in self.slots.of(hash) {
+                let (count, sum) = (&mut self.counts[slot as usize], &mut self.sums[slot as usize]);
+                is_counted &= *count < u8::MAX;
+                (*count, *sum) = (count.wrapping_add(1), *sum ^ hash);
+            }
+        }
+        is_counted
+    }
+
+    /// Segment by segment, from its first slot to its last; then those that these leave to one entry, in turn. (All at
+    /// hand are independent of each other, so that the processor overlaps them; and they are in few segments.)
+    fn take_away(&mut self, num_hashes: usize) -> bool {
+        let Self { slots, counts, sums, own } = self;
+        // Slots taken, then, from `next` to `end`, slots that were alone when they were listed. None is listed twice: a
+        // slot is alone when its segment is reached, or becomes so later; all that did so before are taken by then.
+        own.resize(counts.len() + ARITY, I::new(0));
+        let mut num_taken = 0;
+        for segment in (0..counts.len()).step_by(slots.segment_len()) {
+            let (mut next, mut end) = (num_taken, num_taken);
+            for (slot, &count) in (segment as u64..).zip(&counts[segment..][..slots.segment_len()]) {
+                own[end] = I::new(slot);
+                end += usize::from(count == 1);
+            }
+            while next < end {
+                let slot = own[next];
+                next += 1;
+                if counts[slot.get()] != 1 {
+                    continue;
+                }
+                own[num_taken] = slot;
+                num_taken += 1;
+                let hash = sums[slot.get()];
+                // Without branches that cannot be foreseen: the own slot loses the hash, too; each place is written.
+                for other in slots.of(hash) {
+                    let (count, sum) = (&mut counts[other as usize], &mut sums[other as usize]);
+                    (*count, *sum) = (*count - 1, *sum ^ hash);
+                    own[end] = I::new(other);
+                    end += usize::from(*count == 1);
+                }
+                sums[slot.get()] = hash;
+            }
+        }
+        own.truncate(num_taken);
+        num_taken == num_hashes
+    }
+}

@@ -1,0 +1,77 @@
+//! From a size to fingerprints and segments.
+
+use super::Params;
+use super::build::build;
+use super::sizing::{self, MAX_FINGERPRINT_BITS};
+use crate::filter::output::Output;
+use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong, Unbuilt};
+use crate::filter::size::Target;
+
+/// All dimensions but the seed, which is 0, are known before a filter is built.
+pub(crate) type Plan = Params;
+
+/// Nothing is set but the size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Settings;
+
+impl KindSettings for Settings {
+    type Plan = Plan;
+
+    fn rate_limits(&self) -> (f64, f64) {
+        (sizing::false_positive_rate(MAX_FINGERPRINT_BITS), sizing::false_positive_rate(1))
+    }
+
+    /// Fingerprints of one bit.
+    fn min_payload_len(num_entries: u64) -> u64 {
+        match plan_of(1, num_entries) {
+            Ok(Planned { payload_bytes, .. }) | Err(TooLong { payload_bytes }) => payload_bytes,
+        }
+    }
+
+    /// Where entries are few, a byte and those that follow the slots: in one bit each, they take less than the fewest bits
+    /// per key.
+    fn max_overhead(_num_entries: u64, num_blocks: u64) -> u64 {
+        num_blocks.saturating_mul(super::WORD_LEN + 1)
+    }
+
+    fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+        let fingerprint_bits = match target {
+            Target::Rate(rate) => sizing::fingerprint_bits_for_false_positive_rate(rate),
+            Target::Bits(bits) => {
+                let fits = |&fingerprint_bits: &u32| {
+                    plan_of(fingerprint_bits, num_entries).is_ok_and(|planned| planned.payload_bytes <= bits.total / 8)
+                };
+                (2..=MAX_FINGERPRINT_BITS).rev().find(fits).unwrap_or(1)
+            }
+        };
+        plan_of(fingerprint_bits, num_entries)
+    }
+}
+
+/// The plan with fingerprints of `fingerprint_bits` bits.
+fn plan_of(fingerprint_bits: u32, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
+    let (log2_segment_len, num_segments) = sizing::dimensions(num_entries);
+    match u32::try_from(num_segments) {
+        Ok(num_segments) => {
+            let (fingerprint_bits, log2_segment_len) = (fingerprint_bits as u8, log2_segment_len as u8);
+            let plan = Params { fingerprint_bits, log2_segment_len, seed: 0, num_segments };
+            Ok(Planned { plan, payload_bytes: plan.payload_len() })
+        }
+        Err(_) => {
+            let num_bits = (u128::from(num_segments) << log2_segment_len) * u128::from(fingerprint_bits);
+            Err(TooLong { payload_bytes: u64::try_from(num_bits / 8).unwrap_or(u64::MAX) })
+        }
+    }
+}
+
+impl KindPlan for Plan {
+    type Params = Params;
+
+    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
+        build(*self, hashes, out)
+    }
+
+    fn expected_fpr(&self, _num_entries: u64) -> f64 {
+        sizing::false_positive_rate(self.fingerprint_bits.into())
+    }
+}

@@ -1,0 +1,65 @@
+//! The slots of a hash, and its fingerprint.
+
+use super::sizing::MAX_LOG2_SEGMENT_LEN;
+use super::{ARITY, Params};
+use crate::hash::{fast_range, mix};
+
+/// Both halves of the hash's product with it make the offsets.
+const OFFSET_MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
+/// The upper half of the hash's product with it is the fingerprint.
+const FINGERPRINT_MULTIPLIER: u64 = 0xa24b_aed4_963e_e407;
+/// Sets the hashes of one seed apart from those of another.
+const SEED_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Which slots a hash has: what a query needs of the dimensions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots {
+    /// Slots of the segments in which a hash may start.
+    num_starts: u64,
+    segment_len: u64,
+    /// 0 for seed 0, which leaves hashes as they are.
+    seed: u64,
+}
+
+impl Slots {
+    pub(super) const fn new(params: &Params) -> Self {
+        Self {
+            num_starts: (params.num_segments as u64) << params.log2_segment_len,
+            segment_len: 1 << params.log2_segment_len,
+            seed: SEED_MULTIPLIER.wrapping_mul(params.seed as u64),
+        }
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) const fn segment_len(&self) -> usize {
+        self.segment_len as usize
+    }
+
+    /// The hash under the seed.
+    #[inline(always)]
+    pub(super) const fn seeded(&self, hash: u64) -> u64 {
+        match self.seed {
+            0 => hash,
+            seed => mix(hash ^ seed),
+        }
+    }
+
+    /// The four slots of a hash under the seed, one in each of four neighbouring segments.
+    #[inline(always)]
+    pub(super) fn of(&self, seeded: u64) -> [u64; ARITY] {
+        let product = u128::from(seeded) * u128::from(OFFSET_MULTIPLIER);
+        let offsets = (product >> 64) as u64 ^ product as u64;
+        let start = fast_range(seeded, self.num_starts);
+        let in_segment = |index: u64| {
+            let offset = offsets >> ((index - 1) * u64::from(MAX_LOG2_SEGMENT_LEN)) & (self.segment_len - 1);
+            (start + index * self.segment_len) ^ offset
+        };
+        [start, in_segment(1), in_segment(2), in_segment(3)]
+    }
+}
+
+/// Of a hash under the seed; as many of the lower bits count as the filter's fingerprints have.
+#[inline(always)]
+pub(super) const fn fingerprint(seeded: u64) -> u32 {
+    (seeded.wrapping_mul(FINGERPRINT_MULTIPLIER) >> 32) as u32
+}

@@ -1,0 +1,88 @@
+//! format-spec.md's vectors of section 9, against the oracle and the library, and the library's fuse filters against the
+//! oracle's where seeds are rare.
+
+use crate::assembled::{Header, Shape};
+use crate::material::{hex, numbers};
+use crate::oracle::{Fuse, Oracle};
+use crate::spec::{compare, list};
+use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher};
+use std::collections::BTreeSet;
+
+#[test]
+fn fuse_vectors() {
+    let dimensions = [(0, 0, 1), (0, 12, 257), (1, 5, 1_000), (63, 18, u64::from(u32::MAX))];
+    let mut lines = Vec::new();
+    for (hash, (seed, log2_segment_len, num_segments)) in numbers(9).zip(dimensions) {
+        let fuse = Fuse { fingerprint_bits: 32, log2_segment_len, seed, num_segments };
+        let x = fuse.seeded(hash);
+        let (slots, fingerprint) = fuse.slots(x);
+        let slots = list(&slots);
+        lines.push(format!(
+            "{hash:#018x} {seed} {log2_segment_len} {num_segments} {x:#018x} {slots} {fingerprint:#010x}"
+        ));
+    }
+    compare("fuse", &lines);
+}
+
+/// The block of "a", "b" and "c" of the document's section 9.
+pub fn three_entries() -> Vec<u8> {
+    let shape = Shape::Fuse { fingerprint_bits: 5, log2_segment_len: 1, num_segments: 1 };
+    let hashes = [b"a", b"b", b"c"].map(|entry| KeyHasher::new(0).hash(entry).get());
+    shape.block(&Header::default(), &hashes.into())
+}
+
+#[test]
+fn fuse_example() {
+    let block = three_entries();
+    let (Oracle::Fuse { fuse, .. }, payload) = (Oracle::open(&block), &block[64..]) else { panic!("fuse") };
+    assert_eq!(fuse.seed, 0);
+    let reader = FilterBlockReader::open(&block).expect("a block");
+    let entries = ["a", "b", "c"].map(|entry| (entry, KeyHasher::new(0).hash(entry.as_bytes()).get()));
+    let mut lines = Vec::new();
+    for (entry, hash) in entries {
+        let (slots, _) = fuse.slots(hash);
+        lines.push(format!("{} {} {}", hex(entry.as_bytes()), list(&slots), fuse.fingerprint(hash)));
+        assert!(reader.may_contain_hash(KeyHash::from_raw(hash)));
+    }
+    for (hash, own) in fuse.taken(&entries.map(|(_, hash)| hash).into()).expect("solved") {
+        let (entry, _) = entries.iter().find(|(_, other)| *other == hash).expect("one of them");
+        lines.push(format!("{} {own} {}", hex(entry.as_bytes()), fuse.content(payload, own)));
+    }
+    lines.push(hex(payload));
+    compare("fuse-example", &lines);
+}
+
+/// The dimensions that the document gives for `num_entries`, computed as it says.
+fn dimensions(num_entries: usize) -> (u8, u32) {
+    let n = num_entries as f64;
+    let half = if num_entries <= 150 { 0.5 } else { -0.5 };
+    let log2_segment_len = (n.ln() / 2.91f64.ln() + half).floor().clamp(0.0, 18.0) as u8;
+    let slots = (n * (0.77 + 0.305 * 6e5f64.ln() / n.ln()).clamp(1.07, 2.0)).floor() as u32;
+    (log2_segment_len, slots.div_ceil(1 << log2_segment_len).saturating_sub(3).max(1))
+}
+
+/// Every number of bits, few and many segments: equal bytes, dimensions and seeds, by the oracle's own choice of them.
+#[test]
+fn the_writers_blocks_are_those_of_the_document() {
+    let (mut most_seeds, mut num_blocks) = (0, 0);
+    for count in (1..40).chain([149, 150, 151, 700, 9_000]) {
+        for round in 0..if count < 40 { 20 } else { 2 } {
+            let hashes: BTreeSet<u64> = numbers(700 + round).take(count).collect();
+            let (log2_segment_len, num_segments) = dimensions(count);
+            for fingerprint_bits in (1..=32u8).step_by(if round == 0 && count < 1_000 { 1 } else { 15 }) {
+                let rate = filterblock::sizing::fuse::false_positive_rate(fingerprint_bits.into());
+                let policy = FilterPolicy::with_false_positive_rate(FilterKind::Fuse, rate).expect("legal");
+                let mut builder = FilterBlockBuilder::new(policy);
+                hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
+                let block = builder.finish().expect("a block");
+                let shape = Shape::Fuse { fingerprint_bits, log2_segment_len, num_segments };
+                let expected = shape.block(&Header::default(), &hashes);
+                assert!(block == expected, "{count} hashes, {shape:?}");
+                most_seeds = most_seeds.max(block[42]);
+                num_blocks += 1;
+            }
+        }
+    }
+    println!("counted: {num_blocks} fuse blocks equal to the oracle's, with up to {most_seeds} failed seeds");
+    assert!(most_seeds > 1, "{most_seeds}");
+}

@@ -1,17 +1,4 @@
 //! How much of each filter memory holds, where filters store more [columns](crate::FilterBlock::thin) than fit.
-//!
-//! Of c columns, a filter passes 2⁻ᶜ of the absent keys that it is queried for; of none, all. So for w such queries the
-//! next column saves w · 2⁻⁽ᶜ⁺¹⁾ reads in vain: half of what the one before it saved, for as many bytes. The first also
-//! takes the header and what else does not depend on the columns; where that is more than a column, it pays only with
-//! some more, which are taken together with it as one step: the steps are the edges of the lower convex hull of (bytes,
-//! reads in vain).
-//!
-//! Always the step that saves the most reads a byte is taken next. **No other choice of as many bytes saves more**, up to
-//! the first step that does not fit: let λ be what the last step taken saves a byte. A filter's steps save less and less a
-//! byte, so its steps that save at least λ a byte are the ones taken, and they maximise its savings less λ times its bytes,
-//! over all points of the hull and those above it. So the choice maximises the sum over all filters of savings less λ ·
-//! bytes, and one that saves more in all must take more bytes. From the first step on that does not fit, those that do are
-//! still taken; the bytes that were left then, at that step's savings a byte, bound what any choice could gain.
 
 /// A filter of which the first columns can be held.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +58,19 @@ struct Step {
 }
 
 /// The number of columns to hold of each filter, in their order, so that they take at most `budget_bytes` together and the
-/// sum over the filters of weight · rate is least: see the [module](self).
+/// sum over the filters of weight · rate is least.
+///
+/// Of c columns, a filter passes 2⁻ᶜ of the absent keys that it is queried for; of none, all. So for w such queries the
+/// next column saves w · 2⁻⁽ᶜ⁺¹⁾ reads in vain: half of what the one before it saved, for as many bytes. The first also
+/// takes the header and what else does not depend on the columns; where that is much, it pays only with some more, which
+/// are taken together with it as one step: the steps are the edges of the lower convex hull of (bytes, reads in vain).
+///
+/// Always the step that saves the most reads a byte is taken next. **No other choice of as many bytes saves more**, up to
+/// the first step that does not fit: let λ be what the last step taken saves a byte. A filter's steps save less and less a
+/// byte, so those taken are the ones that save at least λ a byte, up to equal ones, and they maximise its savings less λ
+/// times its bytes over all points on the hull and above it. So the choice maximises the sum over all filters of savings
+/// less λ · bytes, and one that saves more in all must take more bytes. From the first step on that does not fit, those that
+/// do are still taken; what that step would save bounds what any choice could gain.
 ///
 /// ```
 /// use filterblock::budget::{ElasticFilter, hold_columns};

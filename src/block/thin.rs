@@ -9,9 +9,9 @@ use super::HEADER_LEN;
 #[cfg(feature = "std")]
 use super::compact::{CompactFrameReader, EMPTY, write_trailer};
 #[cfg(feature = "std")]
-use super::header::Header;
-#[cfg(feature = "std")]
 use super::reader::FilterBlock;
+#[cfg(feature = "std")]
+use crate::filter::Columns;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
@@ -87,9 +87,15 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         check(self.layout(), columns, 1)?;
         let mut block = std::vec![0; HEADER_LEN];
         let params = self.layout().thin(self.payload(), columns, &mut block);
-        let header: Header = self.header(params);
-        header.write(&mut block, context);
+        self.header(params).write(&mut block, context);
         Ok(block)
+    }
+
+    /// The length in bytes of what [`FilterBlock::thin`] makes; `None` where it makes nothing.
+    pub fn thinned_len(&self, columns: u32) -> Option<u64> {
+        check(self.layout(), columns, 1).ok()?;
+        let of_columns = |kind: Columns| u64::from(columns) * kind.column_bytes + kind.other_bytes;
+        Some(HEADER_LEN as u64 + self.layout().columns().map_or(0, of_columns))
     }
 }
 

@@ -28,13 +28,18 @@
 //! let policy = shares[3].policy(FilterKind::Blocked).expect("a filter pays here");
 //! assert!(shares[3].millibits_per_key > 10_000 && policy.kind() == FilterKind::Blocked);
 //! ```
+//!
+//! [`hold_columns`] decides later, when the lookups are known: how many columns of filters that can be
+//! [thinned](crate::FilterBlock::thin) memory holds.
 
+mod columns;
 mod rates;
 mod solve;
 #[cfg(test)]
 mod tests;
 
 use crate::{FilterKind, FilterPolicy, HEADER_LEN};
+pub use columns::{ElasticFilter, hold_columns};
 use rates::Rates;
 
 /// Legal sizes of every kind in thousandths of a bit per key, as [`FilterPolicy::with_bits_per_key`] takes them.

@@ -191,6 +191,10 @@ pub(crate) struct Columns {
     pub(crate) compared: u32,
     /// The most that were stored of an entry in the filter that this one was thinned from, if it was.
     pub(crate) thinned_from: Option<u32>,
+    /// Bytes of a payload for each whole column.
+    pub(crate) column_bytes: u64,
+    /// Bytes of a payload besides the columns.
+    pub(crate) other_bytes: u64,
 }
 
 /// A filter that answers without failing, allocating or parsing again: a layout and the payload that it was made from.

@@ -97,7 +97,9 @@ pub use cell::{Cell, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
 pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
-pub use sstable::{FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, TablePartitions, Warning};
+pub use sstable::{
+    ColumnStats, FilterProblem, FilterStats, TableCheck, TableFile, TableFilter, TablePartitions, Warning,
+};
 pub use storage::{
     CacheBypass, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage, StorageLock,
     WritableFile, read_exact_at,

@@ -60,11 +60,18 @@ pub(crate) struct FilterOptions {
     by_level: [[Option<Option<FilterPolicy>>; Purpose::ALL.len()]; NUM_LEVELS],
     pub(crate) prefix_len: u16,
     pub(crate) budget_bytes: Option<u64>,
+    /// For the columns that memory holds.
+    pub(crate) memory_bytes: Option<u64>,
     pub(crate) skip_last_level: bool,
     pub(crate) partition_bytes: Option<u64>,
 }
 
 impl FilterOptions {
+    /// The budget of the columns that memory holds, if tables hold some only.
+    pub(crate) fn column_budget(&self, residence: FilterResidence) -> Option<u64> {
+        self.memory_bytes.filter(|_| residence == FilterResidence::Pinned)
+    }
+
     /// The configured policy, before the budget resizes it.
     pub(crate) fn policy(&self, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
         let policy = self.by_level[level][purpose.index()].unwrap_or(self.everywhere[purpose.index()]);
@@ -93,6 +100,7 @@ impl StoreOptions {
                 by_level: [[None; Purpose::ALL.len()]; NUM_LEVELS],
                 prefix_len: 0,
                 budget_bytes: None,
+                memory_bytes: None,
                 skip_last_level: false,
                 partition_bytes: None,
             },
@@ -155,6 +163,18 @@ impl StoreOptions {
     #[must_use]
     pub const fn filter_budget_bytes(mut self, bytes: u64) -> Self {
         self.filters.budget_bytes = Some(bytes);
+        self
+    }
+
+    /// Memory holds only the first [columns](crate::FilterBlock::thin) of the filters that have columns, so many of each
+    /// table's that all together take at most `bytes` bytes and the lookups counted so far would have met the fewest reads
+    /// in vain. Tables store all columns: what is held follows the lookups, without a filter being rebuilt. Solved when
+    /// tables have come or gone and after some ten thousands of lookups, as a job of maintenance; in a store that is open
+    /// read-only, once. A filter of which no column is held is not probed. Other kinds and partitioned filters are not
+    /// affected and do not count, and with [`FilterResidence::Cached`] nothing is.
+    #[must_use]
+    pub const fn filter_memory_bytes(mut self, bytes: u64) -> Self {
+        self.filters.memory_bytes = Some(bytes);
         self
     }
 

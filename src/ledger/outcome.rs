@@ -17,7 +17,7 @@ pub enum Outcome {
     /// The filter passed the key, and the table has a tombstone of it: a read that was needed. Not an outcome of
     /// lookups of ranges, for which deleted keys count as keys.
     Tombstone,
-    /// The table was written without a filter that could answer.
+    /// The table was written without a filter that could answer, or nothing of it is in memory.
     NoFilter,
     /// The table has a filter that could answer, but it is damaged or newer than this library.
     FilterUnusable,

@@ -49,6 +49,7 @@ fn a_thinned_filter_is_the_documents_and_answers_as_a_limited_one() {
         for columns in 1..most {
             let thinned = limited.thin(columns, 5).expect("fewer columns");
             assert!(thinned.len() < block.len());
+            assert_eq!(limited.thinned_len(columns), Some(thinned.len() as u64));
             let reader = options(&policy).context(5).open(&thinned).expect("intact");
             assert_eq!((reader.num_columns(), reader.thinned_from()), (Some(columns), Some(most)));
             assert_eq!((reader.num_entries(), reader.entries_estimated()), (count as u64, false));
@@ -124,6 +125,7 @@ fn what_cannot_be_thinned_is_refused() {
     let mut reader = open(&policy, &block);
     for asked in [0, 9, 10, u32::MAX] {
         assert_eq!(reader.thin(asked, 0), Err(ThinError::Columns { asked, max: 8 }));
+        assert_eq!(reader.thinned_len(asked), None);
     }
     for asked in [0, 10, u32::MAX] {
         assert_eq!(reader.limit_columns(asked), Err(ThinError::Columns { asked, max: 9 }));
@@ -160,6 +162,7 @@ fn a_filter_without_entries_is_copied() {
     assert_eq!((reader.num_columns(), reader.limit_columns(4)), (None, Ok(())));
     assert!(!reader.may_contain_hash(KeyHash::from_raw(1)));
     assert!(reader.thin(4, 3).expect("a copy") == empty);
+    assert_eq!(reader.thinned_len(4), Some(64));
     let mut frame = Vec::new();
     builder(policy, &[]).finish_compact_into(&mut frame).expect("a frame");
     let reader = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::Row).expect("a frame");

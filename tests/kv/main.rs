@@ -3,6 +3,7 @@
 #[cfg(feature = "cli")]
 mod adversary;
 mod budget;
+mod columns;
 mod concurrent;
 mod damage;
 #[cfg(feature = "cli")]

@@ -332,7 +332,14 @@ impl<'a> KindView<'a> for View<'a> {
         let Layout { params, compared, .. } = layout;
         let from = params.thinned_from;
         let thinned_from = (from > 0).then_some(from.into());
-        Some(Columns { stored: params.most_columns(), compared: (*compared).into(), thinned_from })
+        let num_blocks: u64 = layout.layers().map(|layer| layer.num_blocks).sum();
+        Some(Columns {
+            stored: params.most_columns(),
+            compared: (*compared).into(),
+            thinned_from,
+            column_bytes: num_blocks * WORD_LEN as u64,
+            other_bytes: layout.payload_len - layout.first.thresholds_at,
+        })
     }
 
     fn limit_columns(layout: &mut Layout, columns: u32) {

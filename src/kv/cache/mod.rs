@@ -215,6 +215,11 @@ impl BlockCache {
         PinnedBytes::new(Arc::clone(self), Self::filter_weight(len_bytes))
     }
 
+    /// As [`BlockCache::pin`], of memory that has no more than those bytes.
+    pub(crate) fn pin_bytes(self: &Arc<Self>, len_bytes: u64) -> PinnedBytes {
+        PinnedBytes::new(Arc::clone(self), len_bytes)
+    }
+
     fn set_capacity(&self, bytes: u64) {
         if let Some(blocks) = &self.blocks {
             blocks.set_capacity(bytes - bytes % blocks.num_shards() as u64);

@@ -22,6 +22,8 @@ pub(crate) struct TableContext {
     pub(crate) hasher: RwLock<KeyHasher>,
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) filter_residence: FilterResidence,
+    /// Tables hold no more columns of their filters than they are told to, and none at first.
+    pub(crate) limits_columns: bool,
 }
 
 impl TableContext {

@@ -5,6 +5,7 @@ use super::super::cell::CellKey;
 use super::super::manifest::HasherId;
 use super::super::purpose::Purpose;
 use super::super::storage::{PAGE_LEN, PageBuf, ReadableFile, read_exact_at};
+use super::columns::{ColumnStats, HeldColumns};
 use super::context::TableContext;
 use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
@@ -12,7 +13,7 @@ use super::partitioned::{Partitions, Summary, TablePartitions, unpadded_len};
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::ledger::{BlockCounters, FilterFacts};
 use crate::partition::{PartitionLookup, PartitionedFilter};
-use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
+use crate::{AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
 use serde::{Serialize, Serializer};
 use std::io;
 use std::sync::Arc;
@@ -43,8 +44,11 @@ pub struct FilterStats {
     pub num_entries: u64,
     /// Bits of the block for each entry; `None` without entries.
     pub bits_per_key: Option<f64>,
-    /// The false-positive rate predicted from its bits.
+    /// The false-positive rate predicted from its bits, or from those of the columns that are held, where not all are.
     pub predicted_fpr: f64,
+    /// How much of it memory holds, where a budget decides it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<ColumnStats>,
     /// The id of the secret key under which its entries are hashed; `None` where they are hashed with a seed.
     #[serde(skip)]
     pub hash_key_id: Option<u64>,
@@ -124,10 +128,26 @@ enum Held {
         /// It could not be read again; a warning has been recorded.
         has_failed: AtomicBool,
     },
+    /// Only in storage: a table may hold the first of its columns.
+    Stored {
+        location: FilterLocation,
+        /// Bytes and rate with 1, 2, … columns.
+        by_columns: Vec<(u64, f64)>,
+        /// It could not be read again; a warning has been recorded.
+        has_failed: AtomicBool,
+    },
     Partitioned {
         partitions: Partitions,
         _index_bytes: PinnedBytes,
     },
+}
+
+/// Bytes and rate of a filter with 1, 2, … columns; `None` for a kind that has none.
+fn by_columns(filter: &FilterBlock<PageBuf>) -> Option<Vec<(u64, f64)>> {
+    let stored = filter.num_columns()?;
+    let fewer = (1..stored).map(|columns| (filter.thinned_len(columns), 0.5f64.powi(columns as i32)));
+    let whole = (Some(filter.block_len() as u64), filter.false_positive_rate());
+    fewer.chain([whole]).map(|(len, rate)| Some((len?, rate))).collect()
 }
 
 /// A filter that is held while it is probed.
@@ -213,6 +233,7 @@ impl OpenFilter {
             num_entries,
             bits_per_key: (num_entries > 0).then(|| bytes as f64 * 8.0 / num_entries as f64),
             predicted_fpr: filter.false_positive_rate(),
+            columns: None,
             hash_key_id: HasherId::of(filter.hasher()).key_id(),
         };
         let (transform, hasher) = (filter.transform(), filter.hasher());
@@ -220,7 +241,10 @@ impl OpenFilter {
         // A filter that the cache cannot hold would be read for each lookup.
         let is_cached =
             location.context.filter_residence == FilterResidence::Cached && cache.fits_filter(location.handle.len);
-        let held = if is_cached {
+        let elastic = if location.context.limits_columns { by_columns(&filter) } else { None };
+        let held = if let Some(by_columns) = elastic {
+            Held::Stored { location, by_columns, has_failed: AtomicBool::new(false) }
+        } else if is_cached {
             cache.insert_filter(location.file_id, location.offset, Arc::new(filter));
             Held::Cached { location, has_failed: AtomicBool::new(false) }
         } else {
@@ -236,7 +260,9 @@ impl OpenFilter {
         let (bytes, num_entries) = (unpadded_len(index, handle.index_len), index.num_entries());
         let bits_per_key = Some(bytes as f64 * 8.0 / num_entries as f64);
         let hash_key_id = HasherId::of(index.hasher()).key_id();
-        let stats = FilterStats { purpose, kind, bytes, num_entries, bits_per_key, predicted_fpr, hash_key_id };
+        let columns = None;
+        let stats =
+            FilterStats { purpose, kind, bytes, num_entries, bits_per_key, predicted_fpr, columns, hash_key_id };
         let (transform, hasher) = (index.transform(), index.hasher());
         let held = Held::Partitioned { partitions, _index_bytes: cache.pin(handle.index_len.into()) };
         Some(Self { stats, transform, hasher, held })
@@ -250,8 +276,32 @@ impl OpenFilter {
         self.transform
     }
 
-    pub(super) fn facts(&self) -> FilterFacts {
-        FilterFacts::new(self.stats.kind, self.stats.predicted_fpr)
+    /// What the ledger needs to know of it, unless it is probed only as far as a table holds it.
+    pub(super) fn facts(&self) -> Option<FilterFacts> {
+        let is_stored = matches!(self.held, Held::Stored { .. });
+        (!is_stored).then(|| FilterFacts::new(self.stats.kind, self.stats.predicted_fpr))
+    }
+
+    /// Bytes and rate with 1, 2, … columns, if a table may hold some; `None` once it could not be read again.
+    pub(super) fn by_columns(&self) -> Option<&[(u64, f64)]> {
+        match &self.held {
+            Held::Stored { by_columns, has_failed, .. } if !has_failed.load(Ordering::Relaxed) => Some(by_columns),
+            _ => None,
+        }
+    }
+
+    /// Reads the first `columns` columns, at least one; `None` if they cannot be read, which has been recorded.
+    pub(super) fn hold(&self, columns: u32) -> Option<HeldColumns> {
+        let Held::Stored { location, has_failed, .. } = &self.held else { return None };
+        let stored = open_again(location, has_failed)?;
+        let bytes = match stored.thin(columns, location.options.given_context()) {
+            Ok(thinned) => AlignedBytes::copy_of(&thinned),
+            // All of them.
+            Err(_) => AlignedBytes::copy_of(stored.as_bytes()),
+        };
+        let filter = location.options.open_owned(bytes).ok()?;
+        let bytes = location.context.cache.pin_bytes(filter.block_len() as u64);
+        Some(HeldColumns::new(filter, columns, bytes))
     }
 
     /// The filter's answer. A read of it is counted in `account`.
@@ -263,6 +313,7 @@ impl OpenFilter {
             Held::Cached { location, has_failed } => {
                 load_cached(location, has_failed, account).map_or(Verdict::Unusable, |filter| ask(&filter))
             }
+            Held::Stored { .. } => Verdict::NoFilter,
             Held::Partitioned { partitions, .. } => match hashes.partition(self.stats.purpose, &partitions.index) {
                 PartitionLookup::Partition(partition) => {
                     partitions.load(partition, account).map_or(Verdict::Unusable, |filter| ask(&filter))
@@ -278,6 +329,7 @@ impl OpenFilter {
     pub(super) fn probe_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.held {
             Held::Pinned { filter, .. } => Some(self.probe_block(filter, hashes)),
+            Held::Stored { .. } => Some(Verdict::NoFilter),
             Held::Cached { .. } | Held::Partitioned { .. } => None,
         }
     }
@@ -296,6 +348,9 @@ impl OpenFilter {
         match &self.held {
             Held::Pinned { filter, .. } => Some(Loaded::Pinned(filter)),
             Held::Cached { location, has_failed } => load_cached(location, has_failed, account).map(Loaded::Cached),
+            Held::Stored { location, has_failed, .. } => {
+                open_again(location, has_failed).map(|filter| Loaded::Cached(Arc::new(filter)))
+            }
             Held::Partitioned { partitions, .. } => {
                 let all = partitions.index.partitions().map(|partition| partitions.load(partition, account));
                 Some(Loaded::Partitioned(&partitions.index, all.collect()))
@@ -314,20 +369,20 @@ fn load_cached(
         account.note_cache_hit();
         return Some(filter);
     }
-    // Reported once, and not retried: a failing disk is also slow.
+    let filter = Arc::new(open_again(location, has_failed)?);
+    account.note_read(location.handle.len.next_multiple_of(PAGE_LEN as u64) as usize);
+    cache.insert_filter(location.file_id, location.offset, Arc::clone(&filter));
+    Some(filter)
+}
+
+/// Reads a filter again. A failure is reported once, and not retried: a failing disk is also slow.
+fn open_again(location: &FilterLocation, has_failed: &AtomicBool) -> Option<FilterBlock<PageBuf>> {
     if has_failed.load(Ordering::Relaxed) {
         return None;
     }
-    match location.open() {
-        Some(filter) => {
-            account.note_read(location.handle.len.next_multiple_of(PAGE_LEN as u64) as usize);
-            let filter = Arc::new(filter);
-            cache.insert_filter(location.file_id, location.offset, Arc::clone(&filter));
-            Some(filter)
-        }
-        None => {
-            has_failed.store(true, Ordering::Relaxed);
-            None
-        }
+    let filter = location.open();
+    if filter.is_none() {
+        has_failed.store(true, Ordering::Relaxed);
     }
+    filter
 }

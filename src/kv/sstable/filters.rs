@@ -4,6 +4,7 @@ use super::super::error::Error;
 use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::storage::ReadableFile;
+use super::columns::HeldColumns;
 use super::context::{OpenFile, TableContext};
 use super::entries::EntryHashes;
 use super::filter::{FilterLocation, FilterStats, Loaded, OpenFilter, Verdict};
@@ -170,9 +171,19 @@ impl TableFilters {
         self.get(purpose)?.load(counters.filter_blocks())
     }
 
-    /// What the ledger needs to know about the usable filters.
+    /// Bytes and rate of a purpose's filter with 1, 2, … columns, if the table may hold some of them.
+    pub(super) fn by_columns(&self, purpose: Purpose) -> Option<&[(u64, f64)]> {
+        self.get(purpose)?.by_columns()
+    }
+
+    /// The first `columns` columns, at least one, of a purpose's filter.
+    pub(super) fn hold(&self, purpose: Purpose, columns: u32) -> Option<HeldColumns> {
+        self.get(purpose)?.hold(columns)
+    }
+
+    /// What the ledger needs to know about the usable filters that are probed themselves.
     pub(super) fn facts(&self) -> [Option<FilterFacts>; Purpose::ALL.len()] {
-        Purpose::ALL.map(|purpose| self.get(purpose).map(OpenFilter::facts))
+        Purpose::ALL.map(|purpose| self.get(purpose).and_then(OpenFilter::facts))
     }
 
     /// Length of the usable filters.

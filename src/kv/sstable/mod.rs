@@ -10,6 +10,7 @@
 //! files that write them.
 
 mod block;
+mod columns;
 mod context;
 mod cursor;
 mod data;
@@ -28,6 +29,7 @@ mod walk;
 mod warning;
 mod writer;
 
+pub use columns::ColumnStats;
 pub(crate) use context::TableContext;
 pub(crate) use cursor::{LevelCursor, Reading};
 pub(crate) use entries::EntryHashes;

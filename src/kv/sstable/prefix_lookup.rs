@@ -32,7 +32,7 @@ impl<'a> PrefixLookup<'a> {
     /// Probes the filter; `None` if it denies the prefix, which ends the lookup.
     pub(super) fn probe(mut self) -> Option<Self> {
         let hashes = EntryHashes::new(CellKey { row: &self.prefix, column: b"" });
-        self.verdict = self.table.filters().probe(Purpose::Prefix, &hashes, self.table.counters());
+        self.verdict = self.table.probe(Purpose::Prefix, &hashes);
         if self.verdict == Verdict::No {
             self.lookup.end(Outcome::Avoided);
             return None;

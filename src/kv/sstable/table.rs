@@ -4,6 +4,7 @@ use super::super::cell::{CellKey, CellValue};
 use super::super::error::Error;
 use super::super::manifest::TableState;
 use super::super::purpose::Purpose;
+use super::columns::{ColumnStats, HeldColumns};
 use super::context::TableContext;
 use super::data::TableData;
 use super::entries::EntryHashes;
@@ -31,6 +32,8 @@ pub(crate) struct Table {
     level: usize,
     data: Arc<TableData>,
     filters: Arc<TableFilters>,
+    /// By purpose, the columns in memory of filters that are in storage only.
+    held: [Option<Arc<HeldColumns>>; Purpose::ALL.len()],
     counters: Arc<TableCounters>,
 }
 
@@ -48,23 +51,67 @@ impl Table {
             Some(filter_file) => TableFilters::open_file(context, filter_file, &reader.footer),
             None => TableFilters::open(&data.file, &reader.source, &reader.footer, &reader.footer),
         };
-        Ok(Self::new(level, data, Arc::new(filters)))
+        Ok(Self::new(level, data, Arc::new(filters), Default::default()))
     }
 
-    fn new(level: usize, data: Arc<TableData>, filters: Arc<TableFilters>) -> Self {
-        let counters = data.file.context.accounts.open(data.reader.footer.number, level as u32, filters.facts());
-        Self { level, data, filters, counters }
+    fn new(
+        level: usize,
+        data: Arc<TableData>,
+        filters: Arc<TableFilters>,
+        held: [Option<Arc<HeldColumns>>; Purpose::ALL.len()],
+    ) -> Self {
+        let facts = held.iter().zip(filters.facts());
+        let facts = facts.map(|(held, stored)| held.as_ref().map(|held| held.facts()).or(stored));
+        let counters = data.file.context.accounts.open(data.reader.footer.number, level as u32, facts);
+        Self { level, data, filters, held, counters }
     }
 
     /// The same table in another level.
     pub(crate) fn at_level(&self, level: usize) -> Self {
-        Self::new(level, Arc::clone(&self.data), Arc::clone(&self.filters))
+        Self::new(level, Arc::clone(&self.data), Arc::clone(&self.filters), self.held.clone())
     }
 
     /// The same table with the filters of another file.
     pub(crate) fn with_filter_file(&self, number: u64) -> Self {
         let filters = TableFilters::open_file(&self.data.file.context, number, self.footer());
-        Self::new(self.level, Arc::clone(&self.data), Arc::new(filters))
+        Self::new(self.level, Arc::clone(&self.data), Arc::new(filters), Default::default())
+    }
+
+    /// Bytes and rate of a purpose's filter with 1, 2, … columns, if the table may hold some of them.
+    pub(crate) fn by_columns(&self, purpose: Purpose) -> Option<&[(u64, f64)]> {
+        self.filters.by_columns(purpose)
+    }
+
+    /// The columns that it holds of a purpose's filter.
+    pub(crate) fn num_held(&self, purpose: Purpose) -> u32 {
+        self.held[purpose.index()].as_ref().map_or(0, |held| held.columns())
+    }
+
+    /// The same table with these columns in memory, by purpose.
+    pub(crate) fn holding(&self, columns: [u32; Purpose::ALL.len()]) -> Self {
+        let held = Purpose::ALL.map(|purpose| match columns[purpose.index()] {
+            0 => None,
+            same if same == self.num_held(purpose) => self.held[purpose.index()].clone(),
+            columns => self.filters.hold(purpose, columns).map(Arc::new),
+        });
+        Self::new(self.level, Arc::clone(&self.data), Arc::clone(&self.filters), held)
+    }
+
+    /// The answer of a purpose's filter. A read of it is counted under filter blocks.
+    pub(super) fn probe(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Verdict {
+        match &self.held[purpose.index()] {
+            Some(held) => held.probe(purpose, hashes),
+            None => self.filters.probe(purpose, hashes, &self.counters),
+        }
+    }
+
+    /// The answer of a purpose's filter, if it is in memory.
+    #[inline]
+    fn probe_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
+        match &self.held[purpose.index()] {
+            Some(held) => Some(held.probe(purpose, hashes)),
+            None => self.filters.probe_pinned(purpose, hashes),
+        }
     }
 
     /// Marks the table's files for removal when the last reader is done.
@@ -139,7 +186,15 @@ impl Table {
 
     /// Its usable filters.
     pub(crate) fn filter_stats(&self) -> Vec<FilterStats> {
-        let stats = |purpose| self.filters.stats(purpose);
+        let stats = |purpose: Purpose| {
+            let stats = self.filters.stats(purpose)?;
+            let Some(by_columns) = self.by_columns(purpose) else { return Some(stats) };
+            let held = self.held[purpose.index()].as_ref();
+            let held_bytes = held.map_or(0, |held| held.bytes());
+            let columns = ColumnStats { held: self.num_held(purpose), stored: by_columns.len() as u32, held_bytes };
+            let predicted_fpr = held.map_or(1.0, |held| held.predicted_fpr());
+            Some(FilterStats { columns: Some(columns), predicted_fpr, ..stats })
+        };
         Purpose::ALL.into_iter().filter_map(stats).collect()
     }
 
@@ -155,12 +210,12 @@ impl Table {
         let lookup = self.counters.of(purpose).begin();
         // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range
         // still decides first.
-        let early = self.filters.probe_pinned(purpose, hashes);
+        let early = self.probe_pinned(purpose, hashes);
         let Some(block) = self.data.reader.index.find(key) else {
             lookup.end(Outcome::OutOfKeyRange);
             return Ok(None);
         };
-        let verdict = early.unwrap_or_else(|| self.filters.probe(purpose, hashes, &self.counters));
+        let verdict = early.unwrap_or_else(|| self.probe(purpose, hashes));
         if verdict == Verdict::No {
             lookup.end(Outcome::Avoided);
             return Ok(None);
@@ -185,7 +240,7 @@ impl Table {
             lookup.end(Outcome::OutOfKeyRange);
             return Ok(Columns::new());
         }
-        let verdict = self.filters.probe(Purpose::Row, hashes, &self.counters);
+        let verdict = self.probe(Purpose::Row, hashes);
         if verdict == Verdict::No {
             lookup.end(Outcome::Avoided);
             return Ok(Columns::new());

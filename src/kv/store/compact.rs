@@ -38,7 +38,7 @@ impl Core {
         if let Some(compaction) = compaction {
             return self.run_compaction(&compaction);
         }
-        self.shrink_filters(maintenance)
+        Ok(self.shrink_filters(maintenance)? || self.hold_columns(maintenance)?)
     }
 
     /// Merges everything into the deepest level that has a table.
@@ -55,7 +55,7 @@ impl Core {
             self.run_compaction(&compaction)?;
         }
         while self.shrink_filters(&mut maintenance)? {}
-        Ok(())
+        self.hold_columns(&mut maintenance).map(drop)
     }
 
     /// Merges tables into the next level. False if the store is being closed; nothing has changed then.

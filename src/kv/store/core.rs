@@ -11,6 +11,7 @@ use super::super::sstable::{Table, TableContext};
 use super::super::storage::StorageLock;
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
+use super::columns::ColumnState;
 use core::sync::atomic::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ pub(super) struct MaintenanceState {
     pub(super) random: u64,
     /// By table, the share in bytes that its filters were last rebuilt for.
     pub(super) shrunk: BTreeMap<u64, u64>,
+    pub(super) columns: ColumnState,
 }
 
 #[derive(Debug)]
@@ -94,6 +96,8 @@ pub(crate) struct Core {
     /// Sequence number of the last write that readers may see.
     pub(super) visible: AtomicU64,
     pub(super) next_number: AtomicU64,
+    /// Counted only where they decide which columns are held.
+    pub(super) num_lookups: AtomicU64,
     /// Set by a failed sync, and never reset.
     pub(super) is_poisoned: AtomicBool,
     pub(super) work: Mutex<Work>,

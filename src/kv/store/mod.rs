@@ -14,6 +14,7 @@
 //! holds a later one.
 
 mod background;
+mod columns;
 mod compact;
 mod core;
 mod filter_policies;

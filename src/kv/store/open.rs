@@ -18,6 +18,7 @@ use super::super::sstable::{Table, TableContext};
 use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
+use super::columns::ColumnState;
 use super::core::{Core, MaintenanceState, Queue, View, Work, Writer};
 use crate::KeyHasher;
 use crate::ledger::Accounts;
@@ -51,6 +52,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
     if !options.read_only {
         core.take_over(&names)?;
     }
+    core.hold_columns(&mut core.maintenance.lock())?;
     Ok(core)
 }
 
@@ -119,6 +121,7 @@ fn load(
         hasher: RwLock::new(hasher),
         cache: BlockCache::new(options.cache_bytes),
         filter_residence: options.filter_residence,
+        limits_columns: options.filters.column_budget(options.filter_residence).is_some(),
     });
     let version = load_tables(&tables, &state)?;
     let memtable = Memtable::new(0);
@@ -152,12 +155,13 @@ fn load(
         queue: Mutex::new(Queue::default()),
         committed: Condvar::default(),
         writer: Mutex::new(writer),
-        maintenance: Mutex::new(MaintenanceState { random, shrunk: BTreeMap::new() }),
+        maintenance: Mutex::new(MaintenanceState { random, shrunk: BTreeMap::new(), columns: ColumnState::default() }),
         manifest: Mutex::new(None),
         directory: Mutex::new(()),
         view: RwLock::new(Arc::new(view)),
         visible: AtomicU64::new(last_seq),
         next_number: AtomicU64::new(next_number),
+        num_lookups: AtomicU64::new(0),
         is_poisoned: AtomicBool::new(false),
         work: Mutex::new(Work::default()),
         work_changed: Condvar::default(),

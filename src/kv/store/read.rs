@@ -90,6 +90,7 @@ impl Core {
                 return Ok(value);
             }
         }
+        self.note_lookup();
         let hashes = EntryHashes::new(key);
         for table in view.version.tables_for_cell(key) {
             if let Some(value) = table.get(key, &hashes)? {
@@ -107,6 +108,7 @@ impl Core {
                 newest.entry(cell.key.column).or_insert(cell.value);
             }
         }
+        self.note_lookup();
         let hashes = EntryHashes::new(CellKey { row, column: b"" });
         for table in view.version.tables_for_row(row) {
             for (column, value) in table.get_row(row, &hashes)? {

@@ -21,6 +21,11 @@ pub struct Stats {
     pub memtable_bytes: u64,
     /// The id of the secret key under which filters are hashed, if they are.
     pub hash_key_id: Option<u64>,
+    /// The most bytes that the columns of filters in memory may take; `None` unless
+    /// [set](super::super::StoreOptions::filter_memory_bytes).
+    pub filter_memory_bytes_max: Option<u64>,
+    /// What they take.
+    pub filter_memory_bytes: u64,
     /// Counters and contents of the cache.
     pub cache: CacheStats,
     /// The tables, in the order in which lookups search them.
@@ -157,12 +162,16 @@ impl Stats {
 impl Core {
     pub(super) fn stats(&self) -> Stats {
         let view = self.view();
+        let tables: Vec<TableStats> = view.version.tables().map(table_stats).collect();
+        let columns = tables.iter().flat_map(|table| &table.filters).filter_map(|filter| filter.columns);
         Stats {
+            filter_memory_bytes_max: self.options.filters.column_budget(self.options.filter_residence),
+            filter_memory_bytes: columns.map(|columns| columns.held_bytes).sum(),
             memtable_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
             memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
             hash_key_id: HasherId::of(self.hasher()).key_id(),
             cache: self.tables.cache.stats(),
-            tables: view.version.tables().map(table_stats).collect(),
+            tables,
         }
     }
 }

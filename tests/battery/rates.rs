@@ -190,7 +190,7 @@ impl Tally {
         // The variance of one block is itself random, and correlated with its rate; the mean of ten hardly is.
         let of_entry: f64 = all.iter().map(|(_, one)| one.variance_of_entry()).sum::<f64>() / all.len() as f64;
         for (shape, one) in all {
-            let what = format!("{}, {name}, {shape:?}", policy.kind());
+            let what = format!("{}, {name}, {shape:?}", policy.kind_name());
             let variance = of_entry / one.num_stored;
             self.num_configurations += 1;
             self.num_stored += one.num_stored as u64;

@@ -21,6 +21,7 @@ mod table;
 mod target;
 mod units;
 mod verify;
+mod workload;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};

@@ -8,10 +8,13 @@ use core::cmp::Ordering;
 use core::fmt;
 use std::vec::Vec;
 
+/// A reason leaves out what is paid if it is less than this part of what is saved.
+const LEAST_TOLD_PART: f64 = 50.0;
+
 /// What a filter of one kind costs over the life of its table, in nanoseconds of one core.
 ///
-/// Times are constants of the kind, measured on one machine, so that the choice is the same on every machine; sizes and rates
-/// are those of the block that the builder plans.
+/// Times are constants of the kind, measured on one machine, so that the choice is the same on every machine; sizes and
+/// rates are those of the block that the builder plans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct KindCost {
@@ -152,9 +155,13 @@ impl fmt::Display for Choice {
         // What saves the most first; what costs the most in return last.
         let saving = |&((_, best), (_, next)): &((&str, f64), (&str, f64))| next - best;
         parts.sort_by(|a, b| saving(b).total_cmp(&saving(a)));
-        for (verb, part) in [("saves", parts.first()), ("pays", parts.last())] {
-            if let Some(&part) = part.filter(|part| (saving(part) > 0.0) == (verb == "saves") && saving(part) != 0.0) {
-                let ((name, best), (_, next)) = part;
+        let [Some(saved), Some(paid)] = [parts.first(), parts.last()] else { return Ok(()) };
+        let least_told = saving(saved) / LEAST_TOLD_PART;
+        for (verb, part, is_told) in
+            [("saves", saved, saving(saved) > 0.0), ("pays", paid, -saving(paid) > least_told.max(0.0))]
+        {
+            if is_told {
+                let ((name, best), (_, next)) = *part;
                 write!(f, "; {verb} most in {name}, {} instead of {}", Nanoseconds(best), Nanoseconds(next))?;
             }
         }

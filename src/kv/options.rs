@@ -112,9 +112,9 @@ impl StoreOptions {
         }
     }
 
-    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform, and the level
-    /// of an [automatic](FilterPolicy::auto) one, which chooses a kind for each table; under a budget, for all tables of a
-    /// level together. A policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
+    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform, and the
+    /// level of an [automatic](FilterPolicy::auto) one, which chooses a kind for each table; under a budget, for all
+    /// tables of a level together. A policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
     /// [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {

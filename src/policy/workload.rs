@@ -14,11 +14,11 @@ const CACHED_READ_NS: u32 = 1_000;
 /// A block of 4 KiB from a solid-state disk.
 const READ_NS: u32 = 30_000;
 
-/// How a table's filter will be used, and what that costs: the inputs of [`FilterPolicy::auto`](crate::FilterPolicy::auto),
-/// in nanoseconds of one core.
+/// How a table's filter will be used, and what that costs, in nanoseconds of one core: the inputs of
+/// [`FilterPolicy::auto`](crate::FilterPolicy::auto).
 ///
-/// What is not set follows from the table's level, 2 unless given, by the rules of leveled compaction whose levels are ten
-/// times as large as those above:
+/// What is not set follows from the table's level, 2 unless given, by the rules of leveled compaction whose levels are
+/// ten times as large as those above:
 ///
 /// | | level 0 | level 1 | level *i* ≥ 2 |
 /// |---|---|---|---|
@@ -26,9 +26,9 @@ const READ_NS: u32 = 30_000;
 /// | a read in vain | 1 µs, from the system's cache | the same | 30 µs, from a solid-state disk |
 /// | a byte held over the table's life | 10 ns: a minute | 100 ns | 10ⁱ minutes, up to level 8 |
 ///
-/// A lookup queries one table of a level, and a table is replaced when about as many entries as its level has were written: a
-/// table of a deeper level is queried more rarely, and lives longer in proportion. So where there are about as many lookups of
-/// absent keys as writes, each table is queried about as often as it has entries, whatever its level.
+/// A lookup queries one table of a level, and a table is replaced when about as many entries as its level has were
+/// written: a table of a deeper level is queried more rarely, and lives longer in proportion. So where there are about
+/// as many lookups of absent keys as writes, each table is queried about as often as it has entries, whatever its level.
 ///
 /// ```
 /// use filterblock::Workload;

@@ -168,7 +168,8 @@ fn the_kind_can_be_chosen() {
     let place = Place::with_block("blocked");
     let num_keys = place.json(0, "inspect t.fb --json")["num_entries"].as_u64().unwrap();
     let mut kinds = std::collections::BTreeSet::new();
-    for options in ["", "--level 0", "--queries 0 --byte-ns 4e9", "--queries 0 --byte-ns 0", "--level 6 --read-ns 1e9"]
+    for options in
+        ["--level 2", "--level 0", "--queries 0 --byte-ns 4e9", "--queries 0 --byte-ns 0", "--level 6 --read-ns 1e9"]
     {
         let calc = place.json(0, &format!("calc --entries {num_keys} --fpr 1% {options} --json"));
         let kind = calc["choice"]["kind"].as_str().unwrap().to_owned();

@@ -51,6 +51,8 @@
 //! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | builds by merging sorted hashes |
 //! | [`Ribbon`](FilterKind::Ribbon) | a threshold and two or three neighbouring lines | the smallest blocks |
 //!
+//! [`FilterPolicy::auto`] leaves the kind open: each block has the one that costs least under a [`Workload`].
+//!
 //! A table whose filter is too large for one block has a partitioned filter: [`partition`].
 //!
 //! # Features
@@ -90,7 +92,7 @@ pub mod sizing;
 mod transform_name;
 
 #[cfg(feature = "std")]
-pub use block::{AlignedBytes, CombineError, FilterBlockBuilder};
+pub use block::{AlignedBytes, Choice, CombineError, FilterBlockBuilder, KindCost};
 pub use block::{
     CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenError, OpenOptions,
     ThinError, probe_tables,
@@ -102,7 +104,7 @@ pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};
 pub use policy::{CustomTransform, EntryHasher, EntryOf, KeyTransform};
 #[cfg(feature = "std")]
-pub use policy::{FilterPolicy, ParsePolicyError};
+pub use policy::{FilterPolicy, ParsePolicyError, Workload};
 
 /// The README's example, compiled and run.
 #[cfg(all(doctest, feature = "kv"))]

@@ -49,7 +49,7 @@ const STORE_LAYERS: &[&[&str]] = &[
 /// Within the tool, from the bottom up: a module may import those of the lines above its own.
 const TOOL_LAYERS: &[&[&str]] = &[
     &["exit", "interrupt", "units"],
-    &["keys", "model", "output"],
+    &["keys", "model", "output", "workload"],
     &["target"],
     &["answers", "expected"],
     &["block"],

@@ -8,13 +8,14 @@ use super::compact::CompactFrameReader;
 use super::header::Header;
 use super::plan::{check_cap, plan, target};
 use super::reader::OpenOptions;
+use super::self_check::self_check;
 use super::{HEADER_LEN, compact};
 use crate::error::BuildError;
 use crate::filter::output::{NoRoom, Output};
 use crate::filter::size::{Bits, FilterSize, Target};
 use crate::filter::{FilterLayout, PARAMS_LEN, Params, Unbuilt};
 use crate::hash::KeyHash;
-use crate::policy::{EntryHasher, FilterPolicy};
+use crate::policy::{EntryHasher, FilterPolicy, SizedKind, closer};
 use core::fmt;
 use std::collections::TryReserveError;
 use std::vec::Vec;
@@ -318,9 +319,10 @@ impl FilterBlockBuilder {
 
     fn finish_block(&mut self, out: Output<'_>) -> Result<usize, BuildError> {
         let (policy, context) = (self.policy, self.context);
+        let kind_of_empty = if self.hashes.is_empty() { Some(policy.kind_for(0)?.kind()) } else { None };
         let seal = |params: Option<&Params>, num_entries: u64, frame: &mut [u8]| {
             let header = Header {
-                kind: policy.kind(),
+                kind: params.map(Params::kind).or(kind_of_empty).unwrap_or_default(),
                 transform: policy.key_transform(),
                 hash_id: policy.hasher().hash_id(),
                 seed: policy.hasher().seed(),
@@ -355,14 +357,14 @@ impl FilterBlockBuilder {
         if self.lacks_code {
             return Err(BuildError::NoCode { transform: self.entries.transform().to_wire() });
         }
-        if self.policy.settings().needs_order() {
-            self.sort();
-        }
         let (start, capacity) = (out.len(), out.capacity());
         let built = out.append_zeros(header_len).map(drop).map_err(BuildError::from);
         let built = built.and_then(|()| self.build_payload(&mut out, header_len)).and_then(|params| {
             seal(params.as_ref(), self.hashes.len() as u64, &mut out, start)?;
-            if self.policy.self_checks() { self.self_check(open(out.written(start))) } else { Ok(()) }
+            match self.policy.self_checks() {
+                true => self_check(&self.hashes, open(out.written(start)), self.parallel),
+                false => Ok(()),
+            }
         });
         match built {
             Ok(()) => {
@@ -376,8 +378,9 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Sorts the hashes and drops repeated ones.
-    fn sort(&mut self) {
+    /// Sorts the hashes and drops repeated ones. Whether there were any.
+    fn sort(&mut self) -> bool {
+        let num_hashes = self.hashes.len();
         #[cfg(feature = "rayon")]
         if self.parallel {
             rayon::slice::ParallelSliceMut::par_sort_unstable(&mut self.hashes[..]);
@@ -385,43 +388,71 @@ impl FilterBlockBuilder {
         // Linear where they are sorted already.
         self.hashes.sort_unstable();
         self.hashes.dedup();
+        self.hashes.len() < num_hashes
     }
 
     /// Appends the payload; `None` and no bytes without entries. Takes the hashes for distinct until a build finds one
-    /// twice, or they are too many for a cap.
+    /// twice, or they are too many for a size: then begins again with the distinct ones.
     fn build_payload(&mut self, out: &mut Output<'_>, header_len: usize) -> Result<Option<Params>, BuildError> {
-        let (policy, num_entries) = (self.policy, self.hashes.len() as u64);
-        if num_entries == 0 {
+        if self.hashes.is_empty() {
             return Ok(None);
         }
+        let (first, others) = match self.policy.kinds_for(self.hashes.len() as u64) {
+            Ok(kinds) => kinds,
+            Err(error) => return if self.sort() { self.build_payload(out, header_len) } else { Err(error) },
+        };
         let (start, capacity) = (out.len(), out.capacity());
-        if let Err(error) = check_cap(&policy, num_entries) {
-            // Repeated hashes may be what is too many.
-            self.sort();
-            let fewer = (self.hashes.len() as u64) < num_entries;
-            return if fewer { self.build_payload(out, header_len) } else { Err(error) };
+        let mut built = self.build_kind(&first, out, header_len);
+        for of_kind in &others {
+            // What these hashes leave no room for under one kind may fit under the next.
+            let Err(Some(refusal @ (BuildError::ByteCap { .. } | BuildError::Unsolved { .. }))) = built else { break };
+            out.truncate(start, capacity);
+            if self.sort() {
+                return self.build_payload(out, header_len);
+            }
+            built =
+                self.build_kind(of_kind, out, header_len).map_err(|error| error.map(|error| closer(refusal, error)));
         }
-        let (mut target, mut cut_bits) = (target(&policy, num_entries, header_len), 0);
-        loop {
-            let params = match plan(&policy, target, num_entries)?.plan.build(&mut self.hashes, out, self.parallel) {
-                Ok(params) => params,
-                Err(unbuilt) => {
-                    // Planned for repeated hashes, too, it may be many times too large.
-                    out.truncate(start, capacity);
-                    self.sort();
-                    return match unbuilt {
-                        Unbuilt::Unsolved { num_seeds, num_entries } => {
-                            Err(BuildError::Unsolved { kind: policy.kind(), num_seeds, num_entries })
-                        }
-                        Unbuilt::NoRoom(no_room) if self.hashes.len() as u64 == num_entries => Err(no_room.into()),
-                        _ => self.build_payload(out, header_len),
-                    };
+        match built {
+            Ok(params) => Ok(Some(params)),
+            Err(error) => {
+                // Planned for repeated hashes, too, it may be many times too large, or of another kind.
+                out.truncate(start, capacity);
+                match (self.sort(), error) {
+                    (false, Some(error)) => Err(error),
+                    _ => self.build_payload(out, header_len),
                 }
-            };
+            }
+        }
+    }
+
+    /// Appends the payload of one kind. The error is `None` after repeated hashes were found and dropped.
+    fn build_kind(
+        &mut self,
+        of_kind: &SizedKind,
+        out: &mut Output<'_>,
+        header_len: usize,
+    ) -> Result<Params, Option<BuildError>> {
+        if of_kind.settings.needs_order() && self.sort() {
+            return Err(None);
+        }
+        let (kind, num_entries) = (of_kind.kind(), self.hashes.len() as u64);
+        let (start, capacity) = (out.len(), out.capacity());
+        check_cap(of_kind, num_entries)?;
+        let (mut target, mut cut_bits) = (target(of_kind.size, num_entries, header_len), 0);
+        loop {
+            let plan = plan(of_kind, target, num_entries)?.plan;
+            let params = plan.build(&mut self.hashes, out, self.parallel).map_err(|unbuilt| match unbuilt {
+                Unbuilt::Repeated => None,
+                Unbuilt::NoRoom(no_room) => Some(no_room.into()),
+                Unbuilt::Unsolved { num_seeds, num_entries } => {
+                    Some(BuildError::Unsolved { kind, num_seeds, num_entries })
+                }
+            })?;
             let frame_bytes = (out.len() - start + HEADER_LEN) as u64;
-            let cap_bytes = match policy.size() {
+            let cap_bytes = match of_kind.size {
                 FilterSize::MaxBytes(cap_bytes) if frame_bytes > cap_bytes => cap_bytes,
-                _ => return Ok(Some(params)),
+                _ => return Ok(params),
             };
             // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach a fit
             // or nothing.
@@ -432,54 +463,17 @@ impl FilterBlockBuilder {
                     Target::Bits(Bits::new(total.saturating_sub(cut_bits), num_entries, is_cap))
                 }
                 _ => {
-                    let (kind, min_bytes) = (policy.kind(), frame_bytes);
-                    return Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries });
+                    let min_bytes = frame_bytes;
+                    return Err(Some(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries }));
                 }
             };
         }
     }
-
-    /// Queries the finished frame for every hash it was built from.
-    fn self_check(&self, opened: Option<(FilterLayout, &[u8])>) -> Result<(), BuildError> {
-        let Some((layout, payload)) = opened else {
-            let hash = self.hashes.first().copied().unwrap_or(0);
-            return Err(BuildError::SelfCheck { hash, num_missing: self.hashes.len() as u64 });
-        };
-        let missing = |hashes: &[u64]| missing(&layout, payload, hashes);
-        let missing: Vec<u64> = match self.parallel {
-            #[cfg(feature = "rayon")]
-            true => {
-                use rayon::prelude::*;
-                self.hashes.par_chunks(CHECKED_AT_ONCE).flat_map_iter(missing).collect()
-            }
-            _ => self.hashes.chunks(CHECKED_AT_ONCE).flat_map(missing).collect(),
-        };
-        let mut missing = missing.into_iter();
-        match missing.next() {
-            None => Ok(()),
-            Some(hash) => Err(BuildError::SelfCheck { hash, num_missing: 1 + missing.count() as u64 }),
-        }
-    }
 }
-
-/// Hashes that a self-check queries together.
-const CHECKED_AT_ONCE: usize = 256;
 
 /// In a line, without the hashes.
 impl fmt::Debug for FilterBlockBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FilterBlockBuilder({}, {} entries added)", self.policy, self.num_added())
     }
-}
-
-/// Those of at most [`CHECKED_AT_ONCE`] hashes that are absent from the filter.
-fn missing(layout: &FilterLayout, payload: &[u8], hashes: &[u64]) -> Vec<u64> {
-    let mut raw = [KeyHash::from_raw(0); CHECKED_AT_ONCE];
-    raw.iter_mut().zip(hashes).for_each(|(raw, &hash)| *raw = KeyHash::from_raw(hash));
-    let mut answers = [false; CHECKED_AT_ONCE];
-    layout.may_contain_all(payload, &raw[..hashes.len()], &mut answers[..hashes.len()]);
-    if answers[..hashes.len()].iter().all(|&answer| answer) {
-        return Vec::new();
-    }
-    hashes.iter().zip(answers).filter(|(_, answer)| !answer).map(|(&hash, _)| hash).collect()
 }

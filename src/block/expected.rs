@@ -7,7 +7,51 @@ use crate::filter::Settings;
 use crate::filter::size::{Bits, FilterSize, Target};
 use crate::kind::FilterKind;
 use crate::math::hash_collision_rate;
-use crate::policy::FilterPolicy;
+use crate::policy::{FilterPolicy, SizedKind};
+use std::vec::Vec;
+
+/// See [`FilterPolicy::expected_false_positive_rate`].
+pub(super) fn expected_fpr(of_kind: &SizedKind, num_entries: u64) -> Result<f64, BuildError> {
+    if num_entries == 0 {
+        return Ok(0.0);
+    }
+    let plan = plan(of_kind, target(of_kind.size, num_entries, HEADER_LEN), num_entries)?.plan;
+    let floor = hash_collision_rate(num_entries);
+    Ok(floor + (1.0 - floor) * plan.expected_fpr(num_entries))
+}
+
+/// See [`FilterPolicy::expected_block_len`].
+pub(super) fn expected_len(of_kind: &SizedKind, num_entries: u64) -> Result<u64, BuildError> {
+    if num_entries == 0 {
+        return Ok(HEADER_LEN as u64);
+    }
+    check_cap(of_kind, num_entries)?;
+    let target = target(of_kind.size, num_entries, HEADER_LEN);
+    let planned_bytes = |target| plan(of_kind, target, num_entries).map(|plan| HEADER_LEN as u64 + plan.payload_bytes);
+    let expected_bytes = planned_bytes(target)?;
+    let Target::Bits(bits) = target else { return Ok(expected_bytes) };
+    if !of_kind.settings.len_depends_on_keys() {
+        return Ok(expected_bytes);
+    }
+    let min_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
+    if let FilterSize::MaxBytes(cap_bytes) = of_kind.size {
+        if cap_bytes < min_bytes {
+            return Err(BuildError::ByteCap { kind: of_kind.kind(), cap_bytes, min_bytes, num_entries });
+        }
+    }
+    Ok(min_bytes.max(HEADER_LEN as u64 + bits.total / 8))
+}
+
+/// The most entries whose block of this kind is expected to have at most `block_len` bytes.
+fn most_entries(of_kind: &SizedKind, block_len: u64) -> u64 {
+    let fits = |num_entries| expected_len(of_kind, num_entries).is_ok_and(|len| len <= block_len);
+    let (mut least, mut beyond) = (0, 1 << 60);
+    while least + 1 < beyond {
+        let middle = least + (beyond - least) / 2;
+        if fits(middle) { least = middle } else { beyond = middle }
+    }
+    least
+}
 
 impl FilterPolicy {
     /// The false-positive rate to be expected of a block of `num_entries` distinct entries, from the dimensions that
@@ -29,12 +73,7 @@ impl FilterPolicy {
     /// # Errors
     /// [`BuildError::TooLarge`] where no block could be built.
     pub fn expected_false_positive_rate(&self, num_entries: u64) -> Result<f64, BuildError> {
-        if num_entries == 0 {
-            return Ok(0.0);
-        }
-        let plan = plan(self, target(self, num_entries, HEADER_LEN), num_entries)?.plan;
-        let floor = hash_collision_rate(num_entries);
-        Ok(floor + (1.0 - floor) * plan.expected_fpr(num_entries))
+        expected_fpr(&self.kind_for(num_entries)?, num_entries)
     }
 
     /// The length in bytes of a block of `num_entries` distinct entries, header included: for memory that the block is
@@ -61,24 +100,7 @@ impl FilterPolicy {
     /// [`BuildError::TooLarge`] and [`BuildError::ByteCap`] where no block could be built. For the kinds whose length
     /// depends on the keys, the bytes that a cap needs at least are an estimate.
     pub fn expected_block_len(&self, num_entries: u64) -> Result<u64, BuildError> {
-        if num_entries == 0 {
-            return Ok(HEADER_LEN as u64);
-        }
-        check_cap(self, num_entries)?;
-        let target = target(self, num_entries, HEADER_LEN);
-        let planned_bytes = |target| plan(self, target, num_entries).map(|plan| HEADER_LEN as u64 + plan.payload_bytes);
-        let expected_bytes = planned_bytes(target)?;
-        let Target::Bits(bits) = target else { return Ok(expected_bytes) };
-        if !self.settings().len_depends_on_keys() {
-            return Ok(expected_bytes);
-        }
-        let min_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
-        if let FilterSize::MaxBytes(cap_bytes) = self.size() {
-            if cap_bytes < min_bytes {
-                return Err(BuildError::ByteCap { kind: self.kind(), cap_bytes, min_bytes, num_entries });
-            }
-        }
-        Ok(min_bytes.max(HEADER_LEN as u64 + bits.total / 8))
+        expected_len(&self.kind_for(num_entries)?, num_entries)
     }
 
     /// The most entries whose block is expected to have at most `block_len` bytes, header included: the inverse of
@@ -96,14 +118,15 @@ impl FilterPolicy {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Under an [automatic](FilterPolicy::auto) policy the most of the kind that is chosen for as many; where no kind is
+    /// chosen for its own most, the number that fits whatever the kind.
     pub fn expected_num_entries(&self, block_len: u64) -> u64 {
-        let fits = |num_entries| self.expected_block_len(num_entries).is_ok_and(|len| len <= block_len);
-        let (mut least, mut beyond) = (0, 1 << 60);
-        while least + 1 < beyond {
-            let middle = least + (beyond - least) / 2;
-            if fits(middle) { least = middle } else { beyond = middle }
-        }
-        least
+        let of_kinds = self.sized_kinds().filter_map(|(_, of_kind)| of_kind.ok());
+        let mut most: Vec<_> = of_kinds.map(|of_kind| (most_entries(&of_kind, block_len), of_kind)).collect();
+        most.sort_by_key(|&(num_entries, _)| core::cmp::Reverse(num_entries));
+        let own = most.iter().find(|(num_entries, of_kind)| self.kind_for(*num_entries) == Ok(*of_kind));
+        own.or(most.last()).map_or(0, |&(num_entries, _)| num_entries)
     }
 
     /// Whether the length of a block of `kind` depends on its keys, and not on their number alone.

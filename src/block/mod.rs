@@ -7,6 +7,8 @@ mod aligned;
 mod builder;
 pub(crate) mod checksums;
 #[cfg(feature = "std")]
+mod choice;
+#[cfg(feature = "std")]
 mod combine;
 mod compact;
 #[cfg(feature = "std")]
@@ -17,6 +19,8 @@ mod header;
 mod plan;
 mod queries;
 mod reader;
+#[cfg(feature = "std")]
+mod self_check;
 mod tables;
 mod thin;
 
@@ -24,6 +28,8 @@ mod thin;
 pub use aligned::AlignedBytes;
 #[cfg(feature = "std")]
 pub use builder::FilterBlockBuilder;
+#[cfg(feature = "std")]
+pub use choice::{Choice, KindCost};
 #[cfg(feature = "std")]
 pub use combine::CombineError;
 pub use compact::CompactFrameReader;

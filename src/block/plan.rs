@@ -7,11 +7,11 @@ use super::HEADER_LEN;
 use crate::error::BuildError;
 use crate::filter::size::{Bits, FilterSize, Target};
 use crate::filter::{Plan, Planned, TooLong};
-use crate::policy::FilterPolicy;
+use crate::policy::SizedKind;
 
 /// What the payload of a frame with a header of `header_len` bytes has to meet. `num_entries` is at least 1.
-pub(crate) fn target(policy: &FilterPolicy, num_entries: u64, header_len: usize) -> Target {
-    match policy.size() {
+pub(crate) fn target(size: FilterSize, num_entries: u64, header_len: usize) -> Target {
+    match size {
         FilterSize::FalsePositiveRate(rate) => Target::Rate(rate),
         FilterSize::MillibitsPerKey(millibits) => {
             let total = u128::from(num_entries) * u128::from(millibits) / 1000;
@@ -30,9 +30,9 @@ pub(crate) fn target(policy: &FilterPolicy, num_entries: u64, header_len: usize)
 ///
 /// # Errors
 /// [`BuildError::TooLarge`] beyond what the format can describe or this machine can address.
-pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> Result<Planned<Plan>, BuildError> {
+pub(crate) fn plan(of_kind: &SizedKind, target: Target, num_entries: u64) -> Result<Planned<Plan>, BuildError> {
     let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
-    match policy.settings().plan(target, num_entries) {
+    match of_kind.settings.plan(target, num_entries) {
         Ok(planned) if planned.payload_bytes <= max_bytes => Ok(planned),
         Ok(Planned { payload_bytes, .. }) | Err(TooLong { payload_bytes }) => {
             Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes })
@@ -41,11 +41,11 @@ pub(crate) fn plan(policy: &FilterPolicy, target: Target, num_entries: u64) -> R
 }
 
 /// Refuses a cap that leaves less than the kind's least payload.
-pub(crate) fn check_cap(policy: &FilterPolicy, num_entries: u64) -> Result<(), BuildError> {
-    let min_bytes = HEADER_LEN as u64 + policy.settings().min_payload_len(num_entries);
-    match policy.size() {
+pub(crate) fn check_cap(of_kind: &SizedKind, num_entries: u64) -> Result<(), BuildError> {
+    let min_bytes = HEADER_LEN as u64 + of_kind.settings.min_payload_len(num_entries);
+    match of_kind.size {
         FilterSize::MaxBytes(cap_bytes) if cap_bytes < min_bytes => {
-            Err(BuildError::ByteCap { kind: policy.kind(), cap_bytes, min_bytes, num_entries })
+            Err(BuildError::ByteCap { kind: of_kind.kind(), cap_bytes, min_bytes, num_entries })
         }
         _ => Ok(()),
     }
@@ -56,10 +56,11 @@ mod tests {
     use super::{HEADER_LEN, plan, target};
     use crate::error::BuildError;
     use crate::kind::FilterKind;
-    use crate::policy::FilterPolicy;
+    use crate::policy::{FilterPolicy, SizedKind};
 
-    fn with_bits(kind: FilterKind, bits_per_key: f64) -> FilterPolicy {
-        FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal")
+    fn with_bits(kind: FilterKind, bits_per_key: f64) -> SizedKind {
+        let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal");
+        policy.named_kind().expect("a named kind")
     }
 
     #[test]
@@ -67,10 +68,10 @@ mod tests {
         // 2^59 entries of 64 bits are 2^62 bytes; 2^62 entries have more bits than 64 can count.
         for &kind in FilterKind::ALL {
             for num_entries in [1 << 59, 1 << 62, u64::MAX] {
-                let policy = with_bits(kind, 64.0);
-                let planned = plan(&policy, target(&policy, num_entries, HEADER_LEN), num_entries);
+                let of_kind = with_bits(kind, 64.0);
+                let planned = plan(&of_kind, target(of_kind.size, num_entries, HEADER_LEN), num_entries);
                 // A kind whose length varies is limited by the hash, and then fits 64 bits.
-                assert!(planned.is_err() || policy.settings().len_depends_on_keys(), "{kind} {num_entries}");
+                assert!(planned.is_err() || of_kind.settings.len_depends_on_keys(), "{kind} {num_entries}");
             }
         }
     }
@@ -79,8 +80,8 @@ mod tests {
     fn sizes_past_the_memory_are_errors() {
         // 2^31 entries of 10 bits are 2.5 GiB: more than an object may have where addresses have 32 bits.
         for &kind in FilterKind::ALL {
-            let policy = with_bits(kind, 10.0);
-            let planned = plan(&policy, target(&policy, 1 << 31, HEADER_LEN), 1 << 31);
+            let of_kind = with_bits(kind, 10.0);
+            let planned = plan(&of_kind, target(of_kind.size, 1 << 31, HEADER_LEN), 1 << 31);
             assert_eq!(planned.is_err(), usize::BITS == 32, "{kind}: {planned:?}");
             if let Err(error) = planned {
                 let BuildError::TooLarge { payload_bytes, max_bytes, .. } = error else { panic!("{error}") };

@@ -17,6 +17,8 @@ pub(crate) mod output;
 mod seam;
 #[cfg(feature = "std")]
 pub(crate) mod size;
+#[cfg(feature = "std")]
+mod speed;
 mod trailer;
 
 pub(crate) use seam::{Columns, PARAMS_LEN, StoredParams};
@@ -39,6 +41,8 @@ use output::Output;
 use seam::{KindPlan, KindSettings};
 #[cfg(feature = "std")]
 use size::{FilterSize, Target};
+#[cfg(feature = "std")]
+use speed::Speed;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
@@ -239,6 +243,11 @@ impl Settings {
     /// The plan that meets `target` for `num_entries` (at least 1) distinct entries.
     pub(crate) fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
         each!(Self, self, settings => settings.plan(target, num_entries).map(|planned| planned.map(Plan::from)))
+    }
+
+    /// See [`KindSettings::SPEED`].
+    pub(crate) fn speed(&self) -> Speed {
+        by_kind!(self.kind(), Settings => Settings::SPEED)
     }
 
     /// Whether [`Plan::build`] needs the hashes sorted and distinct.

@@ -21,6 +21,8 @@ use super::output::{NoRoom, Output};
 #[cfg(feature = "std")]
 use super::size::Target;
 #[cfg(feature = "std")]
+use super::speed::Speed;
+#[cfg(feature = "std")]
 use crate::error::BuildError;
 #[cfg(feature = "std")]
 use crate::hashes::Repeated;
@@ -74,6 +76,9 @@ pub(crate) trait KindParams: Copy + Debug + PartialEq {
 #[cfg(feature = "std")]
 pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
     type Plan: KindPlan;
+
+    /// With default settings, by which kinds are compared.
+    const SPEED: Speed;
 
     /// Whether [`KindPlan::build`] needs the hashes sorted and distinct.
     const NEEDS_ORDER: bool = false;

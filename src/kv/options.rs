@@ -4,7 +4,7 @@ use super::cache::FilterResidence;
 use super::error::Error;
 use super::manifest::{HasherId, NUM_LEVELS};
 use super::purpose::Purpose;
-use crate::{FilterKind, FilterPolicy, KeyHasher};
+use crate::{FilterPolicy, FilterSize, KeyHasher, Workload};
 use std::time::Duration;
 
 /// When a write becomes durable.
@@ -75,7 +75,7 @@ impl FilterOptions {
     /// The configured policy, before the budget resizes it.
     pub(crate) fn policy(&self, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
         let policy = self.by_level[level][purpose.index()].unwrap_or(self.everywhere[purpose.index()]);
-        policy.map(|policy| policy.transform(purpose.transform(self.prefix_len)))
+        policy.map(|policy| policy.at_level(level as u8).transform(purpose.transform(self.prefix_len)))
     }
 
     fn policies(&self) -> impl Iterator<Item = FilterPolicy> {
@@ -120,8 +120,9 @@ impl StoreOptions {
         }
     }
 
-    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform. A
-    /// policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
+    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform, and the
+    /// level of an [automatic](FilterPolicy::auto) one, which chooses a kind for each table; under a budget, for all
+    /// tables of a level together. A policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
     /// [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
@@ -133,7 +134,8 @@ impl StoreOptions {
     /// after.
     ///
     /// Flushes write to level 0, whose tables are short-lived and are all probed by a lookup: a kind that is fast to
-    /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays.
+    /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays. An automatic
+    /// policy, such as the default one, chooses by these rules itself.
     ///
     /// # Errors
     /// [`Error::NoSuchLevel`] for a deeper level.
@@ -330,9 +332,10 @@ impl StoreOptions {
 }
 
 impl Default for StoreOptions {
-    /// Blocked filters of 10 bits per key for rows and for cells.
+    /// Filters of 10 bits per key for rows and for cells, of the kind that costs least at the table's level
+    /// ([`Workload::of_level`]).
     fn default() -> Self {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::DEFAULT, 10.0).ok();
+        let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::default()).ok();
         Self::without_filters().filter(Purpose::Row, policy).filter(Purpose::RowColumn, policy)
     }
 }

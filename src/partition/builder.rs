@@ -50,12 +50,15 @@ pub struct PartitionedFilterBuilder {
 }
 
 impl PartitionedFilterBuilder {
-    /// An empty builder. Each partition gets the size that `policy` gives to a block of as many entries.
+    /// An empty builder. Each partition gets the size that `policy` gives to a block of as many entries. An
+    /// [automatic](FilterPolicy::auto) policy chooses one kind for all of them, that of a full partition: its queries are those
+    /// of one partition, unless as many as entries.
     ///
     /// # Errors
     /// [`BuildError::CappedPartitions`] for a policy with a byte cap, [`BuildError::Setting`] for a limit out of its
     /// range.
     pub fn new(policy: FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
+        let policy = limit.with_kind(&policy)?;
         Ok(Self {
             filter: FilterBlockBuilder::new(policy),
             entries: policy.entry_hasher(),

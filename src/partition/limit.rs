@@ -24,6 +24,14 @@ impl Default for PartitionLimit {
 }
 
 impl PartitionLimit {
+    /// The policy with a kind that is chosen for a full partition, so that all partitions have the same.
+    pub(super) fn with_kind(self, policy: &FilterPolicy) -> Result<FilterPolicy, BuildError> {
+        match policy.kind() {
+            Some(_) => Ok(*policy),
+            None => Ok(policy.choice(self.entries_max(policy)?)?.policy()),
+        }
+    }
+
     /// The number of entries at which a partition is full.
     pub(super) fn entries_max(self, policy: &FilterPolicy) -> Result<u64, BuildError> {
         if let FilterSize::MaxBytes(cap_bytes) = policy.size() {

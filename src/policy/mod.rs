@@ -9,10 +9,16 @@ mod settings;
 #[cfg(feature = "std")]
 mod text;
 mod transform;
+#[cfg(feature = "std")]
+mod workload;
 
 pub use entry_hasher::EntryHasher;
 #[cfg(feature = "std")]
 pub use settings::FilterPolicy;
 #[cfg(feature = "std")]
+pub(crate) use settings::{SizedKind, closer};
+#[cfg(feature = "std")]
 pub use text::ParsePolicyError;
 pub use transform::{CustomTransform, EntryOf, KeyTransform};
+#[cfg(feature = "std")]
+pub use workload::Workload;

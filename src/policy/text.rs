@@ -1,9 +1,12 @@
 //! A policy as a line of text, for option files and command lines.
 //!
 //! `kind:size`, then settings, by commas: `blocked:10`, `golomb:fpr=0.1%,seed=7`,
-//! `bloom:max=4096,transform=prefix:4,self_check=off`. What is not named has its default; nothing is named twice.
+//! `bloom:max=4096,transform=prefix:4,self_check=off`. What is not named has its default; nothing is named twice. The
+//! kind `auto` is chosen by a workload, which has settings of its own: `auto:fpr=1%,level=3`,
+//! `auto:10,queries=2000000,read_ns=90000`.
 
-use super::{CustomTransform, FilterPolicy, KeyTransform};
+use super::settings::AUTO;
+use super::{CustomTransform, FilterPolicy, KeyTransform, Workload};
 use crate::error::BuildError;
 use crate::filter::size::{FilterSize, SALT_BITS};
 use crate::hash::{KeyHasher, XXH3_ID};
@@ -55,10 +58,16 @@ const SEED: &str = "seed";
 const TRANSFORM: &str = "transform";
 const SELF_CHECK: &str = "self_check";
 const SLOTS_PER_KEY: &str = "slots_per_key";
-const SETTINGS: [&str; 5] = [SEED, TRANSFORM, SALT_BITS, SLOTS_PER_KEY, SELF_CHECK];
+const LEVEL: &str = "level";
+const QUERIES: &str = "queries";
+const READ_NS: &str = "read_ns";
+const BYTE_NS: &str = "byte_ns";
+const SETTINGS: [&str; 9] = [SEED, TRANSFORM, SALT_BITS, SLOTS_PER_KEY, SELF_CHECK, LEVEL, QUERIES, READ_NS, BYTE_NS];
 
 const SIZE: &str = "a size: bits per key such as 10, a rate such as fpr=1% or fpr=0.01, or bytes such as max=4096";
 const SETTING: &str = "a setting: seed=…, transform=…, salt_bits=…, slots_per_key=… or self_check=on|off";
+const AUTO_SETTING: &str = "a setting: level=…, queries=…, read_ns=…, byte_ns=…, seed=…, transform=…, salt_bits=…, \
+                            slots_per_key=… or self_check=on|off";
 const NUMBER: &str = "a number";
 const TRANSFORM_TEXT: &str =
     "a transform: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or custom:ID:PARAM";
@@ -97,37 +106,64 @@ impl FromStr for FilterPolicy {
         let first = parts.next().unwrap_or_default();
         let (kind, size) =
             first.split_once(':').ok_or_else(|| syntax(first, "a kind and a size such as blocked:10"))?;
-        let kind: FilterKind = kind.parse().map_err(|_| syntax(kind, "a kind of filter"))?;
-        let mut policy = match size.split_once('=') {
-            None => Self::with_bits_per_key(kind, size.parse().map_err(|_| syntax(size, SIZE))?)?,
-            Some(("fpr", rate)) => Self::with_false_positive_rate(
-                kind,
-                match rate.strip_suffix('%') {
-                    Some(percent) => number::<f64>(percent)? / 100.0,
-                    None => number(rate)?,
-                },
-            )?,
-            Some(("max", bytes)) => Self::with_max_bytes(kind, integer(bytes)?)?,
-            Some(_) => return Err(syntax(size, SIZE)),
+        let kind: Option<FilterKind> = match kind {
+            AUTO => None,
+            kind => Some(kind.parse().map_err(|_| syntax(kind, "a kind of filter, or auto"))?),
         };
+        let mut policy = Self::with_size(kind, size)?;
+        let (setting, mut workload) = (if kind.is_none() { AUTO_SETTING } else { SETTING }, policy.workload());
         let mut named = [false; SETTINGS.len()];
         for part in parts {
-            let (name, value) = part.split_once('=').ok_or_else(|| syntax(part, SETTING))?;
-            let i = SETTINGS.iter().position(|&known| known == name).ok_or_else(|| syntax(part, SETTING))?;
+            let (name, value) = part.split_once('=').ok_or_else(|| syntax(part, setting))?;
+            let i = SETTINGS.iter().position(|&known| known == name).ok_or_else(|| syntax(part, setting))?;
             if mem::replace(&mut named[i], true) {
                 return Err(ParsePolicyError::Repeated { name: SETTINGS[i] });
             }
+            if let Some(of_policy) = workload {
+                workload = Some(match name {
+                    LEVEL => of_policy.at_level(number(value)?),
+                    QUERIES => of_policy.with_queries(integer(value)?),
+                    READ_NS => of_policy.with_read_ns(number(value)?),
+                    BYTE_NS => of_policy.with_byte_ns(number(value)?),
+                    _ => of_policy,
+                });
+            }
             policy = match (name, value) {
+                (LEVEL | QUERIES | READ_NS | BYTE_NS, _) if workload.is_some() => policy,
                 (SEED, seed) => policy.seed(integer(seed)?),
                 (TRANSFORM, transform) => policy.transform(transform.parse()?),
                 (SALT_BITS, bits) => policy.salt_bits(number(bits)?)?,
                 (SLOTS_PER_KEY, slots) => policy.slots_per_key(number(slots)?)?,
                 (SELF_CHECK, "on") => policy.self_check(true),
                 (SELF_CHECK, "off") => policy.self_check(false),
-                _ => return Err(syntax(part, SETTING)),
+                _ => return Err(syntax(part, setting)),
             };
         }
-        Ok(policy)
+        Ok(workload.map_or(policy, |workload| policy.with_workload(workload)))
+    }
+}
+
+impl FilterPolicy {
+    /// Of this kind, or of the one to be chosen, in the size that `text` gives.
+    fn with_size(kind: Option<FilterKind>, text: &str) -> Result<Self, ParsePolicyError> {
+        let size = match text.split_once('=') {
+            None => {
+                let bits_per_key = text.parse().map_err(|_| syntax(text, SIZE))?;
+                // Kept to a thousandth; refused outside the range, which is that of every kind.
+                let policy = Self::with_bits_per_key(kind.unwrap_or_default(), bits_per_key)?;
+                policy.size()
+            }
+            Some(("fpr", rate)) => FilterSize::FalsePositiveRate(match rate.strip_suffix('%') {
+                Some(percent) => number::<f64>(percent)? / 100.0,
+                None => number(rate)?,
+            }),
+            Some(("max", bytes)) => FilterSize::MaxBytes(integer(bytes)?),
+            Some(_) => return Err(syntax(text, SIZE)),
+        };
+        Ok(match kind {
+            Some(kind) => Self::with_kind_and_size(kind, size)?,
+            None => Self::auto(size, Workload::default())?,
+        })
     }
 }
 
@@ -135,21 +171,23 @@ impl FromStr for FilterPolicy {
 /// is written, as `key=`, which is refused when it is read.
 impl fmt::Display for FilterPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let defaults = match self.size() {
-            FilterSize::MillibitsPerKey(millibits) => {
-                write!(f, "{}:{}", self.kind(), f64::from(millibits) / 1e3)?;
-                Self::with_bits_per_key(self.kind(), f64::from(millibits) / 1e3)
+        write!(f, "{}:", self.kind_name())?;
+        match self.size() {
+            FilterSize::MillibitsPerKey(millibits) => write!(f, "{}", f64::from(millibits) / 1e3)?,
+            FilterSize::FalsePositiveRate(rate) => write!(f, "fpr={rate}")?,
+            FilterSize::MaxBytes(bytes) => write!(f, "max={bytes}")?,
+        }
+        if let Some(workload) = self.workload() {
+            if workload.level() != Workload::default().level() {
+                write!(f, ",{LEVEL}={}", workload.level())?;
             }
-            FilterSize::FalsePositiveRate(rate) => {
-                write!(f, "{}:fpr={rate}", self.kind())?;
-                Self::with_false_positive_rate(self.kind(), rate)
-            }
-            FilterSize::MaxBytes(bytes) => {
-                write!(f, "{}:max={bytes}", self.kind())?;
-                Self::with_max_bytes(self.kind(), bytes)
+            for (name, value) in [QUERIES, READ_NS, BYTE_NS].into_iter().zip(workload.set_values()) {
+                if let Some(value) = value {
+                    write!(f, ",{name}={value}")?;
+                }
             }
         }
-        .ok();
+        let defaults = self.kind().and_then(|kind| Self::with_kind_and_size(kind, self.size()).ok());
         let default_salt_bits = defaults.and_then(|defaults| defaults.num_salt_bits());
         if let Some(bits) = self.num_salt_bits().filter(|&bits| Some(bits) != default_salt_bits) {
             write!(f, ",{SALT_BITS}={bits}")?;

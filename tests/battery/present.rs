@@ -238,7 +238,7 @@ fn every_key_of_every_ribbon_filter_of_two_layers_is_found() {
 
 #[test]
 fn every_key_of_every_small_fuse_filter_is_found() {
-    check_small_tables(FilterKind::Fuse);
+    check_tables(FilterKind::Fuse, SMALL);
 }
 
 /// Tables larger than the caches, whose lines are prefetched: every setting but the cap.

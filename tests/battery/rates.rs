@@ -191,7 +191,7 @@ impl Tally {
         // The variance of one block is itself random, and correlated with its rate; the mean of ten hardly is.
         let of_entry: f64 = all.iter().map(|(_, one)| one.variance_of_entry()).sum::<f64>() / all.len() as f64;
         for (shape, one) in all {
-            let what = format!("{}, {name}, {shape:?}", policy.kind());
+            let what = format!("{}, {name}, {shape:?}", policy.kind_name());
             let variance = of_entry / one.num_stored;
             self.num_configurations += 1;
             self.num_stored += one.num_stored as u64;
@@ -208,7 +208,7 @@ impl Tally {
                 // Lines are whole, golomb's range is 1/rate where −1/ln(1 − rate) suffices, a twentieth at 10 %, and fuse's
                 // rates are powers of two.
                 let least = by_extent(0.85, 0.94, 0.94);
-                let least = if policy.kind() == FilterKind::Fuse { 0.5 } else { least };
+                let least = if policy.kind() == Some(FilterKind::Fuse) { 0.5 } else { least };
                 let share = one.formulas / one.num_blocks / asked;
                 assert!((least..=1.0 + 1e-9).contains(&share), "{what}: {share} of it is expected");
             }

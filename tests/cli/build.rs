@@ -136,6 +136,11 @@ fn impossible_requests_are_refused_and_nothing_is_written() {
         ("--kind golomb --max-bytes 100", "at least"),
         ("--kind blocked --salt-bits 7", "legal range"),
         ("--kind bloom --salt-bits 2", "blocked"),
+        ("--kind auto --salt-bits 2", "blocked, not auto"),
+        ("--kind auto --bits-per-key 1", "legal range"),
+        ("--kind auto --level 256", ""),
+        ("--kind auto --read-ns 5e9", "2^32"),
+        ("--kind blocked --level 3", "for --kind auto, not blocked"),
         ("--kind bloom --seed 0x10000000000000000", "64-bit"),
         ("--kind bloom --seed -1", ""),
         ("--kind cuckoo", "bloom, blocked, golomb, ribbon, fuse"),
@@ -155,6 +160,26 @@ fn the_kind_has_a_default() {
     place.expect(0, "build --output default.fb keys.txt");
     assert!(place.read("default.fb") == place.read("t.fb"));
     assert!(place.expect(0, "build --help").contains("[default: blocked]"));
+}
+
+/// The block is that of the kind which `calc` names for as many keys.
+#[test]
+fn the_kind_can_be_chosen() {
+    let place = Place::with_block("blocked");
+    let num_keys = place.json(0, "inspect t.fb --json")["num_entries"].as_u64().unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    for options in
+        ["--level 2", "--level 0", "--queries 0 --byte-ns 4e9", "--queries 0 --byte-ns 0", "--level 6 --read-ns 1e9"]
+    {
+        let calc = place.json(0, &format!("calc --entries {num_keys} --fpr 1% {options} --json"));
+        let kind = calc["choice"]["kind"].as_str().unwrap().to_owned();
+        let built = place.json(0, &format!("build --kind auto {options} --fpr 1% --output auto.fb --json keys.txt"));
+        assert_eq!(built["kind"], kind.as_str(), "{options}");
+        place.expect(0, &format!("build --kind {kind} --fpr 1% --output kind.fb keys.txt"));
+        assert!(place.read("auto.fb") == place.read("kind.fb"), "{options}");
+        kinds.insert(kind);
+    }
+    assert!(kinds.len() > 1, "{kinds:?}");
 }
 
 #[test]

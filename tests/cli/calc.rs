@@ -139,7 +139,8 @@ fn text_has_a_line_for_each_kind() {
     let place = Place::new();
     let text = place.expect(0, "calc --entries 1e6 --fpr 1%");
     let first = |line: &str| line.split_whitespace().next().unwrap().to_owned();
-    assert_eq!(text.lines().map(first).collect::<Vec<_>>(), ["kind", "bloom", "blocked", "golomb", "ribbon", "fuse"]);
+    let table = text.lines().take_while(|line| !line.is_empty());
+    assert_eq!(table.map(first).collect::<Vec<_>>(), ["kind", "bloom", "blocked", "golomb", "ribbon", "fuse"]);
     assert!(text.contains("lower bound") && text.contains("overhead"), "{text}");
 }
 
@@ -223,4 +224,43 @@ fn formulas_are_shown_side_by_side() {
         assert!(text.contains(part), "{text}");
     }
     assert!(!place.expect(0, "calc --entries 100 --bytes 192").contains("Bloom 1970"));
+}
+
+/// By default and with each option: the cost is the sum of its parts, and the choice the least of them.
+#[test]
+fn the_choice_is_the_kind_that_costs_least() {
+    let place = Place::new();
+    for (options, [level, queries, read_ns, byte_ns]) in [
+        ("--bits-per-key 10", [2, 1_000_000, 30_000, 1_000]),
+        ("--fpr 1% --level 0", [0, 1_000_000, 1_000, 10]),
+        ("--bytes 1MiB --level 5 --queries 2M", [5, 2_000_000, 30_000, 1_000_000]),
+        ("--fpr 1% --queries 0 --read-ns 5 --byte-ns 4e9", [2, 0, 5, 4_000_000_000]),
+    ] {
+        let answer = place.json(0, &format!("calc --entries 1M {options} --json"));
+        let choice = &answer["choice"];
+        let workload = ["level", "queries", "read_ns", "byte_ns"].map(|name| choice[name].as_u64().unwrap());
+        assert_eq!(workload, [level, queries, read_ns, byte_ns], "{options}");
+        let cost = |row: &Value| {
+            let of_part = |name: &str| number(&row["cost"], name);
+            let parts = ["build_ns", "queries_ns", "reads_ns", "bytes_ns"].map(of_part);
+            let total = of_part("total_ns");
+            assert!((parts.iter().sum::<f64>() / total - 1.0).abs() < 1e-9, "{row}");
+            assert!((of_part("queries_ns") - queries as f64 * of_part("query_ns")).abs() < 1e-3 * total, "{row}");
+            // The bytes of the plan, and those of a block that was built.
+            let bytes = of_part("bytes_ns") / byte_ns as f64;
+            assert!((bytes / number(row, "bytes") - 1.0).abs() < 0.01, "{row}");
+            total
+        };
+        let kinds = answer["kinds"].as_array().unwrap();
+        let least = kinds.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap();
+        assert_eq!(choice["kind"], least["kind"], "{options}");
+        let text = place.expect(0, &format!("calc --entries 1M {options}"));
+        assert!(text.contains(&format!("\nauto: {}\n", choice["reason"].as_str().unwrap())), "{text}");
+        let head: Vec<_> = text.lines().next().unwrap().split_whitespace().collect();
+        assert!(head.ends_with(&["build", "ns", "query", "ns", "cost", "ms"]), "{text}");
+    }
+    let without = place.json(0, "calc --fpr 1% --bits-per-key 8 --json");
+    assert_eq!((&without["choice"], without["kinds"][0].get("cost")), (&Value::Null, None));
+    let message = place.expect_failure(2, "calc --fpr 1% --bytes 1MiB --level 3");
+    assert!(message.contains("give --entries"), "{message}");
 }

@@ -81,7 +81,7 @@ fn batches_answer_as_single_queries_at_any_address() {
 fn settings_reach_few_eight_and_many_probes() {
     let members: Vec<u64> = numbers(300).take(2_000).collect();
     let num_probes = |kind| -> Vec<u32> {
-        let blocks = policies().into_iter().filter(|policy| policy.kind() == kind);
+        let blocks = policies().into_iter().filter(|policy| policy.kind() == Some(kind));
         let blocks = blocks.map(|policy| block_of(policy, &members));
         blocks.map(|block| FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes")).collect()
     };

@@ -132,7 +132,7 @@ pub fn cases() -> Vec<Case> {
 fn rarer_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |source, name: &str, keys, policy: FilterPolicy, compact| {
-        let name = format!("{}-{name}", policy.kind());
+        let name = format!("{}-{name}", policy.kind_name());
         let context = if keys == "none" { 0x5eed_0000_0000_0005 } else { 0 };
         let salt_bits = match source {
             Source::Shape(Shape::Blocked { salt_bits, .. }) => salt_bits.into(),
@@ -292,7 +292,7 @@ impl Case {
         json!({
             "file": file,
             "frame": if self.compact { "compact" } else { "block" },
-            "kind": self.policy.kind().name(),
+            "kind": self.policy.kind_name(),
             "entries": format!("{}.entries", self.keys),
             "hash_id": hasher.hash_id(),
             "hash_key": (hasher.hash_id() == 2).then(|| hex(&HASH_KEY)),

@@ -5,6 +5,7 @@ mod agreement;
 mod aligned;
 mod assembled;
 mod batches;
+mod choice;
 mod control;
 mod damage;
 #[cfg(feature = "kv")]

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cli")]
 mod adversary;
+mod automatic;
 mod budget;
 mod columns;
 mod concurrent;

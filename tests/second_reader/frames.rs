@@ -239,7 +239,7 @@ fn sound_bytes(
             entries.iter().for_each(|entry| builder.add_entry(entry));
             builder
         };
-        if policy.kind() == FilterKind::Bloom && !compact && random.one_in(10) {
+        if policy.kind() == Some(FilterKind::Bloom) && !compact && random.one_in(10) {
             // Rebuilt from all entries, it has the parameters of the two.
             let (first, second) = entries.split_at(entries.len() / 2);
             if let (Ok(a), Ok(b)) = (builder(first).finish(), builder(second).finish()) {

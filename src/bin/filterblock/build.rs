@@ -6,6 +6,7 @@ use crate::keys::{self, Keys, Seen, is_dash};
 use crate::output::{self, shell_word};
 use crate::target::Target;
 use crate::units::{parse_bytes, parse_rate, parse_u64};
+use crate::workload::{KindName, Size, WorkloadArgs};
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
 use serde_json::json;
 use std::collections::TryReserveError;
@@ -32,9 +33,9 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
 pub(crate) struct Args {
-    /// The structure: bloom, blocked, golomb, ribbon or fuse
-    #[arg(long, value_name = "KIND", default_value_t = FilterKind::DEFAULT)]
-    kind: FilterKind,
+    /// The structure: bloom, blocked, golomb, ribbon or fuse; or auto, the one that costs least for the number of distinct keys
+    #[arg(long, value_name = "KIND", default_value_t = KindName::Named(FilterKind::DEFAULT))]
+    kind: KindName,
     /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given
     #[arg(long, value_name = "B", conflicts_with_all = ["fpr", "max_bytes"])]
     bits_per_key: Option<f64>,
@@ -44,6 +45,8 @@ pub(crate) struct Args {
     /// Size: the best block of at most this many bytes, as 65536 or 64KiB
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     max_bytes: Option<u64>,
+    #[command(flatten, next_help_heading = "By which --kind auto chooses (`filterblock calc` explains it)")]
+    workload: WorkloadArgs,
     /// Seed of the hash, decimal or 0x…
     #[arg(long, value_name = "S", default_value = "0", value_parser = parse_u64)]
     seed: u64,
@@ -108,12 +111,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
     let refused = |error: BuildError| Failure::usage("build", error);
-    let policy = match (args.bits_per_key, args.fpr, args.max_bytes) {
-        (Some(bits), ..) => FilterPolicy::with_bits_per_key(args.kind, bits),
-        (_, Some(rate), _) => FilterPolicy::with_false_positive_rate(args.kind, rate),
-        (.., Some(bytes)) => FilterPolicy::with_max_bytes(args.kind, bytes),
-        (None, None, None) => FilterPolicy::with_bits_per_key(args.kind, DEFAULT_BITS_PER_KEY),
+    if args.workload.is_given() && args.kind != KindName::Auto {
+        let message = format!("--level, --queries, --read-ns and --byte-ns are for --kind auto, not {}", args.kind);
+        return Err(Failure::usage("build", message));
+    }
+    let size = match (args.bits_per_key, args.fpr, args.max_bytes) {
+        (Some(bits), ..) => Size::BitsPerKey(bits),
+        (_, Some(rate), _) => Size::FalsePositiveRate(rate),
+        (.., Some(bytes)) => Size::MaxBytes(bytes),
+        (None, None, None) => Size::BitsPerKey(DEFAULT_BITS_PER_KEY),
     };
+    let policy = args.kind.policy(size, args.workload.workload());
     let hasher = match &args.hash_key_file {
         Some(path) if matches!(path.try_exists(), Ok(false)) => return Err(no_hash_key(path)),
         Some(path) => expected::read_hash_key(path)?,
@@ -191,7 +199,7 @@ fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow
         true => {
             let fields = json!({
                 "output": args.output.to_string_lossy(),
-                "kind": args.kind.name(),
+                "kind": reader.kind().name(),
                 "keys_read": seen.num_keys,
                 "num_entries": num_entries,
                 "block_len_bytes": block.len(),
@@ -206,7 +214,7 @@ fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow
             "{}: {}, {num_entries} distinct entries of {} keys, {} bytes, {} bits/key, predicted false-positive \
              rate {}",
             args.output.display(),
-            args.kind,
+            reader.kind(),
             seen.num_keys,
             block.len(),
             reader.bits_per_key().map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}")),

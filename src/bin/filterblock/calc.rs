@@ -4,8 +4,9 @@ use crate::exit::{Code, Failure};
 use crate::model::{self, Dimensions};
 use crate::output::{self, Output};
 use crate::units::{parse_bytes, parse_count, parse_rate};
+use crate::workload::{KindName, Size, WorkloadArgs};
 use filterblock::sizing::Formula;
-use filterblock::{BuildError, FilterKind, HEADER_LEN, sizing};
+use filterblock::{BuildError, Choice, FilterKind, HEADER_LEN, KindCost, sizing};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ Examples:
   filterblock calc --entries 1e6 --bytes 1MiB          how often wrong?
   filterblock calc --fpr 0.1% --bytes 64KiB            how many keys?
   filterblock calc --fpr 1% --bits-per-key 8           which kinds can do it?
+  filterblock calc --entries 1e6 --fpr 1% --level 4    which kind costs least?
   filterblock calc --entries 1e6 --bits-per-key 10 --explain";
 
 /// Calculate sizes and rates, for every kind side by side
@@ -26,6 +28,13 @@ Examples:
 /// With rate and bits per key given, each kind shows the rate that it reaches and the bits that it needs.
 /// Figures are measured on blocks of up to 131072 pseudo-random keys, and scaled up.
 /// Rates include the collisions of 64-bit hashes; those of --explain do not.
+///
+/// With entries given, it also shows what each kind costs over the life of a table, and which kind an automatic policy
+/// (`--kind auto`) chooses: that with the least sum of
+///
+///   entries x build + queries x (query + rate x a read in vain) + bytes x a byte held
+///
+/// The times to build and to query are constants, measured on one machine.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -41,6 +50,8 @@ pub(crate) struct Args {
     /// Length of the block, as 65536 or 64KiB
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     bytes: Option<u64>,
+    #[command(flatten, next_help_heading = "By which a kind is chosen")]
+    workload: WorkloadArgs,
     /// Also show what published formulas predict for as many bits, entries and probes, each with its ratio to the exact
     /// rate of the same filter
     #[arg(long)]
@@ -59,12 +70,26 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(nothing) = nothing_possible(&answers) {
         return Err(nothing.into());
     }
+    let choice = choice(args);
+    if choice.is_none() && args.workload.is_given() {
+        let message = "--level, --queries, --read-ns and --byte-ns tell which kind costs least for a number of entries: give \
+                       --entries";
+        return Err(Failure::usage("calc", message).into());
+    }
     output::print(|out| {
         if args.json {
-            let kinds: Vec<Value> = answers.iter().map(|answer| json_answer(answer, args.explain)).collect();
-            return out.json(&json!({ "given": given(args), "kinds": kinds }));
+            let json_answer = |answer| json_answer(answer, args.explain, choice.as_ref());
+            let kinds: Vec<Value> = answers.iter().map(json_answer).collect();
+            return out.json(&json!({
+                "given": given(args),
+                "kinds": kinds,
+                "choice": choice.as_ref().map(json_choice),
+            }));
         }
-        print(out, &answers)?;
+        print(out, &answers, choice.as_ref())?;
+        if let Some(choice) = &choice {
+            writeln!(out, "\nauto: {choice}")?;
+        }
         if args.explain { explain(out, &answers) } else { Ok(()) }
     })?;
     Ok(Code::Ok.into())
@@ -86,6 +111,17 @@ fn answer(args: &Args, kind: FilterKind) -> Option<Result<Row, BuildError>> {
         _ => return None,
     };
     Some(dimensions.map(|dimensions| Row { dimensions, scale_free: None }))
+}
+
+/// What an automatic policy chooses; `None` without a number of entries.
+fn choice(args: &Args) -> Option<Choice> {
+    let size = match (args.fpr, args.bits_per_key, args.bytes) {
+        (Some(rate), None, None) => Size::FalsePositiveRate(rate),
+        (None, Some(bits), None) => Size::BitsPerKey(bits),
+        (None, None, Some(bytes)) => Size::MaxBytes(bytes),
+        _ => return None,
+    };
+    KindName::Auto.policy(size, args.workload.workload()).ok()?.choice(args.entries?).ok()
 }
 
 fn not_a_pair(args: &Args) -> Failure {
@@ -201,14 +237,50 @@ fn formulas_json(of: sizing::Dimensions) -> Value {
     json!({ "num_bits": of.num_bits, "rates": sizing::formulas().map(formula).collect::<Vec<_>>() })
 }
 
-fn json_answer((kind, row): &Answer, with_formulas: bool) -> Value {
+fn json_answer((kind, row): &Answer, with_formulas: bool, choice: Option<&Choice>) -> Value {
     let mut fields = Map::from_iter([("kind".to_owned(), json!(kind.name()))]);
     match row.as_ref().map(|row| row.json(with_formulas)) {
         Ok(Value::Object(row)) => fields.extend(row),
         Ok(_) => {}
         Err(error) => fields.extend([("error".to_owned(), json!(error.to_string()))]),
     }
+    if let Some(cost) = choice.and_then(|choice| cost_of(choice, *kind)) {
+        let cost = json!({
+            "build_ns": cost.build_ns,
+            "query_ns": cost.query_ns,
+            "queries_ns": cost.queries_ns,
+            "reads_ns": cost.reads_ns,
+            "bytes_ns": cost.bytes_ns,
+            "total_ns": cost.total_ns(),
+        });
+        fields.insert("cost".to_owned(), cost);
+    }
     fields.into()
+}
+
+fn cost_of(choice: &Choice, kind: FilterKind) -> Option<&KindCost> {
+    choice.costs().find(|cost| cost.kind == kind)
+}
+
+fn json_choice(choice: &Choice) -> Value {
+    let workload = choice.workload();
+    json!({
+        "kind": choice.kind().name(),
+        "reason": choice.to_string(),
+        "level": workload.level(),
+        "queries": workload.num_queries(choice.num_entries()),
+        "read_ns": workload.read_ns(),
+        "byte_ns": workload.byte_ns(),
+    })
+}
+
+/// Nanoseconds to build a key's part of the block and to query it; the cost of a table, in milliseconds.
+fn cost_cells(choice: &Choice, kind: FilterKind) -> Vec<String> {
+    let Some(cost) = cost_of(choice, kind) else {
+        return vec!["-".to_owned(); 3];
+    };
+    let build_ns = cost.build_ns / choice.num_entries().max(1) as f64;
+    vec![format!("{build_ns:.0}"), format!("{:.0}", cost.query_ns), format!("{:.3}", cost.total_ns() / 1e6)]
 }
 
 fn given(args: &Args) -> Value {
@@ -221,16 +293,22 @@ fn given(args: &Args) -> Value {
     given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-fn print(out: &mut Output, answers: &[Answer]) -> io::Result<()> {
+fn print(out: &mut Output, answers: &[Answer], choice: Option<&Choice>) -> io::Result<()> {
     let scale_free = answers.iter().any(|(_, row)| row.as_ref().is_ok_and(|row| row.scale_free.is_some()));
     let mut head = vec!["kind", "entries", "fpr", "bits/key", "bytes", "lower bound", "overhead", "probes"];
     if scale_free {
         (head[2], head[3]) = ("fpr reached", "bits/key needed");
         head.push("both met");
     }
+    if choice.is_some() {
+        head.extend(["build ns", "query ns", "cost ms"]);
+    }
     let mut table = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for (kind, row) in answers {
-        let cells = row.as_ref().map_or_else(|_| vec!["-".to_owned()], Row::cells);
+        let mut cells = row.as_ref().map_or_else(|_| vec!["-".to_owned()], Row::cells);
+        if let Some(choice) = choice.filter(|_| row.is_ok()) {
+            cells.extend(cost_cells(choice, *kind));
+        }
         table.push([vec![kind.name().to_owned()], cells].concat());
     }
     output::table(out, &table)?;

@@ -22,6 +22,7 @@ mod target;
 mod thin;
 mod units;
 mod verify;
+mod workload;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};

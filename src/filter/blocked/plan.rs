@@ -8,6 +8,7 @@ use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS, Solution, Target, bits_of};
+use crate::filter::speed::Speed;
 
 const LINE_BITS: u64 = LINE_LEN as u64 * 8;
 /// With fewer lines than this, the difference of a whole line shows.
@@ -37,6 +38,8 @@ impl Settings {
 
 impl KindSettings for Settings {
     type Plan = Plan;
+
+    const SPEED: Speed = Speed { build_ns: 43.3, cached_query_ns: 9.2, uncached_query_ns: 59.9 };
 
     fn get(&self, name: &str) -> Option<u64> {
         (name == SALT_BITS).then_some(self.salt_bits.into())

@@ -6,6 +6,7 @@ use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
+use crate::filter::speed::Speed;
 
 /// Sizes tried to meet a rate.
 const MAX_TRIES: u32 = 1000;
@@ -23,6 +24,8 @@ pub(crate) struct Settings {
 
 impl KindSettings for Settings {
     type Plan = Plan;
+
+    const SPEED: Speed = Speed { build_ns: 98.0, cached_query_ns: 48.8, uncached_query_ns: 142.3 };
 
     fn rate_limits(&self) -> (f64, f64) {
         let rate = |millibits| sizing::asymptotic_false_positive_rate(millibits, sizing::best_num_probes(millibits));

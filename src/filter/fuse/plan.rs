@@ -6,6 +6,7 @@ use super::sizing::{self, MAX_FINGERPRINT_BITS};
 use crate::filter::output::Output;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong, Unbuilt};
 use crate::filter::size::Target;
+use crate::filter::speed::Speed;
 
 /// All dimensions but the seed, which is 0, are known before a filter is built.
 pub(crate) type Plan = Params;
@@ -16,6 +17,8 @@ pub(crate) struct Settings;
 
 impl KindSettings for Settings {
     type Plan = Plan;
+
+    const SPEED: Speed = Speed { build_ns: 140.0, cached_query_ns: 20.0, uncached_query_ns: 120.0 };
 
     fn rate_limits(&self) -> (f64, f64) {
         (sizing::false_positive_rate(MAX_FINGERPRINT_BITS), sizing::false_positive_rate(1))

@@ -6,6 +6,7 @@ use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::Target;
+use crate::filter::speed::Speed;
 use crate::math::float::{exp, exp_m1, pow2};
 
 /// Greatest range an entry is given, 2⁴⁸: its best remainder is no wider than allowed.
@@ -26,6 +27,8 @@ pub(crate) struct Settings;
 
 impl KindSettings for Settings {
     type Plan = Plan;
+
+    const SPEED: Speed = Speed { build_ns: 142.8, cached_query_ns: 97.6, uncached_query_ns: 349.4 };
 
     const NEEDS_ORDER: bool = true;
     const LEN_DEPENDS_ON_KEYS: bool = true;

@@ -7,6 +7,7 @@ use crate::error::BuildError;
 use crate::filter::output::Output;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong, Unbuilt};
 use crate::filter::size::{MILLISLOTS, Target};
+use crate::filter::speed::Speed;
 use crate::math::float::pow2;
 
 /// Layers that filters of up to some millions of entries have at most.
@@ -42,6 +43,8 @@ impl Default for Settings {
 
 impl KindSettings for Settings {
     type Plan = Plan;
+
+    const SPEED: Speed = Speed { build_ns: 140.5, cached_query_ns: 23.6, uncached_query_ns: 138.6 };
 
     const NEEDS_ORDER: bool = true;
     const LEN_DEPENDS_ON_KEYS: bool = true;

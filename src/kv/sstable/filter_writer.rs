@@ -150,7 +150,7 @@ impl FilterWriter {
                     file: file.to_owned(),
                     offset,
                     len_bytes: 0,
-                    claimed_format: filter.builder.policy().kind().to_string(),
+                    claimed_format: filter.builder.policy().kind_name().to_owned(),
                     problem: FilterProblem::NotBuilt(error),
                 }),
             }

@@ -86,12 +86,20 @@ impl Core {
         Ok(true)
     }
 
-    /// Whether tables of both levels get the same filters, whatever their contents.
+    /// Whether the tables get the same filters at both levels.
     fn has_same_filters(&self, compaction: &Compaction) -> bool {
         let filters = &self.options.filters;
-        let same = Purpose::ALL.into_iter().all(|purpose| {
-            filters.policy(compaction.from_level, purpose) == filters.policy(compaction.to_level, purpose)
-        });
+        let at = |level, purpose, num_entries| {
+            let policy = filters.policy(level, purpose)?;
+            // An automatic policy differs from level to level, but what it chooses may not.
+            Some(policy.choice(num_entries).map_or(policy, |choice| choice.policy()))
+        };
+        let same = |(table, purpose): (&Arc<Table>, Purpose)| {
+            let num_entries = table.num_entries(purpose);
+            at(compaction.from_level, purpose, num_entries) == at(compaction.to_level, purpose, num_entries)
+        };
+        let of_table = |table| Purpose::ALL.into_iter().map(move |purpose| (table, purpose));
+        let same = compaction.upper.iter().flat_map(of_table).all(same);
         same && filters.budget_bytes.is_none() && !filters.skip_last_level
     }
 

@@ -45,8 +45,11 @@ struct SortedRun {
     num_tables: u64,
 }
 
-/// The shares of every sorted run's filters, by purpose.
-struct Allocation(Vec<(SortedRun, [Option<Share>; Purpose::ALL.len()])>);
+/// Kind and share of a sorted run's filters, by purpose.
+type Shares = [Option<(FilterKind, Share)>; Purpose::ALL.len()];
+
+/// The shares of every sorted run's filters.
+struct Allocation(Vec<(SortedRun, Shares)>);
 
 impl Core {
     /// The hasher of filters to be written.
@@ -54,19 +57,20 @@ impl Core {
         *self.tables.hasher.read()
     }
 
-    /// A policy with the hasher and transform of the store; `None` for prefixes of length 0, whose filter would be
-    /// useless.
-    pub(super) fn complete(&self, policy: FilterPolicy, purpose: Purpose) -> Option<FilterPolicy> {
+    /// A policy for a table of `level` with the hasher and transform of the store; `None` for prefixes of length 0, whose
+    /// filter would be useless.
+    pub(super) fn complete(&self, policy: FilterPolicy, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
         let prefix_len = self.tables.prefix_len;
         let is_void = purpose == Purpose::Prefix && prefix_len == 0;
-        (!is_void).then(|| policy.hashed_by(self.hasher()).transform(purpose.transform(prefix_len)))
+        let policy = policy.at_level(level as u8).hashed_by(self.hasher());
+        (!is_void).then(|| policy.transform(purpose.transform(prefix_len)))
     }
 
     /// The configured policy of a level, before the budget resizes it. `deepest` is the deepest level that has tables.
     fn configured(&self, level: usize, deepest: usize, purpose: Purpose) -> Option<FilterPolicy> {
         let filters = &self.options.filters;
         let is_skipped = filters.skip_last_level && level > 0 && level >= deepest;
-        if is_skipped { None } else { self.complete(filters.policy(level, purpose)?, purpose) }
+        if is_skipped { None } else { self.complete(filters.policy(level, purpose)?, level, purpose) }
     }
 
     /// The filters of tables to be written to `level` with `entries` in place of the tables `gone`.
@@ -98,8 +102,11 @@ impl Core {
         let (mut units, mut targets) = (Vec::new(), Vec::new());
         for (i, run) in runs.iter().enumerate() {
             for purpose in Purpose::ALL {
-                if let Some(policy) = self.configured(run.level, deepest, purpose) {
-                    units.push((policy.kind(), run.entries[purpose.index()], run.num_tables));
+                let entries = run.entries[purpose.index()];
+                let policy = self.configured(run.level, deepest, purpose);
+                // The kind that is chosen for the configured size, which the budget then changes.
+                if let Some(kind) = policy.and_then(|policy| kind_of(&policy, entries / run.num_tables.max(1))) {
+                    units.push((kind, entries, run.num_tables));
                     targets.push((i, purpose));
                 }
             }
@@ -108,8 +115,8 @@ impl Core {
         let (part, whole) = WRITTEN_SHARE;
         let budget = (u128::from(budget) * u128::from(part) / u128::from(whole)) as u64;
         let shares = allocate_blocks(&units, budget, self.options.filters.partition_bytes);
-        for ((i, purpose), share) in targets.into_iter().zip(shares) {
-            allocation.0[i].1[purpose.index()] = Some(share);
+        for ((i, purpose), (&(kind, ..), share)) in targets.into_iter().zip(units.iter().zip(shares)) {
+            allocation.0[i].1[purpose.index()] = Some((kind, share));
         }
         allocation
     }
@@ -145,6 +152,11 @@ impl Core {
         shrunk.insert(table.number(), allocation.len_bytes(table));
         Ok(true)
     }
+}
+
+/// The kind of a policy's filters of `num_entries` entries; `None` if no kind can have its size.
+fn kind_of(policy: &FilterPolicy, num_entries: u64) -> Option<FilterKind> {
+    policy.kind().or_else(|| Some(policy.choice(num_entries).ok()?.kind()))
 }
 
 /// A run's filters of one purpose: their kind, entries, and number of tables.
@@ -213,7 +225,7 @@ fn sorted_runs<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> Vec<SortedRu
 }
 
 impl Allocation {
-    fn shares(&self, level: usize, table: Option<u64>) -> [Option<Share>; Purpose::ALL.len()] {
+    fn shares(&self, level: usize, table: Option<u64>) -> Shares {
         let run = self.0.iter().find(|(run, _)| run.level == level && run.table == table);
         run.map_or_else(Default::default, |(_, shares)| *shares)
     }
@@ -221,16 +233,16 @@ impl Allocation {
     fn filter_policies(&self, core: &Core, level: usize, table: Option<u64>) -> FilterPolicies {
         let shares = self.shares(level, table);
         Purpose::ALL.map(|purpose| {
-            let kind = core.options.filters.policy(level, purpose)?.kind();
-            core.complete(shares[purpose.index()]?.policy(kind)?, purpose)
+            let (kind, share) = shares[purpose.index()]?;
+            core.complete(share.policy(kind)?, level, purpose)
         })
     }
 
     /// Length of a table's filters if each of its keys takes its share.
     fn len_bytes(&self, table: &Table) -> u64 {
         let shares = self.shares(table.level(), (table.level() == 0).then(|| table.number()));
-        let len = |(purpose, share): (Purpose, Option<Share>)| {
-            let millibits = share.map_or(0, |share| u64::from(share.millibits_per_key));
+        let len = |(purpose, share): (Purpose, Option<(FilterKind, Share)>)| {
+            let millibits = share.map_or(0, |(_, share)| u64::from(share.millibits_per_key));
             (table.num_entries(purpose) * millibits).div_ceil(8_000)
         };
         Purpose::ALL.into_iter().zip(shares).map(len).sum()

@@ -110,7 +110,7 @@ impl Core {
             let mut policies = self.filter_policies(&version, &[table.number()], table.level(), entries_of([table]));
             for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies) {
                 if let Some(asked) = asked {
-                    policies[purpose.index()] = asked.and_then(|policy| self.complete(policy, purpose));
+                    policies[purpose.index()] = asked.and_then(|policy| self.complete(policy, table.level(), purpose));
                 }
             }
             report.tables.push(self.rebuild_table(table, &policies)?);

@@ -3,6 +3,7 @@
 use super::{cells, filters};
 use crate::{Place, lines, stderr};
 use filterblock::kv::{Store, StoreOptions};
+use filterblock::{FilterPolicy, FilterSize, Workload};
 use serde_json::Value;
 
 fn summary(place: &Place, line: &str) -> Value {
@@ -130,6 +131,14 @@ fn kinds(place: &Place) -> Vec<(u64, String)> {
     kinds
 }
 
+/// What an automatic policy chooses at this level, for any of the stores of the test below.
+fn chosen(level: u8) -> String {
+    let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::of_level(level)).unwrap();
+    let kinds = [500, 5_000].map(|num_entries| policy.choice(num_entries).unwrap().kind());
+    assert_eq!(kinds[0], kinds[1], "the test needs other sizes");
+    kinds[0].to_string()
+}
+
 #[test]
 fn filters_follow_the_options() {
     let place = Place::new();
@@ -139,7 +148,7 @@ fn filters_follow_the_options() {
     };
     let bits = |filter: &Value| filter["bits_per_key"].as_f64().unwrap();
     fill("");
-    assert_eq!(kinds(&place), [(0, "blocked".to_owned())]);
+    assert_eq!(kinds(&place), [(0, chosen(0))]);
     assert!(filters(&place).iter().all(|filter| (9.5..10.5).contains(&bits(filter))));
     fill("--kind golomb --bits-per-key 14");
     assert_eq!(kinds(&place), [(0, "golomb".to_owned())]);
@@ -149,6 +158,12 @@ fn filters_follow_the_options() {
         assert!((0.0007..0.0011).contains(&filter["predicted_fpr"].as_f64().unwrap()), "{filter}");
     }
     assert_eq!(fill("--kind none")["filter_bytes"], 0);
+    // In a deeper level, by its own costs.
+    fill("--kind golomb --level-kind 0=auto");
+    assert_eq!(kinds(&place), [(0, chosen(0))]);
+    fill("--kind auto --compact");
+    let [(level, kind)] = &kinds(&place)[..] else { panic!("one level") };
+    assert_eq!((*level, kind.clone()), (1, chosen(1)));
     fill("--kind golomb --level-kind 0=bloom --level-kind 1=none");
     assert_eq!(kinds(&place), [(0, "bloom".to_owned())]);
     assert_eq!(fill("--level-kind 0=bloom --level-kind 1=none --compact")["filter_bytes"], 0);

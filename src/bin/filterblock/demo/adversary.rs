@@ -129,7 +129,7 @@ struct Attack {
 impl Attack {
     /// Crafts rows, loads a store, attacks it, and removes it again.
     fn run(data: &Dataset, unfiltered: &Unfiltered, policy: FilterPolicy, parent: &Path) -> anyhow::Result<Self> {
-        let filter = policy.kind().name();
+        let filter = policy.kind_name();
         let crafted = craft::craft(data, policy, unfiltered.num_lookups as usize, parent)?;
         if crafted.rows.is_empty() {
             let message = format!(

@@ -79,7 +79,7 @@ pub(super) fn run<'a>(
     let before = store.stats();
     let series = series.iter().map(|query| ask::ask(store, (0..lookups).map(query)));
     let run = Run {
-        filter: policy.map_or("none", |policy| policy.kind().name()),
+        filter: policy.map_or("none", |policy| policy.kind_name()),
         series: series.collect::<Result<_, _>>()?,
         stats: stats_since(store.stats(), &before),
         load: stage.load,

@@ -85,7 +85,7 @@ impl<'a> Demo<'a> {
             self.progress.inc(1);
             self.progress.set_message(match policy {
                 None => "running without filters".to_owned(),
-                Some(policy) => format!("running with {}", policy.kind()),
+                Some(policy) => format!("running with {policy}"),
             });
             runs.push(run(policy)?);
         }

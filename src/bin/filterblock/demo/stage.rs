@@ -29,7 +29,7 @@ pub(super) struct Stage {
 impl Stage {
     /// Makes a store in `parent` with `policy` for both purposes, and loads `data` into it.
     pub(super) fn set(data: &Dataset, policy: Option<FilterPolicy>, parent: &Path) -> anyhow::Result<Self> {
-        let name = policy.map_or("none", |policy| policy.kind().name());
+        let name = policy.map_or("none", |policy| policy.kind_name());
         Self::set_as(name, data, policy, KeyHasher::new(SEED), parent)
     }
 

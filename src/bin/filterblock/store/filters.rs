@@ -2,18 +2,19 @@
 
 use crate::exit::Failure;
 use crate::units::{parse_bytes, parse_rate};
+use crate::workload::{KindName, Size};
 use filterblock::kv::{Purpose, StoreOptions};
-use filterblock::{FilterKind, FilterPolicy};
+use filterblock::{FilterPolicy, Workload};
 use std::str::FromStr;
 
-pub(crate) const DEFAULT_KIND: FilterKind = FilterKind::DEFAULT;
+pub(crate) const DEFAULT_KIND: KindName = KindName::Auto;
 pub(crate) const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 /// Levels of a store.
 const NUM_LEVELS: usize = 7;
 
 /// A kind of filter, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind(pub(crate) Option<FilterKind>);
+pub(crate) struct Kind(pub(crate) Option<KindName>);
 
 impl FromStr for Kind {
     type Err = String;
@@ -21,7 +22,7 @@ impl FromStr for Kind {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "none" => Ok(Self(None)),
-            _ => text.parse().map(|kind| Self(Some(kind))).map_err(|error| format!("{error}, or none")),
+            _ => text.parse().map(|kind| Self(Some(kind))).map_err(|error| format!("{error}, none")),
         }
     }
 }
@@ -46,8 +47,8 @@ impl FromStr for LevelKind {
 /// Kind and size.
 #[derive(clap::Args)]
 pub(crate) struct KindArgs {
-    /// The structure: bloom, blocked, golomb, ribbon, or none [default: blocked for `fill`, each filter's own for
-    /// `rebuild`]
+    /// The structure: bloom, blocked, golomb, ribbon, fuse; auto, the one that costs least at the level of each table; or none
+    /// [default: auto for `fill`, each filter's own for `rebuild`]
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<Kind>,
     /// Size: bits for each distinct entry
@@ -64,11 +65,12 @@ impl KindArgs {
         let Kind(Some(kind)) = kind else {
             return Ok(None);
         };
-        let policy = match self.fpr {
-            Some(rate) => FilterPolicy::with_false_positive_rate(kind, rate),
-            None => FilterPolicy::with_bits_per_key(kind, self.bits_per_key.unwrap_or(DEFAULT_BITS_PER_KEY)),
+        let size = match self.fpr {
+            Some(rate) => Size::FalsePositiveRate(rate),
+            None => Size::BitsPerKey(self.bits_per_key.unwrap_or(DEFAULT_BITS_PER_KEY)),
         };
-        policy.map(Some).map_err(|error| Failure::usage(subcommand, error))
+        // The store sets the level of each table.
+        kind.policy(size, Workload::default()).map(Some).map_err(|error| Failure::usage(subcommand, error))
     }
 }
 

@@ -8,11 +8,12 @@ use crate::interrupt;
 use crate::keys;
 use crate::output::{self, Output, shell_word};
 use crate::units::parse_u64;
+use crate::workload::{KindName, Size};
 use filterblock::kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
     TableStats,
 };
-use filterblock::{FilterKind, FilterPolicy, HEADER_LEN, KeyHasher};
+use filterblock::{FilterPolicy, HEADER_LEN, KeyHasher, Workload};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -265,15 +266,14 @@ impl<'a> Plan<'a> {
     fn usual(&self, purpose: Purpose) -> Option<FilterPolicy> {
         match self.given {
             Some(given) => given[purpose as usize],
-            None => self
-                .largest(purpose)
-                .and_then(as_it_is)
-                .or_else(|| FilterPolicy::with_bits_per_key(self.kind_of(purpose), DEFAULT_BITS_PER_KEY).ok()),
+            None => self.largest(purpose).and_then(as_it_is).or_else(|| {
+                self.kind_of(purpose).policy(Size::BitsPerKey(DEFAULT_BITS_PER_KEY), Workload::default()).ok()
+            }),
         }
     }
 
-    fn kind_of(&self, purpose: Purpose) -> FilterKind {
-        self.largest(purpose).map_or(DEFAULT_KIND, |filter| filter.kind)
+    fn kind_of(&self, purpose: Purpose) -> KindName {
+        self.largest(purpose).map_or(DEFAULT_KIND, |filter| KindName::Named(filter.kind))
     }
 
     fn largest(&self, purpose: Purpose) -> Option<&'a FilterStats> {

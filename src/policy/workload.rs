@@ -1,0 +1,130 @@
+//! [`Workload`]: what is expected of a table's filter, by which an automatic policy chooses its kind.
+
+/// The level of a table that nothing else is known of.
+const DEFAULT_LEVEL: u8 = 2;
+/// A table of level 0 holds a byte for a minute. A gigabyte held for an hour is taken to cost as much as a sixth of a core
+/// for an hour, which is 10 ns for a byte and a minute.
+const BYTE_NS_AT_LEVEL_0: u32 = 10;
+/// At this level a table lives for 190 years; no level below costs more.
+const LONGEST_LIVED_LEVEL: u8 = 8;
+/// The tables of these levels were written so lately that the system still has their blocks in memory.
+const LAST_CACHED_LEVEL: u8 = 1;
+/// A block of 4 KiB from the system's cache.
+const CACHED_READ_NS: u32 = 1_000;
+/// A block of 4 KiB from a solid-state disk.
+const READ_NS: u32 = 30_000;
+
+/// How a table's filter will be used, and what that costs, in nanoseconds of one core: the inputs of
+/// [`FilterPolicy::auto`](crate::FilterPolicy::auto).
+///
+/// What is not set follows from the table's level, 2 unless given, by the rules of leveled compaction whose levels are
+/// ten times as large as those above:
+///
+/// | | level 0 | level 1 | level *i* ≥ 2 |
+/// |---|---|---|---|
+/// | absent keys looked up over the table's life | one for each entry | the same | the same |
+/// | a read in vain | 1 µs, from the system's cache | the same | 30 µs, from a solid-state disk |
+/// | a byte held over the table's life | 10 ns: a minute | 100 ns | 10ⁱ minutes, up to level 8 |
+///
+/// A lookup queries one table of a level, and a table is replaced when about as many entries as its level has were
+/// written: a table of a deeper level is queried more rarely, and lives longer in proportion. So where there are about
+/// as many lookups of absent keys as writes, each table is queried about as often as it has entries, whatever its level.
+///
+/// ```
+/// use filterblock::Workload;
+///
+/// let young = Workload::of_level(0);
+/// assert_eq!((young.num_queries(5_000), young.read_ns(), young.byte_ns()), (5_000, 1_000, 10));
+/// // Ten million lookups, each false positive a read from object storage.
+/// let remote = Workload::of_level(4).with_queries(10_000_000).with_read_ns(20_000_000);
+/// assert_eq!((remote.num_queries(5_000), remote.byte_ns()), (10_000_000, 100_000));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workload {
+    level: u8,
+    queries: Option<u64>,
+    read_ns: Option<u32>,
+    byte_ns: Option<u32>,
+}
+
+impl Default for Workload {
+    /// A table of level 2.
+    fn default() -> Self {
+        Self::of_level(DEFAULT_LEVEL)
+    }
+}
+
+impl Workload {
+    /// That of a table of `level`; 0 is the one that memtables are flushed to.
+    #[must_use]
+    pub const fn of_level(level: u8) -> Self {
+        Self { level, queries: None, read_ns: None, byte_ns: None }
+    }
+
+    /// The same at another level: changes what was not set otherwise.
+    #[must_use]
+    pub const fn at_level(self, level: u8) -> Self {
+        Self { level, ..self }
+    }
+
+    /// How many absent keys the filter is queried for over the table's life. Present keys cost the same with every kind,
+    /// but for the query itself.
+    #[must_use]
+    pub const fn with_queries(self, queries: u64) -> Self {
+        Self { queries: Some(queries), ..self }
+    }
+
+    /// What a false positive costs: a read in vain, in nanoseconds.
+    #[must_use]
+    pub const fn with_read_ns(self, read_ns: u32) -> Self {
+        Self { read_ns: Some(read_ns), ..self }
+    }
+
+    /// What a byte of filter costs that is held over the table's life, in nanoseconds; 0 where memory is free.
+    #[must_use]
+    pub const fn with_byte_ns(self, byte_ns: u32) -> Self {
+        Self { byte_ns: Some(byte_ns), ..self }
+    }
+
+    /// The level.
+    pub const fn level(&self) -> u8 {
+        self.level
+    }
+
+    /// Queries of absent keys over the life of a table of `num_entries` entries.
+    pub const fn num_queries(&self, num_entries: u64) -> u64 {
+        match self.queries {
+            Some(queries) => queries,
+            None => num_entries,
+        }
+    }
+
+    /// What a read in vain costs, in nanoseconds.
+    pub const fn read_ns(&self) -> u32 {
+        match self.read_ns {
+            Some(read_ns) => read_ns,
+            None if self.level <= LAST_CACHED_LEVEL => CACHED_READ_NS,
+            None => READ_NS,
+        }
+    }
+
+    /// What a byte costs that is held over the table's life, in nanoseconds.
+    pub const fn byte_ns(&self) -> u32 {
+        let level = if self.level < LONGEST_LIVED_LEVEL { self.level } else { LONGEST_LIVED_LEVEL };
+        match self.byte_ns {
+            Some(byte_ns) => byte_ns,
+            None => BYTE_NS_AT_LEVEL_0 * 10u32.pow(level as u32),
+        }
+    }
+
+    /// What was set: queries, read_ns, byte_ns.
+    pub(super) const fn set_values(&self) -> [Option<u64>; 3] {
+        const fn wide(value: Option<u32>) -> Option<u64> {
+            match value {
+                Some(value) => Some(value as u64),
+                None => None,
+            }
+        }
+        [self.queries, wide(self.read_ns), wide(self.byte_ns)]
+    }
+}

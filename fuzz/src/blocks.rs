@@ -99,8 +99,8 @@ pub fn query(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, in
     assert!(reader.num_probes().is_none_or(|probes| probes > 0));
 }
 
-/// Checks that a copy of some columns, and a reader that compares no others, give the same answers, and pass what all columns
-/// pass. `choice` selects how many columns.
+/// Checks that a copy of some columns, and a reader that compares no others, give the same answers, and pass what all
+/// columns pass. `choice` selects how many columns.
 fn thin(mut reader: FilterBlockReader<'_>, hashes: &[KeyHash], choice: usize) {
     let whole = reader;
     let Some(most) = whole.num_columns().filter(|&most| most > 1) else {

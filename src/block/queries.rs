@@ -53,12 +53,12 @@ macro_rules! key_queries {
             }
 
             /// Has queries compare no more than the first `columns` columns: the same answers as a
-            /// [thinned](Self::thin) copy would give, without one. May be raised again, to the number of columns that are
-            /// stored at most. A filter without entries has no columns, and is left as it is.
+            /// [thinned](Self::thin) copy would give, without one. May be raised again, to the number of columns that
+            /// are stored at most. A filter without entries has no columns, and is left as it is.
             ///
             /// # Errors
-            /// [`ThinError`](crate::ThinError) for kinds that have no columns, and for a number that is 0 or above that of
-            /// the columns stored.
+            /// [`ThinError`](crate::ThinError) for kinds that have no columns, and for a number that is 0 or above that
+            /// of the columns stored.
             pub fn limit_columns(&mut self, columns: u32) -> Result<(), super::thin::ThinError> {
                 super::thin::check(&self.layout, columns, 0)?;
                 self.layout.limit_columns(columns);

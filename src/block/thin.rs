@@ -54,9 +54,9 @@ pub(super) fn check(layout: &FilterLayout, asked: u32, num_left_out: u32) -> Res
 
 #[cfg(feature = "std")]
 impl<B: AsRef<[u8]>> FilterBlock<B> {
-    /// A block, bound to `context`, of the first `columns` columns and the same entries: one that takes less memory, and
-    /// passes twice as many absent keys for each column left out. It is copied without the keys, in a fraction of the time
-    /// of a build, and says what it was [thinned from](Self::thinned_from).
+    /// A block, bound to `context`, of the first `columns` columns and the same entries: one that takes less memory,
+    /// and passes twice as many absent keys for each column left out. It is copied without the keys, in a fraction of
+    /// the time of a build, and says what it was [thinned from](Self::thinned_from).
     ///
     /// So a table can store many columns, and memory hold as many of each table as its queries deserve. A block without
     /// entries has no columns, and is copied.
@@ -82,7 +82,8 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     /// ```
     ///
     /// # Errors
-    /// [`ThinError`] for kinds that have no columns, and for a number that is 0 or not below that of the columns stored.
+    /// [`ThinError`] for kinds that have no columns, and for a number that is 0 or not below that of the columns
+    /// stored.
     pub fn thin(&self, columns: u32, context: u64) -> Result<Vec<u8>, ThinError> {
         check(self.layout(), columns, 1)?;
         let mut block = std::vec![0; HEADER_LEN];

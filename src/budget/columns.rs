@@ -14,8 +14,8 @@ impl ElasticFilter {
         Self { points: points.into_iter().collect(), weight: 1.0 }
     }
 
-    /// The number of lookups of absent keys that probe it, on any scale common to the filters. One with a weight of 0 is
-    /// not held.
+    /// The number of lookups of absent keys that probe it, on any scale common to the filters. One with a weight of 0
+    /// is not held.
     #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
@@ -57,20 +57,21 @@ struct Step {
     slope: f64,
 }
 
-/// The number of columns to hold of each filter, in their order, so that they take at most `budget_bytes` together and the
-/// sum over the filters of weight · rate is least.
+/// The number of columns to hold of each filter, in their order, so that they take at most `budget_bytes` together and
+/// the sum over the filters of weight · rate is least.
 ///
 /// Of c columns, a filter passes 2⁻ᶜ of the absent keys that it is queried for; of none, all. So for w such queries the
 /// next column saves w · 2⁻⁽ᶜ⁺¹⁾ reads in vain: half of what the one before it saved, for as many bytes. The first also
-/// takes the header and what else does not depend on the columns; where that is much, it pays only with some more, which
-/// are taken together with it as one step: the steps are the edges of the lower convex hull of (bytes, reads in vain).
+/// takes the header and what else does not depend on the columns; where that is much, it pays only with some more,
+/// which are taken together with it as one step: the steps are the edges of the lower convex hull of (bytes, reads in
+/// vain).
 ///
-/// Always the step that saves the most reads a byte is taken next. **No other choice of as many bytes saves more**, up to
-/// the first step that does not fit: let λ be what the last step taken saves a byte. A filter's steps save less and less a
-/// byte, so those taken are the ones that save at least λ a byte, up to equal ones, and they maximise its savings less λ
-/// times its bytes over all points on the hull and above it. So the choice maximises the sum over all filters of savings
-/// less λ · bytes, and one that saves more in all must take more bytes. From the first step on that does not fit, those that
-/// do are still taken; what that step would save bounds what any choice could gain.
+/// Always the step that saves the most reads a byte is taken next. **No other choice of as many bytes saves more**, up
+/// to the first step that does not fit: let λ be what the last step taken saves a byte. A filter's steps save less and
+/// less a byte, so those taken are the ones that save at least λ a byte, up to equal ones, and they maximise its
+/// savings less λ times its bytes over all points on the hull and above it. So the choice maximises the sum over all
+/// filters of savings less λ · bytes, and one that saves more in all must take more bytes. From the first step on that
+/// does not fit, those that do are still taken; what that step would save bounds what any choice could gain.
 ///
 /// ```
 /// use filterblock::budget::{ElasticFilter, hold_columns};
@@ -145,8 +146,8 @@ mod tests {
         (0..4).map(filter).collect()
     }
 
-    /// No choice of as many bytes is better unless a step was left out; and then the one left out first bounds what could
-    /// be gained.
+    /// No choice of as many bytes is better unless a step was left out; and then the one left out first bounds what
+    /// could be gained.
     #[test]
     fn no_other_choice_of_as_many_bytes_saves_more() {
         let mut num_exact = 0;

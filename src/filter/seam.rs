@@ -187,7 +187,8 @@ pub(crate) trait KindPlan: Copy + Debug + PartialEq {
     fn expected_fpr(&self, num_entries: u64) -> f64;
 }
 
-/// The columns of a filter of which each column is a filter of its own: without some of them it answers *maybe* more often.
+/// The columns of a filter of which each column is a filter of its own: without some of them it answers *maybe* more
+/// often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     /// The most that are stored of an entry.
@@ -260,8 +261,8 @@ pub(crate) trait KindView<'a>: Copy + Debug {
     /// Has queries compare no more than the first `columns` columns, of which there are as many as are stored at most.
     fn limit_columns(_layout: &mut Self::Layout, _columns: u32) {}
 
-    /// Appends a payload of the first `columns` columns, at least one and fewer than are stored, for the kinds that have
-    /// columns.
+    /// Appends a payload of the first `columns` columns, at least one and fewer than are stored, for the kinds that
+    /// have columns.
     #[cfg(feature = "std")]
     fn thin(&self, _columns: u32, _out: &mut Vec<u8>) -> Option<Self::Params> {
         None

@@ -1,4 +1,5 @@
-//! Filters of fewer columns: what a copy of some of them is, what a reader of some of them answers, and what is refused.
+//! Filters of fewer columns: what a copy of some of them is, what a reader of some of them answers, and what is
+//! refused.
 
 use crate::material::{keys, numbers};
 use crate::oracle::Oracle;

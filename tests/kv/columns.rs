@@ -73,8 +73,8 @@ impl Zipf {
     }
 }
 
-/// Looks up absent rows, popular ones beside popular ones, and now and then a present one; returns what the ledger counted
-/// meanwhile.
+/// Looks up absent rows, popular ones beside popular ones, and now and then a present one; returns what the ledger
+/// counted meanwhile.
 fn ask(store: &Store, zipf: &mut Zipf, count: u64) -> Tally {
     let before = *store.ledger().of(Purpose::RowColumn);
     for i in 0..count {

@@ -20,9 +20,9 @@ Examples:
 
 /// Leave out columns of a block, without its keys
 ///
-/// For blocks of kind ribbon. A block of fewer columns is smaller in proportion, holds the same entries, and passes twice as
-/// many absent keys for each column left out. It keeps its hash and the number that it is bound to, and names the columns
-/// that it was thinned from. `filterblock inspect` shows how many columns a block has.
+/// For blocks of kind ribbon. A block of fewer columns is smaller in proportion, holds the same entries, and passes
+/// twice as many absent keys for each column left out. It keeps its hash and the number that it is bound to, and names
+/// the columns that it was thinned from. `filterblock inspect` shows how many columns a block has.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -14,7 +14,8 @@ pub(super) struct Layer {
     pub(super) columns: u32,
     /// Blocks in which rows start of which one column more is compared: the first ones.
     num_wide: u32,
-    /// Blocks that store one column more: those that rows with it start in, and the one that the last of these reach into.
+    /// Blocks that store one column more: those that rows with it start in, and the one that the last of these reach
+    /// into.
     num_wide_blocks: u64,
     /// Of the solution's first word in the payload, counted in words.
     pub(super) first_word: u64,

@@ -19,8 +19,8 @@
 //!
 //! A rate between two powers of two: the first blocks of each layer have one column more.
 //!
-//! Each column is a filter of one bit of its own. So the first words of each block are a filter of fewer columns: a copy of
-//! them is a *thinned* filter, and a reader may leave the others unread.
+//! Each column is a filter of one bit of its own. So the first words of each block are a filter of fewer columns: a
+//! copy of them is a *thinned* filter, and a reader may leave the others unread.
 
 #[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
@@ -88,16 +88,16 @@ pub(crate) struct Params {
     num_layers: u8,
     /// Seeds that failed in the last layer.
     last_seed: u8,
-    /// In a thinned filter, the columns of the widest blocks that it was thinned from, which are more than its own; 0 in
-    /// others.
+    /// In a thinned filter, the columns of the widest blocks that it was thinned from, which are more than its own; 0
+    /// in others.
     thinned_from: u8,
     /// The share of the blocks in which rows with one column more start, in units of 2⁻³².
     wide_share: u32,
 }
 
-/// In a compact frame: `wide_share` without its leading zero bytes, `last_seed`, `columns`, and a byte of `num_layers` in
-/// the upper four bits and the length of `wide_share` in the lower four. In a thinned filter, `thinned_from` is in place
-/// of `wide_share`, and [`THINNED`] in place of its length.
+/// In a compact frame: `wide_share` without its leading zero bytes, `last_seed`, `columns`, and a byte of `num_layers`
+/// in the upper four bits and the length of `wide_share` in the lower four. In a thinned filter, `thinned_from` is in
+/// place of `wide_share`, and [`THINNED`] in place of its length.
 impl KindParams for Params {
     fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
         stored.check_reserved(8..PARAMS_LEN)?;

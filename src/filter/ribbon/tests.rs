@@ -123,8 +123,8 @@ fn engines_agree() {
     }
 }
 
-/// With columns left out, by a copy and by a limit, in odd payloads too: each engine answers as portable code does for the
-/// copy.
+/// With columns left out, by a copy and by a limit, in odd payloads too: each engine answers as portable code does for
+/// the copy.
 #[test]
 fn engines_agree_on_the_first_columns() {
     for (columns, share) in [(2, 0), (9, 1 << 31), (16, 0), (17, 1), (31, u32::MAX), (MAX_COLUMNS, 0)] {

@@ -134,6 +134,12 @@ impl FilterPolicy {
         Settings::new(kind).len_depends_on_keys()
     }
 
+    /// Whether the rate of blocks of `kind` falls by steps as they are given more bits. Then sizes in bits leave a part of
+    /// them unused, and which rate a size gives depends on the number of entries.
+    pub fn rate_has_steps(kind: FilterKind) -> bool {
+        Settings::new(kind).rate_has_steps()
+    }
+
     /// The most bytes that `num_blocks` blocks of `kind`, of `num_entries` distinct entries in all, take together beyond
     /// their bits per key: headers, rounding, and the luck of the keys where a kind's length depends on them.
     ///

@@ -26,7 +26,7 @@
 //! assert!(shares.iter().map(|share| share.len_bytes_max).sum::<u64>() <= budget_bytes);
 //! // What the tables of level 3 are built with; none, where a filter would not pay.
 //! let policy = shares[3].policy(FilterKind::Blocked).expect("a filter pays here");
-//! assert!(shares[3].millibits_per_key > 10_000 && policy.kind() == FilterKind::Blocked);
+//! assert!(shares[3].millibits_per_key > 10_000 && policy.kind() == Some(FilterKind::Blocked));
 //! ```
 //!
 //! [`hold_columns`] decides later, when the lookups are known: how many columns of filters that can be
@@ -122,7 +122,9 @@ impl Share {
 ///
 /// The shares are optimal: in hundreds of random cases, no combination on a grid was better by 0.0001. Only where very
 /// many runs compete for a budget too small for all of them may a better choice be missed. Blocked filters are assumed
-/// to be built with [`DEFAULT_SALT_BITS`](crate::sizing::blocked::DEFAULT_SALT_BITS).
+/// to be built with [`DEFAULT_SALT_BITS`](crate::sizing::blocked::DEFAULT_SALT_BITS). Of kinds whose
+/// [rate has steps](FilterPolicy::rate_has_steps) the blocks of a run are taken to have the same number of entries: where they
+/// differ, some have twice the rate, or half of it.
 ///
 /// The first call for blocked filters takes a tenth of a second, which computes their rates; later ones 0.1 to 1 ms for
 /// five to twenty runs.
@@ -152,13 +154,20 @@ fn allocate_by(runs: &[Run], budget_bytes: u64, rates: impl Fn(FilterKind) -> &'
 
 fn unit(run: &Run, rates: &Rates) -> solve::Unit {
     let entries = run.num_entries as f64;
+    // One more byte, as the division is rounded up.
+    let overhead_bits = (run.overhead_bytes() as f64 + 1.0) * 8.0;
+    let of_curve = |rate: &dyn Fn(u32) -> f64| {
+        solve::Unit::new(rates::sizes().map(|size| (size, rate(size))), run.weight, entries / 1e3, overhead_bits)
+    };
+    if FilterPolicy::rate_has_steps(run.kind) {
+        let entries_of_block = run.num_entries.div_ceil(run.num_blocks.max(1));
+        return of_curve(&|millibits| rates::of_block(run.kind, millibits, entries_of_block)).stepped();
+    }
     // The builder takes a block's header from its bits, up to one part in 64.
     let header_millibits = HEADER_LEN as f64 * 8_000.0 * run.num_blocks as f64 / entries;
     let rate = |millibits: u32| {
         let millibits = f64::from(millibits);
         rates.at(millibits - (millibits / 64.0).min(header_millibits))
     };
-    // One more byte, as the division is rounded up.
-    let overhead_bits = (run.overhead_bytes() as f64 + 1.0) * 8.0;
-    solve::Unit::new(rates::sizes().map(|size| (size, rate(size))), run.weight, entries / 1e3, overhead_bits)
+    of_curve(&rate)
 }

@@ -15,6 +15,12 @@ pub(super) fn sizes() -> impl Iterator<Item = u32> {
     (MIN_MILLIBITS..=MAX_MILLIBITS).step_by(STEP as usize)
 }
 
+/// The rate of a block of `num_entries` entries, by the builder's plan. A size that no block can have never pays off.
+pub(super) fn of_block(kind: FilterKind, millibits: u32, num_entries: u64) -> f64 {
+    let policy = FilterPolicy::with_bits_per_key(kind, f64::from(millibits) / 1e3);
+    policy.and_then(|policy| policy.expected_false_positive_rate(num_entries)).unwrap_or(1.0)
+}
+
 /// Rates at [`sizes`].
 #[derive(Debug)]
 pub(super) struct Rates(Vec<f64>);
@@ -29,13 +35,7 @@ impl Rates {
     pub(super) fn of(kind: FilterKind) -> &'static Self {
         static RATES: [OnceLock<Rates>; FilterKind::ALL.len()] = [const { OnceLock::new() }; FilterKind::ALL.len()];
         let index = FilterKind::ALL.iter().copied().position(|other| other == kind).expect("in the list of all kinds");
-        RATES[index].get_or_init(|| {
-            Self::new(|millibits| {
-                let policy = FilterPolicy::with_bits_per_key(kind, f64::from(millibits) / 1e3);
-                // A size that no block can have never pays off.
-                policy.and_then(|policy| policy.expected_false_positive_rate(MANY_ENTRIES)).unwrap_or(1.0)
-            })
-        })
+        RATES[index].get_or_init(|| Self::new(|millibits| of_block(kind, millibits, MANY_ENTRIES)))
     }
 
     /// The rate at a size within the range, interpolated between stored ones.

@@ -19,6 +19,8 @@ const MAX_NODES: usize = 2_000;
 pub(super) struct Unit {
     /// (thousandths of a bit, rate) in ascending order of size. The first is the least legal size.
     curve: Vec<(u32, f64)>,
+    /// Whether the rate between two sizes is that of the smaller one, and not on a straight line.
+    is_stepped: bool,
     /// For each size, the one with the least rate among it and those before it.
     best: Vec<usize>,
     weight: f64,
@@ -48,7 +50,8 @@ impl Unit {
             best.push(least);
         }
         let (corners, entry) = (Vec::new(), None);
-        let mut unit = Self { curve, best, weight, bits_per_millibit, overhead_bits, corners, entry };
+        let is_stepped = false;
+        let mut unit = Self { curve, is_stepped, best, weight, bits_per_millibit, overhead_bits, corners, entry };
         unit.corners = unit.hull();
         // The steepest edge from (0, 1). Of two equally steep ones the longer, which contains the other.
         let steepness = |corner: usize| (unit.weight - unit.loss(corner)) / unit.cost(corner);
@@ -57,6 +60,11 @@ impl Unit {
             .max_by(|&a, &b| steepness(unit.corners[a]).total_cmp(&steepness(unit.corners[b])));
         unit.entry = steepest.filter(|&position| steepness(unit.corners[position]) > 0.0);
         unit
+    }
+
+    /// The same filter, whose rate between two sizes is that of the smaller one.
+    pub(super) fn stepped(self) -> Self {
+        Self { is_stepped: true, ..self }
     }
 
     fn cost(&self, index: usize) -> f64 {
@@ -88,12 +96,15 @@ impl Unit {
         corners
     }
 
-    /// The rate at a size, on a straight line between the sizes of the curve.
+    /// The rate at a size: between the sizes of the curve on a straight line, or that of the smaller one.
     pub(super) fn rate(&self, millibits: u32) -> f64 {
         let next = self.curve.partition_point(|point| point.0 < millibits).min(self.curve.len() - 1);
         let ((to, after), (from, before)) = (self.curve[next], self.curve[next.saturating_sub(1)]);
         if to <= millibits || to == from {
             return after;
+        }
+        if self.is_stepped {
+            return before;
         }
         before + (after - before) * f64::from(millibits - from) / f64::from(to - from)
     }

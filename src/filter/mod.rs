@@ -260,6 +260,11 @@ impl Settings {
         by_kind!(self.kind(), Settings => Settings::LEN_DEPENDS_ON_KEYS)
     }
 
+    /// See [`KindSettings::RATE_HAS_STEPS`].
+    pub(crate) fn rate_has_steps(&self) -> bool {
+        by_kind!(self.kind(), Settings => Settings::RATE_HAS_STEPS)
+    }
+
     /// See [`KindSettings::min_payload_len`].
     pub(crate) fn min_payload_len(&self, num_entries: u64) -> u64 {
         by_kind!(self.kind(), Settings => Settings::min_payload_len(num_entries))

@@ -86,6 +86,9 @@ pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
     /// Whether the length of a payload depends on the hashes, and not on their number alone.
     const LEN_DEPENDS_ON_KEYS: bool = false;
 
+    /// Whether the rate falls by steps as blocks are given more bits, and where they are depends on the number of entries.
+    const RATE_HAS_STEPS: bool = false;
+
     /// The kind's own setting of this name; `None` if it has none.
     fn get(&self, _name: &str) -> Option<u64> {
         None

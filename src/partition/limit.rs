@@ -69,11 +69,10 @@ mod tests {
                 let policy = FilterPolicy::with_bits_per_key(kind, bits).unwrap();
                 for bytes in [256, 1 << 15, 1 << 30] {
                     let entries = PartitionLimit::Bytes(bytes).entries_max(&policy).unwrap();
-                    let payload = entries as f64 * bits / 8.0;
-                    assert!(
-                        (payload - bytes as f64).abs() < 130.0 + bytes as f64 / 16.0,
-                        "{kind} {bits} {bytes}: {entries}"
-                    );
+                    let len = |entries| policy.expected_block_len(entries).unwrap();
+                    assert!(len(entries) <= bytes, "{kind} {bits} {bytes}: {entries}");
+                    let more = entries + entries / 16 + 16;
+                    assert!(len(more) > bytes, "{kind} {bits} {bytes}: {entries} and {more}");
                 }
             }
             for rate in [FilterPolicy::rate_limits(kind).0, FilterPolicy::rate_limits(kind).1] {

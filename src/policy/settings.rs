@@ -19,7 +19,7 @@ pub(super) const AUTO: &str = "auto";
 /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 9.9)?
 ///     .seed(0x5eed)
 ///     .transform(KeyTransform::RowColumn);
-/// assert_eq!(policy.kind(), FilterKind::Blocked);
+/// assert_eq!(policy.kind(), Some(FilterKind::Blocked));
 ///
 /// let refused = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.5).unwrap_err();
 /// assert!(refused.to_string().contains("legal range"));

@@ -16,6 +16,8 @@ fn report() -> LedgerReport {
         .prefix_filter(3, policy(FilterKind::Bloom))
         .level_filter(0, Purpose::RowColumn, policy(FilterKind::Ribbon))
         .unwrap()
+        .level_filter(0, Purpose::Prefix, policy(FilterKind::Fuse))
+        .unwrap()
         .maintenance(Maintenance::Inline { seed: 1 })
         .level0_tables_max(100)
         .seed(7);

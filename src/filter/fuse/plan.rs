@@ -20,6 +20,8 @@ impl KindSettings for Settings {
 
     const SPEED: Speed = Speed { build_ns: 140.0, cached_query_ns: 20.0, uncached_query_ns: 120.0 };
 
+    const RATE_HAS_STEPS: bool = true;
+
     fn rate_limits(&self) -> (f64, f64) {
         (sizing::false_positive_rate(MAX_FINGERPRINT_BITS), sizing::false_positive_rate(1))
     }

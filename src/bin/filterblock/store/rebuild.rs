@@ -287,8 +287,8 @@ fn as_it_is(filter: &FilterStats) -> Option<FilterPolicy> {
     if filter.num_entries < TELLING_ENTRIES {
         return FilterPolicy::with_bits_per_key(filter.kind, DEFAULT_BITS_PER_KEY).ok();
     }
-    if FilterPolicy::len_depends_on_keys(filter.kind) {
-        // Its size depends on its entries' hashes and has coarse steps; its rate is exact but for the last digits.
+    if FilterPolicy::len_depends_on_keys(filter.kind) || FilterPolicy::rate_has_steps(filter.kind) {
+        // Its size depends on its entries' hashes, or has coarse steps; its rate is exact but for the last digits.
         return FilterPolicy::with_false_positive_rate(filter.kind, filter.predicted_fpr * (1.0 + 1e-9)).ok();
     }
     // The builder takes the header out of the given bits, up to one part in 64 of them.

@@ -34,7 +34,8 @@ Examples:
 ///
 ///   entries x build + queries x (query + rate x a read in vain) + bytes x a byte held
 ///
-/// The times to build and to query are constants, measured on one machine.
+/// where bytes are the block's if a rate is given, and otherwise those beyond the given size, the header and a line of
+/// 64 bytes. The times to build and to query are constants, measured on one machine.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -63,7 +63,12 @@ fn policy_of(kind: FilterKind, size: FilterSize) -> FilterPolicy {
 fn cost(policy: FilterPolicy, num_entries: u64, workload: Workload) -> f64 {
     let measured = measure(policy, num_entries as usize, if num_entries > 2_000_000 { 1 } else { 7 });
     let queries = workload.num_queries(num_entries) as f64;
+    // Bits per key are granted: only what exceeds them, the header and a line of 64 bytes counts.
+    let granted_bytes = match policy.size() {
+        FilterSize::MillibitsPerKey(millibits) => (num_entries * u64::from(millibits)).div_ceil(8_000) + 128,
+        _ => 0,
+    };
     measured.build_ns * num_entries as f64
         + queries * (measured.query_ns + measured.false_positive_rate * f64::from(workload.read_ns()))
-        + measured.block_len as f64 * f64::from(workload.byte_ns())
+        + measured.block_len.saturating_sub(granted_bytes) as f64 * f64::from(workload.byte_ns())
 }

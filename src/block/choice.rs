@@ -1,7 +1,9 @@
 //! The choice among kinds: what each costs for a number of entries, and which an automatic policy takes.
 
+use super::HEADER_LEN;
 use super::expected::{expected_fpr, expected_len};
 use crate::error::BuildError;
+use crate::filter::size::{FilterSize, bits_of};
 use crate::kind::FilterKind;
 use crate::policy::{FilterPolicy, SizedKind, Workload, closer};
 use core::cmp::Ordering;
@@ -10,6 +12,9 @@ use std::vec::Vec;
 
 /// A reason leaves out what is paid if it is less than this part of what is saved.
 const LEAST_TOLD_PART: f64 = 50.0;
+
+/// Bytes that cost nothing beside a size in bits or bytes: the header, and what rounding to whole lines adds.
+const GRANTED_OVERHEAD_BYTES: u64 = HEADER_LEN as u64 + 64;
 
 /// What a filter of one kind costs over the life of its table, in nanoseconds of one core.
 ///
@@ -32,7 +37,8 @@ pub struct KindCost {
     pub queries_ns: f64,
     /// The reads in vain: false positives among these queries.
     pub reads_ns: f64,
-    /// Holding the block's bytes.
+    /// Holding the block's bytes; under a size in bits or bytes, which is granted, only those beyond it, the header and a
+    /// line of 64 bytes.
     pub bytes_ns: f64,
 }
 
@@ -41,6 +47,7 @@ impl KindCost {
         let (block_len, rate) = (expected_len(of_kind, num_entries)?, expected_fpr(of_kind, num_entries)?);
         let (speed, queries) = (of_kind.settings.speed(), workload.num_queries(num_entries) as f64);
         let query_ns = speed.query_ns(block_len);
+        let counted_bytes = block_len.saturating_sub(granted_bytes(of_kind.size, num_entries));
         Ok(Self {
             kind: of_kind.kind(),
             block_len,
@@ -49,7 +56,7 @@ impl KindCost {
             build_ns: speed.build_ns * num_entries as f64,
             queries_ns: queries * query_ns,
             reads_ns: queries * rate * f64::from(workload.read_ns()),
-            bytes_ns: block_len as f64 * f64::from(workload.byte_ns()),
+            bytes_ns: counted_bytes as f64 * f64::from(workload.byte_ns()),
         })
     }
 
@@ -72,6 +79,16 @@ impl KindCost {
             ("bytes held", self.bytes_ns),
         ]
     }
+}
+
+/// Bytes of a block that cost nothing.
+fn granted_bytes(size: FilterSize, num_entries: u64) -> u64 {
+    let size_bytes = match size {
+        FilterSize::FalsePositiveRate(_) => return 0,
+        FilterSize::MillibitsPerKey(millibits) => bits_of(num_entries, millibits).div_ceil(8),
+        FilterSize::MaxBytes(max_bytes) => max_bytes,
+    };
+    size_bytes.saturating_add(GRANTED_OVERHEAD_BYTES)
 }
 
 /// What a policy takes for a number of entries, and by comparison with what. Its [text](fmt::Display) is the reason.
@@ -190,8 +207,12 @@ impl FilterPolicy {
     /// kind for which this sum is least, otherwise the kind that it names:
     ///
     /// ```text
-    /// entries × build_ns + queries × (query_ns + false_positive_rate × read_ns) + block_len × byte_ns
+    /// entries × build_ns + queries × (query_ns + false_positive_rate × read_ns) + bytes × byte_ns
     /// ```
+    ///
+    /// Bytes are the block's where the policy gives a rate. Bits per key, or bytes, are granted: there only what a block
+    /// takes beyond them, its header and a line of 64 bytes counts, so that the kinds differ by rates and times and not by
+    /// how they round.
     ///
     /// Queries, `read_ns` and `byte_ns` are the [`Workload`]'s; `build_ns` and `query_ns` are constants of each kind; rate and
     /// length are those that the builder plans. So for few entries the kinds whose blocks have a fixed overhead lose where

@@ -67,7 +67,7 @@ impl From<(u32, u32)> for Solution {
 }
 
 /// Bits of `num_entries` entries of `millibits` each, rounded up.
-pub(super) fn bits_of(num_entries: u64, millibits: u32) -> u64 {
+pub(crate) fn bits_of(num_entries: u64, millibits: u32) -> u64 {
     let bits = (u128::from(num_entries) * u128::from(millibits)).div_ceil(1000);
     u64::try_from(bits).unwrap_or(u64::MAX)
 }

@@ -3,7 +3,7 @@
 use filterblock::partition::{PartitionLimit, PartitionedFilterBuilder};
 use filterblock::{
     BuildError, Choice, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHasher,
-    KeyTransform, ParsePolicyError, Workload,
+    KeyTransform, KindCost, ParsePolicyError, Workload,
 };
 use std::collections::BTreeSet;
 
@@ -29,6 +29,16 @@ fn named(kind: FilterKind, size: FilterSize) -> Result<FilterPolicy, BuildError>
         FilterSize::MaxBytes(max_bytes) => FilterPolicy::with_max_bytes(kind, max_bytes),
         size => panic!("{size:?} is new"),
     }
+}
+
+/// Bytes that cost: all under a rate, otherwise those beyond what is granted, the header and a line of 64 bytes.
+fn counted_bytes(cost: &KindCost, size: FilterSize, num_entries: u64) -> f64 {
+    let granted = match size {
+        FilterSize::MillibitsPerKey(millibits) => (num_entries * u64::from(millibits)).div_ceil(8_000) + 64 + 64,
+        FilterSize::MaxBytes(max_bytes) => max_bytes,
+        _ => 0,
+    };
+    cost.block_len.saturating_sub(granted) as f64
 }
 
 /// What is chosen for each of the workloads, where any kind can be.
@@ -64,7 +74,7 @@ fn the_choice_is_the_least_of_the_stated_costs() {
                 let queries = workload.num_queries(num_entries) as f64;
                 assert_eq!(cost.queries_ns, queries * cost.query_ns);
                 assert_eq!(cost.reads_ns, queries * rate * f64::from(workload.read_ns()));
-                assert_eq!(cost.bytes_ns, cost.block_len as f64 * f64::from(workload.byte_ns()));
+                assert_eq!(cost.bytes_ns, counted_bytes(cost, size, num_entries) * f64::from(workload.byte_ns()));
                 let total = cost.build_ns + cost.queries_ns + cost.reads_ns + cost.bytes_ns;
                 assert!(choice.cost().total_ns() <= total, "{policy}, {num_entries}: {choice:?}");
                 assert_eq!(cost.total_ns(), total);
@@ -104,7 +114,9 @@ fn more_of_an_input_never_chooses_a_kind_that_pays_more_for_it() {
             let free_reads = queries.map(|workload| workload.with_read_ns(0));
             falls("queries, reads free", choices(size, num_entries, free_reads), &|choice| choice.cost().query_ns);
             let bytes = COSTS.into_iter().map(|cost| workload.with_byte_ns(cost as u32));
-            falls("byte_ns", choices(size, num_entries, bytes), &|choice| choice.cost().block_len as f64);
+            falls("byte_ns", choices(size, num_entries, bytes), &|choice| {
+                counted_bytes(choice.cost(), size, num_entries)
+            });
             let reads = COSTS.into_iter().map(|cost| workload.with_read_ns(cost as u32));
             falls("read_ns", choices(size, num_entries, reads), &|choice| choice.cost().false_positive_rate);
         }
@@ -118,11 +130,31 @@ fn where_only_one_thing_counts_the_best_in_it_is_chosen() {
         let Ok(choice) = automatic(size, free).choice(num_entries) else { continue };
         assert!(choice.costs().all(|cost| choice.cost().build_ns <= cost.build_ns), "{choice}");
         let dear = automatic(size, free.with_byte_ns(u32::MAX)).choice(num_entries).expect("as above");
-        assert!(dear.costs().all(|cost| dear.cost().block_len <= cost.block_len), "{dear}");
+        let counted = |cost| counted_bytes(cost, size, num_entries);
+        assert!(dear.costs().all(|cost| counted(dear.cost()) <= counted(cost)), "{dear}");
         let many = free.with_queries(u64::MAX).with_read_ns(0);
         let many = automatic(size, many).choice(num_entries).expect("as above");
         assert!(many.costs().all(|cost| many.cost().query_ns <= cost.query_ns), "{many}");
     }
+}
+
+/// A block that is rounded up to a header or a line beyond the bits per key is not dearer than one that is rounded down.
+#[test]
+fn rounding_decides_nothing() {
+    let size = FilterSize::MillibitsPerKey(10_000);
+    let mut num_longer = 0;
+    for num_entries in 500..3_000 {
+        let choice = automatic(size, Workload::of_level(3)).choice(num_entries).expect("a legal size");
+        assert!(choice.costs().all(|cost| cost.bytes_ns == 0.0), "{num_entries}: {choice:?}");
+        let least = |a: &&KindCost, b: &&KindCost| {
+            let without_bytes = |cost: &KindCost| cost.build_ns + cost.queries_ns + cost.reads_ns;
+            without_bytes(a).total_cmp(&without_bytes(b))
+        };
+        assert_eq!(choice.costs().min_by(least), Some(choice.cost()), "{num_entries}");
+        let size_bytes = (num_entries * 10).div_ceil(8);
+        num_longer += usize::from(choice.costs().any(|cost| cost.block_len > size_bytes));
+    }
+    assert!(num_longer > 1_000, "{num_longer} choices with a block longer than the size");
 }
 
 fn keys(num_entries: u64) -> impl DoubleEndedIterator<Item = Vec<u8>> + Clone {

@@ -6,7 +6,7 @@ use crate::output::{self, Output};
 use crate::units::{parse_bytes, parse_count, parse_rate};
 use crate::workload::{KindName, Size, WorkloadArgs};
 use filterblock::sizing::Formula;
-use filterblock::{BuildError, Choice, FilterKind, HEADER_LEN, KindCost, sizing};
+use filterblock::{BuildError, Choice, FilterKind, FilterPolicy, HEADER_LEN, KindCost, sizing};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,7 +26,8 @@ Examples:
 /// Give any two of entries, rate, bits per key and bytes. Bits per key and bytes include the block's header. The
 /// lower bound is log2(1/rate), the fewest bits per key of any filter; the overhead is what a kind needs above it.
 /// With rate and bits per key given, each kind shows the rate that it reaches and the bits that it needs.
-/// Figures are measured on blocks of up to 131072 pseudo-random keys, and scaled up.
+/// Figures are measured on blocks of up to 131072 pseudo-random keys. Above, they are those that a block is planned with,
+/// and scaled up where a kind's length depends on its keys.
 /// Rates include the collisions of 64-bit hashes; those of --explain do not.
 ///
 /// With entries given, it also shows what each kind costs over the life of a table, and which kind an automatic policy
@@ -103,10 +104,12 @@ fn answer(args: &Args, kind: FilterKind) -> Option<Result<Row, BuildError>> {
         (Some(entries), None, Some(bits), None) => model::with_bits_per_key(kind, entries, bits),
         (Some(entries), None, None, Some(bytes)) => model::with_max_bytes(kind, entries, bytes),
         (None, Some(rate), None, Some(bytes)) => {
-            model::most_entries(kind, bytes, |entries| model::with_false_positive_rate(kind, entries, rate))
+            let policy = FilterPolicy::with_false_positive_rate(kind, rate);
+            model::most_entries(kind, bytes, policy, |entries| model::with_false_positive_rate(kind, entries, rate))
         }
         (None, None, Some(bits), Some(bytes)) => {
-            model::most_entries(kind, bytes, |entries| model::with_bits_per_key(kind, entries, bits))
+            let policy = FilterPolicy::with_bits_per_key(kind, bits);
+            model::most_entries(kind, bytes, policy, |entries| model::with_bits_per_key(kind, entries, bits))
         }
         (None, Some(rate), Some(bits), None) => return Some(Row::scale_free(kind, rate, bits)),
         _ => return None,

@@ -1,9 +1,9 @@
-//! The dimensions of large blocks without building them: a block of at most [`SAMPLE_ENTRIES`] pseudo-random entries is
-//! built, and scaled to the given number of entries.
+//! The dimensions of large blocks without building them: as planned where a kind's length does not depend on the keys,
+//! otherwise those of a block of at most [`SAMPLE_ENTRIES`] pseudo-random entries, scaled to the given number.
 //!
-//! The code that builds real blocks builds the sample, so nothing here knows the layout of a kind. Up to the sample's
-//! size the result is that of a real block with other keys; above it, where the size per entry has become constant, it
-//! is accurate to about a thousandth.
+//! The code that builds real blocks plans them and builds the sample, so nothing here knows the layout of a kind. Up to the
+//! sample's size the result is that of a real block with other keys; above it, where the size per entry of a kind whose
+//! length depends on the keys has become constant, it is accurate to about a thousandth.
 
 use crate::units::{GOLDEN_GAMMA, splitmix64};
 use filterblock::sizing;
@@ -45,11 +45,14 @@ pub(crate) fn with_bits_per_key(kind: FilterKind, entries: u64, bits_per_key: f6
         return measure(policy, entries);
     }
     // The header's share differs between the sample and the block, so the budget is taken as a number of bytes.
-    with_max_bytes(kind, entries, (entries as f64 * bits_per_key / 8.0) as u64)
+    let sampled = with_sampled_bytes(kind, entries, (entries as f64 * bits_per_key / 8.0) as u64);
+    planned(policy, kind, entries, sampled)
 }
 
 pub(crate) fn with_false_positive_rate(kind: FilterKind, entries: u64, rate: f64) -> Result<Dimensions, BuildError> {
-    measure(FilterPolicy::with_false_positive_rate(kind, rate)?, entries)
+    let policy = FilterPolicy::with_false_positive_rate(kind, rate)?;
+    let measured = measure(policy, entries);
+    if entries <= SAMPLE_ENTRIES { measured } else { planned(policy, kind, entries, measured) }
 }
 
 pub(crate) fn with_max_bytes(kind: FilterKind, entries: u64, max_bytes: u64) -> Result<Dimensions, BuildError> {
@@ -57,6 +60,33 @@ pub(crate) fn with_max_bytes(kind: FilterKind, entries: u64, max_bytes: u64) -> 
     if entries <= SAMPLE_ENTRIES {
         return measure(policy, entries);
     }
+    planned(policy, kind, entries, with_sampled_bytes(kind, entries, max_bytes))
+}
+
+/// The sampled dimensions, with the length and the rate that the library plans for a kind whose length does not depend on
+/// the keys. For more entries than a block can have, those sampled remain.
+fn planned(
+    policy: FilterPolicy,
+    kind: FilterKind,
+    entries: u64,
+    sampled: Result<Dimensions, BuildError>,
+) -> Result<Dimensions, BuildError> {
+    if FilterPolicy::len_depends_on_keys(kind) {
+        return sampled;
+    }
+    let figures = |bytes| Ok::<_, BuildError>((bytes, policy.expected_false_positive_rate(entries)?));
+    match policy.expected_block_len(entries).and_then(figures) {
+        Ok((bytes, fpr)) => {
+            let num_probes = sampled.map_or(None, |sampled| sampled.num_probes);
+            Ok(Dimensions { entries, bytes, fpr, num_probes })
+        }
+        Err(BuildError::TooLarge { .. }) => sampled,
+        Err(error) => Err(error),
+    }
+}
+
+/// The sample's dimensions under its part of `max_bytes`, scaled.
+fn with_sampled_bytes(kind: FilterKind, entries: u64, max_bytes: u64) -> Result<Dimensions, BuildError> {
     let payload_bytes = u128::from(max_bytes - HEADER_BYTES);
     // Rounded down: the block must not come out above the cap.
     let sample_bytes = payload_bytes * u128::from(SAMPLE_ENTRIES) / u128::from(entries);
@@ -71,10 +101,12 @@ pub(crate) fn with_max_bytes(kind: FilterKind, entries: u64, max_bytes: u64) -> 
     })
 }
 
-/// The most entries whose block takes at most `max_bytes`; `dimensions_of` gives the block of a number of entries.
+/// The most entries whose block under `policy` takes at most `max_bytes`; `dimensions_of` gives the block of a number of
+/// entries.
 pub(crate) fn most_entries(
     kind: FilterKind,
     max_bytes: u64,
+    policy: Result<FilterPolicy, BuildError>,
     dimensions_of: impl Fn(u64) -> Result<Dimensions, BuildError>,
 ) -> Result<Dimensions, BuildError> {
     // Refuses what is less than a header.
@@ -84,7 +116,8 @@ pub(crate) fn most_entries(
     let about = payload_bytes * u128::from(SAMPLE_ENTRIES) / u128::from(sample.bytes - HEADER_BYTES);
     let about = u64::try_from(about).unwrap_or(u64::MAX);
     if about >= SAMPLE_ENTRIES {
-        return largest_fitting(max_bytes, about, dimensions_of);
+        let planned = most_planned(policy?, kind, max_bytes);
+        return largest_fitting(max_bytes, planned.unwrap_or(about), dimensions_of);
     }
     // Small blocks come in steps: 64 bytes for a line, a byte for a directory. Bisection finds the last that fits.
     let (mut fitting, mut least, mut least_too_many) = (None, 0, about + about / 8 + 64);
@@ -104,6 +137,16 @@ pub(crate) fn most_entries(
             Err(BuildError::ByteCap { kind, cap_bytes: max_bytes, min_bytes, num_entries: 1 })
         }
     }
+}
+
+/// The most entries whose block is planned with at most `max_bytes`; `None` where lengths depend on the keys, or the format
+/// and not `max_bytes` is the limit.
+fn most_planned(policy: FilterPolicy, kind: FilterKind, max_bytes: u64) -> Option<u64> {
+    if FilterPolicy::len_depends_on_keys(kind) {
+        return None;
+    }
+    let entries = policy.expected_num_entries(max_bytes);
+    policy.expected_block_len(entries + 1).is_ok().then_some(entries)
 }
 
 /// Of large blocks, whose length is nearly in proportion to their entries, one that fits; `about` is nearly right.

@@ -218,9 +218,9 @@ impl FilterPolicy {
     /// length are those that the builder plans. So for few entries the kinds whose blocks have a fixed overhead lose where
     /// bytes count. Of two kinds that cost the same, the one with the faster query is taken.
     ///
-    /// A builder compares the kinds for each block, which takes a few tenths of a millisecond where a kind's rate is that of a
-    /// mixture: for many small blocks, build them with [`Choice::policy`]. Where the hashes leave the chosen kind no block
-    /// under a byte cap, it takes the next in order.
+    /// A builder compares the kinds for each block, which takes longer than building a small one: for many small blocks, build
+    /// them with [`Choice::policy`]. Where the hashes leave the chosen kind no block under a byte cap, it takes the next in
+    /// order.
     ///
     /// # Errors
     /// Where no kind can have the size, as [`FilterPolicy::expected_block_len`].

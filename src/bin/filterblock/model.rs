@@ -116,10 +116,8 @@ pub(crate) fn most_entries(
     let about = payload_bytes * u128::from(SAMPLE_ENTRIES) / u128::from(sample.bytes - HEADER_BYTES);
     let about = u64::try_from(about).unwrap_or(u64::MAX);
     if about >= SAMPLE_ENTRIES {
-        // A block cannot have as many as are scaled from the sample, where `max_bytes` is beyond the format.
-        let planned = if FilterPolicy::len_depends_on_keys(kind) { 0 } else { policy?.expected_num_entries(max_bytes) };
-        let about = about.max(planned);
-        return largest_fitting(max_bytes, about, dimensions_of);
+        let planned = most_planned(policy?, kind, max_bytes);
+        return largest_fitting(max_bytes, planned.unwrap_or(about), dimensions_of);
     }
     // Small blocks come in steps: 64 bytes for a line, a byte for a directory. Bisection finds the last that fits.
     let (mut fitting, mut least, mut least_too_many) = (None, 0, about + about / 8 + 64);
@@ -139,6 +137,16 @@ pub(crate) fn most_entries(
             Err(BuildError::ByteCap { kind, cap_bytes: max_bytes, min_bytes, num_entries: 1 })
         }
     }
+}
+
+/// The most entries whose block is planned with at most `max_bytes`; `None` where lengths depend on the keys, or the format
+/// and not `max_bytes` is the limit.
+fn most_planned(policy: FilterPolicy, kind: FilterKind, max_bytes: u64) -> Option<u64> {
+    if FilterPolicy::len_depends_on_keys(kind) {
+        return None;
+    }
+    let entries = policy.expected_num_entries(max_bytes);
+    policy.expected_block_len(entries + 1).is_ok().then_some(entries)
 }
 
 /// Of large blocks, whose length is nearly in proportion to their entries, one that fits; `about` is nearly right.

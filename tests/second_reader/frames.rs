@@ -186,10 +186,11 @@ fn shape(random: &mut Random, num_hashes: u64) -> Shape {
             Shape::Ribbon { columns, wide_share, millislots: 950 + random.below(251) as u16 }
         }
         3 => {
-            // Two slots per hash and more, and in short segments so many that no two hashes share all four.
-            let log2_segment_len = random.below(8) as u8;
+            // Two slots per hash and more, and in short segments so many that no two hashes share all four. That takes the
+            // square of the number of hashes: few have short segments.
+            let log2_segment_len = if num_hashes > 60 { 4 + random.below(4) } else { random.below(8) } as u8;
             let least = (2 * num_hashes + 30) >> log2_segment_len;
-            let for_short = if log2_segment_len < 4 { num_hashes * num_hashes.min(60) } else { 0 };
+            let for_short = if log2_segment_len < 4 { num_hashes * num_hashes } else { 0 };
             let num_segments = (1 + least * (1 + random.below(3)) + for_short) as u32;
             Shape::Fuse { fingerprint_bits: 1 + random.below(32) as u8, log2_segment_len, num_segments }
         }

@@ -168,8 +168,8 @@ impl StoreOptions {
         self
     }
 
-    /// Memory holds only the first [columns](crate::FilterBlock::thin) of the filters that have columns, so many of
-    /// each table's that all together take at most `bytes` bytes and the lookups counted so far would have met the
+    /// Memory holds only the first [columns](crate::FilterBlock::thin) of the filters that have columns. All together take
+    /// at most `bytes` bytes; how many each table gets is chosen so that the lookups counted so far would have met the
     /// fewest reads in vain. Tables store all columns: what is held follows the lookups, without a filter being
     /// rebuilt. Solved when tables have come or gone and after some ten thousands of lookups, as a job of maintenance;
     /// in a store that is open read-only, once. A filter of which no column is held is not probed. Other kinds and

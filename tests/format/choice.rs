@@ -129,11 +129,11 @@ fn where_only_one_thing_counts_the_best_in_it_is_chosen() {
     for (size, num_entries) in SIZES.into_iter().flat_map(|size| ENTRIES.map(|num_entries| (size, num_entries))) {
         let Ok(choice) = automatic(size, free).choice(num_entries) else { continue };
         assert!(choice.costs().all(|cost| choice.cost().build_ns <= cost.build_ns), "{choice}");
-        let dear = automatic(size, free.with_byte_ns(u32::MAX)).choice(num_entries).expect("as above");
+        let dear = automatic(size, free.with_byte_ns(u32::MAX)).choice(num_entries).expect("a legal size");
         let counted = |cost| counted_bytes(cost, size, num_entries);
         assert!(dear.costs().all(|cost| counted(dear.cost()) <= counted(cost)), "{dear}");
         let many = free.with_queries(u64::MAX).with_read_ns(0);
-        let many = automatic(size, many).choice(num_entries).expect("as above");
+        let many = automatic(size, many).choice(num_entries).expect("a legal size");
         assert!(many.costs().all(|cost| many.cost().query_ns <= cost.query_ns), "{many}");
     }
 }

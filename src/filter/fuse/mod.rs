@@ -189,7 +189,7 @@ impl<'a> KindView<'a> for View<'a> {
 
     #[inline(always)]
     fn new(layout: &'a Layout, payload: &'a [u8]) -> Self {
-        assert_eq!(payload.len() as u64, layout.payload_len, "the bytes of a filter changed their length");
+        assert!(payload.len() as u64 == layout.payload_len, "the bytes of a filter changed their length");
         Self { layout, payload }
     }
 

@@ -30,10 +30,10 @@ impl Sums for Avx2 {
         if window.second + num_groups * GROUP_LEN > payload.len() + OVER_READ {
             return None;
         }
-        // SAFETY: the comparison above, and `first` is before `second`. The same below.
+        // SAFETY: the comparison above is of all groups, and `first` is before `second`.
         let mut sums = unsafe { sums_of_group(self, payload, window, 0) };
         for group in 1..num_groups {
-            // SAFETY: as above.
+            // SAFETY: the comparison above is of all groups.
             sums |= unsafe { sums_of_group(self, payload, window, group) } << (group * GROUP);
         }
         Some((sums ^ window.fingerprint) << (u32::BITS - window.columns) == 0)

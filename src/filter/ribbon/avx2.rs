@@ -20,6 +20,10 @@ const GROUP: usize = 2 * LANES;
 /// Bytes of their words.
 const GROUP_LEN: usize = 2 * VECTOR_LEN;
 
+/// Columns that are solved together: more would not stay in registers.
+#[cfg(feature = "std")]
+const MOST_SOLVED: usize = 4 * LANES;
+
 /// A mistake made on purpose, which tests must notice: the last blocks are read as if others followed.
 const OVER_READ: usize = if cfg!(filterblock_mistake = "columns") { GROUP_LEN } else { 0 };
 
@@ -56,8 +60,16 @@ avx2! {
     }
 
     #[cfg(feature = "std")]
-    pub(super) fn solve(_proof, rows: &[Cell], words: &mut [u64]) {
-        portable::solve(Portable, rows, words)
+    pub(super) fn solve(proof, rows: &[Cell], words: &mut [u64]) {
+        for (index, words) in words.chunks_mut(MOST_SOLVED).enumerate() {
+            let first_column = (index * MOST_SOLVED) as u32;
+            match words.len().div_ceil(LANES) {
+                1 => solve_some::<1>(proof, rows, words, first_column),
+                2 => solve_some::<2>(proof, rows, words, first_column),
+                3 => solve_some::<3>(proof, rows, words, first_column),
+                _ => solve_some::<4>(proof, rows, words, first_column),
+            }
+        }
     }
 
     #[cfg(feature = "std")]
@@ -101,15 +113,70 @@ unsafe fn sums(proof: Avx2, payload: &[u8], window: &Window, at: usize) -> u32 {
 
 /// The parity of each of four words.
 #[inline(always)]
-fn parities(_proof: Avx2, words: __m256i) -> u32 {
+fn parities(proof: Avx2, words: __m256i) -> u32 {
+    // SAFETY: `proof` is of AVX2.
+    unsafe {
+        // The lowest bit of each goes to the top.
+        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_slli_epi64::<63>(sums_of_ones(proof, words)))) as u32
+    }
+}
+
+/// Of each word a number that is odd where its number of ones is.
+#[inline(always)]
+fn sums_of_ones(_proof: Avx2, words: __m256i) -> __m256i {
     // SAFETY: `_proof` is of AVX2.
     unsafe {
         let halves = _mm256_xor_si256(words, _mm256_srli_epi64::<4>(words));
         // Of each half-byte.
         let parity = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0));
         let of_bytes = _mm256_shuffle_epi8(parity, _mm256_and_si256(halves, _mm256_set1_epi8(0xf)));
-        let of_words = _mm256_sad_epu8(of_bytes, _mm256_setzero_si256());
-        // The lowest bit of each goes to the top.
-        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_slli_epi64::<63>(of_words))) as u32
+        _mm256_sad_epu8(of_bytes, _mm256_setzero_si256())
     }
+}
+
+/// Solves the columns of `words`, at most `N` vectors, of which the first is `first_column`. A step waits for the one
+/// before it: the vectors' steps overlap.
+#[cfg(feature = "std")]
+#[inline(always)]
+fn solve_some<const N: usize>(proof: Avx2, rows: &[Cell], words: &mut [u64], first_column: u32) {
+    let mut padded = [[0; LANES]; N];
+    padded.as_flattened_mut()[..words.len()].copy_from_slice(words);
+    // SAFETY: `proof` is of AVX2.
+    unsafe {
+        let mut solved = padded.map(|words| vector(proof, words));
+        let columns: [__m256i; N] = core::array::from_fn(|index| {
+            let first = u64::from(first_column) + (index * LANES) as u64;
+            vector(proof, [first, first + 1, first + 2, first + 3])
+        });
+        for &[coefficients, fingerprint] in rows.iter().rev() {
+            let coefficients = _mm256_set1_epi64x(coefficients as i64);
+            let fingerprint = _mm256_set1_epi64x(fingerprint as i64);
+            for (words, &columns) in solved.iter_mut().zip(&columns) {
+                let later = _mm256_slli_epi64::<1>(*words);
+                let sums = sums_of_ones(proof, _mm256_and_si256(later, coefficients));
+                // The lowest bit of each sum.
+                let sums = _mm256_xor_si256(sums, _mm256_srlv_epi64(fingerprint, columns));
+                *words = _mm256_or_si256(later, _mm256_and_si256(sums, _mm256_set1_epi64x(1)));
+            }
+        }
+        padded = solved.map(|words| lanes(proof, words));
+    }
+    words.copy_from_slice(&padded.as_flattened()[..words.len()]);
+}
+
+#[cfg(feature = "std")]
+#[inline(always)]
+fn vector(_proof: Avx2, words: [u64; LANES]) -> __m256i {
+    let [a, b, c, d] = words.map(|word| word as i64);
+    // SAFETY: `_proof` is of AVX2.
+    unsafe { _mm256_setr_epi64x(a, b, c, d) }
+}
+
+#[cfg(feature = "std")]
+#[inline(always)]
+fn lanes(_proof: Avx2, vector: __m256i) -> [u64; LANES] {
+    let mut words = [0; LANES];
+    // SAFETY: `_proof` is of AVX2, and `words` has the length of a vector.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), vector) };
+    words
 }

@@ -1,45 +1,41 @@
-//! From sorted hashes to solution, thresholds and numbers of blocks.
+//! From hashes to solution, thresholds and numbers of blocks.
 
 use super::band::Band;
 use super::engine::Engine;
+use super::groups::Groups;
 use super::layer::Layer;
 use super::row::{Row, WIDTH, rehashed};
 use super::sizing::{self, MAX_COLUMNS, MAX_SEEDS, STRETCH};
-use super::stretch::{Bands, Stretch, Whole};
-use super::turns::IN_TURNS;
+use super::stretch::{Stretch, Whole, Workspace};
 use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN, Params, Plan, WORD_LEN};
 use crate::bytes;
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
+use crate::hashes::{Repeated, check_sorted};
 use std::vec::Vec;
 
-/// Appends the payload of `hashes` (sorted, distinct). Keeps the hashes that are bumped meanwhile, the thresholds, and 16
-/// bytes for each slot of the stretches that are filled in turns.
-pub(super) fn build(plan: &Plan, hashes: &[u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+/// Appends the payload of `hashes`, in any order. Keeps the hashes that are bumped meanwhile, the thresholds, and 32 bytes for
+/// each slot of the stretches that are filled in turns.
+pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
     let mut params = plan.params();
     let (mut thresholds, mut num_blocks) = (Vec::new(), Vec::new());
     let mut bumped = Vec::new();
     loop {
         let index = num_blocks.len();
-        let entering = if index == 0 { hashes } else { &bumped };
+        let entering = if index == 0 { &mut *hashes } else { &mut bumped[..] };
         if index + 1 == MAX_LAYERS || entering.len() as u64 <= sizing::MAX_ENTRIES_OF_LAST {
             num_blocks.push(append_last(&mut params, index, entering, plan.millislots, out)?);
             break;
         }
-        let entered;
-        let entering = match index {
-            0 => hashes,
-            _ => {
-                entered = sorted(entering, 1);
-                &entered[..]
-            }
-        };
+        if index > 0 {
+            entering.iter_mut().for_each(|hash| *hash = rehashed(*hash, 1));
+        }
         let num = sizing::num_blocks(entering.len() as u64, plan.millislots);
         let layer = Layer::first(&params, num, 0);
         num_blocks.push(num);
         let solution = out.append_zeros(layer.num_words(&params) as usize * WORD_LEN)?;
         let mut of_layer = std::vec![0; layer.thresholds_len() as usize];
-        bumped = build_layer(Whole { params, layer }, entering, solution, &mut of_layer, parallel);
+        bumped = build_layer(Whole { params, layer }, entering, solution, &mut of_layer, parallel)?;
         if bumped.is_empty() {
             // With none to bump to, this layer is the last, and has no thresholds.
             break;
@@ -55,11 +51,11 @@ pub(super) fn build(plan: &Plan, hashes: &[u64], out: &mut Output<'_>, parallel:
     Ok(params)
 }
 
-/// The hashes after `steps` changes, in order.
-fn sorted(hashes: &[u64], steps: u8) -> Vec<u64> {
+/// The hashes after `steps` changes, in order, if they differ.
+fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
     let mut hashes: Vec<u64> = hashes.iter().map(|&hash| rehashed(hash, steps)).collect();
-    hashes.sort_unstable();
-    hashes
+    check_sorted(&mut hashes)?;
+    Ok(hashes)
 }
 
 /// Appends layer `index`, which bumps nothing, under the first seed that solves all its equations; returns its number of
@@ -77,7 +73,7 @@ fn append_last(
         let layer = Layer::first(params, num_blocks, 0);
         band.clear((num_blocks * WIDTH) as usize);
         let mask = params.fingerprint_mask();
-        let rows = sorted(hashes, u8::from(index > 0) + seed as u8);
+        let rows = sorted(hashes, u8::from(index > 0) + seed as u8)?;
         let is_solved = rows.iter().all(|&hash| {
             let row = Row::new(hash, layer.num_starts);
             band.insert(&Row { fingerprint: row.fingerprint & mask, ..row }).is_ok()
@@ -109,44 +105,49 @@ pub(super) fn solve(params: &Params, layer: &Layer, first_block: u64, band: &Ban
     }
 }
 
-/// Fills `solution` and `thresholds` of a layer that bumps from `hashes`, which are sorted. Returns those that are bumped.
-fn build_layer(whole: Whole, hashes: &[u64], solution: &mut [u8], thresholds: &mut [u8], parallel: bool) -> Vec<u64> {
-    let mut stretches = split(&whole, hashes, solution, thresholds);
+/// Fills `solution` and `thresholds` of a layer that bumps from `hashes`, which may be reordered. Returns those that are
+/// bumped.
+fn build_layer(
+    whole: Whole,
+    hashes: &mut [u64],
+    solution: &mut [u8],
+    thresholds: &mut [u8],
+    parallel: bool,
+) -> Result<Vec<u64>, Repeated> {
+    let groups = Groups::new(&whole.layer, hashes);
+    let mut stretches = split(&whole, solution, thresholds);
+    let num_together = groups.num_stretches();
+    let build = |workspace: &mut Workspace, (index, some): (usize, &mut [Stretch<'_>])| {
+        groups.gather(index, &mut workspace.group);
+        whole.build(some, workspace)
+    };
     #[cfg(feature = "rayon")]
     if parallel {
         use rayon::prelude::*;
-        stretches.par_chunks_mut(IN_TURNS).for_each_init(Bands::default, |bands, some| whole.build(some, bands));
+        stretches.par_chunks_mut(num_together).enumerate().try_for_each_init(Workspace::default, build)?;
     }
     if !(parallel && cfg!(feature = "rayon")) {
-        let mut bands = Bands::default();
-        stretches.chunks_mut(IN_TURNS).for_each(|some| whole.build(some, &mut bands));
+        let mut workspace = Workspace::default();
+        stretches.chunks_mut(num_together).enumerate().try_for_each(|some| build(&mut workspace, some))?;
     }
-    stretches.iter_mut().flat_map(|stretch| core::mem::take(&mut stretch.bumped)).collect()
+    Ok(stretches.into_iter().flat_map(|stretch| stretch.bumped).collect())
 }
 
-fn split<'a>(
-    whole: &Whole,
-    mut hashes: &'a [u64],
-    mut solution: &'a mut [u8],
-    thresholds: &'a mut [u8],
-) -> Vec<Stretch<'a>> {
+fn split<'a>(whole: &Whole, mut solution: &'a mut [u8], thresholds: &'a mut [u8]) -> Vec<Stretch<'a>> {
     let Whole { params, layer } = whole;
-    let num_starts = layer.num_starts;
     let mut stretches = Vec::new();
     let thresholds = thresholds.chunks_mut((STRETCH / BUCKET / 4) as usize);
     for (first_slot, thresholds) in (0..).step_by(STRETCH as usize).zip(thresholds) {
         let end = first_slot + STRETCH;
-        let (num_hashes, num_words) = if end < num_starts {
-            let num_hashes = hashes.partition_point(|&hash| Row::new(hash, num_starts).start < end);
+        let num_words = if end < layer.num_starts {
             let word = |slot| layer.word_of(params, slot / WIDTH);
-            (num_hashes, word(end) - word(first_slot))
+            word(end) - word(first_slot)
         } else {
-            (hashes.len(), (solution.len() / WORD_LEN) as u64)
+            (solution.len() / WORD_LEN) as u64
         };
-        let (of_stretch, later) = hashes.split_at(num_hashes);
         let (words, later_words) = solution.split_at_mut(num_words as usize * WORD_LEN);
-        stretches.push(Stretch { first_slot, hashes: of_stretch, solution: words, thresholds, bumped: Vec::new() });
-        (hashes, solution) = (later, later_words);
+        stretches.push(Stretch { first_slot, solution: words, thresholds, bumped: Vec::new() });
+        solution = later_words;
     }
     stretches
 }

@@ -34,6 +34,8 @@ mod band;
 #[cfg(feature = "std")]
 mod build;
 mod engine;
+#[cfg(feature = "std")]
+mod groups;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;
 mod layer;

@@ -46,7 +46,6 @@ impl KindSettings for Settings {
 
     const SPEED: Speed = Speed { build_ns: 115.3, cached_query_ns: 22.8, uncached_query_ns: 137.6 };
 
-    const NEEDS_ORDER: bool = true;
     const LEN_DEPENDS_ON_KEYS: bool = true;
 
     fn get(&self, name: &str) -> Option<u64> {

@@ -4,12 +4,14 @@
 use super::band::Band;
 use super::build::solve;
 use super::engine::Engine;
+use super::groups::Group;
 use super::layer::Layer;
 use super::row::{Row, WIDTH};
 use super::sizing::STRETCH;
 use super::turns::{IN_TURNS, Place, Turn};
 use super::{BUCKET, LIMITS, Params};
 use crate::bits;
+use crate::hashes::{Repeated, check_suspects};
 use std::vec::Vec;
 
 /// The layer that stretches belong to.
@@ -21,26 +23,51 @@ pub(super) struct Whole {
 
 pub(super) struct Stretch<'a> {
     pub(super) first_slot: u64,
-    /// Sorted.
-    pub(super) hashes: &'a [u64],
     pub(super) solution: &'a mut [u8],
     /// Zeros.
     pub(super) thresholds: &'a mut [u8],
-    /// Those of `hashes` that are bumped.
+    /// Those of its hashes that are bumped.
     pub(super) bumped: Vec<u64>,
 }
 
-/// What a thread needs to build stretches: 16 bytes for each slot of [`IN_TURNS`] stretches.
-pub(super) type Bands = [Band; IN_TURNS];
+/// What a thread needs to build stretches: 16 bytes for each slot of [`IN_TURNS`] stretches, and the hashes of a group.
+#[derive(Default)]
+pub(super) struct Workspace {
+    pub(super) group: Group,
+    bands: [Band; IN_TURNS],
+}
 
 impl Whole {
-    /// Fills and solves up to [`IN_TURNS`] stretches.
-    pub(super) fn build(&self, stretches: &mut [Stretch<'_>], bands: &mut Bands) {
+    /// Fills and solves the stretches of the group.
+    pub(super) fn build(&self, stretches: &mut [Stretch<'_>], workspace: &mut Workspace) -> Result<(), Repeated> {
+        let Workspace { group, bands } = workspace;
+        let mut entering = Entering { hashes: &group.hashes, per_bucket: &group.per_bucket };
+        for some in stretches.chunks_mut(IN_TURNS) {
+            self.fill(some, &mut entering, bands)?;
+            for (stretch, band) in some.iter_mut().zip(&*bands) {
+                solve(&self.params, &self.layer, stretch.first_slot / WIDTH, band, stretch.solution);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills up to [`IN_TURNS`] stretches.
+    fn fill(
+        &self,
+        stretches: &mut [Stretch<'_>],
+        entering: &mut Entering<'_>,
+        bands: &mut [Band; IN_TURNS],
+    ) -> Result<(), Repeated> {
         let engine = Engine::best(&self.params);
-        let mut all: Vec<Filling<'_, '_>> =
-            stretches.iter_mut().zip(&mut *bands).map(|(stretch, band)| Filling::new(self, stretch, band)).collect();
+        let mut all: Vec<Filling<'_, '_>> = Vec::with_capacity(IN_TURNS);
+        for (stretch, band) in stretches.iter_mut().zip(bands) {
+            all.push(Filling::new(self, entering.split_off((STRETCH / BUCKET) as usize), stretch, band));
+        }
         let mut filling: Vec<&mut Filling<'_, '_>> = all.iter_mut().collect();
-        filling.retain_mut(|one| one.next_bucket());
+        for one in &mut filling {
+            one.next_bucket()?;
+        }
+        filling.retain(|one| !one.is_full());
         while !filling.is_empty() {
             let lane = match &mut filling[..] {
                 [first, second] => {
@@ -54,13 +81,12 @@ impl Whole {
                 }
                 [] => break,
             };
-            if !filling[lane].go_on() {
+            filling[lane].go_on()?;
+            if filling[lane].is_full() {
                 filling.remove(lane);
             }
         }
-        for (stretch, band) in stretches.iter_mut().zip(bands) {
-            solve(&self.params, &self.layer, stretch.first_slot / WIDTH, band, stretch.solution);
-        }
+        Ok(())
     }
 
     /// The row of `hash`, which starts in a stretch that begins at `first_slot`.
@@ -71,74 +97,106 @@ impl Whole {
     }
 }
 
+/// The hashes of some buckets, in the order of their insertion.
+struct Entering<'a> {
+    hashes: &'a [u64],
+    per_bucket: &'a [usize],
+}
+
+impl<'a> Entering<'a> {
+    /// Takes the hashes of the first `num_buckets`, or of all.
+    fn split_off(&mut self, num_buckets: usize) -> Self {
+        let (per_bucket, later) = self.per_bucket.split_at(num_buckets.min(self.per_bucket.len()));
+        let (hashes, later_hashes) = self.hashes.split_at(per_bucket.iter().sum());
+        *self = Self { hashes: later_hashes, per_bucket: later };
+        Self { hashes, per_bucket }
+    }
+}
+
 /// A stretch that is filled bucket by bucket.
-struct Filling<'a, 'h> {
+struct Filling<'a, 's> {
     whole: &'a Whole,
-    stretch: &'a mut Stretch<'h>,
+    stretch: &'a mut Stretch<'s>,
     band: &'a mut Band,
     mask: u32,
-    /// The hashes of the buckets to come.
-    later: &'h [u64],
+    later: Entering<'a>,
     /// The bucket, counted from the stretch's first, and its hashes.
     bucket: u64,
-    of_bucket: &'h [u64],
-    /// Its rows, the last first, and one without coefficients.
+    of_bucket: &'a [u64],
+    /// Their rows, and one without coefficients.
     queue: Vec<Row>,
     slots: Vec<u32>,
     place: Place,
+    /// Of these hashes there may be an equal one in the bucket.
+    suspects: Vec<u64>,
 }
 
-impl<'a, 'h> Filling<'a, 'h> {
-    fn new(whole: &'a Whole, stretch: &'a mut Stretch<'h>, band: &'a mut Band) -> Self {
+impl<'a, 's> Filling<'a, 's> {
+    fn new(whole: &'a Whole, later: Entering<'a>, stretch: &'a mut Stretch<'s>, band: &'a mut Band) -> Self {
         let Whole { params, layer } = whole;
         // The last stretch has the layer's last block, too, in which no row starts.
         let is_last = stretch.first_slot + STRETCH >= layer.num_starts;
         let end = if is_last { layer.num_blocks * WIDTH } else { stretch.first_slot + STRETCH };
         band.clear((end - stretch.first_slot) as usize);
         let queue = std::vec![Row::NONE];
-        let (later, mask) = (stretch.hashes, params.fingerprint_mask());
+        let mask = params.fingerprint_mask();
         let place = Place::at(&queue, 0);
-        Self { whole, stretch, band, mask, later, bucket: 0, of_bucket: &[], queue, slots: Vec::new(), place }
+        // Before the first bucket.
+        let bucket = u64::MAX;
+        let (slots, suspects) = (Vec::new(), Vec::new());
+        Self { whole, stretch, band, mask, later, bucket, of_bucket: &[], queue, slots, place, suspects }
+    }
+
+    /// Whether no bucket is left.
+    fn is_full(&self) -> bool {
+        self.of_bucket.is_empty()
     }
 
     fn turn(&mut self) -> Turn<'_> {
         Turn { cells: self.band.cells(), queue: &self.queue, slots: &mut self.slots, place: self.place }
     }
 
-    /// Goes on to the next bucket whose rows there is room for. `false` if there is none.
-    fn next_bucket(&mut self) -> bool {
-        let (whole, first_slot, mask) = (self.whole, self.stretch.first_slot, self.mask);
-        while let Some(&first) = self.later.first() {
-            self.bucket = whole.row(first, first_slot, mask).start / BUCKET;
+    /// Goes on to the next bucket whose rows there are some of, and room for.
+    fn next_bucket(&mut self) -> Result<(), Repeated> {
+        check_suspects(self.of_bucket, &mut self.suspects)?;
+        self.suspects.clear();
+        self.of_bucket = &[];
+        while !self.later.per_bucket.is_empty() {
+            self.bucket = self.bucket.wrapping_add(1);
+            self.of_bucket = self.later.split_off(1).hashes;
+            if self.of_bucket.is_empty() {
+                continue;
+            }
+            let (whole, first_slot, mask) = (self.whole, self.stretch.first_slot, self.mask);
             self.queue.clear();
-            let rows = self.later.iter().map(|&hash| whole.row(hash, first_slot, mask));
-            self.queue.extend(rows.take_while(|row| row.start / BUCKET == self.bucket));
-            (self.of_bucket, self.later) = self.later.split_at(self.queue.len());
-            self.queue.reverse();
+            self.queue.extend(self.of_bucket.iter().map(|&hash| whole.row(hash, first_slot, mask)));
             self.queue.push(Row::NONE);
             self.slots.resize(self.slots.len().max(self.queue.len()), 0);
             self.place = Place::at(&self.queue, 0);
             if self.band.has_room(&self.queue[0]) {
-                return true;
+                break;
             }
             self.refuse();
+            self.of_bucket = &[];
         }
-        false
+        Ok(())
     }
 
-    /// Goes on where an equation, or the queue, has no coefficients left. `false` at the end of the last bucket.
-    fn go_on(&mut self) -> bool {
+    /// Goes on where an equation, or the queue, has no coefficients left.
+    fn go_on(&mut self) -> Result<(), Repeated> {
         let Place { next, cursor } = self.place;
-        let num_rows = self.of_bucket.len();
-        if next < num_rows && cursor.fingerprint == 0 {
-            // It follows from those before it.
-            self.slots[next] = u32::MAX;
-            self.place = Place::at(&self.queue, next + 1);
-            if next + 1 < num_rows {
-                return true;
+        if let Some(&hash) = self.of_bucket.get(next) {
+            if cursor.fingerprint == 0 {
+                // It follows from those before it: as that of an equal hash does.
+                self.suspects.push(hash);
+                self.slots[next] = u32::MAX;
+                self.place = Place::at(&self.queue, next + 1);
+                if next + 1 < self.of_bucket.len() {
+                    return Ok(());
+                }
+            } else {
+                self.refuse();
             }
-        } else if next < num_rows {
-            self.refuse();
         }
         self.next_bucket()
     }
@@ -154,7 +212,7 @@ impl<'a, 'h> Filling<'a, 'h> {
                 self.band.remove(slot as usize);
             }
         }
-        let rows = self.queue[..self.of_bucket.len()].iter().rev().zip(self.of_bucket);
+        let rows = self.queue.iter().zip(self.of_bucket);
         self.stretch.bumped.extend(rows.filter(|(row, _)| is_bumped(row)).map(|(_, &hash)| hash));
         bits::write(self.stretch.thresholds, self.bucket * 2, 2, class as u64);
     }

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::sizing::{MAX_COLUMNS, MIN_MILLISLOTS};
 use super::{KindView, Params, Plan, Settings, View};
 use crate::filter::output::Output;
-use crate::filter::seam::{KindPlan, KindSettings};
+use crate::filter::seam::{KindPlan, KindSettings, Unbuilt};
 use crate::filter::size::{MILLISLOTS, Target};
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
@@ -14,10 +14,9 @@ fn plan(rate: f64, millislots: u64, num_entries: u64) -> Plan {
     settings.plan(Target::Rate(rate), num_entries).expect("short enough").plan
 }
 
+/// `hashes` differ.
 fn built(plan: Plan, hashes: &[u64], parallel: bool) -> (Params, Vec<u8>) {
     let (mut hashes, mut payload) = (hashes.to_vec(), Vec::new());
-    hashes.sort_unstable();
-    hashes.dedup();
     let params = plan.build(&mut hashes, &mut Output::Vec(&mut payload), parallel).expect("solved");
     (params, payload)
 }
@@ -32,6 +31,41 @@ fn every_entry_is_found() {
             let view = View::new(&layout, &payload);
             let missing = hashes.iter().filter(|&&hash| !view.may_contain(KeyHash::from_raw(hash))).count();
             assert_eq!(missing, 0, "of {num_entries} at {rate}, {params:?}");
+        }
+    }
+}
+
+/// Whether the repeated hash is held by the first layer, bumped, or in a layer that bumps none; with one column every second
+/// equation that follows from others is no contradiction.
+#[test]
+fn a_repeated_hash_is_found() {
+    for num_entries in [1, 2, 100, 4_096, 6_000, 20_000] {
+        for (rate, millislots) in [(0.5, 950), (0.001, 1_200)] {
+            let hashes: Vec<u64> = (0..num_entries).map(mix).collect();
+            let plan = plan(rate, millislots, num_entries + 1);
+            for index in (0..num_entries as usize).step_by(hashes.len().div_ceil(97)) {
+                for num_times in [1, 2, 300] {
+                    let mut repeated = [&hashes[..], &std::vec![hashes[index]; num_times]].concat();
+                    let mut payload = Vec::new();
+                    let built = plan.build(&mut repeated, &mut Output::Vec(&mut payload), false);
+                    assert!(matches!(built, Err(Unbuilt::Repeated)), "{index} of {num_entries}, {num_times} times");
+                }
+            }
+        }
+    }
+}
+
+/// Which hash comes first decides nothing, not even among those of one start.
+#[test]
+fn the_order_of_hashes_decides_nothing() {
+    let shapes: [fn(u64) -> u64; 3] = [mix, |i| (mix(i) >> 20) | ((i % 5) << 61), |i| (mix(i) & !255) | (i % 256)];
+    for (num_entries, shape) in [5_000, 40_000].into_iter().flat_map(|num| shapes.map(|shape| (num, shape))) {
+        let mut hashes: Vec<u64> = (0..num_entries).map(shape).collect();
+        let plan = plan(0.3, 950, num_entries);
+        let expected = built(plan, &hashes, false);
+        for order in 0..4 {
+            hashes.sort_unstable_by_key(|&hash| mix(hash ^ order));
+            assert_eq!(built(plan, &hashes, false), expected, "{num_entries}");
         }
     }
 }

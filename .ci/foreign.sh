@@ -21,6 +21,10 @@ declare -A slow_in_format_tests=(
   ["agreement::small_sets_agree"]="larger sets and any sets are compared"
   ["batches::batches_of_large_blocks"]="smaller blocks are probed"
   ["order::"]="the order of keys; no machine has one of its own"
+  ["choice::the_choice_is_the_least"]="minutes: thousands of costs in floats; other tests of the choice are run"
+  ["choice::more_of_an_input_never"]="minutes: the same"
+  ["choice::a_cap_that_any_kind_can_meet"]="minutes: the same"
+  ["ribbon::equations_that_cross_a_cut"]="a minute: a large table; smaller ones are compared with the document"
 )
 # shellcheck disable=SC2034
 declare -A slow_in_library_tests=(
@@ -30,6 +34,9 @@ declare -A slow_in_library_tests=(
   ["batches::batches_of_large_blocks_answer_as_single_queries"]="a minute; the same with smaller blocks is run"
   ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
   ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"
+  ["choice::the_choice_is_the_least"]="minutes: thousands of costs in floats; other tests of the choice are run"
+  ["choice::more_of_an_input_never"]="minutes: the same"
+  ["choice::a_cap_that_any_kind_can_meet"]="minutes: the same"
 )
 
 proves "oldest compiler: $msrv" "that the library and the tool build with rustc $msrv"

@@ -28,7 +28,8 @@ impl From<NoRoom> for BuildError {
 
 /// Turns the keys of one table into one filter block.
 ///
-/// Keeps 8 bytes for each added entry besides the block itself, and 14 more while it builds a large block of the kind fuse.
+/// Keeps 8 bytes for each added entry besides the block itself; while it builds a large block of the kind fuse, 14 more, and
+/// for a large block of the kind ribbon 6 MiB for each core.
 /// Entries that are repeated one after the other are dropped as they come; a block with other duplicates is first made as
 /// large as if they differed. The same set of entries and the same policy give the same bytes, in whatever order and
 /// however often the entries were added.

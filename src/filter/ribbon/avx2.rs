@@ -1,15 +1,12 @@
 //! AVX2: twice four columns at a time, and a parity without counting.
 
-use super::search::{self, Sums, Window};
-use super::{Layout, portable};
-use crate::cpu::{Avx2, Portable, avx2};
-use crate::hash::KeyHash;
+use super::portable;
+use super::search::{Sums, Window};
+use crate::cpu::{Avx2, avx2};
 use core::arch::x86_64::*;
 
 #[cfg(feature = "std")]
 use super::band::Cell;
-#[cfg(feature = "std")]
-use super::turns::{IN_TURNS, Place, Turn};
 
 /// Columns of a vector.
 const LANES: usize = 4;
@@ -44,22 +41,10 @@ impl Sums for Avx2 {
     }
 }
 
+portable::compiled_for! { avx2! }
+
+#[cfg(feature = "std")]
 avx2! {
-    pub(super) fn may_contain(sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
-        search::may_contain(sums, layout, payload, hash)
-    }
-
-    pub(super) fn may_contain_all(
-        sums,
-        layout: &Layout,
-        payload: &[u8],
-        hashes: &[KeyHash],
-        answers: &mut [bool],
-    ) {
-        search::may_contain_all(sums, layout, payload, hashes, answers);
-    }
-
-    #[cfg(feature = "std")]
     pub(super) fn solve(proof, rows: &[Cell], words: &mut [u64]) {
         for (index, words) in words.chunks_mut(MOST_SOLVED).enumerate() {
             let first_column = (index * MOST_SOLVED) as u32;
@@ -70,16 +55,6 @@ avx2! {
                 _ => solve_some::<4>(proof, rows, words, first_column),
             }
         }
-    }
-
-    #[cfg(feature = "std")]
-    pub(super) fn take_turns(_proof, turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]) {
-        portable::take_turns(Portable, turns)
-    }
-
-    #[cfg(feature = "std")]
-    pub(super) fn take_all_turns(_proof, turn: Turn<'_>) -> Place {
-        portable::take_all_turns(Portable, turn)
     }
 }
 

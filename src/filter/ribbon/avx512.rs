@@ -1,15 +1,14 @@
 //! AVX-512 with counts of ones: eight columns at a time.
 
-use super::search::{self, Sums, Window};
-use super::{Layout, portable};
-use crate::cpu::{Avx512Bitalg, Portable, avx512_bitalg};
-use crate::hash::KeyHash;
+use super::portable;
+use super::search::{Sums, Window};
+#[cfg(feature = "std")]
+use crate::cpu::Portable;
+use crate::cpu::{Avx512Bitalg, avx512_bitalg};
 use core::arch::x86_64::*;
 
 #[cfg(feature = "std")]
 use super::band::Cell;
-#[cfg(feature = "std")]
-use super::turns::{IN_TURNS, Place, Turn};
 
 /// Columns of a vector.
 const LANES: u32 = 8;
@@ -26,34 +25,12 @@ impl Sums for Avx512Bitalg {
     }
 }
 
+portable::compiled_for! { avx512_bitalg! }
+
+#[cfg(feature = "std")]
 avx512_bitalg! {
-    pub(super) fn may_contain(sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
-        search::may_contain(sums, layout, payload, hash)
-    }
-
-    pub(super) fn may_contain_all(
-        sums,
-        layout: &Layout,
-        payload: &[u8],
-        hashes: &[KeyHash],
-        answers: &mut [bool],
-    ) {
-        search::may_contain_all(sums, layout, payload, hashes, answers);
-    }
-
-    #[cfg(feature = "std")]
     pub(super) fn solve(_proof, rows: &[Cell], words: &mut [u64]) {
         portable::solve(Portable, rows, words)
-    }
-
-    #[cfg(feature = "std")]
-    pub(super) fn take_turns(_proof, turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]) {
-        portable::take_turns(Portable, turns)
-    }
-
-    #[cfg(feature = "std")]
-    pub(super) fn take_all_turns(_proof, turn: Turn<'_>) -> Place {
-        portable::take_all_turns(Portable, turn)
     }
 }
 

@@ -1,15 +1,14 @@
 //! NEON: eight columns at a time, by counts of ones.
 
-use super::search::{self, Sums, Window};
-use super::{Layout, portable};
-use crate::cpu::{Neon, Portable, neon};
-use crate::hash::KeyHash;
+use super::portable;
+use super::search::{Sums, Window};
+#[cfg(feature = "std")]
+use crate::cpu::Portable;
+use crate::cpu::{Neon, neon};
 use core::arch::aarch64::*;
 
 #[cfg(feature = "std")]
 use super::band::Cell;
-#[cfg(feature = "std")]
-use super::turns::{IN_TURNS, Place, Turn};
 
 /// Bytes of a vector: two words.
 const VECTOR_LEN: usize = 16;
@@ -34,34 +33,12 @@ impl Sums for Neon {
     }
 }
 
+portable::compiled_for! { neon! }
+
+#[cfg(feature = "std")]
 neon! {
-    pub(super) fn may_contain(sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
-        search::may_contain(sums, layout, payload, hash)
-    }
-
-    pub(super) fn may_contain_all(
-        sums,
-        layout: &Layout,
-        payload: &[u8],
-        hashes: &[KeyHash],
-        answers: &mut [bool],
-    ) {
-        search::may_contain_all(sums, layout, payload, hashes, answers);
-    }
-
-    #[cfg(feature = "std")]
     pub(super) fn solve(_proof, rows: &[Cell], words: &mut [u64]) {
         portable::solve(Portable, rows, words)
-    }
-
-    #[cfg(feature = "std")]
-    pub(super) fn take_turns(_proof, turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]) {
-        portable::take_turns(Portable, turns)
-    }
-
-    #[cfg(feature = "std")]
-    pub(super) fn take_all_turns(_proof, turn: Turn<'_>) -> Place {
-        portable::take_all_turns(Portable, turn)
     }
 }
 

@@ -11,6 +11,49 @@ use super::band::Cell;
 #[cfg(feature = "std")]
 use super::turns::{self, IN_TURNS, Place, Turn};
 
+/// `compiled_for! { engine! }`: what engines differ in only by their instructions.
+#[cfg(any(simd_x86_64, simd_neon))]
+macro_rules! compiled_for {
+    ($engine:ident!) => {
+        $engine! {
+            pub(super) fn may_contain(
+                sums,
+                layout: &super::Layout,
+                payload: &[u8],
+                hash: $crate::hash::KeyHash,
+            ) -> bool {
+                super::search::may_contain(sums, layout, payload, hash)
+            }
+
+            pub(super) fn may_contain_all(
+                sums,
+                layout: &super::Layout,
+                payload: &[u8],
+                hashes: &[$crate::hash::KeyHash],
+                answers: &mut [bool],
+            ) {
+                super::search::may_contain_all(sums, layout, payload, hashes, answers);
+            }
+
+            #[cfg(feature = "std")]
+            pub(super) fn take_turns(
+                _proof,
+                turns: [super::turns::Turn<'_>; super::turns::IN_TURNS],
+            ) -> (usize, [super::turns::Place; super::turns::IN_TURNS]) {
+                super::turns::take(turns)
+            }
+
+            #[cfg(feature = "std")]
+            pub(super) fn take_all_turns(_proof, turn: super::turns::Turn<'_>) -> super::turns::Place {
+                let (_, [place]) = super::turns::take([turn]);
+                place
+            }
+        }
+    };
+}
+#[cfg(any(simd_x86_64, simd_neon))]
+pub(super) use compiled_for;
+
 impl Sums for Portable {
     #[inline(always)]
     fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
@@ -63,13 +106,11 @@ pub(super) fn solve(_: Portable, rows: &[Cell], words: &mut [u64]) {
 }
 
 #[cfg(feature = "std")]
-#[inline(always)]
 pub(super) fn take_turns(_: Portable, turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]) {
     turns::take(turns)
 }
 
 #[cfg(feature = "std")]
-#[inline(always)]
 pub(super) fn take_all_turns(_: Portable, turn: Turn<'_>) -> Place {
     let (_, [place]) = turns::take([turn]);
     place

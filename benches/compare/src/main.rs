@@ -1,5 +1,6 @@
 //! Measures filterblock beside other membership filters, interleaved in one process. See README.md.
 
+mod front;
 mod keys;
 mod machine;
 mod peer;
@@ -42,6 +43,9 @@ struct Arguments {
     /// Write the figures to this file as JSON, with quartiles
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Draw the largest tables' size against time of queries and of builds: PREFIX-query.svg and PREFIX-build.svg
+    #[arg(long, value_name = "PREFIX")]
+    draw: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -78,6 +82,9 @@ fn main() -> Result<()> {
     }
     if let Some(path) = &arguments.json {
         write(path, &format!("{:#}\n", report.json()))?;
+    }
+    if let Some(prefix) = &arguments.draw {
+        front::write(&report.rows, &report.setting, prefix)?;
     }
     Ok(())
 }

@@ -37,6 +37,9 @@ struct Arguments {
     /// Run on this core only (Linux)
     #[arg(long)]
     core: Option<usize>,
+    /// Take a sample up to this many times, until no neighbour slowed the core down before or after it
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    tries: u32,
     /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -60,6 +63,7 @@ fn main() -> Result<()> {
         machine::pin(core)?;
     }
     machine::keep_freed_memory();
+    timing::try_until_calm(arguments.tries);
     let mut peers = peers::all();
     peers.retain(|peer: &Peer| arguments.wants(&format!("{} {}", peer.name, peer.kind())));
     let wants_tables = arguments.wants("filterblock probe_tables");

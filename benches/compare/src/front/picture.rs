@@ -175,8 +175,9 @@ impl Picture<'_> {
                 root.draw(&PathElement::new([low, high], color))?;
             }
         }
-        // Last, so that no line crosses a mark.
-        for series in self.series {
+        // Last, so that no line crosses a mark; diamonds on circles, which they do not cover.
+        let (circles, diamonds): (Vec<_>, Vec<_>) = self.series.iter().partition(|series| series.is_ours);
+        for series in circles.into_iter().chain(diamonds) {
             for (i, point) in series.marks.iter().enumerate() {
                 mark(root, at(point.percent_over, point.ns), series.is_ours, half_size(i))?;
             }

@@ -37,8 +37,8 @@ pub fn try_until_calm(max_tries: u32) {
     }
 }
 
-/// Whether nobody slows the core down: a neighbour on its second thread, which a virtual machine cannot see, takes half of
-/// its throughput, and one elsewhere on the processor takes the cache that all share.
+/// Whether nobody slows the core down: a neighbour on its second thread, which a virtual machine cannot see, takes half
+/// of its throughput, and one elsewhere on the processor takes the cache that all share.
 fn is_calm() -> bool {
     let works = [compute as fn(), load];
     let mut calm = true;

@@ -7,7 +7,8 @@ pub type Place = (i32, i32);
 const DISTANCES: [i32; 9] = [10, 16, 24, 34, 46, 60, 76, 94, 114];
 /// From the nearest distance on whose names have a line to their mark.
 const FIRST_WITH_LINE: i32 = 24;
-/// What covering a pixel of a mark, of a name or of what is outside costs, in distances of a pixel; of a line, it is one.
+/// What covering a pixel of a mark, of a name or of what is outside costs, in distances of a pixel. That of a line
+/// costs one.
 const COVER_COST: i64 = 20;
 /// Width of lines, and of the squares into which they are cut.
 const LINE: i32 = 3;

@@ -97,8 +97,8 @@ pub fn with_bits(bits: u32) -> Vec<Peer> {
     ]
 }
 
-/// The kinds that are sized by rate. Ribbon's other rows are its smallest and its fastest to build. Fuse's rates are powers
-/// of two, of which it takes the next below; that below 0.4 % is xorf's of 8 bits.
+/// The kinds that are sized by rate. Ribbon's other rows are its smallest and its fastest to build. Fuse's rates are
+/// powers of two, of which it takes the next below; that below 0.4 % is xorf's of 8 bits.
 pub fn with_rates() -> Vec<Peer> {
     let mut peers = Vec::new();
     for size in [Size::Percent(1.0), Size::Percent(0.1)] {

@@ -91,14 +91,14 @@ missing_engines() {
   done
 }
 
-proves "comparison with peers compiles" "the build of benches/compare"
+proves "comparison with peers compiles" "the build and the tests of benches/compare"
 proves "comparison as embedded compiles" "the build of benches/embedder"
 proves "comparison of stores compiles" "the build of benches/store"
-# comparison <directory> <what its engines are>...: compiles without them and with them.
+# comparison <check or test> <directory> <what its engines are>...: compiles without them and with them.
 comparison() {
-  local manifest=benches/$1/Cargo.toml missing
-  shift
-  cargo check --manifest-path "$manifest"
+  local command=$1 manifest=benches/$2/Cargo.toml missing
+  shift 2
+  cargo "$command" --manifest-path "$manifest"
   missing=$(missing_engines "$@")
   [ -z "$missing" ] || cannot "compiled without engines; missing here: ${missing//$'\n'/, }"
   cargo check --manifest-path "$manifest" --features engines

@@ -1,5 +1,6 @@
 //! Measures filterblock beside other membership filters, interleaved in one process. See README.md.
 
+mod front;
 mod keys;
 mod machine;
 mod peer;
@@ -36,12 +37,18 @@ struct Arguments {
     /// Run on this core only (Linux)
     #[arg(long)]
     core: Option<usize>,
+    /// Take a sample up to this many times, until no neighbour slowed the core down before or after it
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    tries: u32,
     /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Write the figures to this file as JSON, with quartiles
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Draw the largest tables' size against time of queries and of builds: PREFIX-query.svg and PREFIX-build.svg
+    #[arg(long, value_name = "PREFIX")]
+    draw: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -56,6 +63,7 @@ fn main() -> Result<()> {
         machine::pin(core)?;
     }
     machine::keep_freed_memory();
+    timing::try_until_calm(arguments.tries);
     let mut peers = peers::all();
     peers.retain(|peer: &Peer| arguments.wants(&format!("{} {}", peer.name, peer.kind())));
     let wants_tables = arguments.wants("filterblock probe_tables");
@@ -78,6 +86,9 @@ fn main() -> Result<()> {
     }
     if let Some(path) = &arguments.json {
         write(path, &format!("{:#}\n", report.json()))?;
+    }
+    if let Some(prefix) = &arguments.draw {
+        front::write(&report.rows, &report.setting, prefix)?;
     }
     Ok(())
 }

@@ -20,6 +20,9 @@ pub enum Size {
     Bits(u32),
     /// False-positive rate in per cent.
     Percent(f64),
+    /// The rate of a Bloom filter of as many bits per key.
+    #[cfg(feature = "engines")]
+    Like(u32),
     /// Stated in the kind's name.
     Named,
 }
@@ -31,6 +34,8 @@ impl Peer {
         match self.size {
             Size::Bits(bits) => format!("{kind} {bits} bits"),
             Size::Percent(percent) => format!("{kind} {percent} %"),
+            #[cfg(feature = "engines")]
+            Size::Like(bits) => format!("{kind} like {bits} bits"),
             Size::Named => kind.to_owned(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::keys::{Key, Keys};
 use crate::peer::{Caller, Filter, Peer};
-use crate::timing::{num_queries, sample};
+use crate::timing::{calmly, num_queries, sample};
 use anyhow::{Context, Result, ensure};
 use std::hint::black_box;
 use std::ops::{Index, IndexMut};
@@ -162,17 +162,20 @@ fn visit(row: &mut Row<'_>, draw: &Draw, rate_queries: usize) -> Result<()> {
     Ok(())
 }
 
-/// The last table's filter, and nanoseconds per key: the median over the tables.
+/// The last table's filter, and nanoseconds per key: the median over the tables. All are built again where the core was
+/// not calm.
 fn build(peer: &Peer, draw: &Draw) -> Result<(Box<dyn Filter>, f64)> {
-    let (mut last, mut samples) = (None, Vec::new());
-    for table in draw.entries.chunks_exact(draw.num_keys) {
-        // Its memory is free for the next one, as in a long-running process.
-        drop(last.take());
-        let start = Instant::now();
-        last = Some((peer.build)(black_box(table))?);
-        samples.push(start.elapsed().as_nanos() as f64 / table.len() as f64);
-    }
-    last.zip(crate::stats::median(&samples)).context("no keys")
+    calmly(|| {
+        let (mut last, mut samples) = (None, Vec::new());
+        for table in draw.entries.chunks_exact(draw.num_keys) {
+            // Its memory is free for the next one, as in a long-running process.
+            drop(last.take());
+            let start = Instant::now();
+            last = Some((peer.build)(black_box(table))?);
+            samples.push(start.elapsed().as_nanos() as f64 / table.len() as f64);
+        }
+        last.zip(crate::stats::median(&samples)).context("no keys")
+    })
 }
 
 fn check(filter: &dyn Filter, table: &[Key]) -> Result<()> {

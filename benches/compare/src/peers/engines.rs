@@ -101,6 +101,5 @@ pub fn blooms(bits: u32) -> Vec<Peer> {
 
 /// Ribbon is sized by the rate of a Bloom filter of the given bits per key.
 pub fn ribbons() -> [Peer; 2] {
-    [("Ribbon like 10 bits", 10), ("Ribbon like 16 bits", 16)]
-        .map(|(kind, bits)| rocksdb(kind, bits, Size::Named, ribbon_build))
+    [10, 16].map(|bits| rocksdb("Ribbon", bits, Size::Like(bits), ribbon_build))
 }

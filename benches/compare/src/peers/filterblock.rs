@@ -14,7 +14,7 @@ pub fn policy(kind: FilterKind, size: Size) -> FilterPolicy {
     match size {
         Size::Bits(bits) => FilterPolicy::with_bits_per_key(kind, f64::from(bits)),
         Size::Percent(percent) => FilterPolicy::with_false_positive_rate(kind, percent / 100.0),
-        Size::Named => unreachable!("blocks are sized by bits or rate"),
+        _ => unreachable!("blocks are sized by bits or rate"),
     }
     .expect("a legal size")
 }
@@ -97,7 +97,8 @@ pub fn with_bits(bits: u32) -> Vec<Peer> {
     ]
 }
 
-/// The kinds that are sized by rate. Ribbon's other rows are its smallest and its fastest to build.
+/// The kinds that are sized by rate. Ribbon's other rows are its smallest and its fastest to build. Fuse's rates are
+/// powers of two, of which it takes the next below; that below 0.4 % is xorf's of 8 bits.
 pub fn with_rates() -> Vec<Peer> {
     let mut peers = Vec::new();
     for size in [Size::Percent(1.0), Size::Percent(0.1)] {
@@ -120,6 +121,14 @@ pub fn with_rates() -> Vec<Peer> {
             peer("ribbon self-checked", size, ribbon),
             peer("ribbon smallest", size, sized(SMALL_MILLISLOTS)),
             peer("ribbon fast build", size, sized(FAST_BUILD_MILLISLOTS)),
+        ]);
+    }
+    for size in [Size::Percent(1.0), Size::Percent(0.4), Size::Percent(0.1)] {
+        let fuse = policy(FilterKind::Fuse, size);
+        peers.extend([
+            peer("fuse", size, fuse.self_check(false)),
+            kept_peer("fuse, kept reader", size, fuse.self_check(false)),
+            peer("fuse self-checked", size, fuse),
         ]);
     }
     peers

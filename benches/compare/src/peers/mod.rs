@@ -20,6 +20,15 @@ pub fn is_reference(peer: &Peer) -> bool {
     peer.name == "RocksDB" && peer.kind == "FastLocalBloom"
 }
 
+pub fn is_ours(peer: &Peer) -> bool {
+    peer.name == "filterblock"
+}
+
+/// Whether the row is a filter of its own, and not one with another caller or with the builder's check.
+pub fn is_drawn(peer: &Peer) -> bool {
+    ![", kept reader", " self-checked"].iter().any(|end| peer.kind.ends_with(end))
+}
+
 pub fn all() -> Vec<Peer> {
     let mut peers = Vec::new();
     for bits in [10, 16] {

@@ -13,6 +13,7 @@ mod durability;
 mod files;
 mod keyed;
 mod ledger;
+mod levels;
 mod model;
 mod odd;
 mod partitioned;

@@ -10,6 +10,8 @@ mod damage;
 #[cfg(feature = "cli")]
 mod demo;
 mod durability;
+#[cfg(feature = "cli")]
+mod elastic;
 mod files;
 mod keyed;
 mod ledger;

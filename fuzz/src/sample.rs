@@ -47,6 +47,8 @@ pub fn options() -> StoreOptions {
         .prefix_filter(2, policy(FilterKind::Blocked))
         .level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
         .expect("a level")
+        .level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))
+        .expect("a level")
         .seed(5)
         .cache_bytes(64 << 10)
         .maintenance(Maintenance::Inline { seed: 1 })

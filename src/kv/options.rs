@@ -168,12 +168,20 @@ impl StoreOptions {
         self
     }
 
-    /// Memory holds only the first [columns](crate::FilterBlock::thin) of the filters that have columns. All together take
-    /// at most `bytes` bytes; how many each table gets is chosen so that the lookups counted so far would have met the
-    /// fewest reads in vain. Tables store all columns: what is held follows the lookups, without a filter being
-    /// rebuilt. Solved when tables have come or gone and after some ten thousands of lookups, as a job of maintenance;
-    /// in a store that is open read-only, once. A filter of which no column is held is not probed. Other kinds and
-    /// partitioned filters are not affected and do not count, and with [`FilterResidence::Cached`] nothing is.
+    /// The filters that stay in memory take at most `bytes` bytes together, of which those that have
+    /// [columns](crate::FilterBlock::thin) hold as many of the first as fit. How many each table gets is chosen so that
+    /// the lookups counted so far would have met the fewest reads in vain. Tables store all columns: what is held follows
+    /// the lookups, without a filter being rebuilt. Solved when tables have come or gone and after some ten thousands of
+    /// lookups, as a job of maintenance; in a store that is open read-only, once, from the tables' sizes.
+    ///
+    /// A filter of which no column is held is not probed: lookups that reach its table read from it. So it is with all
+    /// of them where `bytes` is less than what the fewest columns take, their headers included; answers do not change.
+    ///
+    /// Of a [partitioned](StoreOptions::partition_filters) filter with columns memory holds as many of every partition,
+    /// and no lookup loads one. What does not have columns is not made smaller, but comes first and counts: filters of
+    /// other kinds, and the indexes of partitioned ones; where they take more than `bytes`, no column is held. Partitions
+    /// of other kinds still come through the cache, whose memory [`StoreOptions::cache_bytes`] limits, and do not count.
+    /// With [`FilterResidence::Cached`] this has no effect.
     #[must_use]
     pub const fn filter_memory_bytes(mut self, bytes: u64) -> Self {
         self.filters.memory_bytes = Some(bytes);

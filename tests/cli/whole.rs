@@ -104,3 +104,18 @@ fn the_readme_shows_what_calc_prints() {
         assert!(rest.starts_with(&output), "calc {line} prints:\n{output}");
     }
 }
+
+/// The sums in the README are what the tool prints; numbers of tables may differ.
+#[test]
+fn the_readme_shows_what_memory_holds() {
+    let place = Place::new();
+    let readme = include_str!("../../README.md");
+    let (before, after) = readme.split_once(" --filter-memory-bytes 128KiB\n").unwrap();
+    let [.., fill, stats] = before.lines().collect::<Vec<_>>()[..] else { panic!("two commands") };
+    place.expect(0, fill.strip_prefix("filterblock ").unwrap());
+    let output =
+        place.expect(0, &format!("{} --filter-memory-bytes 128KiB", stats.strip_prefix("filterblock ").unwrap()));
+    let sums =
+        |text: &str| text[text.find("filters in memory: ").unwrap()..].lines().take(3).collect::<Vec<_>>().join("\n");
+    assert_eq!(sums(after), sums(&output));
+}

@@ -5,7 +5,7 @@ use crate::sim::{CrashKind, SimStorage};
 use crate::state::{Asked, Cells, State};
 use filterblock::kv::{Durability, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use filterblock::{FilterKind, FilterPolicy};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A store on the disk, not open, and the answers that it must give.
@@ -50,11 +50,16 @@ fn policy(kind: FilterKind) -> FilterPolicy {
     FilterPolicy::with_bits_per_key(kind, 10.0).unwrap()
 }
 
+/// All kinds: level 0 has its own.
 fn options() -> StoreOptions {
     StoreOptions::without_filters()
         .filter(Purpose::Row, policy(FilterKind::Golomb))
         .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .prefix_filter(2, policy(FilterKind::Blocked))
+        .level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
+        .unwrap()
+        .level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))
+        .unwrap()
         .seed(5)
         .cache_bytes(0)
         .maintenance(Maintenance::Inline { seed: 1 })
@@ -222,6 +227,9 @@ impl Sample {
         let asked = sample.states.last().unwrap().ask(&store);
         assert!(matches!(asked, Asked { answers: 90.., errors: 0 }), "{asked:?}");
         assert!(store.warnings().is_empty());
+        let filters = store.stats().tables.into_iter().flat_map(|table| table.filters);
+        let kinds: BTreeSet<FilterKind> = filters.map(|filter| filter.kind).collect();
+        assert_eq!(kinds.len(), FilterKind::ALL.len(), "{kinds:?}");
         // Bytes 24 to 32 of the footer of a filter file are the number of its table.
         let table = |bytes: &[u8]| format!("{:06}.sst", layout::number_at(&bytes[bytes.len() - PAGE_LEN..], 24, 8));
         sample.superseded = sample.files_of(Kind::Filters).map(|(_, bytes)| table(bytes)).collect();

@@ -10,9 +10,12 @@ mod damage;
 #[cfg(feature = "cli")]
 mod demo;
 mod durability;
+#[cfg(feature = "cli")]
+mod elastic;
 mod files;
 mod keyed;
 mod ledger;
+mod levels;
 mod model;
 mod odd;
 mod partitioned;

@@ -2,7 +2,7 @@
 //! damage that costs a partition's keys only.
 
 use crate::sim::SimStorage;
-use filterblock::kv::{FilterResidence, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions};
+use filterblock::kv::{FilterResidence, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Stats, Store, StoreOptions};
 use filterblock::ledger::Outcome;
 use filterblock::partition::INDEX_MAGIC;
 use filterblock::{FilterKind, FilterPolicy, MAGIC};
@@ -244,6 +244,123 @@ fn a_damaged_partition_costs_only_its_own_keys() {
     let store = open(&storage, partitioned(FilterKind::Blocked));
     assert_eq!(store.warnings().len(), 2);
     check_answers(&store);
+}
+
+/// Bytes of filters in memory that are not of columns: here the indexes.
+fn index_bytes(stats: &Stats) -> u64 {
+    let filters = stats.tables.iter().flat_map(|table| &table.filters);
+    filters.map(|filter| filter.held_bytes - filter.columns.map_or(0, |columns| columns.held_bytes)).sum()
+}
+
+/// Of partitions with columns memory holds as many as its budget gives them, all partitions as many, and no lookup loads
+/// one. Their indexes count before.
+#[test]
+fn a_budget_of_memory_holds_columns_of_partitions() {
+    let storage = written(partitioned(FilterKind::Ribbon));
+    let opened = |bytes| open(&storage, partitioned(FilterKind::Ribbon).filter_memory_bytes(bytes));
+    let all = opened(u64::MAX).stats();
+    assert_eq!(all.filter_memory_bytes, all.tables[0].filter_bytes);
+    assert_eq!(all.tables[0].filters.len(), 3);
+    let indexes = index_bytes(&all);
+    for bytes in [0, indexes - 1, indexes + 100, all.filter_memory_bytes / 3, all.filter_memory_bytes / 2, u64::MAX] {
+        let store = opened(bytes);
+        let stats = store.stats();
+        println!("{bytes}: {} held, of which {indexes} of indexes", stats.filter_memory_bytes);
+        assert_eq!((index_bytes(&stats), stats.filter_memory_bytes_max), (indexes, Some(bytes)));
+        assert!(stats.filter_memory_bytes <= bytes.max(indexes), "{stats:?}");
+        let filters = &stats.tables[0].filters;
+        let held: Vec<_> = filters.iter().map(|filter| filter.columns.expect("columns")).collect();
+        let (most, least) = (|n: u32, of: u32| n == of, |n: u32, _: u32| n == 0);
+        let is_extreme = if bytes == u64::MAX { most } else { least };
+        let middle = bytes > indexes + 100 && bytes < u64::MAX;
+        assert!(middle || held.iter().all(|columns| is_extreme(columns.held, columns.stored)), "{held:?}");
+        assert!(!middle || held.iter().any(|columns| (1..columns.stored).contains(&columns.held)), "{held:?}");
+        check_answers(&store);
+        let ledger = store.ledger();
+        assert_eq!((ledger.filter_block_reads, ledger.filter_block_cache_hits), (0, 0), "no partition is loaded");
+        for (purpose, columns) in Purpose::ALL.into_iter().zip(&held) {
+            let tally = ledger.of(purpose);
+            assert_eq!(tally.count(Outcome::NoFilter) == 0, columns.held > 0, "{purpose}: {tally:?}");
+            // An absent row is looked up four times as cell, and a prefix is that of several lookups.
+            let (observed, expected) = (tally.count(Outcome::FalsePositive) as f64, tally.expected_false_positives);
+            assert!((observed - expected).abs() <= 4.0 * (4.0 * expected).sqrt(), "{observed}, expected {expected}");
+        }
+        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    }
+}
+
+/// Partitions of other kinds still come through the cache; only their indexes are held, whatever the budget.
+#[test]
+fn a_budget_of_memory_counts_the_indexes_of_other_kinds() {
+    for &kind in FilterKind::ALL.iter().filter(|&&kind| kind != FilterKind::Ribbon) {
+        let storage = written(partitioned(kind));
+        let whole = written(options(kind));
+        for bytes in [0, 1 << 20] {
+            let store = open(&storage, partitioned(kind).filter_memory_bytes(bytes).cache_bytes(1 << 20));
+            let stats = store.stats();
+            let filters = &stats.tables[0].filters;
+            assert!(filters.iter().all(|filter| filter.columns.is_none() && filter.held_bytes < filter.bytes / 2));
+            assert_eq!((stats.filter_memory_bytes, stats.filter_memory_bytes > 0), (index_bytes(&stats), true));
+            check_answers(&store);
+            assert!(store.ledger().filter_block_cache_hits > 1000);
+            // One block each: held whole.
+            let stats = open(&whole, options(kind).filter_memory_bytes(bytes)).stats();
+            assert_eq!(stats.filter_memory_bytes, stats.tables[0].filter_bytes);
+        }
+    }
+}
+
+/// Partitions of which none is larger than the size, kinds of different tables, and a filter whose last partition is small:
+/// whatever the sizes, all columns together are all bytes.
+#[test]
+fn columns_of_partitions_of_all_sizes_add_up() {
+    for partition_bytes in [256, 700, 5_000] {
+        for bits_per_key in [3.0, 9.5, 20.0] {
+            let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, bits_per_key).unwrap();
+            let options = StoreOptions::without_filters().filter(Purpose::RowColumn, policy).seed(5).cache_bytes(0);
+            let options = options.maintenance(Maintenance::Inline { seed: 1 }).partition_filters(partition_bytes);
+            let storage = written(options);
+            let all = open(&storage, options.filter_memory_bytes(u64::MAX)).stats();
+            assert_eq!(all.filter_memory_bytes, all.tables[0].filter_bytes, "{partition_bytes}, {bits_per_key}");
+            let filter = &all.tables[0].filters[0];
+            let columns = filter.columns.unwrap();
+            assert_eq!(columns.held, columns.stored);
+            let unlimited = open(&storage, options).stats().tables[0].filters[0];
+            assert!((filter.predicted_fpr / unlimited.predicted_fpr - 1.0).abs() < 1e-9, "{filter:?} {unlimited:?}");
+            // Each step down takes less, and passes more.
+            let mut last = (all.filter_memory_bytes, filter.predicted_fpr, columns.held);
+            while last.2 > 0 {
+                let stats = open(&storage, options.filter_memory_bytes(last.0 - 1)).stats();
+                let filter = &stats.tables[0].filters[0];
+                let next = (stats.filter_memory_bytes, filter.predicted_fpr, filter.columns.unwrap().held);
+                assert!(next.0 < last.0 && next.1 > last.1 && next.2 < last.2, "{last:?}, then {next:?}");
+                last = next;
+            }
+        }
+    }
+}
+
+/// A damaged partition whose columns are to be held costs its own keys only, and is reported once.
+#[test]
+fn a_damaged_partition_holds_no_columns() {
+    let storage = written(partitioned(FilterKind::Ribbon));
+    let (name, sound) = table_of(&storage);
+    for (at, memory_bytes) in
+        places_of(&sound, &MAGIC).into_iter().step_by(7).zip([u64::MAX, 6_000].into_iter().cycle())
+    {
+        let mut bytes = sound.clone();
+        bytes[at + 100] ^= 1;
+        storage.replace(&name, bytes);
+        let store = open(&storage, partitioned(FilterKind::Ribbon).filter_memory_bytes(memory_bytes));
+        assert_eq!(store.warnings().len(), 1);
+        assert_eq!(store.warnings()[0].offset, at as u64);
+        check_answers(&store);
+        assert_eq!(store.warnings().len(), 1, "reported once");
+        let ledger = store.ledger();
+        let count = |outcome| Purpose::ALL.map(|purpose| ledger.of(purpose).count(outcome)).iter().sum::<u64>();
+        assert!(count(Outcome::FilterUnusable) > 20 && count(Outcome::Avoided) > u64::from(NUM_ROWS), "{ledger:?}");
+        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    }
 }
 
 #[test]

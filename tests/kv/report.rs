@@ -244,6 +244,18 @@ fn the_page_of_the_attack_shows_its_figures() {
 }
 
 #[test]
+fn the_page_of_elastic_filters_shows_its_figures() {
+    let (_dir, path) = place();
+    let json = json(&[&SMALL[..], &["--workload", "elastic", "--report", &path]].concat());
+    let page = read(&path);
+    assert_self_contained(&page);
+    let page = parse(&page);
+    assert_eq!(compare(&page, &json), 2 * 10 * 4);
+    // Three of each order; none is of a kind, which would have a colour of its own.
+    assert_eq!(num_drawn(with_id(&page, "in-vain"), "bar s0"), 2 * 3);
+}
+
+#[test]
 fn names_of_files_are_text_and_not_markup() {
     let dir = tempfile::tempdir().unwrap();
     let list = |name: &str, step: usize| {

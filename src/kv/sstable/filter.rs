@@ -5,7 +5,7 @@ use super::super::cell::CellKey;
 use super::super::manifest::HasherId;
 use super::super::purpose::Purpose;
 use super::super::storage::{PAGE_LEN, PageBuf, ReadableFile, read_exact_at};
-use super::columns::{ColumnStats, HeldColumns};
+use super::columns::{ByColumns, ColumnStats, HeldBlocks, HeldColumns, by_columns, first_columns};
 use super::context::TableContext;
 use super::entries::EntryHashes;
 use super::format::{FilterHandle, padded};
@@ -13,7 +13,7 @@ use super::partitioned::{Partitions, Summary, TablePartitions, unpadded_len};
 use super::warning::{FilterProblem, Warning, claimed_format};
 use crate::ledger::{BlockCounters, FilterFacts};
 use crate::partition::{PartitionLookup, PartitionedFilter};
-use crate::{AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
+use crate::{FilterBlock, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
 use serde::{Serialize, Serializer};
 use std::io;
 use std::sync::Arc;
@@ -46,7 +46,10 @@ pub struct FilterStats {
     pub bits_per_key: Option<f64>,
     /// The false-positive rate predicted from its bits, or from those of the columns that are held, where not all are.
     pub predicted_fpr: f64,
-    /// How much of it memory holds, where a budget decides it.
+    /// Bytes of it that stay in memory as long as its table is open: of its block, of the columns that are held, or of
+    /// the index of its partitions. What the cache has of it does not count.
+    pub held_bytes: u64,
+    /// How many of its columns memory holds, where a budget decides it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<ColumnStats>,
     /// The id of the secret key under which its entries are hashed; `None` where they are hashed with a seed.
@@ -131,23 +134,16 @@ enum Held {
     /// Only in storage: a table may hold the first of its columns.
     Stored {
         location: FilterLocation,
-        /// Bytes and rate with 1, 2, … columns.
-        by_columns: Vec<(u64, f64)>,
+        by_columns: ByColumns,
         /// It could not be read again; a warning has been recorded.
         has_failed: AtomicBool,
     },
     Partitioned {
-        partitions: Partitions,
+        partitions: Arc<Partitions>,
+        /// `None` if partitions are loaded through the cache; otherwise a table may hold the first of their columns.
+        by_columns: Option<ByColumns>,
         _index_bytes: PinnedBytes,
     },
-}
-
-/// Bytes and rate of a filter with 1, 2, … columns; `None` for a kind that has none.
-fn by_columns(filter: &FilterBlock<PageBuf>) -> Option<Vec<(u64, f64)>> {
-    let stored = filter.num_columns()?;
-    let fewer = (1..stored).map(|columns| (filter.thinned_len(columns), 0.5f64.powi(columns as i32)));
-    let whole = (Some(filter.block_len() as u64), filter.false_positive_rate());
-    fewer.chain([whole]).map(|(len, rate)| Some((len?, rate))).collect()
 }
 
 /// A filter that is held while it is probed.
@@ -226,13 +222,14 @@ impl OpenFilter {
         }
         let filter = location.open()?;
         let (bytes, num_entries) = (location.handle.len, filter.num_entries());
-        let stats = FilterStats {
+        let mut stats = FilterStats {
             purpose,
             kind: filter.kind(),
             bytes,
             num_entries,
             bits_per_key: (num_entries > 0).then(|| bytes as f64 * 8.0 / num_entries as f64),
             predicted_fpr: filter.false_positive_rate(),
+            held_bytes: 0,
             columns: None,
             hash_key_id: HasherId::of(filter.hasher()).key_id(),
         };
@@ -248,6 +245,7 @@ impl OpenFilter {
             cache.insert_filter(location.file_id, location.offset, Arc::new(filter));
             Held::Cached { location, has_failed: AtomicBool::new(false) }
         } else {
+            stats.held_bytes = bytes;
             Held::Pinned { filter, _bytes: cache.pin(location.handle.len) }
         };
         Some(Self { stats, transform, hasher, held })
@@ -256,15 +254,23 @@ impl OpenFilter {
     fn open_partitioned(purpose: Purpose, location: FilterLocation) -> Option<Self> {
         let (handle, cache) = (location.handle, Arc::clone(&location.context.cache));
         let partitions = Partitions::open(location)?;
-        let (Summary { kind, predicted_fpr, .. }, index) = (partitions.summary()?, &partitions.index);
+        let (Summary { kind, predicted_fpr, .. }, by_columns) = partitions.summary()?;
+        let index = &partitions.index;
         let (bytes, num_entries) = (unpadded_len(index, handle.index_len), index.num_entries());
-        let bits_per_key = Some(bytes as f64 * 8.0 / num_entries as f64);
-        let hash_key_id = HasherId::of(index.hasher()).key_id();
-        let columns = None;
-        let stats =
-            FilterStats { purpose, kind, bytes, num_entries, bits_per_key, predicted_fpr, columns, hash_key_id };
+        let stats = FilterStats {
+            purpose,
+            kind,
+            bytes,
+            num_entries,
+            bits_per_key: Some(bytes as f64 * 8.0 / num_entries as f64),
+            predicted_fpr,
+            held_bytes: handle.index_len.into(),
+            columns: None,
+            hash_key_id: HasherId::of(index.hasher()).key_id(),
+        };
         let (transform, hasher) = (index.transform(), index.hasher());
-        let held = Held::Partitioned { partitions, _index_bytes: cache.pin(handle.index_len.into()) };
+        let index_bytes = cache.pin(handle.index_len.into());
+        let held = Held::Partitioned { partitions: Arc::new(partitions), by_columns, _index_bytes: index_bytes };
         Some(Self { stats, transform, hasher, held })
     }
 
@@ -278,7 +284,7 @@ impl OpenFilter {
 
     /// What the ledger needs to know of it, unless it is probed only as far as a table holds it.
     pub(super) fn facts(&self) -> Option<FilterFacts> {
-        let is_stored = matches!(self.held, Held::Stored { .. });
+        let is_stored = matches!(self.held, Held::Stored { .. } | Held::Partitioned { by_columns: Some(_), .. });
         (!is_stored).then(|| FilterFacts::new(self.stats.kind, self.stats.predicted_fpr))
     }
 
@@ -286,22 +292,27 @@ impl OpenFilter {
     pub(super) fn by_columns(&self) -> Option<&[(u64, f64)]> {
         match &self.held {
             Held::Stored { by_columns, has_failed, .. } if !has_failed.load(Ordering::Relaxed) => Some(by_columns),
+            Held::Partitioned { by_columns, .. } => by_columns.as_deref(),
             _ => None,
         }
     }
 
-    /// Reads the first `columns` columns, at least one; `None` if they cannot be read, which has been recorded.
+    /// Reads the first `columns` columns, at least one; `None` if they cannot be read, which has been recorded. Of a
+    /// partitioned filter each partition is read, and those that cannot be are left out.
     pub(super) fn hold(&self, columns: u32) -> Option<HeldColumns> {
-        let Held::Stored { location, has_failed, .. } = &self.held else { return None };
-        let stored = open_again(location, has_failed)?;
-        let bytes = match stored.thin(columns, location.options.given_context()) {
-            Ok(thinned) => AlignedBytes::copy_of(&thinned),
-            // All of them.
-            Err(_) => AlignedBytes::copy_of(stored.as_bytes()),
+        let (blocks, cache) = match &self.held {
+            Held::Stored { location, has_failed, .. } => {
+                let stored = open_again(location, has_failed)?;
+                let filter = first_columns(&stored, columns, location.options)?;
+                (HeldBlocks::One(Box::new(filter)), &location.context.cache)
+            }
+            Held::Partitioned { partitions, by_columns: Some(_), .. } => {
+                let filters = partitions.first_columns(columns);
+                (HeldBlocks::Partitions(Arc::clone(partitions), filters), partitions.cache())
+            }
+            _ => return None,
         };
-        let filter = location.options.open_owned(bytes).ok()?;
-        let bytes = location.context.cache.pin_bytes(filter.block_len() as u64);
-        Some(HeldColumns::new(filter, columns, bytes))
+        Some(HeldColumns::new(blocks, columns, self.stats.kind, cache))
     }
 
     /// The filter's answer. A read of it is counted in `account`.
@@ -313,7 +324,7 @@ impl OpenFilter {
             Held::Cached { location, has_failed } => {
                 load_cached(location, has_failed, account).map_or(Verdict::Unusable, |filter| ask(&filter))
             }
-            Held::Stored { .. } => Verdict::NoFilter,
+            Held::Stored { .. } | Held::Partitioned { by_columns: Some(_), .. } => Verdict::NoFilter,
             Held::Partitioned { partitions, .. } => match hashes.partition(self.stats.purpose, &partitions.index) {
                 PartitionLookup::Partition(partition) => {
                     partitions.load(partition, account).map_or(Verdict::Unusable, |filter| ask(&filter))
@@ -329,7 +340,7 @@ impl OpenFilter {
     pub(super) fn probe_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
         match &self.held {
             Held::Pinned { filter, .. } => Some(self.probe_block(filter, hashes)),
-            Held::Stored { .. } => Some(Verdict::NoFilter),
+            Held::Stored { .. } | Held::Partitioned { by_columns: Some(_), .. } => Some(Verdict::NoFilter),
             Held::Cached { .. } | Held::Partitioned { .. } => None,
         }
     }

@@ -1,12 +1,14 @@
 //! A partitioned filter of an open table: its index stays in memory, its partitions come through the cache.
 
+use super::super::cache::BlockCache;
 use super::super::storage::{PAGE_LEN, PageBuf};
+use super::columns::{ByColumns, ColumnSums, first_columns};
 use super::filter::FilterLocation;
 use super::format::FilterHandle;
 use super::warning::FilterProblem;
 use crate::ledger::BlockCounters;
 use crate::partition::{PartitionHandle, PartitionedFilter};
-use crate::{DecodeError, FilterBlock, FilterBlockReader, FilterKind, OpenOptions};
+use crate::{AlignedBytes, DecodeError, FilterBlock, FilterBlockReader, FilterKind, OpenOptions};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,9 +87,27 @@ impl Partitions {
         Some(Self { index, location, has_failed })
     }
 
-    /// Opens every partition once, as every other filter is when its table is opened. `None` if none is usable.
-    pub(super) fn summary(&self) -> Option<Summary> {
-        Summary::of(self.index.partitions().filter_map(|partition| self.read(partition).map(Box::new)))
+    /// Opens every partition once, as every other filter is when its table is opened. `None` if none is usable. With
+    /// what they state, bytes and rate by columns, if a table may hold some.
+    pub(super) fn summary(&self) -> Option<(Summary, Option<ByColumns>)> {
+        let mut columns = self.location.context.limits_columns.then(ColumnSums::default);
+        let usable = self.index.partitions().filter_map(|partition| {
+            let filter = self.read(partition)?;
+            columns.iter_mut().for_each(|columns| columns.add(&filter));
+            Some(Box::new(filter))
+        });
+        let summary = Summary::of(usable)?;
+        Some((summary, columns.and_then(ColumnSums::by_columns)))
+    }
+
+    /// The first `columns` columns of each partition, read from storage; `None` for an unusable one.
+    pub(super) fn first_columns(&self, columns: u32) -> Vec<Option<FilterBlock<AlignedBytes>>> {
+        let held = |partition| first_columns(&self.read(partition)?, columns, self.index.partition_options(partition));
+        self.index.partitions().map(held).collect()
+    }
+
+    pub(super) fn cache(&self) -> &Arc<BlockCache> {
+        &self.location.context.cache
     }
 
     /// A partition, from the cache or from storage; `None` if it is unusable.

@@ -82,6 +82,11 @@ impl Table {
         self.filters.by_columns(purpose)
     }
 
+    /// Bytes of its filters that stay in memory whatever columns it holds.
+    pub(crate) fn fixed_filter_bytes(&self) -> u64 {
+        Purpose::ALL.into_iter().filter_map(|purpose| self.filters.stats(purpose)).map(|stats| stats.held_bytes).sum()
+    }
+
     /// The columns that it holds of a purpose's filter.
     pub(crate) fn num_held(&self, purpose: Purpose) -> u32 {
         self.held[purpose.index()].as_ref().map_or(0, |held| held.columns())
@@ -193,7 +198,8 @@ impl Table {
             let held_bytes = held.map_or(0, |held| held.bytes());
             let columns = ColumnStats { held: self.num_held(purpose), stored: by_columns.len() as u32, held_bytes };
             let predicted_fpr = held.map_or(1.0, |held| held.predicted_fpr());
-            Some(FilterStats { columns: Some(columns), predicted_fpr, ..stats })
+            let held_bytes = stats.held_bytes + held_bytes;
+            Some(FilterStats { columns: Some(columns), predicted_fpr, held_bytes, ..stats })
         };
         Purpose::ALL.into_iter().filter_map(stats).collect()
     }

@@ -2,7 +2,7 @@
 //!
 //! Solved anew for the tables that have come and gone, and when lookups have moved: by
 //! [`hold_columns`](crate::budget::hold_columns), with the lookups of absent keys that the ledger counted for each
-//! filter. A table holds what it is told to from its opening on, so one with other columns takes its place in the view;
+//! filter, in what other kinds and the indexes of partitioned filters leave of the budget. A table holds what it is told to from its opening on, so one with other columns takes its place in the view;
 //! nothing on the disk changes.
 
 use super::super::error::Error;
@@ -108,7 +108,9 @@ impl ColumnState {
             })
             .collect();
         let mut columns: BTreeMap<u64, [u32; Purpose::ALL.len()]> = BTreeMap::new();
-        for ((table, purpose), held) in asked.iter().zip(budget::hold_columns(&filters, budget_bytes)) {
+        let fixed_bytes = version.tables().map(|table| table.fixed_filter_bytes()).fold(0, u64::saturating_add);
+        let left_bytes = budget_bytes.saturating_sub(fixed_bytes);
+        for ((table, purpose), held) in asked.iter().zip(budget::hold_columns(&filters, left_bytes)) {
             columns.entry(table.number()).or_default()[purpose.index()] = held;
         }
         let mut changed = Vec::new();

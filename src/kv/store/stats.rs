@@ -21,10 +21,11 @@ pub struct Stats {
     pub memtable_bytes: u64,
     /// The id of the secret key under which filters are hashed, if they are.
     pub hash_key_id: Option<u64>,
-    /// The most bytes that the columns of filters in memory may take; `None` unless
+    /// The most bytes that filters in memory may take; `None` unless
     /// [set](super::super::StoreOptions::filter_memory_bytes).
     pub filter_memory_bytes_max: Option<u64>,
-    /// What they take.
+    /// The bytes of filters that stay in memory: the sum of [`FilterStats::held_bytes`]. More than the limit only where
+    /// filters without columns and indexes of partitions already are, and then no column is held.
     pub filter_memory_bytes: u64,
     /// Counters and contents of the cache.
     pub cache: CacheStats,
@@ -128,6 +129,24 @@ impl Stats {
         levels.into_values().collect()
     }
 
+    /// The share of lookups that reach a table of this level, if they may be for any key: all of them in level 0, one
+    /// table of each deeper level.
+    pub fn lookups_share(&self, level: usize) -> f64 {
+        let num_tables = self.tables.iter().filter(|table| table.level == level).count();
+        if level == 0 { 1.0 } else { 1.0 / num_tables.max(1) as f64 }
+    }
+
+    /// The data blocks that a lookup of an absent key is expected to read in vain, by the [predicted
+    /// rates](FilterStats::predicted_fpr) of one purpose's filters: their sum over the tables, each weighted by its
+    /// [share of lookups](Self::lookups_share). A table without a usable filter counts as a rate of 1. `None` where no
+    /// table has one.
+    pub fn expected_reads_in_vain(&self, purpose: Purpose) -> Option<f64> {
+        let of = |table: &TableStats| table.filters.iter().find(|filter| filter.purpose == purpose).copied();
+        let rate = |table: &TableStats| of(table).map_or(1.0, |filter| filter.predicted_fpr);
+        let any = self.tables.iter().any(|table| of(table).is_some());
+        any.then(|| self.tables.iter().map(|table| self.lookups_share(table.level) * rate(table)).sum())
+    }
+
     /// Levels and filters in Prometheus' text exposition format, to be served as `text/plain; version=0.0.4`. The text
     /// of [`LedgerReport::to_prometheus`](crate::ledger::LedgerReport::to_prometheus) may follow it.
     pub fn to_prometheus(&self) -> String {
@@ -154,6 +173,11 @@ impl Stats {
         }
         let unusable: usize = self.tables.iter().map(|table| table.unusable.len()).sum();
         out.single("filterblock_store_unusable_filters", "Filters that cannot be used.", unusable as u64);
+        let held_bytes = self.filter_memory_bytes;
+        out.single("filterblock_store_filter_memory_bytes", "Bytes of filters that stay in memory.", held_bytes);
+        if let Some(max) = self.filter_memory_bytes_max {
+            out.single("filterblock_store_filter_memory_bytes_max", "The most that these may be.", max);
+        }
         out.single("filterblock_store_log_cells", "Cells that are in the log only.", self.memtable_cells);
         out.into_text()
     }
@@ -163,10 +187,10 @@ impl Core {
     pub(super) fn stats(&self) -> Stats {
         let view = self.view();
         let tables: Vec<TableStats> = view.version.tables().map(table_stats).collect();
-        let columns = tables.iter().flat_map(|table| &table.filters).filter_map(|filter| filter.columns);
+        let filters = tables.iter().flat_map(|table| &table.filters);
         Stats {
             filter_memory_bytes_max: self.options.filters.column_budget(self.options.filter_residence),
-            filter_memory_bytes: columns.map(|columns| columns.held_bytes).sum(),
+            filter_memory_bytes: filters.map(|filter| filter.held_bytes).sum(),
             memtable_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
             memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
             hash_key_id: HasherId::of(self.hasher()).key_id(),

@@ -3,6 +3,7 @@
 mod change_key;
 mod fill;
 mod keyed;
+mod memory;
 mod read;
 mod rebuild;
 mod refused;

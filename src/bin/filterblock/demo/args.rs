@@ -1,7 +1,7 @@
 //! The command line of the demo.
 
 use crate::exit::Failure;
-use crate::units::parse_count;
+use crate::units::{parse_bytes, parse_count};
 use clap::{ValueEnum, value_parser};
 use filterblock::{FilterKind, FilterPolicy};
 use std::fmt;
@@ -13,6 +13,7 @@ Examples:
   filterblock demo --report demo.html
   filterblock demo --workload zipfian --absent-share 10,90
   filterblock demo --workload adversary
+  filterblock demo --workload elastic --filter-memory-bytes 400KiB
   filterblock demo --kind blocked --bits-per-key 12 --json
   filterblock demo --keys present.txt --absent absent.txt --dir /mnt/disk";
 
@@ -32,6 +33,10 @@ Examples:
 /// the attacker does not know, and leaves the data as it is: the same rows must cost no more than any absent rows, or
 /// the demo fails; so in a store whose filters are hashed under a secret key. Those that still cost a read are looked
 /// up again.
+///
+/// With --workload elastic, tables of several levels store more columns of their filters than memory holds. Zipfian
+/// lookups are made twice with the same memory: divided among the tables by their sizes alone, and by the lookups that
+/// the store's ledger counted before, as well.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -54,6 +59,9 @@ pub(crate) struct Args {
     #[arg(long = "absent-share", value_name = "PERCENT", value_delimiter = ',')]
     #[arg(value_parser = value_parser!(u8).range(0..=100))]
     pub(super) absent_percents: Vec<u8>,
+    /// Memory for the filters of --workload elastic, as 400KiB [default: 40 % of their bytes]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub(super) filter_memory_bytes: Option<u64>,
     /// Rows to load instead of the web table, one a line
     #[arg(long, value_name = "FILE", requires = "absent")]
     pub(super) keys: Option<PathBuf>,
@@ -80,6 +88,8 @@ pub(super) enum Workload {
     Zipfian,
     /// Absent rows crafted against the filters
     Adversary,
+    /// The same memory for filters, divided by sizes and by counted lookups
+    Elastic,
 }
 
 impl fmt::Display for Workload {

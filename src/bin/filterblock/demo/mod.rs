@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod craft;
 mod data;
+mod elastic;
 mod figures;
 mod machine;
 mod measure;
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Workload::Uniform => uniform::run(&demo),
         Workload::Zipfian => zipfian::run(&demo),
         Workload::Adversary => adversary::run(&demo),
+        Workload::Elastic => elastic::run(&demo),
     };
     result.map_err(|error| match error.downcast_ref::<kv::Error>() {
         Some(error) => stage::failure(demo.place.path(), error).into(),

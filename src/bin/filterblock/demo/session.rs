@@ -2,6 +2,7 @@
 
 use super::args::{Args, Workload};
 use super::data::{self, BYTES_PER_WEB_ROW, Dataset};
+use super::elastic;
 use super::page::Page;
 use super::place::{self, Place};
 use super::report::Report;
@@ -45,6 +46,9 @@ impl<'a> Demo<'a> {
         if args.workload != Workload::Zipfian && !args.absent_percents.is_empty() {
             return Err(Failure::usage("demo", "--absent-share is for --workload zipfian").into());
         }
+        if args.workload != Workload::Elastic && args.filter_memory_bytes.is_some() {
+            return Err(Failure::usage("demo", "--filter-memory-bytes is for --workload elastic").into());
+        }
         if args.absent.is_some() != args.keys.is_some() {
             return Err(Failure::usage("demo", "--keys and --absent are for each other: give both").into());
         }
@@ -59,7 +63,8 @@ impl<'a> Demo<'a> {
             return Err(Failure::usage("demo", "the report would replace a list of rows").into());
         }
         let place = place::choose(args.dir.as_deref())?;
-        let progress = ProgressBar::new(policies.len() as u64 + 1);
+        let num_steps = if args.workload == Workload::Elastic { elastic::NUM_STEPS } else { policies.len() as u64 };
+        let progress = ProgressBar::new(num_steps + 1);
         let progress = keys::progress(progress, "{bar:20} {pos}/{len} {msg} {elapsed}");
         progress.set_message("making the data");
         let data = match (&args.keys, &args.absent) {
@@ -82,15 +87,24 @@ impl<'a> Demo<'a> {
     ) -> anyhow::Result<Vec<T>> {
         let mut runs = Vec::new();
         for &policy in &self.policies {
-            self.progress.inc(1);
-            self.progress.set_message(match policy {
+            self.note(match policy {
                 None => "running without filters".to_owned(),
                 Some(policy) => format!("running with {policy}"),
             });
             runs.push(run(policy)?);
         }
-        self.progress.finish_and_clear();
+        self.finish_progress();
         Ok(runs)
+    }
+
+    /// Shows what is being done.
+    pub(super) fn note(&self, what: String) {
+        self.progress.inc(1);
+        self.progress.set_message(what);
+    }
+
+    pub(super) fn finish_progress(&self) {
+        self.progress.finish_and_clear();
     }
 
     /// Writes the page if one was requested, prints the report, and its failures to standard error.

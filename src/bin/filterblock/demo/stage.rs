@@ -1,6 +1,6 @@
 //! A store that is loaded for one run and removed after it.
 
-use super::data::{Dataset, random};
+use super::data::{Column, DataRow, Dataset, random};
 use crate::exit::{Failure, code_of_store};
 use crate::store::what_failed;
 use filterblock::kv::{self, Durability, FileStorage, Maintenance, Purpose, Store, StoreOptions};
@@ -64,6 +64,67 @@ impl Stage {
         drop(self.store);
         Ok(std::fs::remove_dir_all(&self.dir).map_err(|error| stopped(&self.dir, "cannot remove", &error))?)
     }
+}
+
+/// A store of several levels, closed.
+pub(super) struct Levels {
+    dir: PathBuf,
+    options: StoreOptions,
+}
+
+impl Levels {
+    /// Makes a store in `parent` with filters of cells, and loads `data` into it.
+    pub(super) fn set(data: &Dataset, policy: FilterPolicy, parent: &Path) -> anyhow::Result<Self> {
+        let dir = parent.join("levels");
+        let cell_bytes = |row: &DataRow| {
+            let bytes_of = |(column, value): &Column| row.row.len() + column.len() + value.len();
+            row.columns.iter().map(bytes_of).sum::<usize>()
+        };
+        let data_bytes: usize = data.rows.iter().map(cell_bytes).sum();
+        // Levels 1 to 4 hold two thirds of it, in few tables: each takes several syncs.
+        let base_bytes = (data_bytes / 128).max(1 << 12);
+        let options = StoreOptions::without_filters()
+            .filter(Purpose::RowColumn, policy)
+            .hashed_by(KeyHasher::new(SEED))
+            .memtable_bytes_max(24 * base_bytes)
+            .level_bytes(base_bytes as u64, 4)
+            .table_bytes_max(6 * base_bytes as u64)
+            .maintenance(Maintenance::Inline { seed: SEED })
+            .cache_bytes(0)
+            .durability(Durability::Never);
+        let levels = Self { dir, options };
+        let store = levels.open_with(options)?;
+        load_levels(data, &store).and_then(|()| store.close()).map_err(|error| failure(&levels.dir, &error))?;
+        Ok(levels)
+    }
+
+    /// Opens it with this much memory for filters.
+    pub(super) fn open(&self, filter_memory_bytes: u64, read_only: bool) -> anyhow::Result<Store> {
+        self.open_with(self.options.filter_memory_bytes(filter_memory_bytes).read_only(read_only))
+    }
+
+    fn open_with(&self, options: StoreOptions) -> anyhow::Result<Store> {
+        let storage = FileStorage::open_direct(&self.dir).map_err(|error| stopped(&self.dir, "cannot open", &error))?;
+        Ok(Store::open(Arc::new(storage), options).map_err(|error| failure(&self.dir, &error))?)
+    }
+
+    /// Removes the store.
+    pub(super) fn strike(self) -> anyhow::Result<()> {
+        Ok(std::fs::remove_dir_all(&self.dir).map_err(|error| stopped(&self.dir, "cannot remove", &error))?)
+    }
+}
+
+/// Writes the rows in no order, so that every table of level 0 spans all of them.
+fn load_levels(data: &Dataset, store: &Store) -> Result<(), kv::Error> {
+    let mut order: Vec<usize> = (0..data.rows.len()).collect();
+    order.sort_unstable_by_key(|&i| random(b"load", i as u64));
+    for row in order.into_iter().map(|i| &data.rows[i]) {
+        for (column, value) in &row.columns {
+            store.put(&row.row, column, value)?;
+        }
+    }
+    store.flush()?;
+    store.settle()
 }
 
 /// What a demo that fails leaves behind, and what may help.

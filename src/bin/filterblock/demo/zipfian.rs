@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// YCSB's default skew (Cooper et al., *Benchmarking Cloud Serving Systems with YCSB*, SoCC 2010; `ZIPFIAN_CONSTANT` in
 /// its sources).
-const THETA: f64 = 0.99;
+pub(super) const THETA: f64 = 0.99;
 
 const DEFAULT_ABSENT_PERCENTS: [u8; 5] = [0, 10, 50, 90, 100];
 
@@ -36,6 +36,11 @@ const FIGURES: [Figure<'_>; 8] = [
     ("  times as many as without", "throughput_times", Times(1)),
 ];
 
+/// The popularity of the rows, by rank.
+pub(super) fn ranks(data: &Dataset) -> Result<Zipf<f64>, Failure> {
+    Zipf::new(data.rows.len() as f64, THETA).map_err(|error| Failure::usage("demo", error))
+}
+
 /// The queries of all shares, the same for every run.
 struct Queries<'a> {
     data: &'a Dataset,
@@ -44,8 +49,7 @@ struct Queries<'a> {
 
 impl<'a> Queries<'a> {
     fn new(data: &'a Dataset) -> Result<Self, Failure> {
-        let ranks = Zipf::new(data.rows.len() as f64, THETA).map_err(|error| Failure::usage("demo", error))?;
-        Ok(Self { data, ranks })
+        Ok(Self { data, ranks: ranks(data)? })
     }
 
     /// Query `i` where `absent_percent` of all are for absent cells: half of them for a column that its row does not

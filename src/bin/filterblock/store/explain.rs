@@ -1,5 +1,6 @@
 //! The tables that a lookup probed, and the answer of each.
 
+use super::memory;
 use crate::output;
 use filterblock::kv::{Purpose, Store, TableStats};
 use filterblock::ledger::Outcome;
@@ -52,11 +53,15 @@ fn probed(table: &TableStats) -> Option<(Value, String)> {
         "purpose": purpose.name(),
         "kind": filter.map(|filter| filter.kind.name()),
         "predicted_fpr": filter.map(|filter| filter.predicted_fpr),
+        "columns": filter.and_then(|filter| filter.columns),
         "outcome": outcome.id(),
         "data_block_reads": tally.data_block_reads,
     });
     let what = match filter {
-        Some(filter) => format!("{purpose} filter {} ({})", filter.kind, output::rate(filter.predicted_fpr)),
+        Some(filter) => {
+            let columns = memory::columns(filter).map(|columns| format!("{columns} columns, ")).unwrap_or_default();
+            format!("{purpose} filter {} ({columns}{})", filter.kind, output::rate(filter.predicted_fpr))
+        }
         None => format!("no usable {purpose} filter"),
     };
     let reads = output::count(tally.data_block_reads, "read");

@@ -1,6 +1,7 @@
 //! `filterblock fill`: writes lines as the cells of a store.
 
 use super::filters::FilterArgs;
+use super::memory::FilterMemoryArgs;
 use super::{MANIFEST_NAME, cells, failure, synthetic, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
 use crate::expected::{HashKey, HashKeyArgs};
@@ -65,6 +66,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with = "hash_key_file")]
     seed: Option<u64>,
     #[command(flatten)]
+    memory: FilterMemoryArgs,
+    #[command(flatten)]
     key: HashKeyArgs,
     /// When a write is durable: always (before it is acknowledged), interval:MS, or never (when a log is full)
     #[arg(long, value_name = "WHEN", default_value = "always", value_parser = parse_sync)]
@@ -117,7 +120,7 @@ impl Args {
         if let Some(bytes) = self.table_bytes {
             options = options.table_bytes_max(bytes);
         }
-        Ok(options)
+        Ok(self.memory.limit(options))
     }
 
     /// Refuses flags that would have no effect.

@@ -1,6 +1,7 @@
 //! `filterblock get`: a cell, or the cells of a row.
 
 use super::explain::Explanation;
+use super::memory::FilterMemoryArgs;
 use super::{cells, failure, open_for_reading};
 use crate::exit::{self, Code};
 use crate::expected::HashKeyArgs;
@@ -39,6 +40,8 @@ pub(crate) struct Args {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
+    memory: FilterMemoryArgs,
+    #[command(flatten)]
     key: HashKeyArgs,
     /// Print one JSON object
     #[arg(long)]
@@ -54,7 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let row = cells::argument("get", &args.row)?;
     let column = args.column.as_deref().map(|column| cells::argument("get", column)).transpose()?;
     let key = args.key.read()?;
-    let store = open_for_reading(&args.dir, &key)?;
+    let store = open_for_reading(&args.dir, &key, &args.memory)?;
     let found = look_up(&store, &row, column.as_deref());
     let explanation = args.explain.then(|| Explanation::of(&store));
     // After a failed lookup the explanation names the table.

@@ -5,6 +5,7 @@ mod explain;
 pub(crate) mod fill;
 mod filters;
 pub(crate) mod get;
+mod memory;
 pub(crate) mod rebuild;
 pub(crate) mod scan;
 pub(crate) mod stats;
@@ -15,6 +16,7 @@ use crate::exit::{self, Failure, code_of_store};
 use crate::expected::HashKey;
 use crate::output::{self, shell_word};
 use filterblock::kv::{Error, Stats, Store, StoreOptions, Warning};
+use memory::FilterMemoryArgs;
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
@@ -26,8 +28,8 @@ pub(crate) fn with_key(options: StoreOptions, key: &HashKey) -> StoreOptions {
 }
 
 /// Opens the store without changing it, and warns of filters that are not used or not under its key.
-pub(crate) fn open_for_reading(dir: &Path, key: &HashKey) -> Result<Store, Failure> {
-    let store = open_quietly(dir, StoreOptions::default(), key, NOTHING_READ)?;
+pub(crate) fn open_for_reading(dir: &Path, key: &HashKey, memory: &FilterMemoryArgs) -> Result<Store, Failure> {
+    let store = open_quietly(dir, memory.limit(StoreOptions::default()), key, NOTHING_READ)?;
     store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, key, warning)));
     warn_of_seeds(dir, key, &store);
     Ok(store)

@@ -1,5 +1,6 @@
 //! `filterblock scan`: the cells of a range of rows, in order.
 
+use super::memory::FilterMemoryArgs;
 use super::{cells, failure, open_for_reading};
 use crate::exit::Code;
 use crate::expected::HashKeyArgs;
@@ -42,6 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     limit: Option<u64>,
     #[command(flatten)]
+    memory: FilterMemoryArgs,
+    #[command(flatten)]
     key: HashKeyArgs,
     /// Print an object per line
     #[arg(long)]
@@ -52,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let argument = |text: &Option<OsString>| text.as_deref().map(|text| cells::argument("scan", text)).transpose();
     let (from, to, prefix) = (argument(&args.from)?, argument(&args.to)?, argument(&args.prefix)?);
     let key = args.key.read()?;
-    let store = open_for_reading(&args.dir, &key)?;
+    let store = open_for_reading(&args.dir, &key, &args.memory)?;
     let cells = match prefix {
         Some(prefix) => store.scan_prefix(&prefix),
         None => scan(&store, from.as_deref(), to.as_deref()),

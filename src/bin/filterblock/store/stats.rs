@@ -1,5 +1,6 @@
 //! `filterblock stats`: what a store holds, level by level and table by table.
 
+use super::memory::{self, FilterMemoryArgs};
 use super::{failure, open_for_reading, warning_text};
 use crate::exit::{Code, Failure};
 use crate::expected::{HashKey, HashKeyArgs};
@@ -15,13 +16,15 @@ const EXAMPLES: &str = "\
 Examples:
   filterblock stats db
   filterblock stats db --ask rows.txt          how its filters answer for these rows
+  filterblock stats db --filter-memory-bytes 64KiB    what of its filters as much memory would hold
   filterblock stats db --json
   filterblock stats db --prometheus > /var/lib/node_exporter/db.prom";
 
 /// Show levels, tables and filters of a store
 ///
 /// False-positive rates are predicted from the filters' bits as they are. With --ask rows are looked up first, and
-/// the ledger shows what became of each lookup in each table.
+/// the ledger shows what became of each lookup in each table. With --filter-memory-bytes the rates are those of what memory
+/// holds, chosen by the tables' sizes; expected reads in vain are for lookups of absent keys, any of them as probable.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -31,6 +34,8 @@ pub(crate) struct Args {
     /// Look up the rows of this file first, one a line, byte by byte; '-' is standard input
     #[arg(long, value_name = "FILE")]
     ask: Option<PathBuf>,
+    #[command(flatten)]
+    memory: FilterMemoryArgs,
     #[command(flatten)]
     key: HashKeyArgs,
     /// Print one JSON object
@@ -43,7 +48,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let key = args.key.read()?;
-    let store = open_for_reading(&args.dir, &key)?;
+    let store = open_for_reading(&args.dir, &key, &args.memory)?;
     if let Some(rows) = &args.ask {
         ask(args, &key, &store, rows)?;
     }
@@ -79,7 +84,8 @@ fn json(args: &Args, key: &HashKey, store: &Store) -> Value {
         "hash_key_id": stats.hash_key_id.map(output::hex),
         "cells_in_log": stats.memtable_cells,
         "levels": stats.levels(),
-        "tables": stats.tables,
+        "tables": memory::tables_json(&stats),
+        "filter_memory": memory::json(&stats),
         "warnings": warnings,
         "ledger": ledger,
     })
@@ -104,6 +110,10 @@ fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
     output::table(out, &rows)?;
     writeln!(out)?;
     output::table(out, &filter_rows(&stats))?;
+    if stats.filter_memory_bytes_max.is_some() {
+        writeln!(out)?;
+        memory::print(out, &stats)?;
+    }
     if args.ask.is_some() {
         write!(out, "\n{}", store.ledger_report())?;
     }
@@ -113,29 +123,30 @@ fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
 /// A line for each filter, and for each table without any.
 fn filter_rows(stats: &Stats) -> Vec<Vec<String>> {
     let titles = ["table", "level", "cells", "filter", "kind", "entries", "bytes", "bits/key", "predicted FPR"];
-    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    let of_memory = if stats.filter_memory_bytes_max.is_some() { &memory::TITLES[..] } else { &[] };
+    let titles: Vec<String> = titles.iter().chain(of_memory).map(|title| (*title).to_owned()).collect();
+    let num_columns = titles.len();
+    let mut rows = vec![titles];
     for table in &stats.tables {
         let start = [table.file.clone(), table.level.to_string(), table.num_cells.to_string()];
-        let mut row = |purpose: &str, rest: [String; 5]| {
-            let filter = std::iter::once(purpose.to_owned());
-            rows.push(start.iter().cloned().chain(filter).chain(rest).collect());
+        let mut row = |purpose: &str, kind: &str, figures: Vec<String>| {
+            let words = [purpose, kind].map(str::to_owned);
+            let mut row: Vec<String> = start.iter().cloned().chain(words).chain(figures).collect();
+            row.resize(num_columns, "-".to_owned());
+            rows.push(row);
         };
         for filter in &table.filters {
             let bits = filter.bits_per_key.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}"));
             let (entries, bytes) = (filter.num_entries.to_string(), filter.bytes.to_string());
-            row(
-                filter.purpose.name(),
-                [filter.kind.to_string(), entries, bytes, bits, output::rate(filter.predicted_fpr)],
-            );
+            let mut figures = vec![entries, bytes, bits, output::rate(filter.predicted_fpr)];
+            if !of_memory.is_empty() {
+                figures.extend(memory::cells(stats, table.level, filter));
+            }
+            row(filter.purpose.name(), filter.kind.name(), figures);
         }
-        let nothing = || ["-", "-", "-", "-"].map(str::to_owned);
-        for purpose in &table.unusable {
-            let [a, b, c, d] = nothing();
-            row(purpose.name(), ["unusable".to_owned(), a, b, c, d]);
-        }
+        table.unusable.iter().for_each(|purpose| row(purpose.name(), "unusable", Vec::new()));
         if table.filters.is_empty() && table.unusable.is_empty() {
-            let [a, b, c, d] = nothing();
-            row("-", ["none".to_owned(), a, b, c, d]);
+            row("-", "none", Vec::new());
         }
     }
     rows

@@ -9,8 +9,18 @@ macro_rules! key_queries {
             /// Whether the table may contain `key`; `false` is certain. The transform is applied: `key` is what the engine's
             /// user looks up. A key that has no entry, such as one shorter than the prefix, or a key of one part where rows
             /// are entries, is *maybe*.
+            // Whole keys by themselves: a hash function that is called does not know a key's constant length, and a query of a
+            // blocked filter takes a tenth longer.
             #[inline]
             pub fn may_contain(&self, key: &[u8]) -> bool {
+                match self.entries().transform() {
+                    KeyTransform::WholeKey => self.may_contain_entry(key),
+                    _ => self.may_contain_transformed(key),
+                }
+            }
+
+            #[inline(never)]
+            fn may_contain_transformed(&self, key: &[u8]) -> bool {
                 self.may_contain_any(self.entries().hash_key(key))
             }
 
@@ -38,7 +48,7 @@ macro_rules! key_queries {
             /// themselves: where `entry` is a key and the transform would have changed it, stored keys are denied.
             #[inline]
             pub fn may_contain_entry(&self, entry: &[u8]) -> bool {
-                self.may_contain_hash(self.entries().hasher().hash(entry))
+                self.may_contain_hash(self.entries().hash_entry(entry))
             }
 
             /// The most columns that queries compare of a key, for the kinds that have columns; see

@@ -42,6 +42,12 @@ impl EntryHasher {
         self.transform
     }
 
+    /// Of what the transform has made of a key. (The hasher is not copied: that takes as long as the hash.)
+    #[inline]
+    pub(crate) fn hash_entry(&self, entry: &[u8]) -> KeyHash {
+        self.hasher.hash(entry)
+    }
+
     /// All entries of a key that is one byte string, for a builder: none, one, or under
     /// [`KeyTransform::WholeKeyAndPrefix`] up to two, the key and its prefix. A filter that lacks one of them denies a
     /// stored key, or its prefix.

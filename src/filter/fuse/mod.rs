@@ -202,12 +202,6 @@ impl<'a> KindView<'a> for View<'a> {
         self.layout.may_contain(self.payload, hash)
     }
 
-    #[inline(always)]
-    fn may_contain_inlined(layout: &Layout, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
-        let payload = frame.get(start as usize..)?;
-        (payload.len() as u64 == layout.payload_len).then(|| layout.may_contain(payload, hash))
-    }
-
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         in_batches(self.payload, hashes, answers, |h| self.prefetch(h), |h| self.may_contain(h));
     }

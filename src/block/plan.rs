@@ -86,7 +86,9 @@ mod tests {
             if let Err(error) = planned {
                 let BuildError::TooLarge { payload_bytes, max_bytes, .. } = error else { panic!("{error}") };
                 assert_eq!(max_bytes, (1 << 31) - 1 - 64);
-                assert!((2_600_000_000..2_750_000_000).contains(&payload_bytes), "{kind}: {payload_bytes}");
+                // Fingerprints of fuse have whole bits: nine, in 1.07 slots.
+                let min_bytes = if kind == FilterKind::Fuse { 2_580_000_000 } else { 2_600_000_000 };
+                assert!((min_bytes..2_750_000_000).contains(&payload_bytes), "{kind}: {payload_bytes}");
             }
         }
     }

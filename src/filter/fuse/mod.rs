@@ -143,14 +143,32 @@ impl Layout {
     #[inline(always)]
     fn may_contain(&self, payload: &[u8], hash: KeyHash) -> bool {
         match self.fingerprint_bits {
-            8 => self.agrees(hash, |slot| payload.get(slot as usize).copied().map(u32::from)),
-            _ => self.agrees(hash, |slot| {
-                let (at, shift) = self.place(slot);
-                // One comparison: the index is far from overflow.
-                let word = payload.get(at..at + WORD_LEN as usize)?.first_chunk().copied()?;
-                Some((bytes::u64_from(word) >> shift) as u32)
-            }),
+            8 => self.may_contain_in_bytes(payload, hash),
+            _ => self.may_contain_called(payload, hash),
         }
+    }
+
+    /// Out of line: slots of whole bytes need few registers, so none are saved for them.
+    #[inline(never)]
+    fn may_contain_called(&self, payload: &[u8], hash: KeyHash) -> bool {
+        self.may_contain_in_bits(payload, hash)
+    }
+
+    /// For slots of whole bytes.
+    #[inline(always)]
+    fn may_contain_in_bytes(&self, payload: &[u8], hash: KeyHash) -> bool {
+        self.agrees(hash, |slot| payload.get(slot as usize).copied().map(u32::from))
+    }
+
+    /// For slots of any length.
+    #[inline(always)]
+    fn may_contain_in_bits(&self, payload: &[u8], hash: KeyHash) -> bool {
+        self.agrees(hash, |slot| {
+            let (at, shift) = self.place(slot);
+            // One comparison: the index is far from overflow.
+            let word = payload.get(at..at + WORD_LEN as usize)?.first_chunk().copied()?;
+            Some((bytes::u64_from(word) >> shift) as u32)
+        })
     }
 
     /// Whether the sum of what `read` gives for the four slots of `hash` is its fingerprint, in the bits that count. It is
@@ -203,7 +221,11 @@ impl<'a> KindView<'a> for View<'a> {
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        in_batches(self.payload, hashes, answers, |h| self.prefetch(h), |h| self.may_contain(h));
+        let (Self { layout, payload }, prefetch) = (*self, |hash| self.prefetch(hash));
+        match layout.fingerprint_bits {
+            8 => in_batches(payload, hashes, answers, prefetch, |hash| layout.may_contain_in_bytes(payload, hash)),
+            _ => in_batches(payload, hashes, answers, prefetch, |hash| layout.may_contain_in_bits(payload, hash)),
+        }
     }
 
     /// Prefetches the lines in which the four slots begin.

@@ -27,18 +27,47 @@ const OVER_READ: usize = if cfg!(filterblock_mistake = "columns") { GROUP_LEN } 
 impl Sums for Avx2 {
     #[inline(always)]
     fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
-        let num_groups = (window.columns as usize).div_ceil(GROUP);
-        if window.second + num_groups * GROUP_LEN > payload.len() + OVER_READ {
-            return None;
+        let mut window = *window;
+        loop {
+            match first_group_agrees(self, payload, &window)? {
+                true if window.columns > GROUP as u32 => window = window.after(GROUP as u32),
+                answer => return Some(answer),
+            }
         }
-        // SAFETY: the comparison above is of all groups, and `first` is before `second`.
-        let mut sums = unsafe { sums_of_group(self, payload, window, 0) };
-        for group in 1..num_groups {
-            // SAFETY: the comparison above is of all groups.
-            sums |= unsafe { sums_of_group(self, payload, window, group) } << (group * GROUP);
-        }
-        Some((sums ^ window.fingerprint) << (u32::BITS - window.columns) == 0)
     }
+
+    /// The first group here, and a call for the others: the loop would take registers that a caller wants back.
+    #[inline(always)]
+    fn agrees_alone(self, payload: &[u8], window: &Window) -> Option<bool> {
+        match first_group_agrees(self, payload, window)? {
+            // SAFETY: the proof is of the features.
+            true if window.columns > GROUP as u32 => unsafe {
+                agrees_called(self, payload, window.after(GROUP as u32))
+            },
+            answer => Some(answer),
+        }
+    }
+}
+
+/// [`Sums::agrees`]. Given a copy of the window: one that is lent would be in memory for each query.
+///
+/// # Safety
+/// The processor has the features.
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+unsafe fn agrees_called(proof: Avx2, payload: &[u8], window: Window) -> Option<bool> {
+    proof.agrees(payload, &window)
+}
+
+/// Whether the sums of the first columns, at most a group, are the bits of the fingerprint.
+#[inline(always)]
+fn first_group_agrees(proof: Avx2, payload: &[u8], window: &Window) -> Option<bool> {
+    if window.second + GROUP_LEN > payload.len() + OVER_READ {
+        return None;
+    }
+    // SAFETY: the comparison above, and `first` is before `second`.
+    let sums = unsafe { sums(proof, payload, window, 0) | sums(proof, payload, window, VECTOR_LEN) << LANES };
+    Some((sums ^ window.fingerprint) << (u32::BITS - window.columns.min(GROUP as u32)) == 0)
 }
 
 portable::compiled_for! { avx2! }
@@ -56,17 +85,6 @@ avx2! {
             }
         }
     }
-}
-
-/// The sums of the columns of `group`.
-///
-/// # Safety
-/// From `first` and from `second` on, `payload` has the words of that group.
-#[inline(always)]
-unsafe fn sums_of_group(proof: Avx2, payload: &[u8], window: &Window, group: usize) -> u32 {
-    let at = group * GROUP_LEN;
-    // SAFETY: this function's contract: a group is two vectors.
-    unsafe { sums(proof, payload, window, at) | sums(proof, payload, window, at + VECTOR_LEN) << LANES }
 }
 
 /// The sums of four columns, whose words begin at `at`.

@@ -48,6 +48,19 @@ impl Window {
         prefetch(payload, self.end() - 1);
     }
 
+    /// Without its first `columns` columns, which are not all.
+    #[inline(always)]
+    pub(super) fn after(self, columns: u32) -> Self {
+        let len = columns as usize * WORD_LEN;
+        Self {
+            first: self.first + len,
+            second: self.second + len,
+            columns: self.columns - columns,
+            fingerprint: self.fingerprint >> columns,
+            ..self
+        }
+    }
+
     /// The end of what is read, in bytes.
     #[inline(always)]
     pub(super) fn end(&self) -> usize {
@@ -100,6 +113,12 @@ impl Bumped {
 pub(super) trait Sums: Copy {
     /// Whether the sum of each column is its bit of the fingerprint. `None` where the engine would read beyond the payload.
     fn agrees(self, payload: &[u8], window: &Window) -> Option<bool>;
+
+    /// The same for one query by itself.
+    #[inline(always)]
+    fn agrees_alone(self, payload: &[u8], window: &Window) -> Option<bool> {
+        self.agrees(payload, window)
+    }
 }
 
 /// Where an engine has no answer, the portable one finds the window anew: passed on, it would be written to memory for each
@@ -107,9 +126,9 @@ pub(super) trait Sums: Copy {
 #[inline(always)]
 pub(super) fn may_contain(sums: impl Sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
     match window_of(layout, payload, hash) {
-        Ok(window) => {
-            sums.agrees(payload, &window).unwrap_or_else(|| portable::may_contain(Portable, layout, payload, hash))
-        }
+        Ok(window) => sums
+            .agrees_alone(payload, &window)
+            .unwrap_or_else(|| portable::may_contain(Portable, layout, payload, hash)),
         Err(bumped) => bumped.may_contain(layout, payload),
     }
 }

@@ -12,9 +12,7 @@ use super::band::Cell;
 const LANES: usize = 4;
 /// Bytes of a vector.
 const VECTOR_LEN: usize = 32;
-/// Columns of two vectors, which are summed together.
-const GROUP: usize = 2 * LANES;
-/// Bytes of their words.
+/// Bytes of the words of two vectors, which are summed together.
 const GROUP_LEN: usize = 2 * VECTOR_LEN;
 
 /// Columns that are solved together: more would not stay in registers.
@@ -25,25 +23,24 @@ const MOST_SOLVED: usize = 4 * LANES;
 const OVER_READ: usize = if cfg!(filterblock_mistake = "columns") { GROUP_LEN } else { 0 };
 
 impl Sums for Avx2 {
+    const GROUP: u32 = 2 * LANES as u32;
+
     #[inline(always)]
-    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
-        let mut window = *window;
-        loop {
-            match first_group_agrees(self, payload, &window)? {
-                true if window.columns > GROUP as u32 => window = window.after(GROUP as u32),
-                answer => return Some(answer),
-            }
+    fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool> {
+        if window.second + GROUP_LEN > payload.len() + OVER_READ {
+            return None;
         }
+        // SAFETY: the comparison above, and `first` is before `second`.
+        let sums = unsafe { sums(self, payload, window, 0) | sums(self, payload, window, VECTOR_LEN) << LANES };
+        Some((sums ^ window.fingerprint) << (u32::BITS - window.columns.min(Self::GROUP)) == 0)
     }
 
-    /// The first group here, and a call for the others: the loop would take registers that a caller wants back.
+    /// A call for all columns but the first: a loop would take registers that a caller wants back.
     #[inline(always)]
     fn agrees_alone(self, payload: &[u8], window: &Window) -> Option<bool> {
-        match first_group_agrees(self, payload, window)? {
+        match self.first_agree(payload, window)? {
             // SAFETY: the proof is of the features.
-            true if window.columns > GROUP as u32 => unsafe {
-                agrees_called(self, payload, window.after(GROUP as u32))
-            },
+            true if window.columns > Self::GROUP => unsafe { agrees_called(self, payload, window.after(Self::GROUP)) },
             answer => Some(answer),
         }
     }
@@ -57,17 +54,6 @@ impl Sums for Avx2 {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 unsafe fn agrees_called(proof: Avx2, payload: &[u8], window: Window) -> Option<bool> {
     proof.agrees(payload, &window)
-}
-
-/// Whether the sums of the first columns, at most a group, are the bits of the fingerprint.
-#[inline(always)]
-fn first_group_agrees(proof: Avx2, payload: &[u8], window: &Window) -> Option<bool> {
-    if window.second + GROUP_LEN > payload.len() + OVER_READ {
-        return None;
-    }
-    // SAFETY: the comparison above, and `first` is before `second`.
-    let sums = unsafe { sums(proof, payload, window, 0) | sums(proof, payload, window, VECTOR_LEN) << LANES };
-    Some((sums ^ window.fingerprint) << (u32::BITS - window.columns.min(GROUP as u32)) == 0)
 }
 
 portable::compiled_for! { avx2! }

@@ -16,12 +16,14 @@ const LANES: u32 = 8;
 const XOR_OF_AND: i32 = 0x78;
 
 impl Sums for Avx512Bitalg {
+    const GROUP: u32 = LANES;
+
     #[inline(always)]
-    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
+    fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool> {
         // Always so: what the loads below read. It pays for them.
         assert!(window.first <= window.second && window.end() <= payload.len());
         // SAFETY: the comparison above, and the proof is of the features.
-        Some(unsafe { agrees(payload, window) })
+        Some(unsafe { first_agree(payload, window) })
     }
 }
 
@@ -34,31 +36,22 @@ avx512_bitalg! {
     }
 }
 
-/// Whether the sum of each column is its bit of the fingerprint.
+/// Whether the sum of each of the first columns, a vector or all, is its bit of the fingerprint.
 ///
 /// # Safety
 /// From `first` and from `second` on, `payload` has `columns` words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq")]
-unsafe fn agrees(payload: &[u8], window: &Window) -> bool {
+unsafe fn first_agree(payload: &[u8], window: &Window) -> bool {
+    let lanes = u8::MAX >> (LANES - LANES.min(window.columns));
+    // SAFETY: only words below `columns` are loaded, which this function's contract says are there.
+    let (first, second) = unsafe {
+        let payload = payload.as_ptr();
+        let load = |at: usize| _mm512_maskz_loadu_epi64(lanes, payload.add(at).cast());
+        (load(window.first), load(window.second))
+    };
     let masks = [_mm512_set1_epi64(window.masks[0] as i64), _mm512_set1_epi64(window.masks[1] as i64)];
-    let mut column = 0;
-    while column < window.columns {
-        let lanes = u8::MAX >> (LANES - LANES.min(window.columns - column));
-        let at = column as usize * 8;
-        // SAFETY: only words below `columns` are loaded, which this function's contract says are there.
-        let (first, second) = unsafe {
-            let payload = payload.as_ptr();
-            let load = |at: usize| _mm512_maskz_loadu_epi64(lanes, payload.add(at).cast());
-            (load(window.first + at), load(window.second + at))
-        };
-        let summed = _mm512_ternarylogic_epi64::<XOR_OF_AND>(_mm512_and_si512(first, masks[0]), second, masks[1]);
-        let sums = _mm512_test_epi64_mask(_mm512_popcnt_epi64(summed), _mm512_set1_epi64(1));
-        // Most absent hashes differ in the first columns.
-        if (sums ^ (window.fingerprint >> column) as u8) & lanes != 0 {
-            return false;
-        }
-        column += LANES;
-    }
-    true
+    let summed = _mm512_ternarylogic_epi64::<XOR_OF_AND>(_mm512_and_si512(first, masks[0]), second, masks[1]);
+    let sums = _mm512_test_epi64_mask(_mm512_popcnt_epi64(summed), _mm512_set1_epi64(1));
+    (sums ^ window.fingerprint as u8) & lanes == 0
 }

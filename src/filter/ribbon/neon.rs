@@ -12,29 +12,20 @@ use super::band::Cell;
 
 /// Bytes of a vector: two words.
 const VECTOR_LEN: usize = 16;
-/// Columns that are summed together.
-const GROUP: usize = 8;
-/// Bytes of their words.
+/// Bytes of the words of eight columns, which are summed together.
 const GROUP_LEN: usize = 4 * VECTOR_LEN;
 
 impl Sums for Neon {
+    const GROUP: u32 = 8;
+
     #[inline(always)]
-    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
-        let num_groups = (window.columns as usize).div_ceil(GROUP);
-        if window.second + num_groups * GROUP_LEN > payload.len() {
+    fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool> {
+        if window.second + GROUP_LEN > payload.len() {
             return None;
         }
-        for group in 0..num_groups {
-            let first_column = group * GROUP;
-            // SAFETY: the comparison above, and `first` is before `second`.
-            let sums = unsafe { sums_of_group(self, payload, window, group * GROUP_LEN) };
-            let compared = u32::from(u8::MAX) >> (first_column + GROUP).saturating_sub(window.columns as usize);
-            // Most absent hashes differ in the first columns.
-            if (sums ^ window.fingerprint >> first_column) & compared != 0 {
-                return Some(false);
-            }
-        }
-        Some(true)
+        // SAFETY: the comparison above, and `first` is before `second`.
+        let sums = unsafe { sums_of_group(self, payload, window) };
+        Some((sums ^ window.fingerprint) << (u32::BITS - window.columns.min(Self::GROUP)) == 0)
     }
 }
 
@@ -47,15 +38,15 @@ neon! {
     }
 }
 
-/// The sums of eight columns, whose words begin at `at`.
+/// The sums of the first eight columns.
 ///
 /// # Safety
-/// From `first + at` and from `second + at` on, `payload` has the words of that group.
+/// From `first` and from `second` on, `payload` has their words.
 #[inline(always)]
-unsafe fn sums_of_group(_proof: Neon, payload: &[u8], window: &Window, at: usize) -> u32 {
+unsafe fn sums_of_group(_proof: Neon, payload: &[u8], window: &Window) -> u32 {
     // SAFETY: `_proof` is of NEON, and the loads are those of this function's contract.
     unsafe {
-        let words = payload.as_ptr().add(at);
+        let words = payload.as_ptr();
         let masks = window.masks.map(|mask| vreinterpretq_u8_u64(vdupq_n_u64(mask)));
         let ones = [0, 1, 2, 3].map(|vector| {
             let first = vandq_u8(vld1q_u8(words.add(window.first + vector * VECTOR_LEN)), masks[0]);

@@ -2,6 +2,7 @@
 
 use super::Layout;
 use super::search::{self, Sums, Window};
+use super::sizing::MAX_COLUMNS;
 use crate::bytes;
 use crate::cpu::Portable;
 use crate::hash::KeyHash;
@@ -55,8 +56,10 @@ macro_rules! compiled_for {
 pub(super) use compiled_for;
 
 impl Sums for Portable {
+    const GROUP: u32 = MAX_COLUMNS;
+
     #[inline(always)]
-    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
+    fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool> {
         Some(agrees(payload, window))
     }
 }

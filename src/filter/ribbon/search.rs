@@ -111,8 +111,24 @@ impl Bumped {
 
 /// An engine's sums.
 pub(super) trait Sums: Copy {
-    /// Whether the sum of each column is its bit of the fingerprint. `None` where the engine would read beyond the payload.
-    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool>;
+    /// Columns that are summed together.
+    const GROUP: u32;
+
+    /// Whether the sum of each of the window's first columns, a group or all, is its bit of the fingerprint. `None` where the
+    /// engine would read beyond the payload.
+    fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool>;
+
+    /// The same for all columns. Most absent hashes differ in the first ones.
+    #[inline(always)]
+    fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
+        let mut window = *window;
+        loop {
+            match self.first_agree(payload, &window)? {
+                true if window.columns > Self::GROUP => window = window.after(Self::GROUP),
+                answer => return Some(answer),
+            }
+        }
+    }
 
     /// The same for one query by itself.
     #[inline(always)]

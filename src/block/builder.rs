@@ -272,8 +272,9 @@ impl FilterBlockBuilder {
     }
 
     /// Writes the block to the beginning of `out`, memory of the engine's own, and returns its length in bytes.
-    /// [`FilterBlockBuilder::expected_block_len`] gives it in advance: exactly, or with a margin to be added where the
-    /// [length depends on the keys](FilterPolicy::len_depends_on_keys).
+    /// [`FilterBlockBuilder::expected_block_len`] gives it in advance: exactly, or, where the
+    /// [length depends on the keys](FilterPolicy::len_depends_on_keys), without the margin of
+    /// [`FilterPolicy::max_block_len`].
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
@@ -302,9 +303,22 @@ impl FilterBlockBuilder {
     /// # Errors
     /// As [`FilterBlockBuilder::finish_into`].
     pub fn finish_compact_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        self.finish_compact(Output::Vec(out))
+    }
+
+    /// Writes a compact frame to the beginning of `out`, and returns its length in bytes; see
+    /// [`FilterPolicy::max_compact_len`].
+    ///
+    /// # Errors
+    /// As [`FilterBlockBuilder::finish_into_slice`].
+    pub fn finish_compact_into_slice(&mut self, out: &mut [u8]) -> Result<usize, BuildError> {
+        self.finish_compact(Output::Slice { memory: out, len: 0 })
+    }
+
+    fn finish_compact(&mut self, out: Output<'_>) -> Result<usize, BuildError> {
         let (hasher, transform) = (self.entries.hasher(), self.entries.transform());
         self.finish_frame(
-            Output::Vec(out),
+            out,
             0,
             |params, _, out, _| {
                 let mut trailer = Vec::new();
@@ -442,7 +456,8 @@ impl FilterBlockBuilder {
         check_cap(of_kind, num_entries)?;
         let (mut target, mut cut_bits) = (target(of_kind.size, num_entries, header_len), 0);
         loop {
-            let plan = plan(of_kind, target, num_entries)?.plan;
+            let planned = plan(of_kind, target, num_entries)?.plan;
+            let plan = if header_len == 0 { planned.in_compact_frame() } else { planned };
             let params = plan.build(&mut self.hashes, out, self.parallel).map_err(|unbuilt| match unbuilt {
                 Unbuilt::Repeated => None,
                 Unbuilt::NoRoom(no_room) => Some(no_room.into()),

@@ -21,6 +21,10 @@ const ERASED: u8 = 15;
 #[cfg(feature = "std")]
 pub(crate) const EMPTY: [u8; 1] = [VERSION << 4];
 
+/// The most bytes that follow a payload: the parameters of any kind, and the tag.
+#[cfg(feature = "std")]
+pub(crate) const MAX_TRAILER_LEN: u64 = 20;
+
 /// Appends what follows the payload of `params`.
 #[cfg(feature = "std")]
 pub(crate) fn write_trailer(params: &Params, out: &mut std::vec::Vec<u8>) {

@@ -1,13 +1,14 @@
 //! What to expect of a policy's blocks, without keys and without a block.
 
 use super::HEADER_LEN;
+use super::compact::{EMPTY, MAX_TRAILER_LEN};
 use super::plan::{check_cap, plan, target};
 use crate::error::BuildError;
 use crate::filter::Settings;
 use crate::filter::size::{Bits, FilterSize, Target};
 use crate::kind::FilterKind;
 use crate::math::hash_collision_rate;
-use crate::policy::{FilterPolicy, SizedKind};
+use crate::policy::{FilterPolicy, SizedKind, closer};
 use std::vec::Vec;
 
 /// See [`FilterPolicy::expected_false_positive_rate`].
@@ -22,24 +23,43 @@ pub(super) fn expected_fpr(of_kind: &SizedKind, num_entries: u64) -> Result<f64,
 
 /// See [`FilterPolicy::expected_block_len`].
 pub(super) fn expected_len(of_kind: &SizedKind, num_entries: u64) -> Result<u64, BuildError> {
-    if num_entries == 0 {
-        return Ok(HEADER_LEN as u64);
+    match num_entries {
+        0 => Ok(HEADER_LEN as u64),
+        _ => Ok(HEADER_LEN as u64 + expected_payload_len(of_kind, num_entries, HEADER_LEN)?),
     }
+}
+
+/// The length of the payload in a frame with a header of `header_len` bytes. `num_entries` is at least 1.
+fn expected_payload_len(of_kind: &SizedKind, num_entries: u64, header_len: usize) -> Result<u64, BuildError> {
     check_cap(of_kind, num_entries)?;
-    let target = target(of_kind.size, num_entries, HEADER_LEN);
-    let planned_bytes = |target| plan(of_kind, target, num_entries).map(|plan| HEADER_LEN as u64 + plan.payload_bytes);
+    let target = target(of_kind.size, num_entries, header_len);
+    let planned_bytes = |target| plan(of_kind, target, num_entries).map(|plan| plan.payload_bytes);
     let expected_bytes = planned_bytes(target)?;
     let Target::Bits(bits) = target else { return Ok(expected_bytes) };
     if !of_kind.settings.len_depends_on_keys() {
         return Ok(expected_bytes);
     }
-    let min_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
+    let min_payload_bytes = planned_bytes(Target::Bits(Bits::new(0, num_entries, true)))?;
+    let min_bytes = HEADER_LEN as u64 + min_payload_bytes;
     if let FilterSize::MaxBytes(cap_bytes) = of_kind.size {
         if cap_bytes < min_bytes {
             return Err(BuildError::ByteCap { kind: of_kind.kind(), cap_bytes, min_bytes, num_entries });
         }
     }
-    Ok(min_bytes.max(HEADER_LEN as u64 + bits.total / 8))
+    Ok(min_payload_bytes.max(bits.total / 8))
+}
+
+/// The most bytes of a payload in a frame with a header of `header_len` bytes. `num_entries` is at least 1.
+fn max_payload_len(of_kind: &SizedKind, num_entries: u64, header_len: usize) -> Result<u64, BuildError> {
+    let expected_bytes = expected_payload_len(of_kind, num_entries, header_len)?;
+    match of_kind.settings.len_depends_on_keys() {
+        // The margin of `expected_block_len`. Under a byte cap a first attempt may take it.
+        true => {
+            let margin_bytes = expected_bytes / 100 + 1 + of_kind.settings.max_overhead(num_entries, 1);
+            Ok(expected_bytes.saturating_add(margin_bytes))
+        }
+        false => Ok(expected_bytes),
+    }
 }
 
 /// The most entries whose block of this kind is expected to have at most `block_len` bytes.
@@ -101,6 +121,51 @@ impl FilterPolicy {
     /// depends on the keys, the bytes that a cap needs at least are an estimate.
     pub fn expected_block_len(&self, num_entries: u64) -> Result<u64, BuildError> {
         expected_len(&self.kind_for(num_entries)?, num_entries)
+    }
+
+    /// Bytes that suffice to [write](crate::FilterBlockBuilder::finish_into_slice) a block of `num_entries` distinct
+    /// entries, whatever they are: [`FilterPolicy::expected_block_len`], with its margin for the kinds whose length
+    /// depends on the keys. Of an [automatic](FilterPolicy::auto) policy, for the longest kind that it may choose.
+    ///
+    /// ```
+    /// use filterblock::{FilterKind, FilterPolicy};
+    ///
+    /// # fn main() -> Result<(), filterblock::BuildError> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+    /// assert_eq!(policy.max_block_len(10_000)?, policy.expected_block_len(10_000)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`FilterPolicy::expected_block_len`].
+    pub fn max_block_len(&self, num_entries: u64) -> Result<u64, BuildError> {
+        let header_len = HEADER_LEN as u64;
+        Ok(self.max_payload_len(num_entries, HEADER_LEN)?.map_or(header_len, |len| header_len.saturating_add(len)))
+    }
+
+    /// As [`FilterPolicy::max_block_len`], of a [compact frame](crate::FilterBlockBuilder::finish_compact_into).
+    ///
+    /// # Errors
+    /// As [`FilterPolicy::expected_block_len`].
+    pub fn max_compact_len(&self, num_entries: u64) -> Result<u64, BuildError> {
+        let empty_len = EMPTY.len() as u64;
+        Ok(self.max_payload_len(num_entries, 0)?.map_or(empty_len, |len| len.saturating_add(MAX_TRAILER_LEN)))
+    }
+
+    /// The greatest of the kinds that the policy may choose; `None` without entries.
+    fn max_payload_len(&self, num_entries: u64, header_len: usize) -> Result<Option<u64>, BuildError> {
+        let (mut most, mut refusal) = (None, None);
+        for (_, of_kind) in self.sized_kinds().filter(|_| num_entries > 0) {
+            match of_kind.and_then(|of_kind| max_payload_len(&of_kind, num_entries, header_len)) {
+                Ok(len) => most = most.max(Some(len)),
+                Err(error) => refusal = Some(refusal.map_or(error, |other| closer(other, error))),
+            }
+        }
+        match (most, refusal) {
+            (None, Some(error)) => Err(error),
+            _ => Ok(most),
+        }
     }
 
     /// The most entries whose block is expected to have at most `block_len` bytes, header included: the inverse of

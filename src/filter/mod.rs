@@ -283,6 +283,11 @@ impl Plan {
         each!(Self, self, plan => plan.build(hashes, out, parallel).map(Params::from))
     }
 
+    /// See [`KindPlan::in_compact_frame`].
+    pub(crate) fn in_compact_frame(self) -> Self {
+        each!(Self, self, plan => plan.in_compact_frame().into())
+    }
+
     pub(crate) fn expected_fpr(&self, num_entries: u64) -> f64 {
         each!(Self, self, plan => plan.expected_fpr(num_entries))
     }

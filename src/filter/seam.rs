@@ -186,6 +186,12 @@ pub(crate) trait KindPlan: Copy + Debug + PartialEq {
     /// [`Unbuilt`]; then `out` may have grown. Hashes may be reordered, but none is lost.
     fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Self::Params, Unbuilt>;
 
+    /// A plan as good or better, whose parameters take fewer bytes of a compact frame.
+    #[must_use]
+    fn in_compact_frame(self) -> Self {
+        self
+    }
+
     /// The rate at which absent hashes pass, on average over all sets of `num_entries` distinct hashes.
     fn expected_fpr(&self, num_entries: u64) -> f64;
 }

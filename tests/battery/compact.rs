@@ -86,6 +86,7 @@ fn trailer_len(frame: &[u8]) -> usize {
         0x14 if frame[frame.len() - 2] & 15 == 15 => 5,
         0x14 => 4 + usize::from(frame[frame.len() - 2] & 15),
         0x15 => 4 + usize::from(frame[frame.len() - 2] & 7),
+        0x13 if frame[frame.len() - 2] < 16 => 3,
         _ => 4 + usize::from(frame[frame.len() - 2] >> 4) + usize::from(frame[frame.len() - 2] & 15),
     }
 }

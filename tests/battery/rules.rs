@@ -348,7 +348,15 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
         }
         return fuse([fingerprint_bits.into(), (lens >> 3).into(), seed.into(), int(segments)], payload, 0);
     }
-    let (lens, directory_bits, remainder_bits) = (take(1)?.0[0], take(1)?.0[0], take(1)?.0[0]);
+    let lens = take(1)?.0[0];
+    if (1..16).contains(&lens) {
+        let (range, payload) = take(1)?;
+        if range == [0] {
+            return Err(DecodeError::Padding { offset_bytes: payload.len() as u64, found: 0 });
+        }
+        return golomb([lens.into(), 0, 64], 1, u64::from(range[0]) << (lens - 1), payload, 0);
+    }
+    let (directory_bits, remainder_bits) = (take(1)?.0[0], take(1)?.0[0]);
     let mut integers = [0; 2];
     let mut payload = frame;
     for (integer, len) in integers.iter_mut().zip([lens & 15, lens >> 4]) {
@@ -365,6 +373,12 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
 
 /// The trailer of a compact golomb frame, section 10; `widths` are those of remainders and directory.
 pub(crate) fn golomb_trailer(num_buckets: u64, bucket_range: u64, widths: [u8; 2]) -> Vec<u8> {
+    if let (1, [remainder_bits @ 1..16, 0]) = (num_buckets, widths) {
+        let unit = 1 << (remainder_bits - 1);
+        if bucket_range % unit == 0 && (1..256).contains(&(bucket_range / unit)) {
+            return vec![(bucket_range / unit) as u8, remainder_bits, 0x13];
+        }
+    }
     let (buckets, range) = (short(num_buckets), short(bucket_range));
     let lens = (buckets.len() << 4 | range.len()) as u8;
     [&buckets[..], &range, &widths, &[lens, 0x13]].concat()

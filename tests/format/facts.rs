@@ -176,6 +176,11 @@ fn errors_of_frames_are_exact() {
     let padding_of = |offset_bytes, found| DecodeError::Padding { offset_bytes, found };
     assert_eq!(refused(&golomb(&[1, 1, 1, 5, 0], 0x12)), padding(4));
     assert_eq!(refused(&golomb(&[1, 1, 5, 0, 5], 0x21)), padding(3));
+    // Its short form: the range in halves of 2^r, and r, 1 to 15.
+    assert_eq!(refused(&[0x0f, 0x13]), DecodeError::TooShort { len_bytes: 2, min_bytes: 3 });
+    assert_eq!(refused(&[9, 0, 0x0f, 0x13]), padding(1));
+    assert_eq!(refused(&[1, 0x0f, 0x13]), DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: 0 });
+    assert!(open_frame(&[9, 1, 0x0f, 0x13]).is_ok());
     let too_long = |value| DecodeError::Parameter { name: "compact_integer_len", value, min: 1, max: 8 };
     assert_eq!(refused(&golomb(&[1; 20], 0x19)), too_long(9));
     assert_eq!(refused(&golomb(&[1; 20], 0xf1)), too_long(15));

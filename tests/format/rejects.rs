@@ -225,7 +225,8 @@ fn compact_reject_vectors() {
         "0001010215".to_owned(),
         "0010".to_owned(),
         // Integers of no bytes, of nine bytes, and with a zero byte at the end.
-        golomb("7501080002"),
+        golomb("7501080000"),
+        golomb("0002"),
         golomb("01080010"),
         golomb(&format!("{}080098", "01".repeat(17))),
         golomb(&format!("{}080019", "01".repeat(10))),
@@ -237,6 +238,9 @@ fn compact_reject_vectors() {
         ribbon("0000011f"),
         fuse("01000100"),
         fuse("0100000102"),
+        // Golomb's short trailer without its range, and nothing before it.
+        "0813".to_owned(),
+        "750813".to_owned(),
         // Ranges and lengths of each kind.
         "0711".to_owned(),
         "000011".to_owned(),

@@ -76,6 +76,30 @@ fn memory_of_the_callers_gets_the_same_bytes() {
     }
 }
 
+/// Of every kind and size, whatever the keys: the caps, too, whose first attempt may exceed them.
+#[test]
+fn frames_fit_memory_of_the_greatest_length() {
+    for kind in FilterKind::ALL.iter().map(|kind| kind.name()).chain(["auto"]) {
+        for size in ["2", "10", "30.5", "fpr=0.2", "fpr=1%", "fpr=0.01%", "max=400", "max=9000"] {
+            let policy: FilterPolicy = format!("{kind}:{size}").parse().expect("a policy");
+            for (seed, num_entries) in [0, 1, 2, 20, 36, 100, 1_000, 7_000].into_iter().enumerate() {
+                let Ok(max_len) = policy.max_block_len(num_entries) else { continue };
+                let mut builder = FilterBlockBuilder::new(policy);
+                let hashes = numbers(seed as u64).take(num_entries as usize);
+                hashes.for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+                let expected = builder.clone().finish().map(|block| block.len());
+                let mut memory = vec![0xff; max_len as usize];
+                assert_eq!(builder.clone().finish_into_slice(&mut memory), expected, "{policy}, {num_entries}");
+                let mut frame = Vec::new();
+                let expected = builder.clone().finish_compact_into(&mut frame);
+                let mut memory = vec![0xff; policy.max_compact_len(num_entries).expect("as a block's") as usize];
+                assert_eq!(builder.finish_compact_into_slice(&mut memory), expected, "{policy}, {num_entries}");
+                assert_eq!(memory[..frame.len()], frame);
+            }
+        }
+    }
+}
+
 /// With the feature `rayon` on all cores, without it on one.
 #[test]
 fn parallel_builds_give_the_same_bytes() {

@@ -242,7 +242,8 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         if len(data) > 1:
             raise Damaged("empty")
         return Filter(True, None, None, b"", hasher, transform, 0)
-    if len(data) < (4 if kind in (GOLOMB, RIBBON, FUSE) else 2):
+    short = kind == GOLOMB and len(data) > 1 and 0 < data[-2] < 16
+    if len(data) < (3 if short else 4 if kind in (GOLOMB, RIBBON, FUSE) else 2):
         raise Damaged("trailer")
     byte, payload = data[-2], data[:-2]
     p: Params
@@ -275,6 +276,10 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         if not segments[-1]:
             raise Damaged("integers")
         p = Fuse(data[-3], byte >> 3, data[-4], int.from_bytes(segments, "little"))
+    elif short:
+        if not data[-3]:
+            raise Damaged("integers")
+        p, payload = Golomb(byte, data[-3] << byte - 1, 1, 0), data[:-3]
     else:
         i, j = byte >> 4, byte & 15
         at = len(data) - 4 - i - j
@@ -363,6 +368,10 @@ def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32
         j = (p.num_segments.bit_length() + 7) // 8
         return (payload + p.num_segments.to_bytes(j, "little")
                 + bytes([p.seed, p.fingerprint_bits, 8 * p.log2_segment_len + j, 0x15]))
+    unit = 1 << p.remainder_bits >> 1
+    if (p.num_buckets == 1 and p.directory_bits == 0 and 1 <= p.remainder_bits <= 15
+            and p.bucket_range % unit == 0 and p.bucket_range // unit < 256):
+        return payload + bytes([p.bucket_range // unit, p.remainder_bits, 0x13])
     i, j = ((n.bit_length() + 7) // 8 for n in (p.num_buckets, p.bucket_range))
     return (payload + p.num_buckets.to_bytes(i, "little") + p.bucket_range.to_bytes(j, "little")
             + bytes([p.remainder_bits, p.directory_bits, 16 * i + j, 0x13]))

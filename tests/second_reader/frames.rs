@@ -303,8 +303,14 @@ fn compact_of(block: &[u8]) -> Option<Vec<u8>> {
         }
         _ => {
             let num_buckets = int(&block[24..32]).div_ceil(params[2].into());
+            let (unit, range) = ((1_u64 << params[0]) >> 1, int(&params[4..]));
+            let is_short = num_buckets == 1 && (1..16).contains(&params[0]) && params[1] == 0;
+            if is_short && range % unit == 0 && range / unit < 256 {
+                frame.extend([(range / unit) as u8, params[0], 0x13]);
+                return Some(frame);
+            }
             let mut lens = 0;
-            for value in [num_buckets, int(&params[4..])] {
+            for value in [num_buckets, range] {
                 let len = (0..8).find(|len| value >> (8 * len) == 0).unwrap_or(8);
                 frame.extend((0..len).map(|i| (value >> (8 * i)) as u8));
                 lens = 16 * lens + len as u8;

@@ -58,6 +58,8 @@ const GROUP: u64 = 64;
 /// for that: only how far a search first skips depends on it.
 const ENTRIES_PER_BUCKET: u64 = 64;
 const MAX_REMAINDER_BITS: u32 = 48;
+/// Widest remainder of a single bucket that a compact frame describes in two bytes.
+const MAX_SHORT_REMAINDER_BITS: u8 = 15;
 const ANCHOR_LEN: u64 = 8;
 /// Longest payload in bytes: its bits can be counted in 64.
 const MAX_PAYLOAD_LEN: u64 = (1 << 61) - 1;
@@ -75,6 +77,15 @@ impl Buckets {
     /// Size of the whole range that hashes are mapped to.
     const fn whole_range(&self) -> u64 {
         self.num * self.range
+    }
+
+    /// The range of a single bucket in units of 2^(remainder_bits − 1), of which it has two to four an entry; `None` where
+    /// it is not a multiple, or no byte holds it.
+    #[cfg(feature = "std")]
+    fn short_range(&self, remainder_bits: u8) -> Option<u8> {
+        let (1, 1..=MAX_SHORT_REMAINDER_BITS) = (self.num, remainder_bits) else { return None };
+        let unit = 1 << (remainder_bits - 1);
+        (self.range % unit == 0).then(|| u8::try_from(self.range / unit).ok())?
     }
 
     /// The bucket of `hash` and its offset in it.
@@ -96,7 +107,8 @@ pub(crate) struct Params {
 }
 
 /// In a compact frame: `num_buckets` and `bucket_range`, each without its leading zero bytes, `remainder_bits`,
-/// `directory_bits`, and a byte of the two lengths, that of `num_buckets` in the upper four bits.
+/// `directory_bits`, and a byte of the two lengths, that of `num_buckets` in the upper four bits. Of a single bucket with
+/// [`Buckets::short_range`]: this, and `remainder_bits`, 1 to 15, in place of the lengths.
 impl KindParams for Params {
     fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
         stored.check_reserved(3..4)?;
@@ -107,6 +119,10 @@ impl KindParams for Params {
 
     fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError> {
         let lens = trailer.pop()?;
+        if let remainder_bits @ 1..=MAX_SHORT_REMAINDER_BITS = lens {
+            let bucket_range = trailer.pop_short(1)? << (remainder_bits - 1);
+            return Self::new([remainder_bits, 0, ENTRIES_PER_BUCKET as u8], 1, bucket_range);
+        }
         let (directory_bits, remainder_bits) = (trailer.pop()?, trailer.pop()?);
         let bucket_range = trailer.pop_short(lens & 0xf)?;
         let num_buckets = trailer.pop_short(lens >> 4)?;
@@ -123,6 +139,10 @@ impl KindParams for Params {
 
     #[cfg(feature = "std")]
     fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
+        if let (Some(short_range), 0) = (self.buckets.short_range(self.remainder_bits), self.directory_bits) {
+            out.extend([short_range, self.remainder_bits]);
+            return;
+        }
         let lens = [self.buckets.num, self.buckets.range].map(|value| bytes::push_short(out, value));
         out.extend([self.remainder_bits, self.directory_bits, lens[0] << 4 | lens[1]]);
     }

@@ -1,7 +1,8 @@
 //! From a size to a range, and what the code of a remainder takes of it.
 
 use super::build::build;
-use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, Params, sizing};
+use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, MAX_SHORT_REMAINDER_BITS};
+use super::{Params, sizing};
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
 use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
@@ -125,6 +126,19 @@ impl KindPlan for Plan {
 
     fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
         Ok(build(*self, hashes, out)?)
+    }
+
+    /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an entry
+    /// of n, and saves four bytes.
+    fn in_compact_frame(self) -> Self {
+        if let (1, 1..=MAX_SHORT_REMAINDER_BITS) = (self.buckets.num, self.remainder_bits) {
+            let buckets =
+                Buckets { num: 1, range: self.buckets.range.next_multiple_of(1 << (self.remainder_bits - 1)) };
+            if buckets.short_range(self.remainder_bits).is_some() {
+                return Self { buckets, ..self };
+            }
+        }
+        self
     }
 
     /// Each hash takes one of the range's values, and the values taken are the false positives.

@@ -108,6 +108,11 @@ impl Oracle {
                 let lines = frame[..frame.len() - 2].to_vec();
                 Self::Blocked { num_probes: u32::from(at(2) >> 4) + 1, salt_bits: (at(2) & 15).into(), lines }
             }
+            0x13 if at(2) < 16 => {
+                let (remainder_bits, bucket_range) = (at(2).into(), u64::from(at(3)) << (at(2) - 1));
+                let golomb = Golomb { directory_bits: 0, remainder_bits, bucket_range, num_buckets: 1 };
+                Self::Golomb { golomb, payload: frame[..frame.len() - 3].to_vec() }
+            }
             0x13 => {
                 let (a, b) = (usize::from(at(2) >> 4), usize::from(at(2) & 15));
                 let end = frame.len() - 4;

@@ -63,6 +63,7 @@
 //! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
 //! - `ledger`: counters of what filters save, with reports as text, JSON and for Prometheus ([`ledger`]).
+//! - `capi`: the library for C and languages that call C, to be built as a `cdylib` or a `staticlib` ([`capi`]).
 //! - `kv`: a small row/column store that uses filter blocks. Needs Unix.
 //!
 //! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
@@ -73,6 +74,9 @@ mod block;
 #[cfg(feature = "std")]
 pub mod budget;
 mod bytes;
+#[cfg(feature = "capi")]
+#[expect(unsafe_code, reason = "pointers from C; each block names the rule or the check that pays for it")]
+pub mod capi;
 mod cpu;
 mod error;
 mod filter;
@@ -110,3 +114,8 @@ pub use policy::{FilterPolicy, ParsePolicyError, Workload};
 #[cfg(all(doctest, feature = "kv"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples for engines' authors.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../EMBEDDING.md")]
+struct Embedding;

@@ -28,6 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // file that names a byte order.
     ("budget/", &["PUBLIC"]),
     ("ledger/", &["PUBLIC"]),
+    ("capi/", &["capi", "ledger", "probe_tables", "PUBLIC"]),
     ("kv/", &["budget", "bytes", "kv", "ledger", "partition", "PUBLIC"]),
     ("bin/", &["PUBLIC", "OWN"]),
     ("lib.rs", &["PUBLIC"]),

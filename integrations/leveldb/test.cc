@@ -1,0 +1,137 @@
+// Filter blocks inside LevelDB, by what LevelDB reads of its tables.
+
+#include "test.h"
+
+#include <cstring>
+#include <thread>
+
+namespace {
+
+/// How many of the keys `first`, `first` + 2, ... a database has.
+unsigned long num_found(const Database &database, unsigned long num_keys, unsigned long first)
+{
+    unsigned long found = 0;
+    for (unsigned long i = 0; i < num_keys; i++)
+        found += database.has(key_of(2 * i + first));
+    return found;
+}
+
+/// After reopening, and after compaction.
+void keys_are_found(unsigned long num_keys)
+{
+    Policy policy = policy_of("golomb:9.2,seed=7");
+    {
+        Database database(scratch("million"), policy.get());
+        fill(database, num_keys);
+    }
+    {
+        Database database(scratch("million"), policy.get());
+        CHECK(num_found(database, num_keys, 0) == num_keys);
+        database.compact();
+        CHECK(num_found(database, num_keys, 0) == num_keys);
+    }
+    Database database(scratch("million"), policy.get());
+    std::thread other([&] { CHECK(num_found(database, num_keys / 2, 0) == num_keys / 2); });
+    CHECK(num_found(database, num_keys / 2, num_keys) == num_keys / 2);
+    other.join();
+    filterblock_leveldb_counts counts = filterblock_leveldb_read(policy.get());
+    CHECK(counts.built > 0 && counts.unfinished == 0 && counts.unreadable == 0);
+    std::printf("counted: %lu keys found after reopening, after compaction, and by two threads; %llu filters built\n", num_keys,
+                static_cast<unsigned long long>(counts.built));
+}
+
+/// Reads for absent keys, once every table is open.
+unsigned long reads_of_absent(filterblock_leveldb *policy, const std::string &name, unsigned long num_keys)
+{
+    Database database(scratch(name), policy);
+    fill(database, num_keys);
+    database.compact();
+    CHECK(num_found(database, num_keys, 0) == num_keys);
+    unsigned long before = database.env.reads;
+    CHECK(num_found(database, num_keys, 1) == 0);
+    return database.env.reads - before;
+}
+
+void reads_are_avoided(unsigned long num_keys)
+{
+    unsigned long without = reads_of_absent(nullptr, "without", num_keys);
+    CHECK(without >= num_keys * 99 / 100);
+    for (const char *text : {"golomb:9.2", "bloom:10"}) {
+        Policy policy = policy_of(text);
+        unsigned long with = reads_of_absent(policy.get(), text, num_keys);
+        CHECK(with * 100 <= without * 2);
+        // LevelDB's count, and ours.
+        filterblock_leveldb_counts counts = filterblock_leveldb_read(policy.get());
+        CHECK(counts.negatives + with >= without);
+        std::printf("counted: %s: %lu of %lu reads of absent keys avoided (%.2f %%)\n", text, without - with, without,
+                    100.0 * double(without - with) / double(without));
+    }
+}
+
+/// Kind and size may change; under another seed, the name is another, and old filters are ignored.
+void policies_may_change()
+{
+    const unsigned long num_keys = 20000;
+    {
+        Policy policy = policy_of("golomb:9.2,seed=7");
+        Database database(scratch("changed"), policy.get());
+        fill(database, num_keys);
+        database.compact();
+    }
+    for (const char *text : {"bloom:12,seed=7", "ribbon:8,seed=7", "golomb:9.2,seed=8", "golomb:9.2,seed=7,transform=prefix:6"}) {
+        Policy policy = policy_of(text);
+        Database database(scratch("changed"), policy.get());
+        CHECK(num_found(database, num_keys, 0) == num_keys);
+        CHECK(num_found(database, num_keys, 1) == 0);
+        bool is_same = std::string(text).find("seed=7") != std::string::npos && !std::strstr(text, "transform");
+        CHECK((filterblock_leveldb_read(policy.get()).negatives > num_keys * 9 / 10) == is_same);
+    }
+    std::printf("counted: 4 changes of the policy, no key of 20000 denied\n");
+}
+
+/// What cannot be built matches every key. Deleted keys stay deleted.
+void filters_that_cannot_be_built_deny_nothing()
+{
+    const unsigned long num_keys = 20000;
+    Policy policy = policy_of("bloom:max=66");
+    Database database(scratch("unbuilt"), policy.get());
+    fill(database, num_keys);
+    database.compact();
+    CHECK(num_found(database, num_keys, 0) == num_keys);
+    for (unsigned long i = 0; i < num_keys; i += 2)
+        database.erase(key_of(2 * i));
+    database.compact();
+    CHECK(num_found(database, num_keys, 0) == num_keys / 2);
+    filterblock_leveldb_counts counts = filterblock_leveldb_read(policy.get());
+    CHECK(counts.built == 0 && counts.unfinished > 0);
+    CHECK(counts.queries > 0 && counts.negatives == 0 && counts.unreadable == counts.queries);
+    std::printf("counted: %llu filters not built, no key denied\n", static_cast<unsigned long long>(counts.unfinished));
+}
+
+void texts_that_are_no_policy_are_refused()
+{
+    filterblock_error error;
+    CHECK(!filterblock_leveldb_new("golomb:1000", &error));
+    CHECK(error.status == FILTERBLOCK_STATUS_SETTING && error.message[0]);
+    CHECK(!filterblock_leveldb_new("golomb:9,transform=cell", nullptr));
+    filterblock_leveldb_free(nullptr);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && std::string(argv[1]) == "sizes") {
+        test_sizes();
+        return 0;
+    }
+    texts_that_are_no_policy_are_refused();
+    policies_may_change();
+    filters_that_cannot_be_built_deny_nothing();
+    test_damage();
+    bool is_short = argc > 1 && std::string(argv[1]) == "short";
+    reads_are_avoided(is_short ? 10000 : 100000);
+    test_sizes();
+    keys_are_found(is_short ? 20000 : 1000000);
+    return 0;
+}

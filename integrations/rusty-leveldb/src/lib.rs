@@ -1,0 +1,108 @@
+//! Filter blocks inside rusty-leveldb, a LevelDB in Rust: a compact frame for every 2 KiB of a table's data, and two bytes
+//! of a checksum, as tables are opened without verifying the filters'.
+
+use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterPolicy, ParsePolicyError};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Stored where no filter could be built, as no bytes at all are not legal: of a version that will never be, so that readers
+/// answer *maybe*.
+const NO_FILTER: [u8; 1] = [0xff];
+
+const CHECK_LEN: usize = 2;
+
+/// The hash of this key names the policy; longer than every prefix.
+const NAMING_KEY: [u8; 512] = [0x5a; 512];
+
+/// A filter policy of rusty-leveldb, from the text of a policy, such as `golomb:9.2,seed=7`.
+#[derive(Debug)]
+pub struct CompactFilters {
+    policy: FilterPolicy,
+    name: &'static str,
+    unfinished: AtomicU64,
+    negatives: AtomicU64,
+    unreadable: AtomicU64,
+}
+
+impl CompactFilters {
+    /// Filters of `policy`. Their name, some thirty bytes, is never freed.
+    pub fn new(policy: FilterPolicy) -> Self {
+        // A frame does not store how its keys were hashed: the name does.
+        let hash = policy.entry_hasher().hash_key(&NAMING_KEY);
+        let name = format!("filterblock.{:016x}", hash.map_or(0, |hash| hash.get()));
+        let name = Box::leak(name.into_boxed_str());
+        Self { policy, name, unfinished: 0.into(), negatives: 0.into(), unreadable: 0.into() }
+    }
+
+    /// Filters that could not be built: what is stored in their place matches every key.
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished.load(Ordering::Relaxed)
+    }
+
+    /// Queries answered *no*, each of which saves a data block's read.
+    pub fn negatives(&self) -> u64 {
+        self.negatives.load(Ordering::Relaxed)
+    }
+
+    /// Queries of bytes that are damaged or no filter, answered *maybe*.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable.load(Ordering::Relaxed)
+    }
+
+    fn check_of(&self, frame: &[u8]) -> [u8; CHECK_LEN] {
+        let [.., a, b] = self.policy.hasher().hash(frame).get().to_be_bytes();
+        [a, b]
+    }
+
+    /// The filter of stored bytes, unless they are damaged.
+    fn open<'a>(&self, stored: &'a [u8]) -> Option<CompactFrameReader<'a>> {
+        let (frame, check) = stored.split_last_chunk()?;
+        if *check != self.check_of(frame) {
+            return None;
+        }
+        CompactFrameReader::open(frame, self.policy.hasher(), self.policy.key_transform()).ok()
+    }
+}
+
+impl FromStr for CompactFilters {
+    type Err = ParsePolicyError;
+
+    fn from_str(text: &str) -> Result<Self, ParsePolicyError> {
+        text.parse().map(Self::new)
+    }
+}
+
+impl rusty_leveldb::FilterPolicy for CompactFilters {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn create_filter(&self, keys: &[u8], key_offsets: &[usize]) -> Vec<u8> {
+        let mut builder = FilterBlockBuilder::new(self.policy);
+        let ends = key_offsets.iter().skip(1).copied().chain([keys.len()]);
+        for (&start, end) in key_offsets.iter().zip(ends) {
+            builder.add_key(&keys[start..end]);
+        }
+        let mut frame = Vec::new();
+        if builder.finish_compact_into(&mut frame).is_err() {
+            self.unfinished.fetch_add(1, Ordering::Relaxed);
+            return NO_FILTER.to_vec();
+        }
+        frame.extend(self.check_of(&frame));
+        frame
+    }
+
+    fn key_may_match(&self, key: &[u8], filter: &[u8]) -> bool {
+        match self.open(filter) {
+            Some(reader) => {
+                let answer = reader.may_contain(key);
+                self.negatives.fetch_add(u64::from(!answer), Ordering::Relaxed);
+                answer
+            }
+            None => {
+                self.unreadable.fetch_add(1, Ordering::Relaxed);
+                true
+            }
+        }
+    }
+}

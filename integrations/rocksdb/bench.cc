@@ -1,0 +1,329 @@
+// filterblock's filters beside RocksDB's own: one database for each policy, of the same keys. Each pass measures all
+// policies in turn; printed are medians, and the median ratio to RocksDB's Bloom filter in the same pass.
+//   bench [KEYS [PASSES [DIRECTORY]]]    two million keys and 15 passes unless given; the directory is on the device
+
+#include "filterblock_rocksdb.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/statistics.h>
+#include <rocksdb/table.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace rocks = ROCKSDB_NAMESPACE;
+
+namespace {
+
+constexpr uint64_t kAbsent = uint64_t{1} << 40;
+constexpr int kTables = 4;
+constexpr size_t kBatch = 32;
+
+void Require(const rocks::Status& status) {
+  if (status.ok()) return;
+  fprintf(stderr, "%s\n", status.ToString().c_str());
+  exit(1);
+}
+
+void Expect(uint64_t count, uint64_t expected, const char* what) {
+  if (count == expected) return;
+  fprintf(stderr, "%s: %" PRIu64 " in place of %" PRIu64 "\n", what, count, expected);
+  exit(1);
+}
+
+struct Policy {
+  const char* name;
+  const char* text;  // Null for RocksDB's own.
+  bool ribbon;
+};
+
+constexpr Policy kPolicies[] = {
+    {"RocksDB Bloom(10)", nullptr, false},
+    {"RocksDB Ribbon(10)", nullptr, true},
+    {"blocked:10", "blocked:10", false},
+    {"ribbon:10", "ribbon:10", false},
+    {"ribbon:fpr=0.95%", "ribbon:fpr=0.95%", false},
+};
+constexpr size_t kNumPolicies = sizeof kPolicies / sizeof kPolicies[0];
+
+std::shared_ptr<const rocks::FilterPolicy> Make(const Policy& policy) {
+  if (policy.text == nullptr) {
+    return std::shared_ptr<const rocks::FilterPolicy>(policy.ribbon ? rocks::NewRibbonFilterPolicy(10, -1)
+                                                                    : rocks::NewBloomFilterPolicy(10));
+  }
+  filterblock::RocksdbFilterOptions options;
+  options.upper = options.bottommost = policy.text;
+  std::shared_ptr<const rocks::FilterPolicy> made;
+  Require(filterblock::NewRocksdbFilterPolicy(options, &made));
+  return made;
+}
+
+std::string KeyOf(uint64_t number) {
+  uint64_t z = number * 0x9e3779b97f4a7c15u + 1;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  char text[17];
+  snprintf(text, sizeof text, "%016" PRIx64, z ^ (z >> 31));
+  return text;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+template <typename Db>
+auto Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, int)
+    -> decltype(Db::Open(options, path, db)) {
+  return Db::Open(options, path, db);
+}
+
+template <typename Db>
+rocks::Status Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, long) {
+  Db* opened = nullptr;
+  const rocks::Status status = Db::Open(options, path, &opened);
+  db->reset(opened);
+  return status;
+}
+
+std::unique_ptr<rocks::DB> OpenOf(const Policy& policy, const std::string& path, uint64_t num_keys, bool direct,
+                                  size_t cache_len, std::shared_ptr<rocks::Statistics> statistics) {
+  rocks::Options options;
+  rocks::BlockBasedTableOptions table;
+  table.filter_policy = Make(policy);
+  table.block_cache = rocks::NewLRUCache(cache_len);
+  options.table_factory.reset(rocks::NewBlockBasedTableFactory(table));
+  options.create_if_missing = true;
+  options.disable_auto_compactions = true;
+  options.compression = rocks::kNoCompression;
+  options.write_buffer_size = size_t{1} << 30;
+  options.target_file_size_base = num_keys * 130 / kTables;
+  options.use_direct_reads = direct;
+  options.statistics = std::move(statistics);
+  std::unique_ptr<rocks::DB> db;
+  Require(Open(options, path, &db, 0));
+  return db;
+}
+
+// Of this process, in bytes: VmRSS, or VmHWM since it was last reset.
+double Memory(const char* field) {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.compare(0, 5, field) == 0) return 1024 * strtod(line.c_str() + 6, nullptr);
+  }
+  return 0;
+}
+
+double ProcessorSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+struct Built {
+  double flush, flush_processor, compaction, compaction_processor, memory;
+};
+
+// Writes a database in a process of its own, so that its memory is not another one's.
+Built Build(const Policy& policy, const std::string& path, uint64_t num_keys) {
+  int pipes[2];
+  Built built = {};
+  if (pipe(pipes) != 0) exit(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    Require(rocks::DestroyDB(path, rocks::Options()));
+    auto db = OpenOf(policy, path, num_keys, false, size_t{64} << 20, nullptr);
+    rocks::WriteOptions write;
+    write.disableWAL = true;
+    const std::string value(100, 'v');
+    for (uint64_t i = 0; i < num_keys; ++i) {
+      Require(db->Put(write, KeyOf(i), value));
+      if ((i + 1) % (num_keys / kTables) != 0) continue;
+      const double processor = ProcessorSeconds();
+      const auto begin = Clock::now();
+      Require(db->Flush(rocks::FlushOptions()));
+      built.flush += SecondsSince(begin);
+      built.flush_processor += ProcessorSeconds() - processor;
+    }
+    std::ofstream("/proc/self/clear_refs") << "5";
+    const double before = Memory("VmRSS"), processor = ProcessorSeconds();
+    const auto begin = Clock::now();
+    rocks::CompactRangeOptions options;
+    options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForce;
+    Require(db->CompactRange(options, nullptr, nullptr));
+    built.compaction = SecondsSince(begin);
+    built.compaction_processor = ProcessorSeconds() - processor;
+    built.memory = Memory("VmHWM") - before;
+    db.reset();
+    const bool written = ::write(pipes[1], &built, sizeof built) == sizeof built;
+    _exit(written ? 0 : 1);
+  }
+  close(pipes[1]);
+  const bool read = ::read(pipes[0], &built, sizeof built) == sizeof built;
+  close(pipes[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!read || status != 0) exit(1);
+  return built;
+}
+
+// Nanoseconds for a lookup.
+double Get(rocks::DB* db, const std::vector<std::string>& keys, bool present) {
+  rocks::PinnableSlice value;
+  const rocks::ReadOptions options;
+  uint64_t found = 0;
+  const auto begin = Clock::now();
+  for (const std::string& key : keys) {
+    found += db->Get(options, db->DefaultColumnFamily(), key, &value).ok();
+    value.Reset();
+  }
+  const double seconds = SecondsSince(begin);
+  Expect(found, present ? keys.size() : 0, "keys found");
+  return seconds * 1e9 / static_cast<double>(keys.size());
+}
+
+double MultiGet(rocks::DB* db, const std::vector<std::string>& keys) {
+  const std::vector<rocks::Slice> slices(keys.begin(), keys.end());
+  std::vector<rocks::PinnableSlice> values(kBatch);
+  std::vector<rocks::Status> statuses(kBatch);
+  uint64_t absent = 0;
+  const auto begin = Clock::now();
+  for (size_t i = 0; i + kBatch <= slices.size(); i += kBatch) {
+    db->MultiGet(rocks::ReadOptions(), db->DefaultColumnFamily(), kBatch, slices.data() + i, values.data(),
+                 statuses.data());
+    for (const rocks::Status& status : statuses) absent += status.IsNotFound();
+  }
+  const double seconds = SecondsSince(begin);
+  const size_t num_keys = slices.size() / kBatch * kBatch;
+  Expect(absent, num_keys, "keys absent");
+  return seconds * 1e9 / static_cast<double>(num_keys);
+}
+
+std::vector<std::string> KeysFrom(uint64_t begin, uint64_t count) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < count; ++i) keys.push_back(KeyOf(begin + i));
+  return keys;
+}
+
+// A value for each policy and pass.
+struct Row {
+  const char* name;
+  const char* unit;
+  std::vector<double> of[kNumPolicies];
+};
+
+void Print(const Row& row) {
+  printf("| %s |", row.name);
+  for (size_t p = 0; p < kNumPolicies; ++p) {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < row.of[p].size(); ++i) ratios.push_back(row.of[p][i] / row.of[0][i]);
+    if (p == 0) {
+      printf(" %.4g %s |", Median(row.of[p]), row.unit);
+    } else {
+      printf(" %.3f |", Median(ratios));
+    }
+  }
+  printf("\n");
+  fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const uint64_t num_keys = argc > 1 ? strtoull(argv[1], nullptr, 10) : 2000000;
+  const int passes = argc > 2 ? atoi(argv[2]) : 15;
+  const std::string directory = argc > 3 ? argv[3] : "/tmp";
+  std::vector<std::string> paths;
+  for (size_t p = 0; p < kNumPolicies; ++p) {
+    paths.push_back(directory + "/filterblock-rocksdb-bench-" + std::to_string(p));
+  }
+
+  Row flush{"flush", "s", {}}, flush_processor{"flush, processor", "s", {}}, compaction{"compaction", "s", {}};
+  Row compaction_processor{"compaction, processor", "s", {}}, memory{"memory that a compaction adds", "MB", {}};
+  for (int pass = 0; pass < (passes + 2) / 3; ++pass) {
+    for (size_t p = 0; p < kNumPolicies; ++p) {
+      const Built built = Build(kPolicies[p], paths[p], num_keys);
+      flush.of[p].push_back(built.flush);
+      flush_processor.of[p].push_back(built.flush_processor);
+      compaction.of[p].push_back(built.compaction);
+      compaction_processor.of[p].push_back(built.compaction_processor);
+      memory.of[p].push_back(built.memory / 1e6);
+    }
+  }
+  printf("RocksDB %d.%d.%d, %" PRIu64 " keys in %d tables, %d passes\n\n", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH,
+         num_keys, kTables, passes);
+  printf("| |");
+  for (const Policy& policy : kPolicies) printf(" %s |", policy.name);
+  printf("\n|---|");
+  for (size_t p = 0; p < kNumPolicies; ++p) printf("---:|");
+  printf("\n");
+
+  // Sizes and rates are the same in each pass.
+  Row bits{"filter, bits a key", "", {}}, positives{"false positives", "%", {}};
+  const std::vector<std::string> counted = KeysFrom(kAbsent, 200000);
+  for (size_t p = 0; p < kNumPolicies; ++p) {
+    const auto statistics = rocks::CreateDBStatistics();
+    auto db = OpenOf(kPolicies[p], paths[p], num_keys, false, size_t{64} << 20, statistics);
+    Get(db.get(), counted, false);
+    const auto useful = static_cast<double>(statistics->getTickerCount(rocks::BLOOM_FILTER_USEFUL));
+    const auto passed = static_cast<double>(statistics->getTickerCount(rocks::BLOOM_FILTER_FULL_POSITIVE));
+    positives.of[p].push_back(100 * passed / (useful + passed));
+    rocks::TablePropertiesCollection properties;
+    Require(db->GetPropertiesOfAllTables(&properties));
+    double len = 0;
+    for (const auto& table : properties) len += static_cast<double>(table.second->filter_size);
+    bits.of[p].push_back(8 * len / static_cast<double>(num_keys));
+  }
+  Print(bits);
+  Print(positives);
+
+  for (const bool direct : {false, true}) {
+    Row absent{direct ? "Get of absent keys, device reads" : "Get of absent keys, in memory", "ns", {}};
+    Row present{direct ? "Get of present keys, device reads" : "Get of present keys, in memory", "ns", {}};
+    Row multi{direct ? "MultiGet of 32 absent keys, device reads" : "MultiGet of 32 absent keys, in memory", "ns", {}};
+    std::vector<std::unique_ptr<rocks::DB>> dbs;
+    for (size_t p = 0; p < kNumPolicies; ++p) {
+      dbs.push_back(OpenOf(kPolicies[p], paths[p], num_keys, direct, direct ? 1 << 20 : size_t{4} << 30, nullptr));
+      if (direct) continue;
+      std::unique_ptr<rocks::Iterator> iterator(dbs[p]->NewIterator(rocks::ReadOptions()));
+      for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+      }
+      Require(iterator->status());
+    }
+    std::mt19937_64 random(7);
+    for (int pass = 0; pass < passes; ++pass) {
+      const std::vector<std::string> absent_keys = KeysFrom(kAbsent + (random() >> 25), direct ? 20000 : 100000);
+      const std::vector<std::string> batch_keys = KeysFrom(kAbsent + (random() >> 25), direct ? 20000 : 100000);
+      const uint64_t num_present = std::min<uint64_t>(direct ? 2000 : 50000, num_keys / 2);
+      const std::vector<std::string> present_keys = KeysFrom(random() % (num_keys - num_present), num_present);
+      for (size_t i = 0; i < kNumPolicies; ++i) {
+        const size_t p = (i + static_cast<size_t>(pass)) % kNumPolicies;
+        absent.of[p].push_back(Get(dbs[p].get(), absent_keys, false));
+        multi.of[p].push_back(MultiGet(dbs[p].get(), batch_keys));
+        present.of[p].push_back(Get(dbs[p].get(), present_keys, true));
+      }
+    }
+    Print(absent);
+    Print(multi);
+    Print(present);
+  }
+  for (const Row* row : {&flush, &flush_processor, &compaction, &compaction_processor, &memory}) Print(*row);
+  for (const std::string& path : paths) Require(rocks::DestroyDB(path, rocks::Options()));
+  return 0;
+}

@@ -1,0 +1,68 @@
+// filterblock's filters in RocksDB, 7.0 or newer: a FilterPolicy for block-based tables.
+//
+//   filterblock::RocksdbFilterOptions filters;
+//   rocksdb::BlockBasedTableOptions table;
+//   rocksdb::Status status = filterblock::NewRocksdbFilterPolicy(filters, &table.filter_policy);
+//
+// What is broken is *may match*, counted, and logged once: no damage changes an answer.
+
+#ifndef FILTERBLOCK_ROCKSDB_H
+#define FILTERBLOCK_ROCKSDB_H
+
+#include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/status.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace filterblock {
+
+// The filters of a column family. Those of the upper levels are built and queried often, and soon replaced; those of
+// the bottommost level have most of the keys.
+struct RocksdbFilterOptions {
+  // Policy of tables that are flushed, written outside a database, or compacted into upper levels: "blocked:10",
+  // "blocked:fpr=1%", "auto:10", "blocked:10,seed=7". RocksDB extracts prefixes, so a transform is refused.
+  std::string upper = "blocked:10";
+
+  // Policy of tables that are compacted into the bottommost level; filters of at most 512 keys have the upper policy
+  // where that halves their false positives. "ribbon:10" has the size of a Bloom filter of 10
+  // bits a key, and a tenth of its false positives; "ribbon:fpr=0.95%" has its false positives, and 70 % of its size.
+  std::string bottommost = "ribbon:10";
+
+  // Leaves the payload's digest out where RocksDB has a checksum of the block, so that opening takes constant time:
+  // for partitioned filters in memory-mapped files, whose readers are made for each lookup. Reads that do not verify
+  // RocksDB's checksums (ReadOptions::verify_checksums) are unprotected then, as with its own filters.
+  bool trusted = false;
+
+  // Where to log filters that cannot be used. Without it they are logged when the next table is written, to its log.
+  // No part of an options file.
+  std::shared_ptr<ROCKSDB_NAMESPACE::Logger> log;
+};
+
+// The policy; also registers it by RegisterRocksdbFilterPolicy. InvalidArgument for a text that is no policy.
+ROCKSDB_NAMESPACE::Status NewRocksdbFilterPolicy(const RocksdbFilterOptions& options,
+                                                 std::shared_ptr<const ROCKSDB_NAMESPACE::FilterPolicy>* policy);
+
+// Registers the policy with ObjectLibrary::Default(), so that an options file can be read that names it:
+// "filterblock:blocked:10/ribbon:fpr:0.01", "filterblock:blocked:10/ribbon:10/trusted", or "filterblock" for the
+// default. There : takes the place of =, which has a meaning of its own in RocksDB's options.
+void RegisterRocksdbFilterPolicy();
+
+// What a policy could not open and has built. A reader that is made for each lookup is counted each time.
+struct RocksdbFilterCounts {
+  uint64_t damaged = 0;     // Not opened, as the bytes are damaged, or no filter's.
+  uint64_t newer = 0;       // Not opened, as a newer library wrote them.
+  uint64_t mismatch = 0;    // Not opened, as their keys are hashed under a secret key.
+  uint64_t not_built = 0;   // Not opened, as the filter could not be built when its table was written.
+  uint64_t built = 0;       // Built.
+  uint64_t unfinished = 0;  // Could not be built: the tables or partitions have none.
+};
+
+// False if the policy is another one.
+bool ReadRocksdbFilterCounts(const ROCKSDB_NAMESPACE::FilterPolicy& policy, RocksdbFilterCounts* counts);
+
+}  // namespace filterblock
+
+#endif  // FILTERBLOCK_ROCKSDB_H

@@ -1,0 +1,152 @@
+#include "test.h"
+
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+uint64_t num_checks;
+
+void Check(bool condition, const char* text, const char* file, int line) {
+  ++num_checks;
+  if (condition) return;
+  fprintf(stderr, "%s:%d: not so: %s\n", file, line, text);
+  exit(1);
+}
+
+void CheckOk(const rocks::Status& status, const char* text, const char* file, int line) {
+  ++num_checks;
+  if (status.ok()) return;
+  fprintf(stderr, "%s:%d: %s: %s\n", file, line, text, status.ToString().c_str());
+  exit(1);
+}
+
+PolicyPtr Ours(const std::string& upper, const std::string& bottommost, bool trusted,
+               std::shared_ptr<rocks::Logger> log) {
+  filterblock::RocksdbFilterOptions options;
+  options.upper = upper;
+  options.bottommost = bottommost;
+  options.trusted = trusted;
+  options.log = std::move(log);
+  PolicyPtr policy;
+  REQUIRE(filterblock::NewRocksdbFilterPolicy(options, &policy));
+  return policy;
+}
+
+filterblock::RocksdbFilterCounts CountsOf(const PolicyPtr& policy) {
+  filterblock::RocksdbFilterCounts counts;
+  CHECK(filterblock::ReadRocksdbFilterCounts(*policy, &counts));
+  return counts;
+}
+
+static uint64_t Mixed(uint64_t number) {
+  uint64_t z = number * 0x9e3779b97f4a7c15u + 1;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+std::string KeyOf(uint64_t number) {
+  char text[17];
+  snprintf(text, sizeof text, "%016" PRIx64, Mixed(number));
+  return text;
+}
+
+std::string ValueOf(uint64_t number) { return std::to_string(number); }
+
+Setting::Setting(PolicyPtr policy) : policy(std::move(policy)) {
+  options.create_if_missing = true;
+  options.disable_auto_compactions = true;
+  options.write_buffer_size = 256 << 20;
+  options.compression = rocks::kNoCompression;
+}
+
+Setting& Setting::Partitioned() {
+  table.index_type = rocks::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.metadata_block_size = 4096;
+  return *this;
+}
+
+Database::Database(const Setting& setting) {
+  const char* directory = getenv("TMPDIR");
+  std::string name = std::string(directory != nullptr ? directory : "/tmp") + "/filterblock-rocksdb-XXXXXX";
+  CHECK(mkdtemp(&name[0]) != nullptr);
+  path_ = name;
+  Reopen(setting);
+}
+
+Database::~Database() {
+  Close();
+  rocks::DestroyDB(path_, rocks::Options());
+  rmdir(path_.c_str());
+}
+
+void Database::Reopen(const Setting& setting) {
+  rocks::Options options = setting.options;
+  rocks::BlockBasedTableOptions table = setting.table;
+  table.filter_policy = setting.policy;
+  options.table_factory.reset(rocks::NewBlockBasedTableFactory(table));
+  REQUIRE(TryReopen(options));
+}
+
+// Newer versions give a unique_ptr.
+template <typename Db>
+static auto Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, int)
+    -> decltype(Db::Open(options, path, db)) {
+  return Db::Open(options, path, db);
+}
+
+template <typename Db>
+static rocks::Status Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, long) {
+  Db* opened = nullptr;
+  const rocks::Status status = Db::Open(options, path, &opened);
+  db->reset(opened);
+  return status;
+}
+
+rocks::Status Database::TryReopen(const rocks::Options& given) {
+  Close();
+  rocks::Options options = given;
+  statistics_ = rocks::CreateDBStatistics();
+  options.statistics = statistics_;
+  return Open(options, path_, &db_, 0);
+}
+
+std::vector<std::string> Database::Tables() const {
+  std::vector<std::string> names, tables;
+  REQUIRE(rocks::Env::Default()->GetChildren(path_, &names));
+  for (const std::string& name : names) {
+    if (name.size() > 4 && name.substr(name.size() - 4) == ".sst") tables.push_back(path_ + "/" + name);
+  }
+  return tables;
+}
+
+void Database::Put(uint64_t begin, uint64_t end) {
+  rocks::WriteOptions options;
+  options.disableWAL = true;
+  for (uint64_t i = begin; i < end; ++i) {
+    const rocks::Status status = db_->Put(options, KeyOf(i), ValueOf(i));
+    if (!status.ok()) REQUIRE(status);
+  }
+  REQUIRE(db_->Flush(rocks::FlushOptions()));
+}
+
+void Database::Compact() {
+  rocks::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForce;
+  REQUIRE(db_->CompactRange(options, nullptr, nullptr));
+}
+
+uint64_t Database::Wrong(uint64_t begin, uint64_t end, const rocks::ReadOptions& options) {
+  uint64_t wrong = 0;
+  rocks::PinnableSlice value;
+  for (uint64_t i = begin; i < end; ++i) {
+    const rocks::Status status = db_->Get(options, db_->DefaultColumnFamily(), KeyOf(i), &value);
+    const bool right = begin >= kAbsent ? status.IsNotFound() : status.ok() && value == ValueOf(i);
+    wrong += !right;
+    value.Reset();
+  }
+  return wrong;
+}

@@ -1,0 +1,68 @@
+//! [`FilterChoice`]: the filters of a database, as text.
+
+use crate::{FilterBlockPolicy, PolicyError};
+use slatedb::BloomFilterPolicy;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Which filters a database has.
+#[derive(Clone, Debug)]
+pub enum FilterChoice {
+    /// None.
+    None,
+    /// SlateDB's own Bloom filter.
+    Bloom {
+        /// Bits for each key.
+        bits_per_key: u32,
+    },
+    /// Filter blocks.
+    Blocks(FilterBlockPolicy),
+}
+
+const NONE: &str = "none";
+const BLOOM: &str = "slatedb:";
+
+impl FilterChoice {
+    /// What SlateDB's builders take.
+    pub fn policies(&self) -> Vec<Arc<dyn slatedb::FilterPolicy>> {
+        match self {
+            Self::None => Vec::new(),
+            Self::Bloom { bits_per_key } => vec![Arc::new(BloomFilterPolicy::new(*bits_per_key))],
+            Self::Blocks(policy) => vec![Arc::new(policy.clone())],
+        }
+    }
+
+    /// The policy of filter blocks.
+    pub fn blocks(&self) -> Option<&FilterBlockPolicy> {
+        match self {
+            Self::Blocks(policy) => Some(policy),
+            _ => None,
+        }
+    }
+}
+
+/// `none`, `slatedb:BITS` for SlateDB's own filter, or the text of a policy of filter blocks.
+impl FromStr for FilterChoice {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        if text == NONE {
+            return Ok(Self::None);
+        }
+        match text.strip_prefix(BLOOM).map(str::parse) {
+            Some(Ok(bits_per_key)) => Ok(Self::Bloom { bits_per_key }),
+            _ => text.parse().map(Self::Blocks),
+        }
+    }
+}
+
+impl fmt::Display for FilterChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str(NONE),
+            Self::Bloom { bits_per_key } => write!(f, "{BLOOM}{bits_per_key}"),
+            Self::Blocks(policy) => policy.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! [`Counters`]: what SlateDB counts itself.
+
+use slatedb::db_cache_stats::ACCESS_COUNT;
+use slatedb::db_stats::{
+    FILTER_KIND_LABEL, FILTER_KIND_POINT, FILTER_KIND_PREFIX, SST_FILTER_FALSE_POSITIVE_COUNT,
+    SST_FILTER_NEGATIVE_COUNT, SST_FILTER_POSITIVE_COUNT,
+};
+use slatedb::instrumented_object_store_stats::REQUEST_COUNT;
+use slatedb_common::metrics::{DefaultMetricsRecorder, MetricValue};
+
+/// Counts of one open database, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Filters that ruled a key out: tables that were not read.
+    pub negatives: u64,
+    /// Filters that did not.
+    pub positives: u64,
+    /// Of these, those of tables that do not have the key.
+    pub false_positives: u64,
+    /// As `negatives`, of prefixes.
+    pub prefix_negatives: u64,
+    /// As `positives`, of prefixes.
+    pub prefix_positives: u64,
+    /// Data blocks that were looked for in a cache, found or not. Without caches there are none.
+    pub data_blocks: u64,
+    /// Requests to the object store for a range of an object.
+    pub range_requests: u64,
+}
+
+impl Counters {
+    /// Reads the recorder that the database was opened with.
+    pub fn of(recorder: &DefaultMetricsRecorder) -> Self {
+        let metrics = recorder.snapshot();
+        let sum = |name: &str, label: (&str, &str)| {
+            let labelled =
+                |labels: &[(String, String)]| labels.iter().any(|(key, value)| (key.as_str(), value.as_str()) == label);
+            let counts =
+                metrics.by_name(name).into_iter().filter(|metric| labelled(&metric.labels)).map(|metric| match metric
+                    .value
+                {
+                    MetricValue::Counter(count) => count,
+                    _ => 0,
+                });
+            counts.sum()
+        };
+        let (point, prefix) = ((FILTER_KIND_LABEL, FILTER_KIND_POINT), (FILTER_KIND_LABEL, FILTER_KIND_PREFIX));
+        Self {
+            negatives: sum(SST_FILTER_NEGATIVE_COUNT, point),
+            positives: sum(SST_FILTER_POSITIVE_COUNT, point),
+            false_positives: sum(SST_FILTER_FALSE_POSITIVE_COUNT, point),
+            prefix_negatives: sum(SST_FILTER_NEGATIVE_COUNT, prefix),
+            prefix_positives: sum(SST_FILTER_POSITIVE_COUNT, prefix),
+            data_blocks: sum(ACCESS_COUNT, ("entry_kind", "data_block")),
+            range_requests: sum(REQUEST_COUNT, ("api", "get_range")),
+        }
+    }
+
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            negatives: self.negatives - earlier.negatives,
+            positives: self.positives - earlier.positives,
+            false_positives: self.false_positives - earlier.false_positives,
+            prefix_negatives: self.prefix_negatives - earlier.prefix_negatives,
+            prefix_positives: self.prefix_positives - earlier.prefix_positives,
+            data_blocks: self.data_blocks - earlier.data_blocks,
+            range_requests: self.range_requests - earlier.range_requests,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What filters save on an object store, counted.
+//!
+//! [`CountingStore`] counts below SlateDB, in front of the object store; [`Counters`] reads what SlateDB counts itself.
+
+mod choice;
+mod counters;
+mod database;
+mod location;
+mod reader;
+mod requests;
+mod rows;
+mod scratch;
+
+pub use choice::FilterChoice;
+pub use counters::Counters;
+pub use database::{Database, flush};
+pub use location::Location;
+pub use reader::{Caching, Lookups, Reader};
+pub use requests::{CountingStore, Parts, Requests};
+pub use rows::{Row, absent_key, row};
+pub use scratch::Scratch;

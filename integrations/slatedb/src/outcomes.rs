@@ -1,0 +1,106 @@
+//! What became of the filters that SlateDB has built and read.
+
+use filterblock::{DecodeError, DecodeErrorClass};
+use std::fmt::Display;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts of filters, since the policy was made. Clones of the policy share them. A stored filter counts each time that
+/// SlateDB reads it: once where its caches hold it, once a lookup where there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcomes {
+    /// Filters built.
+    pub built: u64,
+    /// Tables that were written without a filter, as it could not be built.
+    pub failed: u64,
+    /// Stored filters that were read and are in use.
+    pub opened: u64,
+    /// Tables found without a filter, as it could not be built when they were written.
+    pub missing: u64,
+    /// Stored filters whose bytes are not what a writer wrote.
+    pub damaged: u64,
+    /// Stored filters that need a newer version of the library.
+    pub newer: u64,
+    /// Stored filters that were hashed under a secret key which the policy does not have.
+    pub mismatched: u64,
+}
+
+impl Outcomes {
+    /// Stored filters that could not be used: each query of them is answered *maybe*.
+    pub fn ignored(&self) -> u64 {
+        self.missing + self.damaged + self.newer + self.mismatched
+    }
+}
+
+/// The counters behind [`Outcomes`], and the first failure.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    built: AtomicU64,
+    failed: AtomicU64,
+    opened: AtomicU64,
+    missing: AtomicU64,
+    damaged: AtomicU64,
+    newer: AtomicU64,
+    mismatched: AtomicU64,
+    first_failure: OnceLock<String>,
+}
+
+impl Tally {
+    pub(crate) fn built(&self) {
+        add_one(&self.built);
+    }
+
+    pub(crate) fn opened(&self) {
+        add_one(&self.opened);
+    }
+
+    pub(crate) fn failed(&self, error: impl Display) {
+        add_one(&self.failed);
+        self.report(|| format!("a table is written without a filter: {error}"));
+    }
+
+    pub(crate) fn missing(&self) {
+        add_one(&self.missing);
+        self.report(|| "a table was written without a filter".to_owned());
+    }
+
+    pub(crate) fn ignored(&self, error: DecodeError, block_len: usize) {
+        add_one(match error.class() {
+            DecodeErrorClass::Damaged => &self.damaged,
+            DecodeErrorClass::Mismatch => &self.mismatched,
+            // And classes that the library may get.
+            _ => &self.newer,
+        });
+        self.report(|| format!("a filter of {block_len} bytes is ignored: {}: {error}", error.class()));
+    }
+
+    /// Logs the first failure, and keeps it. The others are counted only.
+    fn report(&self, failure: impl FnOnce() -> String) {
+        self.first_failure.get_or_init(|| {
+            let failure = failure();
+            log::warn!("{failure}. Lookups stay correct, but slower. Further failures are counted, not logged");
+            failure
+        });
+    }
+
+    pub(crate) fn first_failure(&self) -> Option<&str> {
+        self.first_failure.get().map(String::as_str)
+    }
+
+    pub(crate) fn outcomes(&self) -> Outcomes {
+        Outcomes {
+            built: self.built.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+            opened: self.opened.load(Ordering::Relaxed),
+            missing: self.missing.load(Ordering::Relaxed),
+            damaged: self.damaged.load(Ordering::Relaxed),
+            newer: self.newer.load(Ordering::Relaxed),
+            mismatched: self.mismatched.load(Ordering::Relaxed),
+        }
+    }
+}
+
+fn add_one(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}

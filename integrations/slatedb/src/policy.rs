@@ -1,0 +1,172 @@
+//! [`FilterBlockPolicy`]: which filters SlateDB's tables have.
+
+use crate::builder::TableFilterBuilder;
+use crate::filter::TableFilter;
+use crate::outcomes::{Outcomes, Tally};
+use filterblock::{
+    AlignedBytes, DecodeError, FilterBlock, FilterBlockBuilder, FilterPolicy, KeyTransform, OpenOptions,
+    ParsePolicyError,
+};
+use slatedb::Filter;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A filter policy for SlateDB. Clones share their counts.
+///
+/// The policy decides what filters are written. Stored filters are read whatever policy wrote them; only one that was
+/// hashed under a secret key needs a policy with this key.
+#[derive(Clone)]
+pub struct FilterBlockPolicy {
+    policy: FilterPolicy,
+    tally: Arc<Tally>,
+}
+
+/// Why a policy cannot be SlateDB's.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The text is no policy.
+    Parse(ParsePolicyError),
+    /// SlateDB's keys, which are byte strings, have no entries under this transform, or only code knows them.
+    Transform {
+        /// The transform.
+        found: KeyTransform,
+    },
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parse(error) => error.fmt(f),
+            Self::Transform { found } => {
+                write!(f, "transform {found} is none of whole-key, prefix:LEN and whole-key+prefix:LEN")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+impl From<ParsePolicyError> for PolicyError {
+    fn from(error: ParsePolicyError) -> Self {
+        Self::Parse(error)
+    }
+}
+
+impl FilterBlockPolicy {
+    /// The same for all policies, as the blocks themselves state what a reader must know: a name that changed with the
+    /// policy would have SlateDB skip every filter that was written before.
+    pub const NAME: &'static str = "filterblock";
+
+    /// A policy whose counts are zero.
+    ///
+    /// # Errors
+    /// [`PolicyError::Transform`] for transforms other than whole keys, prefixes, or both.
+    pub fn new(policy: FilterPolicy) -> Result<Self, PolicyError> {
+        match policy.key_transform() {
+            KeyTransform::WholeKey | KeyTransform::FixedPrefix { .. } | KeyTransform::WholeKeyAndPrefix { .. } => {
+                Ok(Self { policy, tally: Arc::default() })
+            }
+            found => Err(PolicyError::Transform { found }),
+        }
+    }
+
+    /// The policy of the filters that are written.
+    pub fn policy(&self) -> &FilterPolicy {
+        &self.policy
+    }
+
+    /// What became of the filters that were built and read.
+    pub fn outcomes(&self) -> Outcomes {
+        self.tally.outcomes()
+    }
+
+    /// The first failure, which was logged as a warning, too; later ones are counted only.
+    pub fn first_failure(&self) -> Option<&str> {
+        self.tally.first_failure()
+    }
+
+    /// Opens a block of any policy. The hasher that the block names is used; under a secret key it must be this policy's.
+    fn open(&self, data: &[u8]) -> Result<FilterBlock<AlignedBytes>, DecodeError> {
+        // SlateDB's slices begin anywhere.
+        let block = AlignedBytes::copy_of(data);
+        let opened = match OpenOptions::new().open_owned(block) {
+            Err(refused) if matches!(refused.error(), DecodeError::KeyNeeded { .. }) => {
+                self.own_options().open_owned(refused.into_inner())
+            }
+            opened => opened,
+        };
+        opened.map_err(|refused| refused.error())
+    }
+
+    /// For blocks of this policy.
+    fn own_options(&self) -> OpenOptions {
+        OpenOptions::new().expect_hasher(self.policy.hasher())
+    }
+}
+
+impl slatedb::FilterPolicy for FilterBlockPolicy {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn builder(&self) -> Box<dyn slatedb::FilterBuilder> {
+        let builder = FilterBlockBuilder::new(self.policy);
+        Box::new(TableFilterBuilder::new(builder, self.own_options(), self.tally.clone()))
+    }
+
+    /// Bytes that are no usable filter match every query.
+    fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
+        // What a writer stores that could not build the filter.
+        if data.is_empty() {
+            self.tally.missing();
+            return Arc::new(TableFilter::unusable(data));
+        }
+        match self.open(data) {
+            Ok(block) => {
+                self.tally.opened();
+                Arc::new(TableFilter::open(block))
+            }
+            Err(error) => {
+                self.tally.ignored(error, data.len());
+                Arc::new(TableFilter::unusable(data))
+            }
+        }
+    }
+
+    fn estimate_size(&self, num_keys: usize) -> usize {
+        let num_entries = match self.policy.key_transform() {
+            // At most.
+            KeyTransform::WholeKeyAndPrefix { .. } => 2 * num_keys as u64,
+            _ => num_keys as u64,
+        };
+        self.policy.expected_block_len(num_entries).ok().and_then(|len| usize::try_from(len).ok()).unwrap_or(0)
+    }
+
+    fn supports_prefix_queries(&self) -> bool {
+        matches!(self.policy.key_transform(), KeyTransform::FixedPrefix { .. } | KeyTransform::WholeKeyAndPrefix { .. })
+    }
+}
+
+/// From the policy's text, such as `blocked:10,seed=7` or `ribbon:fpr=1%,transform=whole-key+prefix:8`.
+impl FromStr for FilterBlockPolicy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        Self::new(text.parse()?)
+    }
+}
+
+/// The policy's text.
+impl fmt::Display for FilterBlockPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.policy.fmt(f)
+    }
+}
+
+impl fmt::Debug for FilterBlockPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FilterBlockPolicy({self})")
+    }
+}

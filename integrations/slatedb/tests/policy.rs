@@ -1,0 +1,214 @@
+//! The policy by itself, as SlateDB calls it.
+
+use bytes::Bytes;
+use filterblock::{FilterKind, FilterPolicy, KeyHasher};
+use filterblock_slatedb::{FilterBlockPolicy, PolicyError};
+use slatedb::{Filter, FilterPolicy as _, FilterQuery, RowEntry, ValueDeletable};
+use std::sync::Arc;
+
+const ROWS: u64 = 2_000;
+
+fn policy(text: &str) -> FilterBlockPolicy {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// One policy of each kind, and those with prefixes.
+fn policies() -> impl Iterator<Item = FilterBlockPolicy> {
+    let of_kinds = FilterKind::ALL.iter().map(|kind| policy(&format!("{kind}:10,seed=7")));
+    of_kinds.chain([policy("blocked:10,transform=prefix:4"), policy("ribbon:10,transform=whole-key+prefix:4")])
+}
+
+fn key(i: u64) -> Bytes {
+    format!("{:04}/{i:08}", i / 100).into()
+}
+
+fn entry(key: Bytes, value: ValueDeletable) -> RowEntry {
+    RowEntry { key, value, seq: 1, create_ts: None, expire_ts: None }
+}
+
+fn built(policy: &FilterBlockPolicy, num_rows: u64) -> Arc<dyn Filter> {
+    let mut builder = policy.builder();
+    for i in 0..num_rows {
+        builder.add_entry(&entry(key(i), ValueDeletable::Value(Bytes::from_static(b"value"))));
+    }
+    builder.build()
+}
+
+fn encoded(filter: &dyn Filter) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    filter.encode(&mut bytes);
+    assert_eq!(bytes.len(), filter.size());
+    bytes
+}
+
+fn matches_point(filter: &dyn Filter, key: Bytes) -> bool {
+    filter.might_match(&FilterQuery::point(key))
+}
+
+#[test]
+fn every_stored_key_matches_from_slices_at_every_alignment() {
+    for policy in policies() {
+        let filter = built(&policy, ROWS);
+        let bytes = encoded(&*filter);
+        let mut memory = vec![0; bytes.len() + 64];
+        for start in 0..64 {
+            memory[start..][..bytes.len()].copy_from_slice(&bytes);
+            let decoded = policy.decode(&memory[start..][..bytes.len()]);
+            assert_eq!(encoded(&*decoded), bytes, "{policy}");
+            let clamped = decoded.clamp_allocated_size();
+            for i in 0..ROWS {
+                assert!(matches_point(&*decoded, key(i)) && matches_point(&*clamped, key(i)), "{policy}: row {i}");
+            }
+        }
+        assert_eq!((policy.outcomes().built, policy.outcomes().opened, policy.outcomes().ignored()), (1, 64, 0));
+        assert!((ROWS..2 * ROWS).any(|i| !matches_point(&*filter, key(i))), "{policy} rules nothing out");
+    }
+}
+
+#[test]
+fn no_damage_hides_a_key_and_each_is_counted() {
+    for policy in policies() {
+        let bytes = encoded(&*built(&policy, 300));
+        let mut tried = 0;
+        let mut hides_nothing = |bytes: &[u8], what: &str| {
+            let filter = policy.decode(bytes);
+            assert!((0..600).all(|i| matches_point(&*filter, key(i))), "{policy}: {what}");
+            assert_eq!(encoded(&*filter), bytes, "{policy}: {what}: stored again as it was read");
+            tried += 1;
+        };
+        for len in 0..bytes.len() {
+            hides_nothing(&bytes[..len], &format!("cut to {len} bytes"));
+        }
+        for bit in 0..8 * bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            hides_nothing(&damaged, &format!("bit {bit} flipped"));
+        }
+        let outcomes = policy.outcomes();
+        assert_eq!((outcomes.opened, outcomes.missing), (0, 1), "{policy}: only the empty one was never a filter");
+        assert_eq!(outcomes.ignored(), tried, "{policy}");
+        assert!(policy.first_failure().is_some_and(|failure| failure.contains("without a filter")), "{policy}");
+        println!("counted: {tried} damaged filters of {policy}, all ignored");
+    }
+}
+
+#[test]
+fn the_first_failure_states_what_was_found() {
+    let policy = policy("blocked:10");
+    assert_eq!(policy.first_failure(), None);
+    policy.decode(b"short");
+    policy.decode(&[0; 100]);
+    let expected = "a filter of 5 bytes is ignored: damaged: ";
+    assert!(
+        policy.first_failure().is_some_and(|failure| failure.starts_with(expected)),
+        "{:?}",
+        policy.first_failure()
+    );
+    assert_eq!((policy.outcomes().damaged, policy.clone().outcomes().damaged), (2, 2));
+}
+
+#[test]
+fn a_filter_that_cannot_be_built_matches_everything() {
+    let policy = policy("bloom:max=64");
+    let filter = built(&policy, ROWS);
+    assert!((0..2 * ROWS).all(|i| matches_point(&*filter, key(i))));
+    assert!(encoded(&*filter).is_empty());
+    let decoded = policy.decode(&[]);
+    assert!((0..2 * ROWS).all(|i| matches_point(&*decoded, key(i))));
+    let outcomes = policy.outcomes();
+    assert_eq!((outcomes.built, outcomes.failed, outcomes.missing, outcomes.damaged), (0, 1, 1, 0));
+    assert!(policy.first_failure().is_some_and(|failure| failure.contains("64 bytes")), "{:?}", policy.first_failure());
+}
+
+#[test]
+fn filters_of_other_policies_stay_in_use() {
+    let reader = policy("fuse:fpr=0.1%,seed=99,transform=whole-key+prefix:4");
+    for writer in policies() {
+        assert_eq!(writer.name(), reader.name());
+        let filter = reader.decode(&encoded(&*built(&writer, ROWS)));
+        assert!((0..ROWS).all(|i| matches_point(&*filter, key(i))), "{writer}");
+        assert!((0..ROWS).any(|i| !matches_point(&*filter, key(1_000_000 + 100 * i))), "{writer} rules nothing out");
+    }
+    assert_eq!(reader.outcomes().ignored(), 0);
+}
+
+#[test]
+fn a_secret_key_is_needed_to_read_and_not_to_ignore() {
+    let keyed = |key| {
+        let policy: FilterPolicy = "blocked:10".parse().expect("legal");
+        FilterBlockPolicy::new(policy.hashed_by(KeyHasher::keyed([key; 16]))).expect("legal")
+    };
+    let (writer, stranger) = (keyed(1), policy("blocked:10"));
+    let bytes = encoded(&*built(&writer, ROWS));
+    let filter = writer.decode(&bytes);
+    assert!((0..ROWS).all(|i| matches_point(&*filter, key(i))));
+    assert!((ROWS..2 * ROWS).any(|i| !matches_point(&*filter, key(i))));
+    for reader in [stranger, keyed(2)] {
+        let filter = reader.decode(&bytes);
+        assert!((0..2 * ROWS).all(|i| matches_point(&*filter, key(i))));
+        assert_eq!(reader.outcomes().mismatched, 1);
+    }
+    // A policy that has since been given a key reads what was written before.
+    let old = encoded(&*built(&policy("golomb:10,seed=3"), ROWS));
+    let filter = writer.decode(&old);
+    assert!((ROWS..2 * ROWS).any(|i| !matches_point(&*filter, key(i))));
+    assert_eq!(writer.outcomes().ignored(), 0);
+}
+
+#[test]
+fn prefixes_are_answered_where_they_are_entries() {
+    let prefix = |text: &str| FilterQuery::prefix(Bytes::copy_from_slice(text.as_bytes()));
+    for (text, supported) in [
+        ("blocked:10", false),
+        ("blocked:10,transform=prefix:4", true),
+        ("golomb:10,transform=whole-key+prefix:4", true),
+    ] {
+        let policy = policy(text);
+        assert_eq!((policy.supports_prefix_queries(), policy.supports_range_queries()), (supported, false), "{text}");
+        let filter = built(&policy, ROWS);
+        // Shorter than a prefix, as long, and longer.
+        for present in ["", "0", "001", "0011", "0011/", "0011/00001"] {
+            assert!(filter.might_match(&prefix(present)), "{text}: {present}");
+        }
+        let absent = (100..1000).filter(|i| !filter.might_match(&prefix(&format!("{i:04}/")))).count();
+        assert_eq!(absent > 800, supported, "{text}: {absent} of 900 prefixes ruled out");
+        let range = FilterQuery::range(std::ops::Bound::Included(key(5_000)), std::ops::Bound::Unbounded);
+        assert!(filter.might_match(&range), "{text}");
+    }
+}
+
+#[test]
+fn deletions_are_entries_too() {
+    let policy = policy("ribbon:10");
+    let mut builder = policy.builder();
+    builder.add_entry(&entry(key(1), ValueDeletable::Tombstone));
+    builder.add_entry(&entry(key(2), ValueDeletable::Merge(Bytes::from_static(b"operand"))));
+    let filter = builder.build();
+    assert!(matches_point(&*filter, key(1)) && matches_point(&*filter, key(2)));
+}
+
+#[test]
+fn policies_are_text_and_refused_where_keys_have_no_entries() {
+    for policy in policies() {
+        assert_eq!(
+            policy.to_string().parse::<FilterBlockPolicy>().map(|parsed| parsed.to_string()),
+            Ok(policy.to_string())
+        );
+    }
+    for transform in ["row", "row+column", "custom:200:1"] {
+        let refused = format!("blocked:10,transform={transform}").parse::<FilterBlockPolicy>();
+        assert!(matches!(refused, Err(PolicyError::Transform { .. })), "{transform}: {refused:?}");
+    }
+    let refused = "blocked:1".parse::<FilterBlockPolicy>().expect_err("too few bits");
+    assert!(refused.to_string().contains("legal range"), "{refused}");
+}
+
+#[test]
+fn the_estimated_size_is_that_of_the_filter() {
+    for policy in policies() {
+        let (estimate, actual) = (policy.estimate_size(ROWS as usize), built(&policy, ROWS).size());
+        // Prefixes are shared by a hundred keys, which the estimate cannot know.
+        let at_most = if policy.supports_prefix_queries() { 200 * actual } else { actual + actual / 20 };
+        assert!(estimate + actual / 20 >= actual && estimate <= at_most, "{policy}: {estimate} for {actual} bytes");
+    }
+}

@@ -11,7 +11,7 @@ proves "format" "one style of source"
 format_lane() {
   local manifest
   cargo fmt --all --check
-  for manifest in fuzz/Cargo.toml benches/*/Cargo.toml; do
+  for manifest in fuzz/Cargo.toml benches/*/Cargo.toml integrations/*/Cargo.toml; do
     cargo fmt --manifest-path "$manifest" --check
   done
 }
@@ -24,7 +24,7 @@ scripts_lane() {
     unpack shellcheck shellcheck
     shellcheck=$beside/usr/bin/shellcheck
   fi
-  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full fuzz/run
+  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full fuzz/run integrations/*/run
 }
 
 # clippy_lane <targets and features>...
@@ -102,6 +102,63 @@ comparison() {
   missing=$(missing_engines "$@")
   [ -z "$missing" ] || cannot "compiled without engines; missing here: ${missing//$'\n'/, }"
   cargo check --manifest-path "$manifest" --features engines
+}
+
+proves "Parquet" "Parquet's split-block filter beside arrow-rs and DuckDB: equal bits, no false exclusion either way"
+parquet_lane() {
+  cargo clippy --manifest-path integrations/parquet/Cargo.toml --all-targets -- -D warnings
+  integrations/parquet/run || case $? in
+    3) cannot "DuckDB could not be installed; without it all has passed" ;;
+    *) return 1 ;;
+  esac
+}
+
+# In the build that the tests have filled.
+proves "C interface" "the calls of include/filterblock.h and their misuse, under valgrind and AddressSanitizer; that src/capi makes it"
+c_lane() {
+  command -v cc >/dev/null || cannot "no C compiler here"
+  command -v valgrind >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq valgrind >/dev/null 2>&1 || true
+  if [ "$tier" = full ] && ! command -v cbindgen >/dev/null; then
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install cbindgen --locked || true
+  fi
+  export FILTERBLOCK_C_PROFILE=dev FILTERBLOCK_C_FEATURES=cli
+  lean integrations/c/run
+  cargo test --features cli,capi --lib capi::
+  cargo test --features cli,capi --test capi
+}
+
+# In the build that the tests have filled.
+proves "LevelDB" "filter blocks inside LevelDB: keys found, reads avoided, damage, sizes beside its own; in rusty-leveldb, too"
+leveldb_lane() {
+  command -v c++ >/dev/null || cannot "no C++ compiler here"
+  [ "$tier" = full ] || [ -z "$(missing_engines leveldb)" ] || cannot "missing here: libleveldb-dev"
+  export FILTERBLOCK_C_PROFILE=dev FILTERBLOCK_C_FEATURES=cli
+  if [ "$tier" != full ]; then
+    lean integrations/leveldb/run short
+    return
+  fi
+  lean integrations/leveldb/run
+  cargo clippy --release --manifest-path integrations/rusty-leveldb/Cargo.toml --all-targets -- -D warnings
+  lean cargo test --release --manifest-path integrations/rusty-leveldb/Cargo.toml
+}
+
+# rocksdb_lane <keys>: in the build that the tests have filled.
+proves "RocksDB" "filters inside RocksDB: lookups counted by its tickers, tables of its own policies, damaged files, options files"
+rocksdb_lane() {
+  command -v c++ >/dev/null || cannot "no C++ compiler here"
+  if [ "$tier" = full ] && [ -n "$(missing_engines rocksdb)" ]; then
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq librocksdb-dev >/dev/null 2>&1 || true
+  fi
+  [ -z "$(missing_engines rocksdb)" ] || cannot "missing here: librocksdb-dev"
+  export FILTERBLOCK_C_PROFILE=dev FILTERBLOCK_C_FEATURES=cli
+  lean integrations/rocksdb/run "$1"
+}
+
+# Installs the server, too, which `run` starts and stops.
+proves "SlateDB" "filter blocks inside SlateDB: keys found, reads saved, damage; local files, an S3-compatible server, processes"
+slatedb_lane() {
+  cargo clippy --release --manifest-path integrations/slatedb/Cargo.toml --all-targets -- -D warnings
+  integrations/slatedb/run short
 }
 
 nightly() { cargo +nightly --version >/dev/null 2>&1 || cannot "no nightly toolchain"; }

@@ -65,7 +65,6 @@ const TOOL_LAYERS: &[&[&str]] = &[
 const UNSAFE_FILES: &[&str] = &[
     "capi/",
     "cpu/",
-    "filter/bloom/avx512.rs",
     "filter/blocked/avx2/",
     "filter/blocked/avx512/",
     "filter/blocked/inlined.rs",

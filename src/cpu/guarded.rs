@@ -1,5 +1,5 @@
 //! For tests: memory between two pages that cannot be accessed, so that a read out of bounds by a single byte ends the
-//! process. AddressSanitizer sees neither what assembly reads nor what a gather does.
+//! process. AddressSanitizer does not see what assembly reads.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ptr::null_mut;

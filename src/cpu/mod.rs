@@ -83,13 +83,6 @@ proof! {
 #[cfg(simd_avx512)]
 proof! {
     $
-    /// AVX-512 as the first servers had it.
-    Avx512Dq, avx512_dq, is_x86_feature_detected: "avx512f", "avx512dq"
-}
-
-#[cfg(simd_avx512)]
-proof! {
-    $
     /// AVX-512 since Ice Lake and Zen 4: its extensions came together, and processors that lack some of them also lower
     /// their clock for wide vectors.
     Avx512Bitalg, avx512_bitalg, is_x86_feature_detected:

@@ -7,19 +7,11 @@
 //! on; `tests/format/rates.rs` measures it.) A is from Steele and Vigna, "Computationally easy, spectrally good
 //! multipliers for congruential pseudorandom number generators" (2022), table for 64-bit MCGs.
 
-#[cfg(simd_avx512)]
-#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
-#[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
-mod avx512;
-
 #[cfg(feature = "std")]
 mod build;
-mod engine;
-#[cfg(all(test, feature = "std", target_os = "linux"))]
-mod guard_pages;
 #[cfg(feature = "std")]
 mod plan;
-mod portable;
+mod probe;
 pub mod sizing;
 
 #[cfg(feature = "std")]
@@ -32,7 +24,6 @@ use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
 use crate::math::float::powi;
-use engine::Engine;
 use sizing::MAX_NUM_PROBES;
 
 #[cfg(feature = "std")]
@@ -113,16 +104,12 @@ impl KindParams for Params {
     }
 }
 
-/// What is known of a filter without its bits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    params: Params,
-    engine: Engine,
-}
+/// Nothing else is known of a filter without its bits.
+pub(crate) type Layout = Params;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
-    layout: &'a Layout,
+    params: &'a Params,
     bits: &'a [u8],
 }
 
@@ -130,7 +117,7 @@ impl<'a> KindView<'a> for View<'a> {
     type Params = Params;
     type Layout = Layout;
 
-    fn check(params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
+    fn check(params: Params, payload: &[u8], base: u64) -> Result<Params, DecodeError> {
         let (declared_bytes, actual_bytes) = (params.payload_len(), payload.len() as u64);
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
@@ -138,36 +125,31 @@ impl<'a> KindView<'a> for View<'a> {
         if let Some(found) = bits::padding(payload, params.num_bits) {
             return Err(DecodeError::Padding { offset_bytes: base + actual_bytes - 1, found });
         }
-        Ok(Layout { params, engine: Engine::best(&params) })
+        Ok(params)
     }
 
     #[inline(always)]
-    fn new(layout: &'a Layout, payload: &'a [u8]) -> Self {
-        assert!(payload.len() as u64 == layout.params.payload_len(), "the bytes of a filter changed their length");
-        Self { layout, bits: payload }
+    fn new(params: &'a Params, payload: &'a [u8]) -> Self {
+        assert!(payload.len() as u64 == params.payload_len(), "the bytes of a filter changed their length");
+        Self { params, bits: payload }
     }
 
     fn params(&self) -> &Params {
-        &self.layout.params
+        self.params
     }
 
     #[inline(always)]
     fn may_contain(&self, hash: KeyHash) -> bool {
-        self.layout.engine.may_contain(self, hash)
+        probe::may_contain(self.params, self.bits, hash)
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        self.layout.engine.all_may_contain(self, hashes, answers);
-    }
-
-    #[inline]
-    fn gains_by_prefetch(layout: &Layout) -> bool {
-        layout.engine.gains_by_prefetch()
+        probe::all_may_contain(self.params, self.bits, hashes, answers);
     }
 
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
-        portable::prefetch_first(self, hash);
+        probe::prefetch_first(self.params, self.bits, hash);
     }
 
     fn fill(&self) -> f64 {

@@ -1,7 +1,6 @@
 //! Builds and probes of any number of bits.
 
 use super::build::{build, insert};
-use super::engine::Engine;
 use super::sizing::{MAX_NUM_PROBES, exact_false_positive_rate};
 use super::{KindView, Params, View};
 use crate::error::DecodeError;
@@ -62,12 +61,7 @@ fn any_number_of_bits_and_probes_will_do() {
                 let absent = (0..500)
                     .filter(|i| {
                         let hash = KeyHash::from_raw(mix(!(i + round * 500)));
-                        let answer = view.may_contain(hash);
-                        for engine in Engine::all(&params) {
-                            let of_engine = engine.may_contain(&view, hash);
-                            assert_eq!(of_engine, answer, "{engine:?} {params:?}");
-                        }
-                        answer
+                        view.may_contain(hash)
                     })
                     .count();
                 let share = absent as f64 / 500.0;

@@ -50,11 +50,14 @@ impl Parts {
     }
 }
 
+/// What was read of which object.
+type Reads = Vec<(Path, Range<u64>)>;
+
 /// Passes everything on to another store, and records what is read of tables: the objects in a directory `compacted`.
 #[derive(Clone)]
 pub struct CountingStore {
     inner: Arc<dyn ObjectStore>,
-    reads: Arc<Mutex<Vec<(Path, Range<u64>)>>>,
+    reads: Arc<Mutex<Reads>>,
 }
 
 impl CountingStore {

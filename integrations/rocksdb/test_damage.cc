@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 
 #include <atomic>
 #include <cstdio>
@@ -220,11 +221,23 @@ void TestOtherPolicies() {
   CHECK(counts.damaged == 0 && counts.newer == 0 && counts.mismatch == 0 && counts.not_built == 0);
 }
 
+// The tables that a database has written.
+class CountingTables final : public rocks::EventListener {
+ public:
+  void OnTableFileCreated(const rocks::TableFileCreationInfo& info) override {
+    if (info.status.ok()) ++created;
+  }
+
+  std::atomic<uint64_t> created{0};
+};
+
 // A cap too small for the keys: tables have no filter, for this policy and for RocksDB's.
 void TestFailedBuilds() {
   constexpr uint64_t kStored = 20000;
   const auto log = std::make_shared<CountingLogger>();
+  const auto tables = std::make_shared<CountingTables>();
   Setting setting(Ours("blocked:max=300", "ribbon:max=300", false, log));
+  setting.options.listeners.push_back(tables);
   Database db(setting);
   db.Put(0, kStored);
   db.Put(kStored, 2 * kStored);
@@ -233,7 +246,8 @@ void TestFailedBuilds() {
   // When the first is written, and when it is opened.
   CHECK(CountsOf(setting.policy).not_built >= 1 && log->lines == 2);
   db.Compact();
-  CHECK(CountsOf(setting.policy).unfinished == 3);
+  // Newer versions write the bottommost table twice.
+  CHECK(CountsOf(setting.policy).unfinished == tables->created && tables->created >= 3);
   db.Reopen(setting);
   CHECK(db.Wrong(0, 2 * kStored) == 0);
   CHECK(log->lines == 2);

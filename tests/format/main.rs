@@ -25,6 +25,7 @@ mod rates;
 mod readers;
 mod rejects;
 mod ribbon;
+mod rows;
 mod safe_keys;
 mod spec;
 mod tables;

@@ -3,6 +3,7 @@
 mod adversary;
 mod agreement;
 mod aligned;
+mod appendix;
 mod assembled;
 mod batches;
 mod choice;

@@ -23,7 +23,11 @@ fn request(bytes: Vec<u8>) -> Request {
 
 /// Another context whose mix has the same low half.
 fn same_low_half(context: u64) -> u64 {
-    let mut z = mix(context) ^ 1 << 32;
+    unmix(mix(context) ^ 1 << 32)
+}
+
+/// The inverse of `mix`.
+pub fn unmix(mut z: u64) -> u64 {
     z = (z ^ (z >> 33)).wrapping_mul(0x9cb4_b2f8_1293_37db);
     z = (z ^ (z >> 33)).wrapping_mul(0x4f74_430c_22a5_4005);
     z ^ (z >> 33)

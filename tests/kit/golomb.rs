@@ -113,7 +113,8 @@ impl Dimensions {
         let mut hashes = Vec::new();
         // Those of every bucket would be too many.
         let step = self.num_buckets.div_ceil(24);
-        let chosen = (0..self.num_buckets).filter(|b| b % step == 0 || b % 64 < 2 || b + 1 == self.num_buckets);
+        let last = self.num_buckets - 1;
+        let chosen = (0..=last).filter(|b| b % step == 0 || b % 64 < 2 && (*b < 200 || b + 200 > last) || *b == last);
         for bucket in chosen {
             let values = golomb.offsets(payload, bucket);
             let mut asked = vec![0, self.bucket_range - 1, random.below(self.bucket_range)];
@@ -135,7 +136,7 @@ impl Dimensions {
 }
 
 /// Remainder bits, directory bits, buckets, range in units of 2^r, bytes of codes.
-const DIMENSIONS: [(u8, u8, u64, u64, u64, Directory); 26] = [
+const DIMENSIONS: [(u8, u8, u64, u64, u64, Directory); 28] = [
     (0, 0, 1, 60, 9, Directory::Within),
     (1, 57, 1, 40, 9, Directory::Within),
     (7, 0, 1, 30, 24, Directory::Within),
@@ -162,6 +163,8 @@ const DIMENSIONS: [(u8, u8, u64, u64, u64, Directory); 26] = [
     (2, 57, 9, 8, 20, Directory::Anywhere),
     (2, 7, 70, 8, 50, Directory::Anywhere),
     (2, 9, 12, 8, 30, Directory::Anywhere),
+    (2, 12, 200, 8, 120, Directory::Around),
+    (0, 0, 4200, 8, 200, Directory::Within),
 ];
 
 pub fn all() -> impl Iterator<Item = Dimensions> {

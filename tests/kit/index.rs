@@ -2,7 +2,7 @@
 
 use crate::assembled::{Header, Shape, put, repair};
 use crate::case::{Case, Expected, Reply, Request, letters};
-use crate::expected::CONTEXTS;
+use crate::expected::{CONTEXTS, unmix};
 use crate::index_refused;
 use crate::keys::{KEY, entry_of};
 use crate::library::query;
@@ -221,6 +221,12 @@ fn sound(cases: &mut Vec<Case>) {
             cases.push(case(&name, &filter, hash, &Classes::new(), queries));
         }
     }
+    // The first partition's context is 2^64 - 1, the next one's 0: that of a table whose mix is the last of all.
+    let context = unmix(u64::MAX) ^ 0x9e37_79b9_7f4a_7c15;
+    assert_eq!((partition_context(context, 0), partition_context(context, 1)), (u64::MAX, 0));
+    let wrapping = filter(Header { context, ..Header::default() }, &groups((0, 0), 4, true), 0);
+    let name = "index: contexts of partitions beyond 2^64";
+    cases.push(case(name, &wrapping, Expected::Nothing, &Classes::new(), queries(&["key"])));
     let filter = filter(Header { context: 4, features: 0xfe, ..Header::default() }, &[], 0);
     cases.push(case(
         "index: no partitions, ignored features",

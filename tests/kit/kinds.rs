@@ -218,7 +218,8 @@ fn ribbon(cases: &mut Vec<Case>) {
             // On both sides of the limits beyond which equations are bumped.
             let num_starts = ribbon.layers()[0].num_starts();
             let distance = |hash: u64| 127 - Row::new(hash, num_starts).start % 128;
-            let at_limits = numbers(550 + i as u64).filter(|&hash| [95, 96, 115, 116, 127].contains(&distance(hash)));
+            let at_limits =
+                numbers(550 + i as u64).filter(|&hash| [0, 95, 96, 115, 116, 127].contains(&distance(hash)));
             hashes.extend(at_limits.take(60));
         }
         hashes.extend(EXTREMES);

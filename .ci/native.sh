@@ -224,10 +224,10 @@ fuzz_lane() {
   fuzz/run -j 2 "$1"
 }
 
-# second_reader_lane [--release]: the package xxhash is installed beside the build where the system lacks it.
-proves "a second reader, in Python" "that the reader written from format-spec.md alone agrees with the library"
-second_reader_lane() {
-  local python=python3 needs="no python3 of 3.11 or newer with the package xxhash here"
+# Sets `python` to an interpreter with the package xxhash, which is installed beside the build where the system lacks it.
+find_python() {
+  local needs="no python3 of 3.11 or newer with the package xxhash here"
+  python=python3
   python3 -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || cannot "$needs"
   if ! python3 -c 'import xxhash' 2>/dev/null; then
     python=$PWD/target/second-reader/bin/python3
@@ -236,6 +236,29 @@ second_reader_lane() {
       "$python" -m pip install --quiet xxhash || cannot "$needs"
     fi
   fi
+}
+
+# second_reader_lane [--release]
+proves "a second reader, in Python" "that the reader written from format-spec.md alone agrees with the library"
+second_reader_lane() {
+  local python
+  find_python
   FILTERBLOCK_PYTHON=$python \
     lean cargo test "$@" --features cli --test second_reader -- --ignored --nocapture --test-threads 1
+}
+
+# kit_lane [--release]: in the build that the tests have filled.
+proves "conformance kit" "that tests/conformance is what is made of the document, and that the library and the second reader pass it"
+kit_lane() {
+  local python
+  find_python
+  FILTERBLOCK_PYTHON=$python \
+    lean cargo test "$@" --features cli --test kit -- --include-ignored --nocapture --test-threads 1
+}
+
+proves "broken readers" "that the conformance kit notices readers that are wrong in one place"
+broken_readers_lane() {
+  local python
+  find_python
+  "$python" -B tests/second_reader/mutate.py
 }

@@ -54,7 +54,7 @@ const TOOL_LAYERS: &[&[&str]] = &[
     &["target"],
     &["answers", "expected"],
     &["block"],
-    &["table"],
+    &["frame", "table"],
     &["store"],
     &["build", "calc", "completions", "demo", "inspect", "query", "thin", "verify"],
     &["cli"],

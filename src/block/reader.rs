@@ -146,7 +146,7 @@ impl OpenOptions {
         found: u64,
         transform: KeyTransform,
     ) -> Result<EntryHasher, DecodeError> {
-        let hasher = match self.hasher {
+        match self.hasher {
             Some(hasher) if hasher.hash_id() != found_id => {
                 return Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: found_id });
             }
@@ -157,17 +157,20 @@ impl OpenOptions {
                     _ => DecodeError::WrongKey { expected, found },
                 });
             }
+            _ => {}
+        }
+        // That of the caller has the code.
+        let stated = self.transform.unwrap_or(transform);
+        if stated != transform {
+            return Err(DecodeError::WrongTransform { expected: stated.to_wire(), found: transform.to_wire() });
+        }
+        // What the caller states comes before what it left out.
+        let hasher = match self.hasher {
             Some(hasher) => hasher,
             None if found_id == hash::XXH3_ID => KeyHasher::new(found),
             None => return Err(DecodeError::KeyNeeded { key_id: found }),
         };
-        match self.transform {
-            Some(expected) if expected != transform => {
-                Err(DecodeError::WrongTransform { expected: expected.to_wire(), found: transform.to_wire() })
-            }
-            Some(expected) => Ok(EntryHasher::new(hasher, expected)),
-            None => Ok(EntryHasher::new(hasher, transform)),
-        }
+        Ok(EntryHasher::new(hasher, stated))
     }
 }
 

@@ -30,17 +30,24 @@ impl<'a> Trailer<'a> {
     }
 
     fn pop_many(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
-        let split = self.rest.len().checked_sub(len).and_then(|at| self.rest.split_at_checked(at));
-        let Some((before, taken)) = split else {
-            let min_bytes = (self.frame_len - self.rest.len() + len) as u64;
-            return Err(DecodeError::TooShort { len_bytes: self.frame_len as u64, min_bytes });
-        };
+        self.require(len)?;
+        let (before, taken) = self.rest.split_at(self.rest.len() - len);
         self.rest = before;
         Ok(taken)
     }
 
+    /// An error if fewer than `len` bytes are left.
+    pub(super) fn require(&self, len: usize) -> Result<(), DecodeError> {
+        if len <= self.rest.len() {
+            return Ok(());
+        }
+        let min_bytes = (self.frame_len - self.rest.len() + len) as u64;
+        Err(DecodeError::TooShort { len_bytes: self.frame_len as u64, min_bytes })
+    }
+
     /// Takes an integer of `len` bytes, 1 to 8, whose last byte is not zero: each value has one encoding, and 0 has none.
     pub(super) fn pop_short(&mut self, len: u8) -> Result<u64, DecodeError> {
+        self.require(len.into())?;
         if !(1..=8).contains(&len) {
             return Err(DecodeError::Parameter { name: "compact_integer_len", value: u64::from(len), min: 1, max: 8 });
         }

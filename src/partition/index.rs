@@ -148,17 +148,17 @@ fn check_partitions(index: &[u8], facts: &Facts) -> Result<(), DecodeError> {
         if !(end.separator_end.into()..=separators_len).contains(&separator_end) {
             return Err(out_of_range("separator_end", separator_end, end.separator_end.into(), separators_len));
         }
-        let separator_of = |partition| separator(index, num_partitions, partition);
-        if partition > 0 && separator_of(partition - 1) >= separator_of(partition) {
-            return Err(DecodeError::SeparatorOrder { partition: partition as u32 });
-        }
         end = record;
     }
     if u64::from(end.separator_end) != separators_len {
         let (value, min) = (end.separator_end.into(), separators_len);
         return Err(out_of_range("separator_end", value, min, min));
     }
-    Ok(())
+    let separator_of = |partition| separator(index, num_partitions, partition);
+    match (1..num_partitions).find(|&partition| separator_of(partition - 1) >= separator_of(partition)) {
+        Some(partition) => Err(DecodeError::SeparatorOrder { partition: partition as u32 }),
+        None => Ok(()),
+    }
 }
 
 fn out_of_range(name: &'static str, value: u64, min: u64, max: u64) -> DecodeError {

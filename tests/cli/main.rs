@@ -5,6 +5,7 @@ mod build;
 mod calc;
 mod damage;
 mod demo;
+mod forms;
 mod input;
 mod inspect;
 mod keyed;

@@ -129,7 +129,7 @@ pub fn raw_block(kind: u8, header: &Header, num_entries: u64, params: [u8; 12], 
     block
 }
 
-fn put(bytes: &mut [u8], value: u64) {
+pub fn put(bytes: &mut [u8], value: u64) {
     (0..).zip(bytes).for_each(|(i, byte)| *byte = (value >> (8 * i)) as u8);
 }
 
@@ -143,7 +143,7 @@ pub fn repair(block: &mut [u8], context: u64) {
 }
 
 /// Computed bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
+pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
     })

@@ -3,6 +3,7 @@
 mod adversary;
 mod agreement;
 mod aligned;
+mod appendix;
 mod assembled;
 mod batches;
 mod choice;
@@ -25,6 +26,7 @@ mod rates;
 mod readers;
 mod rejects;
 mod ribbon;
+mod rows;
 mod safe_keys;
 mod spec;
 mod tables;

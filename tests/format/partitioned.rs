@@ -6,11 +6,12 @@
 use crate::assembled::repair;
 use crate::material::hex;
 use crate::oracle::{Oracle, int, mix};
+use crate::rows;
 use crate::spec::compare;
 use filterblock::partition::{
     INDEX_MAGIC, PartitionError, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder, row_column_order_key,
 };
-use filterblock::{CustomTransform, DecodeError, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions};
+use filterblock::{CustomTransform, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions};
 use serde_json::json;
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -354,28 +355,6 @@ fn the_worked_example() {
     compare("partitioned-answers", &lines);
 }
 
-/// The document's row of section 15.4 that `error` belongs to.
-fn row(error: &DecodeError) -> &'static str {
-    match error {
-        DecodeError::TooShort { .. } => "length",
-        DecodeError::Magic { .. } => "magic",
-        DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. } => "crc",
-        DecodeError::Parameter { name: "version", .. } | DecodeError::NewerVersion { .. } => "version",
-        DecodeError::UnknownHash { .. } => "hash_id",
-        DecodeError::UnknownFeatures { .. } => "features",
-        DecodeError::UnknownTransform { .. } | DecodeError::Reserved { offset_bytes: 14 | 15, .. } => "transform",
-        DecodeError::Reserved { .. } => "reserved",
-        DecodeError::PayloadLength { .. } => "payload_len",
-        DecodeError::PayloadDigest { .. } => "digest",
-        DecodeError::KeyNeeded { .. } => "key",
-        DecodeError::Parameter { name: "num_partitions", .. } => "records",
-        DecodeError::Parameter { name: "num_entries", .. } => "entries",
-        DecodeError::Parameter { .. } => "record",
-        DecodeError::SeparatorOrder { .. } => "order",
-        error => panic!("{error:?} belongs to no row"),
-    }
-}
-
 #[test]
 fn rejected_indexes() {
     let sound = example().index;
@@ -438,7 +417,7 @@ fn rejected_indexes() {
         // The last is not rejected: the empty string is a separator too.
         match PartitionedFilter::open(index, OpenOptions::new().context(1)) {
             Ok(_) => assert_eq!(index, indexes.last().expect("an index")),
-            Err(error) => lines.push(format!("{} {} {}", error.class(), row(&error), list(index))),
+            Err(error) => lines.push(format!("{} {} {}", error.class(), rows::of_index(&error), list(index))),
         }
     }
     assert_eq!(lines.len() + 1, indexes.len());

@@ -5,41 +5,12 @@ use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::material::{hex, unhex};
 use crate::oracle::mix;
 use crate::ribbon::{three_entries, two_layers};
+use crate::rows;
 use crate::spec::{compare, small};
 use filterblock::{
     CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
     KeyTransform,
 };
-
-/// The row of the document's section 11 that `error` belongs to.
-fn row(error: &DecodeError, block: &[u8]) -> &'static str {
-    let empty = block.len() >= 64 && block[24..32] == [0; 8];
-    let length_is_told = || crate::oracle::int(&block[32..40]) == block.len() as u64 - 64;
-    match error {
-        DecodeError::TooShort { .. } => "length",
-        DecodeError::Magic { .. } => "magic",
-        DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. } => "crc",
-        DecodeError::Parameter { name: "version", .. } | DecodeError::NewerVersion { .. } => "version",
-        DecodeError::UnknownKind { .. } => "kind",
-        DecodeError::UnknownHash { .. } => "hash_id",
-        DecodeError::UnknownFeatures { .. } => "features",
-        DecodeError::UnknownTransform { .. } | DecodeError::Reserved { offset_bytes: 14 | 15, .. } => "transform",
-        DecodeError::PayloadLength { .. } if !length_is_told() => "payload_len",
-        DecodeError::PayloadDigest { .. } => "digest",
-        DecodeError::WrongHash { .. }
-        | DecodeError::WrongSeed { .. }
-        | DecodeError::WrongKey { .. }
-        | DecodeError::WrongTransform { .. } => "expected",
-        DecodeError::KeyNeeded { .. } => "key",
-        DecodeError::MisplacedEstimate { .. } => "estimate",
-        DecodeError::PayloadLength { .. } if empty => "empty-len",
-        DecodeError::Reserved { .. } if empty => "empty-params",
-        DecodeError::Reserved { .. } => "reserved",
-        DecodeError::Parameter { .. } | DecodeError::PayloadLength { .. } => "range",
-        DecodeError::Padding { .. } => "unused",
-        error => panic!("{error:?} belongs to no row"),
-    }
-}
 
 /// Offsets and values of bytes to set in a block, whose checksums are then repaired.
 type Changes<'a> = &'a [(usize, u8)];
@@ -164,7 +135,7 @@ fn reject_vectors() {
     let line = |block: &Vec<u8>| {
         let error = FilterBlockReader::open(block).expect_err("to be rejected");
         let shown = if block.is_empty() { "-".into() } else { hex(block) };
-        format!("{} {} {shown}", error.class(), row(&error, block))
+        format!("{} {} {shown}", error.class(), rows::of_block(&error, block))
     };
     compare("reject", &blocks.iter().map(line).collect::<Vec<_>>());
 }
@@ -288,18 +259,7 @@ fn compact_reject_vectors() {
         let bytes = unhex(frame);
         let error =
             CompactFrameReader::open(&bytes, KeyHasher::new(0), KeyTransform::WholeKey).expect_err("to be rejected");
-        let tag = bytes.last().copied().unwrap_or(0);
-        let row = match error {
-            DecodeError::TooShort { len_bytes: 0, .. } => "tag",
-            DecodeError::Parameter { name: "compact_version", .. } | DecodeError::NewerVersion { .. } => "version",
-            DecodeError::UnknownKind { .. } => "kind",
-            DecodeError::TooShort { .. } => "trailer",
-            DecodeError::PayloadLength { .. } if tag == 0x10 => "empty",
-            DecodeError::Parameter { name: "compact_integer_len", .. } | DecodeError::Padding { found: 0, .. } => {
-                "integers"
-            }
-            _ => "payload",
-        };
+        let row = rows::of_compact(&error, &bytes);
         format!("{} {row} {}", error.class(), if frame.is_empty() { "-" } else { frame })
     };
     compare("compact-reject", &frames.iter().map(line).collect::<Vec<_>>());

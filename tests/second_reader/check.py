@@ -313,6 +313,26 @@ def vector_accept(words: list[str]) -> None:
     expect("answer", "maybe" if answer else "no", words[1])
 
 
+class Queries:
+    """The lines of `transform`: a block of each, then queries of it, with entry, hash and answer [4.3]."""
+
+    def __init__(self) -> None:
+        self.opened: Optional[fb.Filter] = None
+
+    def __call__(self, words: list[str]) -> None:
+        transform = int(words[0]), int(words[1])
+        if len(words) == 3:
+            self.opened = fb.open_block(unhex(words[2]), 0, fb.Hasher.xxh3_with(7), transform)
+            return
+        assert self.opened
+        name, *parts = words[2].split(":")
+        entry = fb.entry_of(transform, name, *map(bytes.fromhex, parts))
+        h = None if entry is None else self.opened.hasher.hash(entry)
+        answer = "maybe" if h is None or self.opened.maybe_hash(h) else "no"
+        got = ["none" if entry is None else entry.hex(), "none" if h is None else f"0x{h:016x}", answer]
+        expect("entry, hash, answer", got, words[3:])
+
+
 def vector_order_key(words: list[str]) -> None:
     expect("order key", partitioned.pair_order_key(unhex(words[0]), unhex(words[1])), unhex(words[2]))
 
@@ -358,7 +378,7 @@ VECTORS: dict[str, Callable[[list[str]], None]] = {
     "ribbon": vector_ribbon, "ribbon-example": Equations(), "ribbon-layers": vector_ribbon_layers,
     "fuse": vector_fuse, "fuse-example": Slots(),
     "found-context": vector_found_context, "reject": vector_reject, "compact-reject": vector_compact_reject,
-    "accept": vector_accept, "order-key": vector_order_key, "separator": vector_separator,
+    "accept": vector_accept, "transform": Queries(), "order-key": vector_order_key, "separator": vector_separator,
     "partition-context": vector_partition_context, "partitioned-example": EXAMPLE.part,
     "partitioned-answers": EXAMPLE.answer, "index-reject": vector_index_reject,
 }

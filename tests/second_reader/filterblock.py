@@ -102,6 +102,22 @@ def masked_crc(head: bytes) -> int:
     return ((c >> 15 | c << 17) + 0xA282EAD8) & U32
 
 
+# ------------------------------------------------------------------------------------------- transforms [4.3]
+
+def entry_of(transform: tuple[int, int], query: str, key: bytes, column: bytes = b"") -> Optional[bytes]:
+    """The entry of a query: "key", "prefix", "row" or "cell", the last of which has a column too. None if it has none."""
+    ident, length = transform
+    if query == "key" and ident in (0, 4):
+        return key
+    if query == "key" and ident == 3 or query == "prefix" and ident in (3, 4):
+        return key[:length] if len(key) >= length else None
+    if query in ("row", "cell") and ident == 1:
+        return key
+    if query == "cell" and ident == 2:
+        return key + column + (len(key) & U32).to_bytes(4, "little")
+    return None
+
+
 # ------------------------------------------------------------------------------------------------ opened frames
 
 @dataclass
@@ -257,10 +273,10 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         thinned = byte & 15 == 15
         j = 1 if thinned else byte & 15
         at = len(data) - 4 - j
-        if j > 8:
-            raise Damaged("integers")
         if at < 0:
             raise Damaged("trailer")
+        if j > 8:
+            raise Damaged("integers")
         last, payload = data[at:-4], data[:at]
         if last and not last[-1]:
             raise Damaged("integers")
@@ -268,12 +284,10 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         p = Ribbon(data[-3], share, data[-4], num_blocks_of(payload, byte >> 4), thinned_from)
     elif kind == FUSE:
         at = len(data) - 4 - (byte & 7)
-        if not byte & 7:
-            raise Damaged("integers")
         if at < 0:
             raise Damaged("trailer")
         segments, payload = data[at:-4], data[:at]
-        if not segments[-1]:
+        if not segments or not segments[-1]:
             raise Damaged("integers")
         p = Fuse(data[-3], byte >> 3, data[-4], int.from_bytes(segments, "little"))
     elif short:

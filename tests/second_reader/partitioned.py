@@ -24,6 +24,13 @@ def pair_order_key(row: bytes, column: bytes) -> bytes:
     return row.replace(b"\0", b"\0\1") + b"\0\0" + column
 
 
+def order_key_of(transform: tuple[int, int], query: str, key: bytes, column: bytes = b"") -> Optional[bytes]:
+    """Where the entry of a query is [15.1]; None if it has none."""
+    if transform[0] == 2 and query == "cell":
+        return pair_order_key(key, column)
+    return fb.entry_of(transform, query, key, column)
+
+
 def shortest_separator(last: bytes, following: bytes) -> bytes:
     """[14.1]"""
     same = 0
@@ -58,7 +65,8 @@ class Index:
         return i is not None and self.open_partition(i, load(*self.records[i])).maybe(entry)
 
 
-def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None) -> Index:
+def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None,
+               transform: Optional[tuple[int, int]] = None) -> Index:
     """Opens an index with every check of [14.4], in that order."""
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
@@ -88,6 +96,8 @@ def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None
         raise Damaged("digest")
     if hasher is not None and (hasher.hash_id, hasher.seed) != (hash_id, seed):
         raise Mismatch("expected: hash, seed or key")
+    if transform is not None and transform != (transform_id, transform_param):
+        raise Mismatch("expected: transform")
     if hasher is None:
         if hash_id == 2:
             raise Mismatch("key: not given")
@@ -103,8 +113,8 @@ def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None
         records.append((offset, length))
         separators.append(heap[start:separator_end])
         end, start = offset + length, separator_end
-        if len(separators) > 1 and separators[-2] >= separators[-1]:
-            raise Damaged("order")
     if start != len(heap):
         raise Damaged("record: the last separator's end")
+    if any(a >= b for a, b in zip(separators, separators[1:])):
+        raise Damaged("order")
     return Index(records, separators, hasher, (transform_id, transform_param), context, num_entries)

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::{FilterBlockReader, KeyHash, KeyTransform};
+use std::borrow::Cow;
 
 /// Absent keys that a rate is measured on, if the list is long enough.
 const ABSENT_WANTED: u64 = 1_000_000;
@@ -44,9 +45,30 @@ impl Answers {
     }
 }
 
-/// The entry of a line of input: where rows are the entries, it is a row.
-pub(crate) fn entry_of_line(transform: KeyTransform, line: &[u8]) -> Option<&[u8]> {
-    if transform == KeyTransform::Row { Some(line) } else { transform.entry_of(line) }
+/// Part of the help of subcommands that read keys of a block.
+pub(crate) const LINES: &str = "\
+Keys of a block:
+  Where the entries of a block are rows, a line is a row; where they are made of a row and a column,
+  it is a row, a tab and a column, in which further tabs belong to the column.";
+
+/// The row and the column of a line.
+pub(crate) fn row_and_column(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let tab = line.iter().position(|&byte| byte == b'\t')?;
+    Some((&line[..tab], &line[tab + 1..]))
+}
+
+/// The entry of a line of input; see [`LINES`]. `None` if it has none: it is shorter than a prefix, has no column, or only the
+/// engine's own code could make it.
+pub(crate) fn entry_of_line(transform: KeyTransform, line: &[u8]) -> Option<Cow<'_, [u8]>> {
+    match transform {
+        KeyTransform::Row => Some(line.into()),
+        KeyTransform::RowColumn => row_and_column(line).map(|(row, column)| {
+            let mut entry = Vec::new();
+            KeyTransform::row_column_entry(row, column, &mut entry);
+            entry.into()
+        }),
+        _ => transform.entry_of(line).map(Cow::from),
+    }
 }
 
 /// Queries `reader` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
@@ -59,9 +81,12 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, mut keys: Keys) -> Result<Answ
     while let Some(key) = keys.next_key()? {
         // Keys shorter than the block's prefix are not its entries.
         let Some(entry) = entry_of_line(transform, key) else {
+            if transform == KeyTransform::RowColumn {
+                return Err(keys.without_column());
+            }
             continue;
         };
-        let hash = hasher.hash(entry);
+        let hash = hasher.hash(&entry);
         let num_derived = derived_per_key.min((MAX_ABSENT - derived.len()) as u64);
         if let Err(error) = members.try_reserve(1).and_then(|()| derived.try_reserve(num_derived as usize)) {
             return Err(keys.out_of_memory(error));
@@ -73,7 +98,7 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, mut keys: Keys) -> Result<Answ
         }
         // The suffix has a fixed length, so that two derived entries are equal only if they come from the same key.
         derived_entry.clear();
-        derived_entry.extend_from_slice(entry);
+        derived_entry.extend_from_slice(&entry);
         derived_entry.extend_from_slice(SUFFIX);
         let suffix_end = derived_entry.len();
         for number in 0..num_derived {

@@ -204,9 +204,9 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expect
     }
 }
 
-/// Whether entries can be derived from a key alone.
+/// Whether this tool can derive entries from lines.
 pub(crate) fn takes_keys(transform: KeyTransform) -> bool {
-    transform == KeyTransform::Row || !matches!(transform, KeyTransform::RowColumn | KeyTransform::Custom(_))
+    !matches!(transform, KeyTransform::Custom(_))
 }
 
 /// The figures of a block under their names in JSON.

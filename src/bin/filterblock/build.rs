@@ -1,13 +1,16 @@
 //! `filterblock build`: from keys to a block in a file.
 
+use crate::answers::{LINES, row_and_column};
 use crate::exit::{self, Code, Failure};
-use crate::expected;
+use crate::expected::{self, parse_transform};
 use crate::keys::{self, Keys, Seen, is_dash};
 use crate::output::{self, shell_word};
 use crate::target::Target;
 use crate::units::{parse_bytes, parse_rate, parse_u64};
 use crate::workload::{KindName, Size, WorkloadArgs};
-use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, OpenOptions};
+use filterblock::{
+    BuildError, CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
+};
 use serde_json::json;
 use std::collections::TryReserveError;
 use std::fs;
@@ -21,6 +24,8 @@ Examples:
   filterblock build --kind golomb --fpr 0.1% --output table.fb keys.txt
   sort -u a.txt b.txt | filterblock build --kind bloom --max-bytes 64KiB --output ab.fb
   find . -print0 | filterblock build --null --output files.fb
+  filterblock build --transform prefix:8 --output prefixes.fb keys.txt
+  filterblock build --compact --output small.fb keys.txt
   filterblock build --output - keys.txt | ssh host 'cat > table.fb'";
 
 const DEFAULT_BITS_PER_KEY: f64 = 10.0;
@@ -31,7 +36,7 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 /// however often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or not at
 /// all.
 #[derive(clap::Args)]
-#[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
+#[command(before_help = EXAMPLES, after_help = format!("{}\n\n{LINES}", keys::NOTATION))]
 pub(crate) struct Args {
     /// The structure: bloom, blocked, golomb, ribbon or fuse; or auto, the one that costs least for the number of distinct keys
     #[arg(long, value_name = "KIND", default_value_t = KindName::Named(FilterKind::DEFAULT))]
@@ -59,9 +64,15 @@ pub(crate) struct Args {
     /// Kind ribbon only: slots for each key, 0.95 to 1.2; fewer are smaller and slower to build; 0.995 unless given
     #[arg(long, value_name = "S")]
     slots_per_key: Option<f64>,
+    /// What entries are made of: whole-key, row, row+column, prefix:LEN or whole-key+prefix:LEN
+    #[arg(long, value_name = "T", default_value_t, value_parser = parse_transform)]
+    transform: KeyTransform,
     /// Bind the block to this number, which its readers must then give
     #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
     context: u64,
+    /// Write a compact frame: no header and no checksums, for filters that are checksummed and described elsewhere
+    #[arg(long, conflicts_with = "context")]
+    compact: bool,
     /// The file to write, replaced if it exists; '-' is standard output, and then the summary goes to standard error
     #[arg(long, short, value_name = "F")]
     output: PathBuf,
@@ -92,19 +103,36 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     builder.context(args.context);
     let mut keys = Keys::open(&args.keys, args.null, "Nothing was written. Run `filterblock build --help`.")?;
     while let Some(key) = keys.next_key()? {
-        let entry = policy.hasher().hash(key);
-        if let Err(error) = builder.try_reserve(1) {
+        // The key, and its prefix.
+        if let Err(error) = builder.try_reserve(2) {
             return Err(keys.out_of_memory(error).into());
         }
-        builder.add_hash(entry);
+        match (args.transform, row_and_column(key)) {
+            (KeyTransform::Row, _) => builder.add_row(key),
+            (KeyTransform::RowColumn, Some((row, column))) => builder.add_row_column(row, column),
+            (KeyTransform::RowColumn, None) => return Err(keys.without_column().into()),
+            _ => builder.add_key(key),
+        }
     }
+    let num_without_entry = builder.num_without_entry();
     let seen = keys.seen();
     let mut block = Vec::new();
     make_room(&policy, builder.num_added(), &mut block).map_err(|error| keys.out_of_memory(error))?;
-    let built = keys::with_spinner("building", || builder.finish_into(&mut block));
+    let built = keys::with_spinner("building", || match args.compact {
+        true => builder.finish_compact_into(&mut block),
+        false => builder.finish_into(&mut block),
+    });
     built.map_err(|error| refused(args, &error, &builder))?;
     target.write(&block)?;
     warn_of_carriage_returns(args, seen);
+    if num_without_entry > 0 {
+        exit::message(format_args!(
+            "{}: {num_without_entry} of {} keys are shorter than the prefix and have no entry: they are 'maybe' in every \
+             such filter.",
+            args.output.display(),
+            seen.num_keys
+        ));
+    }
     summarize(args, policy.hasher(), seen, &block)?;
     Ok(Code::Ok.into())
 }
@@ -127,7 +155,7 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
         Some(path) => expected::read_hash_key(path)?,
         None => KeyHasher::new(args.seed),
     };
-    let policy = policy.map_err(refused)?.hashed_by(hasher);
+    let policy = policy.map_err(refused)?.hashed_by(hasher).transform(args.transform);
     let refuse_setting = |name: &str, has: fn(&FilterPolicy) -> bool| {
         let with = FilterKind::ALL.iter().filter(|&&kind| {
             FilterPolicy::with_bits_per_key(kind, DEFAULT_BITS_PER_KEY).is_ok_and(|policy| has(&policy))
@@ -193,6 +221,9 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
 }
 
 fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow::Result<()> {
+    if args.compact {
+        return summarize_frame(args, hasher, seen, block);
+    }
     let reader = OpenOptions::new().context(args.context).expect_hasher(hasher).open(block)?;
     let (num_entries, predicted_fpr) = (reader.num_entries(), reader.false_positive_rate());
     let summary = match args.json {
@@ -220,6 +251,45 @@ fn summarize(args: &Args, hasher: KeyHasher, seen: Seen, block: &[u8]) -> anyhow
             reader.bits_per_key().map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}")),
             output::rate(predicted_fpr)
         ),
+    };
+    match is_dash(&args.output) {
+        true => exit::message(summary),
+        false => output::print(|out| writeln!(out, "{summary}"))?,
+    }
+    Ok(())
+}
+
+fn summarize_frame(args: &Args, hasher: KeyHasher, seen: Seen, frame: &[u8]) -> anyhow::Result<()> {
+    let reader = CompactFrameReader::open(frame, hasher, args.transform)?;
+    let (kind, predicted_fpr) = (reader.kind().map_or("none", FilterKind::name), reader.false_positive_rate());
+    let summary = match args.json {
+        true => {
+            let fields = json!({
+                "output": args.output.to_string_lossy(),
+                "kind": kind,
+                "keys_read": seen.num_keys,
+                "frame_len_bytes": frame.len(),
+                "predicted_fpr": predicted_fpr,
+                "hash_id": hasher.hash_id(),
+                "seed": output::hex(hasher.seed()),
+            });
+            fields.to_string()
+        }
+        false => {
+            let hash = match &args.hash_key_file {
+                Some(path) => format!("--hash-key-file {}", shell_word(path)),
+                None => format!("--seed {:#x}", args.seed),
+            };
+            format!(
+                "{}: {kind}, compact frame of {} keys, {} bytes, predicted false-positive rate {}; to be queried with \
+                 --compact {hash} --transform {}, which it does not store",
+                args.output.display(),
+                seen.num_keys,
+                frame.len(),
+                output::rate(predicted_fpr),
+                args.transform
+            )
+        }
     };
     match is_dash(&args.output) {
         true => exit::message(summary),

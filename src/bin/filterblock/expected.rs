@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure};
 use crate::output::shell_word;
 use crate::units::parse_u64;
-use filterblock::{KeyHasher, OpenOptions};
+use filterblock::{KeyHasher, KeyTransform, OpenOptions};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
@@ -17,6 +17,54 @@ pub(crate) struct ExpectedArgs {
     context: u64,
     #[command(flatten)]
     key: HashKeyArgs,
+}
+
+/// Flags for what a compact frame does not store.
+#[derive(clap::Args)]
+#[command(next_help_heading = "For a compact frame")]
+pub(crate) struct FrameArgs {
+    /// F is a compact frame: it stores neither hash nor transform, which must be those that it was built with
+    #[arg(long)]
+    compact: bool,
+    /// The seed of the hash, decimal or 0x…
+    #[arg(long, value_name = "S", requires = "compact", conflicts_with = "hash_key_file", value_parser = parse_u64)]
+    seed: Option<u64>,
+    /// What entries are made of: whole-key, row, row+column, prefix:LEN or whole-key+prefix:LEN
+    #[arg(long, value_name = "T", requires = "compact", value_parser = parse_transform)]
+    transform: Option<KeyTransform>,
+}
+
+impl FrameArgs {
+    /// Whether F is a compact frame.
+    pub(crate) fn is_given(&self) -> bool {
+        self.compact
+    }
+
+    /// Hasher and transform of a compact frame, for its figures.
+    pub(crate) fn read(&self, key: &HashKey) -> (KeyHasher, KeyTransform) {
+        let hasher = key.hasher.unwrap_or_else(|| KeyHasher::new(self.seed.unwrap_or(0)));
+        (hasher, self.transform.unwrap_or_default())
+    }
+
+    /// Hasher and transform for queries. Neither has a default: under another one keys that are present are denied.
+    pub(crate) fn read_all(&self, key: &HashKey) -> Result<(KeyHasher, KeyTransform), Failure> {
+        if (self.seed.is_none() && key.hasher.is_none()) || self.transform.is_none() {
+            let message = "a compact frame stores neither hash nor transform, and under others keys that are present are \
+                           denied: give --transform and --seed or --hash-key-file as `filterblock build` was given them \
+                           (by default whole-key and 0)";
+            return Err(Failure::usage("query", message));
+        }
+        Ok(self.read(key))
+    }
+}
+
+/// A transform by its name, of those whose code this tool has.
+pub(crate) fn parse_transform(text: &str) -> Result<KeyTransform, String> {
+    match text.parse() {
+        Ok(KeyTransform::Custom(_)) => Err("the engine's own code is needed, which this tool does not have".to_owned()),
+        Ok(transform) => Ok(transform),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The flag of all subcommands that read filters, be it in a block, a table or a store.
@@ -87,6 +135,14 @@ impl ExpectedArgs {
                 let message = format!("{} has filters whose context is known: leave out --context", path.display());
                 Err(Failure::usage(subcommand, message))
             }
+        }
+    }
+
+    /// Refuses --context for a compact frame, which has no checksum that it could be bound by.
+    pub(crate) fn without_context_of_frame(&self, subcommand: &str) -> Result<(), Failure> {
+        match self.context {
+            0 => Ok(()),
+            _ => Err(Failure::usage(subcommand, "a compact frame is bound to no number: leave out --context")),
         }
     }
 

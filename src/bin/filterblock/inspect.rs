@@ -2,7 +2,8 @@
 
 use crate::block;
 use crate::exit::Code;
-use crate::expected::ExpectedArgs;
+use crate::expected::{ExpectedArgs, FrameArgs};
+use crate::frame;
 use crate::output;
 use crate::table;
 use std::path::PathBuf;
@@ -12,7 +13,8 @@ const EXAMPLES: &str = "\
 Examples:
   filterblock inspect table.fb
   filterblock inspect table.fb --json
-  filterblock inspect store/000001.sst         the filters of a table, with their offsets";
+  filterblock inspect store/000001.sst         the filters of a table, with their offsets
+  filterblock inspect small.fb --compact       a compact frame";
 
 /// Show a block's kind, size, rate and fill
 ///
@@ -30,9 +32,21 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     expected: ExpectedArgs,
+    #[command(flatten)]
+    frame: FrameArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.frame.is_given() {
+        let of_frame = args.frame.read(&args.expected.read()?.key);
+        args.expected.without_context_of_frame("inspect")?;
+        let bytes = frame::read(&args.file)?;
+        let figures = frame::figures(&frame::open(&args.file, &bytes, of_frame)?);
+        output::print(
+            |out| if args.json { out.json(&figures.into()) } else { block::print_figures(out, &figures, "") },
+        )?;
+        return Ok(Code::Ok.into());
+    }
     if table::is_table(&args.file) {
         args.expected.without_context("inspect", &args.file)?;
         return table::inspect(&args.file, &args.expected.read()?.key, args.json);

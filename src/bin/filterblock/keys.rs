@@ -3,7 +3,7 @@
 //! A key is the bytes up to the delimiter, whatever they are: no character set is assumed, a carriage return before
 //! the newline belongs to the key, and an empty line is the empty key. The last key needs no delimiter after it.
 
-use crate::exit::{self, Failure};
+use crate::exit::{self, Code, Failure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::TryReserveError;
 use std::fs::{File, Metadata};
@@ -136,6 +136,17 @@ impl Keys {
     pub(crate) fn out_of_memory(&self, error: TryReserveError) -> Failure {
         let failed = format!("cannot keep key {} in memory", self.seen.num_keys);
         Failure::io(&self.name, &failed, &error.into(), self.consequence)
+    }
+
+    /// The failure to find a column in the last key.
+    pub(crate) fn without_column(&self) -> Failure {
+        let message = format!(
+            "{}: line {}: no tab: expected a row, a tab and a column, of which the entries are made. {}",
+            self.name.display(),
+            self.seen.num_keys,
+            self.consequence
+        );
+        Failure::new(Code::Usage, message)
     }
 
     fn warn_of_encoding(&mut self) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ mod completions;
 mod demo;
 mod exit;
 mod expected;
+mod frame;
 mod inspect;
 mod interrupt;
 mod keys;

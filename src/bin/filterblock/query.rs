@@ -1,13 +1,14 @@
 //! `filterblock query`: maybe or no, for each key.
 
-use crate::answers::entry_of_line;
+use crate::answers::{LINES, entry_of_line};
 use crate::block;
 use crate::exit::{self, Code, Failure};
-use crate::expected::ExpectedArgs;
+use crate::expected::{ExpectedArgs, FrameArgs};
+use crate::frame::{self, Filter};
 use crate::keys::{self, Keys};
 use crate::output::{self, Output};
 use crate::table;
-use filterblock::FilterBlockReader;
+use filterblock::KeyTransform;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -19,14 +20,16 @@ Examples:
   filterblock query table.fb some-key          exit code 0: maybe; 1: certainly not
   filterblock query table.fb --explain some-key
   filterblock query table.fb --keys asked.txt | grep '^no'
-  filterblock query table.fb --keys asked.txt --summary --json";
+  filterblock query table.fb --keys asked.txt --summary --json
+  filterblock query cells.fb \"$(printf 'row\\tcolumn')\"
+  filterblock query small.fb --compact --seed 0 --transform whole-key some-key";
 
 /// Query a block for keys
 ///
 /// Prints 'maybe' or 'no', a tab and the key, one line per key. 'no' is certain; 'maybe' is wrong at the block's
 /// false-positive rate. With exactly one KEY and no --keys the exit code is the answer, too.
 #[derive(clap::Args)]
-#[command(before_help = EXAMPLES, after_help = keys::NOTATION)]
+#[command(before_help = EXAMPLES, after_help = format!("{}\n\n{LINES}", keys::NOTATION))]
 pub(crate) struct Args {
     /// The file with the block
     #[arg(value_name = "F")]
@@ -51,19 +54,32 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     expected: ExpectedArgs,
+    #[command(flatten)]
+    frame: FrameArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let expected = args.expected.read()?;
+    if args.frame.is_given() {
+        args.expected.without_context_of_frame("query")?;
+        let of_frame = args.frame.read_all(&expected.key)?;
+        let bytes = frame::read(&args.file)?;
+        let filter = frame::open(&args.file, &bytes, of_frame)?;
+        return answer(args, Filter::Frame(filter));
+    }
     if table::is_table(&args.file) {
         return Err(table::refuse_query(&args.file, &expected.key).into());
     }
     let bytes = block::read(&args.file, &expected)?;
     let reader = block::open(&args.file, &bytes, &expected)?;
-    let transform = reader.transform();
+    answer(args, Filter::Block(reader))
+}
+
+fn answer(args: &Args, filter: Filter<'_>) -> anyhow::Result<ExitCode> {
+    let transform = filter.transform();
     if !block::takes_keys(transform) {
         exit::message(format_args!(
-            "{}: its entries were derived by the transform {transform}, which needs more than a key: every answer is \
+            "{}: its entries were derived by the transform {transform}, which is the engine's own code: every answer is \
              'maybe'",
             args.file.display()
         ));
@@ -76,7 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
-    let mut session = Session::new(args, reader);
+    let mut session = Session::new(args, filter);
     for key in &args.key {
         session.ask(key.as_encoded_bytes()).map_err(output::failure)?;
     }
@@ -89,10 +105,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code.into())
 }
 
-/// The queries of one block.
+/// The queries of one filter.
 struct Session<'a> {
     args: &'a Args,
-    reader: FilterBlockReader<'a>,
+    filter: Filter<'a>,
     /// For *no* and for *maybe*, if answers are to be explained.
     reasons: Option<[String; 2]>,
     out: Output,
@@ -101,15 +117,15 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(args: &'a Args, reader: FilterBlockReader<'a>) -> Self {
-        let reasons = args.explain.then(|| reasons(&reader));
-        Self { args, reader, reasons, out: Output::new(), num_queries: 0, num_maybe: 0 }
+    fn new(args: &'a Args, filter: Filter<'a>) -> Self {
+        let reasons = args.explain.then(|| reasons(&filter));
+        Self { args, filter, reasons, out: Output::new(), num_queries: 0, num_maybe: 0 }
     }
 
     fn ask(&mut self, key: &[u8]) -> io::Result<()> {
-        let entry = entry_of_line(self.reader.transform(), key);
-        let hash = entry.map(|entry| self.reader.hasher().hash(entry));
-        let maybe = hash.is_none_or(|hash| self.reader.may_contain_hash(hash));
+        let entry = entry_of_line(self.filter.transform(), key);
+        let hash = entry.map(|entry| self.filter.hasher().hash(&entry));
+        let maybe = hash.is_none_or(|hash| self.filter.may_contain_hash(hash));
         self.num_queries += 1;
         self.num_maybe += u64::from(maybe);
         if self.args.summary {
@@ -118,10 +134,7 @@ impl<'a> Session<'a> {
         let answer = if maybe { "maybe" } else { "no" };
         let why = self.reasons.as_ref().map(|reasons| match hash {
             Some(_) => reasons[usize::from(maybe)].clone(),
-            None if block::takes_keys(self.reader.transform()) => {
-                "the key is shorter than the prefix that the entries are made of".to_owned()
-            }
-            None => "a key alone has no entry".to_owned(),
+            None => without_entry(self.filter.transform()).to_owned(),
         });
         let hash = hash.map(|hash| output::hex(hash.get()));
         if self.args.json {
@@ -164,6 +177,15 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Why a line has no entry.
+fn without_entry(transform: KeyTransform) -> &'static str {
+    match transform {
+        KeyTransform::RowColumn => "a row without a tab and a column has no entry",
+        KeyTransform::Custom(_) => "only the engine's own code makes entries of keys",
+        _ => "the key is shorter than the prefix that the entries are made of",
+    }
+}
+
 fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -> Value {
     let mut record = Map::new();
     output::put_bytes(&mut record, "key", key);
@@ -176,10 +198,10 @@ fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -
 }
 
 /// The reasons for *no* and for *maybe*. The predicted rate takes a pass over the whole payload.
-fn reasons(reader: &FilterBlockReader<'_>) -> [String; 2] {
-    let kind = reader.kind();
-    let (no, maybe) = match (reader.num_entries(), reader.num_probes()) {
-        (0, _) => return [format!("{kind}: the block has no entries"), String::new()],
+fn reasons(filter: &Filter<'_>) -> [String; 2] {
+    let kind = filter.kind_name();
+    let (no, maybe) = match (filter.is_empty(), filter.num_probes()) {
+        (true, _) => return [format!("{kind}: the filter has no entries"), String::new()],
         (_, Some(1)) => ("the one bit it probes is not set".to_owned(), "the one bit it probes is set".to_owned()),
         (_, Some(num_probes)) => (
             format!("at least one of the {num_probes} bits it probes is not set"),
@@ -190,6 +212,6 @@ fn reasons(reader: &FilterBlockReader<'_>) -> [String; 2] {
             "its reduced hash is among the stored ones".to_owned(),
         ),
     };
-    let rate = output::rate(reader.false_positive_rate());
+    let rate = output::rate(filter.false_positive_rate());
     [format!("{kind}: {no}"), format!("{kind}: {maybe}; so do {rate} of absent keys")]
 }

@@ -9,7 +9,7 @@ use crate::keys::{self, Keys};
 use crate::output::{self, Output, shell_word};
 use crate::store;
 use crate::table;
-use filterblock::{FilterBlockReader, KeyTransform};
+use filterblock::FilterBlockReader;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -101,20 +101,18 @@ fn verify_block(args: &Args, expected: &Expected, path: &Path, out: &mut Output)
     })
 }
 
-/// Refuses a list of keys for a block whose entries a key alone does not determine.
+/// Refuses a list of keys for a block whose entries only an engine can make.
 fn require_keys(path: &Path, block: &[u8], reader: &FilterBlockReader<'_>, expected: &Expected) -> Result<(), Failure> {
     let transform = reader.transform();
-    let (entries, who) = match transform {
-        _ if block::takes_keys(transform) => return Ok(()),
-        KeyTransform::RowColumn => ("pairs of a row and a column", "the store that has the pairs"),
-        _ => ("made from keys by the engine's own code, which this tool does not have", "that engine"),
-    };
+    if block::takes_keys(transform) {
+        return Ok(());
+    }
     let verify = expected.command(format_args!("verify {}", shell_word(path)));
     Err(Failure::damaged(format!(
         "{}: filter block at offset 0 ({} bytes, {} v{}): keys cannot be looked up in it: its entries (transform \
-         {transform}) are {entries}. Its checksums and its structure are right, but a file of keys cannot tell whether \
-         entries are missing, nor how often absent keys pass: no key was checked; only {who} can tell. Leave out \
-         --keys: run {verify}.",
+         {transform}) are made from keys by the engine's own code, which this tool does not have. Its checksums and its \
+         structure are right, but a file of keys cannot tell whether entries are missing, nor how often absent keys \
+         pass: no key was checked; only that engine can tell. Leave out --keys: run {verify}.",
         path.display(),
         reader.block_len(),
         reader.kind(),

@@ -124,6 +124,8 @@ impl KindParams for Params {
             return Self::new([remainder_bits, 0, ENTRIES_PER_BUCKET as u8], 1, bucket_range);
         }
         let (directory_bits, remainder_bits) = (trailer.pop()?, trailer.pop()?);
+        // Both are there before either is judged.
+        trailer.require(usize::from(lens >> 4) + usize::from(lens & 0xf))?;
         let bucket_range = trailer.pop_short(lens & 0xf)?;
         let num_buckets = trailer.pop_short(lens >> 4)?;
         Self::new([remainder_bits, directory_bits, ENTRIES_PER_BUCKET as u8], num_buckets, bucket_range)

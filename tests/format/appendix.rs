@@ -1,0 +1,100 @@
+//! format-spec.md's section 4.3, from keys to answers, and its appendix, against the library.
+
+use crate::assembled::{Header, Shape};
+use crate::material::{hex, unhex};
+use crate::spec::compare;
+use filterblock::{FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform, sizing};
+use std::collections::BTreeSet;
+
+/// The entry of a query; `None` if it has none.
+fn entry_of(transform: KeyTransform, query: &str) -> Option<Vec<u8>> {
+    let parts: Vec<&str> = query.split(':').collect();
+    let bytes = |i: usize| unhex(parts[i]);
+    match (parts[0], transform) {
+        ("key", _) => transform.entry_of(&bytes(1)).map(<[u8]>::to_vec),
+        ("prefix", _) => transform.prefix_of(&bytes(1)).map(<[u8]>::to_vec),
+        ("row" | "cell", KeyTransform::Row) => Some(bytes(1)),
+        ("cell", KeyTransform::RowColumn) => {
+            let mut entry = Vec::new();
+            KeyTransform::row_column_entry(&bytes(1), &bytes(2), &mut entry);
+            Some(entry)
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn transform_vectors() {
+    let [apple, ap, apricot, ple, a, pple] = ["apple", "ap", "apricot", "ple", "a", "pple"].map(|t| hex(t.as_bytes()));
+    let stored = [
+        format!("key:{apple}"),
+        format!("key:{ap}"),
+        format!("prefix:{apple}"),
+        format!("row:{ap}"),
+        format!("cell:{ap}:{ple}"),
+    ];
+    let absent =
+        [format!("key:{apricot}"), format!("prefix:{apricot}"), format!("row:{a}"), format!("cell:{a}:{pple}")];
+    let transforms = [
+        KeyTransform::WholeKey,
+        KeyTransform::Row,
+        KeyTransform::RowColumn,
+        KeyTransform::FixedPrefix { len: 3 },
+        KeyTransform::WholeKeyAndPrefix { len: 3 },
+    ];
+    let (hasher, mut lines) = (KeyHasher::new(7), Vec::new());
+    for transform in transforms {
+        let hashes: BTreeSet<u64> = stored
+            .iter()
+            .filter_map(|query| entry_of(transform, query))
+            .map(|entry| hasher.hash(&entry).get())
+            .collect();
+        let (id, param) = transform.to_wire();
+        let header = Header { hasher, transform: (id, param), ..Header::default() };
+        let block = Shape::Fuse { fingerprint_bits: 32, log2_segment_len: 1, num_segments: 4 }.block(&header, &hashes);
+        lines.push(format!("{id} {param} {}", hex(&block)));
+        let reader = FilterBlockReader::open(&block).expect("a block");
+        for query in stored.iter().chain(&absent) {
+            let parts: Vec<Vec<u8>> = query.split(':').skip(1).map(unhex).collect();
+            let maybe = match query.split(':').next() {
+                Some("key") => reader.may_contain(&parts[0]),
+                Some("prefix") => reader.may_contain_prefix(&parts[0]),
+                Some("row") => reader.may_contain_row(&parts[0]),
+                _ => reader.may_contain_row_column(&parts[0], &parts[1]),
+            };
+            let entry = entry_of(transform, query);
+            let made = entry.map_or("none none".into(), |e| format!("{} {:#018x}", hex(&e), hasher.hash(&e).get()));
+            lines.push(format!("{id} {param} {query} {made} {}", if maybe { "maybe" } else { "no" }));
+        }
+    }
+    compare("transform", &lines);
+}
+
+/// Those of the library's writer, unless it is told otherwise.
+const SALT_BITS: u32 = 3;
+
+/// The table of the appendix: what the library's writer makes of a size, for a million entries.
+#[test]
+fn what_bits_buy() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the document");
+    let row = |bits: u32| {
+        let rate = |kind| {
+            let policy = FilterPolicy::with_bits_per_key(kind, bits.into()).expect("legal");
+            assert!(policy.num_salt_bits().is_none_or(|salt_bits| salt_bits == SALT_BITS));
+            let rate = policy.expected_false_positive_rate(1_000_000).expect("a size");
+            format!("{:.5} %", 100.0 * rate)
+        };
+        format!(
+            "| {bits} | {}; {} | {}; {} | {} | {} | {} |",
+            sizing::bloom::best_num_probes(1000 * bits),
+            rate(FilterKind::Bloom),
+            sizing::blocked::num_probes(1000 * bits, SALT_BITS),
+            rate(FilterKind::Blocked),
+            rate(FilterKind::Golomb),
+            rate(FilterKind::Ribbon),
+            rate(FilterKind::Fuse),
+        )
+    };
+    let rows = [4, 6, 8, 10, 12, 16, 20].map(row).join("\n");
+    assert!(text.contains(&rows), "the appendix should have:\n{rows}\n");
+}

@@ -1,0 +1,104 @@
+"""The second reader under the protocol of tests/conformance: a line of reply for each line of request.
+
+    python3 ../conformance/run.py python3 conformance.py
+"""
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Optional
+
+import filterblock as fb
+import kinds
+import partitioned
+
+
+def hasher_of(request: dict[str, Any]) -> Optional[fb.Hasher]:
+    if "key" in request:
+        return fb.Hasher.siphash_with(bytes.fromhex(request["key"]))
+    return fb.Hasher.xxh3_with(int(request["seed"], 16)) if "seed" in request else None
+
+
+def long_entry(length: int) -> bytes:
+    return bytes((i * 0x9E3779B97F4A7C15 & kinds.U64) >> 56 for i in range(1, length + 1))
+
+
+def maybe(opened: fb.Filter, query: str) -> bool:
+    name, *parts = query.split(":")
+    if name == "hash":
+        return opened.maybe_hash(int(parts[0], 16))
+    if name == "long":
+        return opened.maybe(long_entry(int(parts[0])))
+    texts = [bytes.fromhex(part) for part in parts]
+    if name == "entry":
+        return opened.maybe(texts[0])
+    assert opened.transform
+    entry = fb.entry_of(opened.transform, name, *texts)
+    return entry is None or opened.maybe(entry)
+
+
+def maybe_in_partition(index: partitioned.Index, data: bytes, query: str) -> bool:
+    name, *parts = query.split(":")
+    texts = [bytes.fromhex(part) for part in parts]
+    if name == "at":
+        order_key, entry = texts
+    else:
+        at = partitioned.order_key_of(index.transform, name, *texts)
+        of_query = fb.entry_of(index.transform, name, *texts)
+        if at is None or of_query is None:
+            return True
+        order_key, entry = at, of_query
+    try:
+        return index.maybe(order_key, entry, lambda offset, length: data[offset:offset + length])
+    except kinds.FilterError:
+        return True
+
+
+def class_of(error: kinds.FilterError) -> str:
+    return type(error).__name__.lower()
+
+
+def class_of_partition(index: partitioned.Index, i: int, data: bytes) -> str:
+    try:
+        offset, length = index.records[i]
+        index.open_partition(i, data[offset:offset + length])
+    except kinds.FilterError as error:
+        return class_of(error)
+    return "ok"
+
+
+def reply_to(request: dict[str, Any]) -> dict[str, Any]:
+    data, context = bytes.fromhex(request["bytes"]), int(request.get("context", "0x0"), 16)
+    hasher, queries = hasher_of(request), request.get("queries", [])
+    transform = tuple(request["transform"]) if "transform" in request else None
+    reply: dict[str, Any] = {"class": "ok"}
+    try:
+        if request["frame"] == "index":
+            index = partitioned.open_index(data, context, hasher, transform)
+            file = bytes.fromhex(request["partitions"])
+            reply["num_entries"] = hex(index.num_entries)
+            reply["partitions"] = [class_of_partition(index, i, file) for i in range(len(index.records))]
+            reply["answers"] = "".join("m" if maybe_in_partition(index, file, query) else "n" for query in queries)
+            return reply
+        if request["frame"] == "block":
+            opened = fb.open_block(data, context, hasher, transform)
+            reply["num_entries"] = hex(opened.num_entries or 0)
+        else:
+            assert hasher
+            opened = fb.open_compact(data, hasher, transform)
+    except kinds.FilterError as error:
+        reply = {"class": class_of(error), "row": error.row}
+        if request["frame"] == "compact" and error.row in ("range", "unused"):
+            reply["row"] = "payload"  # one row there [10]
+        if isinstance(error, kinds.Mismatch) and error.found_context is not None:
+            reply["found_context"] = hex(error.found_context)
+        return reply
+    if opened.kind is not None:
+        reply["kind"] = fb.KINDS[opened.kind]
+    reply["answers"] = "".join("m" if maybe(opened, query) else "n" for query in queries)
+    return reply
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps(reply_to(json.loads(line))), flush=True)

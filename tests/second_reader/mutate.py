@@ -1,0 +1,382 @@
+"""Breaks the second reader in every way that a small set of rules knows, one at a time, and counts what the conformance
+kit notices.
+
+    python3 mutate.py [--only WORDS] [--jobs N]
+
+Only what reads is broken, not what writes. survivors.txt lists what the kit does not notice, each with the reason:
+a mutant that is missing there, or listed and noticed, is an error. Needs Linux, Python 3.11 and the package xxhash.
+"""
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import itertools
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import types
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Callable, Iterable, Iterator, Optional
+
+HERE = Path(__file__).resolve().parent
+KIT = HERE.parent / "conformance"
+MODULES = ["kinds", "fuse", "ribbon", "filterblock", "partitioned"]  # each imports only those before it
+WRITERS = {
+    "build_bloom", "build_blocked", "build_golomb", "build_fuse", "build_ribbon", "build_payload", "take_away",
+    "choose_seed", "choose_layers", "fill", "Rows", "write_block", "write_compact", "rebuild",
+    "shortest_separator", "most_columns", "crosses_a_cut", "equations_of", "CUT"}
+CPU_SECONDS, ADDRESS_SPACE = 20, 2 << 30
+
+COMPARISONS = {
+    ast.Lt: [ast.LtE, ast.GtE], ast.LtE: [ast.Lt, ast.Gt], ast.Gt: [ast.GtE, ast.LtE], ast.GtE: [ast.Gt, ast.Lt],
+    ast.Eq: [ast.NotEq, ast.GtE, ast.LtE], ast.NotEq: [ast.Eq, ast.Gt, ast.Lt], ast.In: [ast.NotIn], ast.NotIn: [ast.In],
+    ast.Is: [ast.IsNot], ast.IsNot: [ast.Is]}
+OPERATORS = {
+    ast.Add: [ast.Sub, ast.BitOr], ast.Sub: [ast.Add], ast.Mult: [ast.Add], ast.FloorDiv: [ast.Mod, ast.RShift],
+    ast.Mod: [ast.FloorDiv], ast.LShift: [ast.RShift], ast.RShift: [ast.LShift], ast.BitAnd: [ast.BitOr, ast.BitXor],
+    ast.BitOr: [ast.BitAnd, ast.BitXor], ast.BitXor: [ast.BitOr, ast.BitAnd], ast.Pow: [ast.Mult]}
+NAMES = {
+    "Damaged": ["Newer", "Mismatch"], "Newer": ["Damaged", "Mismatch"], "Mismatch": ["Damaged", "Newer"],
+    "any": ["all"], "all": ["any"], "min": ["max"], "max": ["min"], "U32": ["U64"], "U64": ["U32"]}
+
+# Mistakes that people make and no rule above does. Each text occurs once in its module.
+BY_HAND = [
+    ("filterblock", "features >> 8:", "features >> 8 & 0x81:"),
+    ("filterblock", "features >> 8:", "features >> 8 & 0x7f:"),
+    ("filterblock", "5 <= transform_id <= 127", "transform_id in (5, 127)"),
+    ("filterblock", "5 <= transform_id <= 127", "5 <= transform_id <= 126"),
+    ("filterblock", "if any(params):", "if params[0]:"),
+    ("filterblock", "BLOCKED: params[2:]", "BLOCKED: params[2:3] + params[11:]"),
+    ("filterblock", "BLOCKED: params[2:]", "BLOCKED: params[2:4]"),
+    ("filterblock", "RIBBON: params[8:]", "RIBBON: params[8:10]"),
+    ("filterblock", "params[3:4] + params[8:]", "params[3:4]"),
+    ("filterblock", 'return key + column + (len(key) & U32).to_bytes(4, "little")', "return key + column"),
+    ("filterblock", 'return key + column + (len(key) & U32).to_bytes(4, "little")',
+     'return key + column + (len(key) & 255).to_bytes(4, "little")'),
+    ("filterblock", "return key[:length] if len(key) >= length else None", "return key[:length]"),
+    ("filterblock", "return xxhash.xxh3_64_intdigest(data, seed)",
+     "return xxhash.xxh3_64_intdigest(data, seed if len(data) <= 1024 else 0)"),
+    ("filterblock", "return xxhash.xxh3_64_intdigest(data, seed)",
+     "return xxhash.xxh3_64_intdigest(data, seed if len(data) <= 240 else 0)"),
+    ("filterblock", "return xxhash.xxh3_64_intdigest(data, seed)", "return xxhash.xxh3_64_intdigest(data, seed & U32)"),
+    ("filterblock", "((len(data) & 255) << 56)", "(len(data) << 56) % 2**63"),
+    ("kinds", "for _ in range(p.num_probes):", "for _ in range(min(p.num_probes, 16)):"),
+    ("kinds", "for _ in range(p.num_probes):", "for _ in range(min(p.num_probes, 24)):"),
+    ("kinds", "for _ in range(p.num_probes):", "for _ in range(min(p.num_probes, 63)):"),
+    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 16)) - 1)"),
+    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 25)) - 1)"),
+    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 32)) - 1)"),
+    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 56)) - 1)"),
+    ("kinds", "return values is None or value in values", "return values is not None and value in values"),
+    ("kinds", "return (anchor + ((self.slope * (b % 64) & U64) >> 8) + deviation) & U64",
+     "return max(anchor + ((self.slope * (b % 64) & U64) >> 8) + deviation, 0)"),
+    ("kinds", "anchor = int.from_bytes(payload[b // 64 * 8 - 8:b // 64 * 8], \"little\")",
+     "anchor = int.from_bytes(payload[b // 64 * 8 - 8:b // 64 * 8 - 4], \"little\")"),
+    ("partitioned", "i = bisect_left(self.separators, order_key)",
+     "i = next((i for i, s in enumerate(self.separators) if s > order_key), len(self.separators))"),
+    ("partitioned", 'row.replace(b"\\0", b"\\0\\1")', "row"),
+    ("partitioned", "if zero or any(zeros):", "if any(zeros):"),
+]
+
+
+@dataclass
+class Mutant:
+    module: str
+    name: str
+    make: Callable[[], ast.Module]  # may change the tree that it was made from: called in a process of its own
+
+
+def int_values(value: int) -> list[int]:
+    values = [value + 1, value - 1, 0] if value < 1 << 32 else [value ^ 1 << 1, value ^ 1 << value.bit_length() - 1]
+    return [v for v in dict.fromkeys(values) if v != value]
+
+
+def text_values(text: str) -> list[str]:
+    if text.startswith("<"):
+        return [">" + text[1:]]
+    if text == "little":
+        return ["big"]
+    if len(text) >= 16 and all(c in "0123456789abcdef" for c in text):
+        return [text[:-1] + "b"]
+    return []
+
+
+def replacements(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes to take the place of one."""
+    match node:
+        case ast.Compare(ops=ops):
+            for i, op in enumerate(ops):
+                for other in COMPARISONS.get(type(op), []):
+                    new = copy.deepcopy(node)
+                    new.ops[i] = other()
+                    yield new
+            if len(ops) > 1:  # each half
+                yield ast.Compare(node.left, ops[:1], node.comparators[:1])
+                yield ast.Compare(node.comparators[-2], ops[-1:], node.comparators[-1:])
+            yield from (ast.Constant(True), ast.Constant(False))
+        case ast.BoolOp(op=op, values=values):
+            yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
+            for i in range(len(values)):
+                rest = values[:i] + values[i + 1:]
+                yield rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
+        case ast.UnaryOp(operand=operand):
+            yield operand
+        case ast.BinOp(left=left, op=op, right=right):
+            for other in OPERATORS.get(type(op), []):
+                yield ast.BinOp(left, other(), right)
+            yield left
+            yield right
+        case ast.AugAssign(target=target, op=op, value=value):
+            for other in OPERATORS.get(type(op), []):
+                yield ast.AugAssign(target, other(), value)
+            yield ast.Pass()
+        case ast.Constant(value=bool()):
+            yield ast.Constant(not node.value)
+        case ast.Constant(value=int()):
+            yield from map(ast.Constant, int_values(node.value))
+        case ast.Constant(value=str()):
+            yield from map(ast.Constant, text_values(node.value))
+        case ast.Constant(value=bytes()) if node.value:
+            yield ast.Constant(node.value + b"x")
+        case ast.Name(id=name) if name in NAMES:
+            yield from (ast.Name(other, ast.Load()) for other in NAMES[name])
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (body, orelse)
+        case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper)):
+            for less in ([] if lower is None else [(None, upper)]) + ([] if upper is None else [(lower, None)]):
+                yield ast.Subscript(value, ast.Slice(*less), ast.Load())
+        case ast.Call(func=ast.Name(id="range"), args=args):
+            for i, delta in itertools.product(range(len(args)), (1, -1)):
+                new = copy.deepcopy(node)
+                new.args[i] = ast.BinOp(args[i], ast.Add(), ast.Constant(delta))
+                yield new
+        case ast.Call(func=func, args=args) if len(args) > 1:
+            yield ast.Call(func, args[:-1], node.keywords)
+        case ast.Assign() | ast.Raise() | ast.Continue() | ast.Break():
+            yield ast.Pass()
+        case ast.Expr(value=ast.Call()):
+            yield ast.Pass()
+        case ast.Return(value=value) if value is not None and not is_false(value):
+            yield ast.Return(ast.Constant(None))
+
+
+def is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and not value.value
+
+
+def is_check(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and not statement.orelse and any(
+        isinstance(inner, ast.Raise) for inner in ast.walk(statement))
+
+
+class Rebuilt(ast.NodeTransformer):
+    """A tree in which one node is another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+def breakable(node: ast.AST, where: str) -> Iterator[tuple[str, ast.AST]]:
+    """Nodes of what reads, each with the name of its function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+            if child.name not in WRITERS:
+                for part in child.body if isinstance(child, ast.FunctionDef) else [child]:
+                    inner = f"{where}.{child.name}" if where else child.name
+                    yield inner, part
+                    yield from breakable(part, inner)
+        elif isinstance(child, (ast.Import, ast.ImportFrom)) or isinstance(node, ast.ClassDef) and isinstance(
+                child, ast.AnnAssign):  # fields and their defaults
+            continue
+        elif isinstance(child, ast.Assign) and isinstance(child.targets[0], ast.Name) and child.targets[0].id in WRITERS:
+            continue
+        else:
+            yield where, child
+            yield from breakable(child, where)
+
+
+def annotations(tree: ast.Module) -> set[int]:
+    """The nodes of types and documentation, which do nothing."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            parts.append(node)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            parts += node.decorator_list
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            parts += node.exc.args[:1]  # the message
+        if isinstance(node, ast.Assert):
+            parts.append(node)
+        for part in parts:
+            found.update(id(inner) for inner in ast.walk(part)) if part is not None else None
+    return found
+
+
+def checks_in(tree: ast.Module) -> Iterator[tuple[str, list[ast.stmt], int, int]]:
+    """Each pair of checks of one list of statements."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name not in WRITERS:
+            for node in ast.walk(function):
+                for field in ("body", "orelse"):
+                    body = getattr(node, field, None)
+                    if isinstance(body, list):
+                        at = [i for i, statement in enumerate(body) if is_check(statement)]
+                        for i, j in itertools.combinations(at, 2):
+                            yield function.name, body, i, j
+
+
+def short(node: ast.AST) -> str:
+    return " ".join(ast.unparse(node).split())[:90]
+
+
+def mutants_of(module: str) -> Iterator[Mutant]:
+    source = (HERE / f"{module}.py").read_text()
+    tree = ast.parse(source)
+    skipped, seen = annotations(tree), set()
+    for where, node in breakable(tree, ""):
+        if id(node) in skipped or id(node) in seen:
+            continue
+        seen.add(id(node))
+        for new in replacements(node):
+            yield Mutant(module, f"{where}: {short(node)} -> {short(new)}", partial(replaced, tree, node, new))
+    for name, body, i, j in checks_in(tree):
+        yield Mutant(module, f"{name}: {condition(body[i])} exchanged with {condition(body[j])}",
+                     partial(exchanged, tree, body, i, j))
+    for of, old, new_text in BY_HAND:
+        if of == module:
+            assert source.count(old) == 1, f"{module}: {old} occurs {source.count(old)} times"
+            yield Mutant(module, f"by hand: {old} -> {new_text}", partial(ast.parse, source.replace(old, new_text)))
+
+
+def condition(check: ast.stmt) -> str:
+    assert isinstance(check, ast.If)
+    return short(check.test)
+
+
+def replaced(tree: ast.Module, old: ast.AST, new: ast.AST) -> ast.Module:
+    return ast.fix_missing_locations(Rebuilt(old, new).visit(tree))
+
+
+def exchanged(tree: ast.Module, body: list[ast.stmt], i: int, j: int) -> ast.Module:
+    body[i], body[j] = body[j], body[i]
+    return tree
+
+
+def numbered(mutants: Iterator[Mutant]) -> Iterator[Mutant]:
+    """With numbers at equal names."""
+    counts: dict[str, int] = {}
+    for mutant in mutants:
+        count = counts[mutant.name] = counts.get(mutant.name, 0) + 1
+        mutant.name = f"{mutant.module}.{mutant.name}" + (f" #{count}" if count > 1 else "")
+        yield mutant
+
+
+def answers_all(mutant: Optional[Mutant], sound: dict[str, types.CodeType], cases: list[tuple[dict, dict]]) -> bool:
+    """Whether no reply differs, of a reader that is loaded anew."""
+    for name, code in sound.items():
+        module = types.ModuleType(name)
+        sys.modules[name] = module
+        if mutant and mutant.module == name:
+            code = compile(mutant.make(), f"{name}.py", "exec")
+        exec(code, module.__dict__)
+    import conformance
+    return all(
+        all(got.get(field) == wanted for field, wanted in reply.items())
+        for request, reply in cases for got in [conformance.reply_to(request)])
+
+
+def start(job: Callable[[], bool]) -> int:
+    """Runs a job in a process of its own, whose id is returned."""
+    child = os.fork()
+    if child == 0:
+        status = 2
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+            status = 0 if job() else 1
+        finally:
+            os._exit(status)
+    return child
+
+
+def outcome_of(status: int) -> str:
+    """What became of a process: "survived", "wrong", "crashed" or "endless"."""
+    if os.WIFSIGNALED(status):
+        return "endless" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "crashed"
+    return {0: "survived", 1: "wrong"}.get(os.WEXITSTATUS(status), "crashed")
+
+
+def run_all(jobs: Iterable[tuple[str, Callable[[], bool]]], at_a_time: int) -> Iterator[tuple[str, str]]:
+    """Name and outcome of each job."""
+    running: dict[int, str] = {}
+    for name, job in jobs:
+        running[start(job)] = name
+        while len(running) >= at_a_time:
+            child, status = os.wait()
+            yield running.pop(child), outcome_of(status)
+    while running:
+        child, status = os.wait()
+        yield running.pop(child), outcome_of(status)
+
+
+def explained() -> dict[str, str]:
+    """The mutants of survivors.txt: a line for each, under lines that begin with # and give their reason."""
+    reasons, reason = {}, ""
+    for line in (HERE / "survivors.txt").read_text().splitlines():
+        if line.startswith("#"):
+            reason = line[1:].strip()
+        elif line.strip():
+            reasons[line] = reason
+    return reasons
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="mutants with these words in their names")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
+    options = parser.parse_args()
+    import xxhash  # noqa: F401  loaded once
+    sys.path.insert(0, str(HERE))
+    sound = {name: compile((HERE / f"{name}.py").read_text(), f"{name}.py", "exec") for name in MODULES}
+    cases = [(c["request"], c["reply"]) for path in sorted(KIT.glob("*.json")) for c in json.loads(path.read_text())]
+    random.Random(1).shuffle(cases)  # what is wrong is found sooner
+    if outcome_of(os.waitpid(start(lambda: answers_all(None, sound, cases)), 0)[1]) != "survived":
+        print("the reader is wrong before it is broken")
+        return 1
+    mutants = (m for module in MODULES for m in numbered(mutants_of(module)) if options.only in m.name)
+    jobs = ((mutant.name, partial(answers_all, mutant, sound, cases)) for mutant in mutants)
+    reasons = explained()
+    counts, survivors, names = dict.fromkeys(["wrong", "crashed", "endless", "survived"], 0), [], set()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # tracebacks
+    for name, outcome in run_all(jobs, options.jobs):
+        counts[outcome] += 1
+        names.add(name)
+        if outcome == "survived":
+            survivors.append(name)
+            if name not in reasons:
+                print(f"survived, without a reason: {name}", flush=True)
+    unexplained = [name for name in survivors if name not in reasons]
+    stale = [name for name in reasons if options.only in name and name not in survivors]
+    for name in stale:
+        print(f"in survivors.txt, but {'noticed' if name in names else 'unknown'}: {name}")
+    differ = [name for name in survivors if reasons.get(name, "").startswith("differs")]
+    total, noticed = sum(counts.values()), sum(counts.values()) - counts["survived"]
+    share = 100 * noticed / max(1, noticed + len(differ) + len(unexplained))
+    print(f"counted: {total} broken readers, {noticed} noticed ({counts['wrong']} by a wrong reply, {counts['crashed']} by an "
+          f"error, {counts['endless']} without end); {len(survivors) - len(differ) - len(unexplained)} answer every frame "
+          f"rightly, {len(differ) + len(unexplained)} do not and pass: {share:.1f} % of those that differ are noticed")
+    return 1 if unexplained or stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,12 +2,12 @@
 //!
 //! Only reads are direct. Tables are written once, in large pieces, and synced; the cache does no harm there.
 
-use super::file::CountedFile;
+use super::file::{CountedFile, FileStorage};
 use super::pages::{PAGE_LEN, PageBuf, is_aligned};
-use super::{CacheBypass, ReadableFile};
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
+use super::{CacheBypass, ReadableFile, Storage};
+use rustix::fs::OFlags;
+use std::fs::File;
+use std::io::{self, Write};
 
 /// A file whose reads must be of whole pages into aligned memory.
 #[derive(Debug)]
@@ -37,47 +37,42 @@ pub(crate) const PROBE_NAME: &str = "direct-io-probe.tmp";
 
 /// Tries a direct read: some file systems refuse the flag, some the read, and memory file systems accept the flag but
 /// have no device to read from.
-pub(super) fn probe(dir: &Path) -> io::Result<CacheBypass> {
-    if in_memory(dir) {
-        let reason = "the file system keeps its files in memory".to_owned();
-        return Ok(CacheBypass::Refused { reason });
+pub(super) fn probe(storage: &FileStorage) -> io::Result<CacheBypass> {
+    if let Some(reason) = impossible(storage.dir()) {
+        return Ok(CacheBypass::Refused { reason: reason.to_owned() });
     }
-    let path = dir.join(PROBE_NAME);
     // Overwrites what an interrupted probe may have left.
-    fs::write(&path, [0; PAGE_LEN])?;
-    File::open(&path)?.sync_data()?;
+    let mut file = storage.open_at(PROBE_NAME, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
+    file.write_all(&[0; PAGE_LEN])?;
+    file.sync_data()?;
     let mut page = PageBuf::new(PAGE_LEN);
-    let read =
-        open_direct(&path).and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, page.as_mut_slice(), 0));
-    fs::remove_file(&path)?;
+    let read = storage
+        .open_at(PROBE_NAME, OFlags::RDONLY | DIRECT)
+        .and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, page.as_mut_slice(), 0));
+    storage.remove(PROBE_NAME)?;
     Ok(match read {
         Ok(()) => CacheBypass::Active,
         Err(error) => CacheBypass::Refused { reason: format!("the file system refuses direct I/O: {error}") },
     })
 }
 
+/// The flag of direct I/O. Elsewhere none, and [`impossible`] gives the reason.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) fn open_direct(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
+pub(super) const DIRECT: OFlags = OFlags::DIRECT;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) fn open_direct(_path: &Path) -> io::Result<File> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "not implemented for this platform"))
-}
+pub(super) const DIRECT: OFlags = OFlags::empty();
 
-/// Whether files in `dir` are in memory only.
+/// Why direct I/O cannot be tried in `dir`, if it cannot.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn in_memory(dir: &Path) -> bool {
+pub(super) fn impossible(dir: &File) -> Option<&'static str> {
     // From linux/magic.h.
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     const RAMFS_MAGIC: u64 = 0x8584_58f6;
-    rustix::fs::statfs(dir).is_ok_and(|stat| matches!(stat.f_type as u64, TMPFS_MAGIC | RAMFS_MAGIC))
+    let in_memory = rustix::fs::fstatfs(dir).is_ok_and(|stat| matches!(stat.f_type as u64, TMPFS_MAGIC | RAMFS_MAGIC));
+    in_memory.then_some("the file system keeps its files in memory")
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn in_memory(_dir: &Path) -> bool {
-    false
+pub(super) fn impossible(_dir: &File) -> Option<&'static str> {
+    Some("not implemented for this platform")
 }

@@ -1,17 +1,24 @@
 //! The ordinary storage: a directory of the file system, read by positioned reads.
+//!
+//! The directory is held open, and every name is resolved in it. A path would be resolved anew by each call: after a
+//! change of the working directory, or when a directory above is renamed, it leads to another directory, whose files
+//! would be overwritten and removed. A path made absolute helps against the first only, and comparing identities before
+//! each call leaves a moment between the comparison and the call.
 
-use super::direct::{DirectFile, open_direct, probe};
+use super::direct::{DIRECT, DirectFile, probe};
 use super::{CacheBypass, LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
-use std::fs::{self, File, OpenOptions};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, renameat, unlinkat};
+use rustix::io::retry_on_intr;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// A directory of the file system.
+/// A directory of the file system. It stays the same one whatever happens to its name and to the working directory.
 #[derive(Debug)]
 pub struct FileStorage {
-    dir: PathBuf,
+    dir: File,
     counter: Arc<ReadCounter>,
     bypass: CacheBypass,
 }
@@ -23,7 +30,7 @@ impl FileStorage {
     /// The system's.
     pub fn open(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
-        Ok(Self::existing(dir))
+        Self::open_existing(dir)
     }
 
     /// The directory at `dir`, created if it does not exist, read with `O_DIRECT` where the file system supports that.
@@ -34,7 +41,8 @@ impl FileStorage {
     /// The system's, except about direct I/O itself.
     pub fn open_direct(dir: &Path) -> io::Result<Self> {
         let storage = Self::open(dir)?;
-        Ok(Self { bypass: probe(dir)?, ..storage })
+        let bypass = probe(&storage)?;
+        Ok(Self { bypass, ..storage })
     }
 
     /// The directory at `dir`, which must exist.
@@ -42,67 +50,74 @@ impl FileStorage {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if there is none.
     pub fn open_existing(dir: &Path) -> io::Result<Self> {
-        match fs::metadata(dir)?.is_dir() {
-            true => Ok(Self::existing(dir)),
-            false => Err(io::ErrorKind::NotADirectory.into()),
-        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = File::from(retry_on_intr(|| rustix::fs::open(dir, flags, Mode::empty()))?);
+        Ok(Self { dir, counter: Arc::default(), bypass: CacheBypass::NotAsked })
     }
 
-    /// The directory at `dir`, whether it exists or not.
-    pub(in crate::kv) fn existing(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), counter: Arc::default(), bypass: CacheBypass::NotAsked }
+    /// The held directory.
+    pub(super) fn dir(&self) -> &File {
+        &self.dir
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.join(name)
+    /// Opens the file `name` of the directory.
+    pub(super) fn open_at(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        // Read and write for all, less the process's mask, as the standard library creates files.
+        let mode = Mode::from_raw_mode(0o666);
+        Ok(File::from(retry_on_intr(|| openat(&self.dir, name, flags | OFlags::CLOEXEC, mode))?))
     }
+}
+
+/// The file at `path`, outside a storage.
+pub(in crate::kv) fn open_file(path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
+    Ok(Arc::new(CountedFile { file: File::open(path)?, counter: Arc::default() }))
 }
 
 impl Storage for FileStorage {
     fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(Appender(OpenOptions::new().write(true).create_new(true).open(self.path(name))?)))
+        Ok(Box::new(Appender(self.open_at(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?)))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        let (path, counter) = (self.path(name), Arc::clone(&self.counter));
+        let counter = Arc::clone(&self.counter);
         match self.bypass {
-            CacheBypass::Active => Ok(Arc::new(DirectFile(CountedFile { file: open_direct(&path)?, counter }))),
-            _ => Ok(Arc::new(CountedFile { file: File::open(path)?, counter })),
+            CacheBypass::Active => {
+                let file = self.open_at(name, OFlags::RDONLY | DIRECT)?;
+                Ok(Arc::new(DirectFile(CountedFile { file, counter })))
+            }
+            _ => Ok(Arc::new(CountedFile { file: self.open_at(name, OFlags::RDONLY)?, counter })),
         }
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.path(from), self.path(to))
+        Ok(retry_on_intr(|| renameat(&self.dir, from, &self.dir, to))?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.path(name))
+        Ok(retry_on_intr(|| unlinkat(&self.dir, name, AtFlags::empty()))?)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.dir)? {
+        for entry in Dir::read_from(&self.dir)? {
+            let entry = entry?;
             // A store's own names are all valid UTF-8.
-            names.extend(entry?.file_name().into_string().ok());
+            let name = entry.file_name().to_str().ok().filter(|&name| name != "." && name != "..");
+            names.extend(name.map(str::to_owned));
         }
         Ok(names)
     }
 
     fn sync_dir(&self) -> io::Result<()> {
-        File::open(&self.dir)?.sync_all()
+        self.dir.sync_all()
     }
 
     fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
-        use rustix::fs::{FlockOperation, flock};
-        let path = self.path(name);
-        let (file, operation) = match mode {
-            LockMode::Shared => (File::open(path), FlockOperation::NonBlockingLockShared),
-            LockMode::Exclusive => {
-                let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-                (file, FlockOperation::NonBlockingLockExclusive)
-            }
+        let (flags, operation) = match mode {
+            LockMode::Shared => (OFlags::RDONLY, FlockOperation::NonBlockingLockShared),
+            LockMode::Exclusive => (OFlags::WRONLY | OFlags::CREATE, FlockOperation::NonBlockingLockExclusive),
         };
-        match file {
+        match self.open_at(name, flags) {
             Ok(file) => {
                 flock(&file, operation)?;
                 Ok(Box::new(FileLock(Some(file))))
@@ -132,7 +147,7 @@ impl Drop for FileLock {
         // Closing the file is not enough while another thread is starting a process: until that runs its program, it
         // holds a copy of every open file.
         if let Some(file) = &self.0 {
-            let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
+            let _ = flock(file, FlockOperation::Unlock);
         }
     }
 }

@@ -10,6 +10,7 @@ mod pages;
 
 pub(crate) use direct::PROBE_NAME;
 pub use file::FileStorage;
+pub(super) use file::open_file;
 pub use pages::{PAGE_LEN, PageBuf};
 
 use core::fmt;

@@ -14,6 +14,7 @@ mod durability;
 #[cfg(feature = "cli")]
 mod elastic;
 mod files;
+mod full_disk;
 mod keyed;
 mod ledger;
 mod levels;

@@ -156,7 +156,10 @@ impl Core {
         // A manifest that has grown is rewritten and renamed.
         let _turn = self.directory.lock();
         self.check_poison()?;
-        manifest.commit(&edits).map_err(|error| self.poison(error))?;
+        manifest.commit(&edits).map_err(|failed| match failed.in_doubt {
+            true => self.poison(failed.error),
+            false => failed.error,
+        })?;
         let before = core::mem::replace(&mut *self.view.write(), Arc::new(view));
         // Outside the lock: the last holder of a table removes its file.
         drop(before);

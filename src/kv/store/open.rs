@@ -1,15 +1,14 @@
 //! Opening: checking the directory, reading the manifest, replaying logs.
 //!
-//! Nothing in the directory changes before everything in it was checked. Then writes that are in logs only become a
-//! table, a new log is begun, and a new manifest replaces the old one, which switches from the old state to the new one
-//! atomically. A crash before that leaves the old state, and files that no manifest names: those are removed last, or
-//! by the next opening.
+//! Nothing in the directory changes before everything in it was checked. Then files that do not belong to the state are
+//! removed, for the disk may be full of them; writes that are in logs only become a table, a new log is begun, and one
+//! record of the manifest switches from the old state to the new one. An opening that fails removes what it has written.
 
 use super::super::batch;
 use super::super::cache::BlockCache;
 use super::super::error::{Damage, Error};
 use super::super::log::{LogContents, LogKind, LogWriter};
-use super::super::manifest::{self, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
+use super::super::manifest::{self, Edit, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
@@ -48,9 +47,9 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
         false => create(&storage, given.unwrap_or_else(random_hasher))?,
     };
     let hasher = hasher(state.hasher, given, &options)?;
-    let core = load(storage, options, hasher, lock, &names, state)?;
+    let core = load(storage, options, hasher, lock, &names, &state)?;
     if !options.read_only {
-        core.take_over(&names)?;
+        core.take_over(&names, state)?;
     }
     core.hold_columns(&mut core.maintenance.lock())?;
     Ok(core)
@@ -111,7 +110,7 @@ fn load(
     hasher: KeyHasher,
     lock: Box<dyn StorageLock>,
     names: &[String],
-    state: State,
+    state: &State,
 ) -> Result<Core, Error> {
     let tables = Arc::new(TableContext {
         storage,
@@ -123,7 +122,7 @@ fn load(
         filter_residence: options.filter_residence,
         limits_columns: options.filters.column_budget(options.filter_residence).is_some(),
     });
-    let version = load_tables(&tables, &state)?;
+    let version = load_tables(&tables, state)?;
     let memtable = Memtable::new(0);
     let mut last_seq = state.last_seq;
     for log in &state.logs {
@@ -167,6 +166,11 @@ fn load(
         work_changed: Condvar::default(),
         _lock: lock,
     })
+}
+
+/// Whether a file is one of the store's that was never given its name.
+fn is_unfinished(name: &str) -> bool {
+    name == MANIFEST_TMP_NAME || name.ends_with(TMP_SUFFIX) && number_of(name).is_some()
 }
 
 /// The number in the name of a file, finished or not.
@@ -231,48 +235,66 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
 }
 
 impl Core {
-    /// Writes the loaded state to the disk, and removes files that do not belong to it.
-    fn take_over(&self, names: &[String]) -> Result<(), Error> {
-        let view = self.view();
-        let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
-        let mut version = Arc::clone(&view.version);
-        if let Some(memtable) = replayed {
-            let table = self.write_memtable(memtable, &version)?;
-            version = Arc::new(version.changed(&[], &[table])?);
-        }
-        let number = self.new_number();
-        let name = FileName::Log(number).to_string();
-        let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;
-        log.sync()?;
-        self.sync_dir()?;
-        let mut writer = self.writer.lock();
-        let state = State {
-            hasher: HasherId::of(self.hasher()),
-            next_number: self.next_number.load(Ordering::Relaxed),
-            last_seq: writer.last_seq,
-            logs: vec![LogState { number, sealed: None }],
-            tables: version.tables().map(|table| (table.number(), table.state())).collect(),
-        };
-        let manifest = Manifest::create(Arc::clone(&self.tables.storage), state)?;
+    /// Removes files that do not belong to the loaded state, and writes to the disk what is in logs only.
+    fn take_over(&self, names: &[String], mut state: State) -> Result<(), Error> {
+        let storage = &self.tables.storage;
+        // No manifest names them, so they may go before the new one is written, which needs a little room.
+        names.iter().filter(|name| is_unfinished(name)).for_each(|name| drop(storage.remove(name)));
+        state.next_number = self.next_number.load(Ordering::Relaxed);
+        state.last_seq = self.writer.lock().last_seq;
+        let (logs, stored_hasher) = (state.logs.clone(), state.hasher);
+        // The same state, written anew: the last records of the old manifest may not be durable, and without them it
+        // names files that this one does not.
+        let manifest = Manifest::create(Arc::clone(storage), state)?;
         self.remove_obsolete_files(names, manifest.state());
         *self.manifest.lock() = Some(manifest);
-        writer.log = Some(log);
-        let memtables = vec![Arc::new(Memtable::new(number))];
-        *self.view.write() = Arc::new(View { memtables, version });
+
+        let view = self.view();
+        let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
+        let table = replayed.map(|memtable| self.write_memtable(memtable, &view.version)).transpose()?;
+        let number = self.new_number();
+        let tables = table.as_slice();
+        let log = self.begin_log(number).inspect_err(|_| tables.iter().for_each(|table| table.mark_obsolete()))?;
+        let mut edits: Vec<Edit> = tables.iter().map(|table| Edit::TableAdded(table.state())).collect();
+        edits.extend(logs.iter().map(|log| Edit::LogEnded(log.number)));
+        let hasher = HasherId::of(self.hasher());
+        edits.extend((hasher != stored_hasher).then_some(Edit::Hasher(hasher)));
+        edits.push(Edit::LogBegun(number));
+        let committed = self.commit(&edits, |view| {
+            let version = Arc::new(view.version.changed(&[], tables)?);
+            Ok(View { memtables: vec![Arc::new(Memtable::new(number))], version })
+        });
+        committed.inspect_err(|_| {
+            self.discard(tables);
+            self.discard_log(number);
+        })?;
+        self.writer.lock().log = Some(log);
+        logs.iter().for_each(|log| self.remove_file(FileName::Log(log.number)));
         Ok(())
+    }
+
+    /// Creates a log, durably with everything before it in the directory.
+    fn begin_log(&self, number: u64) -> Result<LogWriter, Error> {
+        let name = FileName::Log(number).to_string();
+        let create = || {
+            let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;
+            log.sync()?;
+            self.sync_dir()?;
+            Ok(log)
+        };
+        create().inspect_err(|_| self.remove_file(FileName::Log(number)))
     }
 
     /// Removes those files of `names` that are a store's but not in `state`. If this fails, the next opening tries
     /// again.
     fn remove_obsolete_files(&self, names: &[String], state: &State) {
         for name in names {
-            let is_ours = number_of(name).is_some() || name == MANIFEST_TMP_NAME;
             let is_named = FileName::parse(name).is_some_and(|file| match file {
                 FileName::Log(number) => state.logs.iter().any(|log| log.number == number),
                 FileName::Table(number) => state.tables.contains_key(&number),
                 FileName::Filters(number) => state.tables.values().any(|table| table.filter_file == Some(number)),
             });
-            if is_ours && !is_named {
+            if number_of(name).is_some() && !is_named {
                 let _ = self.tables.storage.remove(name);
             }
         }

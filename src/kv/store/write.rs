@@ -240,19 +240,26 @@ impl Core {
             Edit::LastSeq(writer.last_seq),
         ];
         edits.extend(ended.map(Edit::LogEnded));
-        self.commit(&edits, |view| {
+        let committed = self.commit(&edits, |view| {
             let mut memtables = view.memtables.clone();
             if ended.is_some() {
                 memtables.remove(0);
             }
             memtables.insert(0, Arc::new(Memtable::new(number)));
             Ok(View { memtables, ..view.clone() })
-        })?;
+        });
+        committed.inspect_err(|_| self.discard_log(number))?;
         writer.log = Some(log);
         if let Some(ended) = ended {
             self.remove_file(FileName::Log(ended));
         }
         self.want_work();
         Ok(())
+    }
+    /// As [`Core::discard`], for a log.
+    pub(super) fn discard_log(&self, number: u64) {
+        if !self.is_poisoned() {
+            self.remove_file(FileName::Log(number));
+        }
     }
 }

@@ -107,6 +107,9 @@ pub enum Error {
     /// An earlier sync failed, so it is unknown what is on the disk: the store takes no more writes until it is
     /// reopened.
     Poisoned,
+    /// A thread of the store, or one that used it, panicked while it changed the store, which takes no more writes until
+    /// it is reopened. Nothing acknowledged is lost, and reads go on.
+    Panicked,
 }
 
 impl Error {
@@ -157,6 +160,9 @@ impl fmt::Display for Error {
             }
             Self::Poisoned => {
                 f.write_str("an earlier sync failed: the store takes no more writes until it is opened again")
+            }
+            Self::Panicked => {
+                f.write_str("a thread panicked while it changed the store, which takes no more writes until it is opened again")
             }
         }
     }

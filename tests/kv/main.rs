@@ -20,6 +20,7 @@ mod ledger;
 mod levels;
 mod model;
 mod odd;
+mod panics;
 mod partitioned;
 mod predicted;
 mod prefix;

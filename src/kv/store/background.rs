@@ -25,6 +25,7 @@ pub(super) fn spawn(core: &Arc<Core>) -> Result<Option<thread::JoinHandle<()>>, 
 impl Core {
     /// The loop of the background thread.
     fn maintain(&self) {
+        let _guard = self.panic_guard();
         while self.wait_until_wanted() {
             let result = self.run_due_jobs();
             let mut work = self.work.lock();
@@ -115,7 +116,8 @@ impl Core {
         let failures = self.work.lock().num_failures;
         self.want_work();
         let mut work = self.work.lock();
-        while work.wanted || work.busy {
+        // After a panic there may be no thread that would do the work.
+        while (work.wanted || work.busy) && !self.is_poisoned() {
             if work.num_failures > failures {
                 break;
             }
@@ -123,7 +125,7 @@ impl Core {
         }
         match &work.failed {
             Some(error) if work.num_failures > failures => Err(error.clone()),
-            _ => Ok(()),
+            _ => self.check_poison(),
         }
     }
 }

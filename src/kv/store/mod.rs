@@ -20,6 +20,7 @@ mod core;
 mod filter_policies;
 mod flush;
 mod open;
+mod panics;
 mod read;
 mod rebuild;
 mod scan;
@@ -107,9 +108,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a
-    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync.
-    /// [`Error::Stalled`] if memory is full and cannot be flushed. [`Error::ReadOnly`].
+    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync, [`Error::Panicked`]
+    /// after a panic. [`Error::Stalled`] if memory is full and cannot be flushed. [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.check_writable()?;
         self.core.write(batch)?;
         self.core.run_some_inline();
@@ -121,6 +123,7 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] if the sync failed: the store then takes no more writes. [`Error::Poisoned`], [`Error::ReadOnly`].
     pub fn sync(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.sync_log()
     }
 
@@ -196,6 +199,7 @@ impl Store {
     /// log; but if a sync or the rename failed, further writes and flushes are refused with [`Error::Poisoned`], as it
     /// is unknown what is on the disk.
     pub fn flush(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.flush()
     }
 
@@ -204,6 +208,7 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. The tables are then unchanged.
     pub fn compact(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.flush()?;
         self.core.compact_all()
     }
@@ -214,6 +219,7 @@ impl Store {
     /// # Errors
     /// The error of that work.
     pub fn settle(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.settle()
     }
 
@@ -234,6 +240,7 @@ impl Store {
     /// As [`Store::flush`] and [`Store::verify`]; some tables may then have their new filters.
     /// [`Error::ConflictingHashKeys`], with nothing changed.
     pub fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
+        let _guard = self.core.panic_guard();
         self.core.rebuild_filters(options)
     }
 
@@ -270,6 +277,7 @@ impl Store {
     /// [`Error::Io`] if the log could not be synced or sealed; [`Error::Poisoned`].
     pub fn close(mut self) -> Result<(), Error> {
         self.stop();
+        let _guard = self.core.panic_guard();
         self.core.seal()
     }
 
@@ -277,7 +285,7 @@ impl Store {
     fn stop(&mut self) {
         self.core.stop();
         if let Some(thread) = self.background.take() {
-            // If it panicked, the state that it guarded is consistent nevertheless.
+            // If it panicked, the store is poisoned.
             let _ = thread.join();
         }
     }

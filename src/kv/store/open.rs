@@ -162,6 +162,7 @@ fn load(
         next_number: AtomicU64::new(next_number),
         num_lookups: AtomicU64::new(0),
         is_poisoned: AtomicBool::new(false),
+        has_panicked: AtomicBool::new(false),
         work: Mutex::new(Work::default()),
         work_changed: Condvar::default(),
         _lock: lock,

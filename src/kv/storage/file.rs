@@ -6,10 +6,11 @@
 //! each call leaves a moment between the comparison and the call.
 
 use super::direct::{DIRECT, DirectFile, probe};
+use super::durable::{NameSync, create_dir, sync};
 use super::{CacheBypass, LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, renameat, unlinkat};
 use rustix::io::retry_on_intr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -19,17 +20,19 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct FileStorage {
     dir: File,
+    name: NameSync,
     counter: Arc<ReadCounter>,
     bypass: CacheBypass,
 }
 
 impl FileStorage {
-    /// The directory at `dir`, created if it does not exist.
+    /// The directory at `dir`, created if it does not exist, with those above it. The names of created directories are
+    /// durable when this returns.
     ///
     /// # Errors
     /// The system's.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        fs::create_dir_all(dir)?;
+        create_dir(dir)?;
         Self::open_existing(dir)
     }
 
@@ -52,7 +55,7 @@ impl FileStorage {
     pub fn open_existing(dir: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = File::from(retry_on_intr(|| rustix::fs::open(dir, flags, Mode::empty()))?);
-        Ok(Self { dir, counter: Arc::default(), bypass: CacheBypass::NotAsked })
+        Ok(Self { dir, name: NameSync::default(), counter: Arc::default(), bypass: CacheBypass::NotAsked })
     }
 
     /// The held directory.
@@ -109,7 +112,8 @@ impl Storage for FileStorage {
     }
 
     fn sync_dir(&self) -> io::Result<()> {
-        self.dir.sync_all()
+        sync(&self.dir)?;
+        self.name.sync_once(&self.dir)
     }
 
     fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {

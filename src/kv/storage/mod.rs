@@ -5,6 +5,7 @@
 //! it, sync the directory.
 
 mod direct;
+mod durable;
 mod file;
 mod pages;
 
@@ -50,7 +51,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Makes created, renamed and removed names durable.
+    /// Makes created, renamed and removed names durable, and the directory's own.
     ///
     /// # Errors
     /// The system's. Names may then be durable or not: the caller must not retry, nor accept more writes.

@@ -161,9 +161,9 @@ impl fmt::Display for Error {
             Self::Poisoned => {
                 f.write_str("an earlier sync failed: the store takes no more writes until it is opened again")
             }
-            Self::Panicked => {
-                f.write_str("a thread panicked while it changed the store, which takes no more writes until it is opened again")
-            }
+            Self::Panicked => f.write_str(
+                "a thread panicked while it changed the store, which takes no more writes until it is opened again",
+            ),
         }
     }
 }

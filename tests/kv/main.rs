@@ -9,6 +9,7 @@ mod concurrent;
 mod damage;
 #[cfg(feature = "cli")]
 mod demo;
+mod descriptors;
 mod directory;
 mod durability;
 #[cfg(feature = "cli")]

@@ -1,59 +1,74 @@
 //! Direct I/O: reads that bypass the page cache, so that a saved read is a saved read of the device.
 //!
-//! Only reads are direct. Tables are written once, in large pieces, and synced; the cache does no harm there.
+//! Only reads are direct. Tables are written once, in large pieces, and synced; the cache does no harm there. Some file
+//! systems refuse the flag, some the read: the first file that is read shows it. Trying it beforehand would mean writing a
+//! file, perhaps into the directory of another program, or of a store that another process has locked.
 
-use super::file::{CountedFile, FileStorage};
+use super::CacheBypass;
 use super::pages::{PAGE_LEN, PageBuf, is_aligned};
-use super::{CacheBypass, ReadableFile, Storage};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::sync::OnceLock;
 
-/// A file whose reads must be of whole pages into aligned memory.
-#[derive(Debug)]
-pub(super) struct DirectFile(pub(super) CountedFile);
+/// Whether reads are direct.
+#[derive(Debug, Default)]
+pub(super) struct Bypass {
+    is_asked: bool,
+    /// Why they are not.
+    refused: OnceLock<String>,
+}
 
-impl ReadableFile for DirectFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        if is_aligned(buf, offset) {
-            return self.0.read_at(buf, offset);
+impl Bypass {
+    /// For files in `dir`.
+    pub(super) fn asked(dir: &File) -> Self {
+        let refused = OnceLock::new();
+        if let Some(reason) = impossible(dir) {
+            let _ = refused.set(reason.to_owned());
         }
-        // Reads the pages around the range, then copies the range.
-        let skip = (offset % PAGE_LEN as u64) as usize;
-        let mut pages = PageBuf::new((skip + buf.len()).next_multiple_of(PAGE_LEN));
-        let len = self.0.read_at(pages.as_mut_slice(), offset - skip as u64)?;
-        let wanted = len.saturating_sub(skip).min(buf.len());
-        buf[..wanted].copy_from_slice(&pages.as_slice()[skip..skip + wanted]);
-        Ok(wanted)
+        Self { is_asked: true, refused }
     }
 
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
+    pub(super) fn is_wanted(&self) -> bool {
+        self.is_asked && self.refused.get().is_none()
+    }
+
+    /// Has all reads go through the page cache from now on.
+    pub(super) fn refuse(&self, error: &io::Error) {
+        let _ = self.refused.set(format!("the file system refuses direct I/O: {error}"));
+    }
+
+    pub(super) fn state(&self) -> CacheBypass {
+        match self.refused.get() {
+            _ if !self.is_asked => CacheBypass::NotAsked,
+            Some(reason) => CacheBypass::Refused { reason: reason.clone() },
+            None => CacheBypass::Active,
+        }
     }
 }
 
-/// The file that [`probe`] creates and removes.
-pub(crate) const PROBE_NAME: &str = "direct-io-probe.tmp";
+/// Whether an error is a file system's answer to a direct read.
+pub(super) fn is_refusal(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::OPNOTSUPP))
+}
 
-/// Tries a direct read: some file systems refuse the flag, some the read, and memory file systems accept the flag but
-/// have no device to read from.
-pub(super) fn probe(storage: &FileStorage) -> io::Result<CacheBypass> {
-    if let Some(reason) = impossible(storage.dir()) {
-        return Ok(CacheBypass::Refused { reason: reason.to_owned() });
+/// Reads through `read`, which takes whole pages at offsets of pages into aligned memory only.
+pub(super) fn read_direct(
+    buf: &mut [u8],
+    offset: u64,
+    mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+) -> io::Result<usize> {
+    if is_aligned(buf, offset) {
+        return read(buf, offset);
     }
-    // Overwrites what an interrupted probe may have left.
-    let mut file = storage.open_at(PROBE_NAME, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
-    file.write_all(&[0; PAGE_LEN])?;
-    file.sync_data()?;
-    let mut page = PageBuf::new(PAGE_LEN);
-    let read = storage
-        .open_at(PROBE_NAME, OFlags::RDONLY | DIRECT)
-        .and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, page.as_mut_slice(), 0));
-    storage.remove(PROBE_NAME)?;
-    Ok(match read {
-        Ok(()) => CacheBypass::Active,
-        Err(error) => CacheBypass::Refused { reason: format!("the file system refuses direct I/O: {error}") },
-    })
+    // Reads the pages around the range, then copies the range.
+    let skip = (offset % PAGE_LEN as u64) as usize;
+    let mut pages = PageBuf::new((skip + buf.len()).next_multiple_of(PAGE_LEN));
+    let len = read(pages.as_mut_slice(), offset - skip as u64)?;
+    let wanted = len.saturating_sub(skip).min(buf.len());
+    buf[..wanted].copy_from_slice(&pages.as_slice()[skip..skip + wanted]);
+    Ok(wanted)
 }
 
 /// The flag of direct I/O. Elsewhere none, and [`impossible`] gives the reason.
@@ -62,9 +77,9 @@ pub(super) const DIRECT: OFlags = OFlags::DIRECT;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) const DIRECT: OFlags = OFlags::empty();
 
-/// Why direct I/O cannot be tried in `dir`, if it cannot.
+/// Why reads of files in `dir` cannot be direct: memory file systems accept the flag but have no device to read from.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) fn impossible(dir: &File) -> Option<&'static str> {
+fn impossible(dir: &File) -> Option<&'static str> {
     // From linux/magic.h.
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     const RAMFS_MAGIC: u64 = 0x8584_58f6;
@@ -73,6 +88,6 @@ pub(super) fn impossible(dir: &File) -> Option<&'static str> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) fn impossible(_dir: &File) -> Option<&'static str> {
+fn impossible(_dir: &File) -> Option<&'static str> {
     Some("not implemented for this platform")
 }

@@ -54,7 +54,7 @@ pub(super) fn create_dir(dir: &Path) -> io::Result<()> {
     }
 }
 
-fn open_dir(dir: &Path) -> io::Result<File> {
+pub(super) fn open_dir(dir: &Path) -> io::Result<File> {
     Ok(File::from(retry_on_intr(|| rustix::fs::open(dir, DIRECTORY, Mode::empty()))?))
 }
 

@@ -5,10 +5,11 @@
 //! would be overwritten and removed. A path made absolute helps against the first only, and comparing identities before
 //! each call leaves a moment between the comparison and the call.
 
-use super::direct::{DIRECT, DirectFile, probe};
-use super::durable::{NameSync, create_dir, sync};
-use super::{CacheBypass, LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, renameat, unlinkat};
+use super::descriptors::Descriptors;
+use super::direct::Bypass;
+use super::durable::{NameSync, create_dir, open_dir, sync};
+use super::{CacheBypass, LockMode, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
+use rustix::fs::{AtFlags, Dir, FlockOperation, OFlags, flock, renameat, unlinkat};
 use rustix::io::retry_on_intr;
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,12 +18,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A directory of the file system. It stays the same one whatever happens to its name and to the working directory.
+///
+/// It holds one file descriptor for itself, one for each lock and file being written, and for all files being read at
+/// most 512 or a quarter of those that the process may have when it is opened, if that is less.
 #[derive(Debug)]
 pub struct FileStorage {
-    dir: File,
+    descriptors: Arc<Descriptors>,
     name: NameSync,
-    counter: Arc<ReadCounter>,
-    bypass: CacheBypass,
 }
 
 impl FileStorage {
@@ -36,16 +38,16 @@ impl FileStorage {
         Self::open_existing(dir)
     }
 
-    /// The directory at `dir`, created if it does not exist, read with `O_DIRECT` where the file system supports that.
-    /// Tries a direct read there; if it is refused, reads go through the page cache and [`Storage::cache_bypass`] gives
-    /// the reason.
+    /// As [`FileStorage::open`], read with `O_DIRECT` where the file system supports that. If it refuses when a file is
+    /// first read, reads go through the page cache from then on, and [`Storage::cache_bypass`] gives the reason.
     ///
     /// # Errors
     /// The system's, except about direct I/O itself.
     pub fn open_direct(dir: &Path) -> io::Result<Self> {
-        let storage = Self::open(dir)?;
-        let bypass = probe(&storage)?;
-        Ok(Self { bypass, ..storage })
+        create_dir(dir)?;
+        let dir = open_dir(dir)?;
+        let bypass = Bypass::asked(&dir);
+        Ok(Self::new(dir, bypass))
     }
 
     /// The directory at `dir`, which must exist.
@@ -53,56 +55,43 @@ impl FileStorage {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if there is none.
     pub fn open_existing(dir: &Path) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = File::from(retry_on_intr(|| rustix::fs::open(dir, flags, Mode::empty()))?);
-        Ok(Self { dir, name: NameSync::default(), counter: Arc::default(), bypass: CacheBypass::NotAsked })
+        Ok(Self::new(open_dir(dir)?, Bypass::default()))
     }
 
-    /// The held directory.
-    pub(super) fn dir(&self) -> &File {
-        &self.dir
+    fn new(dir: File, bypass: Bypass) -> Self {
+        Self { descriptors: Arc::new(Descriptors::new(dir, bypass)), name: NameSync::default() }
     }
 
-    /// Opens the file `name` of the directory.
-    pub(super) fn open_at(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        // Read and write for all, less the process's mask, as the standard library creates files.
-        let mode = Mode::from_raw_mode(0o666);
-        Ok(File::from(retry_on_intr(|| openat(&self.dir, name, flags | OFlags::CLOEXEC, mode))?))
+    fn dir(&self) -> &File {
+        self.descriptors.dir()
     }
 }
 
 /// The file at `path`, outside a storage.
 pub(in crate::kv) fn open_file(path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
-    Ok(Arc::new(CountedFile { file: File::open(path)?, counter: Arc::default() }))
+    Ok(Arc::new(SingleFile(File::open(path)?)))
 }
 
 impl Storage for FileStorage {
     fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(Appender(self.open_at(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?)))
+        Ok(Box::new(Appender(self.descriptors.open_at(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?)))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        let counter = Arc::clone(&self.counter);
-        match self.bypass {
-            CacheBypass::Active => {
-                let file = self.open_at(name, OFlags::RDONLY | DIRECT)?;
-                Ok(Arc::new(DirectFile(CountedFile { file, counter })))
-            }
-            _ => Ok(Arc::new(CountedFile { file: self.open_at(name, OFlags::RDONLY)?, counter })),
-        }
+        Ok(Arc::new(self.descriptors.open(name)?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(retry_on_intr(|| renameat(&self.dir, from, &self.dir, to))?)
+        Ok(retry_on_intr(|| renameat(self.dir(), from, self.dir(), to))?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        Ok(retry_on_intr(|| unlinkat(&self.dir, name, AtFlags::empty()))?)
+        Ok(retry_on_intr(|| unlinkat(self.dir(), name, AtFlags::empty()))?)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.dir)? {
+        for entry in Dir::read_from(self.dir())? {
             let entry = entry?;
             // A store's own names are all valid UTF-8.
             let name = entry.file_name().to_str().ok().filter(|&name| name != "." && name != "..");
@@ -112,8 +101,8 @@ impl Storage for FileStorage {
     }
 
     fn sync_dir(&self) -> io::Result<()> {
-        sync(&self.dir)?;
-        self.name.sync_once(&self.dir)
+        sync(self.dir())?;
+        self.name.sync_once(self.dir())
     }
 
     fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
@@ -121,7 +110,7 @@ impl Storage for FileStorage {
             LockMode::Shared => (OFlags::RDONLY, FlockOperation::NonBlockingLockShared),
             LockMode::Exclusive => (OFlags::WRONLY | OFlags::CREATE, FlockOperation::NonBlockingLockExclusive),
         };
-        match self.open_at(name, flags) {
+        match self.descriptors.open_at(name, flags) {
             Ok(file) => {
                 flock(&file, operation)?;
                 Ok(Box::new(FileLock(Some(file))))
@@ -134,11 +123,11 @@ impl Storage for FileStorage {
     }
 
     fn read_counts(&self) -> ReadCounts {
-        self.counter.counts()
+        self.descriptors.counter.counts()
     }
 
     fn cache_bypass(&self) -> CacheBypass {
-        self.bypass.clone()
+        self.descriptors.bypass().state()
     }
 }
 
@@ -177,21 +166,16 @@ impl WritableFile for Appender {
     }
 }
 
-/// A file whose successful reads are counted.
+/// A file that is not a store's, by its own descriptor.
 #[derive(Debug)]
-pub(super) struct CountedFile {
-    pub(super) file: File,
-    pub(super) counter: Arc<ReadCounter>,
-}
+struct SingleFile(File);
 
-impl ReadableFile for CountedFile {
+impl ReadableFile for SingleFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let len = FileExt::read_at(&self.file, buf, offset)?;
-        self.counter.add(len);
-        Ok(len)
+        FileExt::read_at(&self.0, buf, offset)
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(self.0.metadata()?.len())
     }
 }

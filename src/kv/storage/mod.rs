@@ -4,12 +4,12 @@
 //! lose, tear and reorder exactly what was not synced. The caller is responsible for durability: sync the file, rename
 //! it, sync the directory.
 
+mod descriptors;
 mod direct;
 mod durable;
 mod file;
 mod pages;
 
-pub(crate) use direct::PROBE_NAME;
 pub use file::FileStorage;
 pub(super) use file::open_file;
 pub use pages::{PAGE_LEN, PageBuf};
@@ -143,7 +143,7 @@ pub trait StorageLock: fmt::Debug + Send + Sync {}
 pub enum CacheBypass {
     /// The storage was not asked to bypass the cache.
     NotAsked,
-    /// Every read is a read of the device.
+    /// Every read is a read of the device; no read was refused so far.
     Active,
     /// The file system or platform does not support it; reads go through the page cache.
     Refused {

@@ -14,7 +14,7 @@ use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
 use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
-use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
+use super::super::storage::{LockMode, Storage, StorageLock};
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
 use super::super::version::Version;
 use super::columns::ColumnState;
@@ -92,7 +92,7 @@ fn check_empty(names: &[String]) -> Result<(), Error> {
     if num_files > 0 {
         return Err(Error::NoManifest { num_files });
     }
-    let own = [LOCK_NAME, MANIFEST_TMP_NAME, PROBE_NAME];
+    let own = [LOCK_NAME, MANIFEST_TMP_NAME];
     let mut files: Vec<String> = names.iter().filter(|name| !own.contains(&name.as_str())).cloned().collect();
     if files.is_empty() {
         return Ok(());

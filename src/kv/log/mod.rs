@@ -41,6 +41,7 @@ pub(crate) const LOG_VERSION: u32 = 1;
 const RECORD_HEADER_LEN: usize = 24;
 const PAYLOAD_CRC_AT: usize = 4;
 const PAYLOAD_LEN_AT: usize = 8;
+const ZERO_AT: usize = 12;
 const SYNCED_AT: usize = 16;
 
 impl LogKind {

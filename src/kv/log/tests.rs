@@ -1,5 +1,6 @@
 //! Logs that are torn, damaged, sealed, misplaced and newer.
 
+use super::super::encoding::counted::CHECKSUMS;
 use super::super::error::{Damage, Error};
 use super::super::storage::{FileStorage, Storage};
 use super::writer::push_record;
@@ -137,6 +138,39 @@ fn records_behind_a_torn_one_do_not_count_unless_they_promise_it() {
     torn.truncate(ends[3]);
     torn.extend(promised);
     assert!(matches!(read(&torn, None), Err(Error::Damaged { offset, .. }) if offset == ends[2] as u64));
+}
+
+#[test]
+fn a_torn_batch_is_searched_without_a_checksum_for_each_byte() {
+    const LEN: usize = 1 << 20;
+    let mut random = 1u64;
+    let mut next = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 56) as u8
+    };
+    let payloads: [(&str, Vec<u8>); 4] = [
+        ("zeros", vec![0; LEN]),
+        ("text", b"com.example.www/language: EN\r\n".iter().copied().cycle().take(LEN).collect()),
+        ("random", (0..LEN).map(|_| next()).collect()),
+        ("small numbers", (0..LEN).map(|i| if i % 8 == 0 { (i / 8) as u8 } else { 0 }).collect()),
+    ];
+    for (name, payload) in payloads {
+        let mut torn = record(NUMBER, 0, 0, &KIND.first_payload(NUMBER));
+        let bad = torn.len();
+        torn.extend(record(NUMBER, bad as u64, bad as u64, &payload));
+        // The first sector was lost, the rest was written.
+        torn[bad..bad + 512].fill(0);
+        let before = CHECKSUMS.get();
+        assert!(read(&torn, None).unwrap().is_empty(), "{name}");
+        // Numbers may look like fields, at one offset in eight.
+        let at_most = if name == "small numbers" { LEN / 8 + 100 } else { 100 };
+        let computed = CHECKSUMS.get() - before;
+        assert!(computed <= at_most as u64, "{name}: {computed} checksums for {LEN} bytes");
+        // A promise after it is found.
+        let end = torn.len() as u64;
+        torn.extend(record(NUMBER, end, end, b"promise"));
+        assert!(matches!(read(&torn, None), Err(Error::Damaged { .. })), "{name}");
+    }
 }
 
 #[test]

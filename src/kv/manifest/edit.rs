@@ -93,6 +93,8 @@ pub(crate) enum Edit {
 /// The state that results from the edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
+    /// Of the manifest that it is from; 0 for none.
+    pub(crate) generation: u64,
     pub(crate) hasher: HasherId,
     pub(crate) next_number: u64,
     pub(crate) last_seq: u64,

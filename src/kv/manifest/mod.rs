@@ -16,8 +16,6 @@ use std::sync::Arc;
 
 pub(crate) const MANIFEST_NAME: &str = "MANIFEST";
 pub(crate) const MANIFEST_TMP_NAME: &str = "MANIFEST.tmp";
-/// All manifests have one name, and one number in their checksums.
-const NUMBER: u64 = 0;
 /// About this many bytes of edits may follow the state that they change.
 const MAX_EDITS_LEN: u64 = 256 << 10;
 
@@ -26,7 +24,7 @@ const MAX_EDITS_LEN: u64 = 256 << 10;
 /// # Errors
 /// [`Error::Io`], [`Error::NewerVersion`], [`Error::Damaged`].
 pub(crate) fn read(storage: &dyn Storage) -> Result<State, Error> {
-    let log = LogContents::read(storage, MANIFEST_NAME, NUMBER, LogKind::Manifest, None)?;
+    let log = LogContents::read(storage, MANIFEST_NAME, 0, LogKind::Manifest, None)?;
     let mut state: Option<State> = None;
     for (offset, payload) in log.payloads() {
         let edits = edit::decode(payload).map_err(|damage| Error::damaged(log.file(), offset, damage))?;
@@ -35,7 +33,8 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<State, Error> {
     }
     // A manifest has had at least one record of edits since before it was given its name.
     let damage = super::error::Damage::CutOff { unit: "manifest", len_bytes: log.len() };
-    state.ok_or_else(|| Error::damaged(log.file(), 0, damage))
+    let state = state.ok_or_else(|| Error::damaged(log.file(), 0, damage))?;
+    Ok(State { generation: log.number(), ..state })
 }
 
 /// The manifest of an open store.
@@ -49,8 +48,9 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Replaces the manifest with one of `state`, durably.
-    pub(crate) fn create(storage: Arc<dyn Storage>, state: State) -> Result<Self, Error> {
+    /// Replaces the manifest with the next generation, of `state`, durably.
+    pub(crate) fn create(storage: Arc<dyn Storage>, mut state: State) -> Result<Self, Error> {
+        state.generation += 1;
         let mut log = write(&*storage, &state)?;
         publish(&*storage, &mut log)?;
         let base_len = log.len();
@@ -67,10 +67,11 @@ impl Manifest {
     /// [`Failed`], which knows whether the edits may be durable nevertheless.
     pub(crate) fn commit(&mut self, edits: &[Edit]) -> Result<(), Failed> {
         let state = self.state.clone().applied(edits);
-        let state = state.map_err(|damage| Error::damaged(MANIFEST_NAME, self.log.len(), damage)).map_err(in_doubt)?;
+        let mut state =
+            state.map_err(|damage| Error::damaged(MANIFEST_NAME, self.log.len(), damage)).map_err(in_doubt)?;
         let is_long = self.log.len() > self.base_len.saturating_mul(2).saturating_add(MAX_EDITS_LEN);
         let rewritten = match is_long || self.log.is_broken() {
-            true => match write(&*self.storage, &state) {
+            true => match write(&*self.storage, &State { generation: state.generation + 1, ..state.clone() }) {
                 Ok(log) => Some(log),
                 // There is no room for a whole manifest, but there may be for a record.
                 Err(_) if !self.log.is_broken() => None,
@@ -81,6 +82,7 @@ impl Manifest {
         match rewritten {
             Some(mut log) => {
                 publish(&*self.storage, &mut log).map_err(in_doubt)?;
+                state.generation += 1;
                 self.base_len = log.len();
                 self.log = log;
             }
@@ -123,7 +125,7 @@ fn write(storage: &dyn Storage, state: &State) -> Result<LogWriter, Error> {
         _ => {}
     }
     let write = || {
-        let mut log = LogWriter::create(storage, MANIFEST_TMP_NAME, NUMBER, LogKind::Manifest)?;
+        let mut log = LogWriter::create(storage, MANIFEST_TMP_NAME, state.generation, LogKind::Manifest)?;
         log.push(&edit::encode(&state.as_edits()));
         log.append()?;
         log.sync()?;

@@ -67,8 +67,7 @@ fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
 /// Creates an empty store. Its manifest comes first: numbered files without a manifest are a store that lost it.
 fn create(storage: &Arc<dyn Storage>, hasher: KeyHasher) -> Result<State, Error> {
     let state = State { hasher: HasherId::of(hasher), next_number: 1, ..State::default() };
-    Manifest::create(Arc::clone(storage), state.clone())?;
-    Ok(state)
+    Ok(Manifest::create(Arc::clone(storage), state)?.state().clone())
 }
 
 /// The hasher of a store whose manifest records `stored`.

@@ -8,7 +8,7 @@ use filterblock::kv::{
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn open(storage: &SimStorage, durability: Durability) -> Store {
     Store::open(Arc::new(storage.clone()), StoreOptions::default().durability(durability)).unwrap()
@@ -57,6 +57,31 @@ fn an_interval_passes_without_another_write() {
         std::thread::yield_now();
     }
     drop(store);
+}
+
+#[test]
+fn an_interval_passes_without_a_thread_for_maintenance_too() {
+    let storage = SimStorage::new();
+    let options = StoreOptions::default().durability(Durability::Interval(Duration::from_millis(1)));
+    let options = options.maintenance(Maintenance::Inline { seed: 1 });
+    let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+    store.put(b"row", b"column", b"value").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while after_a_crash(&storage).is_none() {
+        assert!(Instant::now() < deadline, "an idle store was not synced");
+        std::thread::yield_now();
+    }
+    // The thread that syncs does nothing else.
+    let own = std::thread::current().id();
+    storage.on_operation(move |_, operation| {
+        let is_sync = operation.kind == OperationKind::Sync && operation.file.ends_with(".wal");
+        assert!(is_sync || std::thread::current().id() == own, "{operation} by another thread");
+    });
+    for i in 0..200u8 {
+        store.put(&[i], b"column", &[i; 100]).unwrap();
+    }
+    store.compact().unwrap();
+    store.close().unwrap();
 }
 
 #[test]

@@ -169,6 +169,10 @@ impl Core {
                 self.rotate(writer)?;
                 continue;
             }
+            if let Durability::Interval(_) = self.options.durability {
+                // It may be long until this thread writes again, and no other can sync the log meanwhile.
+                self.sync_writer(writer)?;
+            }
             match self.options.maintenance {
                 Maintenance::Inline { .. } => {
                     self.run_job(&mut self.maintenance.lock())?;

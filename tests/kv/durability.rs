@@ -2,12 +2,12 @@
 
 use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    Durability, Error, LockMode, MAX_VALUE_LEN, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions,
-    WritableFile, WriteBatch,
+    Durability, Error, LockMode, MAX_VALUE_LEN, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store,
+    StoreOptions, WritableFile, WriteBatch,
 };
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 fn open(storage: &SimStorage, durability: Durability) -> Store {
@@ -114,7 +114,8 @@ fn a_manifest_that_ends_with_blocks_of_an_older_one_ends_before_them() {
     let mut num_mixed = 0;
     for (i, image) in images.iter().enumerate().filter(|(i, _)| !manifests[*i].is_empty()) {
         let expected = cells(&image.crash_image(CrashKind::Everything));
-        let mut olders: Vec<&Vec<u8>> = manifests[..i].iter().filter(|older| older.len() > manifests[i].len()).collect();
+        let mut olders: Vec<&Vec<u8>> =
+            manifests[..i].iter().filter(|older| older.len() > manifests[i].len()).collect();
         olders.dedup();
         for older in olders {
             let mixed = image.crash_image(CrashKind::Everything);

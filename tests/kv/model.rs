@@ -74,8 +74,11 @@ fn all_options() -> Vec<StoreOptions> {
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 8.0).unwrap();
         for purposes in [&[Purpose::Row][..], &[Purpose::RowColumn], &Purpose::ALL] {
-            let none = StoreOptions::without_filters();
-            all.push(purposes.iter().fold(none, |options, &purpose| options.filter(purpose, policy)));
+            let with = |options: StoreOptions, &purpose: &Purpose| match purpose {
+                Purpose::Prefix => options.prefix_filter(1, policy),
+                Purpose::Row | Purpose::RowColumn => options.filter(purpose, policy),
+            };
+            all.push(purposes.iter().fold(StoreOptions::without_filters(), with));
         }
     }
     all

@@ -60,6 +60,8 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub fn open_dir(dir: &Path, options: StoreOptions) -> Result<Self, Error> {
+        // Before a directory is created.
+        options.check()?;
         let storage = match options.create && !options.read_only {
             true => FileStorage::open(dir),
             false => FileStorage::open_existing(dir),
@@ -75,7 +77,7 @@ impl Store {
     /// which become a table.
     ///
     /// # Errors
-    /// [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`];
+    /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`];
     /// [`Error::Io`]; and the damage of any file, filters
     /// excepted: a store does not open without all of its data, and leaves a directory that it cannot open unchanged.
     pub fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Self, Error> {

@@ -32,6 +32,7 @@ use std::time::Instant;
 const MAX_SEQ: u64 = 1 << 56;
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
+    options.check()?;
     let given = options.given_hasher()?;
     // Before the lock, whose file must not be created where no store belongs.
     is_there(&list(&*storage)?, &options)?;

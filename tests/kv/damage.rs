@@ -400,7 +400,7 @@ fn a_store_is_open_once_for_writing_or_often_for_reading() {
         assert!(matches!(store.compact(), Err(Error::ReadOnly)));
         assert!(matches!(store.sync(), Err(Error::ReadOnly)));
         assert!(matches!(store.rebuild_filters(&RebuildOptions::new()), Err(Error::ReadOnly)));
-        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+        assert_eq!(store.verify().false_negatives(), 0);
     }
     drop(readers);
     let after: BTreeMap<_, _> =

@@ -32,5 +32,6 @@ mod rows;
 #[expect(dead_code, reason = "each test needs a part of the simulated disk")]
 #[path = "../sim/disk/mod.rs"]
 mod sim;
+mod unreadable;
 #[cfg(feature = "cli")]
 mod zipfian;

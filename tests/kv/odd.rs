@@ -215,7 +215,7 @@ fn damage_found_in_the_background_is_reported_as_damage() {
     let store = open(&storage, options.level0_tables_max(2));
     let settled = store.settle();
     assert!(matches!(settled, Err(Error::Damaged { .. })), "{settled:?}");
-    assert!(matches!(store.verify(), Err(Error::Damaged { .. })));
+    assert_eq!(store.verify().unreadable.len(), 1);
     assert_eq!(store.get(b"row", b"").unwrap(), Some(vec![3; 500]), "the newest table is intact");
 }
 
@@ -233,7 +233,7 @@ fn a_cached_filter_that_can_no_longer_be_read_is_reported() {
     }
     store.write(batch).unwrap();
     store.flush().unwrap();
-    let damaged = |store: &Store| store.verify().unwrap().tables[0].unusable.clone();
+    let damaged = |store: &Store| store.verify().tables[0].unusable.clone();
     assert_eq!(damaged(&store), []);
     let table = storage.names().into_iter().find(|name| name.ends_with(".sst")).unwrap();
     let mut bytes = storage.contents(&table).unwrap();

@@ -6,7 +6,7 @@
 
 mod edit;
 
-pub(crate) use edit::{Edit, HasherId, LogState, NUM_LEVELS, State, TableState};
+pub(crate) use edit::{Edit, HasherId, LogState, NUM_LEVELS, Rows, State, TableState};
 
 use super::error::Error;
 use super::log::{LogContents, LogKind, LogWriter};

@@ -249,7 +249,10 @@ impl TableFile {
             Some((purpose, filter.load()?))
         };
         let (purposes, filters): (Vec<Purpose>, Vec<_>) = Purpose::ALL.into_iter().filter_map(open).unzip();
-        let walk = self.reader.walk(&filters)?;
+        let mut walk = self.reader.walk(&filters)?;
+        if !walk.damaged.is_empty() {
+            return Err(walk.damaged.remove(0).1);
+        }
         let missing = |purpose| {
             let position = purposes.iter().position(|&other| other == purpose);
             position.map_or(0, |position| walk.probes[position].denied)

@@ -32,7 +32,7 @@ pub use read::Snapshot;
 pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
 pub use scan::Scan;
 pub use stats::{LevelStats, Stats, TableStats};
-pub use verify::{FilterVerification, TableVerification, VerifyReport};
+pub use verify::{FilterVerification, TableVerification, UnreadableRows, VerifyReport};
 
 use self::core::Core;
 use super::batch::WriteBatch;
@@ -79,7 +79,9 @@ impl Store {
     /// # Errors
     /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`];
     /// [`Error::Io`]; and the damage of any file, filters
-    /// excepted: a store does not open without all of its data, and leaves a directory that it cannot open unchanged.
+    /// excepted: a store does not open for writing without all of its data, and leaves a directory that it cannot open
+    /// unchanged. For [reading](StoreOptions::read_only) it opens without tables that cannot be read: lookups and scans
+    /// that may need one fail with the error of that table, and [`Stats::unreadable`] names their rows.
     pub fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Self, Error> {
         let core = Arc::new(open::open(storage, options)?);
         let background = background::spawn(&core)?;
@@ -226,12 +228,8 @@ impl Store {
     }
 
     /// Checks every table, and probes every filter for every key of its table and for as many absent ones. Reads all
-    /// tables.
-    ///
-    /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`] for a data block that is not what was written. Problems with filters are in
-    /// the report.
-    pub fn verify(&self) -> Result<VerifyReport, Error> {
+    /// tables. What cannot be read is in the report, as problems with filters are, and does not end it.
+    pub fn verify(&self) -> VerifyReport {
         self.core.verify()
     }
 

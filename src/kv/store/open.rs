@@ -8,7 +8,9 @@ use super::super::batch;
 use super::super::cache::BlockCache;
 use super::super::error::{Damage, Error};
 use super::super::log::{LogContents, LogKind, LogWriter};
-use super::super::manifest::{self, Edit, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
+use super::super::manifest::{
+    self, Edit, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State, TableState,
+};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
@@ -16,7 +18,7 @@ use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
 use super::super::storage::{LockMode, Storage, StorageLock};
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
-use super::super::version::Version;
+use super::super::version::{Unreadable, Version};
 use super::columns::ColumnState;
 use super::core::{Core, MaintenanceState, Queue, View, Work, Writer};
 use crate::KeyHasher;
@@ -122,7 +124,7 @@ fn load(
         filter_residence: options.filter_residence,
         limits_columns: options.filters.column_budget(options.filter_residence).is_some(),
     });
-    let version = load_tables(&tables, state)?;
+    let version = load_tables(&tables, state, options.read_only)?;
     let memtable = Memtable::new(0);
     let mut last_seq = state.last_seq;
     for log in &state.logs {
@@ -179,23 +181,39 @@ fn number_of(name: &str) -> Option<u64> {
     FileName::parse(name.strip_suffix(TMP_SUFFIX).unwrap_or(name)).map(FileName::number)
 }
 
-fn load_tables(context: &Arc<TableContext>, state: &State) -> Result<Version, Error> {
-    let mut tables = Vec::with_capacity(state.tables.len());
+/// Opens the tables. A store that is open for reading only has those that can be read: what the others may hold is an
+/// error, and never absent.
+fn load_tables(context: &Arc<TableContext>, state: &State, read_only: bool) -> Result<Version, Error> {
+    let (mut tables, mut unreadable) = (Vec::with_capacity(state.tables.len()), Vec::new());
     for known in state.tables.values() {
-        let table = Table::open(context, known.number, known.level as usize, known.filter_file)?;
-        let found = table.state();
-        let fields = [
-            ("length of the table", found.len, known.len),
-            ("checksum of the footer", found.footer_crc.into(), known.footer_crc.into()),
-        ];
-        for (name, found, expected) in fields {
-            if found != expected {
-                return Err(Error::damaged(table.file(), found, Damage::Field { name, found, expected }));
+        match load_table(context, known) {
+            Ok(table) => tables.push(Arc::new(table)),
+            // A newer version is no damage, and is to be told at once.
+            Err(error) if read_only && !matches!(error, Error::NewerVersion { .. }) => {
+                let (number, level, rows) = (known.number, known.level as usize, known.rows.clone());
+                let file = FileName::Table(number).to_string();
+                unreadable.push(Arc::new(Unreadable { file, number, level, rows, error }));
             }
+            Err(error) => return Err(error),
         }
-        tables.push(Arc::new(table));
     }
-    Version::new(tables)
+    Ok(Version::new(tables)?.with_unreadable(unreadable))
+}
+
+/// Opens a table, and checks that it is the one that the manifest names.
+fn load_table(context: &Arc<TableContext>, known: &TableState) -> Result<Table, Error> {
+    let table = Table::open(context, known.number, known.level as usize, known.filter_file)?;
+    let found = table.state();
+    let fields = [
+        ("length of the table", found.len, known.len),
+        ("checksum of the footer", found.footer_crc.into(), known.footer_crc.into()),
+    ];
+    match fields.into_iter().find(|(_, found, expected)| found != expected) {
+        Some((name, found, expected)) => {
+            Err(Error::damaged(table.file(), found, Damage::Field { name, found, expected }))
+        }
+        None => Ok(table),
+    }
 }
 
 /// Replays a log into the memtable.
@@ -243,6 +261,8 @@ impl Core {
         names.iter().filter(|name| is_unfinished(name)).for_each(|name| drop(storage.remove(name)));
         state.next_number = self.next_number.load(Ordering::Relaxed);
         state.last_seq = self.writer.lock().last_seq;
+        // Older manifests do not know the tables' rows.
+        state.tables = self.view().version.tables().map(|table| (table.number(), table.state())).collect();
         let (logs, stored_hasher) = (state.logs.clone(), state.hasher);
         // The same state, written anew: the last records of the old manifest may not be durable, and without them it
         // names files that this one does not.

@@ -352,8 +352,11 @@ impl StoreOptions {
         self
     }
 
-    /// Opens the store without changing anything in its directory. Any number of readers may do so at once, but not
-    /// while the store is open for writing.
+    /// Opens the store without changing anything in its directory, as its manifest describes it then. Any number of
+    /// readers may do so at once, also while another process, or this one, writes: they see what was written before, and
+    /// nothing of what is written later. A writer removes tables that it has merged into others: a lookup that needs such
+    /// a table fails if its file is not open any more ([`FileStorage`](super::FileStorage) holds a limited number of
+    /// descriptors), and the store is to be opened again.
     #[must_use]
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;

@@ -3,6 +3,7 @@
 #[cfg(feature = "cli")]
 mod adversary;
 mod automatic;
+mod beside;
 mod budget;
 mod columns;
 mod concurrent;

@@ -105,8 +105,8 @@ pub(crate) struct Core {
     pub(super) has_panicked: AtomicBool,
     pub(super) work: Mutex<Work>,
     pub(super) work_changed: Condvar,
-    /// Held until the last reader is gone.
-    pub(super) _lock: Box<dyn StorageLock>,
+    /// Held until the last reader is gone. `None` in a store that is open for reading only.
+    pub(super) _lock: Option<Box<dyn StorageLock>>,
 }
 
 impl Core {

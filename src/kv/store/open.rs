@@ -32,14 +32,18 @@ use std::time::Instant;
 
 /// No store reaches this sequence number; a file that claims a greater one is damaged, even if its checksum is right.
 const MAX_SEQ: u64 = 1 << 56;
+/// A process that writes may be faster than a reader that opens, but not so often.
+const READ_ATTEMPTS: usize = 100;
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
     options.check()?;
     let given = options.given_hasher()?;
     // Before the lock, whose file must not be created where no store belongs.
     is_there(&list(&*storage)?, &options)?;
-    let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
-    let lock = storage.lock(LOCK_NAME, mode).map_err(|error| match error.kind() {
+    if options.read_only {
+        return open_for_reading(&storage, options, given);
+    }
+    let lock = storage.lock(LOCK_NAME, LockMode::Exclusive).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Error::Locked,
         _ => Error::io(LOCK_NAME, "lock", error),
     })?;
@@ -50,12 +54,34 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
         false => create(&storage, given.unwrap_or_else(random_hasher))?,
     };
     let hasher = hasher(state.hasher, given, &options)?;
-    let core = load(storage, options, hasher, lock, &names, &state)?;
-    if !options.read_only {
-        core.take_over(&names, state)?;
-    }
+    let core = load(storage, options, hasher, Some(lock), &names, &state)?;
+    core.take_over(&names, state)?;
     core.hold_columns(&mut core.maintenance.lock())?;
     Ok(core)
+}
+
+/// Opens the store as its manifest describes it, perhaps beside a process that writes. What that one removes, a later
+/// manifest does not name: so if anything is wrong, and the manifest has changed meanwhile, this begins again.
+fn open_for_reading(
+    storage: &Arc<dyn Storage>,
+    options: StoreOptions,
+    given: Option<KeyHasher>,
+) -> Result<Core, Error> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let state = manifest::read(&**storage)?;
+        let hasher = hasher(state.hasher, given, &options)?;
+        // After the manifest, whose logs must be among them.
+        let names = list(&**storage)?;
+        let loaded = load(Arc::clone(storage), options, hasher, None, &names, &state);
+        let is_whole = loaded.as_ref().is_ok_and(Core::is_whole);
+        if is_whole || attempts == READ_ATTEMPTS || manifest::read(&**storage)? == state {
+            let core = loaded?;
+            core.hold_columns(&mut core.maintenance.lock())?;
+            return Ok(core);
+        }
+    }
 }
 
 /// Whether there is a store. Fails if there is none and none may be created.
@@ -110,7 +136,7 @@ fn load(
     storage: Arc<dyn Storage>,
     options: StoreOptions,
     hasher: KeyHasher,
-    lock: Box<dyn StorageLock>,
+    lock: Option<Box<dyn StorageLock>>,
     names: &[String],
     state: &State,
 ) -> Result<Core, Error> {
@@ -254,6 +280,11 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
 }
 
 impl Core {
+    /// Whether every table and filter could be opened.
+    fn is_whole(&self) -> bool {
+        self.view().version.unreadable().is_empty() && self.tables.warnings.lock().is_empty()
+    }
+
     /// Removes files that do not belong to the loaded state, and writes to the disk what is in logs only.
     fn take_over(&self, names: &[String], mut state: State) -> Result<(), Error> {
         let storage = &self.tables.storage;

@@ -265,6 +265,11 @@ pub fn tables<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<BTreeMap<u6
                 5 | 10 => 16,
                 7 => 32,
                 9 => 12,
+                // With the first and the last row, each after its length.
+                12 => {
+                    let first = 34 + int(fields.get(32..34)?) as usize;
+                    first + 2 + int(fields.get(first..first + 2)?) as usize
+                }
                 _ => return None,
             };
             let (fields, behind) = fields.split_at_checked(len)?;
@@ -272,10 +277,10 @@ pub fn tables<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<BTreeMap<u6
             let number = int(&fields[..8]);
             let is_there = tables.contains_key(&number);
             match tag {
-                7 if !is_there => drop(tables.insert(number, int(&fields[8..12]))),
+                7 | 12 if !is_there => drop(tables.insert(number, int(&fields[8..12]))),
                 8 if is_there => drop(tables.remove(&number)),
                 9 if is_there => drop(tables.insert(number, int(&fields[8..12]))),
-                7..=9 => return None,
+                7..=9 | 12 => return None,
                 _ => {}
             }
         }

@@ -124,10 +124,15 @@ fn record_at(number: u64, log: &[u8], at: usize) -> Option<Record> {
     Some(Record { payload, synced: int(&header[16..]), is_intact })
 }
 
-/// The payloads of the intact records from the beginning of a log on.
-pub fn payloads(number: u64, log: &[u8]) -> Vec<Range<usize>> {
+/// The payloads of the intact records from the beginning of a log on. The first record of a manifest is under the number
+/// 0, the others are under the number in the first.
+pub fn payloads(mut number: u64, log: &[u8]) -> Vec<Range<usize>> {
     let (mut at, mut payloads) = (0, Vec::new());
     while let Some(record) = record_at(number, log, at).filter(|record| record.is_intact) {
+        let payload = &log[record.payload.clone()];
+        if at == 0 && payload.starts_with(&MANIFEST_MAGIC) && payload.len() >= 24 {
+            number = int(&payload[16..24]);
+        }
         at = record.payload.end;
         payloads.push(record.payload);
     }
@@ -260,6 +265,11 @@ pub fn tables<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<BTreeMap<u6
                 5 | 10 => 16,
                 7 => 32,
                 9 => 12,
+                // With the first and the last row, each after its length.
+                12 => {
+                    let first = 34 + int(fields.get(32..34)?) as usize;
+                    first + 2 + int(fields.get(first..first + 2)?) as usize
+                }
                 _ => return None,
             };
             let (fields, behind) = fields.split_at_checked(len)?;
@@ -267,10 +277,10 @@ pub fn tables<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<BTreeMap<u6
             let number = int(&fields[..8]);
             let is_there = tables.contains_key(&number);
             match tag {
-                7 if !is_there => drop(tables.insert(number, int(&fields[8..12]))),
+                7 | 12 if !is_there => drop(tables.insert(number, int(&fields[8..12]))),
                 8 if is_there => drop(tables.remove(&number)),
                 9 if is_there => drop(tables.insert(number, int(&fields[8..12]))),
-                7..=9 => return None,
+                7..=9 | 12 => return None,
                 _ => {}
             }
         }

@@ -27,7 +27,7 @@ pub struct Opened {
 }
 
 /// Opens a store of these files for reading, then for writing. Opening for reading changes nothing, and neither does
-/// opening that fails; both fail or neither.
+/// opening that fails. Where writing is refused, so is reading, or a scan of everything.
 pub fn open(files: &Files, options: StoreOptions) -> Option<Opened> {
     let storage = storage(files);
     let read_only = open_unchanged(&storage, options.read_only(true), files);
@@ -37,7 +37,8 @@ pub fn open(files: &Files, options: StoreOptions) -> Option<Opened> {
             assert_eq!(before, all(&store).ok(), "opened for reading and for writing");
             Some(Opened { storage, options, store })
         }
-        (None, Err(error)) => {
+        // For reading a store opens without a table that cannot be read, and a scan that may need it fails.
+        (None | Some(None), Err(error)) => {
             check_error(&error);
             check_unchanged(&storage, files);
             None

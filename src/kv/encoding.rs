@@ -6,6 +6,8 @@ use crate::bytes;
 /// CRC-32 of `bytes` and of their location, so that intact bytes of another file or offset fail too. Rotated and
 /// offset, because a CRC of data that contains its own CRC is weak.
 pub(crate) fn masked_crc(file: u64, offset: u64, bytes: &[u8]) -> u32 {
+    #[cfg(test)]
+    counted::CHECKSUMS.with(|count| count.set(count.get() + 1));
     let mut place = [0; 16];
     bytes::put_u64(&mut place, 0, file);
     bytes::put_u64(&mut place, 8, offset);
@@ -13,6 +15,14 @@ pub(crate) fn masked_crc(file: u64, offset: u64, bytes: &[u8]) -> u32 {
     crc.update(&place);
     crc.update(bytes);
     crc.finalize().rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// How many checksums this thread has computed.
+#[cfg(test)]
+pub(crate) mod counted {
+    thread_local! {
+        pub(crate) static CHECKSUMS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
 }
 
 /// Appends little-endian integers.

@@ -55,6 +55,17 @@ pub enum Error {
         /// The limit.
         max_bytes: u64,
     },
+    /// A value of [`StoreOptions`](super::StoreOptions) outside of its range. Nothing was opened.
+    OutOfRange {
+        /// The option.
+        option: &'static str,
+        /// The given value.
+        given: u64,
+        /// The least legal value.
+        min: u64,
+        /// The greatest legal value.
+        max: u64,
+    },
     /// A filter for a level that no store has.
     NoSuchLevel {
         /// The given level.
@@ -107,6 +118,9 @@ pub enum Error {
     /// An earlier sync failed, so it is unknown what is on the disk: the store takes no more writes until it is
     /// reopened.
     Poisoned,
+    /// A thread of the store, or one that used it, panicked while it changed the store, which takes no more writes until
+    /// it is reopened. Nothing acknowledged is lost, and reads go on.
+    Panicked,
 }
 
 impl Error {
@@ -133,6 +147,12 @@ impl fmt::Display for Error {
             Self::TooLong { what, len_bytes, max_bytes } => {
                 write!(f, "a {what} of {len_bytes} bytes is above the limit of {max_bytes}")
             }
+            Self::OutOfRange { option, given, min, max: u64::MAX } => {
+                write!(f, "{option} is {given}, and must be at least {min}")
+            }
+            Self::OutOfRange { option, given, min, max } => {
+                write!(f, "{option} is {given}, and must be from {min} to {max}")
+            }
             Self::NoSuchLevel { level, max } => write!(f, "level {level} is deeper than {max}, the deepest of a store"),
             Self::NotAStore { files, num_files } => {
                 write!(f, "not a store: {num_files} other files are here, among them {}", files.join(", "))
@@ -158,6 +178,9 @@ impl fmt::Display for Error {
             Self::Poisoned => {
                 f.write_str("an earlier sync failed: the store takes no more writes until it is opened again")
             }
+            Self::Panicked => f.write_str(
+                "a thread panicked while it changed the store, which takes no more writes until it is opened again",
+            ),
         }
     }
 }

@@ -32,7 +32,8 @@ pub enum Maintenance {
     },
 }
 
-/// The configuration of a store. Filters apply to tables written from now on; older tables keep theirs.
+/// The configuration of a store. Filters apply to tables written from now on; older tables keep theirs. A value outside of
+/// its range is refused when a store is opened ([`Error::OutOfRange`]).
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     pub(crate) filters: FilterOptions,
@@ -150,7 +151,7 @@ impl StoreOptions {
         Ok(self)
     }
 
-    /// Writes a filter of the rows' first `len` bytes into every table. Scans whose rows must all start with the same
+    /// Writes a filter of the rows' first `len` bytes, at least 1, into every table. Scans whose rows must all start with the same
     /// `len` bytes probe it. Shorter rows are not entries, and it is never probed for them.
     #[must_use]
     pub fn prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
@@ -196,18 +197,14 @@ impl StoreOptions {
         self
     }
 
-    /// Writes filters of more than `bytes` bytes (at least 256, at most 2³⁰) as [partitions](crate::partition) of
+    /// Writes filters of more than `bytes` bytes, 256 to 2³⁰, as [partitions](crate::partition) of
     /// about that size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their
     /// indexes stay in memory: a lookup loads the partition that it needs through the cache, whatever the
     /// [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap remain one block. Off
     /// unless set.
     #[must_use]
     pub const fn partition_filters(mut self, bytes: u64) -> Self {
-        self.filters.partition_bytes = Some(match bytes {
-            0..256 => 256,
-            256..=0x4000_0000 => bytes,
-            _ => 0x4000_0000,
-        });
+        self.filters.partition_bytes = Some(bytes);
         self
     }
 
@@ -250,6 +247,36 @@ impl StoreOptions {
         self
     }
 
+    /// Checks that every value is within its range.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let interval_ms = match self.durability {
+            Durability::Interval(interval) => u64::try_from(interval.as_millis()).unwrap_or(u64::MAX),
+            Durability::Always | Durability::Never => 0,
+        };
+        let prefix = Purpose::Prefix.index();
+        let has_prefix_filter = self.filters.everywhere[prefix].is_some()
+            || self.filters.by_level.iter().any(|level| level[prefix].flatten().is_some());
+        let prefix_len_min = u64::from(has_prefix_filter);
+        let ranges = [
+            ("memtable_bytes_max", self.memtable_bytes_max as u64, 1, u64::MAX),
+            ("table_bytes_max", self.table_bytes_max, 1, u64::MAX),
+            ("level0_tables_max", self.level0_tables_max as u64, 1, 1_000_000),
+            ("level_bytes' base", self.level_bytes_base, 1, u64::MAX),
+            ("level_bytes' ratio", self.level_ratio.into(), 2, u32::MAX.into()),
+            ("cache_bytes", self.cache_bytes, 0, 1 << 44),
+            ("partition_filters", self.filters.partition_bytes.unwrap_or(256), 256, 1 << 30),
+            ("prefix_filter's length", self.filters.prefix_len.into(), prefix_len_min, u16::MAX.into()),
+            ("durability's interval in milliseconds", interval_ms, 0, 24 * 60 * 60 * 1000),
+        ];
+        match ranges.into_iter().find(|&(_, given, min, max)| !(min..=max).contains(&given)) {
+            Some((option, given, min, max)) => Err(Error::OutOfRange { option, given, min, max }),
+            None => Ok(()),
+        }
+    }
+
     /// The hasher that was given, by a policy or for all. A policy's seed gives none.
     ///
     /// # Errors
@@ -264,15 +291,15 @@ impl StoreOptions {
         Ok(given)
     }
 
-    /// The memtable is flushed when it takes about this many bytes of memory. 8 MiB unless set. Up to two more
-    /// memtables may be waiting to be flushed.
+    /// The memtable is flushed when it takes about this many bytes of memory, at least 1. 8 MiB unless set. Up to two
+    /// more memtables may be waiting to be flushed.
     #[must_use]
     pub const fn memtable_bytes_max(mut self, bytes: usize) -> Self {
         self.memtable_bytes_max = bytes;
         self
     }
 
-    /// When a write becomes durable. [`Durability::Always`] unless set.
+    /// When a write becomes durable. [`Durability::Always`] unless set. An interval is at most a day.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
@@ -286,7 +313,8 @@ impl StoreOptions {
         self
     }
 
-    /// Caches data blocks and filters in at most `bytes` bytes of memory. 32 MiB unless set; 0 caches no data block.
+    /// Caches data blocks and filters in at most `bytes` bytes of memory, up to 2⁴⁴ (16 TiB). 32 MiB unless set; 0 caches
+    /// no data block.
     #[must_use]
     pub const fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
@@ -300,31 +328,35 @@ impl StoreOptions {
         self
     }
 
-    /// Level 0 is compacted when it has `tables` tables, at least 1. 4 unless set.
+    /// Level 0 is compacted when it has `tables` tables, 1 to 1 000 000. 4 unless set. Writes slow down at twice as many,
+    /// and wait at six times as many.
     #[must_use]
     pub const fn level0_tables_max(mut self, tables: usize) -> Self {
-        self.level0_tables_max = if tables == 0 { 1 } else { tables };
+        self.level0_tables_max = tables;
         self
     }
 
-    /// Level 1 is compacted when its tables have `base` bytes, each deeper level at `ratio` times, at least 2, the size
-    /// of the level above. 64 MiB and 10 unless set.
+    /// Level 1 is compacted when its tables have `base` bytes, at least 1, each deeper level at `ratio` times, at least 2,
+    /// the size of the level above. 64 MiB and 10 unless set.
     #[must_use]
     pub const fn level_bytes(mut self, base: u64, ratio: u32) -> Self {
         self.level_bytes_base = base;
-        self.level_ratio = if ratio < 2 { 2 } else { ratio };
+        self.level_ratio = ratio;
         self
     }
 
-    /// Compaction begins a new table when one has about `bytes` bytes. 16 MiB unless set.
+    /// Compaction begins a new table when one has about `bytes` bytes, at least 1. 16 MiB unless set.
     #[must_use]
     pub const fn table_bytes_max(mut self, bytes: u64) -> Self {
         self.table_bytes_max = bytes;
         self
     }
 
-    /// Opens the store without changing anything in its directory. Any number of readers may do so at once, but not
-    /// while the store is open for writing.
+    /// Opens the store without changing anything in its directory, as its manifest describes it then. Any number of
+    /// readers may do so at once, also while another process, or this one, writes: they see what was written before, and
+    /// nothing of what is written later. A writer removes tables that it has merged into others: a lookup that needs such
+    /// a table fails if its file is not open any more ([`FileStorage`](super::FileStorage) holds a limited number of
+    /// descriptors), and the store is to be opened again.
     #[must_use]
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;

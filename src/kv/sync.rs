@@ -9,7 +9,7 @@ use shuttle::sync as imp;
 use std::sync as imp;
 
 use core::fmt;
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
 #[cfg(shuttle)]
@@ -40,7 +40,11 @@ impl<T> Mutex<T> {
 
     /// The lock, if it is free.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock().ok()
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 

@@ -6,15 +6,39 @@
 use super::cell::CellKey;
 use super::error::{Damage, Error};
 use super::fences::{Fences, partition_point};
-use super::manifest::NUM_LEVELS;
+use super::manifest::{NUM_LEVELS, Rows};
 use super::range::{is_after, is_before};
 use super::sstable::Table;
 use core::ops::{Bound, Range};
 use std::sync::Arc;
 
+/// A live table that could not be opened.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) file: String,
+    pub(crate) number: u64,
+    pub(crate) level: usize,
+    /// Its first and last row; if `None`, it may have any.
+    pub(crate) rows: Option<Rows>,
+    pub(crate) error: Error,
+}
+
+impl Unreadable {
+    fn overlaps(&self, rows: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+        self.rows.as_ref().is_none_or(|own| !is_after(&own.0, rows.1) && !is_before(&own.1, rows.0))
+    }
+
+    /// Whether lookups search it before `table`. One of the same deeper level has other cells.
+    fn is_before(&self, table: &Table) -> bool {
+        self.level < table.level() || self.level == 0 && table.level() == 0 && self.number > table.number()
+    }
+}
+
 /// The live tables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
+    /// In a store that is open for reading only.
+    unreadable: Vec<Arc<Unreadable>>,
     levels: [Vec<Arc<Table>>; NUM_LEVELS],
     /// Fences of the tables' last rows, for each deeper level.
     lasts: [Fences; NUM_LEVELS],
@@ -45,6 +69,27 @@ impl Version {
             }
         }
         Ok(version)
+    }
+
+    /// The same version with tables that could not be opened.
+    pub(crate) fn with_unreadable(self, unreadable: Vec<Arc<Unreadable>>) -> Self {
+        Self { unreadable, ..self }
+    }
+
+    pub(crate) fn unreadable(&self) -> &[Arc<Unreadable>] {
+        &self.unreadable
+    }
+
+    /// Fails if a table that could not be opened may have cells of `rows` that are newer than those of `table`, or any if
+    /// that is `None`.
+    #[inline]
+    pub(crate) fn check_readable(
+        &self,
+        rows: (Bound<&[u8]>, Bound<&[u8]>),
+        table: Option<&Table>,
+    ) -> Result<(), Error> {
+        let hides = |other: &&Arc<Unreadable>| table.is_none_or(|table| other.is_before(table)) && other.overlaps(rows);
+        self.unreadable.iter().find(hides).map_or(Ok(()), |other| Err(other.error.clone()))
     }
 
     pub(crate) fn level(&self, level: usize) -> &[Arc<Table>] {
@@ -112,6 +157,6 @@ impl Version {
     /// The version without the tables of the numbers `gone` and with those of `come`.
     pub(crate) fn changed(&self, gone: &[u64], come: &[Arc<Table>]) -> Result<Self, Error> {
         let stays = self.tables().filter(|table| !gone.contains(&table.number()));
-        Self::new(stays.chain(come).map(Arc::clone))
+        Ok(Self::new(stays.chain(come).map(Arc::clone))?.with_unreadable(self.unreadable.clone()))
     }
 }

@@ -174,7 +174,8 @@ impl Ordeal<'_> {
         for ((row, column), value) in &cells {
             assert_eq!(store.get(row, column).unwrap().as_ref(), Some(value));
         }
-        let report = store.verify().unwrap();
+        let report = store.verify();
+        assert!(report.unreadable.is_empty(), "{:?}", report.unreadable);
         assert_eq!(report.false_negatives(), 0);
         assert!(report.tables.iter().all(|table| table.unusable.is_empty()));
         assert_eq!(store.warnings(), []);

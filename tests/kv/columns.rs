@@ -155,7 +155,7 @@ fn any_budget_gives_the_same_answers() {
             assert_eq!(tally.count(Outcome::NoFilter) == in_range, memory_bytes == 0, "{tally:?}");
             in_vain(&tally);
             // What is stored is verified, not what is held.
-            let verified = store.verify().unwrap();
+            let verified = store.verify();
             assert_eq!((verified.false_negatives(), verified.tables.len()), (0, columns.len()));
             assert!(store.warnings().is_empty());
             store.close().unwrap();
@@ -192,7 +192,7 @@ fn tables_that_come_are_given_columns() {
     store.settle().unwrap();
     let stats = store.stats();
     assert!(held(&stats).iter().all(|columns| columns.held > 0) && stats.filter_memory_bytes <= MEMORY_BYTES);
-    assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    assert_eq!(store.verify().false_negatives(), 0);
 
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
     store.rebuild_filters(&RebuildOptions::new().filter(Purpose::RowColumn, blocked)).unwrap();

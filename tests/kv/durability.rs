@@ -2,13 +2,13 @@
 
 use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::kv::{
-    Durability, Error, LockMode, MAX_VALUE_LEN, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions,
-    WritableFile, WriteBatch,
+    Durability, Error, LockMode, MAX_VALUE_LEN, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store,
+    StoreOptions, WritableFile, WriteBatch,
 };
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 fn open(storage: &SimStorage, durability: Durability) -> Store {
     Store::open(Arc::new(storage.clone()), StoreOptions::default().durability(durability)).unwrap()
@@ -57,6 +57,74 @@ fn an_interval_passes_without_another_write() {
         std::thread::yield_now();
     }
     drop(store);
+}
+
+#[test]
+fn an_interval_passes_without_a_thread_for_maintenance_too() {
+    let storage = SimStorage::new();
+    let options = StoreOptions::default().durability(Durability::Interval(Duration::from_millis(1)));
+    let options = options.maintenance(Maintenance::Inline { seed: 1 });
+    let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+    store.put(b"row", b"column", b"value").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while after_a_crash(&storage).is_none() {
+        assert!(Instant::now() < deadline, "an idle store was not synced");
+        std::thread::yield_now();
+    }
+    // The thread that syncs does nothing else.
+    let own = std::thread::current().id();
+    storage.on_operation(move |_, operation| {
+        let is_sync = operation.kind == OperationKind::Sync && operation.file.ends_with(".wal");
+        assert!(is_sync || std::thread::current().id() == own, "{operation} by another thread");
+    });
+    for i in 0..200u8 {
+        store.put(&[i], b"column", &[i; 100]).unwrap();
+    }
+    store.compact().unwrap();
+    store.close().unwrap();
+}
+
+#[test]
+fn a_manifest_that_ends_with_blocks_of_an_older_one_ends_before_them() {
+    // As file systems may show after a crash that give a file blocks of a removed one before they are written.
+    let storage = SimStorage::new();
+    let images = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&images);
+    storage.on_operation(move |storage, operation| {
+        if operation.kind.changes() {
+            seen.lock().unwrap().push(storage.crash_image(CrashKind::NothingUnsynced));
+        }
+    });
+    let options = StoreOptions::default().maintenance(Maintenance::Inline { seed: 1 });
+    for i in 0..4u8 {
+        let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+        store.put(&[i], b"column", b"value").unwrap();
+        if i % 2 == 0 {
+            store.flush().unwrap();
+        }
+        store.put(&[i], b"column", b"again").unwrap();
+        store.close().unwrap();
+    }
+    let images = core::mem::take(&mut *images.lock().unwrap());
+    let manifests: Vec<_> = images.iter().map(|image| image.contents("MANIFEST").unwrap_or_default()).collect();
+    let cells = |storage: &SimStorage| {
+        let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+        store.scan(..).collect::<Result<Vec<_>, _>>().unwrap()
+    };
+    let mut num_mixed = 0;
+    for (i, image) in images.iter().enumerate().filter(|(i, _)| !manifests[*i].is_empty()) {
+        let expected = cells(&image.crash_image(CrashKind::Everything));
+        let mut olders: Vec<&Vec<u8>> =
+            manifests[..i].iter().filter(|older| older.len() > manifests[i].len()).collect();
+        olders.dedup();
+        for older in olders {
+            let mixed = image.crash_image(CrashKind::Everything);
+            mixed.replace("MANIFEST", [&manifests[i], &older[manifests[i].len()..]].concat());
+            assert_eq!(cells(&mixed), expected, "after operation {i}");
+            num_mixed += 1;
+        }
+    }
+    assert!(num_mixed > 50, "{num_mixed}");
 }
 
 #[test]

@@ -78,6 +78,33 @@ fn direct_and_buffered_storage_give_the_same_bytes_and_count_the_same() {
 }
 
 #[test]
+fn direct_storage_leaves_the_directories_of_others_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("other"), "of another program").unwrap();
+    let modified = || std::fs::metadata(dir.path()).unwrap().modified().unwrap();
+    let before = modified();
+    let storage = Arc::new(FileStorage::open_direct(dir.path()).unwrap());
+    assert!(matches!(Store::open(storage, StoreOptions::default()), Err(Error::NotAStore { .. })));
+    assert_eq!(modified(), before, "a file was created or removed");
+}
+
+#[test]
+fn direct_storage_is_opened_by_many_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || {
+        Store::open(Arc::new(FileStorage::open_direct(dir.path())?), StoreOptions::default())
+            .map_err(std::io::Error::other)
+    };
+    open().unwrap();
+    let failed = std::thread::scope(|scope| {
+        let tries = (0..8).map(|_| scope.spawn(|| (0..20).filter_map(|_| open().err()).collect::<Vec<_>>()));
+        tries.collect::<Vec<_>>().into_iter().flat_map(|tries| tries.join().unwrap()).collect::<Vec<_>>()
+    });
+    let others: Vec<_> = failed.iter().filter(|error| !error.to_string().contains("open elsewhere")).collect();
+    assert!(others.is_empty(), "{} of 160 failed: {others:?}", others.len());
+}
+
+#[test]
 fn a_table_can_be_inspected_and_checked_from_outside() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open_dir(dir.path(), StoreOptions::default().seed(3)).unwrap();

@@ -74,8 +74,11 @@ fn all_options() -> Vec<StoreOptions> {
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 8.0).unwrap();
         for purposes in [&[Purpose::Row][..], &[Purpose::RowColumn], &Purpose::ALL] {
-            let none = StoreOptions::without_filters();
-            all.push(purposes.iter().fold(none, |options, &purpose| options.filter(purpose, policy)));
+            let with = |options: StoreOptions, &purpose: &Purpose| match purpose {
+                Purpose::Prefix => options.prefix_filter(1, policy),
+                Purpose::Row | Purpose::RowColumn => options.filter(purpose, policy),
+            };
+            all.push(purposes.iter().fold(StoreOptions::without_filters(), with));
         }
     }
     all
@@ -202,7 +205,8 @@ proptest! {
             check_against_model(&store, &model);
             let cells: u64 = store.stats().tables.iter().map(|table| table.num_cells).sum();
             assert_eq!(cells, model.len() as u64, "compaction leaves the live cells and nothing else");
-            let report = store.verify().unwrap();
+            let report = store.verify();
+            assert!(report.unreadable.is_empty(), "{:?}", report.unreadable);
             assert_eq!(report.false_negatives(), 0);
             drop(kept);
             drop(store);

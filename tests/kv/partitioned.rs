@@ -95,7 +95,7 @@ fn partitioned_filters_answer_as_whole_ones() {
             check_answers(&store);
             assert_eq!(store.warnings(), []);
             assert!(store.ledger().filter_block_cache_hits > 1000, "partitions are cached");
-            let report = store.verify().unwrap();
+            let report = store.verify();
             assert_eq!((report.false_negatives(), report.filters().count()), (0, 3));
             for filter in report.filters() {
                 assert_eq!(filter.kind, kind);
@@ -197,7 +197,7 @@ fn filters_are_rebuilt_partitioned_and_whole() {
         store.rebuild_filters(&RebuildOptions::default()).unwrap();
         check_answers(&store);
         assert_eq!(store.warnings(), []);
-        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+        assert_eq!(store.verify().false_negatives(), 0);
         store.close().unwrap();
         let name = storage.names().into_iter().find(|name| name.ends_with(".flt")).unwrap();
         assert_eq!(places_of(&storage.contents(&name).unwrap(), &INDEX_MAGIC).len(), num_indexes);
@@ -212,7 +212,7 @@ fn compaction_keeps_partitions() {
     store.compact().unwrap();
     store.delete(&row(1), b"title").unwrap();
     check_answers(&store);
-    assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    assert_eq!(store.verify().false_negatives(), 0);
 }
 
 /// A damaged partition is reported; its keys are looked up in the data, all others are still denied by theirs.
@@ -233,7 +233,7 @@ fn a_damaged_partition_costs_only_its_own_keys() {
         let ledger = store.ledger();
         let without: u64 = Purpose::ALL.map(|purpose| ledger.of(purpose).count(Outcome::Avoided)).iter().sum();
         assert!(without > u64::from(NUM_ROWS) * 3, "{without} lookups are still avoided");
-        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+        assert_eq!(store.verify().false_negatives(), 0);
     }
     // Two partitions swapped.
     let mut bytes = sound.clone();
@@ -285,7 +285,7 @@ fn a_budget_of_memory_holds_columns_of_partitions() {
             let (observed, expected) = (tally.count(Outcome::FalsePositive) as f64, tally.expected_false_positives);
             assert!((observed - expected).abs() <= 4.0 * (4.0 * expected).sqrt(), "{observed}, expected {expected}");
         }
-        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+        assert_eq!(store.verify().false_negatives(), 0);
     }
 }
 
@@ -359,7 +359,7 @@ fn a_damaged_partition_holds_no_columns() {
         let ledger = store.ledger();
         let count = |outcome| Purpose::ALL.map(|purpose| ledger.of(purpose).count(outcome)).iter().sum::<u64>();
         assert!(count(Outcome::FilterUnusable) > 20 && count(Outcome::Avoided) > u64::from(NUM_ROWS), "{ledger:?}");
-        assert_eq!(store.verify().unwrap().false_negatives(), 0);
+        assert_eq!(store.verify().false_negatives(), 0);
     }
 }
 

@@ -145,7 +145,7 @@ fn filters_are_rebuilt_with_new_seeds() {
                         store.rebuild_filters(&RebuildOptions::new().seed(seed)).unwrap();
                     }
                 },
-                |store| assert_eq!(store.verify().unwrap().false_negatives(), 0),
+                |store| assert_eq!(store.verify().false_negatives(), 0),
             ],
         );
     });

@@ -87,7 +87,7 @@ fn read_twice(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, u64> {
 fn finish(store: Store, storage: &SimStorage, expected: &BTreeMap<Vec<u8>, u64>) {
     assert_eq!(&numbers(store.scan(..)), expected);
     assert_eq!(store.ledger_report().check(), Ok(()));
-    assert_eq!(store.verify().unwrap().false_negatives(), 0);
+    assert_eq!(store.verify().false_negatives(), 0);
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
     store.sync().unwrap();
     // A power loss at this moment would lose nothing.

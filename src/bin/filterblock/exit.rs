@@ -104,7 +104,7 @@ pub(crate) fn code_of_store(error: &kv::Error) -> Code {
         kv::Error::Damaged { .. } | kv::Error::NewerVersion { .. } | kv::Error::Misplaced { .. } => Code::Damaged,
         kv::Error::Missing { .. } | kv::Error::NoManifest { .. } => Code::Damaged,
         kv::Error::HashKey { .. } => Code::Damaged,
-        kv::Error::TooLong { .. } | kv::Error::ConflictingHashKeys { .. } => Code::Usage,
+        kv::Error::TooLong { .. } | kv::Error::OutOfRange { .. } | kv::Error::ConflictingHashKeys { .. } => Code::Usage,
         _ => Code::Io,
     }
 }

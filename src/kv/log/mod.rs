@@ -2,15 +2,20 @@
 //!
 //! | record offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | CRC-32 of the rest of the header and of the record's location (number of the file, offset), masked |
+//! | 0 | 4 | CRC-32 of the rest of the header and of the record's location (number of the log, offset), masked |
 //! | 4 | 4 | CRC-32 of the payload and of its location, masked |
 //! | 8 | 4 | length of the payload in bytes |
 //! | 12 | 4 | zero |
 //! | 16 | 8 | synced length: how many bytes of the file were durable when the record was written |
 //! | 24 | | payload |
 //!
-//! Records follow each other without gaps. The payload of the first identifies the file: magic (8), version (4), zero
+//! Records follow each other without gaps. The payload of the first identifies the log: magic (8), version (4), zero
 //! (4), number (8).
+//!
+//! A write-ahead log has the number in its file's name, and version 1. All manifests have one name, so that blocks of an
+//! older one, where a file system shows them after a crash, would pass its checksums. From version 2 on a manifest
+//! has the number of its generation, one more than that of the manifest it replaced. Its first record is checked as if the
+//! number were 0, as nothing else tells the number. In version 1 the number was 0.
 //!
 //! # What a bad record means
 //!
@@ -35,12 +40,10 @@ pub(crate) enum LogKind {
     Manifest,
 }
 
-/// The version of both logs that is written, and the newest that is read.
-pub(crate) const LOG_VERSION: u32 = 1;
-
 const RECORD_HEADER_LEN: usize = 24;
 const PAYLOAD_CRC_AT: usize = 4;
 const PAYLOAD_LEN_AT: usize = 8;
+const ZERO_AT: usize = 12;
 const SYNCED_AT: usize = 16;
 
 impl LogKind {
@@ -49,6 +52,22 @@ impl LogKind {
         match self {
             Self::WriteAhead => *b"\xf7FBWAL\r\n",
             Self::Manifest => *b"\xf9FBMAN\r\n",
+        }
+    }
+
+    /// The version that is written, and the newest that is read.
+    const fn version(self) -> u32 {
+        match self {
+            Self::WriteAhead => 1,
+            Self::Manifest => 2,
+        }
+    }
+
+    /// The number under which the first record is checked.
+    const fn first_number(self, number: u64) -> u64 {
+        match self {
+            Self::WriteAhead => number,
+            Self::Manifest => 0,
         }
     }
 
@@ -61,7 +80,7 @@ impl LogKind {
 
     fn first_payload(self, number: u64) -> Vec<u8> {
         let mut payload = self.magic().to_vec();
-        payload.push_u32(LOG_VERSION);
+        payload.push_u32(self.version());
         payload.push_u32(0);
         payload.push_u64(number);
         payload

@@ -26,9 +26,9 @@ impl LogWriter {
     /// Creates the file `name` and writes its first record. Neither is durable yet.
     pub(crate) fn create(storage: &dyn Storage, name: &str, number: u64, kind: LogKind) -> Result<Self, Error> {
         let file = storage.create(name).map_err(|error| Error::io(name, "create", error))?;
-        let (name, pending) = (name.to_owned(), Vec::new());
+        let (name, mut pending) = (name.to_owned(), Vec::new());
+        push_record(&mut pending, kind.first_number(number), 0, 0, &kind.first_payload(number));
         let mut log = Self { file, name, number, len: 0, synced: 0, pending, broken: false };
-        log.push(&kind.first_payload(number));
         log.append()?;
         Ok(log)
     }

@@ -15,14 +15,18 @@
 //! | 9 | table moved | number (8), level (4) |
 //! | 10 | filters rebuilt | number of the table (8), of the file of its filters (8) |
 //! | 11 | hash key | id of the secret key of filters to be written, SipHash-1-3 (8), in place of a seed |
+//! | 12 | table added | as 7, then length (2) and bytes of the first row, length (2) and bytes of the last |
+//!
+//! Manifests of version 1 have tags up to 11.
 
 use super::super::encoding::{Cursor, Push};
 use super::super::error::Damage;
 use crate::KeyHasher;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The greatest tag of an edit.
-const MAX_TAG: u8 = 11;
+const MAX_TAG: u8 = 12;
 
 /// Number of levels.
 pub(crate) const NUM_LEVELS: usize = 7;
@@ -56,8 +60,11 @@ impl Default for HasherId {
     }
 }
 
+/// The first and the last row of a table.
+pub(crate) type Rows = Arc<(Vec<u8>, Vec<u8>)>;
+
 /// A table in the manifest, with enough to distinguish it from another file of the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TableState {
     pub(crate) number: u64,
     pub(crate) level: u32,
@@ -65,6 +72,8 @@ pub(crate) struct TableState {
     pub(crate) footer_crc: u32,
     /// The file of its filters, unless they are in the table's own.
     pub(crate) filter_file: Option<u64>,
+    /// What is hidden if it cannot be read; unknown for tables that were added by tag 7.
+    pub(crate) rows: Option<Rows>,
 }
 
 /// A log whose writes are not all in tables.
@@ -76,7 +85,7 @@ pub(crate) struct LogState {
 }
 
 /// A change of the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
     Hasher(HasherId),
     NextNumber(u64),
@@ -93,6 +102,8 @@ pub(crate) enum Edit {
 /// The state that results from the edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
+    /// Of the manifest that it is from; 0 for none.
+    pub(crate) generation: u64,
     pub(crate) hasher: HasherId,
     pub(crate) next_number: u64,
     pub(crate) last_seq: u64,
@@ -104,7 +115,7 @@ pub(crate) struct State {
 impl State {
     /// The state after all of `edits`, or the damage in the first that contradicts the state.
     pub(crate) fn applied(mut self, edits: &[Edit]) -> Result<Self, Damage> {
-        edits.iter().try_for_each(|&edit| self.apply(edit))?;
+        edits.iter().try_for_each(|edit| self.apply(edit.clone()))?;
         Ok(self)
     }
 
@@ -132,8 +143,9 @@ impl State {
                 if table.level as usize >= NUM_LEVELS {
                     return Err(wrong("level of a table", table.level.into()));
                 }
-                if self.tables.insert(table.number, table).is_some() {
-                    return Err(wrong("number of a new table", table.number));
+                let number = table.number;
+                if self.tables.insert(number, table).is_some() {
+                    return Err(wrong("number of a new table", number));
                 }
             }
             Edit::TableRemoved(number) => {
@@ -159,15 +171,15 @@ impl State {
             edits.push(Edit::LogBegun(number));
             edits.extend(sealed.map(|len| Edit::LogSealed { number, len }));
         }
-        edits.extend(self.tables.values().copied().map(Edit::TableAdded));
+        edits.extend(self.tables.values().cloned().map(Edit::TableAdded));
         edits
     }
 }
 
 pub(super) fn encode(edits: &[Edit]) -> Vec<u8> {
     let mut out = Vec::new();
-    for &edit in edits {
-        let (tag, numbers): (u8, &[u64]) = match &edit {
+    for edit in edits {
+        let (tag, numbers): (u8, &[u64]) = match edit {
             Edit::Hasher(HasherId::Seed(seed)) => (1, &[*seed]),
             Edit::NextNumber(number) => (2, &[*number]),
             Edit::LastSeq(seq) => (3, &[*seq]),
@@ -175,12 +187,17 @@ pub(super) fn encode(edits: &[Edit]) -> Vec<u8> {
             Edit::LogSealed { number, len } => (5, &[*number, *len]),
             Edit::LogEnded(number) => (6, &[*number]),
             Edit::TableAdded(table) => {
-                out.push(7);
+                out.push(if table.rows.is_some() { 12 } else { 7 });
                 out.push_u64(table.number);
                 out.push_u32(table.level);
                 out.push_u64(table.len);
                 out.push_u32(table.footer_crc);
                 out.push_u64(table.filter_file.unwrap_or(0));
+                for row in table.rows.iter().flat_map(|rows| [&rows.0, &rows.1]) {
+                    // Rows have at most 65 535 bytes.
+                    out.push_u16(row.len() as u16);
+                    out.extend_from_slice(row);
+                }
                 continue;
             }
             Edit::TableRemoved(number) => (8, &[*number]),
@@ -212,6 +229,11 @@ pub(super) fn decode(payload: &[u8]) -> Result<Vec<Edit>, Damage> {
     Ok(edits)
 }
 
+fn row(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
+    let len = cursor.u16()?;
+    cursor.take(len.into()).map(<[u8]>::to_vec)
+}
+
 fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
     Some(match tag {
         1 => Edit::Hasher(HasherId::Seed(cursor.u64()?)),
@@ -220,12 +242,13 @@ fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
         4 => Edit::LogBegun(cursor.u64()?),
         5 => Edit::LogSealed { number: cursor.u64()?, len: cursor.u64()? },
         6 => Edit::LogEnded(cursor.u64()?),
-        7 => Edit::TableAdded(TableState {
+        7 | 12 => Edit::TableAdded(TableState {
             number: cursor.u64()?,
             level: cursor.u32()?,
             len: cursor.u64()?,
             footer_crc: cursor.u32()?,
             filter_file: Some(cursor.u64()?).filter(|&file| file != 0),
+            rows: if tag == 12 { Some(Arc::new((row(cursor)?, row(cursor)?))) } else { None },
         }),
         8 => Edit::TableRemoved(cursor.u64()?),
         9 => Edit::TableMoved { number: cursor.u64()?, level: cursor.u32()? },
@@ -238,10 +261,11 @@ fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
 #[cfg(test)]
 mod tests {
     use super::super::super::error::Damage;
-    use super::{Edit, HasherId, State, TableState, decode, encode};
+    use super::{Arc, Edit, HasherId, State, TableState, decode, encode};
 
     fn all_edits() -> Vec<Edit> {
-        let table = TableState { number: 5, level: 1, len: 8192, footer_crc: 77, filter_file: None };
+        let table = TableState { number: 5, level: 1, len: 8192, footer_crc: 77, filter_file: None, rows: None };
+        let rows = Some(Arc::new((b"first".to_vec(), vec![7; 300])));
         vec![
             Edit::Hasher(HasherId::Seed(1)),
             Edit::Hasher(HasherId::Key(2)),
@@ -251,8 +275,8 @@ mod tests {
             Edit::LogSealed { number: 3, len: 50 },
             Edit::LogBegun(4),
             Edit::LogEnded(3),
-            Edit::TableAdded(table),
-            Edit::TableAdded(TableState { number: 6, filter_file: Some(7), ..table }),
+            Edit::TableAdded(table.clone()),
+            Edit::TableAdded(TableState { number: 6, filter_file: Some(7), rows, ..table }),
             Edit::TableRemoved(6),
             Edit::TableMoved { number: 5, level: 6 },
             Edit::FiltersRebuilt { table: 5, file: 8 },
@@ -268,7 +292,7 @@ mod tests {
         for len in 0..bytes.len() {
             assert_eq!(decode(&bytes[..len]).is_ok(), whole.contains(&len), "{len}");
         }
-        assert!(decode(&[0]).is_err() && decode(&[12]).is_err());
+        assert!(decode(&[0]).is_err() && decode(&[13]).is_err());
         assert_eq!(encode(&[Edit::Hasher(HasherId::Seed(5))]), b"\x01\x05\0\0\0\0\0\0\0");
     }
 
@@ -282,20 +306,20 @@ mod tests {
     #[test]
     fn edits_that_contradict_the_state_are_refused() {
         let state = State::default().applied(&all_edits()).unwrap();
-        let table = state.tables[&5];
+        let table = state.tables[&5].clone();
         for edit in [
             Edit::LogBegun(4),
             Edit::LogBegun(5),
             Edit::LogSealed { number: 3, len: 1 },
             Edit::LogEnded(3),
-            Edit::TableAdded(table),
+            Edit::TableAdded(table.clone()),
             Edit::TableAdded(TableState { number: 50, level: 7, ..table }),
             Edit::TableRemoved(6),
             Edit::TableMoved { number: 6, level: 1 },
             Edit::TableMoved { number: 5, level: 7 },
             Edit::FiltersRebuilt { table: 6, file: 1 },
         ] {
-            let refused = state.clone().applied(&[edit]);
+            let refused = state.clone().applied(core::slice::from_ref(&edit));
             assert!(matches!(refused, Err(Damage::Contradiction { .. })), "{edit:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::error::Error;
 use super::super::purpose::Purpose;
-use super::super::storage::{FileStorage, PAGE_LEN, ReadableFile, Storage};
+use super::super::storage::{PAGE_LEN, open_file};
 use super::block::BLOCK_MAGIC;
 use super::filter::{Loaded, read_filter};
 use super::format::{FOOTER_LEN, FOOTER_MAGIC, filter_context};
@@ -13,7 +13,6 @@ use crate::{DecodeError, FilterBlockReader, KeyHasher, KeyTransform, OpenOptions
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::Arc;
 
 /// A filter of a table, with what is needed to open it.
 #[derive(Debug)]
@@ -153,7 +152,7 @@ impl TableFile {
     /// [`Error::Io`], [`Error::NewerVersion`], or [`Error::Damaged`] for anything but the filters and data blocks.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
-        let source = open_source(path).map_err(|error| Error::io(&file, "open", error))?;
+        let source = open_file(path).map_err(|error| Error::io(&file, "open", error))?;
         let reader = TableReader::open(file, source)?;
         let footer = &reader.footer;
         let mut filters = Vec::new();
@@ -250,7 +249,10 @@ impl TableFile {
             Some((purpose, filter.load()?))
         };
         let (purposes, filters): (Vec<Purpose>, Vec<_>) = Purpose::ALL.into_iter().filter_map(open).unzip();
-        let walk = self.reader.walk(&filters)?;
+        let mut walk = self.reader.walk(&filters)?;
+        if !walk.damaged.is_empty() {
+            return Err(walk.damaged.remove(0).1);
+        }
         let missing = |purpose| {
             let position = purposes.iter().position(|&other| other == purpose);
             position.map_or(0, |position| walk.probes[position].denied)
@@ -263,11 +265,4 @@ impl TableFile {
             missing_in_prefix_filter: missing(Purpose::Prefix),
         })
     }
-}
-
-fn open_source(path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"))?;
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    FileStorage::existing(dir).open(name)
 }

@@ -138,6 +138,7 @@ impl Table {
             len: self.file_len(),
             footer_crc: self.data.reader.footer_crc,
             filter_file: self.filters.file_number(),
+            rows: Some(Arc::new((self.first_key().row.to_vec(), self.last_key().row.to_vec()))),
         }
     }
 
@@ -171,6 +172,11 @@ impl Table {
 
     pub(crate) fn last_key(&self) -> CellKey<'_> {
         self.data.reader.key_range().1
+    }
+
+    /// The first and the last key of a data block.
+    pub(crate) fn block_keys(&self, block: usize) -> (CellKey<'_>, CellKey<'_>) {
+        self.data.reader.index.keys(block)
     }
 
     pub(super) fn data(&self) -> &TableData {

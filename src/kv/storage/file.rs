@@ -1,40 +1,53 @@
 //! The ordinary storage: a directory of the file system, read by positioned reads.
+//!
+//! The directory is held open, and every name is resolved in it. A path would be resolved anew by each call: after a
+//! change of the working directory, or when a directory above is renamed, it leads to another directory, whose files
+//! would be overwritten and removed. A path made absolute helps against the first only, and comparing identities before
+//! each call leaves a moment between the comparison and the call.
 
-use super::direct::{DirectFile, open_direct, probe};
-use super::{CacheBypass, LockMode, ReadCounter, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
-use std::fs::{self, File, OpenOptions};
+use super::descriptors::Descriptors;
+use super::direct::Bypass;
+use super::durable::{NameSync, create_dir, open_dir, sync};
+use super::{CacheBypass, LockMode, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
+use rustix::fs::{AtFlags, Dir, FlockOperation, OFlags, flock, renameat, unlinkat};
+use rustix::io::retry_on_intr;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// A directory of the file system.
+/// A directory of the file system. It stays the same one whatever happens to its name and to the working directory.
+///
+/// It holds one file descriptor for itself, one for each lock and file being written, and for all files being read at
+/// most 512 or a quarter of those that the process may have when it is opened, if that is less.
 #[derive(Debug)]
 pub struct FileStorage {
-    dir: PathBuf,
-    counter: Arc<ReadCounter>,
-    bypass: CacheBypass,
+    descriptors: Arc<Descriptors>,
+    name: NameSync,
 }
 
 impl FileStorage {
-    /// The directory at `dir`, created if it does not exist.
+    /// The directory at `dir`, created if it does not exist, with those above it. The names of created directories are
+    /// durable when this returns.
     ///
     /// # Errors
     /// The system's.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        fs::create_dir_all(dir)?;
-        Ok(Self::existing(dir))
+        create_dir(dir)?;
+        Self::open_existing(dir)
     }
 
-    /// The directory at `dir`, created if it does not exist, read with `O_DIRECT` where the file system supports that.
-    /// Tries a direct read there; if it is refused, reads go through the page cache and [`Storage::cache_bypass`] gives
-    /// the reason.
+    /// As [`FileStorage::open`], read with `O_DIRECT` where the file system supports that. If it refuses when a file is
+    /// first read, reads go through the page cache from then on, and [`Storage::cache_bypass`] gives the reason.
     ///
     /// # Errors
     /// The system's, except about direct I/O itself.
     pub fn open_direct(dir: &Path) -> io::Result<Self> {
-        let storage = Self::open(dir)?;
-        Ok(Self { bypass: probe(dir)?, ..storage })
+        create_dir(dir)?;
+        let dir = open_dir(dir)?;
+        let bypass = Bypass::asked(&dir);
+        Ok(Self::new(dir, bypass))
     }
 
     /// The directory at `dir`, which must exist.
@@ -42,67 +55,62 @@ impl FileStorage {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if there is none.
     pub fn open_existing(dir: &Path) -> io::Result<Self> {
-        match fs::metadata(dir)?.is_dir() {
-            true => Ok(Self::existing(dir)),
-            false => Err(io::ErrorKind::NotADirectory.into()),
-        }
+        Ok(Self::new(open_dir(dir)?, Bypass::default()))
     }
 
-    /// The directory at `dir`, whether it exists or not.
-    pub(in crate::kv) fn existing(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), counter: Arc::default(), bypass: CacheBypass::NotAsked }
+    fn new(dir: File, bypass: Bypass) -> Self {
+        Self { descriptors: Arc::new(Descriptors::new(dir, bypass)), name: NameSync::default() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.join(name)
+    fn dir(&self) -> &File {
+        self.descriptors.dir()
     }
+}
+
+/// The file at `path`, outside a storage.
+pub(in crate::kv) fn open_file(path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
+    Ok(Arc::new(SingleFile(File::open(path)?)))
 }
 
 impl Storage for FileStorage {
     fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(Appender(OpenOptions::new().write(true).create_new(true).open(self.path(name))?)))
+        Ok(Box::new(Appender(self.descriptors.open_at(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?)))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        let (path, counter) = (self.path(name), Arc::clone(&self.counter));
-        match self.bypass {
-            CacheBypass::Active => Ok(Arc::new(DirectFile(CountedFile { file: open_direct(&path)?, counter }))),
-            _ => Ok(Arc::new(CountedFile { file: File::open(path)?, counter })),
-        }
+        Ok(Arc::new(self.descriptors.open(name)?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.path(from), self.path(to))
+        Ok(retry_on_intr(|| renameat(self.dir(), from, self.dir(), to))?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.path(name))
+        Ok(retry_on_intr(|| unlinkat(self.dir(), name, AtFlags::empty()))?)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.dir)? {
+        for entry in Dir::read_from(self.dir())? {
+            let entry = entry?;
             // A store's own names are all valid UTF-8.
-            names.extend(entry?.file_name().into_string().ok());
+            let name = entry.file_name().to_str().ok().filter(|&name| name != "." && name != "..");
+            names.extend(name.map(str::to_owned));
         }
         Ok(names)
     }
 
     fn sync_dir(&self) -> io::Result<()> {
-        File::open(&self.dir)?.sync_all()
+        sync(self.dir())?;
+        self.name.sync_once(self.dir())
     }
 
     fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
-        use rustix::fs::{FlockOperation, flock};
-        let path = self.path(name);
-        let (file, operation) = match mode {
-            LockMode::Shared => (File::open(path), FlockOperation::NonBlockingLockShared),
-            LockMode::Exclusive => {
-                let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-                (file, FlockOperation::NonBlockingLockExclusive)
-            }
+        let (flags, operation) = match mode {
+            LockMode::Shared => (OFlags::RDONLY, FlockOperation::NonBlockingLockShared),
+            LockMode::Exclusive => (OFlags::WRONLY | OFlags::CREATE, FlockOperation::NonBlockingLockExclusive),
         };
-        match file {
+        match self.descriptors.open_at(name, flags) {
             Ok(file) => {
                 flock(&file, operation)?;
                 Ok(Box::new(FileLock(Some(file))))
@@ -115,11 +123,11 @@ impl Storage for FileStorage {
     }
 
     fn read_counts(&self) -> ReadCounts {
-        self.counter.counts()
+        self.descriptors.counter.counts()
     }
 
     fn cache_bypass(&self) -> CacheBypass {
-        self.bypass.clone()
+        self.descriptors.bypass().state()
     }
 }
 
@@ -132,7 +140,7 @@ impl Drop for FileLock {
         // Closing the file is not enough while another thread is starting a process: until that runs its program, it
         // holds a copy of every open file.
         if let Some(file) = &self.0 {
-            let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
+            let _ = flock(file, FlockOperation::Unlock);
         }
     }
 }
@@ -158,21 +166,16 @@ impl WritableFile for Appender {
     }
 }
 
-/// A file whose successful reads are counted.
+/// A file that is not a store's, by its own descriptor.
 #[derive(Debug)]
-pub(super) struct CountedFile {
-    pub(super) file: File,
-    pub(super) counter: Arc<ReadCounter>,
-}
+struct SingleFile(File);
 
-impl ReadableFile for CountedFile {
+impl ReadableFile for SingleFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let len = FileExt::read_at(&self.file, buf, offset)?;
-        self.counter.add(len);
-        Ok(len)
+        FileExt::read_at(&self.0, buf, offset)
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(self.0.metadata()?.len())
     }
 }

@@ -4,12 +4,14 @@
 //! lose, tear and reorder exactly what was not synced. The caller is responsible for durability: sync the file, rename
 //! it, sync the directory.
 
+mod descriptors;
 mod direct;
+mod durable;
 mod file;
 mod pages;
 
-pub(crate) use direct::PROBE_NAME;
 pub use file::FileStorage;
+pub(super) use file::open_file;
 pub use pages::{PAGE_LEN, PageBuf};
 
 use core::fmt;
@@ -49,7 +51,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Makes created, renamed and removed names durable.
+    /// Makes created, renamed and removed names durable, and the directory's own.
     ///
     /// # Errors
     /// The system's. Names may then be durable or not: the caller must not retry, nor accept more writes.
@@ -141,7 +143,7 @@ pub trait StorageLock: fmt::Debug + Send + Sync {}
 pub enum CacheBypass {
     /// The storage was not asked to bypass the cache.
     NotAsked,
-    /// Every read is a read of the device.
+    /// Every read is a read of the device; no read was refused so far.
     Active,
     /// The file system or platform does not support it; reads go through the page cache.
     Refused {

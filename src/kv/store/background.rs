@@ -1,4 +1,5 @@
-//! Which thread does due work: the background thread, or the writing threads.
+//! Which thread does due work: the background thread, or the writing threads. With [`Durability::Interval`] there is a
+//! background thread in either case: a store that is idle must be synced too.
 
 use super::super::error::Error;
 use super::super::options::{Durability, Maintenance};
@@ -14,7 +15,8 @@ const INLINE_CHANCE: u64 = 4;
 
 /// Starts the background thread of a store that has one.
 pub(super) fn spawn(core: &Arc<Core>) -> Result<Option<thread::JoinHandle<()>>, Error> {
-    if core.options.read_only || core.options.maintenance != Maintenance::Background {
+    let syncs = matches!(core.options.durability, Durability::Interval(_));
+    if core.options.read_only || !(syncs || core.options.maintenance == Maintenance::Background) {
         return Ok(None);
     }
     let core = Arc::clone(core);
@@ -25,6 +27,7 @@ pub(super) fn spawn(core: &Arc<Core>) -> Result<Option<thread::JoinHandle<()>>, 
 impl Core {
     /// The loop of the background thread.
     fn maintain(&self) {
+        let _guard = self.panic_guard();
         while self.wait_until_wanted() {
             let result = self.run_due_jobs();
             let mut work = self.work.lock();
@@ -36,14 +39,15 @@ impl Core {
         }
     }
 
-    /// Waits for work. False if the thread must end.
+    /// Waits for work of this thread, and syncs the log meanwhile. False if the thread must end.
     fn wait_until_wanted(&self) -> bool {
+        let does_jobs = self.options.maintenance == Maintenance::Background;
         loop {
             let mut work = self.work.lock();
             if work.stopping {
                 return false;
             }
-            if core::mem::take(&mut work.wanted) {
+            if does_jobs && core::mem::take(&mut work.wanted) {
                 work.busy = true;
                 return true;
             }
@@ -115,7 +119,8 @@ impl Core {
         let failures = self.work.lock().num_failures;
         self.want_work();
         let mut work = self.work.lock();
-        while work.wanted || work.busy {
+        // After a panic there may be no thread that would do the work.
+        while (work.wanted || work.busy) && !self.is_poisoned() {
             if work.num_failures > failures {
                 break;
             }
@@ -123,7 +128,7 @@ impl Core {
         }
         match &work.failed {
             Some(error) if work.num_failures > failures => Err(error.clone()),
-            _ => Ok(()),
+            _ => self.check_poison(),
         }
     }
 }

@@ -81,7 +81,8 @@ impl Core {
         let gone: Vec<u64> = compaction.inputs().map(|table| table.number()).collect();
         let removed = gone.iter().copied().map(Edit::TableRemoved);
         let added = outputs.iter().map(|table| Edit::TableAdded(table.state()));
-        self.commit_tables(&removed.chain(added).collect::<Vec<_>>(), &gone, &outputs)?;
+        let committed = self.commit_tables(&removed.chain(added).collect::<Vec<_>>(), &gone, &outputs);
+        committed.inspect_err(|_| self.discard(&outputs))?;
         compaction.inputs().for_each(|table| table.mark_obsolete());
         Ok(true)
     }

@@ -50,7 +50,8 @@ pub(super) struct Queue {
     pub(super) done_before: u64,
     /// Errors of failed groups, for the writers that have not yet picked theirs up.
     pub(super) failed: BTreeMap<u64, Error>,
-    pub(super) has_leader: bool,
+    /// The group that is being written, if one is: the ticket of its leader, and the number of its batches.
+    pub(super) led: Option<(u64, u64)>,
 }
 
 /// The state of maintenance.
@@ -98,12 +99,14 @@ pub(crate) struct Core {
     pub(super) next_number: AtomicU64,
     /// Counted only where they decide which columns are held.
     pub(super) num_lookups: AtomicU64,
-    /// Set by a failed sync, and never reset.
+    /// Set by a failed sync or a panic, and never reset.
     pub(super) is_poisoned: AtomicBool,
+    /// Set before `is_poisoned` if that is for a panic.
+    pub(super) has_panicked: AtomicBool,
     pub(super) work: Mutex<Work>,
     pub(super) work_changed: Condvar,
-    /// Held until the last reader is gone.
-    pub(super) _lock: Box<dyn StorageLock>,
+    /// Held until the last reader is gone. `None` in a store that is open for reading only.
+    pub(super) _lock: Option<Box<dyn StorageLock>>,
 }
 
 impl Core {
@@ -127,7 +130,11 @@ impl Core {
     }
 
     pub(super) fn check_poison(&self) -> Result<(), Error> {
-        if self.is_poisoned() { Err(Error::Poisoned) } else { Ok(()) }
+        match self.is_poisoned() {
+            false => Ok(()),
+            true if self.has_panicked.load(Ordering::Acquire) => Err(Error::Panicked),
+            true => Err(Error::Poisoned),
+        }
     }
 
     pub(super) fn check_writable(&self) -> Result<(), Error> {
@@ -156,7 +163,10 @@ impl Core {
         // A manifest that has grown is rewritten and renamed.
         let _turn = self.directory.lock();
         self.check_poison()?;
-        manifest.commit(&edits).map_err(|error| self.poison(error))?;
+        manifest.commit(&edits).map_err(|failed| match failed.in_doubt {
+            true => self.poison(failed.error),
+            false => failed.error,
+        })?;
         let before = core::mem::replace(&mut *self.view.write(), Arc::new(view));
         // Outside the lock: the last holder of a table removes its file.
         drop(before);

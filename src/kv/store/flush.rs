@@ -70,11 +70,12 @@ impl Core {
         let table = self.write_memtable(memtable, &view.version)?;
         self.sync_dir()?;
         let log = memtable.log_number();
-        self.commit(&[Edit::TableAdded(table.state()), Edit::LogEnded(log)], |view| {
+        let committed = self.commit(&[Edit::TableAdded(table.state()), Edit::LogEnded(log)], |view| {
             let version = Arc::new(view.version.changed(&[], &[Arc::clone(&table)])?);
             let memtables = view.memtables.iter().filter(|other| !Arc::ptr_eq(other, memtable)).cloned().collect();
             Ok(View { memtables, version })
-        })?;
+        });
+        committed.inspect_err(|_| self.discard(&[table]))?;
         self.remove_file(FileName::Log(log));
         Ok(true)
     }
@@ -104,7 +105,7 @@ impl Core {
     pub(super) fn finish_table(&self, output: Output, level: usize) -> Result<Arc<Table>, Error> {
         let (number, tmp) = (output.number, FileName::Table(output.number).tmp());
         let (mut out, warnings) = output.writer.finish().inspect_err(|_| self.abandon(number))?;
-        self.publish(&mut *out, &tmp, FileName::Table(number))?;
+        self.publish(&mut *out, &tmp, FileName::Table(number)).inspect_err(|_| self.abandon(number))?;
         warnings.into_iter().for_each(|warning| self.tables.warn(warning));
         let table = Table::open(&self.tables, number, level, None);
         // Nothing refers to it yet, so a table that does not read back is removed.
@@ -124,6 +125,13 @@ impl Core {
         let _turn = self.directory.lock();
         self.check_poison()?;
         self.tables.storage.sync_dir().map_err(|error| self.poison(Error::io("store", "sync the directory", error)))
+    }
+
+    /// Removes tables that a failed commit has not named, which they would be after a failed sync for all that is known.
+    pub(super) fn discard(&self, tables: &[Arc<Table>]) {
+        if !self.is_poisoned() {
+            tables.iter().for_each(|table| table.mark_obsolete());
+        }
     }
 
     /// Removes an unfinished table. If this fails, the next opening of the store removes it.

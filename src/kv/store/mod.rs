@@ -20,6 +20,7 @@ mod core;
 mod filter_policies;
 mod flush;
 mod open;
+mod panics;
 mod read;
 mod rebuild;
 mod scan;
@@ -31,7 +32,7 @@ pub use read::Snapshot;
 pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
 pub use scan::Scan;
 pub use stats::{LevelStats, Stats, TableStats};
-pub use verify::{FilterVerification, TableVerification, VerifyReport};
+pub use verify::{FilterVerification, TableVerification, UnreadableRows, VerifyReport};
 
 use self::core::Core;
 use super::batch::WriteBatch;
@@ -59,6 +60,8 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub fn open_dir(dir: &Path, options: StoreOptions) -> Result<Self, Error> {
+        // Before a directory is created.
+        options.check()?;
         let storage = match options.create && !options.read_only {
             true => FileStorage::open(dir),
             false => FileStorage::open_existing(dir),
@@ -74,9 +77,11 @@ impl Store {
     /// which become a table.
     ///
     /// # Errors
-    /// [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`];
+    /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`];
     /// [`Error::Io`]; and the damage of any file, filters
-    /// excepted: a store does not open without all of its data, and leaves a directory that it cannot open unchanged.
+    /// excepted: a store does not open for writing without all of its data, and leaves a directory that it cannot open
+    /// unchanged. For [reading](StoreOptions::read_only) it opens without tables that cannot be read: lookups and scans
+    /// that may need one fail with the error of that table, and [`Stats::unreadable`] names their rows.
     pub fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Self, Error> {
         let core = Arc::new(open::open(storage, options)?);
         let background = background::spawn(&core)?;
@@ -107,9 +112,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a
-    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync.
-    /// [`Error::Stalled`] if memory is full and cannot be flushed. [`Error::ReadOnly`].
+    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync, [`Error::Panicked`]
+    /// after a panic. [`Error::Stalled`] if memory is full and cannot be flushed. [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.check_writable()?;
         self.core.write(batch)?;
         self.core.run_some_inline();
@@ -121,6 +127,7 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] if the sync failed: the store then takes no more writes. [`Error::Poisoned`], [`Error::ReadOnly`].
     pub fn sync(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.sync_log()
     }
 
@@ -196,6 +203,7 @@ impl Store {
     /// log; but if a sync or the rename failed, further writes and flushes are refused with [`Error::Poisoned`], as it
     /// is unknown what is on the disk.
     pub fn flush(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.flush()
     }
 
@@ -204,6 +212,7 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. The tables are then unchanged.
     pub fn compact(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.flush()?;
         self.core.compact_all()
     }
@@ -214,16 +223,13 @@ impl Store {
     /// # Errors
     /// The error of that work.
     pub fn settle(&self) -> Result<(), Error> {
+        let _guard = self.core.panic_guard();
         self.core.settle()
     }
 
     /// Checks every table, and probes every filter for every key of its table and for as many absent ones. Reads all
-    /// tables.
-    ///
-    /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`] for a data block that is not what was written. Problems with filters are in
-    /// the report.
-    pub fn verify(&self) -> Result<VerifyReport, Error> {
+    /// tables. What cannot be read is in the report, as problems with filters are, and does not end it.
+    pub fn verify(&self) -> VerifyReport {
         self.core.verify()
     }
 
@@ -234,6 +240,7 @@ impl Store {
     /// As [`Store::flush`] and [`Store::verify`]; some tables may then have their new filters.
     /// [`Error::ConflictingHashKeys`], with nothing changed.
     pub fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
+        let _guard = self.core.panic_guard();
         self.core.rebuild_filters(options)
     }
 
@@ -270,6 +277,7 @@ impl Store {
     /// [`Error::Io`] if the log could not be synced or sealed; [`Error::Poisoned`].
     pub fn close(mut self) -> Result<(), Error> {
         self.stop();
+        let _guard = self.core.panic_guard();
         self.core.seal()
     }
 
@@ -277,7 +285,7 @@ impl Store {
     fn stop(&mut self) {
         self.core.stop();
         if let Some(thread) = self.background.take() {
-            // If it panicked, the state that it guarded is consistent nevertheless.
+            // If it panicked, the store is poisoned.
             let _ = thread.join();
         }
     }

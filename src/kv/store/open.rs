@@ -1,23 +1,24 @@
 //! Opening: checking the directory, reading the manifest, replaying logs.
 //!
-//! Nothing in the directory changes before everything in it was checked. Then writes that are in logs only become a
-//! table, a new log is begun, and a new manifest replaces the old one, which switches from the old state to the new one
-//! atomically. A crash before that leaves the old state, and files that no manifest names: those are removed last, or
-//! by the next opening.
+//! Nothing in the directory changes before everything in it was checked. Then files that do not belong to the state are
+//! removed, for the disk may be full of them; writes that are in logs only become a table, a new log is begun, and one
+//! record of the manifest switches from the old state to the new one. An opening that fails removes what it has written.
 
 use super::super::batch;
 use super::super::cache::BlockCache;
 use super::super::error::{Damage, Error};
 use super::super::log::{LogContents, LogKind, LogWriter};
-use super::super::manifest::{self, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State};
+use super::super::manifest::{
+    self, Edit, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, State, TableState,
+};
 use super::super::memtable::Memtable;
 use super::super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
 use super::super::options::{Maintenance, StoreOptions};
 use super::super::purpose::Purpose;
 use super::super::sstable::{Table, TableContext};
-use super::super::storage::{LockMode, PROBE_NAME, Storage, StorageLock};
+use super::super::storage::{LockMode, Storage, StorageLock};
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, RwLock};
-use super::super::version::Version;
+use super::super::version::{Unreadable, Version};
 use super::columns::ColumnState;
 use super::core::{Core, MaintenanceState, Queue, View, Work, Writer};
 use crate::KeyHasher;
@@ -31,13 +32,18 @@ use std::time::Instant;
 
 /// No store reaches this sequence number; a file that claims a greater one is damaged, even if its checksum is right.
 const MAX_SEQ: u64 = 1 << 56;
+/// A process that writes may be faster than a reader that opens, but not so often.
+const READ_ATTEMPTS: usize = 100;
 
 pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Core, Error> {
+    options.check()?;
     let given = options.given_hasher()?;
     // Before the lock, whose file must not be created where no store belongs.
     is_there(&list(&*storage)?, &options)?;
-    let mode = if options.read_only { LockMode::Shared } else { LockMode::Exclusive };
-    let lock = storage.lock(LOCK_NAME, mode).map_err(|error| match error.kind() {
+    if options.read_only {
+        return open_for_reading(&storage, options, given);
+    }
+    let lock = storage.lock(LOCK_NAME, LockMode::Exclusive).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Error::Locked,
         _ => Error::io(LOCK_NAME, "lock", error),
     })?;
@@ -48,12 +54,34 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
         false => create(&storage, given.unwrap_or_else(random_hasher))?,
     };
     let hasher = hasher(state.hasher, given, &options)?;
-    let core = load(storage, options, hasher, lock, &names, state)?;
-    if !options.read_only {
-        core.take_over(&names)?;
-    }
+    let core = load(storage, options, hasher, Some(lock), &names, &state)?;
+    core.take_over(&names, state)?;
     core.hold_columns(&mut core.maintenance.lock())?;
     Ok(core)
+}
+
+/// Opens the store as its manifest describes it, perhaps beside a process that writes. What that one removes, a later
+/// manifest does not name: so if anything is wrong, and the manifest has changed meanwhile, this begins again.
+fn open_for_reading(
+    storage: &Arc<dyn Storage>,
+    options: StoreOptions,
+    given: Option<KeyHasher>,
+) -> Result<Core, Error> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let state = manifest::read(&**storage)?;
+        let hasher = hasher(state.hasher, given, &options)?;
+        // After the manifest, whose logs must be among them.
+        let names = list(&**storage)?;
+        let loaded = load(Arc::clone(storage), options, hasher, None, &names, &state);
+        let is_whole = loaded.as_ref().is_ok_and(Core::is_whole);
+        if is_whole || attempts == READ_ATTEMPTS || manifest::read(&**storage)? == state {
+            let core = loaded?;
+            core.hold_columns(&mut core.maintenance.lock())?;
+            return Ok(core);
+        }
+    }
 }
 
 /// Whether there is a store. Fails if there is none and none may be created.
@@ -68,8 +96,7 @@ fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
 /// Creates an empty store. Its manifest comes first: numbered files without a manifest are a store that lost it.
 fn create(storage: &Arc<dyn Storage>, hasher: KeyHasher) -> Result<State, Error> {
     let state = State { hasher: HasherId::of(hasher), next_number: 1, ..State::default() };
-    Manifest::create(Arc::clone(storage), state.clone())?;
-    Ok(state)
+    Ok(Manifest::create(Arc::clone(storage), state)?.state().clone())
 }
 
 /// The hasher of a store whose manifest records `stored`.
@@ -93,7 +120,7 @@ fn check_empty(names: &[String]) -> Result<(), Error> {
     if num_files > 0 {
         return Err(Error::NoManifest { num_files });
     }
-    let own = [LOCK_NAME, MANIFEST_TMP_NAME, PROBE_NAME];
+    let own = [LOCK_NAME, MANIFEST_TMP_NAME];
     let mut files: Vec<String> = names.iter().filter(|name| !own.contains(&name.as_str())).cloned().collect();
     if files.is_empty() {
         return Ok(());
@@ -109,9 +136,9 @@ fn load(
     storage: Arc<dyn Storage>,
     options: StoreOptions,
     hasher: KeyHasher,
-    lock: Box<dyn StorageLock>,
+    lock: Option<Box<dyn StorageLock>>,
     names: &[String],
-    state: State,
+    state: &State,
 ) -> Result<Core, Error> {
     let tables = Arc::new(TableContext {
         storage,
@@ -123,7 +150,7 @@ fn load(
         filter_residence: options.filter_residence,
         limits_columns: options.filters.column_budget(options.filter_residence).is_some(),
     });
-    let version = load_tables(&tables, &state)?;
+    let version = load_tables(&tables, state, options.read_only)?;
     let memtable = Memtable::new(0);
     let mut last_seq = state.last_seq;
     for log in &state.logs {
@@ -163,10 +190,16 @@ fn load(
         next_number: AtomicU64::new(next_number),
         num_lookups: AtomicU64::new(0),
         is_poisoned: AtomicBool::new(false),
+        has_panicked: AtomicBool::new(false),
         work: Mutex::new(Work::default()),
         work_changed: Condvar::default(),
         _lock: lock,
     })
+}
+
+/// Whether a file is one of the store's that was never given its name.
+fn is_unfinished(name: &str) -> bool {
+    name == MANIFEST_TMP_NAME || name.ends_with(TMP_SUFFIX) && number_of(name).is_some()
 }
 
 /// The number in the name of a file, finished or not.
@@ -174,23 +207,39 @@ fn number_of(name: &str) -> Option<u64> {
     FileName::parse(name.strip_suffix(TMP_SUFFIX).unwrap_or(name)).map(FileName::number)
 }
 
-fn load_tables(context: &Arc<TableContext>, state: &State) -> Result<Version, Error> {
-    let mut tables = Vec::with_capacity(state.tables.len());
+/// Opens the tables. A store that is open for reading only has those that can be read: what the others may hold is an
+/// error, and never absent.
+fn load_tables(context: &Arc<TableContext>, state: &State, read_only: bool) -> Result<Version, Error> {
+    let (mut tables, mut unreadable) = (Vec::with_capacity(state.tables.len()), Vec::new());
     for known in state.tables.values() {
-        let table = Table::open(context, known.number, known.level as usize, known.filter_file)?;
-        let found = table.state();
-        let fields = [
-            ("length of the table", found.len, known.len),
-            ("checksum of the footer", found.footer_crc.into(), known.footer_crc.into()),
-        ];
-        for (name, found, expected) in fields {
-            if found != expected {
-                return Err(Error::damaged(table.file(), found, Damage::Field { name, found, expected }));
+        match load_table(context, known) {
+            Ok(table) => tables.push(Arc::new(table)),
+            // A newer version is no damage, and is to be told at once.
+            Err(error) if read_only && !matches!(error, Error::NewerVersion { .. }) => {
+                let (number, level, rows) = (known.number, known.level as usize, known.rows.clone());
+                let file = FileName::Table(number).to_string();
+                unreadable.push(Arc::new(Unreadable { file, number, level, rows, error }));
             }
+            Err(error) => return Err(error),
         }
-        tables.push(Arc::new(table));
     }
-    Version::new(tables)
+    Ok(Version::new(tables)?.with_unreadable(unreadable))
+}
+
+/// Opens a table, and checks that it is the one that the manifest names.
+fn load_table(context: &Arc<TableContext>, known: &TableState) -> Result<Table, Error> {
+    let table = Table::open(context, known.number, known.level as usize, known.filter_file)?;
+    let found = table.state();
+    let fields = [
+        ("length of the table", found.len, known.len),
+        ("checksum of the footer", found.footer_crc.into(), known.footer_crc.into()),
+    ];
+    match fields.into_iter().find(|(_, found, expected)| found != expected) {
+        Some((name, found, expected)) => {
+            Err(Error::damaged(table.file(), found, Damage::Field { name, found, expected }))
+        }
+        None => Ok(table),
+    }
 }
 
 /// Replays a log into the memtable.
@@ -231,48 +280,73 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
 }
 
 impl Core {
-    /// Writes the loaded state to the disk, and removes files that do not belong to it.
-    fn take_over(&self, names: &[String]) -> Result<(), Error> {
-        let view = self.view();
-        let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
-        let mut version = Arc::clone(&view.version);
-        if let Some(memtable) = replayed {
-            let table = self.write_memtable(memtable, &version)?;
-            version = Arc::new(version.changed(&[], &[table])?);
-        }
-        let number = self.new_number();
-        let name = FileName::Log(number).to_string();
-        let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;
-        log.sync()?;
-        self.sync_dir()?;
-        let mut writer = self.writer.lock();
-        let state = State {
-            hasher: HasherId::of(self.hasher()),
-            next_number: self.next_number.load(Ordering::Relaxed),
-            last_seq: writer.last_seq,
-            logs: vec![LogState { number, sealed: None }],
-            tables: version.tables().map(|table| (table.number(), table.state())).collect(),
-        };
-        let manifest = Manifest::create(Arc::clone(&self.tables.storage), state)?;
+    /// Whether every table and filter could be opened.
+    fn is_whole(&self) -> bool {
+        self.view().version.unreadable().is_empty() && self.tables.warnings.lock().is_empty()
+    }
+
+    /// Removes files that do not belong to the loaded state, and writes to the disk what is in logs only.
+    fn take_over(&self, names: &[String], mut state: State) -> Result<(), Error> {
+        let storage = &self.tables.storage;
+        // No manifest names them, so they may go before the new one is written, which needs a little room.
+        names.iter().filter(|name| is_unfinished(name)).for_each(|name| drop(storage.remove(name)));
+        state.next_number = self.next_number.load(Ordering::Relaxed);
+        state.last_seq = self.writer.lock().last_seq;
+        // Older manifests do not know the tables' rows.
+        state.tables = self.view().version.tables().map(|table| (table.number(), table.state())).collect();
+        let (logs, stored_hasher) = (state.logs.clone(), state.hasher);
+        // The same state, written anew: the last records of the old manifest may not be durable, and without them it
+        // names files that this one does not.
+        let manifest = Manifest::create(Arc::clone(storage), state)?;
         self.remove_obsolete_files(names, manifest.state());
         *self.manifest.lock() = Some(manifest);
-        writer.log = Some(log);
-        let memtables = vec![Arc::new(Memtable::new(number))];
-        *self.view.write() = Arc::new(View { memtables, version });
+
+        let view = self.view();
+        let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
+        let table = replayed.map(|memtable| self.write_memtable(memtable, &view.version)).transpose()?;
+        let number = self.new_number();
+        let tables = table.as_slice();
+        let log = self.begin_log(number).inspect_err(|_| tables.iter().for_each(|table| table.mark_obsolete()))?;
+        let mut edits: Vec<Edit> = tables.iter().map(|table| Edit::TableAdded(table.state())).collect();
+        edits.extend(logs.iter().map(|log| Edit::LogEnded(log.number)));
+        let hasher = HasherId::of(self.hasher());
+        edits.extend((hasher != stored_hasher).then_some(Edit::Hasher(hasher)));
+        edits.push(Edit::LogBegun(number));
+        let committed = self.commit(&edits, |view| {
+            let version = Arc::new(view.version.changed(&[], tables)?);
+            Ok(View { memtables: vec![Arc::new(Memtable::new(number))], version })
+        });
+        committed.inspect_err(|_| {
+            self.discard(tables);
+            self.discard_log(number);
+        })?;
+        self.writer.lock().log = Some(log);
+        logs.iter().for_each(|log| self.remove_file(FileName::Log(log.number)));
         Ok(())
+    }
+
+    /// Creates a log, durably with everything before it in the directory.
+    fn begin_log(&self, number: u64) -> Result<LogWriter, Error> {
+        let name = FileName::Log(number).to_string();
+        let create = || {
+            let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;
+            log.sync()?;
+            self.sync_dir()?;
+            Ok(log)
+        };
+        create().inspect_err(|_| self.remove_file(FileName::Log(number)))
     }
 
     /// Removes those files of `names` that are a store's but not in `state`. If this fails, the next opening tries
     /// again.
     fn remove_obsolete_files(&self, names: &[String], state: &State) {
         for name in names {
-            let is_ours = number_of(name).is_some() || name == MANIFEST_TMP_NAME;
             let is_named = FileName::parse(name).is_some_and(|file| match file {
                 FileName::Log(number) => state.logs.iter().any(|log| log.number == number),
                 FileName::Table(number) => state.tables.contains_key(&number),
                 FileName::Filters(number) => state.tables.values().any(|table| table.filter_file == Some(number)),
             });
-            if is_ours && !is_named {
+            if number_of(name).is_some() && !is_named {
                 let _ = self.tables.storage.remove(name);
             }
         }

@@ -92,11 +92,14 @@ impl Core {
         }
         self.note_lookup();
         let hashes = EntryHashes::new(key);
+        let rows = (Bound::Included(row), Bound::Included(row));
         for table in view.version.tables_for_cell(key) {
             if let Some(value) = table.get(key, &hashes)? {
+                view.version.check_readable(rows, Some(table))?;
                 return Ok(value);
             }
         }
+        view.version.check_readable(rows, None)?;
         Ok(None)
     }
 
@@ -108,6 +111,7 @@ impl Core {
                 newest.entry(cell.key.column).or_insert(cell.value);
             }
         }
+        view.version.check_readable((Bound::Included(row), Bound::Included(row)), None)?;
         self.note_lookup();
         let hashes = EntryHashes::new(CellKey { row, column: b"" });
         for table in view.version.tables_for_row(row) {
@@ -119,6 +123,7 @@ impl Core {
     }
 
     fn sources(&self, view: &View, seq: u64, range: RowRange) -> Result<Vec<Source>, Error> {
+        view.version.check_readable((range.start(), range.end()), None)?;
         let range = Arc::new(range);
         let memory = |memtable: &Arc<_>| {
             Source::Memory(MemoryCursor::new(Arc::clone(memtable), seq, range.start(), range.end.clone()))

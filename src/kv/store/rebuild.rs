@@ -129,7 +129,12 @@ impl Core {
         let replaced = Arc::new(table.with_filter_file(file.number()));
         let bytes_now = replaced.filters().bytes();
         let edit = Edit::FiltersRebuilt { table: table.number(), file: file.number() };
-        self.commit_tables(&[edit], &[table.number()], &[replaced])?;
+        let committed = self.commit_tables(&[edit], &[table.number()], &[Arc::clone(&replaced)]);
+        committed.inspect_err(|_| {
+            if !self.is_poisoned() {
+                replaced.mark_filters_obsolete();
+            }
+        })?;
         table.mark_filters_obsolete();
         let bytes_before = table.filters().bytes();
         Ok(RebuiltTable { file: table.file().to_owned(), filter_file: file.to_string(), bytes_before, bytes_now })

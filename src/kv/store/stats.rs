@@ -6,6 +6,7 @@ use super::super::names::FileName;
 use super::super::purpose::Purpose;
 use super::super::sstable::{FilterStats, Table};
 use super::core::Core;
+use super::verify::UnreadableRows;
 use crate::ledger::{Exposition, Ledger};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub struct Stats {
     pub cache: CacheStats,
     /// The tables, in the order in which lookups search them.
     pub tables: Vec<TableStats>,
+    /// The tables that could not be opened, which only a store that is open for reading has.
+    pub unreadable: Vec<UnreadableRows>,
 }
 
 /// The contents of a table in figures, and its lookups. Serialized without the sums over its filters and its ledger.
@@ -195,6 +198,7 @@ impl Core {
             memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
             hash_key_id: HasherId::of(self.hasher()).key_id(),
             cache: self.tables.cache.stats(),
+            unreadable: view.version.unreadable().iter().map(|table| UnreadableRows::of_table(table)).collect(),
             tables,
         }
     }

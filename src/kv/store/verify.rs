@@ -3,6 +3,7 @@
 use super::super::error::Error;
 use super::super::purpose::Purpose;
 use super::super::sstable::{Probes, Table};
+use super::super::version::Unreadable;
 use super::core::Core;
 use crate::{FilterKind, KeyHasher};
 use std::sync::Arc;
@@ -14,8 +15,46 @@ const MIN_ABSENT: u64 = 10_000;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The tables, in the order in which lookups search them.
+    /// The tables that could be opened, in the order in which lookups search them.
     pub tables: Vec<TableVerification>,
+    /// The rows that cannot be read, and why: of tables that could not be opened, and of single data blocks.
+    pub unreadable: Vec<UnreadableRows>,
+    /// Cells that are in logs only, which were checked when the store was opened.
+    pub log_cells: u64,
+}
+
+/// Rows some of whose cells cannot be read: lookups of them fail, unless a newer cell is the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnreadableRows {
+    /// The table's file.
+    pub file: String,
+    /// The table's level, from 0.
+    pub level: usize,
+    /// The first and the last of the rows. `None` if they are unknown, so that any row may be one: of tables that were
+    /// written before the manifest recorded their rows.
+    pub rows: Option<(Vec<u8>, Vec<u8>)>,
+    /// The error that a lookup of them gives.
+    pub reason: String,
+}
+
+impl UnreadableRows {
+    pub(super) fn of_table(table: &Unreadable) -> Self {
+        let rows = table.rows.as_ref().map(|rows| (**rows).clone());
+        let (file, level) = (table.file.clone(), table.level);
+        Self { file, level, rows, reason: table.error.to_string() }
+    }
+
+    fn of_block(table: &Table, block: usize, error: &Error) -> Self {
+        let (first, last) = table.block_keys(block);
+        let rows = Some((first.row.to_vec(), last.row.to_vec()));
+        Self { file: table.file().to_owned(), level: table.level(), rows, reason: error.to_string() }
+    }
+
+    fn of_whole(table: &Table, error: &Error) -> Self {
+        let rows = Some((table.first_key().row.to_vec(), table.last_key().row.to_vec()));
+        Self { file: table.file().to_owned(), level: table.level(), rows, reason: error.to_string() }
+    }
 }
 
 impl VerifyReport {
@@ -32,7 +71,7 @@ impl VerifyReport {
     }
 }
 
-/// A table whose every data block was read and checked.
+/// A table whose data blocks were read and checked.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableVerification {
@@ -40,7 +79,7 @@ pub struct TableVerification {
     pub file: String,
     /// Its level, from 0.
     pub level: usize,
-    /// Cells, tombstones included.
+    /// Cells that could be read, tombstones included.
     pub num_cells: u64,
     /// The filters that could be probed.
     pub filters: Vec<FilterVerification>,
@@ -77,20 +116,31 @@ impl FilterVerification {
 }
 
 impl Core {
-    pub(super) fn verify(&self) -> Result<VerifyReport, Error> {
+    pub(super) fn verify(&self) -> VerifyReport {
         let view = self.view();
-        let tables = view.version.tables().map(verify_table).collect::<Result<_, _>>()?;
-        Ok(VerifyReport { tables })
+        let mut report = VerifyReport {
+            log_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
+            unreadable: view.version.unreadable().iter().map(|table| UnreadableRows::of_table(table)).collect(),
+            ..VerifyReport::default()
+        };
+        for table in view.version.tables() {
+            match verify_table(table, &mut report.unreadable) {
+                Ok(verified) => report.tables.push(verified),
+                Err(error) => report.unreadable.push(UnreadableRows::of_whole(table, &error)),
+            }
+        }
+        report
     }
 }
 
-fn verify_table(table: &Arc<Table>) -> Result<TableVerification, Error> {
+fn verify_table(table: &Arc<Table>, unreadable: &mut Vec<UnreadableRows>) -> Result<TableVerification, Error> {
     let load = |purpose| {
         let stats = table.filters().stats(purpose)?;
         Some((stats, table.filters().load(purpose, table.counters())?))
     };
     let (stats, loaded): (Vec<_>, Vec<_>) = Purpose::ALL.into_iter().filter_map(load).unzip();
     let walk = table.reader().walk(&loaded)?;
+    unreadable.extend(walk.damaged.iter().map(|(block, error)| UnreadableRows::of_block(table, *block, error)));
     let absent_asked = walk.num_cells.max(MIN_ABSENT);
     let mut filters = Vec::new();
     for ((stats, filter), Probes { asked, denied }) in stats.iter().zip(&loaded).zip(walk.probes) {

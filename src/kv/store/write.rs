@@ -39,33 +39,39 @@ impl Core {
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
         queue.waiting.push(batch);
-        while queue.has_leader && ticket >= queue.done_before {
+        while queue.led.is_some() && ticket >= queue.done_before {
             queue = self.committed.wait(queue);
         }
         if ticket < queue.done_before {
             return queue.failed.remove(&ticket).map_or(Ok(()), Err);
         }
         // No thread leads, so this one writes every waiting batch, its own included.
-        queue.has_leader = true;
-        let first = queue.done_before;
         let mut group = core::mem::take(&mut queue.waiting);
+        queue.led = Some((ticket, group.len() as u64));
         drop(queue);
+        let _guard = self.leader_guard();
         let result = self.write_group(&mut group);
+        self.end_led_group(result.clone());
+        result
+    }
+
+    /// Passes the result of the group that is being written, if one is, to all its writers but the leader.
+    pub(super) fn end_led_group(&self, result: Result<(), Error>) {
         let mut queue = self.queue.lock();
-        queue.has_leader = false;
-        queue.done_before = first + group.len() as u64;
-        if let Err(error) = &result {
-            let others = (first..queue.done_before).filter(|&other| other != ticket);
-            let failed: Vec<_> = others.map(|other| (other, error.clone())).collect();
-            queue.failed.extend(failed);
+        let Some((leader, len)) = queue.led.take() else {
+            return;
+        };
+        let tickets = queue.done_before..queue.done_before + len;
+        queue.done_before = tickets.end;
+        if let Err(error) = result {
+            queue.failed.extend(tickets.filter(|&ticket| ticket != leader).map(|ticket| (ticket, error.clone())));
         }
         // Waking is a system call even if no thread waits.
-        let has_others = group.len() > 1 || !queue.waiting.is_empty();
+        let has_others = len > 1 || !queue.waiting.is_empty();
         drop(queue);
         if has_others {
             self.committed.notify_all();
         }
-        result
     }
 
     fn write_group(&self, group: &mut [WriteBatch]) -> Result<(), Error> {
@@ -163,12 +169,16 @@ impl Core {
                 self.rotate(writer)?;
                 continue;
             }
+            if let Durability::Interval(_) = self.options.durability {
+                // It may be long until this thread writes again, and no other can sync the log meanwhile.
+                self.sync_writer(writer)?;
+            }
             match self.options.maintenance {
                 Maintenance::Inline { .. } => {
                     self.run_job(&mut self.maintenance.lock())?;
                 }
                 Maintenance::Background => self.wait_for_work(seen).map_err(|error| match error {
-                    Error::Poisoned => Error::Poisoned,
+                    Error::Poisoned | Error::Panicked => error,
                     other => Error::Stalled { cause: other.to_string() },
                 })?,
             }
@@ -240,19 +250,26 @@ impl Core {
             Edit::LastSeq(writer.last_seq),
         ];
         edits.extend(ended.map(Edit::LogEnded));
-        self.commit(&edits, |view| {
+        let committed = self.commit(&edits, |view| {
             let mut memtables = view.memtables.clone();
             if ended.is_some() {
                 memtables.remove(0);
             }
             memtables.insert(0, Arc::new(Memtable::new(number)));
             Ok(View { memtables, ..view.clone() })
-        })?;
+        });
+        committed.inspect_err(|_| self.discard_log(number))?;
         writer.log = Some(log);
         if let Some(ended) = ended {
             self.remove_file(FileName::Log(ended));
         }
         self.want_work();
         Ok(())
+    }
+    /// As [`Core::discard`], for a log.
+    pub(super) fn discard_log(&self, number: u64) {
+        if !self.is_poisoned() {
+            self.remove_file(FileName::Log(number));
+        }
     }
 }

@@ -9,7 +9,17 @@ use std::collections::BTreeSet;
 fn figures_match_the_store() {
     let place = with_store();
     let json = place.json(0, "stats db --json");
-    let fields = ["store", "hash_key_id", "cells_in_log", "levels", "tables", "filter_memory", "warnings", "ledger"];
+    let fields = [
+        "store",
+        "hash_key_id",
+        "cells_in_log",
+        "levels",
+        "tables",
+        "unreadable",
+        "filter_memory",
+        "warnings",
+        "ledger",
+    ];
     assert_eq!(field_names(&json), fields);
     let store = Store::open_dir(&place.path("db"), StoreOptions::default().read_only(true)).unwrap();
     let stats = store.stats();

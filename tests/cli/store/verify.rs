@@ -14,7 +14,10 @@ fn every_cell_is_checked_and_rates_match_the_prediction() {
     for kind in crate::KINDS {
         place.expect(0, &format!("fill db --synthetic 20000 --value-bytes 10 --kind {kind} --seed 5 --prefix-len 7"));
         let report = report(&place, 0);
-        assert_eq!(field_names(&report), ["file", "ok", "num_cells", "cells_in_log", "false_negatives", "tables"]);
+        assert_eq!(
+            field_names(&report),
+            ["file", "ok", "num_cells", "cells_in_log", "false_negatives", "unreadable", "tables"]
+        );
         assert_eq!((&report["ok"], &report["num_cells"]), (&true.into(), &20_000.into()));
         assert_eq!(report["false_negatives"], 0);
         let filters = report["tables"][0]["filters"].as_array().unwrap();
@@ -67,10 +70,14 @@ fn damaged_tables_are_all_named() {
     for table in tables(&place) {
         flip(&place, &format!("db/{table}"), 5000);
     }
-    let message = place.expect_failure(3, "verify db");
+    let output = place.run("verify db");
+    let message = stderr(&output);
+    assert!(printed(&output, 3).contains("in 2 tables, 4 filters; 2 ranges of rows cannot be read, 0 cells missing"));
     let report = report(&place, 3);
+    assert_eq!(report["unreadable"].as_array().unwrap().len(), 2);
     for (line, table) in message.lines().zip(tables(&place)) {
         assert!(line.starts_with(&format!("db/{table}: at offset 4096: data block checksum stored 0x")), "{message}");
+        assert!(line.contains(". Lookups of rows from \"") && line.contains(" fail unless a newer cell"), "{message}");
         assert!(line.ends_with("Restore the file from a copy, then run `filterblock verify db`."), "{message}");
     }
     assert_eq!(message.lines().count(), 2);

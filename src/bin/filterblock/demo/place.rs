@@ -3,8 +3,8 @@
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::output::shell_word;
-use filterblock::kv::{CacheBypass, FileStorage, Storage};
-use std::io;
+use filterblock::kv::{CacheBypass, FileStorage, PAGE_LEN, PageBuf, Storage};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -53,6 +53,18 @@ pub(super) fn choose(given: Option<&Path>) -> Result<Place, Failure> {
 fn make(parent: &Path) -> io::Result<Place> {
     let dir = tempfile::Builder::new().prefix("filterblock-demo-").tempdir_in(parent)?;
     interrupt::will_remove(dir.path());
-    let bypass = FileStorage::open_direct(dir.path())?.cache_bypass();
+    let bypass = try_direct(&FileStorage::open_direct(dir.path())?)?;
     Ok(Place { dir, bypass })
+}
+
+/// Whether a page that was just written is read past the page cache.
+fn try_direct(storage: &FileStorage) -> io::Result<CacheBypass> {
+    const NAME: &str = "page";
+    let mut page = PageBuf::new(PAGE_LEN);
+    let mut file = storage.create(NAME)?;
+    file.write_all(page.as_slice())?;
+    file.sync()?;
+    storage.open(NAME)?.read_at(page.as_mut_slice(), 0)?;
+    storage.remove(NAME)?;
+    Ok(storage.cache_bypass())
 }

@@ -50,7 +50,7 @@ impl Stage {
             // The same tables in every run, and every read a read of the device.
             .memtable_bytes_max(usize::MAX)
             .maintenance(Maintenance::Inline { seed: SEED })
-            .level0_tables_max(usize::MAX)
+            .level0_tables_max(1_000_000)
             .cache_bytes(0)
             .durability(Durability::Never);
         let started = Instant::now();

@@ -15,8 +15,9 @@ pub(crate) mod verify;
 use crate::exit::{self, Failure, code_of_store};
 use crate::expected::HashKey;
 use crate::output::{self, shell_word};
-use filterblock::kv::{Error, Stats, Store, StoreOptions, Warning};
+use filterblock::kv::{Error, Stats, Store, StoreOptions, UnreadableRows, Warning};
 use memory::FilterMemoryArgs;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
@@ -31,8 +32,42 @@ pub(crate) fn with_key(options: StoreOptions, key: &HashKey) -> StoreOptions {
 pub(crate) fn open_for_reading(dir: &Path, key: &HashKey, memory: &FilterMemoryArgs) -> Result<Store, Failure> {
     let store = open_quietly(dir, memory.limit(StoreOptions::default()), key, NOTHING_READ)?;
     store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, key, warning)));
+    store.stats().unreadable.iter().for_each(|rows| exit::message(unreadable_text(dir, key, rows)));
     warn_of_seeds(dir, key, &store);
     Ok(store)
+}
+
+/// The message for rows that cannot be read, and a command that can be followed.
+pub(crate) fn unreadable_text(dir: &Path, key: &HashKey, unreadable: &UnreadableRows) -> String {
+    let rows = match &unreadable.rows {
+        None => "any row".to_owned(),
+        Some((first, last)) if first == last => format!("row \"{}\"", output::printable(first)),
+        Some((first, last)) => {
+            format!("rows from \"{}\" to \"{}\"", output::printable(first), output::printable(last))
+        }
+    };
+    let verify = key.command(format_args!("verify {}", shell_word(dir)));
+    // The reason begins with the name of the file.
+    let reason = dir.join(&unreadable.reason);
+    format!(
+        "{}. Lookups of {rows} fail unless a newer cell answers them. Restore the file from a copy, then run {verify}.",
+        reason.display()
+    )
+}
+
+pub(crate) fn unreadable_json(unreadable: &[UnreadableRows]) -> Value {
+    let object = |unreadable: &UnreadableRows| {
+        let mut object = Map::new();
+        object.insert("file".to_owned(), unreadable.file.as_str().into());
+        object.insert("level".to_owned(), unreadable.level.into());
+        object.insert("reason".to_owned(), unreadable.reason.as_str().into());
+        if let Some((first, last)) = &unreadable.rows {
+            output::put_bytes(&mut object, "first_row", first);
+            output::put_bytes(&mut object, "last_row", last);
+        }
+        Value::from(object)
+    };
+    unreadable.iter().map(object).collect()
 }
 
 const NOTHING_READ: &str = "Nothing was read.";

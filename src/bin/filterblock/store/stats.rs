@@ -1,7 +1,7 @@
 //! `filterblock stats`: what a store holds, level by level and table by table.
 
 use super::memory::{self, FilterMemoryArgs};
-use super::{failure, open_for_reading, warning_text};
+use super::{failure, open_for_reading, unreadable_json, warning_text};
 use crate::exit::{Code, Failure};
 use crate::expected::{HashKey, HashKeyArgs};
 use crate::keys::Keys;
@@ -64,7 +64,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     written.map_err(output::failure)?;
     out.finish()?;
-    Ok(Code::Ok.into())
+    // Those are named on standard error.
+    let is_whole = store.stats().unreadable.is_empty();
+    Ok(if is_whole { Code::Ok } else { Code::Damaged }.into())
 }
 
 fn ask(args: &Args, key: &HashKey, store: &Store, rows: &Path) -> Result<(), Failure> {
@@ -85,6 +87,7 @@ fn json(args: &Args, key: &HashKey, store: &Store) -> Value {
         "cells_in_log": stats.memtable_cells,
         "levels": stats.levels(),
         "tables": memory::tables_json(&stats),
+        "unreadable": unreadable_json(&stats.unreadable),
         "filter_memory": memory::json(&stats),
         "warnings": warnings,
         "ledger": ledger,

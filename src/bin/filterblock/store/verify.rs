@@ -1,11 +1,11 @@
 //! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its table.
 
-use super::{failure, open_quietly, warn_of_seeds, warning_text};
+use super::{open_quietly, unreadable_json, unreadable_text, warn_of_seeds, warning_text};
 use crate::exit::{Code, Failure};
 use crate::expected::HashKey;
 use crate::keys;
 use crate::output::{self, Output, shell_word};
-use filterblock::kv::{FilterVerification, Store, StoreOptions, TableFile, TableVerification, VerifyReport};
+use filterblock::kv::{FilterVerification, StoreOptions, TableVerification, VerifyReport};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -27,14 +27,7 @@ pub(crate) fn verify(
     })
 }
 
-/// A store whose tables could be read.
-struct Checked {
-    report: VerifyReport,
-    /// Cells that were read back from the log only, where each record has a checksum.
-    num_in_log: u64,
-}
-
-fn check(dir: &Path, key: &HashKey, with_keys: bool, failures: &mut Vec<Failure>) -> Option<Checked> {
+fn check(dir: &Path, key: &HashKey, with_keys: bool, failures: &mut Vec<Failure>) -> Option<VerifyReport> {
     if with_keys {
         let message = format!("{} is a store, which is checked against its own cells: leave out --keys", dir.display());
         failures.push(Failure::usage("verify", message));
@@ -43,37 +36,13 @@ fn check(dir: &Path, key: &HashKey, with_keys: bool, failures: &mut Vec<Failure>
     let opened = open_quietly(dir, StoreOptions::default(), key, "Nothing else was checked.");
     let store = opened.map_err(|failure| failures.push(failure)).ok()?;
     warn_of_seeds(dir, key, &store);
-    let verified = store.verify();
+    let report = store.verify();
     failures.extend(store.warnings().iter().map(|warning| Failure::damaged(warning_text(dir, key, warning))));
-    let report = match verified {
-        Ok(report) => report,
-        Err(error) => {
-            let of_tables = check_tables(dir, key, &store);
-            match of_tables.is_empty() {
-                true => failures.push(failure(dir, key, &error, "Not all was checked.")),
-                false => failures.extend(of_tables),
-            }
-            return None;
-        }
-    };
+    failures.extend(report.unreadable.iter().map(|rows| Failure::damaged(unreadable_text(dir, key, rows))));
     for table in &report.tables {
         failures.extend(table.filters.iter().filter_map(|filter| hidden(dir, key, table, filter)));
     }
-    Some(Checked { report, num_in_log: store.stats().memtable_cells })
-}
-
-/// Each table by itself, after the first one that is damaged.
-fn check_tables(dir: &Path, key: &HashKey, store: &Store) -> Vec<Failure> {
-    let check = |file: &str| {
-        let path = dir.join(file);
-        let error = TableFile::open(&path).and_then(|table| table.check()).err()?;
-        let consequence = format!(
-            "Lookups that need it fail. Restore the file from a copy, then run {}.",
-            key.command(format_args!("verify {}", shell_word(dir)))
-        );
-        Some(Failure::table(&error, &consequence))
-    };
-    store.stats().tables.iter().filter_map(|table| check(&table.file)).collect()
+    Some(report)
 }
 
 /// The worst that a filter can do.
@@ -99,11 +68,12 @@ fn deviation_sigma(filter: &FilterVerification) -> Option<f64> {
     (sigma > 0.0).then(|| (filter.false_positives as f64 - asked * rate) / sigma)
 }
 
-fn figures(Checked { report, num_in_log }: &Checked) -> Value {
+fn figures(report: &VerifyReport) -> Value {
     json!({
         "num_cells": num_cells(report),
-        "cells_in_log": num_in_log,
+        "cells_in_log": report.log_cells,
         "false_negatives": report.false_negatives(),
+        "unreadable": unreadable_json(&report.unreadable),
         "tables": report.tables.iter().map(table_json).collect::<Vec<_>>(),
     })
 }
@@ -135,22 +105,25 @@ fn table_json(table: &TableVerification) -> Value {
     })
 }
 
-fn print(out: &mut Output, dir: &Path, checked: &Checked, is_ok: bool) -> io::Result<()> {
-    let Checked { report, num_in_log } = checked;
+fn print(out: &mut Output, dir: &Path, report: &VerifyReport, is_ok: bool) -> io::Result<()> {
     let (num_tables, num_filters) = (report.tables.len() as u64, report.filters().count() as u64);
     // The failures are on standard error.
     let verdict = if is_ok { "ok: " } else { "" };
     writeln!(
         out,
-        "{}: {verdict}{} in {}, {}; every data block is right, {} missing in a filter{}",
+        "{}: {verdict}{} in {}, {}; {}, {} missing in a filter{}",
         dir.display(),
         output::count(num_cells(report), "cell"),
         output::count(num_tables, "table"),
         output::count(num_filters, "filter"),
+        match report.unreadable.len() as u64 {
+            0 => "every data block is right".to_owned(),
+            ranges => format!("{} of rows cannot be read", output::count(ranges, "range")),
+        },
         output::count(report.false_negatives(), "cell"),
-        match num_in_log {
+        match report.log_cells {
             0 => String::new(),
-            _ => format!("; {} in the log only", output::count(*num_in_log, "cell")),
+            cells => format!("; {} in the log only", output::count(cells, "cell")),
         }
     )?;
     let titles =

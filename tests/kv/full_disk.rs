@@ -1,0 +1,207 @@
+//! A disk that is full: what fails says so, what was acknowledged stays, and nothing is left that keeps it full.
+
+use crate::sim::{CrashKind, SimStorage};
+use filterblock::kv::{
+    Durability, Error, LockMode, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions,
+    WritableFile,
+};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A simulated disk whose files have at most `capacity` bytes together.
+#[derive(Clone, Debug)]
+struct SmallDisk {
+    files: SimStorage,
+    capacity: Arc<AtomicU64>,
+}
+
+impl SmallDisk {
+    fn new() -> Self {
+        Self { files: SimStorage::new(), capacity: Arc::new(AtomicU64::new(u64::MAX)) }
+    }
+
+    fn used(&self) -> u64 {
+        self.files.names().iter().map(|name| self.files.contents(name).unwrap().len() as u64).sum()
+    }
+
+    /// Leaves room for `bytes` more.
+    fn leave(&self, bytes: u64) {
+        self.capacity.store(self.used() + bytes, Ordering::Relaxed);
+    }
+
+    fn grow(&self) {
+        self.capacity.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    fn open(&self) -> Result<Store, Error> {
+        self.open_with(StoreOptions::default())
+    }
+
+    fn open_with(&self, options: StoreOptions) -> Result<Store, Error> {
+        Store::open(Arc::new(self.clone()), options.seed(1))
+    }
+}
+
+#[derive(Debug)]
+struct SmallFile {
+    disk: SmallDisk,
+    file: Box<dyn WritableFile>,
+}
+
+impl io::Write for SmallFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // As systems do: what fits is written, and only then nothing.
+        let room = self.disk.capacity.load(Ordering::Relaxed).saturating_sub(self.disk.used());
+        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        if fits == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write(&bytes[..fits])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl WritableFile for SmallFile {
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
+
+impl Storage for SmallDisk {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
+        Ok(Box::new(SmallFile { disk: self.clone(), file: self.files.create(name)? }))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
+        self.files.open(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.files.remove(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.files.list()
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        self.files.sync_dir()
+    }
+
+    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
+        self.files.lock(name, mode)
+    }
+
+    fn read_counts(&self) -> ReadCounts {
+        self.files.read_counts()
+    }
+}
+
+fn row(i: u32) -> Vec<u8> {
+    format!("row{i:05}").into_bytes()
+}
+
+fn put(store: &Store, i: u32) -> Result<(), Error> {
+    store.put(&row(i), b"column", &[i as u8; 500])
+}
+
+fn has_all(store: &Store, rows: core::ops::Range<u32>) {
+    for i in rows {
+        assert_eq!(store.get(&row(i), b"column").unwrap().as_deref(), Some(&[i as u8; 500][..]), "{i}");
+    }
+}
+
+fn is_full(error: &Error) -> bool {
+    error.to_string().contains("no storage space") || error.to_string().contains("No space left")
+}
+
+/// A store of 400 kB in a log, and none in tables.
+fn with_a_log() -> SmallDisk {
+    let disk = SmallDisk::new();
+    let store = disk.open().unwrap();
+    (0..800).for_each(|i| put(&store, i).unwrap());
+    store.close().unwrap();
+    disk
+}
+
+#[test]
+fn an_opening_without_room_leaves_nothing_behind() {
+    let full = with_a_log();
+    let copy = || SmallDisk { files: full.files.crash_image(CrashKind::Everything), ..SmallDisk::new() };
+    // With room for the table, what follows it may not fit.
+    let table_bytes = copy().open().unwrap().stats().tables[0].file_bytes;
+    let around = (0..600).step_by(19).map(|more| table_bytes + more);
+    let mut num_refused = 0;
+    for room in [0, 100, 5_000, 100_000, 300_000].into_iter().chain(around) {
+        let disk = copy();
+        let used = disk.used();
+        disk.leave(room);
+        for _ in 0..3 {
+            let Err(refused) = disk.open() else { break };
+            num_refused += 1;
+            assert!(is_full(&refused), "{refused}");
+            let names = disk.files.names();
+            assert!(names.iter().all(|name| !name.ends_with(".tmp") && !name.ends_with(".sst")), "{room}: {names:?}");
+            // Of the manifest only one is left, which has the same state.
+            assert!(disk.used() <= used + 100, "{room}: {} bytes where there were {used}", disk.used());
+            let readable = disk.open_with(StoreOptions::default().read_only(true)).unwrap();
+            has_all(&readable, 0..800);
+        }
+        disk.grow();
+        has_all(&disk.open().unwrap(), 0..800);
+    }
+    assert!(num_refused > 20, "{num_refused}");
+}
+
+#[test]
+fn leftovers_go_before_anything_is_written() {
+    let disk = with_a_log();
+    // What an interrupted flush leaves, and a compaction whose inputs were not removed.
+    let leftovers = ["000900.sst.tmp", "000901.sst", "MANIFEST.tmp"];
+    leftovers.into_iter().for_each(|name| disk.files.replace(name, vec![7; 200_000]));
+    disk.leave(1_000);
+    has_all(&disk.open().unwrap(), 0..800);
+    let names = disk.files.names();
+    assert!(leftovers.iter().all(|&leftover| names.iter().all(|name| name != leftover)), "{names:?}");
+}
+
+#[test]
+fn a_store_goes_on_when_there_is_room_again() {
+    for maintenance in [Maintenance::Background, Maintenance::Inline { seed: 5 }] {
+        for room in (0..60_000).step_by(731) {
+            let disk = SmallDisk::new();
+            let options = StoreOptions::default().memtable_bytes_max(4_000).level0_tables_max(2);
+            let options = options.durability(Durability::Never).maintenance(maintenance);
+            let store = disk.open_with(options).unwrap();
+            put(&store, 0).unwrap();
+            disk.leave(room);
+            let mut acknowledged = 1;
+            let refused = loop {
+                match put(&store, acknowledged) {
+                    Ok(()) => acknowledged += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert!(is_full(&refused), "{refused}");
+            let flushed = store.flush().and_then(|()| store.settle());
+            flushed.err().iter().for_each(|error| assert!(is_full(error), "room {room}: {error}"));
+            has_all(&store, 0..acknowledged);
+            disk.grow();
+            // An attempt made before may be reported only now.
+            let _ = store.settle();
+            (acknowledged..acknowledged + 20).for_each(|i| put(&store, i).unwrap());
+            store.compact().unwrap();
+            has_all(&store, 0..acknowledged + 20);
+            store.close().unwrap();
+            has_all(&disk.open().unwrap(), 0..acknowledged + 20);
+        }
+    }
+}

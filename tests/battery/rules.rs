@@ -328,8 +328,8 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
         let (mut integer, mut payload, is_thinned) = (0, before, lens & 15 == 15);
         if lens & 15 > 0 {
             let len = if is_thinned { 1 } else { lens & 15 };
-            in_range("compact_integer_len", len.into(), 1, 8)?;
             let (bytes, before) = take(len.into())?;
+            in_range("compact_integer_len", len.into(), 1, 8)?;
             if bytes.last() == Some(&0) {
                 return Err(DecodeError::Padding { offset_bytes: (before.len() + bytes.len() - 1) as u64, found: 0 });
             }
@@ -340,8 +340,8 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
     }
     if tag[0] & 15 == 5 {
         let (lens, fingerprint_bits, seed) = (take(1)?.0[0], take(1)?.0[0], take(1)?.0[0]);
-        in_range("compact_integer_len", (lens & 7).into(), 1, 8)?;
         let (segments, payload) = take((lens & 7).into())?;
+        in_range("compact_integer_len", (lens & 7).into(), 1, 8)?;
         if segments.last() == Some(&0) {
             let offset_bytes = (payload.len() + segments.len() - 1) as u64;
             return Err(DecodeError::Padding { offset_bytes, found: 0 });
@@ -357,15 +357,18 @@ pub(crate) fn compact_verdict(frame: &[u8]) -> Result<(), DecodeError> {
         return golomb([lens.into(), 0, 64], 1, u64::from(range[0]) << (lens - 1), payload, 0);
     }
     let (directory_bits, remainder_bits) = (take(1)?.0[0], take(1)?.0[0]);
-    let mut integers = [0; 2];
-    let mut payload = frame;
-    for (integer, len) in integers.iter_mut().zip([lens & 15, lens >> 4]) {
+    let lens = [lens & 15, lens >> 4];
+    // Both are there before either is read.
+    let (both, payload) = take(lens.map(usize::from).iter().sum())?;
+    let (mut integers, mut end) = ([0; 2], both.len());
+    for (integer, len) in integers.iter_mut().zip(lens) {
         in_range("compact_integer_len", len.into(), 1, 8)?;
-        let (bytes, before) = take(len.into())?;
+        let bytes = &both[end - usize::from(len)..end];
         if bytes.last() == Some(&0) {
-            return Err(DecodeError::Padding { offset_bytes: (before.len() + bytes.len() - 1) as u64, found: 0 });
+            return Err(DecodeError::Padding { offset_bytes: (payload.len() + end - 1) as u64, found: 0 });
         }
-        (*integer, payload) = (int(bytes), before);
+        *integer = int(bytes);
+        end -= bytes.len();
     }
     let [bucket_range, num_buckets] = integers;
     golomb([remainder_bits.into(), directory_bits.into(), 64], num_buckets, bucket_range, payload, 0)

@@ -115,6 +115,16 @@ pub use policy::{FilterPolicy, ParsePolicyError, Workload};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// The examples of the calls.
+#[cfg(all(doctest, feature = "ledger"))]
+#[doc = include_str!("../docs/library.md")]
+struct Library;
+
+/// The store's example.
+#[cfg(all(doctest, feature = "kv"))]
+#[doc = include_str!("../docs/store.md")]
+struct Store;
+
 /// The examples for engines' authors.
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../EMBEDDING.md")]

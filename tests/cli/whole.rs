@@ -78,13 +78,13 @@ fn the_examples_work() {
     }
 }
 
-/// The budget in the README is about ten bits for each entry of its list, which has 104 334 words on Debian.
+/// The budget in `docs/tool.md` is about ten bits for each entry of its list, which has 104 334 words on Debian.
 #[test]
-fn the_readme_shows_a_budget_that_fits() {
+fn the_shown_budget_fits() {
     let place = Place::new();
     place.write("words", crate::lines("word", 104_334));
-    let readme = include_str!("../../README.md");
-    let example = readme.lines().find(|line| line.contains(" --budget ")).unwrap();
+    let page = include_str!("../../docs/tool.md");
+    let example = page.lines().find(|line| line.contains(" --budget ")).unwrap();
     let line = example.strip_prefix("filterblock ").unwrap().replace("/usr/share/dict/words", "words");
     let summary = place.json(0, &format!("{line} --json"));
     let number = |name: &str| summary[name].as_f64().unwrap();
@@ -92,11 +92,11 @@ fn the_readme_shows_a_budget_that_fits() {
     assert!((8.0..12.0).contains(&bits), "{bits} bits per key: {summary}");
 }
 
-/// The figures in the README are what the tool prints.
+/// The figures in `docs/kinds.md` are what the tool prints.
 #[test]
-fn the_readme_shows_what_calc_prints() {
-    let readme = include_str!("../../README.md");
-    let shown: Vec<_> = readme.split("$ filterblock calc ").skip(1).collect();
+fn calc_prints_what_is_shown() {
+    let page = include_str!("../../docs/kinds.md");
+    let shown: Vec<_> = page.split("$ filterblock calc ").skip(1).collect();
     assert_eq!(shown.len(), 2);
     for example in shown {
         let (line, rest) = example.split_once('\n').unwrap();
@@ -105,12 +105,12 @@ fn the_readme_shows_what_calc_prints() {
     }
 }
 
-/// The sums in the README are what the tool prints; numbers of tables may differ.
+/// The sums in `docs/store.md` are what the tool prints; numbers of tables may differ.
 #[test]
-fn the_readme_shows_what_memory_holds() {
+fn memory_holds_what_is_shown() {
     let place = Place::new();
-    let readme = include_str!("../../README.md");
-    let (before, after) = readme.split_once(" --filter-memory-bytes 128KiB\n").unwrap();
+    let page = include_str!("../../docs/store.md");
+    let (before, after) = page.split_once(" --filter-memory-bytes 128KiB\n").unwrap();
     let [.., fill, stats] = before.lines().collect::<Vec<_>>()[..] else { panic!("two commands") };
     place.expect(0, fill.strip_prefix("filterblock ").unwrap());
     let output =

@@ -38,6 +38,15 @@ declare -A slow_in_library_tests=(
   ["choice::more_of_an_input_never"]="minutes: the same"
   ["choice::a_cap_that_any_kind_can_meet"]="minutes: the same"
 )
+# shellcheck disable=SC2034
+declare -A slow_in_store_tests=(
+  ["beside::a_reader"]="a second process, which the emulator does not start"
+  ["descriptors::a_"]="the same"
+  ["directory::a_relative_path"]="the same"
+  ["panics::a_panic_of_the_background_thread"]="its limit of time is not meant for an emulator"
+)
+for name in "${!slow_in_library_tests[@]}"; do slow_in_store_tests[$name]=${slow_in_library_tests[$name]}; done
+unset name
 
 proves "oldest compiler: $msrv" "that the library and the tool build with rustc $msrv"
 oldest_compiler_lane() {

@@ -86,10 +86,11 @@ fn a_reader_sees_one_moment_of_a_store_that_another_process_writes() {
     let seconds = std::env::var("FILTERBLOCK_TEST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let dir = tempfile::tempdir().unwrap();
     Store::open_dir(dir.path(), options()).unwrap().close().unwrap();
-    let writer = Writer::start(dir.path());
+    let mut writer = Writer::start(dir.path());
     let deadline = Instant::now() + Duration::from_secs(seconds);
     let (mut count, mut num_openings, mut num_moments) = (0, 0u64, 0u64);
     while Instant::now() < deadline || num_moments < 10 {
+        assert_eq!(writer.0.try_wait().unwrap(), None, "the writer has ended");
         let store = Store::open_dir(dir.path(), options().read_only(true)).unwrap();
         let now = check(&store, count);
         num_openings += 1;

@@ -45,6 +45,7 @@ declare -A slow_in_store_tests=(
   ["directory::a_relative_path"]="the same"
   ["panics::a_panic_of_the_background_thread"]="its limit of time is not meant for an emulator"
 )
+# shellcheck disable=SC2034
 for name in "${!slow_in_library_tests[@]}"; do slow_in_store_tests[$name]=${slow_in_library_tests[$name]}; done
 unset name
 

@@ -1,6 +1,7 @@
 //! What every call shares: arguments from C, results to C, and panics, which stay on this side.
 
 use super::status::{Error, Failure, Status};
+use crate::{EntryHasher, KeyHash};
 use core::ffi::{CStr, c_char, c_void};
 use core::{ptr, slice};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,6 +71,20 @@ pub(super) unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() {
         // SAFETY: not null, by the check above; valid by the caller's promise.
         unsafe { place.write(value) }
+    }
+}
+
+/// Writes the hash of the entry that answers for a key to `hash`, or 0. Whether there is one, and a place for it.
+///
+/// # Safety
+/// `key` as [`array`] takes it; `hash` as [`put`] does.
+pub(super) unsafe fn hash_key(hasher: Option<EntryHasher>, key: *const c_void, key_len: usize, hash: *mut u64) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let key = bytes(key, key_len);
+        let hashed = caught_or(None, || hasher.zip(key).and_then(|(hasher, key)| hasher.hash_key(key)));
+        put(hash, hashed.map_or(0, KeyHash::get));
+        hashed.is_some() && !hash.is_null()
     }
 }
 

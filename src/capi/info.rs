@@ -1,6 +1,6 @@
 //! What a block states of itself.
 
-use super::border::{bytes, caught_or, put};
+use super::border::{caught_or, hash_key};
 use super::counters::put_sized;
 use super::reader::Reader;
 use super::status::Status;
@@ -77,11 +77,5 @@ pub unsafe extern "C" fn filterblock_reader_hash_key(
     hash: *mut u64,
 ) -> bool {
     // SAFETY: rule 1 of the interface.
-    unsafe {
-        let key = bytes(key, key_len);
-        let hashed =
-            caught_or(None, || reader.zip(key).and_then(|(reader, key)| reader.filter.entry_hasher().hash_key(key)));
-        put(hash, hashed.map_or(0, crate::KeyHash::get));
-        hashed.is_some() && !hash.is_null()
-    }
+    unsafe { hash_key(reader.map(|reader| reader.filter.entry_hasher()), key, key_len, hash) }
 }

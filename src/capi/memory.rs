@@ -1,4 +1,4 @@
-//! Memory for results: the library's, or the caller's.
+//! Memory for results: of the library, or from an allocator of the caller.
 
 use super::status::Failure;
 use core::ffi::c_void;

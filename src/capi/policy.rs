@@ -1,6 +1,6 @@
 //! Policies: what a builder needs to know, and how keys are hashed.
 
-use super::border::{bytes, caught_or, put, put_text, required, run, text};
+use super::border::{bytes, caught_or, hash_key, put, put_text, required, run, text};
 use super::status::{Error, Failure, Status};
 use crate::{BuildError, FilterKind, FilterPolicy, KeyHasher, KeyTransform, Workload};
 use core::ffi::{c_char, c_void};
@@ -225,11 +225,5 @@ pub unsafe extern "C" fn filterblock_policy_hash_key(
     hash: *mut u64,
 ) -> bool {
     // SAFETY: rule 1 of the interface.
-    unsafe {
-        let key = bytes(key, key_len);
-        let hashed =
-            caught_or(None, || policy.zip(key).and_then(|(policy, key)| policy.0.entry_hasher().hash_key(key)));
-        put(hash, hashed.map_or(0, crate::KeyHash::get));
-        hashed.is_some() && !hash.is_null()
-    }
+    unsafe { hash_key(policy.map(|policy| policy.0.entry_hasher()), key, key_len, hash) }
 }

@@ -168,7 +168,7 @@ fn entries(transform: (u8, u16)) -> BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> {
     entries
 }
 
-/// Partitions of so many order keys, with separators as short as the document allows, or as long.
+/// Partitions of `size` order keys, with separators as short as the document allows, or as long.
 fn groups(transform: (u8, u16), size: usize, short: bool) -> Vec<(Vec<u8>, BTreeSet<Vec<u8>>)> {
     let entries: Vec<_> = entries(transform).into_iter().collect();
     let chunks: Vec<_> = entries.chunks(size).collect();

@@ -86,7 +86,7 @@ fn a_process_without_descriptors_does_not_poison_its_store() {
 #[test]
 #[ignore = "run with few descriptors"]
 fn none_left() {
-    // Others leave so many to the store.
+    // Descriptors that are left to the store.
     for left in 0..6 {
         let dir = tempfile::tempdir().unwrap();
         let inline = options().maintenance(Maintenance::Inline { seed: 1 });

@@ -25,7 +25,7 @@ pub const BLOCK_LEN: usize = 32;
 pub const MAX_LEN: usize = 128 << 20;
 
 const NUM_WORDS: i32 = 8;
-/// Above this mean, blocks have so many values that the rate is 1 in a double's precision.
+/// Above this mean number of values per block, the rate is 1 in a double's precision.
 const FULL_MEAN: f64 = 4096.0;
 /// Numbers of values in a block that are less likely, relative to the likeliest one, are left out of the sum.
 const LEAST_WEIGHT: f64 = 1e-40;

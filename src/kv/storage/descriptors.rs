@@ -1,4 +1,4 @@
-//! The descriptors of files being read: at most so many, however many tables a store has.
+//! The descriptors of files being read: their number is bounded, however many tables a store has.
 //!
 //! A file is opened again when it is read after its descriptor was closed. That finds the same file: a store gives no
 //! name twice, and removes a file only when nothing reads it any more.

@@ -82,10 +82,10 @@ impl TableReader {
         check_counts(&file, &footer, file_len)?;
         // The footer's lengths add up to the file's, so none of them allocates more than the file's length.
         let index_pages = footer.index_len.next_multiple_of(FOOTER_LEN as u64);
-        let page = read_pages(&file, &*source, footer.data_len, index_pages)?;
+        let mut index = read_pages(&file, &*source, footer.data_len, index_pages)?;
         // Within the pages that were read, so within `usize`.
-        let index = page.as_slice()[..footer.index_len as usize].to_vec();
-        let index = Index::decode(&file, footer.number, footer.data_len, index, footer.data_len)?;
+        index.truncate(footer.index_len as usize);
+        let index = Index::decode(&file, &footer, index)?;
         Ok(Self { file, source, footer, footer_crc, index, file_len })
     }
 

@@ -3,7 +3,7 @@
 use super::super::cell::CellKey;
 use super::super::error::{Damage, Error};
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
-use super::block::{BlockReader, CELL_HEADER_LEN};
+use super::block::{BlockReader, SHORT_HEADER_LEN};
 use super::format::{CRC_AT, FOOTER_LEN, Footer, padded};
 use super::index::Index;
 use crate::bytes;
@@ -28,7 +28,7 @@ pub(super) fn open_footer(file: &str, source: &dyn ReadableFile) -> Result<(Foot
 /// Refuses counts that the data cannot hold, so that sums over tables do not overflow.
 fn check_counts(file: &str, footer: &Footer, file_len: u64) -> Result<(), Error> {
     let counts = [
-        ("number of cells", footer.num_cells, footer.data_len / CELL_HEADER_LEN as u64),
+        ("number of cells", footer.num_cells, footer.data_len / SHORT_HEADER_LEN as u64),
         ("number of tombstones", footer.num_tombstones, footer.num_cells),
         ("number of rows", footer.num_rows, footer.num_cells),
     ];
@@ -146,7 +146,7 @@ mod tests {
     use std::sync::Arc;
 
     fn footer() -> Footer {
-        let (num_cells, num_tombstones, num_rows) = (240, 240, 240);
+        let (num_cells, num_tombstones, num_rows) = (409, 409, 409);
         Footer { num_cells, num_tombstones, num_rows, data_len: 4096, index_len: 20, ..Footer::default() }
     }
 
@@ -189,9 +189,9 @@ mod tests {
         let right = footer();
         assert!(check_counts("table", &right, 12_288).is_ok());
         for wrong in [
-            Footer { num_cells: 241, ..right.clone() },
+            Footer { num_cells: 410, ..right.clone() },
             Footer { num_cells: u64::MAX, ..right.clone() },
-            Footer { num_tombstones: 241, ..right.clone() },
+            Footer { num_tombstones: 410, ..right.clone() },
             Footer { num_rows: u64::MAX, ..right.clone() },
         ] {
             let refused = check_counts("table", &wrong, 12_288);

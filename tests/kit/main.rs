@@ -20,6 +20,7 @@ mod material;
 #[path = "../format/oracle/mod.rs"]
 mod oracle;
 mod order;
+mod precedence;
 #[path = "../format/readers.rs"]
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;

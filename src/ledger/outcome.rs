@@ -27,8 +27,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All outcomes.
-    pub const ALL: [Self; 8] = [
+    /// All outcomes. Later versions may have more.
+    pub const ALL: &'static [Self] = &[
         Self::OutOfKeyRange,
         Self::Avoided,
         Self::TruePositive,

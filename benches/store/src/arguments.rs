@@ -135,7 +135,7 @@ impl Arguments {
     /// If the filters leave no memory for data blocks.
     pub fn settings(&self, subject: &Subject) -> Result<Settings> {
         let compares_stores = subject.phase.compares_stores();
-        let num_entries = if compares_stores { self.num_cells } else { num_entries(self.num_cells) };
+        let num_entries = if compares_stores { self.num_cells } else { num_entries(subject.kind, self.num_cells) };
         let filter_bytes = num_entries * u64::from(Settings::BITS_PER_KEY) / 8;
         // Tables and cache entries take more than the data; nothing is ever evicted.
         let all_bytes = 2 * self.data_bytes() + (256 << 20);

@@ -29,14 +29,18 @@ fn main() -> Result<()> {
         return Ok(writeln!(std::io::stdout(), "{figures}")?);
     }
     let report = measure(&arguments)?;
-    match &arguments.markdown {
-        Some(path) => write(path, &report.markdown())?,
-        None => print!("{}", report.markdown()),
+    if arguments.markdown.is_none() {
+        print!("{}", report.markdown());
     }
-    match &arguments.json {
-        Some(path) => write(path, &format!("{:#}\n", report.json())),
-        None => Ok(()),
+    Ok(())
+}
+
+/// Writes the files that were asked for.
+fn write_files(arguments: &Arguments, report: &Report) -> Result<()> {
+    if let Some(path) = &arguments.markdown {
+        write(path, &report.markdown())?;
     }
+    arguments.json.as_ref().map_or(Ok(()), |path| write(path, &format!("{:#}\n", report.json())))
 }
 
 fn measure(arguments: &Arguments) -> Result<Report> {
@@ -48,21 +52,21 @@ fn measure(arguments: &Arguments) -> Result<Report> {
             rows.iter().rposition(|row| row.subject.title() == subject.title()).map_or(rows.len(), |last| last + 1);
         rows.insert(at, Row { subject, rounds: Vec::new() });
     }
-    let mut versions = Vec::new();
+    let mut report = Report { setting: setting(arguments), rows };
     for round in 0..arguments.rounds {
         for visit in &visits {
             let kind = visit[0].kind.name();
             let store = format!("{}, {}", visit[0].title(), visit[0].label());
             eprintln!("round {} of {}: {store}", round + 1, arguments.rounds);
-            let version = self::visit(arguments, round, visit, &mut rows).context(store)?;
-            if versions.iter().all(|(name, _)| *name != kind) {
-                versions.push((kind, json!(version)));
+            let version = self::visit(arguments, round, visit, &mut report.rows).context(store)?;
+            if report.setting.iter().all(|(name, _)| *name != kind) {
+                report.setting.push((kind, json!(version)));
             }
         }
+        // What there is, should a later round not end.
+        write_files(arguments, &report)?;
     }
-    let mut setting = setting(arguments);
-    setting.extend(versions);
-    Ok(Report { setting, rows })
+    Ok(report)
 }
 
 /// Fills a store and queries it, each in a process of its own.

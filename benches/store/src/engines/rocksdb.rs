@@ -105,7 +105,7 @@ unsafe impl Send for Rocksdb {}
 unsafe impl Sync for Rocksdb {}
 
 /// With a Ribbon filter, the Bloom filter's bits for the same rate: so that it takes `Settings::BITS_PER_KEY` itself.
-const RIBBON_BLOOM_BITS: f64 = 14.3;
+const RIBBON_BLOOM_BITS: f64 = 14.65;
 
 fn settings_text(settings: &Settings) -> String {
     let Settings { memtable_bytes, cache_bytes, table_bytes, level0_tables, .. } = settings;

@@ -3,6 +3,7 @@
 use super::{Figures, Task, figures};
 use crate::cells::{Cells, num_groups};
 use crate::engine::Engine;
+use crate::engines::Kind;
 use crate::process;
 use anyhow::Result;
 use serde_json::json;
@@ -33,7 +34,7 @@ pub fn run(task: &Task, cells: &Cells) -> Result<Figures> {
     Ok(figures(json!({
         "fill_s": fill_s,
         "filter_mib": filter_bytes as f64 / f64::from(1 << 20),
-        "bits_per_entry": filter_bytes as f64 * 8.0 / num_entries(task.num_cells) as f64,
+        "bits_per_entry": filter_bytes as f64 * 8.0 / num_entries(task.subject.kind, task.num_cells) as f64,
         "disk_mib": process::disk_bytes(&task.dir)? as f64 / f64::from(1 << 20),
     })))
 }
@@ -46,8 +47,11 @@ fn write(engine: &dyn Engine, cells: &Cells, range: Range<u64>) -> Result<()> {
     range.into_iter().try_for_each(|cell| engine.put(&cells.key(cell), &cells.value(cell)))
 }
 
-/// Entries of all filters: the cells, and the prefixes in each run.
-pub fn num_entries(num_cells: u64) -> u64 {
+/// Entries of all filters: the cells, and the prefixes in each run where an engine has filters of them.
+pub fn num_entries(kind: Kind, num_cells: u64) -> u64 {
+    if !kind.filters_prefixes() {
+        return num_cells;
+    }
     let settled = boundary(NUM_SETTLED, num_cells);
     // Cells of one group are so far apart that no table of level 0 has two.
     num_cells + num_groups(num_cells).min(settled) + (num_cells - settled)
@@ -57,6 +61,7 @@ pub fn num_entries(num_cells: u64) -> u64 {
 mod tests {
     use super::{NUM_PARTS, NUM_SETTLED, boundary, num_entries};
     use crate::cells::{Cells, Order};
+    use crate::engines::Kind;
     use std::collections::HashSet;
 
     #[test]
@@ -68,7 +73,9 @@ mod tests {
             let prefixes = |run: std::ops::Range<u64>| {
                 run.map(|cell| cells.key(cell).prefix().to_vec()).collect::<HashSet<_>>().len() as u64
             };
-            assert_eq!(num_entries(num_cells), num_cells + runs.map(prefixes).sum::<u64>());
+            let num_prefixes: u64 = runs.map(prefixes).sum();
+            assert_eq!(num_entries(Kind::Filterblock, num_cells), num_cells + num_prefixes);
+            assert_eq!(num_entries(Kind::Fjall, num_cells), num_cells);
         }
     }
 }

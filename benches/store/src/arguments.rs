@@ -113,7 +113,7 @@ impl Arguments {
                     visits.push(vec![fill]);
                     visits.len() - 1
                 });
-                for &phase in &phases {
+                for &phase in phases.iter().filter(|phase| filters.matter_to(kind, **phase)) {
                     visits[at].extend(self.keys.iter().map(|&keys| subject(phase, filters, Some(keys))));
                 }
             }

@@ -1,6 +1,7 @@
 //! Which filters a store has, and where they are kept.
 
 use crate::engines::Kind;
+use crate::phases::Phase;
 use serde::{Deserialize, Serialize};
 
 /// What the filters are.
@@ -54,6 +55,12 @@ impl Filters {
         let has_residence =
             self.residence != Residence::Half || (kind == Kind::Filterblock && self.filter == Filter::Ribbon);
         has_filter && has_residence
+    }
+
+    /// Whether queries of this sort may probe them, or show what there is without a filter.
+    pub fn matter_to(self, kind: Kind, phase: Phase) -> bool {
+        let scans = matches!(phase, Phase::PrefixAbsent | Phase::PrefixPresent);
+        !scans || kind.filters_prefixes() || self.filter == Filter::None
     }
 
     /// Those as which they are written. Where they are kept is decided anew whenever the store is opened, except for

@@ -10,6 +10,7 @@ mod page_cache;
 mod phases;
 mod process;
 mod report;
+mod summary;
 
 use anyhow::{Context, Result, ensure};
 use arguments::Arguments;

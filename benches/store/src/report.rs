@@ -2,6 +2,7 @@
 
 use crate::engines::Kind;
 use crate::phases::{Figures, Subject};
+use crate::summary;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -24,7 +25,7 @@ impl Row {
         self.rounds.iter().filter_map(|figures| figures.get(name)?.as_f64()).collect()
     }
 
-    fn median(&self, name: &str) -> Option<f64> {
+    pub fn median(&self, name: &str) -> Option<f64> {
         let mut samples = self.samples(name);
         samples.sort_by(f64::total_cmp);
         let (low, high) = (samples.len().checked_sub(1)? / 2, samples.len() / 2);
@@ -49,6 +50,7 @@ impl Report {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             line(&mut text, &format!("- {name}: {value}"));
         }
+        summary::markdown(&mut text, &self.rows);
         for table in self.tables() {
             markdown_figures(&mut text, table);
             markdown_ratios(&mut text, table);
@@ -102,12 +104,12 @@ fn json_row(row: &Row) -> Value {
     })
 }
 
-fn line(text: &mut String, line: &str) {
+pub fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("strings take all text");
 }
 
 /// Three significant digits, and no fraction from a hundred on.
-fn digits(number: Option<f64>) -> String {
+pub fn digits(number: Option<f64>) -> String {
     match number {
         Some(0.0) => "0".to_owned(),
         Some(number) if number.is_finite() => {

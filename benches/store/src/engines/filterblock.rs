@@ -39,11 +39,13 @@ fn with_filters(options: StoreOptions, settings: &Settings) -> Result<StoreOptio
     let options = options.filter(Purpose::RowColumn, policy);
     let options = if settings.has_prefixes { options.prefix_filter(PREFIX_LEN as u16, policy) } else { options };
     // The cache's limit includes filters in memory; the peers' limits do not.
+    let cached = options.filter_residence(FilterResidence::Cached);
     let options = match settings.filters.residence {
         Residence::Memory => options,
         Residence::Half => options.filter_memory_bytes(settings.held_filter_bytes()),
-        Residence::Partitioned => options.partition_filters(PARTITION_BYTES),
-        Residence::Disk => options.filter_residence(FilterResidence::Cached),
+        // With the filters that are smaller than a partition.
+        Residence::Partitioned => cached.partition_filters(PARTITION_BYTES),
+        Residence::Disk => cached,
     };
     Ok(options.cache_bytes(settings.cache_bytes + settings.held_filter_bytes()))
 }

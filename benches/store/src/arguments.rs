@@ -157,7 +157,10 @@ impl Arguments {
             (_, Some(memory)) => memory.as_u64().saturating_sub(settings.held_filter_bytes()),
         };
         let held = ByteSize(settings.held_filter_bytes());
-        ensure!(cache_bytes > 0, "the filters take {held}: give more --memory, or write fewer cells with --n");
+        ensure!(
+            cache_bytes > 0,
+            "filters in memory take {held}: give more --memory, write fewer cells (--n), or leave out --residence memory"
+        );
         Ok(Settings { cache_bytes, ..settings })
     }
 }

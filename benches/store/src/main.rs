@@ -46,6 +46,8 @@ fn write_files(arguments: &Arguments, report: &Report) -> Result<()> {
 
 fn measure(arguments: &Arguments) -> Result<Report> {
     let visits = arguments.visits();
+    // Before the first of them takes its minutes.
+    visits.iter().flatten().try_for_each(|subject| arguments.settings(subject).map(drop))?;
     let mut rows: Vec<Row> = Vec::new();
     for &subject in visits.iter().flatten() {
         // After the last of its table.

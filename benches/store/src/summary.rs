@@ -28,9 +28,10 @@ fn table(text: &mut String, rows: &[&Row], popularity: &str) {
     let head: Vec<_> = phases.iter().map(|(_, name)| format!("{name}: cpu µs | reads | disk KiB")).collect();
     line(text, &format!("| engine | {} |", head.join(" | ")));
     line(text, &format!("|---|{}", "---:|".repeat(3 * phases.len())));
-    let is_first =
-        |row: &&&Row| rows.iter().find(|first| is_same(first, row)).is_some_and(|first| std::ptr::eq(*first, **row));
-    for first in rows.iter().filter(is_first) {
+    for (at, first) in rows.iter().enumerate() {
+        if rows[..at].iter().any(|row| is_same(row, first)) {
+            continue;
+        }
         let of_phase = |&&(phase, _): &&(Phase, &str)| {
             let row = rows.iter().find(|row| is_same(row, first) && row.subject.phase == phase);
             row.map_or_else(|| "- | - | -".to_owned(), |row| figures(row))

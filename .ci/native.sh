@@ -121,7 +121,6 @@ missing_engines() {
 
 proves "comparison with peers compiles" "the build and the tests of benches/compare"
 proves "comparison as embedded compiles" "the build of benches/embedder"
-proves "comparison of stores compiles" "the build of benches/store"
 # comparison <check or test> <directory> <what its engines are>...: compiles without them and with them.
 comparison() {
   local command=$1 manifest=benches/$2/Cargo.toml missing
@@ -130,6 +129,16 @@ comparison() {
   missing=$(missing_engines "$@")
   [ -z "$missing" ] || cannot "compiled without engines; missing here: ${missing//$'\n'/, }"
   cargo check --manifest-path "$manifest" --features engines
+}
+
+# The phases that compare filters; those that load take longer.
+proves "comparison of stores, small" "the tests of benches/store; right answers of every engine, wherever its filters are"
+stores_lane() {
+  local engines=()
+  [ -n "$(missing_engines rocksdb)" ] || engines=(--features engines)
+  cargo run --manifest-path benches/store/Cargo.toml "${engines[@]}" -- --n 20000 --gets 300 --rounds 1 --memory 1MiB \
+    --phases absent,present,prefix-absent,prefix-present --keys zipfian --filters bloom,ribbon --dir target/ci
+  comparison test store rocksdb
 }
 
 proves "Parquet" "Parquet's split-block filter beside arrow-rs and DuckDB: equal bits, no false exclusion either way"

@@ -9,6 +9,7 @@ use super::fences::{Fences, partition_point};
 use super::manifest::{NUM_LEVELS, Rows};
 use super::range::{is_after, is_before};
 use super::sstable::Table;
+use core::cmp::Ordering;
 use core::ops::{Bound, Range};
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ pub(crate) struct Version {
     /// In a store that is open for reading only.
     unreadable: Vec<Arc<Unreadable>>,
     levels: [Vec<Arc<Table>>; NUM_LEVELS],
-    /// Fences of the tables' last rows, for each deeper level.
+    /// Fences of the tables' first and last rows, for each deeper level.
+    firsts: [Fences; NUM_LEVELS],
     lasts: [Fences; NUM_LEVELS],
 }
 
@@ -62,10 +64,11 @@ impl Version {
                 return Err(Error::damaged(table.file(), 0, damage));
             }
         }
-        for (level, lasts) in version.levels.iter().zip(&mut version.lasts).skip(1) {
+        for (number, level) in version.levels.iter().enumerate().skip(1) {
             if let (Some(first), Some(last)) = (level.first(), level.last()) {
-                let rows = level.iter().map(|table| table.last_key().row);
-                *lasts = Fences::new(first.first_key().row, last.last_key().row, rows);
+                let (first, last) = (first.first_key().row, last.last_key().row);
+                version.firsts[number] = Fences::new(first, last, level.iter().map(|table| table.first_key().row));
+                version.lasts[number] = Fences::new(first, last, level.iter().map(|table| table.last_key().row));
             }
         }
         Ok(version)
@@ -115,12 +118,24 @@ impl Version {
         self.levels.iter().rposition(|level| !level.is_empty()).unwrap_or(0)
     }
 
-    /// The tables that may hold a cell, newest first: all of level 0, and one of each deeper level.
-    pub(crate) fn tables_for_cell<'a>(&'a self, key: CellKey<'a>) -> impl Iterator<Item = &'a Arc<Table>> {
-        let deeper = self.levels.iter().zip(&self.lasts).skip(1).filter_map(move |(level, lasts)| {
-            level.get(partition_point(level, lasts.around(key.row), |table| table.last_key() < key))
+    /// The tables that may hold a cell, newest first: all of level 0, and one of each deeper level; and whether the cell is
+    /// within their key range.
+    pub(crate) fn tables_for_cell<'a>(&'a self, key: CellKey<'a>) -> impl Iterator<Item = (&'a Table, bool)> {
+        let level0 = self.levels[0].iter().map(move |table| {
+            let is_within = table.first_key() <= key && key <= table.last_key();
+            (&**table, is_within)
         });
-        self.levels[0].iter().chain(deeper)
+        let deeper = (1..NUM_LEVELS).filter(|&level| !self.levels[level].is_empty()).filter_map(move |number| {
+            let (level, around) = (&self.levels[number], self.lasts[number].around(key.row));
+            let place = partition_point(level, around, |table| table.last_key() < key);
+            let table = level.get(place)?;
+            let is_within = match self.firsts[number].compare(place, key.row) {
+                Some(order) => order == Ordering::Less,
+                None => table.first_key() <= key,
+            };
+            Some((&**table, is_within))
+        });
+        level0.chain(deeper)
     }
 
     /// The tables that may hold cells of a row, newest first: all of level 0, and of each deeper level those whose key

@@ -211,12 +211,16 @@ impl Table {
         self.filters.stats(purpose).map_or_else(|| self.footer().entries_max(purpose), |stats| stats.num_entries)
     }
 
-    /// The last write to the cell in this table, if any.
-    pub(crate) fn get(&self, key: CellKey<'_>, hashes: &EntryHashes<'_>) -> Result<Option<CellValue>, Error> {
+    /// The last write to the cell in this table, if any. `is_within` tells whether the key is within the table's range.
+    pub(crate) fn get(
+        &self,
+        key: CellKey<'_>,
+        is_within: bool,
+        hashes: &EntryHashes<'_>,
+    ) -> Result<Option<CellValue>, Error> {
         let purpose = self.filters.purpose_for_cells();
         // An error ends it as failed.
         let lookup = self.counters.of(purpose).begin();
-        let is_within = self.first_key() <= key && key <= self.last_key();
         if !is_within {
             lookup.end(Outcome::OutOfKeyRange);
             return Ok(None);

@@ -93,8 +93,8 @@ impl Core {
         self.note_lookup();
         let hashes = EntryHashes::new(key);
         let rows = (Bound::Included(row), Bound::Included(row));
-        for table in view.version.tables_for_cell(key) {
-            if let Some(value) = table.get(key, &hashes)? {
+        for (table, is_within) in view.version.tables_for_cell(key) {
+            if let Some(value) = table.get(key, is_within, &hashes)? {
                 view.version.check_readable(rows, Some(table))?;
                 return Ok(value);
             }

@@ -106,6 +106,7 @@ pub use storage::{
     WritableFile, read_exact_at,
 };
 pub use store::{
-    FilterVerification, LevelStats, RebuildOptions, RebuildReport, RebuiltTable, Scan, Snapshot, Stats, Store,
+    FilterVerification, LevelStats, LostRows, RebuildOptions, RebuildReport, RebuiltTable, RenumberedTable,
+    RepairOptions, RepairReport, RepairedFilters, RepairedLog, RepairedTable, RowsFromTo, Scan, Snapshot, Stats, Store,
     TableStats, TableVerification, UnreadableRows, VerifyReport,
 };

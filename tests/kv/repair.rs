@@ -3,10 +3,11 @@
 use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{Cells, NUM_ROWS, PAGE, options, row, store};
 use filterblock::kv::{
-    Cell, Damage, Error, FileStorage, Maintenance, Purpose, RepairOptions, RepairReport, Storage, Store, StoreOptions,
-    WriteBatch,
+    Cell, Error, FileStorage, LockMode, Maintenance, ReadCounts, ReadableFile, RepairOptions, RepairReport, Storage,
+    StorageLock, Store, StoreOptions, WritableFile, WriteBatch,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::Arc;
 
 /// A cell as a data block holds it: its row, its sequence number, and its value, or none if it was deleted.
@@ -52,25 +53,26 @@ pub(crate) fn blocks(storage: &SimStorage) -> Blocks {
     blocks
 }
 
+/// The last writes to rows; none for a deletion.
+pub(crate) type Writes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
 /// The newest writes that are left, by their sequence numbers and not by the order of tables; `in_log` are newer.
-pub(crate) fn newest(blocks: &Blocks, is_lost: impl Fn(&str, usize) -> bool, in_log: &Cells) -> Cells {
+pub(crate) fn newest(blocks: &Blocks, is_lost: impl Fn(&str, usize) -> bool, in_log: &Writes) -> Cells {
     let mut newest: BTreeMap<&Vec<u8>, (u64, &Option<Vec<u8>>)> = BTreeMap::new();
     let left = blocks.iter().filter(|((table, offset), _)| !is_lost(table, *offset));
-    for (row, seq, value) in left.flat_map(|(_, cells)| cells) {
-        let entry = newest.entry(row).or_insert((*seq, value));
-        if *seq > entry.0 {
-            *entry = (*seq, value);
+    let in_blocks = left.flat_map(|(_, cells)| cells).map(|(row, seq, value)| (row, *seq, value));
+    for (row, seq, value) in in_blocks.chain(in_log.iter().map(|(row, value)| (row, u64::MAX, value))) {
+        let entry = newest.entry(row).or_insert((seq, value));
+        if seq > entry.0 {
+            *entry = (seq, value);
         }
     }
-    let mut cells: Cells =
-        newest.into_iter().filter_map(|(row, (_, value))| Some((row.clone(), value.clone()?))).collect();
-    cells.extend(in_log.clone());
-    cells
+    newest.into_iter().filter_map(|(row, (_, value))| Some((row.clone(), value.clone()?))).collect()
 }
 
 /// The writes that [`store`] leaves in its log.
-pub(crate) fn in_log(cells: &Cells) -> Cells {
-    (100..105).filter_map(|i| Some((row(i), cells.get(&row(i))?.clone()))).collect()
+pub(crate) fn in_log(cells: &Cells) -> Writes {
+    (100..105).map(row).map(|row| (cells.get(&row).cloned(), row)).map(|(value, row)| (row, value)).collect()
 }
 
 pub(crate) fn plan(storage: &SimStorage) -> Result<RepairReport, Error> {
@@ -248,7 +250,8 @@ fn each_table_in_turn_is_repaired_to_what_is_left() {
 /// A store of five tables in level 0, each of which overwrites or deletes cells of those before.
 fn level0() -> SimStorage {
     let storage = SimStorage::new();
-    let store = Store::open(Arc::new(storage.clone()), options().level0_tables_max(50)).unwrap();
+    let store =
+        Store::open(Arc::new(storage.clone()), options().level0_tables_max(50).memtable_bytes_max(1 << 20)).unwrap();
     for round in 0..5 {
         for i in (0..60).filter(|i| i % (round + 1) == 0) {
             match (i + round) % 7 {
@@ -266,7 +269,7 @@ fn level0() -> SimStorage {
 fn level0_keeps_its_order() {
     let storage = level0();
     let blocks = blocks(&storage);
-    let cells = newest(&blocks, |_, _| false, &Cells::new());
+    let cells = newest(&blocks, |_, _| false, &Writes::new());
     let tables = tables(&storage);
     assert_eq!(tables.len(), 5);
     let mut counts = Counts::default();
@@ -281,7 +284,7 @@ fn level0_keeps_its_order() {
                 image.replace(table, bytes);
             }
             let is_lost = |table: &str, offset: usize| [one, other].iter().any(|(t, o)| t == table && *o == offset);
-            let expected = newest(&blocks, is_lost, &Cells::new());
+            let expected = newest(&blocks, is_lost, &Writes::new());
             let report = check_repair(&image, &cells, &expected, &format!("{one:?} and {other:?}"), &mut counts);
             let oldest = tables.iter().position(|table| *table == one.0).unwrap();
             assert!(report.tables.len() + report.renumbered.len() >= tables.len() - oldest - 1, "{report}");
@@ -549,9 +552,8 @@ fn bytes_of_a_value_are_never_taken_for_a_block() {
     assert_eq!(contents(&open()), Cells::new());
 }
 
-/// Old manifests do not know the rows of tables; what is unknown is named so.
 #[test]
-fn reports_name_what_they_do_not_know() {
+fn a_report_names_what_is_lost_and_its_danger() {
     let storage = level0();
     let tables = tables(&storage);
     Storage::remove(&storage, &tables[4]).unwrap();
@@ -561,8 +563,106 @@ fn reports_name_what_they_do_not_know() {
     assert!(text.contains("cells kept: 0; cells lost: an unknown number"), "{text}");
     assert!(text.contains("lost: cells in rows from \"row0000\" to \"row0055\""), "{text}");
     assert!(text.contains("older values may be visible again, and cells that had been deleted"), "{text}");
-    let damaged = report.tables[0].reason.clone();
-    assert!(damaged.contains("missing, though the manifest names it"), "{damaged}");
-    assert!(!matches!(Damage::FileLength { len_bytes: 0 }, Damage::Order { .. }));
-    assert_eq!(Purpose::ALL.len(), 3);
+}
+
+/// A disk that fails to read some bytes of a file.
+#[derive(Clone, Debug)]
+struct BadSectors {
+    files: SimStorage,
+    file: String,
+    bad: core::ops::Range<u64>,
+}
+
+#[derive(Debug)]
+struct BadFile {
+    file: Arc<dyn ReadableFile>,
+    bad: core::ops::Range<u64>,
+}
+
+impl ReadableFile for BadFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        match offset < self.bad.end && self.bad.start < offset + buf.len() as u64 {
+            // EIO.
+            true => Err(io::Error::from_raw_os_error(5)),
+            false => self.file.read_at(buf, offset),
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+}
+
+impl Storage for BadSectors {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
+        self.files.create(name)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
+        let file = self.files.open(name)?;
+        let bad = if name == self.file { self.bad.clone() } else { 0..0 };
+        Ok(Arc::new(BadFile { file, bad }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.files.remove(name)
+    }
+
+    fn keep_aside(&self, name: &str, kept: &str) -> io::Result<String> {
+        self.files.keep_aside(name, kept)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.files.list()
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        self.files.sync_dir()
+    }
+
+    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
+        self.files.lock(name, mode)
+    }
+
+    fn read_counts(&self) -> ReadCounts {
+        self.files.read_counts()
+    }
+}
+
+/// The bytes may be right: only on demand are they given up, and no others with them.
+#[test]
+fn what_the_device_fails_to_read_is_given_up_on_demand() {
+    let (storage, cells) = store();
+    let (blocks, in_log) = (blocks(&storage), in_log(&cells));
+    let file = tables(&storage)[2].clone();
+    let len = storage.contents(&file).unwrap().len();
+    let (data_len, _) = data_and_index_len(&storage.contents(&file).unwrap());
+    for page in (0..len).step_by(PAGE) {
+        // Filters hold no data, and are built anew in any case.
+        let is_filter = page > data_len && page + PAGE < len;
+        let files = storage.crash_image(CrashKind::Everything);
+        let bad = page as u64 + 100..page as u64 + 101;
+        let disk = Arc::new(BadSectors { files: files.clone(), file: file.clone(), bad });
+        let repair = |how: RepairOptions| Store::repair(disk.clone(), options(), how);
+        let before: Vec<_> = files.names().into_iter().map(|name| files.contents(&name)).collect();
+        if !is_filter {
+            for apply in [false, true] {
+                let refused = repair(RepairOptions::new().apply(apply));
+                assert!(matches!(&refused, Err(Error::Io { .. })), "{page}: {refused:?}");
+            }
+            let after: Vec<_> = files.names().into_iter().map(|name| files.contents(&name)).collect();
+            assert!(before == after, "{page}: something was changed");
+        }
+        let report = repair(RepairOptions::new().give_up_unreadable(true).apply(true)).unwrap();
+        assert!(report.is_applied, "{page}");
+        let is_lost = |table: &str, offset: usize| table == file && offset == page;
+        let expected = newest(&blocks, is_lost, &in_log);
+        let store = Store::open(disk, options()).unwrap();
+        assert!(contents(&store) == expected, "{page}: not what is left\n{report}");
+        assert_eq!(report.lost().count(), usize::from(page < data_len), "{page}: {report}");
+    }
 }

@@ -68,11 +68,7 @@ fn cases() -> Vec<Case> {
             }
         }
         let is_lost = |file: &str, offset: usize| lost.iter().any(|(of, at)| of == file && at.contains(&offset));
-        let mut expected = newest(&all_blocks, is_lost, &Cells::new());
-        // A batch deletes a cell, too, if it was among those that the log deletes.
-        let deleted = (100..105).map(row).filter(|row| !cells.contains_key(row));
-        deleted.for_each(|row| drop(expected.remove(&row)));
-        expected.extend(in_log);
+        let expected = newest(&all_blocks, is_lost, &in_log);
         Case { what, storage: image, expected, kept }
     };
     vec![

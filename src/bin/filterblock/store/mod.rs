@@ -19,6 +19,7 @@ use crate::output::{self, shell_word};
 use filterblock::kv::{Error, Stats, Store, StoreOptions, UnreadableRows, Warning};
 use memory::FilterMemoryArgs;
 use serde_json::{Map, Value};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
@@ -160,8 +161,15 @@ fn next(dir: &Path, key: &HashKey, error: &Error) -> String {
             let inspect = key.command(format_args!("inspect {store}"));
             format!("Name the directory of a store. To see what this file is, run {inspect}.")
         }
+        Error::Io { source, .. } if is_out_of_room(source) => {
+            format!("Make room on its file system, then run {}; meanwhile the store can be read.", verify())
+        }
         _ => format!("Resolve that, then run {}.", verify()),
     }
+}
+
+fn is_out_of_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The next command for a damaged table or log. A repair without --apply changes nothing.

@@ -106,8 +106,11 @@ fn a_lost_table_is_reported_as_json() {
 #[test]
 fn damaged_filters_are_built_anew_as_they_were() {
     let place = Place::new();
-    place.write("cells.tsv", cells(0, 3000, "value"));
-    place.expect(0, "fill db cells.tsv --kind golomb --bits-per-key 12 --prefix-len 6");
+    // An unusable filter does not show its kind: it gets that of the other table.
+    for (start, end) in [(0, 3000), (3000, 6000)] {
+        place.write("cells.tsv", cells(start, end, "value"));
+        place.expect(0, "fill db cells.tsv --kind golomb --bits-per-key 12 --prefix-len 6");
+    }
     let before = super::filters(&place);
     let table = &tables(&place)[0];
     flip(&place, &format!("db/{table}"), filter_at(&place, table, 1) + 100);

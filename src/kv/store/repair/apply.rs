@@ -34,7 +34,7 @@ pub(super) fn apply(
     for name in &dropped {
         report.moved_aside.push(keep_aside(core, name, name)?);
     }
-    if !dropped.is_empty() {
+    if has_losses(report) {
         keep_report(core, report)?;
     }
     state.next_number = core.next_number.load(Ordering::Relaxed);
@@ -86,11 +86,15 @@ fn dropped_files(names: &[String], state: &State, findings: &Findings, report: &
     };
     let is_damaged_log = |name: &String| report.logs.iter().any(|log| log.file == *name);
     // What an interrupted compaction or flush has left may have cells that are lost now.
-    let has_losses = !report.tables.is_empty() || !report.logs.is_empty();
+    let has_losses = has_losses(report);
     let is_obsolete =
         |name: &String| has_losses && !is_unfinished(name) && number_of(name).is_some() && !is_named(state, name);
     let is_dropped = |name: &&String| is_replaced(name) || is_damaged_log(name) || is_obsolete(name);
     names.iter().filter(is_dropped).cloned().collect()
+}
+
+fn has_losses(report: &RepairReport) -> bool {
+    !report.tables.is_empty() || !report.logs.is_empty()
 }
 
 fn is_named(state: &State, name: &str) -> bool {

@@ -24,6 +24,7 @@ declare -A slow_in_format_tests=(
   ["choice::the_choice_is_the_least"]="minutes: thousands of costs in floats; other tests of the choice are run"
   ["choice::more_of_an_input_never"]="minutes: the same"
   ["choice::a_cap_that_any_kind_can_meet"]="minutes: the same"
+  ["releases::what_would_be_released"]="a minute: the same files, written and read by other tests"
   ["ribbon::equations_that_cross_a_cut"]="a minute: a large table; smaller ones are compared with the document"
 )
 # shellcheck disable=SC2034
@@ -37,6 +38,7 @@ declare -A slow_in_library_tests=(
   ["choice::the_choice_is_the_least"]="minutes: thousands of costs in floats; other tests of the choice are run"
   ["choice::more_of_an_input_never"]="minutes: the same"
   ["choice::a_cap_that_any_kind_can_meet"]="minutes: the same"
+  ["releases::what_would_be_released"]="a minute: the same files, written and read by other tests"
 )
 # shellcheck disable=SC2034
 declare -A slow_in_store_tests=(

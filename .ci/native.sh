@@ -57,6 +57,34 @@ deny_lane() {
   cargo deny check --hide-inclusion-graph licenses bans sources
 }
 
+# Beside the newest tag of a release. Until there is one, what the last version wrote is read by the tests of golden files.
+proves "interface since the last release" "that no public item is gone or changed, unless the version says so"
+interface_lane() {
+  cargo_tool cargo-semver-checks
+  local tag entry copy=$PWD/target/ci/interface
+  # It must notice what it is for: a copy without one function.
+  rm -rf "$copy"
+  mkdir -p "$copy"
+  for entry in *; do
+    case $entry in
+      target) ;;
+      src | Cargo.*) cp -r "$entry" "$copy/" ;;
+      *) ln -s "$PWD/$entry" "$copy/" ;;
+    esac
+  done
+  printf '\n[workspace]\n' >>"$copy/Cargo.toml"
+  sed -i 's/ThinError, probe_tables,$/ThinError,/' "$copy/src/lib.rs"
+  echo 'pub(crate) use block::probe_tables;' >>"$copy/src/lib.rs"
+  must_report "function filterblock::probe_tables" cargo semver-checks --manifest-path "$copy/Cargo.toml" \
+    --baseline-root "$PWD" --release-type patch
+  tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true)
+  if [ -z "$tag" ]; then
+    left_out "the comparison itself: there is no release yet"
+    return
+  fi
+  cargo semver-checks --baseline-rev "$tag"
+}
+
 proves "tests: ${tests[*]}" "README's command for the tests"
 proves "controls of other machines pass here" "that only other machines fail those controls"
 proves "reader without std" "that a reader needs no standard library"
@@ -93,7 +121,6 @@ missing_engines() {
 
 proves "comparison with peers compiles" "the build and the tests of benches/compare"
 proves "comparison as embedded compiles" "the build of benches/embedder"
-proves "comparison of stores compiles" "the build of benches/store"
 # comparison <check or test> <directory> <what its engines are>...: compiles without them and with them.
 comparison() {
   local command=$1 manifest=benches/$2/Cargo.toml missing
@@ -102,6 +129,16 @@ comparison() {
   missing=$(missing_engines "$@")
   [ -z "$missing" ] || cannot "compiled without engines; missing here: ${missing//$'\n'/, }"
   cargo check --manifest-path "$manifest" --features engines
+}
+
+# The phases that compare filters; those that load take longer.
+proves "comparison of stores, small" "the tests of benches/store; right answers of every engine, wherever its filters are"
+stores_lane() {
+  local engines=()
+  [ -n "$(missing_engines rocksdb)" ] || engines=(--features engines)
+  cargo run --manifest-path benches/store/Cargo.toml "${engines[@]}" -- --n 20000 --gets 300 --rounds 1 --memory 1MiB \
+    --phases absent,present,prefix-absent,prefix-present --keys zipfian --filters bloom,ribbon --dir target/ci
+  comparison test store rocksdb
 }
 
 proves "Parquet" "Parquet's split-block filter beside arrow-rs and DuckDB: equal bits, no false exclusion either way"

@@ -55,7 +55,7 @@
 // Alignment of a reader.
 #define FILTERBLOCK_READER_ALIGN 64
 
-// How a call ended.
+// How a call ended. Later versions may have more: a number that is not listed here is a failure.
 typedef enum filterblock_status {
     // It did what it is for.
     FILTERBLOCK_STATUS_OK = 0,

@@ -89,6 +89,7 @@ impl fmt::Display for FilterKind {
 
 /// A name that no kind has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownKindName;
 
 impl fmt::Display for UnknownKindName {

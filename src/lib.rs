@@ -50,6 +50,7 @@
 //! | [`Blocked`](FilterKind::Blocked) | one cache line | the fastest queries |
 //! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | builds by merging sorted hashes |
 //! | [`Ribbon`](FilterKind::Ribbon) | a threshold and two or three neighbouring lines | the smallest blocks |
+//! | [`Fuse`](FilterKind::Fuse) | four lines, independent of each other | few bits and fast queries on any processor |
 //!
 //! [`FilterPolicy::auto`] leaves the kind open: each block has the one that costs least under a [`Workload`].
 //!
@@ -67,7 +68,22 @@
 //! - `kv`: a small row/column store that uses filter blocks. Needs Unix.
 //!
 //! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
+//!
+//! # Stability
+//!
+//! - The crate follows semantic versioning; raising the oldest supported compiler is a minor version. Enums and structs that
+//!   will grow are `non_exhaustive`. Not covered are the Rust items of [`capi`], whose header has a version of its own, the
+//!   texts of messages and of `Debug`, and features and `cfg`s that are not listed above.
+//! - The format has a version of its own ([`FORMAT_VERSION`]). Every block ever written as a version that was released stays
+//!   readable. A later writer may choose other parameters for the same policy: the changelog lists such changes under
+//!   *Format*.
+//! - No type of a dependency is part of an interface; `serde`'s traits are implemented.
+//! - All types but those of [`capi`] are `Send`, `Sync` and `Unpin`, and all but those of [`kv`] unwind-safe, if what the caller
+//!   puts into them is.
+//! - An error's message includes that of the error within, which is a field of its variant; so `source` is `None`, but for the
+//!   store's I/O errors.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bits;
 mod block;

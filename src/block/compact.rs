@@ -76,6 +76,7 @@ impl<'a> CompactFrameReader<'a> {
     ///
     /// # Panics
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
+    #[must_use]
     #[inline(always)]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
         self.entries.hasher().check_made(hash);

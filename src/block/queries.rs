@@ -11,6 +11,7 @@ macro_rules! key_queries {
             /// are entries, is *maybe*.
             // Whole keys by themselves: a hash function that is called does not know a key's constant length, and a query of a
             // blocked filter takes a tenth longer.
+            #[must_use]
             #[inline]
             pub fn may_contain(&self, key: &[u8]) -> bool {
                 match self.entries().transform() {
@@ -26,12 +27,14 @@ macro_rules! key_queries {
 
             /// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length. Where
             /// prefixes are no entries, or `key` is shorter, it is *maybe*.
+            #[must_use]
             #[inline]
             pub fn may_contain_prefix(&self, key: &[u8]) -> bool {
                 self.may_contain_any(self.entries().hash_prefix(key))
             }
 
             /// Whether the table may contain a cell of `row`. Where rows are no entries, it is *maybe*.
+            #[must_use]
             #[inline]
             pub fn may_contain_row(&self, row: &[u8]) -> bool {
                 self.may_contain_any(self.entries().hash_row(row))
@@ -39,6 +42,7 @@ macro_rules! key_queries {
 
             /// Whether the table may contain the cell of `row` and `column`. Where the entries are rows, the answer is that
             /// for the row; where they are made of keys of one part, it is *maybe*.
+            #[must_use]
             #[inline]
             pub fn may_contain_row_column(&self, row: &[u8], column: &[u8]) -> bool {
                 self.may_contain_any(self.entries().hash_row_column(row, column))
@@ -47,6 +51,7 @@ macro_rules! key_queries {
             /// Whether the filter may hold `entry`, which is what the transform makes of a key. For engines that apply it
             /// themselves: where `entry` is a key and the transform would have changed it, stored keys are denied.
             // Always: otherwise a query through the C interface makes a second call, of half a nanosecond.
+            #[must_use]
             #[inline(always)]
             pub fn may_contain_entry(&self, entry: &[u8]) -> bool {
                 self.may_contain_hash(self.entries().hash_entry(entry))

@@ -253,6 +253,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     /// If `B` gives bytes of another length than at opening: a defect of `B`. In builds with debug assertions, if `hash`
     /// was made by another hasher: a defect of the caller.
     // Compilers that leave it out of line add a third to a query of a blocked filter.
+    #[must_use]
     #[inline(always)]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
         self.facts.entries.hasher().check_made(hash);

@@ -1,5 +1,6 @@
 //! The library for C, and for languages that call C. The header `include/filterblock.h` is made from this module, and
-//! `integrations/c` shows how to build and link it. In Rust there is no reason to use it.
+//! `integrations/c` shows how to build and link it. In Rust there is no reason to use it: what is kept stable is the header,
+//! by [`FILTERBLOCK_ABI_VERSION`], and not the Rust types of this module.
 //!
 //! # The rules of every call
 //!

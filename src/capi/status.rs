@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::string::ToString;
 
-/// How a call ended.
+/// How a call ended. Later versions may have more: a number that is not listed here is a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Status {

@@ -3,8 +3,9 @@
 //! A level that is too large passes tables to the next: level 0 all of them, as they overlap; a deeper level one at a
 //! time, the one that rewrites the least. They are merged with the tables of the next level that they overlap.
 
+use super::cell::CellKey;
 use super::manifest::NUM_LEVELS;
-use super::options::StoreOptions;
+use super::options::{SLOW_LEVEL0_FACTOR, StoreOptions};
 use super::sstable::Table;
 use super::version::Version;
 use std::sync::Arc;
@@ -12,41 +13,45 @@ use std::sync::Arc;
 /// Tables to be merged, and the level that takes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Compaction {
-    /// Tables of the level above: those of level 0 newest first, those of another level in key order.
-    pub(crate) upper: Vec<Arc<Table>>,
-    /// Tables of the level that takes them, in key order.
-    pub(crate) lower: Vec<Arc<Table>>,
-    pub(crate) from_level: usize,
+    /// Tables that are disjoint and in key order; everything in a run is newer than the same cell in those after it.
+    pub(crate) runs: Vec<Vec<Arc<Table>>>,
     pub(crate) to_level: usize,
 }
 
 impl Compaction {
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.upper.iter().chain(&self.lower)
+        self.runs.iter().flatten()
     }
 
-    /// Whether its tables can become tables of the next level as they are: nothing there to merge with, no overlap
-    /// among them, and no tombstone that a merge might drop.
+    /// The inputs that are not in the level yet.
+    pub(crate) fn upper(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.inputs().filter(|table| table.level() != self.to_level)
+    }
+
+    /// Whether its tables can be in that level as they are: no overlap among them, and no tombstone that a merge might
+    /// drop.
     pub(crate) fn is_move(&self) -> bool {
-        let disjoint = || {
-            let mut ranges: Vec<_> = self.upper.iter().map(|table| (table.first_key(), table.last_key())).collect();
-            ranges.sort_unstable();
-            ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
-        };
-        let resolved = self.upper.iter().all(|table| table.footer().num_tombstones == 0);
-        self.lower.is_empty() && resolved && disjoint()
+        let mut ranges: Vec<_> = self.inputs().map(|table| (table.first_key(), table.last_key())).collect();
+        ranges.sort_unstable();
+        let disjoint = ranges.windows(2).all(|pair| pair[0].1 < pair[1].0);
+        disjoint && self.inputs().all(|table| !has_tombstones(table))
     }
 }
 
-/// The most urgent compaction, if any is due.
+fn has_tombstones(table: &Table) -> bool {
+    table.footer().num_tombstones > 0
+}
+
+/// The compaction to run next, if any is due: in the deepest level that is too large, so that what comes down is merged
+/// with no more than there should be; but in level 0 when it is about to slow writers down.
 pub(crate) fn pick(version: &Version, options: &StoreOptions) -> Option<Compaction> {
-    let (level, score) =
-        (0..NUM_LEVELS - 1).map(|level| (level, score(version, options, level))).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if score < 1.0 {
-        return None;
-    }
+    let is_due = |level: &usize| score(version, options, *level) >= 1.0;
+    let level = match score(version, options, 0) >= SLOW_LEVEL0_FACTOR as f64 {
+        true => 0,
+        false => (0..NUM_LEVELS - 1).rev().find(is_due)?,
+    };
     if level == 0 {
-        return compact_into_next(version, 0, version.level(0).to_vec());
+        return into_next(version, 0, version.level(0));
     }
     let cost = |table: &Arc<Table>| {
         let overlapping = version.overlapping(level + 1, table.first_key(), table.last_key());
@@ -54,7 +59,7 @@ pub(crate) fn pick(version: &Version, options: &StoreOptions) -> Option<Compacti
         bytes as f64 / table.file_len() as f64
     };
     let cheapest = version.level(level).iter().map(|table| (table, cost(table))).min_by(|a, b| a.1.total_cmp(&b.1));
-    compact_into_next(version, level, vec![Arc::clone(cheapest?.0)])
+    into_next(version, level, core::slice::from_ref(cheapest?.0))
 }
 
 /// How full a level is: 1 is full.
@@ -66,26 +71,51 @@ fn score(version: &Version, options: &StoreOptions, level: usize) -> f64 {
     version.level_bytes(level) as f64 / (options.level_bytes_base as f64 * ratio).max(1.0)
 }
 
-/// A whole level into the next.
-pub(crate) fn whole_level(version: &Version, level: usize) -> Option<Compaction> {
-    compact_into_next(version, level, version.level(level).to_vec())
-}
-
-/// The tables of the deepest level that still have tombstones, to be rewritten without them.
-pub(crate) fn tombstones_of(version: &Version, deepest: usize) -> Option<Compaction> {
-    let has_tombstones = |table: &&Arc<Table>| table.footer().num_tombstones > 0;
-    let upper: Vec<Arc<Table>> = version.level(deepest).iter().filter(has_tombstones).map(Arc::clone).collect();
-    (!upper.is_empty()).then(|| Compaction { upper, lower: Vec::new(), from_level: deepest, to_level: deepest })
-}
-
-fn compact_into_next(version: &Version, level: usize, upper: Vec<Arc<Table>>) -> Option<Compaction> {
+/// Tables of a level into the next.
+fn into_next(version: &Version, level: usize, upper: &[Arc<Table>]) -> Option<Compaction> {
     let first = upper.iter().map(|table| table.first_key()).min()?;
     let last = upper.iter().map(|table| table.last_key()).max()?;
-    let to_level = (level + 1).min(NUM_LEVELS - 1);
-    if to_level == level {
-        return None;
-    }
+    let to_level = level + 1;
     let overlapping = version.overlapping(to_level, first, last);
     let lower = version.level(to_level)[overlapping].to_vec();
-    Some(Compaction { upper, lower, from_level: level, to_level })
+    let mut runs = sorted_runs(level, upper);
+    runs.push(lower);
+    Some(Compaction { runs, to_level })
+}
+
+/// The runs of a level's tables, which are in the order of [`Version::level`]: those of level 0 may overlap.
+fn sorted_runs(level: usize, tables: &[Arc<Table>]) -> Vec<Vec<Arc<Table>>> {
+    match level {
+        0 => tables.iter().map(|table| vec![Arc::clone(table)]).collect(),
+        _ => vec![tables.to_vec()],
+    }
+}
+
+/// What brings every table into the deepest level, without tombstones: each cell is rewritten once at most.
+///
+/// Tables whose ranges overlap, directly or through others, are one compaction.
+pub(crate) fn whole_store(version: &Version) -> Vec<Compaction> {
+    let to_level = version.deepest().max(1);
+    let mut tables: Vec<_> = version.tables().collect();
+    tables.sort_by_key(|table| table.first_key());
+    let mut groups: Vec<(CellKey<'_>, Vec<u64>)> = Vec::new();
+    for table in tables {
+        match groups.last_mut() {
+            Some((last, group)) if table.first_key() <= *last => {
+                *last = (*last).max(table.last_key());
+                group.push(table.number());
+            }
+            _ => groups.push((table.last_key(), vec![table.number()])),
+        }
+    }
+    let compaction = |(_, group): (CellKey<'_>, Vec<u64>)| {
+        let of_level = |(level, tables): (usize, &[Arc<Table>])| {
+            let tables: Vec<_> =
+                tables.iter().filter(|table| group.contains(&table.number())).map(Arc::clone).collect();
+            sorted_runs(level, &tables)
+        };
+        Compaction { runs: version.levels().enumerate().flat_map(of_level).collect(), to_level }
+    };
+    let compactions = groups.into_iter().map(compaction);
+    compactions.filter(|all| all.upper().next().is_some() || all.inputs().any(|table| has_tombstones(table))).collect()
 }

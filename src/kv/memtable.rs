@@ -5,35 +5,106 @@
 
 use super::cell::{CellKey, CellRef, CellValue, OwnedCell};
 use super::sync::{AtomicU64, RwLock};
-use core::cmp::Reverse;
+use core::borrow::Borrow;
+use core::cmp::{Ordering as Order, Reverse};
 use core::ops::Bound;
 use core::sync::atomic::Ordering;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Range;
+use std::collections::BTreeSet;
+use std::collections::btree_set::Range;
 
-/// What an entry costs beside its bytes, roughly: allocations and a tree node's share.
-const ENTRY_OVERHEAD_BYTES: usize = 100;
+/// What an entry costs beside its bytes, roughly: 32 bytes in a tree whose nodes are three quarters full, and the
+/// allocation's own.
+const ENTRY_OVERHEAD_BYTES: usize = 60;
 
-/// The order of entries: by cell, then newest first. Owned in the tree; borrowed to search it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct EntryKey<'a> {
-    row: Cow<'a, [u8]>,
-    column: Cow<'a, [u8]>,
-    seq: Reverse<u64>,
+/// A write, in one allocation.
+#[derive(Debug)]
+struct Entry {
+    /// Row, column and value.
+    bytes: Box<[u8]>,
+    row_len: u16,
+    column_len: u16,
+    has_value: bool,
+    seq: u64,
 }
 
-impl<'a> EntryKey<'a> {
-    fn new(CellKey { row, column }: CellKey<'a>, seq: u64) -> Self {
-        Self { row: row.into(), column: column.into(), seq: Reverse(seq) }
+impl Entry {
+    fn new(cell: CellRef<'_>) -> Self {
+        let CellRef { key: CellKey { row, column }, seq, value } = cell;
+        let bytes = [row, column, value.unwrap_or_default()].concat().into();
+        // Lengths are checked where a batch is filled.
+        Self { bytes, row_len: row.len() as u16, column_len: column.len() as u16, has_value: value.is_some(), seq }
     }
 
-    fn cell(&self) -> CellKey<'_> {
-        CellKey { row: &self.row, column: &self.column }
+    fn cell(&self) -> CellRef<'_> {
+        let (row, rest) = self.bytes.split_at(self.row_len.into());
+        let (column, value) = rest.split_at(self.column_len.into());
+        CellRef { key: CellKey { row, column }, seq: self.seq, value: self.has_value.then_some(value) }
     }
 }
 
-type Entries<'a> = BTreeMap<EntryKey<'a>, Option<Box<[u8]>>>;
+/// A place in the order of entries: by cell, then newest first. A trait, so that a search needs no entry of its own.
+trait Place {
+    fn place(&self) -> (CellKey<'_>, Reverse<u64>);
+}
+
+impl Place for Entry {
+    fn place(&self) -> (CellKey<'_>, Reverse<u64>) {
+        let CellRef { key, seq, .. } = self.cell();
+        (key, Reverse(seq))
+    }
+}
+
+impl Place for (CellKey<'_>, u64) {
+    fn place(&self) -> (CellKey<'_>, Reverse<u64>) {
+        (self.0, Reverse(self.1))
+    }
+}
+
+impl<'a> Borrow<dyn Place + 'a> for Entry {
+    fn borrow(&self) -> &(dyn Place + 'a) {
+        self
+    }
+}
+
+impl Ord for dyn Place + '_ {
+    fn cmp(&self, other: &Self) -> Order {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for dyn Place + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Place + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for dyn Place + '_ {}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Order {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Entry {}
 
 /// A memtable, whose writes are in one write-ahead log.
 #[derive(Debug)]
@@ -47,7 +118,7 @@ pub(crate) struct Memtable {
 
 #[derive(Debug, Default)]
 struct Inner {
-    entries: Entries<'static>,
+    entries: BTreeSet<Entry>,
     bytes: usize,
     /// Sequence number of the last write.
     max_seq: u64,
@@ -65,12 +136,11 @@ impl Memtable {
 
     pub(crate) fn insert<'a>(&self, writes: impl Iterator<Item = CellRef<'a>>) {
         let mut inner = self.inner.write();
-        for CellRef { key, seq, value } in writes {
-            let len = key.row.len() + key.column.len() + value.map_or(0, <[u8]>::len);
-            inner.bytes += len + ENTRY_OVERHEAD_BYTES;
-            inner.max_seq = inner.max_seq.max(seq);
-            let (row, column) = (key.row.to_vec().into(), key.column.to_vec().into());
-            inner.entries.insert(EntryKey { row, column, seq: Reverse(seq) }, value.map(Box::from));
+        for cell in writes {
+            let entry = Entry::new(cell);
+            inner.bytes += entry.bytes.len() + ENTRY_OVERHEAD_BYTES;
+            inner.max_seq = inner.max_seq.max(entry.seq);
+            inner.entries.insert(entry);
         }
         self.num_entries.store(inner.entries.len() as u64, Ordering::Release);
     }
@@ -81,8 +151,8 @@ impl Memtable {
             return None;
         }
         let inner = self.inner.read();
-        let (found, value) = range(&inner.entries, Bound::Included(EntryKey::new(key, seq))).next()?;
-        (found.cell() == key).then(|| value.as_deref().map(<[u8]>::to_vec))
+        let found = range(&inner.entries, Bound::Included((key, seq))).next()?.cell();
+        (found.key == key).then(|| found.to_value())
     }
 
     /// The cells from `start` on that a reader at `seq` sees, each once, tombstones included: at most `max`, up to the
@@ -96,8 +166,8 @@ impl Memtable {
     ) -> Vec<OwnedCell> {
         let inner = self.inner.read();
         let start = match start {
-            Bound::Included(key) => Bound::Included(EntryKey::new(key, u64::MAX)),
-            Bound::Excluded(key) => Bound::Excluded(EntryKey::new(key, 0)),
+            Bound::Included(key) => Bound::Included((key, u64::MAX)),
+            Bound::Excluded(key) => Bound::Excluded((key, 0)),
             Bound::Unbounded => Bound::Unbounded,
         };
         newest(range(&inner.entries, start), seq)
@@ -132,20 +202,20 @@ impl Memtable {
     }
 }
 
-fn range<'a>(entries: &'a Entries<'a>, start: Bound<EntryKey<'a>>) -> Range<'a, EntryKey<'a>, Option<Box<[u8]>>> {
-    entries.range((start, Bound::Unbounded))
+fn range<'a>(entries: &'a BTreeSet<Entry>, start: Bound<(CellKey<'_>, u64)>) -> Range<'a, Entry> {
+    let start = start.as_ref().map(|place| place as &dyn Place);
+    entries.range::<dyn Place, _>((start, Bound::Unbounded))
 }
 
 /// The newest entry of each cell that is not newer than `seq`.
-fn newest<'a>(entries: Range<'a, EntryKey<'a>, Option<Box<[u8]>>>, seq: u64) -> impl Iterator<Item = CellRef<'a>> {
+fn newest(entries: Range<'_, Entry>, seq: u64) -> impl Iterator<Item = CellRef<'_>> {
     let mut last = None;
-    entries.filter_map(move |(entry, value)| {
-        let (key, Reverse(entry_seq)) = (entry.cell(), entry.seq);
-        if entry_seq > seq || last == Some(key) {
-            return None;
+    entries.map(Entry::cell).filter(move |cell| {
+        let is_newest = cell.seq <= seq && last != Some(cell.key);
+        if is_newest {
+            last = Some(cell.key);
         }
-        last = Some(key);
-        Some(CellRef { key, seq: entry_seq, value: value.as_deref() })
+        is_newest
     })
 }
 

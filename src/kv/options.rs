@@ -7,6 +7,9 @@ use super::purpose::Purpose;
 use crate::{FilterPolicy, FilterSize, KeyHasher, Workload};
 use std::time::Duration;
 
+/// Tables in level 0 from which on writers are slowed down, as a multiple of the number that compaction begins at.
+pub(crate) const SLOW_LEVEL0_FACTOR: usize = 2;
+
 /// When a write becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {

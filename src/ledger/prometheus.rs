@@ -34,7 +34,7 @@ fn write_levels(out: &mut Exposition, levels: &[LevelTally]) {
         out.metric(name, help, levels.iter().map(|of_level| (labels(of_level), count(&of_level.tally))));
     }
     let outcomes = levels.iter().flat_map(|of_level| {
-        Outcome::ALL.map(|outcome| {
+        Outcome::ALL.iter().map(|&outcome| {
             let outcome_label = ("outcome", outcome.id().to_owned());
             ([labels(of_level), vec![outcome_label]].concat(), of_level.tally.count(outcome))
         })

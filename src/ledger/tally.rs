@@ -92,8 +92,8 @@ impl Tally {
             Shape::Range => equal("tombstones of ranges = 0", self.count(Outcome::Tombstone), 0)?,
         }
 
-        let costly = Outcome::ALL.into_iter().filter(|outcome| outcome.costs_a_read());
-        let costly: u64 = costly.map(|outcome| self.count(outcome)).sum();
+        let costly = Outcome::ALL.iter().filter(|outcome| outcome.costs_a_read());
+        let costly: u64 = costly.map(|&outcome| self.count(outcome)).sum();
         let blocks = self.data_block_reads + self.data_block_cache_hits;
         at_most("outcomes that cost a read ≤ data-block reads + cache hits", costly, blocks)?;
         if class.shape() == Shape::Point {

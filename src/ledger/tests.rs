@@ -167,7 +167,7 @@ fn levels_and_total_may_add_their_rates_in_another_order() {
 
 #[test]
 fn names_of_outcomes_agree() {
-    for outcome in Outcome::ALL {
+    for &outcome in Outcome::ALL {
         assert!(outcome.to_string().replace(' ', "_").starts_with(outcome.id()), "{outcome}");
         assert_eq!(format!("{outcome:<24}").len(), 24, "columns line up");
     }

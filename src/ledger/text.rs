@@ -37,7 +37,7 @@ fn rate(rate: Option<f64>) -> String {
 fn row(level: &str, purpose: &str, filter: &str, tally: &Tally) -> Row {
     let mut row = Row::default();
     let labels = [level, purpose, filter].map(str::to_owned);
-    let counts = core::iter::once(tally.lookups).chain(Outcome::ALL.map(|outcome| tally.count(outcome)));
+    let counts = core::iter::once(tally.lookups).chain(Outcome::ALL.iter().map(|&outcome| tally.count(outcome)));
     let blocks = [tally.data_block_reads, tally.data_block_cache_hits, tally.data_block_bytes];
     let numbers = counts.chain(blocks).map(|count| count.to_string());
     let rates = [tally.observed_fpr(), tally.predicted_fpr()].map(rate);

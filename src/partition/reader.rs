@@ -21,7 +21,7 @@ pub struct PartitionHandle {
     pub len: u32,
 }
 
-/// What an index alone can tell of a query.
+/// What an index alone can tell of a query. There will be no other outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionLookup {
     /// The query has no entry under the filter's transform: the answer is *maybe*, and there is nothing to load.

@@ -50,7 +50,7 @@ fn row(number: u64) -> Vec<u8> {
     format!("{}.example/{:04}", ["com", "net", "org"][(number % 3) as usize], number % ROWS as u64).into_bytes()
 }
 
-/// The writes in their order; a write without a value is a deletion.
+/// Fixed: released versions have written them, too (`releases`). The writes in their order; a write without a value is a deletion.
 fn writes() -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
     numbers(11).take(WRITES).map(|number| {
         let column = if number >> 32 & 1 == 0 { b"title".to_vec() } else { vec![0x80, 0xff, 0x00] };
@@ -71,7 +71,7 @@ fn cells() -> Cells {
 }
 
 /// Filters are rebuilt near the end; the last writes are only in a log.
-fn write_store(dir: &Path) {
+pub fn write_store(dir: &Path) {
     let store = Store::open_dir(dir, options()).expect("a store");
     let writes: Vec<_> = writes().collect();
     for (batch_number, part) in writes.chunks(WRITES_IN_BATCH).enumerate() {
@@ -97,7 +97,7 @@ fn write_store(dir: &Path) {
 }
 
 /// Checks every cell, as many absent ones, a scan of all, and every filter. Returns the number of answers.
-fn check_store(dir: &Path) -> usize {
+pub fn check_store(dir: &Path) -> usize {
     let store = Store::open_dir(dir, options().read_only(true)).expect("a store");
     let cells = cells();
     for ((row, column), value) in &cells {

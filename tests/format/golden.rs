@@ -13,7 +13,7 @@ use filterblock::{
     KeyTransform, OpenOptions,
 };
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Number of keys to query that are in no frame.
 const NUM_ABSENT: usize = 3_000;
@@ -260,30 +260,17 @@ impl Case {
         let (hasher, transform) = (self.policy.hasher(), self.policy.key_transform());
         let options = OpenOptions::new().context(self.context).expect_hasher(hasher).expect_transform(transform);
         match self.compact {
-            true => self.check(
+            true => check(
+                &self.name,
                 &CompactFrameReader::open(frame, hasher, transform).expect("an intact golden file"),
                 &Oracle::open_compact(frame),
+                &self.keys(),
             ),
-            false => self.check(&options.open(frame).expect("an intact golden file"), &Oracle::open(frame)),
+            false => {
+                let reader = options.open(frame).expect("an intact golden file");
+                check(&self.name, &reader, &Oracle::open(frame), &self.keys())
+            }
         }
-    }
-
-    fn check(&self, reader: &impl Reading, oracle: &Oracle) -> usize {
-        let keys = self.keys();
-        for key in &keys {
-            assert!(reader.may_contain_entry(key), "{}: false negative", self.name);
-            assert!(oracle.may_contain(reader.hasher().hash(key).get()), "{}: the oracle's false negative", self.name);
-        }
-        for i in 0..NUM_ABSENT {
-            let key = format!("org.absent.{i}").into_bytes();
-            assert_eq!(
-                reader.may_contain_entry(&key),
-                oracle.may_contain(reader.hasher().hash(&key).get()),
-                "{}",
-                self.name
-            );
-        }
-        keys.len() + NUM_ABSENT
     }
 
     fn describe(&self, file: &str) -> Value {
@@ -310,15 +297,35 @@ impl Case {
     }
 }
 
+/// Queries a frame for its `keys`, and compares the answers for absent keys with the oracle's. Returns the number of answers.
+pub fn check(name: &str, reader: &impl Reading, oracle: &Oracle, keys: &[Vec<u8>]) -> usize {
+    for key in keys {
+        assert!(reader.may_contain_entry(key), "{name}: false negative");
+        assert!(oracle.may_contain(reader.hasher().hash(key).get()), "{name}: the oracle's false negative");
+    }
+    for i in 0..NUM_ABSENT {
+        let key = format!("org.absent.{i}").into_bytes();
+        let expected = oracle.may_contain(reader.hasher().hash(&key).get());
+        assert_eq!(reader.may_contain_entry(&key), expected, "{name}");
+    }
+    keys.len() + NUM_ABSENT
+}
+
 fn read_keys(name: &str) -> Vec<Vec<u8>> {
-    let text = std::fs::read_to_string(dir().join(format!("{name}.entries"))).expect("a file of entries");
+    keys_in(&dir(), &format!("{name}.entries"))
+}
+
+/// The entries of a file in `dir`.
+pub fn keys_in(dir: &Path, file: &str) -> Vec<Vec<u8>> {
+    let text = std::fs::read_to_string(dir.join(file)).expect("a file of entries");
     text.lines().map(unhex).collect()
 }
 
-fn bless() {
-    std::fs::create_dir_all(dir()).expect("a directory");
+/// Writes the frames that are missing in `dir`, their entries, and their index.
+pub fn write(dir: &Path) {
+    std::fs::create_dir_all(dir).expect("a directory");
     for (name, keys) in key_sets() {
-        let path = dir().join(format!("{name}.entries"));
+        let path = dir.join(format!("{name}.entries"));
         if !path.exists() {
             let lines: String = keys.iter().map(|key| hex(key) + "\n").collect();
             std::fs::write(path, lines).expect("a written file");
@@ -327,19 +334,20 @@ fn bless() {
     let mut index = Vec::new();
     for case in cases() {
         let file = format!("{}.bin", case.name);
-        if !dir().join(&file).exists() {
-            std::fs::write(dir().join(&file), case.build(&read_keys(case.keys))).expect("a written file");
+        if !dir.join(&file).exists() {
+            let keys = keys_in(dir, &format!("{}.entries", case.keys));
+            std::fs::write(dir.join(&file), case.build(&keys)).expect("a written file");
         }
         index.push(case.describe(&file));
     }
     let text = serde_json::to_string_pretty(&index).expect("JSON") + "\n";
-    std::fs::write(dir().join("index.json"), text).expect("a written file");
+    std::fs::write(dir.join("index.json"), text).expect("a written file");
 }
 
 #[test]
 fn built_bytes_equal_stored_bytes() {
     if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
-        bless();
+        write(&dir());
     }
     assert!(cases().len() >= 150);
     for (name, keys) in key_sets() {

@@ -25,6 +25,7 @@ mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
 mod rejects;
+mod releases;
 mod ribbon;
 mod rows;
 mod safe_keys;

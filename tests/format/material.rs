@@ -1,6 +1,8 @@
 //! Shared by several tests: deterministic keys, blocks built from them, hexadecimal.
 
-use filterblock::{FilterBlockBuilder, FilterPolicy, KeyHash};
+use filterblock::KeyHash;
+#[cfg(feature = "std")]
+use filterblock::{FilterBlockBuilder, FilterPolicy};
 
 /// A deterministic sequence of well-spread 64-bit numbers (SplitMix64).
 pub fn numbers(seed: u64) -> impl Iterator<Item = u64> {
@@ -25,6 +27,7 @@ pub fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal")).collect()
 }
 
+#[cfg(feature = "std")]
 fn builder_of(policy: FilterPolicy, hashes: &[u64]) -> FilterBlockBuilder {
     let mut builder = FilterBlockBuilder::new(policy.self_check(false));
     hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
@@ -32,11 +35,13 @@ fn builder_of(policy: FilterPolicy, hashes: &[u64]) -> FilterBlockBuilder {
 }
 
 /// The block of `hashes`, added in this order, unchecked.
+#[cfg(feature = "std")]
 pub fn block_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
     builder_of(policy, hashes).finish().expect("a block")
 }
 
 /// The compact frame of `hashes`, under the conditions of [`block_of`].
+#[cfg(feature = "std")]
 pub fn frame_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
     let mut frame = Vec::new();
     builder_of(policy, hashes).finish_compact_into(&mut frame).expect("a frame");

@@ -14,7 +14,7 @@ use filterblock::partition::{
 use filterblock::{CustomTransform, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions};
 use serde_json::json;
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An index read by the document, its checksums not verified.
 struct Index<'a> {
@@ -200,27 +200,37 @@ impl Case {
     }
 }
 
+/// Writes the partitioned filters that are missing in `dir`, their keys, and their list.
+pub fn write(dir: &Path) {
+    std::fs::create_dir_all(dir).expect("a directory");
+    let write = |name: String, bytes: &[u8]| {
+        if !dir.join(&name).exists() {
+            std::fs::write(dir.join(name), bytes).expect("a written file");
+        }
+    };
+    let described: Vec<_> = cases().iter().map(Case::describe).collect();
+    let list = serde_json::to_string_pretty(&described).expect("JSON") + "\n";
+    write("index.json".into(), list.as_bytes());
+    for case in cases() {
+        let (built, name) = (case.build(), case.name);
+        write(format!("{name}.index"), &built.index);
+        write(format!("{name}.partitions"), &built.file);
+        write(format!("{name}.keys"), case.keys_file().as_bytes());
+    }
+}
+
 #[test]
 fn golden_partitioned_filters() {
     let read = |name: &str| std::fs::read(Case::path(name)).expect("a golden file");
+    if std::env::var_os("FILTERBLOCK_BLESS").is_some() {
+        write(&Case::path(""));
+    }
     let described: Vec<_> = cases().iter().map(Case::describe).collect();
-    let index_json = serde_json::to_string_pretty(&described).expect("JSON") + "\n";
-    let bless = |name: &str, bytes: &[u8]| {
-        let path = Case::path(name);
-        if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            std::fs::write(path, bytes).expect("a written file");
-        }
-    };
-    bless("index.json", index_json.as_bytes());
     let listed: serde_json::Value = serde_json::from_slice(&read("index.json")).expect("JSON");
     assert_eq!(listed, json!(described));
     for case in cases() {
         let (built, name) = (case.build(), case.name);
         let [index, partitions, keys] = ["index", "partitions", "keys"].map(|extension| format!("{name}.{extension}"));
-        bless(&index, &built.index);
-        bless(&partitions, &built.file);
-        bless(&keys, case.keys_file().as_bytes());
         let stored = Stored { index: read(&index), file: read(&partitions) };
         assert!(built == stored, "{name} differs from what is built now");
         assert_eq!(read(&keys), case.keys_file().as_bytes(), "{name}.keys is not what this test generates");

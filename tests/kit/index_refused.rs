@@ -10,7 +10,7 @@ use crate::order::repair_crc;
 use crate::refused::refused;
 use std::collections::BTreeSet;
 
-const ROWS: [&str; 16] = [
+pub const ROWS: [&str; 16] = [
     "length",
     "magic",
     "crc",

@@ -3,6 +3,7 @@
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test --test kit` writes the data anew. tests/conformance/README.md describes them.
 
+mod answers;
 #[path = "../format/assembled.rs"]
 mod assembled;
 mod case;
@@ -20,6 +21,7 @@ mod material;
 #[path = "../format/oracle/mod.rs"]
 mod oracle;
 mod order;
+mod precedence;
 #[path = "../format/readers.rs"]
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
@@ -69,29 +71,6 @@ fn the_data_are_what_is_made_here() {
         num_bytes += text.len();
     }
     println!("counted: {num_cases} cases of the conformance kit, {num_answers} answers, {} kB", num_bytes / 1000);
-}
-
-/// The fields of a reply that differ from what is expected; all of these must be there.
-fn differs(expected: &Value, reply: &Value) -> bool {
-    let fields = expected.as_object().expect("an object");
-    fields.iter().any(|(name, value)| reply.get(name) != Some(value)) && !fields.is_empty()
-}
-
-#[test]
-fn the_library_answers_the_kit() {
-    let mut wrong = Vec::new();
-    for (name, _) in files() {
-        let text = std::fs::read_to_string(path("conformance").join(name)).expect("a file of the kit");
-        let cases: Value = serde_json::from_str(&text).expect("JSON");
-        for case in cases.as_array().expect("a list") {
-            let line = library::answer(&case["request"].to_string());
-            let reply: Value = serde_json::from_str(&line).expect("JSON");
-            if differs(&case["reply"], &reply) {
-                wrong.push(format!("{name}, {}: expected {}, replied {line}", case["name"], case["reply"]));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
 
 #[test]

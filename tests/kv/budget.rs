@@ -21,10 +21,10 @@ fn options() -> StoreOptions {
         .durability(Durability::Never)
         .maintenance(Maintenance::Inline { seed: 2 })
         .cache_bytes(0)
-        .memtable_bytes_max(64 << 10)
+        .memtable_bytes_max(42 << 10)
         .level0_tables_max(4)
         .level_bytes((96 << 10) / SPARSENESS, 4)
-        .table_bytes_max((32 << 10) / SPARSENESS)
+        .table_bytes_max((26 << 10) / SPARSENESS)
 }
 
 fn bloom(bits_per_key: f64) -> FilterPolicy {

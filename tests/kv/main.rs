@@ -31,6 +31,8 @@ mod repair;
 mod repair_faults;
 #[cfg(feature = "cli")]
 mod report;
+#[cfg(feature = "cli")]
+mod residence;
 mod rows;
 #[expect(dead_code, reason = "each test needs a part of the simulated disk")]
 #[path = "../sim/disk/mod.rs"]

@@ -190,7 +190,7 @@ fn explore(len: u16) {
         let report = store.ledger_report();
         assert_eq!(report.check(), Ok(()));
         let prefix = *report.total.of(Purpose::Prefix);
-        assert_eq!(prefix.lookups, Outcome::ALL.map(|outcome| prefix.count(outcome)).iter().sum::<u64>());
+        assert_eq!(prefix.lookups, Outcome::ALL.iter().map(|&outcome| prefix.count(outcome)).sum::<u64>());
         // Every table has its filter, and nobody asked for cells or whole rows.
         let never = [Outcome::NoFilter, Outcome::FilterUnusable, Outcome::Tombstone, Outcome::Failed];
         assert_eq!(never.map(|outcome| prefix.count(outcome)), [0; 4]);
@@ -199,7 +199,7 @@ fn explore(len: u16) {
         sum = sum + prefix;
     }
     println!("prefixes of {len}: {layouts} layouts, {num_boundaries} boundaries between tables, {num_scans} scans");
-    for outcome in Outcome::ALL {
+    for &outcome in Outcome::ALL {
         println!("prefixes of {len}: {:>9} {outcome}", sum.count(outcome));
     }
     println!("prefixes of {len}: {:>9} true positives without a row in range", sum.entry_only);

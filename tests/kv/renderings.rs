@@ -60,7 +60,7 @@ fn check_tally(json: &Value, tally: &Tally) {
     assert_eq!(count("lookups"), tally.lookups);
     let outcomes = json["outcomes"].as_object().expect("a map");
     assert_eq!(outcomes.len(), Outcome::ALL.len());
-    for outcome in Outcome::ALL {
+    for &outcome in Outcome::ALL {
         assert_eq!(outcomes[outcome.id()], tally.count(outcome), "{outcome}");
     }
     assert_eq!(count("unfiltered_found"), tally.unfiltered_found);
@@ -95,7 +95,7 @@ fn check_ledger(json: &Value, ledger: &Ledger) {
 #[test]
 fn json_has_every_number() {
     let report = report();
-    let json: Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+    let json: Value = serde_json::from_str(&report.to_json()).unwrap();
     check_ledger(&json["total"], &report.total);
     let levels = json["by_level"].as_array().unwrap();
     assert_eq!(levels.len(), report.by_level.len());
@@ -188,7 +188,7 @@ fn prometheus_text_is_well_formed_and_adds_up() {
             ("filterblock_table_lookup_outcomes_total", tally.lookups),
         ];
         counters.into_iter().for_each(|(name, value)| assert_eq!(sum(name, &of), value as f64, "{name} {purpose}"));
-        for outcome in Outcome::ALL {
+        for &outcome in Outcome::ALL {
             let wanted = [of[0], ("outcome", outcome.id())];
             assert_eq!(sum("filterblock_table_lookup_outcomes_total", &wanted), tally.count(outcome) as f64);
         }

@@ -1,6 +1,7 @@
 //! What a store under measurement must offer.
 
 use crate::cells::Key;
+use crate::filters::Filters;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
@@ -8,24 +9,74 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Settings {
     pub memtable_bytes: u64,
-    /// For data blocks; filters and indexes are in memory in addition.
+    /// For data blocks, and for filters that are not in memory. The others and indexes are in memory in addition.
     pub cache_bytes: u64,
     /// The table size that compactions aim at.
     pub table_bytes: u64,
+    /// Level 0 is compacted when it has this many tables.
+    pub level0_tables: u8,
     /// Size of the filters once all cells are written.
     pub filter_bytes: u64,
+    pub filters: Filters,
+    /// Whether there are filters of the rows' prefixes, too.
+    pub has_prefixes: bool,
+    /// Whether an engine counts what it reads, if it need not.
+    pub counts: bool,
 }
 
 impl Settings {
     pub const BITS_PER_KEY: u32 = 10;
     pub const BLOCK_BYTES: u32 = 4096;
-    /// Level 0 is compacted when it has this many tables.
-    pub const LEVEL0_TABLES: u8 = 4;
     pub const LEVEL_RATIO: u8 = 10;
+    /// In the comparison of stores.
+    pub const LEVEL0_TABLES: u8 = 4;
+    /// A store that has fewer tables in level 0 compacts nothing by itself.
+    pub const LEVEL0_TABLES_MAX: u8 = u8::MAX;
+
+    /// Of the filters: what is in memory outside the block cache.
+    pub fn held_filter_bytes(&self) -> u64 {
+        self.filter_bytes * self.filters.held_percent() / 100
+    }
 
     /// Capacity of level 1. fjall supports no other than this product.
     pub fn level_base_bytes(&self) -> u64 {
-        self.table_bytes * u64::from(Self::LEVEL0_TABLES)
+        self.table_bytes * u64::from(self.level0_tables)
+    }
+}
+
+/// What an engine has counted since the store was opened; `None` for what it does not count.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    /// Data blocks read from files, into the block cache.
+    pub data_reads: Option<u64>,
+    pub data_bytes: Option<u64>,
+    /// Index blocks.
+    pub index_reads: Option<u64>,
+    /// Filters and partitions of filters.
+    pub filter_reads: Option<u64>,
+    pub filter_bytes: Option<u64>,
+    /// Probes that a filter answered with *no*.
+    pub negatives: Option<u64>,
+    /// Probes that it answered with *maybe*.
+    pub positives: Option<u64>,
+    /// Those of them whose key is not in the table.
+    pub false_positives: Option<u64>,
+}
+
+impl Counts {
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Self {
+            data_reads: since(self.data_reads, earlier.data_reads),
+            data_bytes: since(self.data_bytes, earlier.data_bytes),
+            index_reads: since(self.index_reads, earlier.index_reads),
+            filter_reads: since(self.filter_reads, earlier.filter_reads),
+            filter_bytes: since(self.filter_bytes, earlier.filter_bytes),
+            negatives: since(self.negatives, earlier.negatives),
+            positives: since(self.positives, earlier.positives),
+            false_positives: since(self.false_positives, earlier.false_positives),
+        }
     }
 }
 
@@ -40,6 +91,18 @@ pub trait Engine: Send + Sync {
     /// Passes the row and the value of every cell to `seen`, in the order of their keys.
     fn scan(&self, seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
 
-    /// Moves everything to the deepest level.
-    fn flush_and_compact(&self) -> Result<()>;
+    /// The same for the cells whose rows start with `prefix`, of [`crate::cells::PREFIX_LEN`] bytes.
+    fn scan_prefix(&self, prefix: &[u8], seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
+
+    /// Writes the memtable to a table.
+    fn flush(&self) -> Result<()>;
+
+    /// Moves everything that is in tables to the deepest level.
+    fn compact(&self) -> Result<()>;
+
+    /// If [`Settings::counts`] is set.
+    fn counts(&self) -> Result<Counts>;
+
+    /// Bytes of the filters in all tables.
+    fn filter_bytes(&self) -> Result<u64>;
 }

@@ -11,9 +11,15 @@ pub struct Latencies {
     max_ns: u64,
 }
 
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { counts: vec![0; NUM_BUCKETS], total: 0, max_ns: 0 }
+    }
+}
+
 impl Latencies {
     pub fn new() -> Self {
-        Self { counts: vec![0; NUM_BUCKETS], total: 0, max_ns: 0 }
+        Self::default()
     }
 
     pub fn add(&mut self, ns: u64) {

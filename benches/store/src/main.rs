@@ -1,155 +1,97 @@
 //! Measures filterblock's store beside RocksDB and fjall, each in a process of its own. See README.md.
 
+mod arguments;
 mod cells;
 mod engine;
 mod engines;
+mod filters;
 mod latencies;
+mod page_cache;
 mod phases;
 mod process;
 mod report;
+mod summary;
 
 use anyhow::{Context, Result, ensure};
-use cells::{CELL_LEN, Order};
-use clap::{Parser, value_parser};
-use engine::Settings;
-use engines::Kind;
-use phases::{Figures, Phase, Task};
+use arguments::Arguments;
+use clap::Parser;
+use phases::{Figures, Subject, Task};
 use report::{Report, Row};
 use serde_json::json;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Measures filterblock's store beside RocksDB and fjall, each in a process of its own.
-#[derive(Parser)]
-struct Arguments {
-    /// Number of cells to write
-    #[arg(long = "n", value_name = "N", default_value_t = 10_000_000,
-          value_parser = value_parser!(u64).range(1..=1 << 40))]
-    num_cells: u64,
-    /// Rounds; each visits every engine
-    #[arg(long, default_value_t = 3, value_parser = value_parser!(u64).range(1..))]
-    rounds: u64,
-    /// Engines to measure [default: all]
-    #[arg(long, value_enum, value_delimiter = ',')]
-    engines: Vec<Kind>,
-    /// Orders of writing
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "random,sequential")]
-    orders: Vec<Order>,
-    /// Threads that get present cells while one thread writes
-    #[arg(long, default_value_t = 1)]
-    readers: usize,
-    /// Queries of each kind in a read phase; each is made three times
-    #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = value_parser!(u64).range(1..))]
-    gets: u64,
-    /// Size of a memtable, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = value_parser!(u64).range(1..=1 << 20))]
-    memtable: u64,
-    /// Size of a table, in MiB; level 1 holds four
-    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = value_parser!(u64).range(1..=1 << 20))]
-    table: u64,
-    /// Size of the block cache during the load, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = value_parser!(u64).range(1..=1 << 20))]
-    cache: u64,
-    /// Directory for the stores; one exists at a time
-    #[arg(long, default_value = ".")]
-    dir: PathBuf,
-    /// Write the tables to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write the figures to this file as JSON, with those of each round
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Runs one task in this process and prints its figures as JSON
-    #[arg(long, value_name = "TASK", hide = true)]
-    task: Option<String>,
-}
-
-impl Arguments {
-    fn data_bytes(&self) -> u64 {
-        self.num_cells * CELL_LEN as u64
-    }
-
-    fn settings(&self, phase: Phase) -> Settings {
-        let cache_bytes = match phase {
-            Phase::Load => self.cache << 20,
-            // Tables and cache entries take more than the data; nothing is ever evicted.
-            Phase::ReadCached => 2 * self.data_bytes() + (256 << 20),
-            Phase::ReadSmall => self.data_bytes() / 16,
-        };
-        let filter_bytes = self.num_cells * u64::from(Settings::BITS_PER_KEY) / 8;
-        Settings { memtable_bytes: self.memtable << 20, cache_bytes, table_bytes: self.table << 20, filter_bytes }
-    }
-}
-
 fn main() -> Result<()> {
-    let mut arguments = Arguments::parse();
+    let arguments = Arguments::parse();
     if let Some(task) = &arguments.task {
         let task: Task = serde_json::from_str(task).context("--task")?;
         let figures = serde_json::to_string(&task.run()?)?;
         return Ok(writeln!(std::io::stdout(), "{figures}")?);
     }
-    if arguments.engines.is_empty() {
-        arguments.engines = Kind::ALL.to_vec();
-    }
     let report = measure(&arguments)?;
-    match &arguments.markdown {
-        Some(path) => write(path, &report.markdown())?,
-        None => print!("{}", report.markdown()),
+    if arguments.markdown.is_none() {
+        print!("{}", report.markdown());
     }
-    match &arguments.json {
-        Some(path) => write(path, &format!("{:#}\n", report.json())),
-        None => Ok(()),
+    Ok(())
+}
+
+/// Writes the files that were asked for.
+fn write_files(arguments: &Arguments, report: &Report) -> Result<()> {
+    if let Some(path) = &arguments.markdown {
+        write(path, &report.markdown())?;
     }
+    arguments.json.as_ref().map_or(Ok(()), |path| write(path, &format!("{:#}\n", report.json())))
 }
 
 fn measure(arguments: &Arguments) -> Result<Report> {
-    let mut rows = Vec::new();
-    for &order in &arguments.orders {
-        for phase in Phase::ALL {
-            let row = |&kind| Row { order, phase, kind, rounds: Vec::new() };
-            rows.extend(arguments.engines.iter().map(row));
-        }
+    let visits = arguments.visits();
+    // Before the first of them takes its minutes.
+    visits.iter().flatten().try_for_each(|subject| arguments.settings(subject).map(drop))?;
+    let mut rows: Vec<Row> = Vec::new();
+    for &subject in visits.iter().flatten() {
+        // After the last of its table.
+        let at =
+            rows.iter().rposition(|row| row.subject.title() == subject.title()).map_or(rows.len(), |last| last + 1);
+        rows.insert(at, Row { subject, rounds: Vec::new() });
     }
-    let mut versions = Vec::new();
+    let mut report = Report { setting: setting(arguments), rows };
     for round in 0..arguments.rounds {
-        for &order in &arguments.orders {
-            for &kind in &arguments.engines {
-                eprintln!("round {} of {}: {} order, {}", round + 1, arguments.rounds, order.name(), kind.name());
-                let version = visit(arguments, round, order, kind, &mut rows)
-                    .with_context(|| format!("{}, {} order", kind.name(), order.name()))?;
-                if round == 0 && order == arguments.orders[0] {
-                    versions.push((kind.name(), json!(version)));
-                }
+        for visit in &visits {
+            let kind = visit[0].kind.name();
+            let store = format!("{}, {}", visit[0].title(), visit[0].label());
+            eprintln!("round {} of {}: {store}", round + 1, arguments.rounds);
+            let version = self::visit(arguments, round, visit, &mut report.rows).context(store)?;
+            if report.setting.iter().all(|(name, _)| *name != kind) {
+                report.setting.push((kind, json!(version)));
             }
         }
+        // What there is, should a later round not end.
+        write_files(arguments, &report)?;
     }
-    let mut setting = setting(arguments);
-    setting.extend(versions);
-    Ok(Report { setting, rows })
+    Ok(report)
 }
 
 /// Fills a store and queries it, each in a process of its own.
-fn visit(arguments: &Arguments, round: u64, order: Order, kind: Kind, rows: &mut [Row]) -> Result<String> {
+fn visit(arguments: &Arguments, round: u64, visit: &[Subject], rows: &mut [Row]) -> Result<String> {
     let dir = tempfile::Builder::new().prefix("store-compare-").tempdir_in(&arguments.dir)?;
-    for phase in Phase::ALL {
+    for &subject in visit {
         let task = Task {
-            phase,
-            kind,
-            order,
+            subject,
             dir: dir.path().to_owned(),
-            settings: arguments.settings(phase),
+            settings: arguments.settings(&subject)?,
+            memory_bytes: arguments.memory.map(|memory| memory.as_u64()),
             num_cells: arguments.num_cells,
             num_readers: arguments.readers,
             num_gets: arguments.gets,
             seed: round,
         };
-        let figures = run_apart(&task).with_context(|| phase.name().to_owned())?;
-        eprintln!("{}", serde_json::to_string(&figures)?);
-        let row = rows.iter_mut().find(|row| row.order == order && row.phase == phase && row.kind == kind);
+        let figures = run_apart(&task).with_context(|| format!("{}, {}", subject.title(), subject.label()))?;
+        eprintln!("{}, {}: {}", subject.title(), subject.label(), serde_json::to_string(&figures)?);
+        let row = rows.iter_mut().find(|row| row.subject == subject);
         row.context("no such row")?.rounds.push(figures);
     }
-    Ok(engines::version(kind, dir.path()))
+    Ok(engines::version(visit[0].kind, dir.path()))
 }
 
 /// Runs the task in a process of its own, so that the process's memory is the engine's.
@@ -162,10 +104,14 @@ fn run_apart(task: &Task) -> Result<Figures> {
 }
 
 fn setting(arguments: &Arguments) -> report::Setting {
+    let memory = arguments.memory.map_or_else(|| "all data".to_owned(), |memory| memory.to_string());
     vec![
         ("processor", json!(process::processor())),
+        ("kernel", json!(process::kernel())),
         ("cells", json!(arguments.num_cells)),
         ("data_mib", json!(arguments.data_bytes() >> 20)),
+        ("gets", json!(arguments.gets)),
+        ("memory", json!(memory)),
         ("readers", json!(arguments.readers)),
         ("memtable_mib", json!(arguments.memtable)),
         ("table_mib", json!(arguments.table)),

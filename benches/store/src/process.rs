@@ -27,6 +27,11 @@ pub fn written_bytes() -> Result<u64> {
     field("io", "wchar")
 }
 
+/// Bytes read so far: through read calls, and of these from the disk.
+pub fn read_bytes() -> Result<[u64; 2]> {
+    Ok([field("io", "rchar")?, field("io", "read_bytes")?])
+}
+
 /// Processor time of all threads so far, user and system, in seconds.
 pub fn processor_seconds() -> Result<f64> {
     let path = "/proc/self/stat";
@@ -39,11 +44,10 @@ pub fn processor_seconds() -> Result<f64> {
 }
 
 /// Processor time of this thread so far, in nanoseconds. Other processes on the machine affect it little, but the
-/// clock's time a lot. Exact to a scheduler's tick, some milliseconds.
-pub fn thread_processor_ns() -> Result<u64> {
-    let path = "/proc/thread-self/schedstat";
-    let text = std::fs::read_to_string(path).context(path)?;
-    text.split_whitespace().next().and_then(|field| field.parse().ok()).context(path)
+/// clock's time a lot.
+pub fn thread_processor_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Space allocated to the files under `dir`; some logs are sparse.
@@ -65,4 +69,9 @@ pub fn processor() -> String {
     let name = name.map_or(std::env::consts::ARCH, |(_, name)| name);
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     format!("{name}, {cores} cores")
+}
+
+/// The kernel's release.
+pub fn kernel() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
 }

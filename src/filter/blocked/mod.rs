@@ -186,11 +186,26 @@ impl Params {
             Some(second) => first | second.word_mask(index, salt, self.word_positions()),
         }
     }
+}
 
-    /// How often a key whose window starts at `start` probes word `index`.
-    fn probes_of_word(self, start: u32, index: usize) -> u32 {
-        let (first, second) = (self.num_probes().min(8), self.num_probes().saturating_sub(8));
-        u32::from(in_window(start, first, index)) + u32::from(in_window(start, second, index))
+/// The product of `len` consecutive words' values, at most as many as there are, cyclically from each word on.
+#[inline]
+fn window_products(values: &[f64; WORDS], len: u32) -> [f64; WORDS] {
+    let joined = |front: &[f64; WORDS], len: usize, back: &[f64; WORDS]| -> [f64; WORDS] {
+        core::array::from_fn(|w| front[w] * back[(w + len) % WORDS])
+    };
+    let two = joined(values, 1, values);
+    let four = joined(&two, 2, &two);
+    match len {
+        0 => [1.0; WORDS],
+        1 => *values,
+        2 => two,
+        3 => joined(&two, 2, values),
+        4 => four,
+        5 => joined(&four, 4, values),
+        6 => joined(&four, 4, &two),
+        7 => joined(&four, 4, &joined(&two, 2, values)),
+        _ => joined(&four, 4, &four),
     }
 }
 
@@ -308,17 +323,13 @@ impl<'a> KindView<'a> for View<'a> {
     /// are uniform, and so is its position in each probed word. (Two keys that share the
     /// line and all 32 bits of the first round add entries-per-line / 2³² up to 8 probes, 2⁻⁶⁴ beyond: not counted.)
     fn predicted_fpr(&self) -> f64 {
-        let mut sum = 0.0;
-        for fills in self.word_fills() {
-            for start in 0..WORDS as u32 {
-                let pass = |(w, fill): (usize, &f64)| match self.layout.params.probes_of_word(start, w) {
-                    0 => 1.0,
-                    1 => *fill,
-                    _ => fill * fill,
-                };
-                sum += fills.iter().enumerate().map(pass).product::<f64>();
-            }
-        }
+        let num_probes = self.layout.params.num_probes();
+        let (first, second) = (num_probes.min(8), num_probes.saturating_sub(8));
+        let of_line = |fills| -> f64 {
+            let (once, twice) = (window_products(&fills, first), window_products(&fills, second));
+            once.iter().zip(twice).map(|(once, twice)| once * twice).sum()
+        };
+        let sum: f64 = self.word_fills().map(of_line).sum();
         sum / (self.layout.params.num_lines as f64 * WORDS as f64)
     }
 
@@ -340,5 +351,23 @@ impl View<'_> {
         self.lines.chunks_exact(LINE_LEN).map(move |line| {
             core::array::from_fn(|w| f64::from((bytes::u64_at(line, w * 8) & usable).count_ones()) / positions)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WORDS, in_window, window_products};
+
+    #[test]
+    fn products_of_windows_are_those_of_their_words() {
+        // Primes: exact, and each product tells which words are in it.
+        let values = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0];
+        for len in 0..=WORDS as u32 {
+            let products = window_products(&values, len);
+            for (start, product) in products.into_iter().enumerate() {
+                let words = (0..WORDS).filter(|&w| in_window(start as u32, len, w));
+                assert_eq!(product, words.map(|w| values[w]).product::<f64>(), "{start} {len}");
+            }
+        }
     }
 }

@@ -8,8 +8,14 @@
 //! | 12 | 4 | number of cells |
 //! | 16 | | cells, then zeros to the end of the page |
 //!
-//! A cell is: kind (1: 0 tombstone, 1 value), row length (2), column length (2), value length (4), sequence number (8),
-//! row, column, value. A cell too large for a page has a block of several pages of its own; every other block is one
+//! A cell is a header, row, column and value. The header has one of two forms, wherever a cell fits the first:
+//!
+//! | kind: tombstone, value | row length | column length | value length | sequence number |
+//! |---|---|---|---|---|
+//! | 2, 3 (1) | (1) | (1) | (2) | (5) |
+//! | 0, 1 (1) | (2) | (2) | (4) | (8) |
+//!
+//! A reader takes either; version 1 of tables has the second form only. A cell too large for a page has a block of several pages of its own; every other block is one
 //! page.
 
 use super::super::cell::{CellKey, CellRef};
@@ -26,9 +32,13 @@ const CRC_AT: usize = BLOCK_MAGIC.len();
 const CONTENT_LEN_AT: usize = CRC_AT + 4;
 const NUM_CELLS_AT: usize = CONTENT_LEN_AT + 4;
 const CELLS_AT: usize = NUM_CELLS_AT + 4;
-pub(super) const CELL_HEADER_LEN: usize = 1 + 2 + 2 + 4 + 8;
-const TOMBSTONE: u8 = 0;
-const VALUE: u8 = 1;
+pub(super) const SHORT_HEADER_LEN: usize = 1 + 1 + 1 + 2 + 5;
+const LONG_HEADER_LEN: usize = 1 + 2 + 2 + 4 + 8;
+const LONG_TOMBSTONE: u8 = 0;
+const LONG_VALUE: u8 = 1;
+const SHORT_TOMBSTONE: u8 = 2;
+const SHORT_VALUE: u8 = 3;
+const SHORT_SEQ_MAX: u64 = (1 << 40) - 1;
 
 /// Collects the cells of one block.
 #[derive(Debug)]
@@ -59,11 +69,20 @@ impl BlockBuilder {
     /// Appends a cell whose parts are within their limits.
     pub(super) fn push(&mut self, cell: &CellRef<'_>) {
         let CellKey { row, column } = cell.key;
-        self.block.push(if cell.value.is_some() { VALUE } else { TOMBSTONE });
-        self.block.push_u16(row.len() as u16);
-        self.block.push_u16(column.len() as u16);
-        self.block.push_u32(cell.value.map_or(0, <[u8]>::len) as u32);
-        self.block.push_u64(cell.seq);
+        let value_len = cell.value.map_or(0, <[u8]>::len) as u32;
+        if header_len(cell) == SHORT_HEADER_LEN {
+            let kind = if cell.value.is_some() { SHORT_VALUE } else { SHORT_TOMBSTONE };
+            self.block.extend_from_slice(&[kind, row.len() as u8, column.len() as u8]);
+            self.block.push_u16(value_len as u16);
+            self.block.push_u32(cell.seq as u32);
+            self.block.push((cell.seq >> 32) as u8);
+        } else {
+            self.block.push(if cell.value.is_some() { LONG_VALUE } else { LONG_TOMBSTONE });
+            self.block.push_u16(row.len() as u16);
+            self.block.push_u16(column.len() as u16);
+            self.block.push_u32(value_len);
+            self.block.push_u64(cell.seq);
+        }
         self.block.extend_from_slice(row);
         self.block.extend_from_slice(column);
         self.block.extend_from_slice(cell.value.unwrap_or_default());
@@ -86,8 +105,15 @@ impl BlockBuilder {
     }
 }
 
+fn header_len(cell: &CellRef<'_>) -> usize {
+    let (key, value_len) = (cell.key, cell.value.map_or(0, <[u8]>::len));
+    let byte = usize::from(u8::MAX);
+    let is_short = key.row.len() <= byte && key.column.len() <= byte && value_len <= usize::from(u16::MAX);
+    if is_short && cell.seq <= SHORT_SEQ_MAX { SHORT_HEADER_LEN } else { LONG_HEADER_LEN }
+}
+
 fn cell_len(cell: &CellRef<'_>) -> usize {
-    CELL_HEADER_LEN + cell.key.row.len() + cell.key.column.len() + cell.value.map_or(0, <[u8]>::len)
+    header_len(cell) + cell.key.row.len() + cell.key.column.len() + cell.value.map_or(0, <[u8]>::len)
 }
 
 /// The length, in whole pages, that the header of a block claims.
@@ -184,18 +210,28 @@ pub(super) struct CellLocation {
 impl CellLocation {
     /// The cell at `at`; `None` if the bytes there are none.
     pub(super) fn read(cells: &[u8], at: usize) -> Option<Self> {
-        let header = bytes::array_at::<CELL_HEADER_LEN>(cells, at)?;
-        let has_value = match header[0] {
-            TOMBSTONE => false,
-            VALUE => true,
+        let kind = *cells.get(at)?;
+        let (header_len, lens, seq) = match kind {
+            SHORT_TOMBSTONE | SHORT_VALUE => {
+                let header = bytes::array_at::<SHORT_HEADER_LEN>(cells, at)?;
+                let lens = [header[1].into(), header[2].into(), bytes::u16_at(&header, 3).into()];
+                (header.len(), lens, u64::from(bytes::u32_at(&header, 5)) | u64::from(header[9]) << 32)
+            }
+            LONG_TOMBSTONE | LONG_VALUE => {
+                let header = bytes::array_at::<LONG_HEADER_LEN>(cells, at)?;
+                let lens =
+                    [bytes::u16_at(&header, 1).into(), bytes::u16_at(&header, 3).into(), bytes::u32_at(&header, 5)];
+                (header.len(), lens, bytes::u64_at(&header, 9))
+            }
             _ => return None,
         };
-        let row_at = at + CELL_HEADER_LEN;
-        let column_at = row_at + usize::from(bytes::u16_at(&header, 1));
-        let value_at = column_at + usize::from(bytes::u16_at(&header, 3));
-        let end = value_at.checked_add(bytes::u32_at(&header, 5) as usize)?;
+        let row_at = at + header_len;
+        let column_at = row_at + lens[0] as usize;
+        let value_at = column_at + lens[1] as usize;
+        let end = value_at.checked_add(lens[2] as usize)?;
         (end <= cells.len()).then_some(())?;
-        Some(Self { row_at, column_at, value_at, end, seq: bytes::u64_at(&header, 9), has_value })
+        let has_value = matches!(kind, SHORT_VALUE | LONG_VALUE);
+        Some(Self { row_at, column_at, value_at, end, seq, has_value })
     }
 
     /// Its sequence number.
@@ -219,7 +255,10 @@ impl CellLocation {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockBuilder, BlockReader, CELL_HEADER_LEN, CELLS_AT, CellLocation, CellRef, Damage, Error, PAGE_LEN};
+    use super::{
+        BlockBuilder, BlockReader, CELLS_AT, CellLocation, CellRef, Damage, Error, LONG_HEADER_LEN, PAGE_LEN,
+        SHORT_HEADER_LEN,
+    };
     use crate::kv::cell::CellKey;
 
     fn cell<'a>(row: &'a [u8], column: &'a [u8], value: Option<&'a [u8]>, seq: u64) -> CellRef<'a> {
@@ -228,14 +267,25 @@ mod tests {
 
     #[test]
     fn cells_round_trip_at_their_own_location_only() {
-        let written =
-            [cell(b"a", b"", Some(b"one"), 9), cell(b"a", b"bc", None, 8), cell(b"row", b"c", Some(b""), 300)];
+        // The greatest parts of a short header, and the least that need a long one.
+        let long = [b'l'; 256];
+        let written = [
+            cell(b"a", b"", Some(b"one"), 9),
+            cell(b"a", b"bc", None, 8),
+            cell(&long[..255], &long[..255], Some(b""), (1 << 40) - 1),
+            cell(&long, b"", Some(b"value"), 1),
+            cell(b"m", &long, None, 1),
+            cell(b"n", b"c", Some(b"1"), 1 << 40),
+            cell(b"row", b"c", Some(b""), u64::MAX),
+        ];
         let mut builder = BlockBuilder::new();
         assert!(builder.is_empty());
         let mut len = CELLS_AT;
         for cell in &written {
             builder.push(cell);
-            len += CELL_HEADER_LEN + cell.key.row.len() + cell.key.column.len() + cell.value.map_or(0, <[u8]>::len);
+            let is_long = cell.key.row.len() > 255 || cell.key.column.len() > 255 || cell.seq >= 1 << 40;
+            len += if is_long { 17 } else { 10 };
+            len += cell.key.row.len() + cell.key.column.len() + cell.value.map_or(0, <[u8]>::len);
             assert!(!builder.is_empty());
             assert_eq!(builder.len(), len);
         }
@@ -245,8 +295,8 @@ mod tests {
         let block = &out[5..];
         assert_eq!(block.len(), PAGE_LEN);
         let reader = BlockReader::open("t", 7, 4096, block).expect("intact");
-        assert_eq!(reader.extent(), (CELLS_AT..len, 3));
-        let cells: Vec<_> = reader.cells().collect::<Result<_, _>>().expect("three cells");
+        assert_eq!(reader.extent(), (CELLS_AT..len, 7));
+        let cells: Vec<_> = reader.cells().collect::<Result<_, _>>().expect("as many cells");
         let facts = |cell: &CellRef<'_>| {
             (cell.key.row.to_vec(), cell.key.column.to_vec(), cell.value.map(<[u8]>::to_vec), cell.seq)
         };
@@ -259,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_page_is_filled_to_its_last_byte() {
-        let parts = CELLS_AT + CELL_HEADER_LEN + b"row".len() + b"column".len();
+        let parts = CELLS_AT + SHORT_HEADER_LEN + b"row".len() + b"column".len();
         for (value_len, fits) in [(PAGE_LEN - parts, true), (PAGE_LEN - parts + 1, false)] {
             let value = vec![1; value_len];
             let cell = cell(b"row", b"column", Some(&value), 1);
@@ -269,25 +319,28 @@ mod tests {
             let mut out = Vec::new();
             assert_eq!(builder.finish_into(1, 0, &mut out), if fits { 1 } else { 2 });
             let reader = BlockReader::open("t", 1, 0, &out).expect("intact");
-            assert_eq!(reader.extent().0.end, CELLS_AT + CELL_HEADER_LEN + 9 + value_len);
+            assert_eq!(reader.extent().0.end, CELLS_AT + SHORT_HEADER_LEN + 9 + value_len);
         }
     }
 
     #[test]
     fn cells_that_are_cut_off_or_of_no_kind_are_refused() {
-        let mut builder = BlockBuilder::new();
-        builder.push(&cell(b"r", b"c", Some(b"value"), 300));
         let mut out = Vec::new();
-        builder.finish_into(1, 0, &mut out);
-        let len = CELL_HEADER_LEN + 7;
-        let cells = &out[CELLS_AT..CELLS_AT + len];
-        assert_eq!(CellLocation::read(cells, 0).map(|location| (location.end(), location.seq())), Some((len, 300)));
-        for cut in 0..len {
-            assert!(CellLocation::read(&cells[..cut], 0).is_none(), "{cut} bytes");
+        for (seq, header_len) in [(300, SHORT_HEADER_LEN), (1 << 40, LONG_HEADER_LEN)] {
+            let mut builder = BlockBuilder::new();
+            builder.push(&cell(b"r", b"c", Some(b"value"), seq));
+            out.clear();
+            builder.finish_into(1, 0, &mut out);
+            let len = header_len + 7;
+            let cells = &out[CELLS_AT..CELLS_AT + len];
+            assert_eq!(CellLocation::read(cells, 0).map(|location| (location.end(), location.seq())), Some((len, seq)));
+            for cut in 0..len {
+                assert!(CellLocation::read(&cells[..cut], 0).is_none(), "{cut} bytes");
+            }
+            let mut unknown = cells.to_vec();
+            unknown[0] = 4;
+            assert!(CellLocation::read(&unknown, 0).is_none());
         }
-        let mut unknown = cells.to_vec();
-        unknown[0] = 2;
-        assert!(CellLocation::read(&unknown, 0).is_none());
         // A length beyond the block is damage even where the checksum is not verified.
         let content_len = PAGE_LEN - CELLS_AT;
         for (claimed, sound) in [(content_len, true), (content_len + 1, false)] {

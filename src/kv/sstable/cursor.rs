@@ -133,7 +133,7 @@ impl TableCursor {
         prefix: &[u8],
     ) -> Result<(Option<Self>, bool), Error> {
         let before = blocks.start.checked_sub(1);
-        let mut has_prefix = before.is_some_and(|block| table.reader().index.keys(block).1.row.starts_with(prefix));
+        let mut has_prefix = before.is_some_and(|block| table.reader().index.last(block).row.starts_with(prefix));
         let mut cursor = Self::at_block(table, blocks, reading, true)?;
         while let Some(cell) = cursor.current() {
             has_prefix |= cell.key.row.starts_with(prefix);

@@ -335,16 +335,6 @@ impl OpenFilter {
         }
     }
 
-    /// The filter's answer, if it is pinned.
-    #[inline]
-    pub(super) fn probe_pinned(&self, hashes: &EntryHashes<'_>) -> Option<Verdict> {
-        match &self.held {
-            Held::Pinned { filter, .. } => Some(self.probe_block(filter, hashes)),
-            Held::Stored { .. } | Held::Partitioned { by_columns: Some(_), .. } => Some(Verdict::NoFilter),
-            Held::Cached { .. } | Held::Partitioned { .. } => None,
-        }
-    }
-
     #[inline]
     fn probe_block(&self, filter: &FilterBlock<PageBuf>, hashes: &EntryHashes<'_>) -> Verdict {
         match filter.may_contain_hash(hashes.get(self.stats.purpose, self.hasher)) {

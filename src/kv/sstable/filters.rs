@@ -138,15 +138,6 @@ impl TableFilters {
         }
     }
 
-    /// The answer of a purpose's filter, if it is pinned.
-    #[inline]
-    pub(super) fn probe_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
-        match &self.slots[purpose.index()] {
-            Slot::Open(filter) => filter.probe_pinned(hashes),
-            Slot::Missing | Slot::Unusable => None,
-        }
-    }
-
     /// The length of the prefix filter's entries, if it is usable.
     pub(crate) fn prefix_len(&self) -> Option<u16> {
         match self.get(Purpose::Prefix)?.transform() {

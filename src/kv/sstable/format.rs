@@ -36,8 +36,8 @@ use super::super::storage::PAGE_LEN;
 use crate::bytes;
 use crate::{KeyHasher, KeyTransform};
 
-/// The version of the table format that is written, and the newest that is read.
-pub(crate) const TABLE_VERSION: u32 = 1;
+/// The version of the table format that is written, and the newest that is read. Version 1 is read: its index differs.
+pub(crate) const TABLE_VERSION: u32 = 2;
 /// The first eight bytes of a footer. Not text, no zero byte, CR LF inside, like a filter block's magic.
 pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\xf3FBSST\r\n";
 /// The footer is the last page.
@@ -114,13 +114,15 @@ pub(crate) struct Footer {
     pub(crate) data_len: u64,
     pub(crate) index_len: u64,
     pub(crate) filters: Vec<FilterHandle>,
+    /// The index lists the blocks' first keys, too, as in version 1.
+    pub(crate) lists_first_keys: bool,
 }
 
 impl Footer {
     pub(crate) fn encode(&self, offset: u64) -> Vec<u8> {
         let mut page = vec![0; FOOTER_LEN];
         page[..VERSION_AT].copy_from_slice(&FOOTER_MAGIC);
-        bytes::put_u32(&mut page, VERSION_AT, TABLE_VERSION);
+        bytes::put_u32(&mut page, VERSION_AT, if self.lists_first_keys { 1 } else { TABLE_VERSION });
         let fields = [
             (NUMBER_AT, self.number),
             (TABLE_AT, self.table),
@@ -162,7 +164,7 @@ impl Footer {
             return Err(damaged(Damage::Checksum { unit: "footer", stored, computed }));
         }
         let version = bytes::u32_at(page, VERSION_AT);
-        if version != TABLE_VERSION {
+        if !(1..=TABLE_VERSION).contains(&version) {
             return Err(Error::NewerVersion { file: file.to_owned(), found: version, supported: TABLE_VERSION });
         }
         let num_filters = bytes::u64_at(page, NUM_FILTERS_AT);
@@ -188,6 +190,7 @@ impl Footer {
             data_len: bytes::u64_at(page, DATA_LEN_AT),
             index_len: bytes::u64_at(page, INDEX_LEN_AT),
             filters: (FILTERS_AT..).step_by(FILTER_STRIDE).take(num_filters as usize).map(filter).collect(),
+            lists_first_keys: version == 1,
         };
         match footer.offset() {
             Some(found) if found == offset => Ok(footer),

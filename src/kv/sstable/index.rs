@@ -1,12 +1,19 @@
-//! The index: the first and the last key of every data block, held in memory while the table is open.
+//! The index: the table's first key, and the last key of every data block, held in memory while the table is open.
 //!
-//! With both keys a lookup that falls between two blocks is decided without reading either, and without the filter.
+//! A block covers all keys after the last one of the block before it, up to its own last key: each key within the
+//! table's range is in exactly one block. So a filter that denies such a key has saved the read of one block, and a
+//! lookup asks the filter before it searches the index. With the first key of every block, lookups between two blocks
+//! would need no filter, but those are one in the number of a block's cells, and the index twice as long.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | CRC-32 of all that follows, masked |
 //! | 4 | 4 | number of blocks |
-//! | 8 | | for each block: pages (4), lengths of first row, first column, last row, last column (2 each), their bytes |
+//! | 8 | | the table's first key: lengths of row and column (2 each), their bytes |
+//! | | | for each block: pages (4), lengths of last row and last column (2 each), their bytes |
+//!
+//! Version 1 of tables, which is read, had no key at offset 8, and in each entry a block's first key before its last:
+//! four lengths, then the bytes of both.
 //!
 //! Blocks follow each other without gaps, so their offsets are sums of pages.
 
@@ -15,13 +22,15 @@ use super::super::encoding::{Cursor, Push, masked_crc};
 use super::super::error::{Damage, Error};
 use super::super::fences::{Fences, partition_point};
 use super::super::range::{is_after, is_before};
-use super::super::storage::PAGE_LEN;
+use super::super::storage::{PAGE_LEN, PageBuf};
+use super::format::Footer;
 use crate::bytes;
-use core::cmp::Ordering;
 use core::ops::{Bound, Range};
 
 const NUM_BLOCKS_AT: usize = 4;
-const ENTRIES_AT: usize = NUM_BLOCKS_AT + 4;
+const KEYS_AT: usize = NUM_BLOCKS_AT + 4;
+/// A block's entry has at least its pages and the lengths of its key.
+const ENTRY_LEN_MIN: usize = 8;
 
 /// Collects the entries of an index.
 #[derive(Debug)]
@@ -31,20 +40,25 @@ pub(super) struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    pub(super) fn new() -> Self {
-        Self { index: vec![0; ENTRIES_AT], num_blocks: 0 }
+    /// For a table of which `first` is the first key; empty parts for a table without cells.
+    pub(super) fn new(first: CellKey<'_>) -> Self {
+        let mut builder = Self { index: vec![0; KEYS_AT], num_blocks: 0 };
+        builder.push_key(first);
+        builder
     }
 
-    pub(super) fn push(&mut self, pages: u32, first: CellKey<'_>, last: CellKey<'_>) {
+    pub(super) fn push(&mut self, pages: u32, last: CellKey<'_>) {
         self.index.push_u32(pages);
-        let parts = [first.row, first.column, last.row, last.column];
-        for part in parts {
+        self.push_key(last);
+        self.num_blocks += 1;
+    }
+
+    fn push_key(&mut self, key: CellKey<'_>) {
+        for part in [key.row, key.column] {
             self.index.push_u16(part.len() as u16);
         }
-        for part in parts {
-            self.index.extend_from_slice(part);
-        }
-        self.num_blocks += 1;
+        self.index.extend_from_slice(key.row);
+        self.index.extend_from_slice(key.column);
     }
 
     /// The index's bytes, which will be stored at `offset` of table `table`.
@@ -63,46 +77,91 @@ pub(super) struct BlockHandle {
     pub(super) len: usize,
 }
 
-/// A block's entry. Its keys are ranges of the index's bytes, so that opening a table allocates no keys.
+/// A key within the index's bytes, so that opening a table allocates no keys.
+#[derive(Clone, Copy, Debug)]
+struct KeyAt {
+    at: usize,
+    row_len: u16,
+    column_len: u16,
+}
+
+impl KeyAt {
+    /// Of the empty key.
+    const EMPTY: Self = Self { at: 0, row_len: 0, column_len: 0 };
+
+    /// Reads keys whose lengths precede the bytes of all of them.
+    fn read<const N: usize>(cursor: &mut Cursor<'_>) -> Option<[Self; N]> {
+        let mut keys = [Self::EMPTY; N];
+        for key in &mut keys {
+            (key.row_len, key.column_len) = (cursor.u16()?, cursor.u16()?);
+        }
+        for key in &mut keys {
+            key.at = KEYS_AT + cursor.at();
+            cursor.take(usize::from(key.row_len) + usize::from(key.column_len))?;
+        }
+        Some(keys)
+    }
+
+    fn of<'a>(&self, index: &'a [u8]) -> CellKey<'a> {
+        let (row, rest) = index[self.at..].split_at(usize::from(self.row_len));
+        CellKey { row, column: &rest[..usize::from(self.column_len)] }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Entry {
-    handle: BlockHandle,
-    keys_at: usize,
-    lens: [u16; 4],
+    offset: u64,
+    pages: u32,
+    last: KeyAt,
 }
 
 /// The index of an open table.
 #[derive(Debug)]
 pub(super) struct Index {
-    bytes: Vec<u8>,
+    bytes: PageBuf,
+    first: KeyAt,
     entries: Vec<Entry>,
-    /// Fences of the blocks' first rows.
-    firsts: Fences,
     /// Fences of the blocks' last rows.
     lasts: Fences,
 }
 
 impl Index {
-    /// Decodes and checks the bytes that were read at `offset` of table `table`, whose data is `data_len` bytes long.
-    pub(super) fn decode(file: &str, table: u64, offset: u64, bytes: Vec<u8>, data_len: u64) -> Result<Self, Error> {
+    /// Decodes and checks the pages that were read from the table of `footer`, up to the index's end.
+    pub(super) fn decode(file: &str, footer: &Footer, pages: PageBuf) -> Result<Self, Error> {
+        let (offset, data_len) = (footer.data_len, footer.data_len);
+        let bytes = pages.as_slice();
         let damaged = |damage| Error::damaged(file, offset, damage);
         let too_long = |found| Damage::Field { name: "length of the blocks", found, expected: data_len };
         let cut_off = || damaged(Damage::CutOff { unit: "index", len_bytes: bytes.len() as u64 });
-        if bytes.len() < ENTRIES_AT {
+        if bytes.len() < KEYS_AT {
             return Err(cut_off());
         }
-        let (stored, computed) = (bytes::u32_at(&bytes, 0), masked_crc(table, offset, &bytes[NUM_BLOCKS_AT..]));
+        let (stored, computed) = (bytes::u32_at(bytes, 0), masked_crc(footer.number, offset, &bytes[NUM_BLOCKS_AT..]));
         if stored != computed {
             return Err(damaged(Damage::Checksum { unit: "index", stored, computed }));
         }
-        let num_blocks = bytes::u32_at(&bytes, NUM_BLOCKS_AT);
-        let mut cursor = Cursor::new(&bytes[ENTRIES_AT..]);
-        // An entry takes 12 bytes at least, which bounds the allocation for a wrong number.
-        let mut entries = Vec::with_capacity((num_blocks as usize).min(bytes.len() / 12));
+        let num_blocks = bytes::u32_at(bytes, NUM_BLOCKS_AT);
+        let mut cursor = Cursor::new(&bytes[KEYS_AT..]);
+        let mut first = KeyAt::EMPTY;
+        if !footer.lists_first_keys {
+            [first] = KeyAt::read(&mut cursor).ok_or_else(cut_off)?;
+        }
+        // The bytes bound the allocation for a wrong number.
+        let mut entries = Vec::with_capacity((num_blocks as usize).min(bytes.len() / ENTRY_LEN_MIN));
         let mut data_end = 0u64;
         for _ in 0..num_blocks {
-            let entry = next_entry(&mut cursor, data_end).ok_or_else(cut_off)?;
-            let end = data_end.checked_add(entry.handle.len as u64).filter(|&end| end <= data_len);
+            let pages = cursor.u32().filter(|&pages| pages > 0).ok_or_else(cut_off)?;
+            let len = block_len(pages).ok_or_else(cut_off)?;
+            let last = if footer.lists_first_keys {
+                let [of_block, last] = KeyAt::read(&mut cursor).ok_or_else(cut_off)?;
+                first = if entries.is_empty() { of_block } else { first };
+                last
+            } else {
+                let [last] = KeyAt::read(&mut cursor).ok_or_else(cut_off)?;
+                last
+            };
+            let entry = Entry { offset: data_end, pages, last };
+            let end = data_end.checked_add(len as u64).filter(|&end| end <= data_len);
             data_end = end.ok_or_else(|| damaged(too_long(data_end)))?;
             entries.push(entry);
         }
@@ -112,27 +171,20 @@ impl Index {
         if data_end != data_len {
             return Err(damaged(Damage::Field { name: "length of the blocks", found: data_end, expected: data_len }));
         }
-        let mut index = Self { bytes, entries, firsts: Fences::default(), lasts: Fences::default() };
+        let mut index = Self { bytes: pages, first, entries, lasts: Fences::default() };
         if let Some(position) = index.first_out_of_order() {
             return Err(damaged(Damage::Order { position: position as u64 }));
         }
-        index.build_fences();
+        if let Some((first, last)) = index.key_range() {
+            index.lasts = Fences::new(first.row, last.row, (0..index.len()).map(|block| index.last(block).row));
+        }
         Ok(index)
     }
 
-    fn build_fences(&mut self) {
-        if let Some((first, last)) = self.key_range() {
-            let firsts = (0..self.len()).map(|block| self.keys(block).0.row);
-            let lasts = (0..self.len()).map(|block| self.keys(block).1.row);
-            let fences = (Fences::new(first.row, last.row, firsts), Fences::new(first.row, last.row, lasts));
-            (self.firsts, self.lasts) = fences;
-        }
-    }
-
     fn first_out_of_order(&self) -> Option<usize> {
-        (0..self.len()).find(|&i| {
-            let (first, last) = self.keys(i);
-            first > last || (i > 0 && self.keys(i - 1).1 >= first)
+        (0..self.len()).find(|&block| match block {
+            0 => self.first.of(self.bytes.as_slice()) > self.last(0),
+            _ => self.last(block - 1) >= self.last(block),
         })
     }
 
@@ -141,87 +193,84 @@ impl Index {
     }
 
     pub(super) fn handle(&self, block: usize) -> BlockHandle {
-        self.entries[block].handle
+        let Entry { offset, pages, .. } = self.entries[block];
+        BlockHandle { offset, len: pages as usize * PAGE_LEN }
     }
 
-    /// First and last key of a block.
-    pub(super) fn keys(&self, block: usize) -> (CellKey<'_>, CellKey<'_>) {
-        self.keys_of(&self.entries[block])
+    /// The last key of a block.
+    pub(super) fn last(&self, block: usize) -> CellKey<'_> {
+        self.entries[block].last.of(self.bytes.as_slice())
     }
 
-    fn keys_of(&self, Entry { keys_at, lens, .. }: &Entry) -> (CellKey<'_>, CellKey<'_>) {
-        let mut rest = &self.bytes[*keys_at..];
-        let mut part = |len: u16| {
-            let (part, behind) = rest.split_at(usize::from(len));
-            rest = behind;
-            part
+    /// The bounds of a block's keys: the table's first key or the last one of the block before, which is not among them,
+    /// and the block's last key.
+    pub(super) fn bounds(&self, block: usize) -> (Bound<CellKey<'_>>, CellKey<'_>) {
+        let start = match block.checked_sub(1) {
+            Some(before) => Bound::Excluded(self.last(before)),
+            None => Bound::Included(self.first.of(self.bytes.as_slice())),
         };
-        let first = CellKey { row: part(lens[0]), column: part(lens[1]) };
-        let last = CellKey { row: part(lens[2]), column: part(lens[3]) };
-        (first, last)
+        (start, self.last(block))
     }
 
     /// The table's first and last key; `None` for a table of no blocks.
     pub(super) fn key_range(&self) -> Option<(CellKey<'_>, CellKey<'_>)> {
         let last_block = self.len().checked_sub(1)?;
-        Some((self.keys(0).0, self.keys(last_block).1))
+        Some((self.first.of(self.bytes.as_slice()), self.last(last_block)))
     }
 
-    /// The block whose key range includes `key`; no other can hold it.
-    pub(super) fn find(&self, key: CellKey<'_>) -> Option<usize> {
-        let block = self.first_block_ending_at_or_after(key.row, |last| last < key);
-        if block == self.len() {
-            return None;
-        }
-        let starts_before = match self.firsts.compare(block, key.row) {
-            Some(order) => order == Ordering::Less,
-            None => self.keys(block).0 <= key,
-        };
-        starts_before.then_some(block)
+    /// The block that covers `key`, which is within the table's range.
+    pub(super) fn find(&self, key: CellKey<'_>) -> usize {
+        self.first_block_ending_at_or_after(key.row, |last| last < key)
     }
 
-    /// The blocks whose key ranges include `row`.
+    /// The blocks that cover `row`.
     pub(super) fn find_row(&self, row: &[u8]) -> Range<usize> {
         self.find_rows(Bound::Included(row), Bound::Included(row))
     }
 
-    /// The blocks whose key ranges overlap a range of rows.
+    /// The blocks that cover a range of rows, which is not empty.
     pub(super) fn find_rows(&self, start: Bound<&[u8]>, end: Bound<&[u8]>) -> Range<usize> {
+        let is_before_first = self.key_range().is_none_or(|(first, _)| is_after(first.row, end));
+        if is_before_first {
+            return 0..0;
+        }
         let first = match start {
             Bound::Included(row) | Bound::Excluded(row) => {
                 self.first_block_ending_at_or_after(row, |last| is_before(last.row, start))
             }
             Bound::Unbounded => 0,
         };
-        let reaches = |entry: &Entry| !is_after(self.keys_of(entry).0.row, end);
-        // A row takes a block or two: these are tried before the rest.
+        // The first block whose last row is after the range is the last that covers some of it: a row that ends a block
+        // may go on in the next. A row takes a block or two: these are tried before the rest.
+        let is_within = |entry: &Entry| !is_after(entry.last.of(self.bytes.as_slice()).row, end);
         let (mut low, mut step) = (first, 1);
-        while low + step <= self.len() && reaches(&self.entries[low + step - 1]) {
+        while low + step <= self.len() && is_within(&self.entries[low + step - 1]) {
             low += step;
             step *= 2;
         }
-        first..partition_point(&self.entries, low..self.len().min(low + step), reaches)
+        let last = partition_point(&self.entries, low..self.len().min(low + step), is_within);
+        first..self.len().min(last + 1)
     }
 
     /// The first block whose last key is not `before`. `before` may be true for last rows up to `row` only.
     fn first_block_ending_at_or_after(&self, row: &[u8], before: impl Fn(CellKey<'_>) -> bool) -> usize {
-        partition_point(&self.entries, self.lasts.around(row), |entry| before(self.keys_of(entry).1))
+        partition_point(&self.entries, self.lasts.around(row), |entry| before(entry.last.of(self.bytes.as_slice())))
     }
 }
 
-fn next_entry(cursor: &mut Cursor<'_>, offset: u64) -> Option<Entry> {
-    let pages = cursor.u32().filter(|&pages| pages > 0)?;
-    let lens = [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
-    let keys_at = ENTRIES_AT + cursor.at();
-    cursor.take(lens.iter().map(|&len| usize::from(len)).sum())?;
-    // Within the limit of an allocation. The block of the largest cell has 4 129 pages.
-    let len = (pages as usize).checked_mul(PAGE_LEN).filter(|&len| len < isize::MAX as usize - PAGE_LEN)?;
-    Some(Entry { handle: BlockHandle { offset, len }, keys_at, lens })
+/// The length of a block, within the limit of an allocation. The block of the largest cell has 4 129 pages.
+fn block_len(pages: u32) -> Option<usize> {
+    (pages as usize).checked_mul(PAGE_LEN).filter(|&len| len < isize::MAX as usize - PAGE_LEN)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, CellKey, Damage, ENTRIES_AT, Error, Index, IndexBuilder, PAGE_LEN};
+    use super::super::super::encoding::Push;
+    use super::super::super::range::RowRange;
+    use super::{
+        Bound, CellKey, Damage, Error, Footer, Index, IndexBuilder, KEYS_AT, PAGE_LEN, PageBuf, is_after, is_before,
+    };
+    use core::ops::RangeBounds;
 
     /// Rows with long and short common prefixes, rows that are prefixes of others, and many columns in one row.
     fn tables() -> Vec<Vec<(Vec<u8>, Vec<u8>)>> {
@@ -236,17 +285,25 @@ mod tests {
         vec![numbered(""), numbered("a long common beginning "), columns, nested, vec![(vec![], vec![])]]
     }
 
+    fn key_of((row, column): &(Vec<u8>, Vec<u8>)) -> CellKey<'_> {
+        CellKey { row, column }
+    }
+
+    fn footer(data_len: u64) -> Footer {
+        Footer { number: 1, data_len, ..Footer::default() }
+    }
+
+    fn buf(bytes: &[u8]) -> PageBuf {
+        let mut buf = PageBuf::new(bytes.len());
+        buf.as_mut_slice().copy_from_slice(bytes);
+        buf
+    }
+
     fn index(keys: &[(Vec<u8>, Vec<u8>)], per_block: usize) -> Index {
-        let key = |(row, column): &'_ (Vec<u8>, Vec<u8>)| (row.clone(), column.clone());
-        let mut builder = IndexBuilder::new();
-        let blocks: Vec<_> =
-            keys.chunks(per_block).map(|block| (key(&block[0]), key(&block[block.len() - 1]))).collect();
-        for ((first_row, first_column), (last_row, last_column)) in &blocks {
-            let first = CellKey { row: first_row, column: first_column };
-            builder.push(1, first, CellKey { row: last_row, column: last_column });
-        }
-        let data_len = (blocks.len() * PAGE_LEN) as u64;
-        Index::decode("index", 1, data_len, builder.finish(1, data_len), data_len).unwrap()
+        let mut builder = IndexBuilder::new(key_of(&keys[0]));
+        keys.chunks(per_block).for_each(|block| builder.push(1, key_of(&block[block.len() - 1])));
+        let data_len = (keys.len().div_ceil(per_block) * PAGE_LEN) as u64;
+        Index::decode("index", &footer(data_len), buf(&builder.finish(1, data_len))).unwrap()
     }
 
     #[test]
@@ -262,8 +319,12 @@ mod tests {
                 for row in &rows {
                     for column in [&b""[..], b"c", &[20]] {
                         let key = CellKey { row, column };
-                        let holds = |block: &usize| index.keys(*block).0 <= key && key <= index.keys(*block).1;
-                        assert_eq!(index.find(key), (0..index.len()).find(holds), "{key:?}");
+                        let covers = |block: &usize| {
+                            (index.bounds(*block).0, Bound::Included(index.last(*block))).contains(&key)
+                        };
+                        if let Some(block) = (0..index.len()).find(covers) {
+                            assert_eq!(index.find(key), block, "{key:?}");
+                        }
                     }
                     let bounds = [Bound::Included(&row[..]), Bound::Excluded(&row[..]), Bound::Unbounded];
                     for start in bounds {
@@ -281,16 +342,50 @@ mod tests {
         assert!(asked > 5_000, "{asked}");
     }
 
-    /// The number of blocks of an index of `blocks` (pages, first row, last row) whose stored number is `more` too
-    /// high, or its damage.
-    fn decoded(blocks: &[(u32, &str, &str)], more: i32, data_pages: usize) -> Result<usize, Damage> {
+    #[test]
+    fn indexes_of_version_1_cover_the_same() {
+        for keys in tables() {
+            for per_block in [1, 3] {
+                let mut bytes = vec![0; KEYS_AT];
+                let blocks = keys.chunks(per_block);
+                crate::bytes::put_u32(&mut bytes, super::NUM_BLOCKS_AT, blocks.len() as u32);
+                for block in blocks {
+                    bytes.push_u32(1);
+                    let [first, last] = [&block[0], &block[block.len() - 1]].map(key_of);
+                    let parts = [first.row, first.column, last.row, last.column];
+                    parts.iter().for_each(|part| bytes.push_u16(part.len() as u16));
+                    parts.iter().for_each(|part| bytes.extend_from_slice(part));
+                }
+                let index = index(&keys, per_block);
+                let footer = Footer { lists_first_keys: true, ..footer((index.len() * PAGE_LEN) as u64) };
+                let crc = super::masked_crc(1, footer.data_len, &bytes[super::NUM_BLOCKS_AT..]);
+                crate::bytes::put_u32(&mut bytes, 0, crc);
+                let old = Index::decode("index", &footer, buf(&bytes)).unwrap();
+                assert_eq!(old.len(), index.len());
+                (0..index.len()).for_each(|block| assert_eq!(old.bounds(block), index.bounds(block)));
+                for len in 0..bytes.len() {
+                    let mut cut = bytes[..len].to_vec();
+                    if len >= KEYS_AT {
+                        let crc = super::masked_crc(1, footer.data_len, &cut[super::NUM_BLOCKS_AT..]);
+                        crate::bytes::put_u32(&mut cut, 0, crc);
+                    }
+                    assert!(Index::decode("index", &footer, buf(&cut)).is_err(), "{len} of {}", bytes.len());
+                }
+            }
+        }
+    }
+
+    /// The number of blocks of an index of `blocks` (pages, last row) whose stored number is `more` too high, or its
+    /// damage.
+    fn decoded(first: &str, blocks: &[(u32, &str)], more: i32, data_pages: usize) -> Result<usize, Damage> {
         fn key(row: &str) -> CellKey<'_> {
             CellKey { row: row.as_bytes(), column: b"" }
         }
-        let mut builder = IndexBuilder::new();
-        blocks.iter().for_each(|&(pages, first, last)| builder.push(pages, key(first), key(last)));
+        let mut builder = IndexBuilder::new(key(first));
+        blocks.iter().for_each(|&(pages, last)| builder.push(pages, key(last)));
         builder.num_blocks = builder.num_blocks.wrapping_add_signed(more);
-        let index = Index::decode("index", 1, 0, builder.finish(1, 0), (data_pages * PAGE_LEN) as u64);
+        let footer = footer((data_pages * PAGE_LEN) as u64);
+        let index = Index::decode("index", &footer, buf(&builder.finish(1, footer.data_len)));
         index.map(|index| index.len()).map_err(|error| match error {
             Error::Damaged { damage, .. } => damage,
             other => panic!("{other}"),
@@ -300,35 +395,47 @@ mod tests {
     /// A checksum does not help where wrong bytes were written.
     #[test]
     fn an_index_with_a_right_checksum_is_still_checked() {
-        assert_eq!(decoded(&[], 0, 0), Ok(0));
-        assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 3), Ok(2));
-        // Keys descend within a block or from one to the next, or are in both.
-        assert_eq!(decoded(&[(1, "b", "a")], 0, 1), Err(Damage::Order { position: 0 }));
-        assert_eq!(decoded(&[(1, "a", "b"), (1, "d", "c")], 0, 2), Err(Damage::Order { position: 1 }));
-        assert_eq!(decoded(&[(1, "a", "c"), (1, "b", "d")], 0, 2), Err(Damage::Order { position: 1 }));
-        assert_eq!(decoded(&[(1, "a", "b"), (1, "c", "d"), (1, "d", "e")], 0, 3), Err(Damage::Order { position: 2 }));
+        assert_eq!(decoded("", &[], 0, 0), Ok(0));
+        assert_eq!(decoded("a", &[(1, "b"), (2, "c")], 0, 3), Ok(2));
+        assert_eq!(decoded("b", &[(1, "b")], 0, 1), Ok(1));
+        // Keys descend within the first block or from one to the next, or end both.
+        assert_eq!(decoded("b", &[(1, "a")], 0, 1), Err(Damage::Order { position: 0 }));
+        assert_eq!(decoded("a", &[(1, "d"), (1, "c")], 0, 2), Err(Damage::Order { position: 1 }));
+        assert_eq!(decoded("a", &[(1, "b"), (1, "d"), (1, "d")], 0, 3), Err(Damage::Order { position: 2 }));
         // Blocks have at least one page, and together as many as the data.
-        let cut_off = |entries: usize| Err(Damage::CutOff { unit: "index", len_bytes: (ENTRIES_AT + entries) as u64 });
-        assert_eq!(decoded(&[(1, "a", "b"), (0, "c", "c")], 0, 1), cut_off(2 * 14));
+        let cut_off = |len: usize| Err(Damage::CutOff { unit: "index", len_bytes: (KEYS_AT + len) as u64 });
+        assert_eq!(decoded("a", &[(1, "b"), (0, "c")], 0, 1), cut_off(5 + 2 * 9));
         let pages = |found, expected| {
             let [found, expected] = [found, expected].map(|pages: usize| (pages * PAGE_LEN) as u64);
             Err(Damage::Field { name: "length of the blocks", found, expected })
         };
-        assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 2), pages(1, 2));
-        assert_eq!(decoded(&[(1, "a", "b"), (2, "c", "c")], 0, 4), pages(3, 4));
+        assert_eq!(decoded("a", &[(1, "b"), (2, "c")], 0, 2), pages(1, 2));
+        assert_eq!(decoded("a", &[(1, "b"), (2, "c")], 0, 4), pages(3, 4));
         // Exactly as many entries as its number.
-        assert_eq!(decoded(&[(1, "a", "b")], 1, 1), cut_off(14));
-        assert_eq!(decoded(&[(1, "a", "b"), (1, "c", "d")], -1, 1), cut_off(2 * 14));
-        for len in 0..ENTRIES_AT {
-            let error = Index::decode("index", 1, 0, vec![0; len], 0).expect_err("too short for the number of blocks");
+        assert_eq!(decoded("a", &[(1, "b")], 1, 1), cut_off(5 + 9));
+        assert_eq!(decoded("a", &[(1, "b"), (1, "d")], -1, 1), cut_off(5 + 2 * 9));
+        for len in 0..KEYS_AT {
+            let error =
+                Index::decode("index", &footer(0), PageBuf::new(len)).expect_err("too short for the number of blocks");
             assert!(matches!(error, Error::Damaged { damage: Damage::CutOff { .. }, .. }), "{len}: {error}");
+        }
+        // Too short for the first key.
+        for len in 0..4 {
+            let mut index = vec![0; KEYS_AT + len];
+            let crc = super::masked_crc(1, 0, &index[super::NUM_BLOCKS_AT..]);
+            crate::bytes::put_u32(&mut index, 0, crc);
+            let refused = Index::decode("index", &footer(0), buf(&index)).map(|index| index.len());
+            assert!(matches!(refused, Err(Error::Damaged { damage: Damage::CutOff { .. }, .. })), "{len}: {refused:?}");
         }
     }
 
     fn check_rows(index: &Index, start: Bound<&[u8]>, end: Bound<&[u8]>) {
+        if (RowRange { start: start.map(<[u8]>::to_vec), end: end.map(<[u8]>::to_vec) }).is_empty() {
+            return;
+        }
         let overlaps = |block: &usize| {
-            let (first, last) = index.keys(*block);
-            !super::is_before(last.row, start) && !super::is_after(first.row, end)
+            let (Bound::Included(first) | Bound::Excluded(first), last) = index.bounds(*block) else { return false };
+            !is_before(last.row, start) && !is_after(first.row, end)
         };
         let expected: Vec<usize> = (0..index.len()).filter(overlaps).collect();
         assert_eq!(index.find_rows(start, end).collect::<Vec<_>>(), expected, "{start:?} {end:?}");

@@ -3,7 +3,7 @@
 use super::super::cell::CellKey;
 use super::super::error::{Damage, Error};
 use super::super::storage::{PageBuf, ReadableFile, read_exact_at};
-use super::block::{BlockReader, CELL_HEADER_LEN};
+use super::block::{BlockReader, SHORT_HEADER_LEN};
 use super::format::{CRC_AT, FOOTER_LEN, Footer, padded};
 use super::index::Index;
 use crate::bytes;
@@ -28,7 +28,7 @@ pub(super) fn open_footer(file: &str, source: &dyn ReadableFile) -> Result<(Foot
 /// Refuses counts that the data cannot hold, so that sums over tables do not overflow.
 fn check_counts(file: &str, footer: &Footer, file_len: u64) -> Result<(), Error> {
     let counts = [
-        ("number of cells", footer.num_cells, footer.data_len / CELL_HEADER_LEN as u64),
+        ("number of cells", footer.num_cells, footer.data_len / SHORT_HEADER_LEN as u64),
         ("number of tombstones", footer.num_tombstones, footer.num_cells),
         ("number of rows", footer.num_rows, footer.num_cells),
     ];
@@ -82,10 +82,10 @@ impl TableReader {
         check_counts(&file, &footer, file_len)?;
         // The footer's lengths add up to the file's, so none of them allocates more than the file's length.
         let index_pages = footer.index_len.next_multiple_of(FOOTER_LEN as u64);
-        let page = read_pages(&file, &*source, footer.data_len, index_pages)?;
+        let mut index = read_pages(&file, &*source, footer.data_len, index_pages)?;
         // Within the pages that were read, so within `usize`.
-        let index = page.as_slice()[..footer.index_len as usize].to_vec();
-        let index = Index::decode(&file, footer.number, footer.data_len, index, footer.data_len)?;
+        index.truncate(footer.index_len as usize);
+        let index = Index::decode(&file, &footer, index)?;
         Ok(Self { file, source, footer, footer_crc, index, file_len })
     }
 
@@ -146,7 +146,7 @@ mod tests {
     use std::sync::Arc;
 
     fn footer() -> Footer {
-        let (num_cells, num_tombstones, num_rows) = (240, 240, 240);
+        let (num_cells, num_tombstones, num_rows) = (409, 409, 409);
         Footer { num_cells, num_tombstones, num_rows, data_len: 4096, index_len: 20, ..Footer::default() }
     }
 
@@ -189,9 +189,9 @@ mod tests {
         let right = footer();
         assert!(check_counts("table", &right, 12_288).is_ok());
         for wrong in [
-            Footer { num_cells: 241, ..right.clone() },
+            Footer { num_cells: 410, ..right.clone() },
             Footer { num_cells: u64::MAX, ..right.clone() },
-            Footer { num_tombstones: 241, ..right.clone() },
+            Footer { num_tombstones: 410, ..right.clone() },
             Footer { num_rows: u64::MAX, ..right.clone() },
         ] {
             let refused = check_counts("table", &wrong, 12_288);

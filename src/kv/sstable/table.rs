@@ -13,6 +13,7 @@ use super::filters::TableFilters;
 use super::format::Footer;
 use super::reader::TableReader;
 use crate::ledger::{BlockCounters, Lookup, Outcome, TableCounters};
+use core::ops::Bound;
 use std::sync::Arc;
 
 /// The result of a cell lookup in a table.
@@ -110,15 +111,6 @@ impl Table {
         }
     }
 
-    /// The answer of a purpose's filter, if it is in memory.
-    #[inline]
-    fn probe_pinned(&self, purpose: Purpose, hashes: &EntryHashes<'_>) -> Option<Verdict> {
-        match &self.held[purpose.index()] {
-            Some(held) => Some(held.probe(purpose, hashes)),
-            None => self.filters.probe_pinned(purpose, hashes),
-        }
-    }
-
     /// Marks the table's files for removal when the last reader is done.
     pub(crate) fn mark_obsolete(&self) {
         self.data.file.mark_obsolete();
@@ -174,9 +166,13 @@ impl Table {
         self.data.reader.key_range().1
     }
 
-    /// The first and the last key of a data block.
-    pub(crate) fn block_keys(&self, block: usize) -> (CellKey<'_>, CellKey<'_>) {
-        self.data.reader.index.keys(block)
+    /// The first and the last row of which a data block may have cells.
+    pub(crate) fn block_rows(&self, block: usize) -> (&[u8], &[u8]) {
+        let (start, last) = self.data.reader.index.bounds(block);
+        match start {
+            Bound::Included(key) | Bound::Excluded(key) => (key.row, last.row),
+            Bound::Unbounded => (b"", last.row),
+        }
     }
 
     pub(super) fn data(&self) -> &TableData {
@@ -220,19 +216,17 @@ impl Table {
         let purpose = self.filters.purpose_for_cells();
         // An error ends it as failed.
         let lookup = self.counters.of(purpose).begin();
-        // A pinned filter is probed before the index is searched, so that their cache misses overlap. The key range
-        // still decides first.
-        let early = self.probe_pinned(purpose, hashes);
-        let Some(block) = self.data.reader.index.find(key) else {
+        let is_within = self.first_key() <= key && key <= self.last_key();
+        if !is_within {
             lookup.end(Outcome::OutOfKeyRange);
             return Ok(None);
-        };
-        let verdict = early.unwrap_or_else(|| self.probe(purpose, hashes));
+        }
+        let verdict = self.probe(purpose, hashes);
         if verdict == Verdict::No {
             lookup.end(Outcome::Avoided);
             return Ok(None);
         }
-        match self.find_in_block(block, key, lookup.blocks())? {
+        match self.find_in_block(self.data.reader.index.find(key), key, lookup.blocks())? {
             Found::Cell(value) => {
                 end(lookup, verdict, true, value.is_some());
                 return Ok(Some(value));
@@ -247,8 +241,7 @@ impl Table {
     /// The row's columns in this table, in order.
     pub(crate) fn get_row(&self, row: &[u8], hashes: &EntryHashes<'_>) -> Result<Columns, Error> {
         let lookup = self.counters.of(Purpose::Row).begin();
-        let blocks = self.data.reader.index.find_row(row);
-        if blocks.is_empty() {
+        if row < self.first_key().row || self.last_key().row < row {
             lookup.end(Outcome::OutOfKeyRange);
             return Ok(Columns::new());
         }
@@ -258,7 +251,7 @@ impl Table {
             return Ok(Columns::new());
         }
         let mut columns = Vec::new();
-        for block in blocks {
+        for block in self.data.reader.index.find_row(row) {
             self.collect_row(block, row, &mut columns)?;
         }
         let has_value = columns.iter().any(|(_, value)| value.is_some());

@@ -4,6 +4,7 @@ use super::super::cell::OwnedKey;
 use super::super::error::{Damage, Error};
 use super::filter::Loaded;
 use super::reader::{Run, TableReader};
+use core::ops::{Bound, RangeBounds};
 
 /// What a walk has counted.
 #[derive(Debug)]
@@ -73,11 +74,11 @@ impl TableReader {
         walk: &mut Walk,
         last: &mut OwnedKey,
     ) -> Result<(), Error> {
-        let (first_key, last_key) = self.index.keys(block);
+        let (start, last_key) = self.index.bounds(block);
         for cell in self.open_block(block, run)?.0.cells() {
             let cell = cell?;
             // A lookup would not find it.
-            if cell.key < first_key || cell.key > last_key {
+            if !(start, Bound::Included(last_key)).contains(&cell.key) {
                 let name = "key range in the index of block";
                 return Err(self.damaged(block, Damage::Contradiction { name, found: block as u64 }));
             }

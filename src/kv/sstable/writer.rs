@@ -1,6 +1,6 @@
 //! Writing a table from cells in order.
 
-use super::super::cell::{CellRef, OwnedKey};
+use super::super::cell::{CellKey, CellRef, OwnedKey};
 use super::super::error::Error;
 use super::super::storage::{PAGE_LEN, WritableFile};
 use super::block::BlockBuilder;
@@ -22,10 +22,9 @@ pub(crate) struct TableWriter {
     pending: Vec<u8>,
     written: u64,
     block: BlockBuilder,
-    /// First key of the current block.
-    first_key: OwnedKey,
     last_key: OwnedKey,
-    index: IndexBuilder,
+    /// Begun with the first cell.
+    index: Option<IndexBuilder>,
     filters: FilterWriter,
     footer: Footer,
 }
@@ -45,9 +44,8 @@ impl TableWriter {
             pending: Vec::new(),
             written: 0,
             block: BlockBuilder::new(),
-            first_key: OwnedKey::default(),
             last_key: OwnedKey::default(),
-            index: IndexBuilder::new(),
+            index: None,
             filters: FilterWriter::new(number, policies, partition_bytes),
             footer: Footer { number, table: number, seed: hasher.seed(), min_seq: u64::MAX, ..Footer::default() },
         }
@@ -60,9 +58,7 @@ impl TableWriter {
         let last = (self.footer.num_cells > 0).then(|| self.last_key.as_key());
         self.filters.add(cell.key, last);
         self.footer.num_rows += u64::from(last.is_none_or(|last| last.row != cell.key.row));
-        if self.block.is_empty() {
-            self.first_key.assign(cell.key);
-        }
+        self.index.get_or_insert_with(|| IndexBuilder::new(cell.key));
         self.last_key.assign(cell.key);
         self.block.push(cell);
         let footer = &mut self.footer;
@@ -84,7 +80,8 @@ impl TableWriter {
         }
         let offset = self.offset();
         let pages = self.block.finish_into(self.footer.number, offset, &mut self.pending);
-        self.index.push(pages, self.first_key.as_key(), self.last_key.as_key());
+        let last = self.last_key.as_key();
+        self.index.iter_mut().for_each(|index| index.push(pages, last));
         self.write_out(WRITE_LEN)
     }
 
@@ -107,7 +104,8 @@ impl TableWriter {
     pub(crate) fn finish(mut self) -> Result<(Box<dyn WritableFile>, Vec<Warning>), Error> {
         self.finish_block()?;
         self.footer.data_len = self.offset();
-        let index = self.index.finish(self.footer.number, self.footer.data_len);
+        let index = self.index.unwrap_or_else(|| IndexBuilder::new(CellKey { row: b"", column: b"" }));
+        let index = index.finish(self.footer.number, self.footer.data_len);
         self.footer.index_len = index.len() as u64;
         self.pending.extend_from_slice(&index);
         self.pending.resize(self.pending.len().next_multiple_of(PAGE_LEN), 0);

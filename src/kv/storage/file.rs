@@ -75,7 +75,8 @@ pub(in crate::kv) fn open_file(path: &Path) -> io::Result<Arc<dyn ReadableFile>>
 
 impl Storage for FileStorage {
     fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(Appender(self.descriptors.open_at(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?)))
+        let file = self.descriptors.open_at(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        Ok(Box::new(Appender { file, len: 0, begun: 0 }))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
@@ -152,12 +153,40 @@ impl Drop for FileLock {
 
 impl StorageLock for FileLock {}
 
+/// The system is told to begin writing to the disk after each of these many bytes, so that a sync finds little left.
+const WRITE_BACK_LEN: u64 = 1 << 20;
+
 #[derive(Debug)]
-struct Appender(File);
+struct Appender {
+    file: File,
+    /// Bytes written.
+    len: u64,
+    /// Bytes that the system was told to begin with.
+    begun: u64,
+}
+
+impl Appender {
+    /// A hint: whether it is taken changes how long a sync takes, and nothing else. On Linux this advice begins to write
+    /// what is not yet on the disk, and drops pages that are; none of these is.
+    fn begin_write_back(&mut self) {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{Advice, fadvise};
+            let _ =
+                fadvise(&self.file, self.begun, core::num::NonZeroU64::new(self.len - self.begun), Advice::DontNeed);
+        }
+        self.begun = self.len;
+    }
+}
 
 impl Write for Appender {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        let written = self.file.write(bytes)?;
+        self.len += written as u64;
+        if self.len - self.begun >= WRITE_BACK_LEN {
+            self.begin_write_back();
+        }
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -167,7 +196,7 @@ impl Write for Appender {
 
 impl WritableFile for Appender {
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The jobs of maintenance, and the longest of them, compaction.
 
-use super::super::cell::CellRef;
+use super::super::cell::{CellKey, CellRef};
 use super::super::compaction::{self, Compaction};
 use super::super::error::Error;
 use super::super::manifest::{Edit, NUM_LEVELS};
@@ -44,21 +44,14 @@ impl Core {
     /// Merges everything into the deepest level that has a table.
     pub(super) fn compact_all(&self) -> Result<(), Error> {
         let mut maintenance = self.maintenance.lock();
-        let deepest = self.view().version.deepest().max(1);
-        for level in 0..deepest.min(NUM_LEVELS - 1) {
-            if let Some(compaction) = compaction::whole_level(&self.view().version, level) {
-                self.run_compaction(&compaction)?;
-            }
-        }
-        // Tombstones that reached it before the cells they hide were dropped.
-        if let Some(compaction) = compaction::tombstones_of(&self.view().version, deepest) {
+        for compaction in compaction::whole_store(&self.view().version) {
             self.run_compaction(&compaction)?;
         }
         while self.shrink_filters(&mut maintenance)? {}
         self.hold_columns(&mut maintenance).map(drop)
     }
 
-    /// Merges tables into the next level. False if the store is being closed; nothing has changed then.
+    /// Merges tables into a level. False if the store is being closed; nothing has changed then.
     fn run_compaction(&self, compaction: &Compaction) -> Result<bool, Error> {
         let version = Arc::clone(&self.view().version);
         if compaction.is_move() && self.has_same_filters(compaction) {
@@ -97,17 +90,17 @@ impl Core {
         };
         let same = |(table, purpose): (&Arc<Table>, Purpose)| {
             let num_entries = table.num_entries(purpose);
-            at(compaction.from_level, purpose, num_entries) == at(compaction.to_level, purpose, num_entries)
+            at(table.level(), purpose, num_entries) == at(compaction.to_level, purpose, num_entries)
         };
         let of_table = |table| Purpose::ALL.into_iter().map(move |purpose| (table, purpose));
-        let same = compaction.upper.iter().flat_map(of_table).all(same);
+        let same = compaction.upper().flat_map(of_table).all(same);
         same && filters.budget_bytes.is_none() && !filters.skip_last_level
     }
 
     fn move_tables(&self, compaction: &Compaction) -> Result<(), Error> {
         let level = compaction.to_level;
-        let gone: Vec<u64> = compaction.upper.iter().map(|table| table.number()).collect();
-        let come: Vec<Arc<Table>> = compaction.upper.iter().map(|table| Arc::new(table.at_level(level))).collect();
+        let gone: Vec<u64> = compaction.upper().map(|table| table.number()).collect();
+        let come: Vec<Arc<Table>> = compaction.upper().map(|table| Arc::new(table.at_level(level))).collect();
         let moved: Vec<Edit> = gone.iter().map(|&number| Edit::TableMoved { number, level: level as u32 }).collect();
         self.commit_tables(&moved, &gone, &come)
     }
@@ -118,6 +111,7 @@ impl Core {
         let gone: Vec<u64> = compaction.inputs().map(|table| table.number()).collect();
         let policies = self.filter_policies(version, &gone, level, entries_of(compaction.inputs()));
         let mut merge = Merge::new(sources(compaction)?);
+        let (mut borders, len_max) = (Borders::new(version, level), self.options.table_bytes_max);
         let mut since_poll = 0;
         while let Some(cell) = merge.current() {
             if !self.poll(&mut since_poll, &cell)? {
@@ -126,14 +120,20 @@ impl Core {
             // A tombstone is needed only while a deeper level may hold the cell.
             let is_dropped = cell.value.is_none() && !version.is_below(level, cell.key);
             if !is_dropped {
+                let ends = |output: &mut Output| borders.ends_before(cell.key, output.writer.len(), len_max);
+                if let Some(full) = outputs.current.take_if(ends) {
+                    outputs.finished.push(self.finish_table(full, level)?);
+                    borders.num_crossed = 0;
+                }
                 let output = match &mut outputs.current {
                     Some(output) => output,
                     None => outputs.current.insert(self.begin_table(&policies)?),
                 };
                 output.writer.add(&cell)?;
             }
-            if let Some(full) = outputs.current.take_if(|output| output.writer.len() >= self.options.table_bytes_max) {
+            if let Some(full) = outputs.current.take_if(|output| output.writer.len() >= len_max) {
                 outputs.finished.push(self.finish_table(full, level)?);
+                borders.num_crossed = 0;
             }
             merge.advance()?;
         }
@@ -166,13 +166,32 @@ impl Core {
 
 fn sources(compaction: &Compaction) -> Result<Vec<Source>, Error> {
     let range = Arc::new(RowRange::ALL);
-    let cursor = |tables: Vec<Arc<Table>>| {
-        LevelCursor::new(tables, Arc::clone(&range), Reading::Maintenance).map(Source::Tables)
-    };
-    let mut sources = match compaction.from_level {
-        0 => compaction.upper.iter().map(|table| cursor(vec![Arc::clone(table)])).collect::<Result<Vec<_>, _>>()?,
-        _ => vec![cursor(compaction.upper.clone())?],
-    };
-    sources.push(cursor(compaction.lower.clone())?);
-    Ok(sources)
+    let cursor =
+        |run: &Vec<_>| LevelCursor::new(run.clone(), Arc::clone(&range), Reading::Maintenance).map(Source::Tables);
+    compaction.runs.iter().map(cursor).collect()
+}
+
+/// Where a merge ends a table, besides at its greatest length: where one of the next level ends, so that this table is
+/// merged with few of them later.
+struct Borders<'a> {
+    next_level: core::iter::Peekable<core::slice::Iter<'a, Arc<Table>>>,
+    /// Those that the current table has crossed.
+    num_crossed: u64,
+}
+
+impl<'a> Borders<'a> {
+    fn new(version: &'a Version, level: usize) -> Self {
+        let next_level = if level + 1 < NUM_LEVELS { version.level(level + 1) } else { &[] };
+        Self { next_level: next_level.iter().peekable(), num_crossed: 0 }
+    }
+
+    /// Whether the current table, of `len` bytes so far and of `len_max` at most, should end before `key`: it is behind
+    /// a border, and the next one is likely to come too late.
+    fn ends_before(&mut self, key: CellKey<'_>, len: u64, len_max: u64) -> bool {
+        let before = self.num_crossed;
+        while self.next_level.next_if(|table| table.last_key() < key).is_some() {
+            self.num_crossed += 1;
+        }
+        self.num_crossed > before && len + len / self.num_crossed > len_max
+    }
 }

@@ -46,8 +46,8 @@ impl UnreadableRows {
     }
 
     fn of_block(table: &Table, block: usize, error: &Error) -> Self {
-        let (first, last) = table.block_keys(block);
-        let rows = Some((first.row.to_vec(), last.row.to_vec()));
+        let (first, last) = table.block_rows(block);
+        let rows = Some((first.to_vec(), last.to_vec()));
         Self { file: table.file().to_owned(), level: table.level(), rows, reason: error.to_string() }
     }
 

@@ -6,7 +6,7 @@ use super::super::log::{LogKind, LogWriter};
 use super::super::manifest::Edit;
 use super::super::memtable::Memtable;
 use super::super::names::FileName;
-use super::super::options::{Durability, Maintenance};
+use super::super::options::{Durability, Maintenance, SLOW_LEVEL0_FACTOR};
 use super::super::sync::{MutexGuard, thread};
 use super::core::{Core, View, Writer};
 use core::sync::atomic::Ordering;
@@ -15,9 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Memtables that may wait to be flushed before writers wait too.
 pub(super) const MAX_WAITING_MEMTABLES: usize = 2;
-/// Tables in level 0 from which on writers are slowed down, and at which they wait, as multiples of the number that
-/// compaction begins at.
-const SLOW_LEVEL0_FACTOR: usize = 2;
+/// Tables in level 0 at which writers wait, as a multiple of the number that compaction begins at.
 const STOP_LEVEL0_FACTOR: usize = 6;
 /// Slowed-down writers pause once for each of this many bytes, a millisecond for each excess table.
 const BYTES_PER_PAUSE: usize = 64 << 10;

@@ -193,6 +193,6 @@ fn tables_of_a_newer_version() {
     let crc = header_crc(&[&place_of_page, &bytes[footer..footer + 4092]].concat());
     (0..4).for_each(|i| bytes[footer + 4092 + i] = (crc >> (8 * i)) as u8);
     place.write(&table, bytes);
-    let start = format!("{table}: its version 9 is newer than 1, which this filterblock reads");
+    let start = format!("{table}: its version 9 is newer than 2, which this filterblock reads");
     refused_to_all(&place, 3, &start, "A newer filterblock reads it; `filterblock --version` shows this one's.");
 }

@@ -1,29 +1,61 @@
 //! filterblock's store.
 
-use crate::cells::Key;
-use crate::engine::{Engine, Settings};
+use crate::cells::{Key, PREFIX_LEN};
+use crate::engine::{Counts, Engine, Settings};
+use crate::filters::{Filter, Residence};
 use anyhow::Result;
-use filterblock::kv::{Durability, FilterResidence, Maintenance, Purpose, Store, StoreOptions};
+use filterblock::kv::{Cell, Durability, Error, FilterResidence, Maintenance, Purpose, Store, StoreOptions};
+use filterblock::ledger::Outcome;
 use filterblock::{FilterKind, FilterPolicy};
 use std::path::Path;
 
+/// As the peers' partitions.
+const PARTITION_BYTES: u64 = 4096;
+
 struct Filterblock(Store);
 
-/// With one filter for whole keys, as the peers have; by default the store has another one for rows.
 pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
-    let bloom = FilterPolicy::with_bits_per_key(FilterKind::Blocked, f64::from(Settings::BITS_PER_KEY))?;
-    let options = StoreOptions::without_filters()
-        .filter(Purpose::RowColumn, bloom)
-        .filter_residence(FilterResidence::Pinned)
-        // Here the cache's limit includes pinned filters; the peers' limits do not.
-        .cache_bytes(settings.cache_bytes + settings.filter_bytes)
+    let options = with_filters(StoreOptions::without_filters(), settings)?
         .memtable_bytes_max(usize::try_from(settings.memtable_bytes)?)
-        .level0_tables_max(usize::from(Settings::LEVEL0_TABLES))
+        .level0_tables_max(usize::from(settings.level0_tables))
         .level_bytes(settings.level_base_bytes(), u32::from(Settings::LEVEL_RATIO))
         .table_bytes_max(settings.table_bytes)
         .maintenance(Maintenance::Background)
         .durability(Durability::Never);
     Ok(Box::new(Filterblock(Store::open_dir(dir, options)?)))
+}
+
+/// One filter for whole keys, as the peers have; by default the store has another one for rows. That of prefixes is one
+/// of its own; RocksDB has both in one, of as many bits for each entry.
+fn with_filters(options: StoreOptions, settings: &Settings) -> Result<StoreOptions> {
+    let kind = match settings.filters.filter {
+        Filter::None => return Ok(options.cache_bytes(settings.cache_bytes)),
+        Filter::Bloom => FilterKind::Bloom,
+        Filter::Blocked => FilterKind::Blocked,
+        Filter::Ribbon => FilterKind::Ribbon,
+        Filter::Fuse => FilterKind::Fuse,
+    };
+    let policy = FilterPolicy::with_bits_per_key(kind, f64::from(Settings::BITS_PER_KEY))?;
+    let options = options.filter(Purpose::RowColumn, policy);
+    let options = if settings.has_prefixes { options.prefix_filter(PREFIX_LEN as u16, policy) } else { options };
+    // The cache's limit includes filters in memory; the peers' limits do not.
+    let cached = options.filter_residence(FilterResidence::Cached);
+    let options = match settings.filters.residence {
+        Residence::Memory => options,
+        Residence::Half => options.filter_memory_bytes(settings.held_filter_bytes()),
+        // With the filters that are smaller than a partition.
+        Residence::Partitioned => cached.partition_filters(PARTITION_BYTES),
+        Residence::Disk => cached,
+    };
+    Ok(options.cache_bytes(settings.cache_bytes + settings.held_filter_bytes()))
+}
+
+fn pass_on(mut cells: impl Iterator<Item = Result<Cell, Error>>, seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+    cells.try_for_each(|cell| {
+        let cell = cell?;
+        seen(&cell.row, &cell.value);
+        Ok(())
+    })
 }
 
 impl Engine for Filterblock {
@@ -37,14 +69,41 @@ impl Engine for Filterblock {
     }
 
     fn scan(&self, seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        for cell in self.0.scan(..) {
-            let cell = cell?;
-            seen(&cell.row, &cell.value);
-        }
-        Ok(())
+        pass_on(self.0.scan(..), seen)
     }
 
-    fn flush_and_compact(&self) -> Result<()> {
+    fn scan_prefix(&self, prefix: &[u8], seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        pass_on(self.0.scan_prefix(prefix), seen)
+    }
+
+    fn flush(&self) -> Result<()> {
+        Ok(self.0.flush()?)
+    }
+
+    fn compact(&self) -> Result<()> {
         Ok(self.0.compact()?)
+    }
+
+    fn counts(&self) -> Result<Counts> {
+        let report = self.0.ledger_report();
+        report.check()?;
+        let (ledger, total) = (&report.total, report.total.total());
+        let false_positives = total.count(Outcome::FalsePositive);
+        let positives = total.count(Outcome::TruePositive) + total.count(Outcome::Tombstone) + false_positives;
+        Ok(Counts {
+            data_reads: Some(ledger.data_block_reads()),
+            data_bytes: Some(ledger.data_block_bytes()),
+            // A table's index is in memory while it is open.
+            index_reads: Some(0),
+            filter_reads: Some(ledger.filter_block_reads),
+            filter_bytes: Some(ledger.filter_block_bytes),
+            negatives: Some(total.count(Outcome::Avoided)),
+            positives: Some(positives),
+            false_positives: Some(false_positives),
+        })
+    }
+
+    fn filter_bytes(&self) -> Result<u64> {
+        Ok(self.0.stats().tables.iter().map(|table| table.filter_bytes).sum())
     }
 }

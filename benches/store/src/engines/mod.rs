@@ -35,6 +35,11 @@ impl Kind {
             Self::Rocksdb => "RocksDB",
         }
     }
+
+    /// Whether it has filters of prefixes.
+    pub fn filters_prefixes(self) -> bool {
+        self != Self::Fjall
+    }
 }
 
 /// Opens the store in `dir`, which is empty or was filled by the same engine.

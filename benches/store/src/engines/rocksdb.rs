@@ -1,7 +1,8 @@
 //! RocksDB, through the C interface of its shared library. All settings are in one string.
 
-use crate::cells::{Key, ROW_LEN};
-use crate::engine::{Engine, Settings};
+use crate::cells::{Key, PREFIX_LEN, ROW_LEN};
+use crate::engine::{Counts, Engine, Settings};
+use crate::filters::{Filter, Residence};
 use anyhow::{Context, Result, bail};
 use std::ffi::{CStr, CString, c_char, c_uchar, c_void};
 use std::path::Path;
@@ -18,12 +19,16 @@ unsafe extern "C" {
         options: *mut c_void,
         error: *mut *mut c_char,
     );
+    fn rocksdb_options_enable_statistics(options: *mut c_void);
+    fn rocksdb_options_statistics_get_string(options: *mut c_void) -> *mut c_char;
+    fn rocksdb_property_value(db: *mut c_void, name: *const c_char) -> *mut c_char;
     fn rocksdb_open(options: *const c_void, path: *const c_char, error: *mut *mut c_char) -> *mut c_void;
     fn rocksdb_close(db: *mut c_void);
     safe fn rocksdb_writeoptions_create() -> *mut c_void;
     fn rocksdb_writeoptions_destroy(options: *mut c_void);
     safe fn rocksdb_readoptions_create() -> *mut c_void;
     fn rocksdb_readoptions_destroy(options: *mut c_void);
+    fn rocksdb_readoptions_set_prefix_same_as_start(options: *mut c_void, value: c_uchar);
     fn rocksdb_put(
         db: *mut c_void,
         options: *const c_void,
@@ -49,6 +54,7 @@ unsafe extern "C" {
     fn rocksdb_create_iterator(db: *mut c_void, options: *const c_void) -> *mut c_void;
     fn rocksdb_iter_destroy(iterator: *mut c_void);
     fn rocksdb_iter_seek_to_first(iterator: *mut c_void);
+    fn rocksdb_iter_seek(iterator: *mut c_void, key: *const u8, key_len: usize);
     fn rocksdb_iter_valid(iterator: *const c_void) -> c_uchar;
     fn rocksdb_iter_next(iterator: *mut c_void);
     fn rocksdb_iter_key(iterator: *const c_void, len: *mut usize) -> *const u8;
@@ -87,6 +93,9 @@ struct Rocksdb {
     options: *mut c_void,
     writing: *mut c_void,
     reading: *mut c_void,
+    /// For scans that end with the prefix at which they started.
+    scanning: *mut c_void,
+    counts: bool,
 }
 
 // SAFETY: the library documents its database and options as safe for concurrent use by threads; nothing here changes
@@ -95,18 +104,36 @@ unsafe impl Send for Rocksdb {}
 // SAFETY: see `Send`.
 unsafe impl Sync for Rocksdb {}
 
+/// With a Ribbon filter, the Bloom filter's bits for the same rate: so that it takes `Settings::BITS_PER_KEY` itself.
+const RIBBON_BLOOM_BITS: f64 = 14.65;
+
 fn settings_text(settings: &Settings) -> String {
-    let Settings { memtable_bytes, cache_bytes, table_bytes, .. } = settings;
-    let (bits, block_bytes) = (Settings::BITS_PER_KEY, Settings::BLOCK_BYTES);
-    let (level0_tables, ratio) = (Settings::LEVEL0_TABLES, Settings::LEVEL_RATIO);
+    let Settings { memtable_bytes, cache_bytes, table_bytes, level0_tables, .. } = settings;
+    let (bits, block_bytes, ratio) = (Settings::BITS_PER_KEY, Settings::BLOCK_BYTES, Settings::LEVEL_RATIO);
     let level_base_bytes = settings.level_base_bytes();
+    let filter = match settings.filters.filter {
+        Filter::None => "nullptr".to_owned(),
+        // Also in the tables that flushes write.
+        Filter::Ribbon => format!("ribbonfilter:{RIBBON_BLOOM_BITS}:-1"),
+        _ => format!("bloomfilter:{bits}:false"),
+    };
+    let are_cached = matches!(settings.filters.residence, Residence::Partitioned | Residence::Disk);
+    // Filters can be partitioned, or be in the cache, only with the indexes. That of the partitions is in memory.
+    let partitions = match settings.filters.residence {
+        Residence::Partitioned => format!(
+            "partition_filters=true;index_type=kTwoLevelIndexSearch;metadata_block_size={block_bytes};\
+             pin_top_level_index_and_filter=true;"
+        ),
+        _ => String::new(),
+    };
+    let prefixes = if settings.has_prefixes { format!("prefix_extractor=fixed:{PREFIX_LEN};") } else { String::new() };
     format!(
         "create_if_missing=true;compression=kNoCompression;compaction_style=kCompactionStyleLevel;\
          write_buffer_size={memtable_bytes};target_file_size_base={table_bytes};\
          max_bytes_for_level_base={level_base_bytes};max_bytes_for_level_multiplier={ratio};\
-         level0_file_num_compaction_trigger={level0_tables};\
-         block_based_table_factory={{block_size={block_bytes};block_cache={cache_bytes};\
-         filter_policy=bloomfilter:{bits}:false;whole_key_filtering=true;cache_index_and_filter_blocks=false}}"
+         level0_file_num_compaction_trigger={level0_tables};{prefixes}\
+         block_based_table_factory={{block_size={block_bytes};block_cache={cache_bytes};{partitions}\
+         filter_policy={filter};whole_key_filtering=true;cache_index_and_filter_blocks={are_cached}}}"
     )
 }
 
@@ -118,6 +145,10 @@ fn options(settings: &Settings) -> Result<*mut c_void> {
     // SAFETY: nothing refers to `base`.
     unsafe { rocksdb_options_destroy(base) };
     parsed.context(text.to_string_lossy().into_owned())?;
+    if settings.counts {
+        // SAFETY: `options` is alive.
+        unsafe { rocksdb_options_enable_statistics(options) };
+    }
     Ok(options)
 }
 
@@ -128,7 +159,10 @@ pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
     let db = checked(|error| unsafe { rocksdb_open(options, path.as_ptr(), error) })?;
     let db = NonNull::new(db).context("RocksDB has opened nothing")?;
     let (writing, reading) = (rocksdb_writeoptions_create(), rocksdb_readoptions_create());
-    Ok(Box::new(Rocksdb { db, options, writing, reading }))
+    let scanning = rocksdb_readoptions_create();
+    // SAFETY: `scanning` is alive.
+    unsafe { rocksdb_readoptions_set_prefix_same_as_start(scanning, 1) };
+    Ok(Box::new(Rocksdb { db, options, writing, reading, scanning, counts: settings.counts }))
 }
 
 /// The version and build as stated in the log in `dir`.
@@ -146,6 +180,7 @@ impl Drop for Rocksdb {
             rocksdb_close(self.db.as_ptr());
             rocksdb_writeoptions_destroy(self.writing);
             rocksdb_readoptions_destroy(self.reading);
+            rocksdb_readoptions_destroy(self.scanning);
             rocksdb_options_destroy(self.options);
         }
     }
@@ -179,10 +214,81 @@ impl Engine for Rocksdb {
     }
 
     fn scan(&self, seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        // SAFETY: the iterator goes before the database; keys and values are alive until it moves on.
+        self.iterate(self.reading, None, seen)
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        self.iterate(self.scanning, Some(prefix), seen)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let options = rocksdb_flushoptions_create();
+        // SAFETY: database and options are alive; the latter are freed once, after their use.
+        let flushed = checked(|error| unsafe { rocksdb_flush(self.db.as_ptr(), options, error) });
+        // SAFETY: as stated.
+        unsafe { rocksdb_flushoptions_destroy(options) };
+        flushed
+    }
+
+    fn compact(&self) -> Result<()> {
+        // SAFETY: the database is alive; a range without bounds is the whole range.
+        unsafe { rocksdb_compact_range(self.db.as_ptr(), null(), 0, null(), 0) };
+        Ok(())
+    }
+
+    fn counts(&self) -> Result<Counts> {
+        if !self.counts {
+            return Ok(Counts::default());
+        }
+        // SAFETY: the options are alive and have statistics; the string is the library's.
+        let text = unsafe { take_string(rocksdb_options_statistics_get_string(self.options)) };
+        let text = text.context("RocksDB has no statistics")?;
+        let of = |name: &str| ticker(&text, name).with_context(|| format!("RocksDB does not count {name}"));
+        let positives = of("bloom.filter.full.positive")?;
+        let prefix_probes = of("bloom.filter.prefix.checked")?;
+        let prefix_negatives = of("bloom.filter.prefix.useful")?;
+        let false_positives = positives - of("bloom.filter.full.true.positive")?;
+        Ok(Counts {
+            data_reads: Some(of("block.cache.data.miss")?),
+            data_bytes: Some(of("block.cache.data.bytes.insert")?),
+            index_reads: Some(of("block.cache.index.miss")?),
+            filter_reads: Some(of("block.cache.filter.miss")?),
+            filter_bytes: Some(of("block.cache.filter.bytes.insert")?),
+            negatives: Some(of("bloom.filter.useful")? + prefix_negatives),
+            positives: Some(positives + prefix_probes - prefix_negatives),
+            // Which prefixes were present is not counted.
+            false_positives: (prefix_probes == 0).then_some(false_positives),
+        })
+    }
+
+    fn filter_bytes(&self) -> Result<u64> {
+        let name = c"rocksdb.aggregated-table-properties";
+        // SAFETY: the database is alive, the name ends in a zero, and the string is the library's.
+        let text = unsafe { take_string(rocksdb_property_value(self.db.as_ptr(), name.as_ptr())) };
+        let text = text.context("RocksDB has no table properties")?;
+        let bytes =
+            text.split_once("filter block size=").and_then(|(_, rest)| rest.split(';').next()?.trim().parse().ok());
+        bytes.with_context(|| format!("no size of filters in {text}"))
+    }
+}
+
+/// A count in the text of the library's statistics, as in `rocksdb.bloom.filter.useful COUNT : 12`.
+fn ticker(text: &str, name: &str) -> Option<u64> {
+    let of_line =
+        |line: &str| line.strip_prefix("rocksdb.")?.strip_prefix(name)?.strip_prefix(" COUNT : ")?.parse().ok();
+    text.lines().find_map(of_line)
+}
+
+impl Rocksdb {
+    /// Passes on the cells from `start`, or all, for as long as the iterator has any under these options.
+    fn iterate(&self, options: *const c_void, start: Option<&[u8]>, seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        // SAFETY: the iterator goes before the database and the options; keys and values are alive until it moves on.
         unsafe {
-            let iterator = rocksdb_create_iterator(self.db.as_ptr(), self.reading);
-            rocksdb_iter_seek_to_first(iterator);
+            let iterator = rocksdb_create_iterator(self.db.as_ptr(), options);
+            match start {
+                Some(start) => rocksdb_iter_seek(iterator, start.as_ptr(), start.len()),
+                None => rocksdb_iter_seek_to_first(iterator),
+            }
             while rocksdb_iter_valid(iterator) != 0 {
                 let (mut key_len, mut value_len) = (0, 0);
                 let key = rocksdb_iter_key(iterator, &raw mut key_len);
@@ -195,19 +301,5 @@ impl Engine for Rocksdb {
             rocksdb_iter_destroy(iterator);
             result
         }
-    }
-
-    fn flush_and_compact(&self) -> Result<()> {
-        let (db, options) = (self.db.as_ptr(), rocksdb_flushoptions_create());
-        // SAFETY: database and options are alive; the latter are freed once, after their use.
-        let flushed = checked(|error| unsafe { rocksdb_flush(db, options, error) });
-        // SAFETY: database and options are alive, the options are freed once; a range without bounds is the whole
-        // range.
-        unsafe {
-            rocksdb_flushoptions_destroy(options);
-            flushed?;
-            rocksdb_compact_range(db, null(), 0, null(), 0);
-        }
-        Ok(())
     }
 }

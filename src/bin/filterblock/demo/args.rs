@@ -14,6 +14,7 @@ Examples:
   filterblock demo --workload zipfian --absent-share 10,90
   filterblock demo --workload adversary
   filterblock demo --workload elastic --filter-memory-bytes 400KiB
+  filterblock demo --workload residence --kind ribbon
   filterblock demo --kind blocked --bits-per-key 12 --json
   filterblock demo --keys present.txt --absent absent.txt --dir /mnt/disk";
 
@@ -37,6 +38,11 @@ Examples:
 /// With --workload elastic, tables of several levels store more columns of their filters than memory holds. Zipfian
 /// lookups are made twice with the same memory: divided among the tables by their sizes alone, and by the lookups that
 /// the store's ledger counted before, as well.
+///
+/// With --workload residence, filters of one kind are in memory; in partitions of 4 KiB that are read when they are
+/// probed; or on the disk, where a table's whole filter is read. What is read stays in a cache, which has half as many
+/// bytes as the filters and is shared with data blocks. Besides rows and cells, scans look up the first bytes of rows,
+/// which have filters of their own. Keys are uniform, then zipfian.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -59,7 +65,8 @@ pub(crate) struct Args {
     #[arg(long = "absent-share", value_name = "PERCENT", value_delimiter = ',')]
     #[arg(value_parser = value_parser!(u8).range(0..=100))]
     pub(super) absent_percents: Vec<u8>,
-    /// Memory for the filters of --workload elastic, as 400KiB [default: 40 % of their bytes]
+    /// Memory for the filters of --workload elastic, or the cache of --workload residence, as 400KiB [default: 40 %, or
+    /// half, of the filters' bytes]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) filter_memory_bytes: Option<u64>,
     /// Rows to load instead of the web table, one a line
@@ -90,6 +97,8 @@ pub(super) enum Workload {
     Adversary,
     /// The same memory for filters, divided by sizes and by counted lookups
     Elastic,
+    /// Filters in memory, partitioned and on the disk, with scans of prefixes as well
+    Residence,
 }
 
 impl fmt::Display for Workload {

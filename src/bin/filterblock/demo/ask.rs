@@ -7,7 +7,7 @@ use filterblock::kv::{CacheBypass, Error, Store};
 use filterblock::ledger::{Ledger, Outcome};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A class of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,11 @@ impl Class {
 
     /// Query `i` of the class, drawn uniformly and with replacement.
     pub(super) fn query(self, data: &Dataset, i: u64) -> Query<'_> {
-        let r = random(b"question", i);
+        self.query_of(data, random(b"question", i))
+    }
+
+    /// The query that a random number `r` decides.
+    pub(super) fn query_of(self, data: &Dataset, r: u64) -> Query<'_> {
         let row = &data.rows[(r % data.rows.len() as u64) as usize];
         match self {
             Self::AbsentRow => Query::absent_row(&data.absent_rows[(r % data.absent_rows.len() as u64) as usize]),
@@ -51,6 +55,12 @@ impl Class {
             }
         }
     }
+}
+
+/// A lookup whose answer is known.
+pub(super) trait Lookup {
+    /// Passes the answer to `chain`. How long the store took, and whether it is right.
+    fn look_up(&self, store: &Store, chain: &mut dyn FnMut(&[u8])) -> Result<(Duration, bool), Error>;
 }
 
 /// A query and its expected answer.
@@ -65,6 +75,25 @@ pub(super) struct Query<'a> {
 impl<'a> Query<'a> {
     pub(super) fn absent_row(row: &'a [u8]) -> Self {
         Self { row, column: None, expected: None }
+    }
+}
+
+impl Lookup for Query<'_> {
+    fn look_up(&self, store: &Store, chain: &mut dyn FnMut(&[u8])) -> Result<(Duration, bool), Error> {
+        let started = Instant::now();
+        if let Some(column) = self.column {
+            let value = store.get(self.row, column)?;
+            let duration = started.elapsed();
+            chain(if value.is_some() { b"value" } else { b"none" });
+            chain(value.as_deref().unwrap_or_default());
+            Ok((duration, value.as_deref() == self.expected))
+        } else {
+            let columns = store.get_row(self.row)?;
+            let duration = started.elapsed();
+            chain(b"row");
+            columns.iter().flat_map(|(column, value)| [column, value]).for_each(|bytes| chain(bytes));
+            Ok((duration, columns.is_empty()))
+        }
     }
 }
 
@@ -84,12 +113,12 @@ pub(super) struct Observed {
 }
 
 /// Runs one query after the other.
-pub(super) fn ask<'a>(store: &Store, queries: impl Iterator<Item = Query<'a>>) -> Result<Observed, Error> {
+pub(super) fn ask(store: &Store, queries: impl Iterator<Item = impl Lookup>) -> Result<Observed, Error> {
     let direct = store.storage().cache_bypass() == CacheBypass::Active;
     let (observed, os) = os::count(direct, || {
         let (before, mut observed) = (store.ledger(), Observed::default());
         for query in queries {
-            observed.ask(store, query)?;
+            observed.ask(store, &query)?;
         }
         observed.ledger = store.ledger().since(&before);
         Ok(observed)
@@ -100,23 +129,11 @@ pub(super) fn ask<'a>(store: &Store, queries: impl Iterator<Item = Query<'a>>) -
 }
 
 impl Observed {
-    fn ask(&mut self, store: &Store, Query { row, column, expected }: Query<'_>) -> Result<(), Error> {
+    fn ask(&mut self, store: &Store, query: &impl Lookup) -> Result<(), Error> {
         let mut chain = |answer: &[u8]| self.answers = KeyHasher::new(self.answers).hash(answer).get();
         let reads_before = store.storage().read_counts().reads;
-        let started = Instant::now();
-        let is_right = if let Some(column) = column {
-            let value = store.get(row, column)?;
-            self.nanos.push(started.elapsed().as_nanos() as u64);
-            chain(if value.is_some() { b"value" } else { b"none" });
-            chain(value.as_deref().unwrap_or_default());
-            value.as_deref() == expected
-        } else {
-            let columns = store.get_row(row)?;
-            self.nanos.push(started.elapsed().as_nanos() as u64);
-            chain(b"row");
-            columns.iter().flat_map(|(column, value)| [column, value]).for_each(|bytes| chain(bytes));
-            columns.is_empty()
-        };
+        let (duration, is_right) = query.look_up(store, &mut chain)?;
+        self.nanos.push(duration.as_nanos() as u64);
         self.num_wrong += u64::from(!is_right);
         self.reads.push(store.storage().read_counts().reads - reads_before);
         Ok(())
@@ -156,6 +173,9 @@ impl Observed {
             "no_filter": total.count(Outcome::NoFilter),
             "filter_unusable": total.count(Outcome::FilterUnusable),
             "data_block_reads": self.ledger.data_block_reads(),
+            "data_block_cache_hits": self.ledger.data_block_cache_hits(),
+            "filter_block_reads": self.ledger.filter_block_reads,
+            "filter_block_bytes": self.ledger.filter_block_bytes,
             "expected_false_positives": total.expected_false_positives,
             "observed_fpr": total.observed_fpr(),
             "predicted_fpr": total.predicted_fpr(),

@@ -14,7 +14,9 @@ mod os;
 mod page;
 mod place;
 mod plot;
+mod prefixes;
 mod report;
+mod residence;
 mod session;
 mod stage;
 mod uniform;
@@ -35,6 +37,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Workload::Zipfian => zipfian::run(&demo),
         Workload::Adversary => adversary::run(&demo),
         Workload::Elastic => elastic::run(&demo),
+        Workload::Residence => residence::run(&demo),
     };
     result.map_err(|error| match error.downcast_ref::<kv::Error>() {
         Some(error) => stage::failure(demo.place.path(), error).into(),

@@ -9,7 +9,7 @@ use super::measure::Plan;
 use super::place::Place;
 use crate::output::{Output, hex};
 use filterblock::kv::{CacheBypass, Stats};
-use filterblock::ledger::Outcome;
+use filterblock::ledger::{Ledger, Outcome};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -24,10 +24,18 @@ pub(super) struct Account<'a> {
 }
 
 impl Account<'_> {
-    /// Reads of the store without filters beyond the reads of this one. Must equal the reads that the ledger counts as
-    /// avoided.
+    /// Data blocks that the store without filters took, from storage or from a cache, beyond those of this one. Must
+    /// equal the reads that the ledger counts as avoided.
     fn reads_fewer(&self) -> i64 {
-        self.unfiltered.ledger.data_block_reads() as i64 - self.observed.ledger.data_block_reads() as i64
+        let taken = |ledger: &Ledger| ledger.data_block_reads() + ledger.data_block_cache_hits();
+        taken(&self.unfiltered.ledger) as i64 - taken(&self.observed.ledger) as i64
+    }
+
+    /// Reads of data blocks and of filter blocks, and their bytes.
+    fn ledger_reads(&self) -> (u64, u64) {
+        let ledger = &self.observed.ledger;
+        let reads = ledger.data_block_reads() + ledger.filter_block_reads;
+        (reads, ledger.data_block_bytes() + ledger.filter_block_bytes)
     }
 
     fn reads_avoided(&self) -> u64 {
@@ -35,18 +43,17 @@ impl Account<'_> {
     }
 
     fn matches_os(&self) -> Option<bool> {
-        let ledger = &self.observed.ledger;
-        self.observed.os.map(|os| (os.calls, os.bytes) == (ledger.data_block_reads(), ledger.data_block_bytes()))
+        self.observed.os.map(|os| (os.calls, os.bytes) == self.ledger_reads())
     }
 
     pub(super) fn json(&self) -> Value {
-        let (ledger, os) = (&self.observed.ledger, self.observed.os);
+        let ((reads, bytes), os) = (self.ledger_reads(), self.observed.os);
         let account = json!({
             "reads_avoided": self.reads_avoided(),
             "reads_fewer_than_unfiltered": self.reads_fewer(),
-            "ledger_reads": ledger.data_block_reads(),
+            "ledger_reads": reads,
             "os_reads": os.map(|os| os.calls),
-            "ledger_read_bytes": ledger.data_block_bytes(),
+            "ledger_read_bytes": bytes,
             "os_read_bytes": os.map(|os| os.bytes),
             "reads_match_os": self.matches_os(),
             "ledger_balanced": self.balanced,
@@ -56,15 +63,12 @@ impl Account<'_> {
     }
 
     fn failures(&self) -> Vec<String> {
-        let (name, ledger, avoided) = (&self.name, &self.observed.ledger, self.reads_avoided());
+        let (name, (reads, bytes), avoided) = (&self.name, self.ledger_reads(), self.reads_avoided());
         let mut failures = Vec::new();
         if let (Some(false), Some(os)) = (self.matches_os(), self.observed.os) {
             failures.push(format!(
-                "{name}: the ledger has {} reads of {} bytes, the operating system {} of {}",
-                ledger.data_block_reads(),
-                ledger.data_block_bytes(),
-                os.calls,
-                os.bytes
+                "{name}: the ledger has {reads} reads of {bytes} bytes, the operating system {} of {}",
+                os.calls, os.bytes
             ));
         }
         if !self.balanced {

@@ -6,6 +6,7 @@ use super::elastic;
 use super::page::Page;
 use super::place::{self, Place};
 use super::report::Report;
+use super::residence;
 use super::webtable;
 use crate::exit::{Code, Failure, message};
 use crate::keys;
@@ -46,8 +47,10 @@ impl<'a> Demo<'a> {
         if args.workload != Workload::Zipfian && !args.absent_percents.is_empty() {
             return Err(Failure::usage("demo", "--absent-share is for --workload zipfian").into());
         }
-        if args.workload != Workload::Elastic && args.filter_memory_bytes.is_some() {
-            return Err(Failure::usage("demo", "--filter-memory-bytes is for --workload elastic").into());
+        let has_limit = matches!(args.workload, Workload::Elastic | Workload::Residence);
+        if !has_limit && args.filter_memory_bytes.is_some() {
+            let message = "--filter-memory-bytes is for --workload elastic and for --workload residence";
+            return Err(Failure::usage("demo", message).into());
         }
         if args.absent.is_some() != args.keys.is_some() {
             return Err(Failure::usage("demo", "--keys and --absent are for each other: give both").into());
@@ -63,7 +66,11 @@ impl<'a> Demo<'a> {
             return Err(Failure::usage("demo", "the report would replace a list of rows").into());
         }
         let place = place::choose(args.dir.as_deref())?;
-        let num_steps = if args.workload == Workload::Elastic { elastic::NUM_STEPS } else { policies.len() as u64 };
+        let num_steps = match args.workload {
+            Workload::Elastic => elastic::NUM_STEPS,
+            Workload::Residence => residence::NUM_STEPS,
+            Workload::Uniform | Workload::Zipfian | Workload::Adversary => policies.len() as u64,
+        };
         let progress = ProgressBar::new(num_steps + 1);
         let progress = keys::progress(progress, "{bar:20} {pos}/{len} {msg} {elapsed}");
         progress.set_message("making the data");

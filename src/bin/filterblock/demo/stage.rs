@@ -19,6 +19,26 @@ const NUM_RECENT: u64 = 2;
 /// One row in this many is in a recent table.
 const RECENT_SHARE: u64 = 4;
 
+/// The options of stores that are the same in every run, with `policy` for rows and for cells.
+pub(super) fn options(policy: Option<FilterPolicy>) -> StoreOptions {
+    StoreOptions::without_filters()
+        .filter(Purpose::Row, policy)
+        .filter(Purpose::RowColumn, policy)
+        .hashed_by(KeyHasher::new(SEED))
+        // The same tables in every run, and every read a read of the device.
+        .memtable_bytes_max(usize::MAX)
+        .maintenance(Maintenance::Inline { seed: SEED })
+        .level0_tables_max(1_000_000)
+        .cache_bytes(0)
+        .durability(Durability::Never)
+}
+
+/// Opens a store past the page cache, where the file system allows it.
+fn open(dir: &Path, options: StoreOptions) -> anyhow::Result<Store> {
+    let storage = FileStorage::open_direct(dir).map_err(|error| stopped(dir, "cannot open", &error))?;
+    Ok(Store::open(Arc::new(storage), options).map_err(|error| failure(dir, &error))?)
+}
+
 /// A loaded store in a directory of its own.
 pub(super) struct Stage {
     pub(super) dir: PathBuf,
@@ -41,22 +61,22 @@ impl Stage {
         hasher: KeyHasher,
         parent: &Path,
     ) -> anyhow::Result<Self> {
-        let dir = parent.join(name);
-        let storage = FileStorage::open_direct(&dir).map_err(|error| stopped(&dir, "cannot open", &error))?;
-        let options = StoreOptions::without_filters()
-            .filter(Purpose::Row, policy)
-            .filter(Purpose::RowColumn, policy)
-            .hashed_by(hasher)
-            // The same tables in every run, and every read a read of the device.
-            .memtable_bytes_max(usize::MAX)
-            .maintenance(Maintenance::Inline { seed: SEED })
-            .level0_tables_max(1_000_000)
-            .cache_bytes(0)
-            .durability(Durability::Never);
-        let started = Instant::now();
-        let loaded = Store::open(Arc::new(storage), options).and_then(|store| load(data, &store).map(|()| store));
-        let store = loaded.map_err(|error| failure(&dir, &error))?;
+        Self::set_with(name, data, options(policy).hashed_by(hasher), parent)
+    }
+
+    /// As [`Stage::set`], in the directory `name`, with these options.
+    pub(super) fn set_with(name: &str, data: &Dataset, options: StoreOptions, parent: &Path) -> anyhow::Result<Self> {
+        let (dir, started) = (parent.join(name), Instant::now());
+        let store = open(&dir, options)?;
+        load(data, &store).map_err(|error| failure(&dir, &error))?;
         Ok(Self { dir, store, load: started.elapsed() })
+    }
+
+    /// Opens the store again, with other options.
+    pub(super) fn reopen(self, options: StoreOptions) -> anyhow::Result<Self> {
+        let Self { dir, store, load } = self;
+        store.close().map_err(|error| failure(&dir, &error))?;
+        Ok(Self { store: open(&dir, options)?, dir, load })
     }
 
     /// Removes the store.
@@ -93,19 +113,14 @@ impl Levels {
             .cache_bytes(0)
             .durability(Durability::Never);
         let levels = Self { dir, options };
-        let store = levels.open_with(options)?;
+        let store = open(&levels.dir, options)?;
         load_levels(data, &store).and_then(|()| store.close()).map_err(|error| failure(&levels.dir, &error))?;
         Ok(levels)
     }
 
     /// Opens it with this much memory for filters.
     pub(super) fn open(&self, filter_memory_bytes: u64, read_only: bool) -> anyhow::Result<Store> {
-        self.open_with(self.options.filter_memory_bytes(filter_memory_bytes).read_only(read_only))
-    }
-
-    fn open_with(&self, options: StoreOptions) -> anyhow::Result<Store> {
-        let storage = FileStorage::open_direct(&self.dir).map_err(|error| stopped(&self.dir, "cannot open", &error))?;
-        Ok(Store::open(Arc::new(storage), options).map_err(|error| failure(&self.dir, &error))?)
+        open(&self.dir, self.options.filter_memory_bytes(filter_memory_bytes).read_only(read_only))
     }
 
     /// Removes the store.

@@ -45,7 +45,7 @@ fn probed(table: &TableStats) -> Option<(Value, String)> {
     let TableStats { file, level, .. } = table;
     let purpose = Purpose::ALL.into_iter().find(|&purpose| table.ledger.of(purpose).lookups > 0)?;
     let tally = table.ledger.of(purpose);
-    let outcome = Outcome::ALL.into_iter().find(|&outcome| tally.count(outcome) > 0)?;
+    let outcome = Outcome::ALL.iter().copied().find(|&outcome| tally.count(outcome) > 0)?;
     let filter = table.filters.iter().find(|filter| filter.purpose == purpose);
     let json = json!({
         "table": file,

@@ -1,0 +1,209 @@
+//! What released versions wrote, this one reads: every directory of tests/golden, by the lists in it alone. `v1` has frames
+//! and partitioned filters from before the first release.
+//!
+//! `FILTERBLOCK_RELEASE=0.1.0 cargo test --features kv --test format releases` adds the directory of a release. It has a
+//! store, and those of the frames that no earlier directory has.
+
+use crate::material::unhex;
+use crate::oracle::Oracle;
+use crate::{golden, partitioned};
+use filterblock::partition::{PartitionHandle, PartitionedFilter};
+use filterblock::{CompactFrameReader, CustomTransform, KeyHasher, KeyTransform, OpenOptions};
+use serde_json::Value;
+use std::convert::Infallible;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a directory has, and the answers that were compared.
+#[derive(Debug, Default)]
+struct Read {
+    frames: usize,
+    partitioned: usize,
+    stores: usize,
+    answers: usize,
+}
+
+fn list(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("a list in JSON")
+}
+
+fn text<'a>(listed: &'a Value, field: &str) -> &'a str {
+    listed[field].as_str().unwrap_or_else(|| panic!("{field} of {listed}"))
+}
+
+fn number(listed: &Value, field: &str) -> u64 {
+    u64::from_str_radix(text(listed, field).trim_start_matches("0x"), 16).expect("a number")
+}
+
+/// Of the secret key, or of a seed; the latter is not listed with a partitioned filter, whose index has it.
+fn hasher(listed: &Value) -> Option<KeyHasher> {
+    match &listed["hash_key"] {
+        Value::String(key) => Some(KeyHasher::keyed(unhex(key).try_into().expect("16 bytes"))),
+        _ if listed["seed"].is_string() => Some(KeyHasher::new(number(listed, "seed"))),
+        _ => None,
+    }
+}
+
+fn transform(listed: &Value) -> KeyTransform {
+    let field = |name: &str| listed[name].as_u64().expect("a number");
+    let (id, len) = (field("transform_id") as u8, field("transform_param") as u16);
+    match id {
+        0 => KeyTransform::WholeKey,
+        1 => KeyTransform::Row,
+        2 => KeyTransform::RowColumn,
+        3 => KeyTransform::FixedPrefix { len },
+        4 => KeyTransform::WholeKeyAndPrefix { len },
+        _ => KeyTransform::Custom(CustomTransform::new(id, len).expect("128 to 255")),
+    }
+}
+
+fn read_frame(dir: &Path, listed: &Value) -> usize {
+    let (name, hasher, transform) = (text(listed, "file"), hasher(listed).expect("a hasher"), transform(listed));
+    let frame = fs::read(dir.join(name)).expect("a frame");
+    let keys = golden::keys_in(dir, text(listed, "entries"));
+    if text(listed, "frame") == "compact" {
+        let reader = CompactFrameReader::open(&frame, hasher, transform).expect(name);
+        return golden::check(name, &reader, &Oracle::open_compact(&frame), &keys);
+    }
+    let options = OpenOptions::new().context(number(listed, "context"));
+    let reader = options.expect_hasher(hasher).expect_transform(transform).open(&frame).expect(name);
+    assert_eq!(reader.kind().name(), text(listed, "kind"), "{name}");
+    golden::check(name, &reader, &Oracle::open(&frame), &keys)
+}
+
+/// Each stored entry, at its order key.
+fn read_partitioned(dir: &Path, listed: &Value) -> usize {
+    let name = text(listed, "name");
+    let read = |extension: &str| fs::read(dir.join(format!("{name}.{extension}"))).expect("a file");
+    let (index, file) = (read("index"), read("partitions"));
+    let mut options = OpenOptions::new().context(number(listed, "context"));
+    options = hasher(listed).map_or(options, |hasher| options.expect_hasher(hasher));
+    let filter = PartitionedFilter::open(&index, options).expect(name);
+    let load = |at: PartitionHandle| Ok::<_, Infallible>(&file[at.offset as usize..][..at.len as usize]);
+    for at in filter.partitions() {
+        filter.open_partition(at, load(at).expect("bytes")).expect(name);
+    }
+    let pairs = String::from_utf8(read("keys")).expect("text");
+    let answers = pairs.lines().map(|line| {
+        let (order_key, entry) = line.split_once(' ').expect("an order key and an entry");
+        let (order_key, hash) = (unhex(order_key), filter.hasher().hash(&unhex(entry)));
+        let at = filter.find(&order_key).unwrap_or_else(|| panic!("{name}: {line} leads to no partition"));
+        let partition = filter.open_partition(at, load(at).expect("bytes")).expect(name);
+        assert!(partition.may_contain_hash(hash), "{name}: {line} is denied");
+    });
+    answers.count()
+}
+
+fn read(dir: &Path) -> Read {
+    let mut read = Read::default();
+    for listed in list(&dir.join("index.json")) {
+        read.answers += read_frame(dir, &listed);
+        read.frames += 1;
+    }
+    let partitioned = dir.join("partitioned");
+    if partitioned.exists() {
+        for listed in list(&partitioned.join("index.json")) {
+            read.answers += read_partitioned(&partitioned, &listed);
+            read.partitioned += 1;
+        }
+    }
+    #[cfg(feature = "kv")]
+    if dir.join("store").exists() {
+        read.answers += crate::exchange::check_store(&dir.join("store"));
+        read.stores += 1;
+    }
+    read
+}
+
+fn directories() -> Vec<PathBuf> {
+    let golden: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden"].iter().collect();
+    let mut all: Vec<_> =
+        fs::read_dir(golden).expect("a directory").map(|entry| entry.expect("an entry").path()).collect();
+    all.sort();
+    all
+}
+
+/// All that a release publishes.
+fn write(dir: &Path) {
+    golden::write(dir);
+    partitioned::write(&dir.join("partitioned"));
+    #[cfg(feature = "kv")]
+    crate::exchange::write_store(&dir.join("store"));
+}
+
+/// Leaves out the frames and the partitioned filters that a directory in `earlier` has, bit for bit.
+fn leave_out_repeated(dir: &Path, earlier: &[PathBuf]) {
+    let same = |name: &str| {
+        let bytes = fs::read(dir.join(name)).expect("a file");
+        earlier.iter().any(|earlier| fs::read(earlier.join(name)).is_ok_and(|other| other == bytes))
+    };
+    let thin = |list_name: &str, files: &dyn Fn(&Value) -> Vec<String>| {
+        let mut listed = list(&dir.join(list_name));
+        listed.retain(|listed| {
+            let files = files(listed);
+            let repeated = files.iter().all(|name| same(name));
+            files.iter().filter(|_| repeated).for_each(|name| fs::remove_file(dir.join(name)).expect("a file removed"));
+            !repeated
+        });
+        fs::write(dir.join(list_name), serde_json::to_string_pretty(&listed).expect("JSON") + "\n").expect("a list");
+        listed
+    };
+    let left = thin("index.json", &|listed| vec![text(listed, "file").to_owned()]);
+    for entry in fs::read_dir(dir).expect("a directory") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        if name.ends_with(".entries") && left.iter().all(|listed| text(listed, "entries") != name) {
+            fs::remove_file(dir.join(name)).expect("a file removed");
+        }
+    }
+    let of_filter = |listed: &Value| {
+        let name = text(listed, "name");
+        ["index", "partitions", "keys"].map(|extension| format!("partitioned/{name}.{extension}")).to_vec()
+    };
+    thin("partitioned/index.json", &of_filter);
+}
+
+#[test]
+fn what_was_released_is_read() {
+    if let Ok(version) = std::env::var("FILTERBLOCK_RELEASE") {
+        let (earlier, dir) = (directories(), directories()[0].with_file_name(version));
+        assert!(!dir.exists(), "{} is there already", dir.display());
+        write(&dir);
+        leave_out_repeated(&dir, &earlier);
+    }
+    let all: Vec<_> = directories().iter().map(|dir| read(dir)).collect();
+    let sum = |of: fn(&Read) -> usize| all.iter().map(of).sum::<usize>();
+    let (frames, partitioned, answers) =
+        (sum(|read| read.frames), sum(|read| read.partitioned), sum(|read| read.answers));
+    assert!(frames >= 150 && partitioned >= 7, "{all:?}");
+    println!(
+        "counted: {} golden directories, {frames} frames, {partitioned} partitioned filters, {} stores, {answers} answers",
+        all.len(),
+        sum(|read| read.stores)
+    );
+}
+
+/// The directory that would be added, with all that this version writes.
+#[test]
+fn what_would_be_released_is_read() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let dir = scratch.path().join("0.0.0");
+    write(&dir);
+    let all = read(&dir);
+    assert!(all.frames >= 150 && all.partitioned >= 7 && all.stores == usize::from(cfg!(feature = "kv")), "{all:?}");
+
+    // All but one of the frames have not changed since: `two` has other bytes.
+    let earlier = directories();
+    let changed = dir.join("bloom-two-10bits.bin");
+    let mut block = fs::read(&changed).expect("a frame");
+    block.truncate(64);
+    fs::write(&changed, &block).expect("a written file");
+    leave_out_repeated(&dir, &earlier);
+    let left = list(&dir.join("index.json"));
+    assert_eq!(left.iter().map(|listed| text(listed, "file")).collect::<Vec<_>>(), ["bloom-two-10bits.bin"]);
+    assert!(dir.join("two.entries").exists() && !dir.join("many.entries").exists());
+    assert!(list(&dir.join("partitioned/index.json")).is_empty());
+    // And it would be noticed.
+    let unread = std::panic::catch_unwind(|| read(&dir));
+    assert!(unread.is_err(), "a frame without its payload");
+}

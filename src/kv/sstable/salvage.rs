@@ -11,19 +11,17 @@ use super::super::encoding::Cursor;
 use super::super::error::{Damage, Error};
 use super::super::manifest::{Rows, TableState};
 use super::super::names::FileName;
-use super::super::storage::{PAGE_LEN, ReadableFile, Storage};
+use super::super::storage::{PAGE_LEN, PageBuf, ReadableFile, Storage};
 use super::block::{BlockReader, claimed_len};
 use super::format::Footer;
 use super::index::{BlockHandle, Index};
 use super::reader::{TableReader, open_footer, read_pages};
-use core::ops::Bound;
+use core::ops::{Bound, RangeBounds};
 use std::io;
 use std::sync::Arc;
 
 /// A file is read in pieces of this many bytes.
 const PIECE_LEN: u64 = 256 << 10;
-/// Before the entries of an index: its checksum and their number.
-const INDEX_HEADER_LEN: usize = 8;
 
 /// Whether bytes that the system fails to read count as damaged. Otherwise the failure ends the salvage: the bytes may
 /// be right, and readable later.
@@ -82,8 +80,8 @@ struct Found {
 /// What cells of a block have to be, besides in order.
 struct Bounds<'a> {
     footer: Option<&'a Footer>,
-    /// The block's first and last key, if the index is right.
-    keys: Option<(CellKey<'a>, CellKey<'a>)>,
+    /// Of the block's keys, if the index is right: where they start, and the last.
+    keys: Option<(Bound<CellKey<'a>>, CellKey<'a>)>,
 }
 
 impl Salvage {
@@ -157,9 +155,8 @@ impl Salvage {
         io_errors: IoErrors,
     ) -> Result<(), Error> {
         self.num_cells_written = Some(footer.num_cells);
-        let index = read_pages(&self.file, source, footer.data_len, footer.index_len).and_then(|pages| {
-            Index::decode(&self.file, footer.number, footer.data_len, pages.as_slice().to_vec(), footer.data_len)
-        });
+        let pages = read_pages(&self.file, source, footer.data_len, footer.index_len);
+        let index = pages.and_then(|pages| Index::decode(&self.file, footer, pages));
         match index {
             Ok(index) => self.read_blocks(source, &index, Some(footer), io_errors),
             Err(error) => {
@@ -190,11 +187,17 @@ impl Salvage {
 
     /// The index that is stored last: a value may contain bytes that look like one, but values precede the index.
     fn find_index(&self, bytes: &[u8]) -> Option<Index> {
-        (0..bytes.len()).step_by(PAGE_LEN).rev().find_map(|offset| {
-            let len = index_len(&bytes[offset..], offset as u64)?;
-            let index = bytes[offset..offset + len].to_vec();
-            Index::decode(&self.file, self.state.number, offset as u64, index, offset as u64).ok()
-        })
+        let at = |offset: usize, lists_first_keys: bool| {
+            let footer =
+                Footer { number: self.state.number, data_len: offset as u64, lists_first_keys, ..Footer::default() };
+            let len = index_len(&bytes[offset..], &footer)?;
+            let mut pages = PageBuf::new(len);
+            pages.as_mut_slice().copy_from_slice(&bytes[offset..offset + len]);
+            Index::decode(&self.file, &footer, pages).ok()
+        };
+        let offsets = (0..bytes.len()).step_by(PAGE_LEN).rev();
+        // Without a footer, the version of the table is unknown.
+        offsets.flat_map(|offset| [(offset, false), (offset, true)]).find_map(|(offset, lists)| at(offset, lists))
     }
 
     fn read_blocks(
@@ -206,7 +209,7 @@ impl Salvage {
     ) -> Result<(), Error> {
         let mut is_after_lost = false;
         for block in 0..index.len() {
-            let (handle, keys) = (index.handle(block), index.keys(block));
+            let (handle, keys) = (index.handle(block), index.bounds(block));
             let pages = read_pages(&self.file, source, handle.offset, handle.len as u64);
             let bounds = Bounds { footer, keys: Some(keys) };
             let checked = pages.and_then(|pages| self.check(handle.offset, pages.as_slice(), &bounds, None));
@@ -222,7 +225,7 @@ impl Salvage {
                         // Neighbours are one range.
                         Some(rows) => *rows = Arc::new((rows.0.clone(), last)),
                         None => {
-                            let rows = Some(Arc::new((keys.0.row.to_vec(), last)));
+                            let rows = Some(Arc::new((row_of(keys.0).to_vec(), last)));
                             self.lost.push(LostKeys { rows, reason });
                         }
                     }
@@ -276,7 +279,8 @@ impl Salvage {
             }
             let rows = self.state.rows.as_ref();
             let is_of_table = rows.is_none_or(|rows| *rows.0 <= *key.row && *key.row <= *rows.1);
-            if !is_of_table || bounds.keys.is_some_and(|(first, last)| key < first || key > last) {
+            let is_of_block = bounds.keys.is_none_or(|(start, last)| (start, Bound::Included(last)).contains(&key));
+            if !is_of_table || !is_of_block {
                 return Err(damaged(Damage::Contradiction { name: "key of cell", found: num_cells }));
             }
             if bounds.footer.is_some_and(|footer| !footer.covers(seq)) {
@@ -300,9 +304,17 @@ impl TableReader {
             None => 0..index.len(),
         };
         let last_block = blocks.clone().last()?;
-        let (first, last) = (index.keys(blocks.start).0.row, index.keys(last_block).1.row);
+        let (first, last) = (row_of(index.bounds(blocks.start).0), index.last(last_block).row);
         let first = rows.map_or(first, |rows| first.max(&rows.0));
         Some((first.to_vec(), rows.map_or(last, |rows| last.min(&rows.1)).to_vec()))
+    }
+}
+
+/// The first row of which a block that starts there may have cells.
+fn row_of<'a>(start: Bound<CellKey<'a>>) -> &'a [u8] {
+    match start {
+        Bound::Included(key) | Bound::Excluded(key) => key.row,
+        Bound::Unbounded => b"",
     }
 }
 
@@ -319,17 +331,25 @@ fn another_table(file: &str, state: &TableState, footer: &Footer, footer_crc: u3
     Some(Error::damaged(file, len, Damage::Field { name, found, expected }))
 }
 
-/// Length of the index that `bytes`, which begin at `offset`, may begin with, if its blocks would fill all before it.
-fn index_len(bytes: &[u8], offset: u64) -> Option<usize> {
+/// Length of the index of the table of `footer` that `bytes` may begin with, if its blocks would fill all before it.
+fn index_len(bytes: &[u8], footer: &Footer) -> Option<usize> {
     let mut cursor = Cursor::new(bytes);
-    let (_checksum, num_blocks) = (cursor.u32()?, cursor.u32()?);
-    let mut pages_left = offset / PAGE_LEN as u64;
+    let (_checksum, num_blocks) = (cursor.u32()?, cursor.u32().filter(|&blocks| blocks > 0)?);
+    if !footer.lists_first_keys {
+        skip_keys(&mut cursor, 1)?;
+    }
+    let mut pages_left = footer.data_len / PAGE_LEN as u64;
     for _ in 0..num_blocks {
         pages_left = pages_left.checked_sub(cursor.u32()?.into())?;
-        let lens = [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
-        cursor.take(lens.into_iter().map(usize::from).sum())?;
+        skip_keys(&mut cursor, if footer.lists_first_keys { 2 } else { 1 })?;
     }
-    (pages_left == 0 && cursor.at() > INDEX_HEADER_LEN).then(|| cursor.at())
+    (pages_left == 0).then(|| cursor.at())
+}
+
+/// Skips keys whose lengths, of row and column, precede the bytes of all of them.
+fn skip_keys(cursor: &mut Cursor<'_>, num_keys: usize) -> Option<()> {
+    let lens = (0..2 * num_keys).map(|_| cursor.u16().map(usize::from)).sum::<Option<usize>>()?;
+    cursor.take(lens).map(drop)
 }
 
 /// The first `len` bytes of a file, with zeros for pages that the device fails to read, if these count as damaged.

@@ -87,8 +87,8 @@ fn answers(storage: &SimStorage) -> Option<Vec<Option<Option<Vec<u8>>>>> {
     Some((0..NUM_ROWS).map(|i| store.get(&row(i), b"column").ok()).collect())
 }
 
-/// A store in which a repair was interrupted: its readers see what they saw before, or what they see after; repairing it
-/// again finishes, and keeps aside what is replaced.
+/// A store in which a repair was interrupted: its readers see what they saw before, or what they see after; repairing
+/// it again finishes, and keeps aside what is replaced.
 fn check(case: &Case, image: &SimStorage, before: &Option<Vec<Option<Option<Vec<u8>>>>>, context: &str) {
     let after: Vec<_> = (0..NUM_ROWS).map(|i| Some(case.expected.get(&row(i)).cloned())).collect();
     let seen = answers(image);

@@ -1,10 +1,10 @@
 //! What of a table's file is still provably the table's.
 //!
-//! A data block proves itself: its checksum covers the table's number and the block's offset. Where blocks are is in the
-//! index. Without a usable index they are followed one after the other from the file's start, as far as each is right:
-//! what comes after a bad one could be bytes of a value that look like a block. Without a usable footer the index is
-//! searched for, whose checksum covers its place, too. A file with a footer that is right, but not the one that the
-//! manifest names, is another table's, and nothing of it is used.
+//! A data block proves itself: its checksum covers the table's number and the block's offset. Where blocks are is in
+//! the index. Without a usable index they are followed one after the other from the file's start, as far as each is
+//! right: what comes after a bad one could be bytes of a value that look like a block. Without a usable footer the
+//! index is searched for, whose checksum covers its place, too. A file with a footer that is right, but not the one
+//! that the manifest names, is another table's, and nothing of it is used.
 
 use super::super::cell::{CellKey, CellRef, OwnedKey};
 use super::super::encoding::Cursor;

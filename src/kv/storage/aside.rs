@@ -9,8 +9,8 @@ use std::io;
 /// The directory of files that were moved aside.
 const ASIDE_DIR: &str = "lost";
 
-/// Gives the file `name` of `dir` a second name in [`ASIDE_DIR`], `kept` or that with a number, durably, and returns it. In
-/// a file system without hard links it keeps a copy there.
+/// Gives the file `name` of `dir` a second name in [`ASIDE_DIR`], `kept` or that with a number, durably, and returns
+/// it. In a file system without hard links it keeps a copy there.
 pub(super) fn keep_aside(dir: &File, name: &str, kept: &str) -> io::Result<String> {
     match retry_on_intr(|| mkdirat(dir, ASIDE_DIR, Mode::from_raw_mode(0o777))) {
         Ok(()) | Err(Errno::EXIST) => {}

@@ -52,9 +52,9 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The system's.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Gives the file `name` a second name outside the storage's own names, durably, and returns it: `kept`, in a directory
-    /// `lost` within the storage's. Nothing there is overwritten: if another file has that name, a number is added. A
-    /// storage that has no such place keeps the default, which fails, and its stores cannot be repaired.
+    /// Gives the file `name` a second name outside the storage's own names, durably, and returns it: `kept`, in a
+    /// directory `lost` within the storage's. Nothing there is overwritten: if another file has that name, a number is
+    /// added. A storage that has no such place keeps the default, which fails, and its stores cannot be repaired.
     ///
     /// # Errors
     /// The system's; [`io::ErrorKind::Unsupported`].

@@ -89,15 +89,16 @@ impl Store {
         Ok(Self { core, background })
     }
 
-    /// Brings the store in the directory at `dir`, which no one may have open, back to what can be proved of it; or, unless
-    /// [`RepairOptions::apply`] is set, reports what that would do.
+    /// Brings the store in the directory at `dir`, which no one may have open, back to what can be proved of it; or,
+    /// unless [`RepairOptions::apply`] is set, reports what that would do.
     ///
-    /// Tables that do not open, or have damaged blocks, are replaced by their intact blocks; damaged logs by their intact
-    /// batches; unusable filters are built anew, according to `options`. Of every cell the newest write that is left is
-    /// then the answer. **That may be an older one than before, and a cell that was deleted may be back**: the report
-    /// names the rows of everything that is lost, and where older values may be visible. What is replaced is moved into
-    /// the directory `lost` within the store's, with the report, and never removed from there; filters hold no data, and
-    /// are not kept. A crash or an error leaves the store as it was or repaired, and calling this again finishes.
+    /// Tables that do not open, or have damaged blocks, are replaced by their intact blocks; damaged logs by their
+    /// intact batches; unusable filters are built anew, according to `options`. Of every cell the newest write that is
+    /// left is then the answer. **That may be an older one than before, and a cell that was deleted may be back**: the
+    /// report names the rows of everything that is lost, and where older values may be visible. What is replaced is
+    /// moved into the directory `lost` within the store's, with the report, and never removed from there; filters hold
+    /// no data, and are not kept. A crash or an error leaves the store as it was or repaired, and calling this again
+    /// finishes.
     ///
     /// ```
     /// use filterblock::kv::{RepairOptions, Store, StoreOptions};
@@ -131,10 +132,10 @@ impl Store {
     /// As [`Store::repair_dir`], for the store in `storage`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`],
-    /// [`Error::NoStore`]. A manifest is not repaired: [`Error::NoManifest`], or [`Error::Damaged`] with its name.
-    /// [`Error::NewerVersion`] for any file. [`Error::Io`], also for what could not be read, unless
-    /// [`RepairOptions::give_up_unreadable`] is set.
+    /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`];
+    /// [`Error::NotAStore`], [`Error::NoStore`]. A manifest is not repaired: [`Error::NoManifest`], or
+    /// [`Error::Damaged`] with its name. [`Error::NewerVersion`] for any file. [`Error::Io`], also for what could not
+    /// be read, unless [`RepairOptions::give_up_unreadable`] is set.
     pub fn repair(storage: Arc<dyn Storage>, options: StoreOptions, how: RepairOptions) -> Result<RepairReport, Error> {
         repair::repair(storage, options, how)
     }

@@ -1,15 +1,16 @@
 //! Repair: a store is brought back to what can be proved of it.
 //!
 //! What is kept is at the place where it was, because the order of levels, and of files in level 0, is the truth about
-//! which write is newer. A table of a deeper level is replaced by one of its intact blocks in that level. In level 0 the
-//! order is that of the files' numbers, so all tables from the oldest damaged one on are written anew, oldest first.
-//! What logs hold is newer than all tables, and becomes the newest. One record of the manifest switches from the old state
-//! to the repaired one; before it, every file that the switch drops has a second name in `lost`, so that a crash or a
-//! failure at any moment leaves a store that is as it was or repaired, and a repair to be made again finishes.
+//! which write is newer. A table of a deeper level is replaced by one of its intact blocks in that level. In level 0
+//! the order is that of the files' numbers, so all tables from the oldest to be replaced on are written anew, oldest
+//! first. What logs hold is newer than all tables, and becomes the newest. One record of the manifest switches from the
+//! old state to the repaired one; before it, every file that the switch drops has a second name in `lost`, so that a
+//! crash or a failure at any moment leaves a store that is as it was or repaired, and a repair to be made again
+//! finishes.
 //!
-//! A log with a damaged record keeps the writes after it: of each cell the newest write that is proved is the answer, as
-//! with a table that is lost among others. A manifest is not repaired. Tables do not record their levels, and without it
-//! an obsolete table cannot be told from a live one, so cells that were deleted could come back everywhere.
+//! A log with a damaged record keeps the writes after it: of each cell the newest write that is proved is the answer,
+//! as with a table that is lost among others. A manifest is not repaired. Tables do not record their levels, and
+//! without it an obsolete table cannot be told from a live one, so cells that were deleted could come back everywhere.
 
 mod apply;
 mod assess;

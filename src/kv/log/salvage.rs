@@ -36,10 +36,10 @@ impl SalvagedLog {
         let missing = sealed.map_or(0, |sealed| sealed.saturating_sub(bytes.len() as u64));
         let mut records = Records { number, bytes: &bytes, at: 0 };
         if let Some(Ok(first)) = records.peek() {
-            match check_first(file, &bytes[first], number, LogKind::WriteAhead) {
-                Err(error @ Error::NewerVersion { .. }) => return Err(error),
-                // Without it, the others' checksums still prove the number.
-                Ok(_) | Err(_) => {}
+            // If it is damaged otherwise, the others' checksums still prove the number.
+            let checked = check_first(file, &bytes[first], number, LogKind::WriteAhead);
+            if let Err(error @ Error::NewerVersion { .. }) = checked {
+                return Err(error);
             }
         }
         records.at = RECORD_HEADER_LEN + FIRST_PAYLOAD_LEN;

@@ -37,7 +37,7 @@ fn the_figures_add_up_wherever_the_filters_are() {
             if run["filter"] == "none" {
                 assert_eq!(
                     of("no_filter").iter().sum::<u64>() + of("out_of_key_range").iter().sum::<u64>(),
-                    probes.iter().sum()
+                    probes.iter().sum::<u64>()
                 );
             } else {
                 // Most lookups of absent keys meet several tables, and are denied by nearly all.

@@ -236,6 +236,7 @@ unproved() {
 . .ci/foreign.sh
 . .ci/native.sh
 . .ci/guard_pages.sh
+. .ci/store.sh
 
 rustup component add rustfmt clippy >/dev/null 2>&1 || true
 cargo --version && rustc --version

@@ -23,8 +23,9 @@
 //!   number of threads may read and write one [`Store`].
 //! - **Damage is a typed [`Error`], never a wrong answer.** Every byte on the disk is covered by a checksum that
 //!   includes its file and offset. A table that cannot be read costs its own rows: a store opens for reading without it, and
-//!   what it may hold is an error, and never absent. A log whose end was torn off by a crash is distinguished from a damaged one by the
-//!   synced length in later records.
+//!   what it may hold is an error, and never absent. [`Store::repair`] brings a damaged store back to what can be proved of it,
+//!   and names what is lost. A log whose end was torn off by a crash is distinguished from a damaged one by the synced
+//!   length in later records.
 //! - **A filter can only save work.** One that is damaged, newer than this library or missing means *maybe*: the lookup
 //!   reads the data, the ledger counts it, and [`Store::warnings`] reports it once. [`Store::verify`] probes every
 //!   filter for every key of its table; [`Store::rebuild_filters`] replaces filters and leaves the data unchanged.
@@ -106,6 +107,7 @@ pub use storage::{
     WritableFile, read_exact_at,
 };
 pub use store::{
-    FilterVerification, LevelStats, RebuildOptions, RebuildReport, RebuiltTable, Scan, Snapshot, Stats, Store,
+    FilterVerification, LevelStats, LostRows, RebuildOptions, RebuildReport, RebuiltTable, RenumberedTable,
+    RepairOptions, RepairReport, RepairedFilters, RepairedLog, RepairedTable, RowsFromTo, Scan, Snapshot, Stats, Store,
     TableStats, TableVerification, UnreadableRows, VerifyReport,
 };

@@ -8,6 +8,7 @@
 //! | `000007.sst` | a table |
 //! | `000007.flt` | a table's rebuilt filters |
 //! | `*.tmp` | one of these that was never finished |
+//! | `lost/` | files that a repair has replaced, which nothing reads |
 //!
 //! A number is given to one file only, whatever its kind.
 

@@ -2,7 +2,7 @@
 
 use crate::Place;
 
-const SUBCOMMANDS: [&str; 13] = [
+const SUBCOMMANDS: [&str; 14] = [
     "build",
     "query",
     "inspect",
@@ -14,6 +14,7 @@ const SUBCOMMANDS: [&str; 13] = [
     "scan",
     "stats",
     "rebuild",
+    "repair",
     "demo",
     "completions",
 ];
@@ -58,7 +59,7 @@ fn completions_know_the_subcommands() {
 #[test]
 fn unknown_commands_exit_with_2() {
     let place = Place::new();
-    place.expect_failure(2, "repair");
+    place.expect_failure(2, "mend");
     place.expect_failure(2, "build --unknown");
     let output = place.command([""; 0]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -71,7 +72,7 @@ fn the_examples_work() {
     place.write("keys.txt", "some-key\nother\n");
     let help = place.expect(0, "--help");
     let examples: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  filterblock ")).collect();
-    assert_eq!(examples.len(), 12);
+    assert_eq!(examples.len(), 13);
     // The demo is slow and has its own tests.
     for example in examples.into_iter().filter(|&example| example != "demo") {
         place.expect(0, example);

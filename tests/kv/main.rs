@@ -27,6 +27,8 @@ mod partitioned;
 mod predicted;
 mod prefix;
 mod renderings;
+mod repair;
+mod repair_faults;
 #[cfg(feature = "cli")]
 mod report;
 #[cfg(feature = "cli")]

@@ -5,22 +5,22 @@ use filterblock::kv::{Error, Maintenance, Store, StoreOptions, TableFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-const NUM_ROWS: u32 = 400;
-const PAGE: usize = 4096;
+pub(crate) const NUM_ROWS: u32 = 400;
+pub(crate) const PAGE: usize = 4096;
 
-type Cells = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Cells = BTreeMap<Vec<u8>, Vec<u8>>;
 
-fn options() -> StoreOptions {
+pub(crate) fn options() -> StoreOptions {
     let options = StoreOptions::default().seed(4).maintenance(Maintenance::Inline { seed: 2 }).cache_bytes(0);
     options.memtable_bytes_max(16_000).table_bytes_max(8_000).level_bytes(60_000, 2).level0_tables_max(4)
 }
 
-fn row(i: u32) -> Vec<u8> {
+pub(crate) fn row(i: u32) -> Vec<u8> {
     format!("row{i:04}").into_bytes()
 }
 
 /// A store of many tables in several levels, with overwritten and deleted cells, and a log.
-fn store() -> (SimStorage, Cells) {
+pub(crate) fn store() -> (SimStorage, Cells) {
     let (storage, mut cells) = (SimStorage::new(), Cells::new());
     let store = Store::open(Arc::new(storage.clone()), options()).unwrap();
     let mut put = |i: u32, round: u32| {

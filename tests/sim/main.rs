@@ -310,7 +310,7 @@ fn the_observer_sees_every_operation_and_the_state_after_it() {
 
 /// One operation of a kind on a storage that has a file `a`, with a fault that is set just before it.
 fn perform(storage: &SimStorage, kind: OperationKind, fault: Fault) -> io::Result<()> {
-    use OperationKind::{Create, Length, List, Lock, Open, Read, Remove, Rename, Sync, SyncDir, Write};
+    use OperationKind::{Create, KeepAside, Length, List, Lock, Open, Read, Remove, Rename, Sync, SyncDir, Write};
     let mut writer = storage.create("w").unwrap();
     let reader = storage.open("a").unwrap();
     storage.inject(fault);
@@ -320,6 +320,7 @@ fn perform(storage: &SimStorage, kind: OperationKind, fault: Fault) -> io::Resul
         Sync => writer.sync(),
         Rename => storage.rename("a", "b"),
         Remove => storage.remove("a"),
+        KeepAside => storage.keep_aside("a", "a").map(drop),
         SyncDir => storage.sync_dir(),
         Lock => storage.lock("LOCK", LockMode::Exclusive).map(drop),
         Open => storage.open("a").map(drop),
@@ -327,6 +328,21 @@ fn perform(storage: &SimStorage, kind: OperationKind, fault: Fault) -> io::Resul
         Length => reader.len().map(drop),
         List => storage.list().map(drop),
     }
+}
+
+#[test]
+fn what_is_kept_aside_is_durable_and_never_overwritten() {
+    let storage = SimStorage::new();
+    for (bytes, kept) in [(b"one", "lost/a"), (b"two", "lost/a.2"), (b"one", "lost/a")] {
+        storage.replace("a", bytes.to_vec());
+        assert_eq!(storage.keep_aside("a", "a").unwrap(), kept);
+        storage.remove("a").unwrap();
+        assert_eq!(storage.list().unwrap(), Vec::<String>::new());
+        let image = storage.crash_image(CrashKind::NothingUnsynced);
+        assert_eq!(image.contents(kept).as_deref(), Some(&bytes[..]));
+    }
+    assert_eq!(storage.names(), ["lost/a", "lost/a.2"]);
+    assert!(storage.keep_aside("a", "a").is_err());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The command line as a whole.
 
-use crate::store::{fill, get, rebuild, scan, stats};
+use crate::store::{fill, get, rebuild, repair, scan, stats};
 use crate::{build, calc, completions, demo, inspect, query, thin, verify};
 use clap::{Parser, Subcommand};
 use filterblock::FORMAT_VERSION;
@@ -23,6 +23,7 @@ Examples:
   filterblock stats db
   filterblock verify db
   filterblock rebuild db --kind golomb --fpr 0.1%
+  filterblock repair db
   filterblock demo";
 
 const EXIT_CODES: &str = "\
@@ -35,7 +36,7 @@ Exit codes:
 
 /// Builds, queries, shows and checks filter blocks: small files that rule out keys which a table does not hold
 ///
-/// fill, get, scan, stats and rebuild work on a small row/column store that embeds filter blocks.
+/// fill, get, scan, stats, rebuild and repair work on a small row/column store that embeds filter blocks.
 #[derive(Parser)]
 #[command(name = "filterblock", version = VERSION.as_str(), before_help = EXAMPLES, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Scan(scan::Args),
     Stats(stats::Args),
     Rebuild(rebuild::Args),
+    Repair(repair::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Scan(args) => store::scan::run(args),
         Command::Stats(args) => store::stats::run(args),
         Command::Rebuild(args) => store::rebuild::run(args),
+        Command::Repair(args) => store::repair::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Completions(args) => completions::run(args, &mut Cli::command()),
     };

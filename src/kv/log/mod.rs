@@ -26,9 +26,11 @@
 //! manifest has its length, and every bad byte within that length is damage.
 
 mod reader;
+mod salvage;
 mod writer;
 
 pub(crate) use reader::LogContents;
+pub(crate) use salvage::SalvagedLog;
 pub(crate) use writer::LogWriter;
 
 use super::encoding::{Cursor, Push};

@@ -10,11 +10,11 @@ use core::ops::Range;
 /// The intact records of a log.
 #[derive(Debug)]
 pub(crate) struct LogContents {
-    file: String,
-    number: u64,
-    bytes: Vec<u8>,
+    pub(super) file: String,
+    pub(super) number: u64,
+    pub(super) bytes: Vec<u8>,
     /// Ranges of the payloads, except for the first record's.
-    payloads: Vec<Range<usize>>,
+    pub(super) payloads: Vec<Range<usize>>,
 }
 
 impl LogContents {
@@ -86,7 +86,7 @@ impl LogContents {
     }
 }
 
-fn read_file(storage: &dyn Storage, file: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn read_file(storage: &dyn Storage, file: &str) -> Result<Vec<u8>, Error> {
     let read = || {
         let source = storage.open(file)?;
         // The allocation is bounded by the real length of the file.
@@ -98,7 +98,7 @@ fn read_file(storage: &dyn Storage, file: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// Checks a first record, and returns the log's number.
-fn check_first(file: &str, payload: &[u8], number: u64, kind: LogKind) -> Result<u64, Error> {
+pub(super) fn check_first(file: &str, payload: &[u8], number: u64, kind: LogKind) -> Result<u64, Error> {
     let damaged = |damage| Error::damaged(file, RECORD_HEADER_LEN as u64, damage);
     let cut_off = Damage::CutOff { unit: "first record", len_bytes: payload.len() as u64 };
     let (magic, version, stored) = decode_first(payload).ok_or_else(|| damaged(cut_off))?;
@@ -116,15 +116,15 @@ fn check_first(file: &str, payload: &[u8], number: u64, kind: LogKind) -> Result
 }
 
 /// A cursor over records.
-struct Records<'a> {
-    number: u64,
-    bytes: &'a [u8],
-    at: usize,
+pub(super) struct Records<'a> {
+    pub(super) number: u64,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
 }
 
 impl Records<'_> {
     /// The payload of the record at the current offset; `None` at the end of the bytes.
-    fn peek(&self) -> Option<Result<Range<usize>, Damage>> {
+    pub(super) fn peek(&self) -> Option<Result<Range<usize>, Damage>> {
         (self.at < self.bytes.len()).then(|| self.record_at(self.at))
     }
 
@@ -143,7 +143,7 @@ impl Records<'_> {
     }
 
     /// The range of the payload of the record at `at`, and its synced length, if its header is intact.
-    fn header_at(&self, at: usize) -> Result<(Range<usize>, u64), Damage> {
+    pub(super) fn header_at(&self, at: usize) -> Result<(Range<usize>, u64), Damage> {
         let unit = "record header";
         let rest = self.bytes.get(at..).unwrap_or_default();
         let header = bytes::array_at::<RECORD_HEADER_LEN>(rest, 0);
@@ -175,7 +175,7 @@ impl Records<'_> {
 
     /// Whether the synced length of an intact record after `bad` covers the byte at `bad`. Headers have a checksum of
     /// their own, so that searching for one at every byte costs no more than reading.
-    fn promised_after(&self, bad: usize) -> bool {
+    pub(super) fn promised_after(&self, bad: usize) -> bool {
         let mut at = bad + 1;
         if let Ok((payload, _)) = self.header_at(bad) {
             // The length is right, the payload is not: the next record follows it.

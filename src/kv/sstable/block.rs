@@ -116,6 +116,13 @@ fn cell_len(cell: &CellRef<'_>) -> usize {
     header_len(cell) + cell.key.row.len() + cell.key.column.len() + cell.value.map_or(0, <[u8]>::len)
 }
 
+/// The length, in whole pages, that the header of a block claims.
+pub(super) fn claimed_len(header: &[u8]) -> Option<u64> {
+    let header = bytes::array_at::<CELLS_AT>(header, 0).filter(|header| header[..CRC_AT] == BLOCK_MAGIC)?;
+    let len = CELLS_AT as u64 + u64::from(bytes::u32_at(&header, CONTENT_LEN_AT));
+    Some(len.next_multiple_of(PAGE_LEN as u64))
+}
+
 /// The cells of a block whose checksum holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockReader<'a> {

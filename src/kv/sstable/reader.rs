@@ -41,7 +41,7 @@ fn check_counts(file: &str, footer: &Footer, file_len: u64) -> Result<(), Error>
     }
 }
 
-fn read_pages(file: &str, source: &dyn ReadableFile, offset: u64, len: u64) -> Result<PageBuf, Error> {
+pub(super) fn read_pages(file: &str, source: &dyn ReadableFile, offset: u64, len: u64) -> Result<PageBuf, Error> {
     let read = || {
         let mut pages = PageBuf::for_stored(len)?;
         read_exact_at(source, pages.as_mut_slice(), offset).map(|()| pages)

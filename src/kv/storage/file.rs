@@ -5,6 +5,7 @@
 //! would be overwritten and removed. A path made absolute helps against the first only, and comparing identities before
 //! each call leaves a moment between the comparison and the call.
 
+use super::aside;
 use super::descriptors::Descriptors;
 use super::direct::Bypass;
 use super::durable::{NameSync, create_dir, open_dir, sync};
@@ -88,6 +89,10 @@ impl Storage for FileStorage {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         Ok(retry_on_intr(|| unlinkat(self.dir(), name, AtFlags::empty()))?)
+    }
+
+    fn keep_aside(&self, name: &str, kept: &str) -> io::Result<String> {
+        aside::keep_aside(self.dir(), name, kept)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {

@@ -4,6 +4,7 @@
 //! lose, tear and reorder exactly what was not synced. The caller is responsible for durability: sync the file, rename
 //! it, sync the directory.
 
+mod aside;
 mod descriptors;
 mod direct;
 mod durable;
@@ -50,6 +51,17 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// # Errors
     /// The system's.
     fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Gives the file `name` a second name outside the storage's own names, durably, and returns it: `kept`, in a
+    /// directory `lost` within the storage's. Nothing there is overwritten: if another file has that name, a number is
+    /// added. A storage that has no such place keeps the default, which fails, and its stores cannot be repaired.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::Unsupported`].
+    fn keep_aside(&self, name: &str, kept: &str) -> io::Result<String> {
+        let _ = (name, kept);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Makes created, renamed and removed names durable, and the directory's own.
     ///

@@ -23,6 +23,7 @@ mod open;
 mod panics;
 mod read;
 mod rebuild;
+mod repair;
 mod scan;
 mod stats;
 mod verify;
@@ -30,6 +31,9 @@ mod write;
 
 pub use read::Snapshot;
 pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
+pub use repair::{
+    LostRows, RenumberedTable, RepairOptions, RepairReport, RepairedFilters, RepairedLog, RepairedTable, RowsFromTo,
+};
 pub use scan::Scan;
 pub use stats::{LevelStats, Stats, TableStats};
 pub use verify::{FilterVerification, TableVerification, UnreadableRows, VerifyReport};
@@ -66,10 +70,7 @@ impl Store {
             true => FileStorage::open(dir),
             false => FileStorage::open_existing(dir),
         };
-        let storage = storage.map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::NoStore,
-            _ => Error::io(&dir.display().to_string(), "open the store", error),
-        })?;
+        let storage = storage.map_err(|error| no_directory(dir, error))?;
         Self::open(Arc::new(storage), options)
     }
 
@@ -86,6 +87,57 @@ impl Store {
         let core = Arc::new(open::open(storage, options)?);
         let background = background::spawn(&core)?;
         Ok(Self { core, background })
+    }
+
+    /// Brings the store in the directory at `dir`, which no one may have open, back to what can be proved of it; or,
+    /// unless [`RepairOptions::apply`] is set, reports what that would do.
+    ///
+    /// Tables that do not open, or have damaged blocks, are replaced by their intact blocks; damaged logs by their
+    /// intact batches; unusable filters are built anew, according to `options`. Of every cell the newest write that is
+    /// left is then the answer. **That may be an older one than before, and a cell that was deleted may be back**: the
+    /// report names the rows of everything that is lost, and where older values may be visible. What is replaced is
+    /// moved into the directory `lost` within the store's, with the report, and never removed from there; filters hold
+    /// no data, and are not kept. A crash or an error leaves the store as it was or repaired, and calling this again
+    /// finishes.
+    ///
+    /// ```
+    /// use filterblock::kv::{RepairOptions, Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default())?;
+    /// store.put(b"row", b"column", b"value")?;
+    /// store.flush()?;
+    /// let table = store.stats().tables[0].file.clone();
+    /// store.close()?;
+    /// std::fs::remove_file(dir.path().join(table))?;
+    /// assert!(Store::open_dir(dir.path(), StoreOptions::default()).is_err());
+    ///
+    /// let plan = Store::repair_dir(dir.path(), StoreOptions::default(), RepairOptions::new())?;
+    /// assert!(!plan.is_applied && plan.may_have_lost(b"row"));
+    /// let report = Store::repair_dir(dir.path(), StoreOptions::default(), RepairOptions::new().apply(true))?;
+    /// assert!(report.is_applied);
+    /// assert_eq!(Store::open_dir(dir.path(), StoreOptions::default())?.get(b"row", b"column")?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::repair`].
+    pub fn repair_dir(dir: &Path, options: StoreOptions, how: RepairOptions) -> Result<RepairReport, Error> {
+        let storage = FileStorage::open_existing(dir).map_err(|error| no_directory(dir, error))?;
+        Self::repair(Arc::new(storage), options, how)
+    }
+
+    /// As [`Store::repair_dir`], for the store in `storage`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`];
+    /// [`Error::NotAStore`], [`Error::NoStore`]. A manifest is not repaired: [`Error::NoManifest`], or
+    /// [`Error::Damaged`] with its name. [`Error::NewerVersion`] for any file. [`Error::Io`], also for what could not
+    /// be read, unless [`RepairOptions::give_up_unreadable`] is set.
+    pub fn repair(storage: Arc<dyn Storage>, options: StoreOptions, how: RepairOptions) -> Result<RepairReport, Error> {
+        repair::repair(storage, options, how)
     }
 
     /// Writes a cell.
@@ -299,5 +351,12 @@ impl Drop for Store {
         // Without other holders, every lookup has ended.
         let is_settled = Arc::strong_count(&self.core) == 1 && !std::thread::panicking();
         debug_assert!(!is_settled || self.ledger_report().check().is_ok(), "{:?}", self.ledger_report().check());
+    }
+}
+
+fn no_directory(dir: &Path, error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Error::NoStore,
+        _ => Error::io(&dir.display().to_string(), "open the store", error),
     }
 }

@@ -43,10 +43,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
     if options.read_only {
         return open_for_reading(&storage, options, given);
     }
-    let lock = storage.lock(LOCK_NAME, LockMode::Exclusive).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => Error::Locked,
-        _ => Error::io(LOCK_NAME, "lock", error),
-    })?;
+    let lock = storage.lock(LOCK_NAME, LockMode::Exclusive).map_err(lock_error)?;
     // Again: another process may have changed everything before it released the lock.
     let names = list(&*storage)?;
     let state = match is_there(&names, &options)? {
@@ -84,8 +81,15 @@ fn open_for_reading(
     }
 }
 
+pub(super) fn lock_error(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Error::Locked,
+        _ => Error::io(LOCK_NAME, "lock", error),
+    }
+}
+
 /// Whether there is a store. Fails if there is none and none may be created.
-fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
+pub(super) fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
     if names.iter().any(|name| name == MANIFEST_NAME) {
         return Ok(true);
     }
@@ -100,7 +104,7 @@ fn create(storage: &Arc<dyn Storage>, hasher: KeyHasher) -> Result<State, Error>
 }
 
 /// The hasher of a store whose manifest records `stored`.
-fn hasher(stored: HasherId, given: Option<KeyHasher>, options: &StoreOptions) -> Result<KeyHasher, Error> {
+pub(super) fn hasher(stored: HasherId, given: Option<KeyHasher>, options: &StoreOptions) -> Result<KeyHasher, Error> {
     let given_id = given.and_then(|hasher| HasherId::of(hasher).key_id());
     match (stored, given) {
         (HasherId::Seed(seed), _) if given_id.is_none() => Ok(KeyHasher::new(seed)),
@@ -110,7 +114,7 @@ fn hasher(stored: HasherId, given: Option<KeyHasher>, options: &StoreOptions) ->
     }
 }
 
-fn list(storage: &dyn Storage) -> Result<Vec<String>, Error> {
+pub(super) fn list(storage: &dyn Storage) -> Result<Vec<String>, Error> {
     storage.list().map_err(|error| Error::io("store", "list the directory", error))
 }
 
@@ -140,6 +144,23 @@ fn load(
     names: &[String],
     state: &State,
 ) -> Result<Core, Error> {
+    let memtable = Memtable::new(0);
+    for log in &state.logs {
+        replay(&*storage, log, &memtable, names)?;
+    }
+    load_with_logs(storage, options, hasher, lock, names, state, memtable)
+}
+
+/// Loads the store into memory, with a memtable of what its logs hold. Changes nothing on the disk.
+pub(super) fn load_with_logs(
+    storage: Arc<dyn Storage>,
+    options: StoreOptions,
+    hasher: KeyHasher,
+    lock: Option<Box<dyn StorageLock>>,
+    names: &[String],
+    state: &State,
+    memtable: Memtable,
+) -> Result<Core, Error> {
     let tables = Arc::new(TableContext {
         storage,
         accounts: Accounts::new(&Purpose::LOOKUPS),
@@ -151,11 +172,7 @@ fn load(
         limits_columns: options.filters.column_budget(options.filter_residence).is_some(),
     });
     let version = load_tables(&tables, state, options.read_only)?;
-    let memtable = Memtable::new(0);
     let mut last_seq = state.last_seq;
-    for log in &state.logs {
-        replay(&*tables.storage, log, &memtable, names)?;
-    }
     check_no_log_missed(&*tables.storage, &state.logs, names)?;
     last_seq = last_seq.max(memtable.max_seq());
     for table in version.tables() {
@@ -198,12 +215,12 @@ fn load(
 }
 
 /// Whether a file is one of the store's that was never given its name.
-fn is_unfinished(name: &str) -> bool {
+pub(super) fn is_unfinished(name: &str) -> bool {
     name == MANIFEST_TMP_NAME || name.ends_with(TMP_SUFFIX) && number_of(name).is_some()
 }
 
 /// The number in the name of a file, finished or not.
-fn number_of(name: &str) -> Option<u64> {
+pub(super) fn number_of(name: &str) -> Option<u64> {
     FileName::parse(name.strip_suffix(TMP_SUFFIX).unwrap_or(name)).map(FileName::number)
 }
 
@@ -326,7 +343,7 @@ impl Core {
     }
 
     /// Creates a log, durably with everything before it in the directory.
-    fn begin_log(&self, number: u64) -> Result<LogWriter, Error> {
+    pub(super) fn begin_log(&self, number: u64) -> Result<LogWriter, Error> {
         let name = FileName::Log(number).to_string();
         let create = || {
             let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;

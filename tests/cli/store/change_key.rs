@@ -68,7 +68,10 @@ fn every_command_that_is_named_repeats_the_key() {
         let output = place.shell(&format!("$FB {line}{FLAG}"));
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{message}");
-        assert_eq!(crate::commands(&message), [format!("filterblock verify db{FLAG}")], "{message}");
+        let commands = crate::commands(&message);
+        assert_eq!(commands, ["verify", "repair"].map(|name| format!("filterblock {name} db{FLAG}")), "{message}");
+        let plan = printed(&place.follow(&commands[1]), 3);
+        assert_eq!(crate::commands(&plan)[0], format!("filterblock verify db{FLAG}"), "{plan}");
     }
     advised(&place, &format!("verify db/{other}"), 3);
     place.write(&format!("db/{other}"), bytes);
@@ -97,8 +100,15 @@ fn commands_on_blocks_repeat_key_and_context() {
 #[test]
 fn a_key_is_read_once() {
     let place = with_keyed_store();
-    for line in ["get db row-00007 a", "verify db", "stats db", "rebuild db", "scan db --limit 1", "fill db second.tsv"]
-    {
+    for line in [
+        "get db row-00007 a",
+        "verify db",
+        "stats db",
+        "rebuild db",
+        "repair db",
+        "scan db --limit 1",
+        "fill db second.tsv",
+    ] {
         printed(&place.shell(&format!("cat '{KEY}' | $FB {line} --hash-key-file /dev/stdin")), 0);
     }
 }

@@ -7,6 +7,7 @@ mod memory;
 mod read;
 mod rebuild;
 mod refused;
+mod repair;
 mod stats;
 mod verify;
 
@@ -15,6 +16,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Output, Stdio};
+
+/// What to do about a damaged file.
+const RESTORE: &str = "Restore the file from a copy, then run `filterblock verify db`. Without a copy, run `filterblock \
+                       repair db`: it shows what can be kept.";
 
 /// A store `db` of 2000 rows in two tables of level 0: rows 0 to 1499, and 1000 to 1999.
 fn with_store() -> Place {

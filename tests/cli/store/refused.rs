@@ -1,6 +1,6 @@
 //! Directories that cannot be opened: the message, the code, and nothing changed.
 
-use super::{Writer, files, tables, with_store};
+use super::{RESTORE, Writer, files, tables, with_store};
 use crate::damage::header_crc;
 use crate::{Place, stderr};
 use std::fs;
@@ -17,6 +17,11 @@ fn refused(place: &Place, code: i32, start: &str, end: &str) {
         let expected = format!("{start}. Nothing was read. {end}\n");
         assert!(message.starts_with(start), "{line}: {message}, not {expected}");
         assert!(message.ends_with(&format!(". Nothing was read. {end}\n")), "{line}: {message}, not {expected}");
+    }
+    for line in ["repair db", "repair db --apply"] {
+        let message = place.expect_failure(code, line);
+        let expected = format!(". Nothing was changed. {end}\n");
+        assert!(message.starts_with(start) && message.ends_with(&expected), "{line}: {message}");
     }
     let message = place.expect_failure(code, "verify db");
     assert!(
@@ -69,7 +74,8 @@ fn one_table_refused(place: &Place, code: i32, start: &str, end: &str) {
     assert!(files(place) == before);
 }
 
-const RESTORE: &str = "Restore the file from a copy, then run `filterblock verify db`.";
+const RESTORE_ALL: &str = "Without it, deleted cells could not be told from live ones, so it is not repaired. Restore all \
+                           files of the store from one copy, then run `filterblock verify db`.";
 
 #[test]
 fn directories_that_hold_no_store() {
@@ -106,7 +112,7 @@ fn stores_that_another_process_has_open() {
         place.expect(0, line);
     }
     place.write("cells.tsv", "row\tcolumn\tvalue\n");
-    for (line, done) in [("rebuild db", "changed"), ("fill db cells.tsv", "written")] {
+    for (line, done) in [("rebuild db", "changed"), ("repair db", "changed"), ("fill db cells.tsv", "written")] {
         let message = place.expect_failure(4, line);
         assert_eq!(message, format!("db: the store is open elsewhere. Nothing was {done}. {end}\n"), "{line}");
     }
@@ -139,7 +145,7 @@ fn missing_files() {
     fs::rename(place.path("db/MANIFEST"), place.path("kept")).unwrap();
     // Two tables and a log.
     let start = "db: MANIFEST is missing; without it the current ones among the 3 files here are unknown";
-    refused_to_all(&place, 3, start, "Restore MANIFEST from a copy, then run `filterblock verify db`.");
+    refused_to_all(&place, 3, start, RESTORE_ALL);
     fs::rename(place.path("kept"), place.path("db/MANIFEST")).unwrap();
     place.expect(0, "verify db");
 }
@@ -162,7 +168,7 @@ fn damaged_files() {
     place.write(&table, &intact);
     place.expect(0, "verify db");
     super::flip(&place, "db/MANIFEST", 60);
-    refused_to_all(&place, 3, "db/MANIFEST: at offset ", RESTORE);
+    refused_to_all(&place, 3, "db/MANIFEST: at offset ", RESTORE_ALL);
 }
 
 #[test]

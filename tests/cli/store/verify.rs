@@ -78,7 +78,7 @@ fn damaged_tables_are_all_named() {
     for (line, table) in message.lines().zip(tables(&place)) {
         assert!(line.starts_with(&format!("db/{table}: at offset 4096: data block checksum stored 0x")), "{message}");
         assert!(line.contains(". Lookups of rows from \"") && line.contains(" fail unless a newer cell"), "{message}");
-        assert!(line.ends_with("Restore the file from a copy, then run `filterblock verify db`."), "{message}");
+        assert!(line.ends_with(super::RESTORE), "{message}");
     }
     assert_eq!(message.lines().count(), 2);
     assert_eq!(report["errors"].as_array().unwrap().len(), 2);

@@ -104,6 +104,17 @@ impl Directory {
         there
     }
 
+    /// Gives a file a second name that is durable at once; false if another file has that name.
+    pub(super) fn link(&mut self, node: &Node, name: &str) -> bool {
+        if let Some(other) = self.visible.get(name) {
+            // Images of a crash have copies of a file with two names.
+            return Arc::ptr_eq(node, other) || super::lock(node).bytes() == super::lock(other).bytes();
+        }
+        self.visible.insert(name.to_owned(), Arc::clone(node));
+        self.durable.insert(name.to_owned(), Arc::clone(node));
+        true
+    }
+
     fn change(&mut self, number: u64, change: Change) {
         change.apply(&mut self.visible);
         self.pending.push(Pending { number, change, doubtful: false });

@@ -246,8 +246,19 @@ impl Storage for SimStorage {
         self.operate(Call::new(OperationKind::Remove, name), remove, |_| {})
     }
 
+    fn keep_aside(&self, name: &str, kept: &str) -> io::Result<String> {
+        let keep = |directory: &mut Directory, _, _| {
+            let node = directory.get(name).cloned().ok_or(io::ErrorKind::NotFound)?;
+            let numbered = (2..).map(|n| format!("lost/{kept}.{n}"));
+            let mut names = core::iter::once(format!("lost/{kept}")).chain(numbered);
+            names.find(|kept| directory.link(&node, kept)).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
+        };
+        self.operate(Call { to: kept, ..Call::new(OperationKind::KeepAside, name) }, keep, |_| {})
+    }
+
     fn list(&self) -> io::Result<Vec<String>> {
-        let list = |directory: &mut Directory, _, _| Ok(directory.visible().keys().cloned().collect());
+        let is_own = |name: &&String| !name.contains('/');
+        let list = |directory: &mut Directory, _, _| Ok(directory.visible().keys().filter(is_own).cloned().collect());
         self.operate(Call::new(OperationKind::List, ""), list, |_| {})
     }
 

@@ -21,6 +21,8 @@ pub enum OperationKind {
     Rename,
     /// Removes a file.
     Remove,
+    /// Gives a file a second name, of those kept aside.
+    KeepAside,
     /// Syncs the directory.
     SyncDir,
     /// Locks the directory; creates the lock's file if there is none.
@@ -37,12 +39,13 @@ pub enum OperationKind {
 
 impl OperationKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Create,
         Self::Write,
         Self::Sync,
         Self::Rename,
         Self::Remove,
+        Self::KeepAside,
         Self::SyncDir,
         Self::Lock,
         Self::Open,
@@ -54,7 +57,8 @@ impl OperationKind {
     /// Whether the operation can change what a crash leaves behind.
     pub const fn changes(self) -> bool {
         match self {
-            Self::Create | Self::Write | Self::Sync | Self::Rename | Self::Remove | Self::SyncDir | Self::Lock => true,
+            Self::Create | Self::Write | Self::Sync | Self::Rename | Self::Remove => true,
+            Self::KeepAside | Self::SyncDir | Self::Lock => true,
             Self::Open | Self::Read | Self::Length | Self::List => false,
         }
     }
@@ -66,6 +70,7 @@ impl OperationKind {
             Self::Sync => "sync",
             Self::Rename => "rename",
             Self::Remove => "remove",
+            Self::KeepAside => "keep aside",
             Self::SyncDir => "sync dir",
             Self::Lock => "lock",
             Self::Open => "open",
@@ -149,7 +154,7 @@ pub struct Operation {
     pub kind: OperationKind,
     /// The file; empty for operations on the directory.
     pub file: String,
-    /// A rename's new name; empty for all others.
+    /// A rename's new name, or empty.
     pub to: String,
     /// The fault that was injected into it.
     pub fault: Option<FaultKind>,

@@ -7,6 +7,7 @@ mod filters;
 pub(crate) mod get;
 mod memory;
 pub(crate) mod rebuild;
+pub(crate) mod repair;
 pub(crate) mod scan;
 pub(crate) mod stats;
 mod synthetic;
@@ -18,6 +19,7 @@ use crate::output::{self, shell_word};
 use filterblock::kv::{Error, Stats, Store, StoreOptions, UnreadableRows, Warning};
 use memory::FilterMemoryArgs;
 use serde_json::{Map, Value};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The manifest's name: a directory with a file of this name is a store.
@@ -46,13 +48,10 @@ pub(crate) fn unreadable_text(dir: &Path, key: &HashKey, unreadable: &Unreadable
             format!("rows from \"{}\" to \"{}\"", output::printable(first), output::printable(last))
         }
     };
-    let verify = key.command(format_args!("verify {}", shell_word(dir)));
     // The reason begins with the name of the file.
     let reason = dir.join(&unreadable.reason);
-    format!(
-        "{}. Lookups of {rows} fail unless a newer cell answers them. Restore the file from a copy, then run {verify}.",
-        reason.display()
-    )
+    let next = restore(dir, key);
+    format!("{}. Lookups of {rows} fail unless a newer cell answers them. {next}", reason.display())
 }
 
 pub(crate) fn unreadable_json(unreadable: &[UnreadableRows]) -> Value {
@@ -146,12 +145,9 @@ fn next(dir: &Path, key: &HashKey, error: &Error) -> String {
         Error::NewerVersion { .. } => {
             "A newer filterblock reads it; `filterblock --version` shows this one's.".to_owned()
         }
-        Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => {
-            format!("Restore the file from a copy, then run {}.", verify())
-        }
-        Error::NoManifest { .. } => {
-            format!("Restore {MANIFEST_NAME} from a copy, then run {}.", verify())
-        }
+        Error::Damaged { file, .. } if file == MANIFEST_NAME => restore_all(&verify()),
+        Error::NoManifest { .. } => restore_all(&verify()),
+        Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => restore(dir, key),
         Error::NotAStore { .. } => {
             "Name the directory of a store; `filterblock fill --help` shows how one is made.".to_owned()
         }
@@ -165,8 +161,29 @@ fn next(dir: &Path, key: &HashKey, error: &Error) -> String {
             let inspect = key.command(format_args!("inspect {store}"));
             format!("Name the directory of a store. To see what this file is, run {inspect}.")
         }
+        Error::Io { source, .. } if is_out_of_room(source) => {
+            format!("Make room on its file system, then run {}; meanwhile the store can be read.", verify())
+        }
         _ => format!("Resolve that, then run {}.", verify()),
     }
+}
+
+fn is_out_of_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// The next command for a damaged table or log. A repair without --apply changes nothing.
+fn restore(dir: &Path, key: &HashKey) -> String {
+    let [verify, repair] = ["verify", "repair"].map(|name| key.command(format_args!("{name} {}", shell_word(dir))));
+    format!("Restore the file from a copy, then run {verify}. Without a copy, run {repair}: it shows what can be kept.")
+}
+
+/// The next command for a damaged manifest. An older one beside newer tables would have these removed.
+fn restore_all(verify: &str) -> String {
+    format!(
+        "Without it, deleted cells could not be told from live ones, so it is not repaired. Restore all files of the \
+         store from one copy, then run {verify}."
+    )
 }
 
 /// The next command where the key `given` is not the one `stored` by the store.

@@ -215,7 +215,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
-        let prefix_len = args.prefix_len.or_else(|| stats.tables.iter().find_map(|table| table.prefix_len));
+        let prefix_len = args.prefix_len.or_else(|| prefix_len(stats));
         let KindArgs { kind, bits_per_key, fpr } = args.filters;
         if kind == Some(Kind(None)) && (bits_per_key.is_some() || fpr.is_some() || args.prefix_len.is_some()) {
             return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size or a prefix"));
@@ -224,7 +224,7 @@ impl<'a> Plan<'a> {
         if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {
             let mut given = [None; Purpose::ALL.len()];
             for (given, purpose) in given.iter_mut().zip(Purpose::ALL) {
-                let kind = kind.unwrap_or_else(|| Kind(Some(plan.kind_of(purpose))));
+                let kind = kind.unwrap_or_else(|| Kind(Some(kind_of(stats, purpose))));
                 *given = args.filters.policy_of("rebuild", kind)?;
             }
             plan.given = Some(given);
@@ -235,14 +235,8 @@ impl<'a> Plan<'a> {
     /// The options of the store during the rebuild: no maintenance of its own. A log that was not closed becomes a
     /// table, with filters like the others.
     fn store_options(&self) -> StoreOptions {
-        let mut options = StoreOptions::without_filters().create(false).maintenance(Maintenance::Inline { seed: 0 });
-        for purpose in [Purpose::Row, Purpose::RowColumn] {
-            options = options.filter(purpose, self.usual(purpose));
-        }
-        match self.prefix_len {
-            Some(len) => options.prefix_filter(len, self.usual(Purpose::Prefix)),
-            None => options,
-        }
+        let options = with_filters(self.prefix_len, |purpose| self.usual(purpose));
+        options.create(false).maintenance(Maintenance::Inline { seed: 0 })
     }
 
     /// The filter that a table gets for a purpose.
@@ -266,20 +260,45 @@ impl<'a> Plan<'a> {
     fn usual(&self, purpose: Purpose) -> Option<FilterPolicy> {
         match self.given {
             Some(given) => given[purpose as usize],
-            None => self.largest(purpose).and_then(as_it_is).or_else(|| {
-                self.kind_of(purpose).policy(Size::BitsPerKey(DEFAULT_BITS_PER_KEY), Workload::default()).ok()
-            }),
+            None => like_largest(self.stats, purpose),
         }
     }
+}
 
-    fn kind_of(&self, purpose: Purpose) -> KindName {
-        self.largest(purpose).map_or(DEFAULT_KIND, |filter| KindName::Named(filter.kind))
-    }
+/// Options with the filters that the store of `stats` has.
+pub(super) fn filters_like(stats: &Stats) -> StoreOptions {
+    with_filters(prefix_len(stats), |purpose| like_largest(stats, purpose))
+}
 
-    fn largest(&self, purpose: Purpose) -> Option<&'a FilterStats> {
-        let filters = self.stats.tables.iter().flat_map(|table| &table.filters);
-        filters.filter(|filter| filter.purpose == purpose).max_by_key(|filter| filter.num_entries)
+/// Options with filters of rows and cells, and of prefixes of this length.
+fn with_filters(prefix_len: Option<u16>, policy: impl Fn(Purpose) -> Option<FilterPolicy>) -> StoreOptions {
+    let mut options = StoreOptions::without_filters();
+    for purpose in [Purpose::Row, Purpose::RowColumn] {
+        options = options.filter(purpose, policy(purpose));
     }
+    match prefix_len {
+        Some(len) => options.prefix_filter(len, policy(Purpose::Prefix)),
+        None => options,
+    }
+}
+
+fn prefix_len(stats: &Stats) -> Option<u16> {
+    stats.tables.iter().find_map(|table| table.prefix_len)
+}
+
+/// The policy of the largest filter for this purpose, or the default one.
+fn like_largest(stats: &Stats, purpose: Purpose) -> Option<FilterPolicy> {
+    let default = || kind_of(stats, purpose).policy(Size::BitsPerKey(DEFAULT_BITS_PER_KEY), Workload::default()).ok();
+    largest(stats, purpose).and_then(as_it_is).or_else(default)
+}
+
+fn kind_of(stats: &Stats, purpose: Purpose) -> KindName {
+    largest(stats, purpose).map_or(DEFAULT_KIND, |filter| KindName::Named(filter.kind))
+}
+
+fn largest(stats: &Stats, purpose: Purpose) -> Option<&FilterStats> {
+    let filters = stats.tables.iter().flat_map(|table| &table.filters);
+    filters.filter(|filter| filter.purpose == purpose).max_by_key(|filter| filter.num_entries)
 }
 
 /// The policy of a filter, as far as its block shows it.

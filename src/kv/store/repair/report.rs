@@ -1,0 +1,182 @@
+//! What a repair finds, does, and cannot bring back.
+
+use core::fmt;
+
+/// The first and the last of a range of rows.
+pub type RowsFromTo = (Vec<u8>, Vec<u8>);
+
+/// The result of [`Store::repair`](super::super::Store::repair). Its text names everything that is lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairReport {
+    /// Whether the repair was made. Otherwise nothing was changed.
+    pub is_applied: bool,
+    /// Tables that are damaged or missing.
+    pub tables: Vec<RepairedTable>,
+    /// Tables of level 0 that are whole, and newer than one of those: they are written anew, as the order of level 0 is
+    /// that of the files' numbers.
+    pub renumbered: Vec<RenumberedTable>,
+    /// Logs that are damaged or missing.
+    pub logs: Vec<RepairedLog>,
+    /// Tables whose filters cannot be used, and are built anew.
+    pub filters: Vec<RepairedFilters>,
+    /// The files moved aside, by their paths within the store's directory.
+    pub moved_aside: Vec<String>,
+}
+
+/// A table of which only a part is right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairedTable {
+    /// Its file.
+    pub file: String,
+    /// Its level, from 0.
+    pub level: usize,
+    /// What is wrong first.
+    pub reason: String,
+    /// Cells that are right, tombstones included, which become a table of the same level.
+    pub cells_kept: u64,
+    /// Cells that are lost; `None` if it is unknown how many there were.
+    pub cells_lost: Option<u64>,
+    /// The rows that have lost cells.
+    pub lost: Vec<LostRows>,
+    /// The file of the cells that were kept, once the repair is made.
+    pub kept_in: Option<String>,
+}
+
+/// Rows of which cells are lost, deletions among them: these cells now have the value of an older table, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostRows {
+    /// The first and the last of the rows. `None` if they are unknown, so that any row may be one.
+    pub rows: Option<RowsFromTo>,
+    /// Why they cannot be read.
+    pub reason: String,
+    /// Those of the rows of which an older table may have cells: there, values that had been overwritten may be visible
+    /// again, and cells that had been deleted. In all others a lost cell is absent.
+    pub older: Vec<RowsFromTo>,
+}
+
+/// A whole table that is written anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RenumberedTable {
+    /// Its file.
+    pub file: String,
+    /// Its cells.
+    pub num_cells: u64,
+    /// Its new file, once the repair is made.
+    pub kept_in: Option<String>,
+}
+
+/// A log of which only a part is right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairedLog {
+    /// Its file.
+    pub file: String,
+    /// What is wrong first.
+    pub reason: String,
+    /// Batches that are right. They are newer than all tables, and become a table with those of the other logs.
+    pub batches_kept: u64,
+    /// Bytes of batches that are lost; `None` if it is unknown how many there were.
+    pub bytes_lost: Option<u64>,
+    /// The rows that may have lost cells: any.
+    pub lost: LostRows,
+}
+
+/// A table whose filters are built anew. Nothing is lost with a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairedFilters {
+    /// The table's file.
+    pub file: String,
+    /// Why they cannot be used.
+    pub reason: String,
+}
+
+impl RepairReport {
+    /// Whether there is nothing to repair.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.logs.is_empty() && self.filters.is_empty()
+    }
+
+    /// All rows that have lost cells.
+    pub fn lost(&self) -> impl Iterator<Item = &LostRows> {
+        self.tables.iter().flat_map(|table| &table.lost).chain(self.logs.iter().map(|log| &log.lost))
+    }
+
+    /// Whether a cell of this row may be lost, so that it is absent or has an older value.
+    #[must_use]
+    pub fn may_have_lost(&self, row: &[u8]) -> bool {
+        self.lost().any(|lost| lost.rows.as_ref().is_none_or(|rows| is_within(row, rows)))
+    }
+
+    /// Whether an older value of this row may be visible again, or a cell that had been deleted.
+    #[must_use]
+    pub fn may_show_older(&self, row: &[u8]) -> bool {
+        self.lost().flat_map(|lost| &lost.older).any(|rows| is_within(row, rows))
+    }
+}
+
+fn is_within(row: &[u8], rows: &RowsFromTo) -> bool {
+    *rows.0 <= *row && *row <= *rows.1
+}
+
+/// A range of rows, for people.
+struct Rows<'a>(Option<&'a RowsFromTo>);
+
+impl fmt::Display for Rows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("any row"),
+            Some((first, last)) if first == last => write!(f, "row \"{}\"", first.escape_ascii()),
+            Some((first, last)) => {
+                write!(f, "rows from \"{}\" to \"{}\"", first.escape_ascii(), last.escape_ascii())
+            }
+        }
+    }
+}
+
+impl fmt::Display for LostRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  lost: cells in {}: {}", Rows(self.rows.as_ref()), self.reason)?;
+        if self.older.is_empty() {
+            return writeln!(f, "    no older table has cells there: a lost cell is absent");
+        }
+        for rows in &self.older {
+            let rows = Rows(Some(rows));
+            writeln!(f, "    {rows}: older values may be visible again, and cells that had been deleted")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RepairReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept_in = |file: &Option<String>| file.as_ref().map_or_else(String::new, |file| format!(" in {file}"));
+        for RepairedTable { file, level, reason, cells_kept, cells_lost, lost, kept_in: into } in &self.tables {
+            let num_lost = cells_lost.map_or_else(|| "an unknown number".to_owned(), |cells| cells.to_string());
+            writeln!(f, "{file}, level {level}: {reason}")?;
+            writeln!(f, "  cells kept: {cells_kept}{}; cells lost: {num_lost}", kept_in(into))?;
+            lost.iter().try_for_each(|lost| lost.fmt(f))?;
+        }
+        for RenumberedTable { file, num_cells, kept_in: into } in &self.renumbered {
+            writeln!(f, "{file}, level 0: whole; {num_cells} cells written anew{}, to stay newer", kept_in(into))?;
+        }
+        for RepairedLog { file, reason, batches_kept, bytes_lost, lost } in &self.logs {
+            let num_lost = bytes_lost.map_or_else(|| "an unknown number".to_owned(), |bytes| bytes.to_string());
+            writeln!(f, "{file}: {reason}")?;
+            writeln!(f, "  batches kept: {batches_kept}; bytes of batches lost: {num_lost}")?;
+            lost.fmt(f)?;
+        }
+        for RepairedFilters { file, reason } in &self.filters {
+            writeln!(f, "{file}: filters built anew, nothing is lost with them: {reason}")?;
+        }
+        for path in &self.moved_aside {
+            writeln!(f, "moved aside: {path}")?;
+        }
+        Ok(())
+    }
+}

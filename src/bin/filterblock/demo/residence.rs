@@ -171,8 +171,7 @@ pub(super) fn run(demo: &Demo<'_>) -> anyhow::Result<ExitCode> {
     runs.push(on_disk);
     demo.finish_progress();
 
-    let all: Vec<Vec<Observed>> =
-        runs.iter().map(|run| run.series.iter().map(|series| Observed::sum(series)).collect()).collect();
+    let all: Vec<Vec<Observed>> = runs.iter().map(|run| run.series.iter().map(Observed::sum).collect()).collect();
     let report = report(demo, &plan, &queries.prefixes, &runs, &all);
     demo.publish(&report, || Ok(page(&report)))
 }

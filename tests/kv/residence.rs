@@ -77,6 +77,14 @@ fn the_cache_has_the_flags_bytes() {
 }
 
 #[test]
+fn filters_that_no_cache_can_hold_are_reported() {
+    let table = demo(&["--workload", "residence", "--rows", "200", "--lookups", "100"]);
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.contains("the cache is too small to hold every one"), "{table}");
+    assert!(table.contains("Answers identical in all runs:        yes") && !table.contains("NO"), "{table}");
+}
+
+#[test]
 fn the_terminal_shows_both_popularities() {
     let table = demo(&[&SMALL[..], &["--kind", "blocked"]].concat());
     let table = String::from_utf8(table.stdout).unwrap();

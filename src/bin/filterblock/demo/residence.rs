@@ -203,10 +203,11 @@ fn report(demo: &Demo<'_>, plan: &Plan, prefixes: &Prefixes<'_>, runs: &[Run], a
         };
         json!({ "popularity": Popularity::ALL[place].name(), "runs": (0..RUNS.len()).map(fields).collect::<Vec<_>>() })
     };
-    let filters = runs[1].stats.tables.iter().flat_map(|table| &table.filters);
+    let kind = runs[1].stats.tables.iter().flat_map(|table| &table.filters).map(|filter| filter.kind.name()).next();
+    report.facts.push(("Filters", facts(kind.unwrap_or_default(), runs)));
     let document = json!({
         "theta": THETA,
-        "kind": filters.map(|filter| filter.kind.name()).next(),
+        "kind": kind,
         "prefix_len": prefixes.len,
         "partition_bytes": PARTITION_BYTES,
         "lookups_per_class": plan.num_lookups(),
@@ -219,6 +220,18 @@ fn report(demo: &Demo<'_>, plan: &Plan, prefixes: &Prefixes<'_>, runs: &[Run], a
     };
     report.tables = (0..Popularity::ALL.len()).map(table).collect();
     report
+}
+
+fn facts(kind: &str, runs: &[Run]) -> Vec<String> {
+    let bytes = |run: &Run| grouped(run.stats.filter_memory_bytes as f64);
+    let mut facts = vec![format!("{kind}, {} bytes", bytes(&runs[1]))];
+    if runs[3].stats.filter_memory_bytes > 0 {
+        facts.push(format!(
+            "the cache is too small to hold every one: {} bytes of those on the disk stay in memory",
+            bytes(&runs[3])
+        ));
+    }
+    facts
 }
 
 fn run_json(name: &str, run: &Run, series: &[Observed]) -> Value {

@@ -177,6 +177,8 @@ fn errors_of_frames_are_exact() {
     let padding_of = |offset_bytes, found| DecodeError::Padding { offset_bytes, found };
     assert_eq!(refused(&golomb(&[1, 1, 1, 5, 0], 0x12)), padding(4));
     assert_eq!(refused(&golomb(&[1, 1, 5, 0, 5], 0x21)), padding(3));
+    // The unused bits of a directory of two fields, of three bits each.
+    assert_eq!(refused(&[0x40, 0, 2, 5, 3, 3, 0x11, 0x13]), padding_of(0, 0x40));
     // Its short form: the range in halves of 2^r, and r, 1 to 15.
     assert_eq!(refused(&[0x0f, 0x13]), DecodeError::TooShort { len_bytes: 2, min_bytes: 3 });
     assert_eq!(refused(&[9, 0, 0x0f, 0x13]), padding(1));

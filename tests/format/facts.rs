@@ -1,5 +1,6 @@
 //! What a reader reports about its block: each fact agrees with the bytes.
 
+use crate::assembled::{Header, Shape, repair};
 use crate::material::{frame_of, numbers};
 use filterblock::{
     CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN,
@@ -235,6 +236,15 @@ fn errors_of_frames_are_exact() {
     assert_eq!(refused(&fuse(0, &[0x20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1])), padding_of(0, 0x20));
     // An integer may have eight bytes.
     assert!(open_frame(&golomb(&[1; 20], 0x18)).is_ok());
+}
+
+#[test]
+fn unused_bits_of_a_block_are_named_by_their_byte() {
+    let mut block = Shape::Bloom { num_probes: 3, num_bits: 17 }.block(&Header::default(), &[1, 2, 3].into());
+    block[HEADER_LEN + 2] = 0x80;
+    repair(&mut block, 0);
+    let error = FilterBlockReader::open(&block).expect_err("a bit too many");
+    assert_eq!(error, DecodeError::Padding { offset_bytes: 66, found: 0x80 });
 }
 
 #[test]

@@ -41,7 +41,19 @@ clippy_lane() {
 proves "docs" "documentation without broken links"
 docs_lane() { RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features; }
 
-proves "package" "that the published files suffice for a build"
+proves "package" "that the published files suffice for a build, and for the examples of the documentation"
+package_lane() {
+  local version
+  cargo package --allow-dirty
+  if [ "$tier" != full ]; then
+    left_out "the doc-tests of the published files"
+    return
+  fi
+  version=$(cargo pkgid)
+  export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+  cd "$CARGO_TARGET_DIR/package/filterblock-${version##*[#@]}"
+  cargo test --doc --features kv
+}
 
 # cargo_tool <program>: installs it, or ends the lane.
 cargo_tool() {

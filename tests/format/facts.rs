@@ -1,5 +1,6 @@
 //! What a reader reports about its block: each fact agrees with the bytes.
 
+use crate::assembled::{Header, Shape, repair};
 use crate::material::{frame_of, numbers};
 use filterblock::{
     CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN,
@@ -177,6 +178,8 @@ fn errors_of_frames_are_exact() {
     let padding_of = |offset_bytes, found| DecodeError::Padding { offset_bytes, found };
     assert_eq!(refused(&golomb(&[1, 1, 1, 5, 0], 0x12)), padding(4));
     assert_eq!(refused(&golomb(&[1, 1, 5, 0, 5], 0x21)), padding(3));
+    // The unused bits of a directory of two fields, of three bits each.
+    assert_eq!(refused(&[0x40, 0, 2, 5, 3, 3, 0x11, 0x13]), padding_of(0, 0x40));
     // Its short form: the range in halves of 2^r, and r, 1 to 15.
     assert_eq!(refused(&[0x0f, 0x13]), DecodeError::TooShort { len_bytes: 2, min_bytes: 3 });
     assert_eq!(refused(&[9, 0, 0x0f, 0x13]), padding(1));
@@ -233,6 +236,15 @@ fn errors_of_frames_are_exact() {
     assert_eq!(refused(&fuse(0, &[0x20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1])), padding_of(0, 0x20));
     // An integer may have eight bytes.
     assert!(open_frame(&golomb(&[1; 20], 0x18)).is_ok());
+}
+
+#[test]
+fn unused_bits_of_a_block_are_named_by_their_byte() {
+    let mut block = Shape::Bloom { num_probes: 3, num_bits: 17 }.block(&Header::default(), &[1, 2, 3].into());
+    block[HEADER_LEN + 2] = 0x80;
+    repair(&mut block, 0);
+    let error = FilterBlockReader::open(&block).expect_err("a bit too many");
+    assert_eq!(error, DecodeError::Padding { offset_bytes: 66, found: 0x80 });
 }
 
 #[test]

@@ -145,6 +145,11 @@ fn transforms(cases: &mut Vec<Case>) {
         let name = format!("transform {id} with parameter {param}, compact frame of no entries");
         cases.push(asked(name, request, hasher, transform));
     }
+    // Pairs under a secret key: a reader may hash their parts without joining them.
+    let (hasher, transform) = (KeyHasher::keyed(KEY), (2, 0));
+    let (bytes, hash) = (filter(&stored(transform), hasher, transform), Expected::Key(KEY));
+    let request = Request { frame: "block", bytes, hash, queries: all_queries(), ..Request::default() };
+    cases.push(asked("transform 2 under a secret key".into(), request, hasher, transform));
 }
 
 /// Lengths on both sides of every branch of XXH3 and of SipHash.

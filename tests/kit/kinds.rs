@@ -141,19 +141,29 @@ fn blocked(cases: &mut Vec<Case>) {
         // No word of ones only: each probe can be the one that misses.
         lines.iter_mut().step_by(8).for_each(|byte| *byte &= !8);
         let block = raw(2, 7, params([num_probes, salt_bits, 0, 0], 0), &lines);
+        let word_of = |hash: u64, w: usize| int(&lines[range(hash, num_lines as u64) as usize * 64 + 8 * w..][..8]);
+        let positions_of = |hash: u64, w: usize| {
+            let salt = if salt_bits == 0 { 0 } else { word_of(hash, w) >> (64 - salt_bits) };
+            word_positions(hash, num_probes.into(), salt_bits.into(), w, salt)
+        };
         // The number of a probe: its word, and 8 more for the second in it.
         let misses = |hash: u64| {
-            let line = range(hash, num_lines as u64) as usize * 64;
             let of_word = |w: usize| {
-                let word = int(&lines[line + 8 * w..][..8]);
-                let salt = if salt_bits == 0 { 0 } else { word >> (64 - salt_bits) };
-                let positions = word_positions(hash, num_probes.into(), salt_bits.into(), w, salt);
+                let (word, positions) = (word_of(hash, w), positions_of(hash, w));
                 (0..positions.len()).filter(move |&i| word >> positions[i] & 1 == 0).map(move |i| w + 8 * i)
             };
             (0..8).flat_map(of_word).collect()
         };
         let mut hashes = missing_one(seed + 1, 16, misses);
         assert!(hashes.len() >= usize::from(num_probes), "{num_probes} probes");
+        // Both probes of a word are one bit, and the only one that misses.
+        let misses_one_twice = |hash: &u64| {
+            let is_one = |w: usize| positions_of(*hash, w)[..] == [positions_of(*hash, w)[0]; 2];
+            matches!(misses(*hash)[..], [first, second] if second == first + 8 && is_one(first))
+        };
+        let twice = numbers(seed + 3).take(100_000).find(misses_one_twice);
+        assert_eq!(twice.is_some(), num_probes > 8, "{num_probes} probes");
+        hashes.extend(twice);
         hashes.extend(balanced(&Oracle::open(&block), seed + 2, 12));
         hashes.extend(EXTREMES);
         let name = format!("blocked: {num_probes} probes, salts of {salt_bits} bits, {num_lines} lines");

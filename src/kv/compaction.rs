@@ -8,6 +8,7 @@ use super::manifest::NUM_LEVELS;
 use super::options::{SLOW_LEVEL0_FACTOR, StoreOptions};
 use super::sstable::Table;
 use super::version::Version;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Tables to be merged, and the level that takes them.
@@ -43,12 +44,16 @@ fn has_tombstones(table: &Table) -> bool {
 }
 
 /// The compaction to run next, if any is due: in the deepest level that is too large, so that what comes down is merged
-/// with no more than there should be; but in level 0 when it is about to slow writers down.
-pub(crate) fn pick(version: &Version, options: &StoreOptions) -> Option<Compaction> {
+/// with no more than there should be; but in level 0 when it slows writers down. After a failure it is the fullest: a
+/// level with a damaged table must not keep the others from being compacted.
+pub(crate) fn pick(version: &Version, options: &StoreOptions, has_failed: bool) -> Option<Compaction> {
     let is_due = |level: &usize| score(version, options, *level) >= 1.0;
+    let mut due = (0..NUM_LEVELS - 1).rev().filter(is_due);
+    let by_score = |a: &usize, b: &usize| score(version, options, *a).total_cmp(&score(version, options, *b));
     let level = match score(version, options, 0) >= SLOW_LEVEL0_FACTOR as f64 {
         true => 0,
-        false => (0..NUM_LEVELS - 1).rev().find(is_due)?,
+        false if has_failed => due.max_by(by_score)?,
+        false => due.next()?,
     };
     if level == 0 {
         return into_next(version, 0, version.level(0));
@@ -98,24 +103,24 @@ pub(crate) fn whole_store(version: &Version) -> Vec<Compaction> {
     let to_level = version.deepest().max(1);
     let mut tables: Vec<_> = version.tables().collect();
     tables.sort_by_key(|table| table.first_key());
-    let mut groups: Vec<(CellKey<'_>, Vec<u64>)> = Vec::new();
+    let (mut group_of, mut num_groups) = (BTreeMap::new(), 0);
+    let mut last: Option<CellKey<'_>> = None;
     for table in tables {
-        match groups.last_mut() {
-            Some((last, group)) if table.first_key() <= *last => {
-                *last = (*last).max(table.last_key());
-                group.push(table.number());
+        num_groups += usize::from(last.is_none_or(|last| last < table.first_key()));
+        last = last.max(Some(table.last_key()));
+        group_of.insert(table.number(), num_groups - 1);
+    }
+    let mut compactions = vec![Compaction { runs: Vec::new(), to_level }; num_groups];
+    for (level, tables) in version.levels().enumerate() {
+        // In their order, which is that of a run; a group's tables are side by side in a deeper level.
+        for table in tables {
+            let runs = &mut compactions[group_of[&table.number()]].runs;
+            match runs.last_mut().filter(|run| level > 0 && run[0].level() == level) {
+                Some(run) => run.push(Arc::clone(table)),
+                None => runs.push(vec![Arc::clone(table)]),
             }
-            _ => groups.push((table.last_key(), vec![table.number()])),
         }
     }
-    let compaction = |(_, group): (CellKey<'_>, Vec<u64>)| {
-        let of_level = |(level, tables): (usize, &[Arc<Table>])| {
-            let tables: Vec<_> =
-                tables.iter().filter(|table| group.contains(&table.number())).map(Arc::clone).collect();
-            sorted_runs(level, &tables)
-        };
-        Compaction { runs: version.levels().enumerate().flat_map(of_level).collect(), to_level }
-    };
-    let compactions = groups.into_iter().map(compaction);
-    compactions.filter(|all| all.upper().next().is_some() || all.inputs().any(|table| has_tombstones(table))).collect()
+    compactions.retain(|all| all.upper().next().is_some() || all.inputs().any(|table| has_tombstones(table)));
+    compactions
 }

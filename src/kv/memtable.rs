@@ -140,7 +140,7 @@ impl Memtable {
             let entry = Entry::new(cell);
             inner.bytes += entry.bytes.len() + ENTRY_OVERHEAD_BYTES;
             inner.max_seq = inner.max_seq.max(entry.seq);
-            inner.entries.insert(entry);
+            inner.entries.replace(entry);
         }
         self.num_entries.store(inner.entries.len() as u64, Ordering::Release);
     }

@@ -2,13 +2,13 @@
 //!
 //! Cells are (row, column) → value, the model of BigTable and HBase. The store is a log-structured merge tree: a write
 //! goes to a log and to a memtable; a full memtable is flushed to a table of level 0; compaction merges tables into
-//! deeper levels, each ten times the one above. Tables have 4-KiB data blocks, an index of their key ranges, one filter
+//! deeper levels, each ten times the one above. Tables have 4-KiB data blocks, an index of their last keys, one filter
 //! block for each [`Purpose`], and a footer. A lookup searches memtables, then tables, the newest first:
 //!
 //! ```text
 //! get(row, column) ─ memtables ─ tables of level 0 ─ a table of level 1 ─ … ─ a table of level 6
 //!                                   │
-//!              key ranges in memory ├─ no block's range holds the key ─▶ out of key range
+//!               key range in memory ├─ does not hold the key ─▶ out of key range
 //!                      filter block ├─ no ─▶ avoided by the filter: one data-block read saved
 //!            cache, then one pread  └─ maybe ─▶ true positive, tombstone or false positive
 //! ```

@@ -88,6 +88,21 @@ fn a_row_filter_alone_answers_for_cells_and_is_right_about_rows() {
     assert!(row.count(Outcome::FalsePositive) < 20);
 }
 
+/// A row that ends a block is told from one that is not there, though the key asked for is covered by the next block.
+#[test]
+fn a_row_filter_is_right_about_rows_that_end_a_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions::without_filters().filter(Purpose::Row, policy());
+    let store = Store::open_dir(dir.path(), options.seed(1)).unwrap();
+    load(&store);
+    assert!(store.stats().tables[0].num_blocks > 10);
+    for i in 0..999 {
+        assert_eq!(store.get(format!("r{:04}", 2 * i).as_bytes(), b"d").unwrap(), None);
+    }
+    let row = *store.ledger().of(Purpose::Row);
+    assert_eq!((row.count(Outcome::FalsePositive), row.entry_only), (0, 999));
+}
+
 #[test]
 fn a_row_column_filter_alone_does_not_answer_for_rows() {
     let ledger = ledger_of(StoreOptions::without_filters().filter(Purpose::RowColumn, policy()));

@@ -8,15 +8,16 @@
 //! | 12 | 4 | number of cells |
 //! | 16 | | cells, then zeros to the end of the page |
 //!
-//! A cell is a header, row, column and value. The header has one of two forms, wherever a cell fits the first:
+//! A cell is a header, row, column and value. The header has the first of these forms that holds the cell's numbers:
 //!
 //! | kind: tombstone, value | row length | column length | value length | sequence number |
 //! |---|---|---|---|---|
 //! | 2, 3 (1) | (1) | (1) | (2) | (5) |
 //! | 0, 1 (1) | (2) | (2) | (4) | (8) |
 //!
-//! A reader takes either; version 1 of tables has the second form only. A cell too large for a page has a block of several pages of its own; every other block is one
-//! page.
+//! A reader takes either; version 1 of tables has the second form only.
+//!
+//! A cell too large for a page has a block of several pages of its own; every other block is one page.
 
 use super::super::cell::{CellKey, CellRef};
 use super::super::encoding::{Push, masked_crc};

@@ -13,7 +13,6 @@ use super::filters::TableFilters;
 use super::format::Footer;
 use super::reader::TableReader;
 use crate::ledger::{BlockCounters, Lookup, Outcome, TableCounters};
-use core::ops::Bound;
 use std::sync::Arc;
 
 /// The result of a cell lookup in a table.
@@ -168,11 +167,9 @@ impl Table {
 
     /// The first and the last row of which a data block may have cells.
     pub(crate) fn block_rows(&self, block: usize) -> (&[u8], &[u8]) {
-        let (start, last) = self.data.reader.index.bounds(block);
-        match start {
-            Bound::Included(key) | Bound::Excluded(key) => (key.row, last.row),
-            Bound::Unbounded => (b"", last.row),
-        }
+        let index = &self.data.reader.index;
+        let first = block.checked_sub(1).map_or(self.first_key(), |before| index.last(before));
+        (first.row, index.last(block).row)
     }
 
     pub(super) fn data(&self) -> &TableData {
@@ -265,7 +262,8 @@ impl Table {
 
     fn find_in_block(&self, block: usize, key: CellKey<'_>, account: &BlockCounters) -> Result<Found, Error> {
         let loaded = self.data.read_block(block, account)?;
-        let mut row_seen = false;
+        // The block covers the key, so if the table has the row at all, it ends the block before or is in this one.
+        let mut row_seen = block > 0 && self.data.reader.index.last(block - 1).row == key.row;
         for cell in self.data.cells(block, &loaded) {
             let cell = cell?;
             if cell.key == key {
@@ -276,7 +274,6 @@ impl Table {
                 break;
             }
         }
-        // The key is within the block's range, so if the table has the row at all, this block has a cell of it.
         Ok(if row_seen { Found::RowOnly } else { Found::Nothing })
     }
 

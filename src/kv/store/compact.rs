@@ -34,7 +34,8 @@ impl Core {
         if self.flush_oldest()? {
             return Ok(true);
         }
-        let compaction = compaction::pick(&self.view().version, &self.options);
+        let has_failed = self.work.lock().failed.is_some();
+        let compaction = compaction::pick(&self.view().version, &self.options, has_failed);
         if let Some(compaction) = compaction {
             return self.run_compaction(&compaction);
         }
@@ -44,8 +45,15 @@ impl Core {
     /// Merges everything into the deepest level that has a table.
     pub(super) fn compact_all(&self) -> Result<(), Error> {
         let mut maintenance = self.maintenance.lock();
-        for compaction in compaction::whole_store(&self.view().version) {
-            self.run_compaction(&compaction)?;
+        let all = compaction::whole_store(&self.view().version);
+        let is_move = |compaction: &Compaction| compaction.is_move() && self.has_same_filters(compaction);
+        let (moves, merges): (Vec<_>, Vec<_>) = all.into_iter().partition(is_move);
+        if let Some(to_level) = moves.first().map(|compaction| compaction.to_level) {
+            let runs = moves.into_iter().flat_map(|compaction| compaction.runs).collect();
+            self.move_tables(&Compaction { runs, to_level })?;
+        }
+        for compaction in &merges {
+            self.run_compaction(compaction)?;
         }
         while self.shrink_filters(&mut maintenance)? {}
         self.hold_columns(&mut maintenance).map(drop)
@@ -120,10 +128,10 @@ impl Core {
             // A tombstone is needed only while a deeper level may hold the cell.
             let is_dropped = cell.value.is_none() && !version.is_below(level, cell.key);
             if !is_dropped {
-                let ends = |output: &mut Output| borders.ends_before(cell.key, output.writer.len(), len_max);
-                if let Some(full) = outputs.current.take_if(ends) {
+                let len = outputs.current.as_ref().map(|output| output.writer.len());
+                let ends = borders.ends_before(cell.key, len, len_max);
+                if let Some(full) = outputs.current.take_if(|_| ends) {
                     outputs.finished.push(self.finish_table(full, level)?);
-                    borders.num_crossed = 0;
                 }
                 let output = match &mut outputs.current {
                     Some(output) => output,
@@ -133,7 +141,6 @@ impl Core {
             }
             if let Some(full) = outputs.current.take_if(|output| output.writer.len() >= len_max) {
                 outputs.finished.push(self.finish_table(full, level)?);
-                borders.num_crossed = 0;
             }
             merge.advance()?;
         }
@@ -186,12 +193,17 @@ impl<'a> Borders<'a> {
     }
 
     /// Whether the current table, of `len` bytes so far and of `len_max` at most, should end before `key`: it is behind
-    /// a border, and the next one is likely to come too late.
-    fn ends_before(&mut self, key: CellKey<'_>, len: u64, len_max: u64) -> bool {
+    /// a border, and the next one is likely to come too late. If there is none, `key` will be its first.
+    fn ends_before(&mut self, key: CellKey<'_>, len: Option<u64>, len_max: u64) -> bool {
         let before = self.num_crossed;
         while self.next_level.next_if(|table| table.last_key() < key).is_some() {
             self.num_crossed += 1;
         }
-        self.num_crossed > before && len + len / self.num_crossed > len_max
+        let crosses = self.num_crossed > before;
+        let ends = len.is_none_or(|len| crosses && len + len / self.num_crossed > len_max);
+        if ends {
+            self.num_crossed = 0;
+        }
+        ends
     }
 }

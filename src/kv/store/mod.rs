@@ -262,7 +262,8 @@ impl Store {
     /// Merges everything into one level, the deepest that has a table. This drops all overwritten cells and tombstones.
     ///
     /// # Errors
-    /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. The tables are then unchanged.
+    /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. Tables that overlap no such table may have
+    /// been compacted then; nothing is lost.
     pub fn compact(&self) -> Result<(), Error> {
         let _guard = self.core.panic_guard();
         self.core.flush()?;

@@ -128,7 +128,7 @@ impl OpenOptions {
         header.check_estimate()?;
         let payload = &block[HEADER_LEN..];
         let layout = match header.num_entries {
-            0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::Empty)?,
+            0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::EMPTY)?,
             _ => {
                 let params = Params::decode(header.kind, &header.stored_params(payload.len() as u64))?;
                 FilterLayout::check(params, payload, HEADER_LEN as u64)?

@@ -11,8 +11,8 @@ use crate::hash::{KeyHash, fast_range};
 
 /// The probe for one set of parameters, if there is one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inlined {
-    /// A multiple of [`LINE_LEN`], or [`NO_PROBE`].
+pub(crate) struct Inlined {
+    /// A multiple of [`LINE_LEN`]; [`NO_PROBE`] if, and only if, there is none.
     payload_len: u64,
     probe: Probe,
 }
@@ -29,6 +29,9 @@ enum Probe {
 const NO_PROBE: u64 = 1 << 63;
 
 impl Inlined {
+    /// No probe: every query is a call.
+    pub(crate) const NONE: Self = Self { payload_len: NO_PROBE, probe: Probe::None };
+
     /// What `engine` has for `params`.
     pub(super) fn new(engine: Engine, params: Params) -> Self {
         let probe = match engine {
@@ -39,14 +42,14 @@ impl Inlined {
         };
         match probe {
             Some(probe) => Self { payload_len: params.payload_len(), probe },
-            None => Self { payload_len: NO_PROBE, probe: Probe::None },
+            None => Self::NONE,
         }
     }
 
     /// Whether all bits of `hash` are set in its line, where lines begin at `start` of `frame`. `None` if there are more or
     /// fewer of them than the parameters have, or there is no probe.
     #[inline(always)]
-    pub(super) fn may_contain(self, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
+    pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
         // If `frame` is shorter than `start`, the difference is above all lengths of payloads.
         if (frame.len() as u64).wrapping_sub(start.into()) != self.payload_len {
             return None;
@@ -60,8 +63,9 @@ impl Inlined {
         // - `offset + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset` is less, by the fast range over
         //   `payload_len`, which is not 0.
         let line = unsafe { &*frame.as_ptr().add(start as usize + offset).cast::<[u8; LINE_LEN]>() };
-        match self.probe {
-            Probe::None => none(),
+        match &self.probe {
+            // SAFETY: here `payload_len` is not NO_PROBE, which it is without a probe.
+            Probe::None => unsafe { core::hint::unreachable_unchecked() },
             Probe::Avx2(probe) => Some(probe.all_hit(line, hash)),
             #[cfg(simd_avx512)]
             Probe::Avx512Bitalg(probe) => Some(probe.all_hit(line, hash)),
@@ -70,19 +74,13 @@ impl Inlined {
 
     /// Whether the probe is so short that a processor has ten of them in flight.
     #[inline]
-    pub(super) fn is_shortest(self) -> bool {
+    pub(crate) fn is_shortest(&self) -> bool {
         match self.probe {
             Probe::None | Probe::Avx2(_) => false,
             #[cfg(simd_avx512)]
             Probe::Avx512Bitalg(_) => true,
         }
     }
-}
-
-/// Out of the way: without a probe, no length is equal.
-#[cold]
-fn none() -> Option<bool> {
-    None
 }
 
 /// A mistake made on purpose, which tests must notice: the assembly reads the line after its own.

@@ -130,7 +130,8 @@ fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64
             options(readonly, nostack, pure)
         );
     }
-    all != 0
+    // SAFETY: `setc` wrote 0 or 1.
+    unsafe { core::mem::transmute::<u8, bool>(all) }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod probe;
 
+use probe::Constants;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
@@ -17,7 +18,10 @@ avx2! {
     }
 
     pub(super) fn all_may_contain(proof, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        lanes::all_may_contain::<Words>(proof, params, lines, hashes, answers)
+        match Constants::of(params) {
+            Some(constants) => probe::probe_all(constants, lines, hashes, answers),
+            None => lanes::all_may_contain::<Words>(proof, params, lines, hashes, answers),
+        }
     }
 
     pub(super) fn choose_words(proof, params: Params, keys: &[u64]) -> [u64; WORDS] {

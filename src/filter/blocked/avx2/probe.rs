@@ -1,10 +1,11 @@
 //! The shortest probe: one position in each word, compiled into the loop that calls it.
 
 use super::super::inlined::OVER_READ;
-use super::super::lanes::MULTIPLIERS;
+use super::super::lanes::{self, MULTIPLIERS};
 use super::super::{LINE_LEN, Params, SALT_MULTIPLIER, WORDS};
 use crate::cpu::Avx2;
 use crate::hash::KeyHash;
+use core::arch::x86_64::*;
 
 /// Salts that [`Constants`] has a step for: as many as a vector has.
 const MAX_SALT_BITS: u32 = 3;
@@ -12,7 +13,7 @@ const MAX_SALT_BITS: u32 = 3;
 /// What a probe reads besides its line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-struct Constants {
+pub(super) struct Constants {
     multipliers: [u64; WORDS],
     /// What each salt adds to a multiplier.
     salt_steps: [u32; 1 << MAX_SALT_BITS],
@@ -49,7 +50,7 @@ static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
 
 impl Constants {
     /// For one probe to each word, and salts within the table.
-    fn of(params: Params) -> Option<&'static Self> {
+    pub(super) fn of(params: Params) -> Option<&'static Self> {
         let table = CONSTANTS.get(params.salt_bits as usize);
         table.filter(|_| params.num_probes() as usize == WORDS)
     }
@@ -134,12 +135,78 @@ fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64
     unsafe { core::mem::transmute::<u8, bool>(all) }
 }
 
+/// The constants, in registers.
+#[derive(Clone, Copy)]
+struct Registers {
+    multipliers: [__m256i; 2],
+    salt_steps: __m256i,
+    positions: __m256i,
+    lowest: __m256i,
+}
+
+impl Registers {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load(constants: &Constants) -> Self {
+        let Constants { multipliers, salt_steps, positions, lowest } = constants;
+        // SAFETY: `multipliers` is an array of 8 words of 8 bytes, `salt_steps` of 8 of 4, `positions` and `lowest` of 4 of 8:
+        // two times and three times 32 bytes.
+        unsafe {
+            Self {
+                multipliers: [0, 4].map(|word| _mm256_loadu_si256(multipliers.as_ptr().add(word).cast())),
+                salt_steps: _mm256_loadu_si256(salt_steps.as_ptr().cast()),
+                positions: _mm256_loadu_si256(positions.as_ptr().cast()),
+                lowest: _mm256_loadu_si256(lowest.as_ptr().cast()),
+            }
+        }
+    }
+
+    /// As the assembly, of the lower halves of `value`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn all_hit(self, line: [__m256i; 2], value: __m256i) -> bool {
+        let half = |words, multipliers| {
+            let salts = _mm256_srlv_epi64(words, self.positions);
+            let multipliers = _mm256_add_epi32(_mm256_permutevar8x32_epi32(self.salt_steps, salts), multipliers);
+            let product = _mm256_mul_epu32(_mm256_mul_epu32(multipliers, value), self.positions);
+            shift_right(words, _mm256_srli_epi64::<32>(product))
+        };
+        let hits = _mm256_and_si256(half(line[0], self.multipliers[0]), half(line[1], self.multipliers[1]));
+        _mm256_testc_si256(hits, self.lowest) == 1
+    }
+}
+
+/// Each word shifted right by its count, at most 63: what `_mm256_srlv_epi64` is for. The compiler does not see that no
+/// count is above, and adds three operations for those.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn shift_right(words: __m256i, counts: __m256i) -> __m256i {
+    let shifted;
+    // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no memory, no
+    // stack, no flags; and it is the only one, so the result may share a register with an operand.
+    unsafe {
+        core::arch::asm!("vpsrlvq {shifted}, {words}, {counts}", shifted = lateout(ymm_reg) shifted,
+            words = in(ymm_reg) words, counts = in(ymm_reg) counts, options(pure, nomem, nostack, preserves_flags));
+    }
+    shifted
+}
+
+/// An answer for each hash.
+#[target_feature(enable = "avx2")]
+pub(super) fn probe_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
+    let registers = Registers::load(constants);
+    lanes::probe_all(lines, hashes, answers, |line, hash| {
+        // SAFETY: two halves of the 64 bytes of `line`.
+        let line = [0, 32].map(|at| unsafe { _mm256_loadu_si256(line.as_ptr().add(at).cast()) });
+        registers.all_hit(line, _mm256_set1_epi32(hash.get() as i32))
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Avx2, Constants, LINE_LEN, Params, all_hit};
     use crate::cpu::avx2;
     use crate::hash::mix;
-    use core::arch::x86_64::*;
 
     /// A caller that has AVX2 may keep values in the registers that the assembly uses and clears.
     #[test]

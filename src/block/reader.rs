@@ -289,6 +289,12 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         self.layout.may_contain_all(self.payload(), hashes, answers);
     }
 
+    /// Prefetches what a query for `hash` reads first.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hash: KeyHash) {
+        self.layout.prefetch(self.block.as_ref(), HEADER_LEN as u32, hash);
+    }
+
     /// The same filter over borrowed bytes, for functions that take a [`FilterBlockReader`]. Nothing is parsed or checked
     /// again, but some hundred bytes are copied: a query is faster without it.
     pub fn reader(&self) -> FilterBlockReader<'_> {

@@ -349,9 +349,12 @@ impl FilterLayout {
         !self.inlined.is_shortest()
     }
 
-    /// Prefetches the lines that the probe of `hash` reads first.
-    pub(crate) fn prefetch(&self, payload: &[u8], hash: KeyHash) {
-        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
+    /// Prefetches the lines that the probe of `hash` reads first, of the payload that begins at `start` of `frame`.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
+        if self.inlined.prefetch(frame, start, hash).is_none() {
+            self.of_kind.prefetch(&frame[start as usize..], hash);
+        }
     }
 
     /// The rate at which absent keys pass, computed from the payload.
@@ -400,6 +403,11 @@ impl FilterLayout {
 }
 
 impl KindLayout {
+    #[inline(never)]
+    fn prefetch(&self, payload: &[u8], hash: KeyHash) {
+        each!(Self, self, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
+    }
+
     /// A jump to the kind's own probe, whose registers no other kind's are saved for.
     #[inline(never)]
     fn may_contain(&self, payload: &[u8], hash: KeyHash) -> bool {

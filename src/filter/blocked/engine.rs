@@ -63,6 +63,11 @@ impl Inlined {
         None
     }
 
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, _: &[u8], _: u32, _: KeyHash) -> Option<()> {
+        None
+    }
+
     pub(crate) fn is_shortest(&self) -> bool {
         false
     }

@@ -331,7 +331,7 @@ impl FilterLayout {
     pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
         match self.inlined.may_contain(frame, start, hash) {
             Some(answer) => answer,
-            None => self.of_kind.may_contain(&frame[start as usize..], hash),
+            None => self.of_kind.may_contain(frame, start, hash),
         }
     }
 
@@ -353,7 +353,7 @@ impl FilterLayout {
     #[inline(always)]
     pub(crate) fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
         if self.inlined.prefetch(frame, start, hash).is_none() {
-            self.of_kind.prefetch(&frame[start as usize..], hash);
+            self.of_kind.prefetch(frame, start, hash);
         }
     }
 
@@ -404,17 +404,19 @@ impl FilterLayout {
 
 impl KindLayout {
     #[inline(never)]
-    fn prefetch(&self, payload: &[u8], hash: KeyHash) {
+    fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
+        let payload = &frame[start as usize..];
         each!(Self, self, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
     }
 
     /// A jump to the kind's own probe, whose registers no other kind's are saved for.
     #[inline(never)]
-    fn may_contain(&self, payload: &[u8], hash: KeyHash) -> bool {
+    fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
         #[inline(never)]
         fn of_kind<'a, View: KindView<'a>>(layout: &'a View::Layout, payload: &'a [u8], hash: KeyHash) -> bool {
             View::new(layout, payload).may_contain(hash)
         }
+        let payload = &frame[start as usize..];
         each!(Self, self, layout in View => of_kind::<View<'_>>(layout, payload, hash), Empty => false)
     }
 }

@@ -3,8 +3,8 @@
 use super::HEADER_LEN;
 use super::header::Header;
 use super::reader::FilterBlockReader;
-use crate::filter::combine::{BitArray, Operation};
 use crate::filter::Params;
+use crate::filter::combine::{BitArray, Operation};
 use crate::hash::XXH3_ID;
 use crate::hash_name::HashName;
 use crate::kind::FilterKind;

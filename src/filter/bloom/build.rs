@@ -44,7 +44,8 @@ pub(super) fn insert(params: Params, bits: &mut [u8], hashes: &[u64], present: &
             }
         }
         for (&hash, positions) in hashes.iter().zip(batch.chunks_exact(num_probes)) {
-            let all_set = |positions: &[u64]| positions.iter().fold(1, |all, p| all & bits[(p / 8) as usize] >> (p % 8));
+            let all_set =
+                |positions: &[u64]| positions.iter().fold(1, |all, p| all & bits[(p / 8) as usize] >> (p % 8));
             let (first, others) = positions.split_at(num_probes.min(FIRST));
             if all_set(first) & 1 == 1 && all_set(others) & 1 == 1 {
                 present.push(hash);

@@ -19,7 +19,7 @@ avx2! {
 
     pub(super) fn all_may_contain(proof, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
         match Constants::of(params) {
-            Some(constants) => probe::probe_all(constants, lines, hashes, answers),
+            Some(constants) => probe::probe_all(proof, constants, lines, hashes, answers),
             None => lanes::all_may_contain::<Words>(proof, params, lines, hashes, answers),
         }
     }
@@ -37,9 +37,12 @@ avx2! {
 
 /// Products of the lower halves: what `_mm256_mul_epu32` is for. The compiler knows that as a masking and a multiplication of
 /// whole words, and where a factor is constant it is left with three multiplications.
+///
+/// # Safety
+/// The processor has AVX2.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn multiply_low(a: __m256i, b: __m256i) -> __m256i {
+unsafe fn multiply_low(a: __m256i, b: __m256i) -> __m256i {
     let product;
     // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no memory, no
     // stack, no flags; and it is the only one, so the result may share a register with an operand.

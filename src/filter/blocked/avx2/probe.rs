@@ -3,7 +3,8 @@
 use super::super::inlined::OVER_READ;
 use super::super::lanes::{self, MULTIPLIERS};
 use super::super::{LINE_LEN, Params, SALT_MULTIPLIER, WORDS};
-use crate::cpu::Avx2;
+use super::multiply_low;
+use crate::cpu::{Avx2, avx2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 
@@ -135,7 +136,7 @@ fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64
     unsafe { core::mem::transmute::<u8, bool>(all) }
 }
 
-/// The constants, in registers.
+/// The constants, in registers: made from an [`Avx2`] alone.
 #[derive(Clone, Copy)]
 struct Registers {
     multipliers: [__m256i; 2],
@@ -145,15 +146,14 @@ struct Registers {
 }
 
 impl Registers {
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn load(constants: &Constants) -> Self {
+    #[inline(always)]
+    fn load(_proof: Avx2, constants: &Constants) -> Self {
         let Constants { multipliers, salt_steps, positions, lowest } = constants;
-        // SAFETY: `multipliers` is an array of 8 words of 8 bytes, `salt_steps` of 8 of 4, `positions` and `lowest` of 4 of 8:
-        // two times and three times 32 bytes.
+        let (low, high) = multipliers.split_at(WORDS / 2);
+        // SAFETY: `_proof` is of AVX2. Each load is of 32 bytes: halves of 8 words of 8 bytes, 8 of 4 bytes, 4 of 8 bytes.
         unsafe {
             Self {
-                multipliers: [0, 4].map(|word| _mm256_loadu_si256(multipliers.as_ptr().add(word).cast())),
+                multipliers: [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())],
                 salt_steps: _mm256_loadu_si256(salt_steps.as_ptr().cast()),
                 positions: _mm256_loadu_si256(positions.as_ptr().cast()),
                 lowest: _mm256_loadu_si256(lowest.as_ptr().cast()),
@@ -161,26 +161,34 @@ impl Registers {
         }
     }
 
-    /// As the assembly, of the lower halves of `value`.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn all_hit(self, line: [__m256i; 2], value: __m256i) -> bool {
-        let half = |words, multipliers| {
+    /// As the assembly.
+    #[inline(always)]
+    fn all_hit(self, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
+        // SAFETY: `self` was made from a proof of AVX2. `at` is 0 or 32: a half of the 64 bytes of `line`.
+        let half = |at, multipliers, hash| unsafe {
+            let words = _mm256_loadu_si256(line.as_ptr().add(at).cast());
             let salts = _mm256_srlv_epi64(words, self.positions);
             let multipliers = _mm256_add_epi32(_mm256_permutevar8x32_epi32(self.salt_steps, salts), multipliers);
-            let product = _mm256_mul_epu32(_mm256_mul_epu32(multipliers, value), self.positions);
+            let product = multiply_low(multiply_low(multipliers, hash), self.positions);
             shift_right(words, _mm256_srli_epi64::<32>(product))
         };
-        let hits = _mm256_and_si256(half(line[0], self.multipliers[0]), half(line[1], self.multipliers[1]));
-        _mm256_testc_si256(hits, self.lowest) == 1
+        // SAFETY: `self` was made from a proof of AVX2.
+        unsafe {
+            let hash = _mm256_set1_epi32(hash.get() as i32);
+            let hits = _mm256_and_si256(half(0, self.multipliers[0], hash), half(32, self.multipliers[1], hash));
+            _mm256_testc_si256(hits, self.lowest) == 1
+        }
     }
 }
 
 /// Each word shifted right by its count, at most 63: what `_mm256_srlv_epi64` is for. The compiler does not see that no
 /// count is above, and adds three operations for those.
+///
+/// # Safety
+/// The processor has AVX2.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn shift_right(words: __m256i, counts: __m256i) -> __m256i {
+unsafe fn shift_right(words: __m256i, counts: __m256i) -> __m256i {
     let shifted;
     // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no memory, no
     // stack, no flags; and it is the only one, so the result may share a register with an operand.
@@ -191,22 +199,21 @@ fn shift_right(words: __m256i, counts: __m256i) -> __m256i {
     shifted
 }
 
-/// An answer for each hash.
-#[target_feature(enable = "avx2")]
-pub(super) fn probe_all(constants: &Constants, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-    let registers = Registers::load(constants);
-    lanes::probe_all(lines, hashes, answers, |line, hash| {
-        // SAFETY: two halves of the 64 bytes of `line`.
-        let line = [0, 32].map(|at| unsafe { _mm256_loadu_si256(line.as_ptr().add(at).cast()) });
-        registers.all_hit(line, _mm256_set1_epi32(hash.get() as i32))
-    });
+avx2! {
+    /// An answer for each hash.
+    pub(super) fn probe_all(
+        proof, constants: &Constants, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool],
+    ) {
+        let registers = Registers::load(proof, constants);
+        lanes::probe_all(lines, hashes, answers, |line, hash| registers.all_hit(line, hash))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Avx2, Constants, LINE_LEN, Params, all_hit};
-    use crate::cpu::avx2;
+    use super::{Avx2, Constants, LINE_LEN, Params, all_hit, avx2};
     use crate::hash::mix;
+    use core::arch::x86_64::*;
 
     /// A caller that has AVX2 may keep values in the registers that the assembly uses and clears.
     #[test]

@@ -135,7 +135,7 @@ impl Cells {
     }
 }
 
-/// Groups that so many cells have.
+/// The number of groups of `num_cells` cells.
 pub fn num_groups(num_cells: u64) -> u64 {
     num_cells.div_ceil(GROUP_LEN)
 }

@@ -46,8 +46,8 @@ declare -A slow_in_store_tests=(
   ["descriptors::a_"]="the same"
   ["directory::a_relative_path"]="the same"
   ["panics::a_panic_of_the_background_thread"]="its limit of time is not meant for an emulator"
-  ["repair::each_table_in_turn"]="minutes: hundreds of repairs; those of level 0, of logs and of filters are run"
-  ["repair_faults::"]="minutes: thousands of repairs; no machine changes the order of writes"
+  ["repair::one_table::each_table_in_turn"]="minutes: hundreds of repairs; those of level 0, of logs and of filters are run"
+  ["repair::faults::"]="minutes: thousands of repairs; no machine changes the order of writes"
 )
 # shellcheck disable=SC2034
 for name in "${!slow_in_library_tests[@]}"; do slow_in_store_tests[$name]=${slow_in_library_tests[$name]}; done

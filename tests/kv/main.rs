@@ -28,7 +28,6 @@ mod predicted;
 mod prefix;
 mod renderings;
 mod repair;
-mod repair_faults;
 #[cfg(feature = "cli")]
 mod report;
 #[cfg(feature = "cli")]

@@ -1,6 +1,6 @@
 //! Crashes and failures in the middle of a repair: the store is no worse, and repairing again finishes.
 
-use crate::repair::{blocks, contents, in_log, newest, plan, repair, tables};
+use super::{blocks, contents, in_log, newest, plan, repair, tables};
 use crate::sim::{CrashKind, Fault, FaultKind, SimStorage};
 use crate::unreadable::{Cells, NUM_ROWS, PAGE, options, row, store};
 use filterblock::kv::{Error, Storage, Store};

@@ -5,6 +5,8 @@ mod adversary;
 mod automatic;
 mod beside;
 mod budget;
+#[path = "../sim/changed.rs"]
+mod changed;
 mod columns;
 mod concurrent;
 mod damage;

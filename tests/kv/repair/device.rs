@@ -1,18 +1,16 @@
 //! A device that fails to read some bytes, which may be right.
 
 use super::{blocks, contents, data_and_index_len, in_log, newest, tables};
+use crate::changed::{Change, Changed};
 use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{PAGE, options, store};
-use filterblock::kv::{
-    Error, LockMode, ReadCounts, ReadableFile, RepairOptions, Storage, StorageLock, Store, WritableFile,
-};
+use filterblock::kv::{Error, ReadableFile, RepairOptions, Storage, Store};
 use std::io;
 use std::sync::Arc;
 
-/// A disk that fails to read some bytes of a file.
-#[derive(Clone, Debug)]
+/// Some bytes of a file that cannot be read.
+#[derive(Debug)]
 struct BadSectors {
-    files: SimStorage,
     file: String,
     bad: core::ops::Range<u64>,
 }
@@ -37,43 +35,11 @@ impl ReadableFile for BadFile {
     }
 }
 
-impl Storage for BadSectors {
-    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        self.files.create(name)
-    }
-
-    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        let file = self.files.open(name)?;
+impl Change for BadSectors {
+    fn open(&self, disk: &SimStorage, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
+        let file = disk.open(name)?;
         let bad = if name == self.file { self.bad.clone() } else { 0..0 };
         Ok(Arc::new(BadFile { file, bad }))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.files.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.files.remove(name)
-    }
-
-    fn keep_aside(&self, name: &str, kept: &str) -> io::Result<String> {
-        self.files.keep_aside(name, kept)
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.files.list()
-    }
-
-    fn sync_dir(&self) -> io::Result<()> {
-        self.files.sync_dir()
-    }
-
-    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
-        self.files.lock(name, mode)
-    }
-
-    fn read_counts(&self) -> ReadCounts {
-        self.files.read_counts()
     }
 }
 
@@ -90,7 +56,8 @@ fn what_the_device_fails_to_read_is_given_up_on_demand() {
         let is_filter = page > data_len && page + PAGE < len;
         let files = storage.crash_image(CrashKind::Everything);
         let bad = page as u64 + 100..page as u64 + 101;
-        let disk = Arc::new(BadSectors { files: files.clone(), file: file.clone(), bad });
+        let change = BadSectors { file: file.clone(), bad };
+        let disk = Arc::new(Changed { inner: files.clone(), change });
         let repair = |how: RepairOptions| Store::repair(disk.clone(), options(), how);
         let before: Vec<_> = files.names().into_iter().map(|name| files.contents(&name)).collect();
         if !is_filter {

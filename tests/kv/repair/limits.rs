@@ -25,11 +25,18 @@ fn a_manifest_is_not_repaired() {
     Storage::remove(&missing, "MANIFEST").unwrap();
     let damaged = storage.crash_image(CrashKind::Everything);
     damaged.replace("MANIFEST", [&[intact[0] ^ 1], &intact[1..]].concat());
-    for image in [missing, damaged] {
+    // A log with writes is newer than all that it names, so it has lost records.
+    let behind = storage.crash_image(CrashKind::Everything);
+    let store = Store::open(Arc::new(storage.clone()), options()).unwrap();
+    store.put(b"row", b"column", b"value").unwrap();
+    let log = storage.names().into_iter().rfind(|name| name.ends_with(".wal")).unwrap();
+    behind.replace(&log, storage.contents(&log).unwrap());
+    for image in [missing, damaged, behind] {
         let files = || image.names().into_iter().map(|name| (image.contents(&name), name)).collect::<Vec<_>>();
         let before = files();
-        for repaired in [plan(&image), repair(&image)] {
-            let error = repaired.unwrap_err();
+        let opened = Store::open(Arc::new(image.clone()), options());
+        for refused in [plan(&image).map(drop), repair(&image).map(drop), opened.map(drop)] {
+            let error = refused.unwrap_err();
             assert!(
                 matches!(&error, Error::NoManifest { .. })
                     || matches!(&error, Error::Damaged { file, .. } if file == "MANIFEST"),

@@ -82,7 +82,7 @@ fn an_interval_passes_without_a_thread_for_maintenance_too() {
 
 #[test]
 fn a_manifest_that_ends_with_blocks_of_an_older_one_ends_before_them() {
-    // As file systems may show after a crash that give a file blocks of a removed one before they are written.
+    // Some file systems give a file blocks of a removed one, and show their old content after a crash.
     let storage = SimStorage::new();
     let images = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&images);

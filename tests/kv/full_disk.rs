@@ -1,4 +1,4 @@
-//! A disk that is full: what fails says so, what was acknowledged stays, and nothing is left that keeps it full.
+//! A full disk: what fails reports it, what was acknowledged stays, and nothing is left behind that keeps the disk full.
 
 use crate::changed::{Change, Changed};
 use crate::sim::{CrashKind, SimStorage};
@@ -50,7 +50,7 @@ struct SmallFile {
 
 impl io::Write for SmallFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // As systems do: what fits is written, and only then nothing.
+        // As systems do: a write takes what fits, and fails only if nothing does.
         let room = self.disk.change.0.load(Ordering::Relaxed).saturating_sub(self.disk.used());
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         if fits == 0 && !bytes.is_empty() {
@@ -122,7 +122,7 @@ fn an_opening_without_room_leaves_nothing_behind() {
             assert!(is_full(&refused), "{refused}");
             let names = disk.inner.names();
             assert!(names.iter().all(|name| !name.ends_with(".tmp") && !name.ends_with(".sst")), "{room}: {names:?}");
-            // Of the manifest only one is left, which has the same state.
+            // One manifest is left: the old one, or a new one of the same state.
             assert!(disk.used() <= used + 100, "{room}: {} bytes where there were {used}", disk.used());
             let readable = disk.open_with(StoreOptions::default().read_only(true)).unwrap();
             has_all(&readable, 0..800);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const NUM_ROWS: u64 = 1 << 16;
-/// As many as have the store solve anew, and fewer.
+/// Lookups that make the store choose the columns anew, and fewer than that.
 const NUM_COUNTED: u64 = 1 << 15;
 const NUM_ASKED: u64 = 30_000;
 const MAINTENANCE: Maintenance = Maintenance::Inline { seed: 2 };
@@ -84,7 +84,7 @@ fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64)
         after_counted.draw();
     }
 
-    // Read-only: solved once.
+    // Read-only: the columns are chosen once.
     let store = Store::open(storage.clone(), options.read_only(true)).unwrap();
     let by_size = by_level(&store);
     assert!(by_size.len() >= 5, "{by_size:?}");

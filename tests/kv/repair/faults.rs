@@ -14,7 +14,7 @@ struct Case {
     kept: Vec<(String, Vec<u8>)>,
 }
 
-/// Damage of each sort that a repair treats in another way, and all of them together.
+/// Damage of each sort that a repair treats differently, and all sorts together.
 fn cases() -> Vec<Case> {
     let (storage, cells) = store();
     let (all_blocks, in_log) = (blocks(&storage), in_log(&cells));

@@ -46,7 +46,7 @@ fn level0_keeps_its_order() {
             let is_lost = |table: &str, offset: usize| [one, other].iter().any(|(t, o)| t == table && *o == offset);
             let expected = newest(&blocks, is_lost, &Writes::new());
             let report = check_repair(&image, &cells, &expected, &format!("{one:?} and {other:?}"), &mut counts);
-            // All that are newer than one that is written anew.
+            // All tables that are newer than one that is written anew.
             let rewritten = report.tables.iter().filter(|table| table.cells_kept > 0).map(|table| &table.file).min();
             let newer = tables.iter().filter(|table| rewritten.is_some_and(|oldest| table > &oldest));
             let renumbered: Vec<_> = report.renumbered.iter().map(|table| &table.file).collect();

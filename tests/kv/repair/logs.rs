@@ -67,7 +67,7 @@ fn a_log_keeps_every_batch_that_is_proved() {
         for place in (0..record_len).step_by(5) {
             let mut bytes = intact.clone();
             bytes[at + place] ^= 16;
-            // With the header right, what follows it is found.
+            // If the header is intact, the next record is found.
             let is_kept = |other: usize| other < i || place >= 24 && other > i;
             check(Some(bytes), &is_kept, &format!("record {i}, byte {place}"));
         }
@@ -96,7 +96,7 @@ fn the_torn_end_of_a_log_is_no_damage() {
         image
     };
     let contents = |image: SimStorage| contents(&Store::open(Arc::new(image), options()).unwrap());
-    // The last record is durable, but no later one says so.
+    // The last record is durable, but no later one proves it.
     let torn = damaged(&[29]);
     assert!(plan(&torn).unwrap().is_empty());
     assert!(contents(torn) == after_batches(|i| i != 29));

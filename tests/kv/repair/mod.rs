@@ -106,7 +106,7 @@ struct Counts {
     undeleted: u32,
 }
 
-/// Repairs the store and compares it with what is left, which is `expected`; `cells` are what it held.
+/// Repairs the store, which held `cells`, and compares it with `expected`, which is what is left.
 fn check_repair(
     image: &SimStorage,
     cells: &Cells,
@@ -132,7 +132,7 @@ fn check_repair(
     };
     assert_eq!(as_planned(&report), planned, "{context}");
 
-    // Every file that the store has no more is kept aside, byte for byte, but for filters, logs and the manifest.
+    // Every table that the store no longer has is kept aside, byte for byte.
     for (bytes, name) in before.iter().filter(|(_, name)| name.ends_with(".sst")) {
         assert!(
             image.contents(name) == *bytes || image.contents(&format!("lost/{name}")) == *bytes,

@@ -66,7 +66,7 @@ fn each_table_in_turn_is_repaired_to_what_is_left() {
             if let Some(cells_lost) = repaired.cells_lost {
                 assert_eq!(cells_lost, num_cells(lost.clone()), "{context}");
             }
-            // What is not lost is not said to be, but for the last row where blocks were followed without an index.
+            // Nothing else is reported as lost, but for the last row where blocks were followed without an index.
             let follows = what == "footer and index";
             assert_eq!(repaired.lost.is_empty(), lost.is_empty() && !follows, "{context}: {report}");
             if lost.len() == PAGE && !what.starts_with("cut") && !what.starts_with("index") && lost != all {

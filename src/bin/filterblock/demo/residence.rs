@@ -11,13 +11,10 @@ use super::prefixes::Prefixes;
 use super::report::{Account, Report, merged};
 use super::session::Demo;
 use super::stage::{self, Stage};
-use super::zipfian::{THETA, ranks};
+use super::zipfian::{Ranks, THETA};
 use crate::exit::Failure;
 use filterblock::kv::{FilterResidence, Stats, Store};
 use maud::html;
-use rand::SeedableRng;
-use rand::rngs::Xoshiro256PlusPlus;
-use rand_distr::{Distribution, Zipf};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -80,7 +77,7 @@ impl Popularity {
 struct Queries<'a> {
     data: &'a Dataset,
     prefixes: Prefixes<'a>,
-    ranks: Zipf<f64>,
+    ranks: Ranks,
 }
 
 impl Queries<'_> {
@@ -88,10 +85,7 @@ impl Queries<'_> {
     fn random(&self, popularity: Popularity, i: u64) -> u64 {
         match popularity {
             Popularity::Uniform => random(b"question", i),
-            Popularity::Zipfian => {
-                let rank = self.ranks.sample(&mut Xoshiro256PlusPlus::seed_from_u64(random(b"residence rank", i)));
-                random(b"residence place", rank as u64)
-            }
+            Popularity::Zipfian => random(b"residence place", self.ranks.draw(b"residence rank", i)),
         }
     }
 
@@ -144,7 +138,7 @@ pub(super) fn run(demo: &Demo<'_>) -> anyhow::Result<ExitCode> {
     let Some((policy, prefix_len)) = policy.zip(u16::try_from(prefixes.len).ok()) else {
         return Err(Failure::usage("demo", "--workload residence needs a kind of filter").into());
     };
-    let queries = Queries { data, prefixes, ranks: ranks(data)? };
+    let queries = Queries { data, prefixes, ranks: Ranks::new(data)? };
     let options = stage::options(Some(policy)).prefix_filter(prefix_len, policy);
     // Without a filter, scans of prefixes are counted as such if the store knows their length.
     let unfiltered = stage::options(None).prefix_filter(prefix_len, None);

@@ -1,8 +1,8 @@
-//! What released versions wrote, this one reads: every directory of tests/golden, by the lists in it alone. `v1` has frames
-//! and partitioned filters from before the first release.
+//! What released versions wrote, this one reads: every directory of tests/golden, by the lists in it alone. `v1` has
+//! frames and partitioned filters from before the first release.
 //!
-//! `FILTERBLOCK_RELEASE=0.1.0 cargo test --features kv --test format releases` adds the directory of a release. It has a
-//! store, and those of the frames that no earlier directory has.
+//! `FILTERBLOCK_RELEASE=0.1.0 cargo test --features kv --test format releases` adds the directory of a release. It has
+//! a store, and those of the frames that no earlier directory has.
 
 use crate::material::unhex;
 use crate::oracle::Oracle;

@@ -1,4 +1,5 @@
-//! Automatic policies in a store of several levels: each table's filters are of the kind that its level and entries choose.
+//! Automatic policies in a store of several levels: each table's filters are of the kind that its level and entries
+//! choose.
 
 use crate::rows::scattered;
 use crate::sim::SimStorage;

@@ -1,4 +1,5 @@
-//! A full disk: what fails reports it, what was acknowledged stays, and nothing is left behind that keeps the disk full.
+//! A full disk: what fails reports it, what was acknowledged stays, and nothing is left behind that keeps the disk
+//! full.
 
 use crate::changed::{Change, Changed};
 use crate::sim::{CrashKind, SimStorage};

@@ -1,5 +1,5 @@
-//! The same memory for the filters of five levels and more, divided by the tables' sizes alone, and by the lookups that were
-//! counted as well.
+//! The same memory for the filters of five levels and more, divided by the tables' sizes alone, and by the lookups that
+//! were counted as well.
 
 use crate::columns::{Zipf, held, in_vain};
 use crate::sim::SimStorage;
@@ -49,8 +49,8 @@ fn loaded(options: StoreOptions) -> Arc<SimStorage> {
     storage
 }
 
-/// Looks up columns that popular rows do not have, each once, and now and then one that they have. Popular rows lie side by
-/// side.
+/// Looks up columns that popular rows do not have, each once, and now and then one that they have. Popular rows lie
+/// side by side.
 fn ask(store: &Store, zipf: &mut Zipf, lookups: std::ops::Range<u64>) -> Tally {
     let before = *store.ledger().of(Purpose::RowColumn);
     for i in lookups {

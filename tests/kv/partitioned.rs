@@ -113,7 +113,8 @@ fn partitioned_filters_answer_as_whole_ones() {
     }
 }
 
-/// Without a cache a lookup of an absent row reads one partition, in whole pages, and nothing else unless the row passes.
+/// Without a cache a lookup of an absent row reads one partition, in whole pages, and nothing else unless the row
+/// passes.
 #[test]
 fn a_lookup_reads_one_partition() {
     let storage = written(partitioned(FilterKind::Blocked));
@@ -252,8 +253,8 @@ fn index_bytes(stats: &Stats) -> u64 {
     filters.map(|filter| filter.held_bytes - filter.columns.map_or(0, |columns| columns.held_bytes)).sum()
 }
 
-/// Of partitions with columns memory holds as many columns as its budget allows, the same number of each partition, and no
-/// lookup loads a partition. Indexes are held first, and count.
+/// Of partitions with columns memory holds as many columns as its budget allows, the same number of each partition, and
+/// no lookup loads a partition. Indexes are held first, and count.
 #[test]
 fn a_budget_of_memory_holds_columns_of_partitions() {
     let storage = written(partitioned(FilterKind::Ribbon));
@@ -310,8 +311,8 @@ fn a_budget_of_memory_counts_the_indexes_of_other_kinds() {
     }
 }
 
-/// Whatever the size of partitions, of which the last may be small, and the bits per key: all columns together are all bytes
-/// of the filter.
+/// Whatever the size of partitions, of which the last may be small, and the bits per key: all columns together are all
+/// bytes of the filter.
 #[test]
 fn columns_of_partitions_of_all_sizes_add_up() {
     for partition_bytes in [256, 700, 5_000] {

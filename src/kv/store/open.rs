@@ -2,7 +2,8 @@
 //!
 //! Nothing in the directory changes before everything in it was checked. Then files that do not belong to the state are
 //! removed, for the disk may be full of them; writes that are in logs only become a table, a new log is begun, and one
-//! record of the manifest switches from the old state to the new one. An opening that fails removes what it has written.
+//! record of the manifest switches from the old state to the new one. An opening that fails removes what it has
+//! written.
 
 use super::super::batch;
 use super::super::cache::BlockCache;

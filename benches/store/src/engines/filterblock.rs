@@ -25,8 +25,8 @@ pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
     Ok(Box::new(Filterblock(Store::open_dir(dir, options)?)))
 }
 
-/// One filter for whole keys, as the peers have; by default the store has another one for rows. The filter of prefixes is
-/// separate; RocksDB has whole keys and prefixes in one filter, with the same bits per entry.
+/// One filter for whole keys, as the peers have; by default the store has another one for rows. The filter of prefixes
+/// is separate; RocksDB has whole keys and prefixes in one filter, with the same bits per entry.
 fn with_filters(options: StoreOptions, settings: &Settings) -> Result<StoreOptions> {
     let kind = match settings.filters.filter {
         Filter::None => return Ok(options.cache_bytes(settings.cache_bytes)),

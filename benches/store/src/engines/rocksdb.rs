@@ -119,8 +119,8 @@ fn settings_text(settings: &Settings) -> String {
         _ => format!("bloomfilter:{bits}:false"),
     };
     let are_cached = matches!(settings.filters.residence, Residence::Partitioned | Residence::Disk);
-    // Filters can be partitioned, or be in the cache, only together with the indexes. The index of the partitions stays in
-    // memory.
+    // Filters can be partitioned, or be in the cache, only together with the indexes. The index of the partitions stays
+    // in memory.
     let partitions = match settings.filters.residence {
         Residence::Partitioned => format!(
             "partition_filters=true;index_type=kTwoLevelIndexSearch;metadata_block_size={block_bytes};\

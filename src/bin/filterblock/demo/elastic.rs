@@ -1,5 +1,5 @@
-//! The elastic workload: the same memory for filters of several levels, divided by the tables' sizes alone, and by the lookups
-//! that were counted as well.
+//! The elastic workload: the same memory for filters of several levels, divided by the tables' sizes alone, and by the
+//! lookups that were counted as well.
 
 use super::ask::{self, Observed, Query};
 use super::data::{Dataset, random};

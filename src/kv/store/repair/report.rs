@@ -52,8 +52,8 @@ pub struct LostRows {
     pub rows: Option<RowsFromTo>,
     /// Why they cannot be read.
     pub reason: String,
-    /// Ranges within these rows of which an older table, or an intact batch, may have cells: there, overwritten values and deleted cells may
-    /// be visible again. In all other rows a lost cell is absent.
+    /// Ranges within these rows of which an older table, or an intact batch, may have cells: there, overwritten values
+    /// and deleted cells may be visible again. In all other rows a lost cell is absent.
     pub older: Vec<RowsFromTo>,
 }
 

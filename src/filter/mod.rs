@@ -1,8 +1,8 @@
 //! The kinds of filter, and the dispatch over them.
 //!
-//! Each kind is a folder and knows none of the others; what it offers is described in [`seam`]. The enums below are made
-//! from the [list](crate::kind), one variant a kind, and each of their methods is one match: never a trait object on the
-//! path of a query.
+//! Each kind is a folder and knows none of the others; what it offers is described in [`seam`]. The enums below are
+//! made from the [list](crate::kind), one variant a kind, and each of their methods is one match: never a trait object
+//! on the path of a query.
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;
@@ -133,8 +133,9 @@ macro_rules! enums {
 }
 kinds!(enums);
 
-/// `each!(Enum, value, name => result)`: one match over an enum of the list, with the kind's own value as `name`. An arm
-/// for no kind may follow: `each!(Enum, value, name => result, Empty => result)`. `name in Type` makes `Type` the kind's own.
+/// `each!(Enum, value, name => result)`: one match over an enum of the list, with the kind's own value as `name`. An
+/// arm for no kind may follow: `each!(Enum, value, name => result, Empty => result)`. `name in Type` makes `Type` the
+/// kind's own.
 macro_rules! each {
     ($Enum:ident, $value:expr, $name:ident $(in $Type:ident)? => $result:expr $(, Empty => $empty:expr)?) => {
         kinds!(each_of $Enum, $value, [$(Empty => $empty)?], $name [$($Type)?] => $result)
@@ -299,8 +300,8 @@ impl FilterLayout {
         each!(Params, params, params in View => View::check(params, payload, base).map(Self::from))
     }
 
-    /// Of the payload that begins at `start` of `frame`. Inlined into a loop of queries: the shortest probe, and a call for
-    /// all others.
+    /// Of the payload that begins at `start` of `frame`. Inlined into a loop of queries: the shortest probe, and a call
+    /// for all others.
     #[inline(always)]
     pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
         let inlined =

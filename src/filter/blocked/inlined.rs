@@ -1,7 +1,7 @@
 //! The probe that is compiled into the caller's loop instead of being called.
 //!
-//! In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as much
-//! as the probe.
+//! In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as
+//! much as the probe.
 
 #[cfg(simd_avx512)]
 use super::avx512;
@@ -43,8 +43,8 @@ impl Inlined {
         }
     }
 
-    /// Whether all bits of `hash` are set in its line, where lines begin at `start` of `frame`. `None` if there are more or
-    /// fewer of them than the parameters have, or there is no probe.
+    /// Whether all bits of `hash` are set in its line, where lines begin at `start` of `frame`. `None` if there are
+    /// more or fewer of them than the parameters have, or there is no probe.
     #[inline(always)]
     pub(super) fn may_contain(self, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
         // If `frame` is shorter than `start`, the difference is above all lengths of payloads.
@@ -54,11 +54,11 @@ impl Inlined {
         // The offset of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many, rounded down.
         let offset = fast_range(hash.get(), self.payload_len) as usize & !(LINE_LEN - 1);
         // SAFETY: `start + offset + LINE_LEN <= frame.len()`, because
-        // - `start + payload_len == frame.len()`: the comparison says so. The difference did not wrap, or it would be above
-        //   `u64::MAX - u32::MAX`; and it is not NO_PROBE, as no slice is so long; so `payload_len` is that of legal
-        //   parameters, at most 2^38;
-        // - `offset + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset` is less, by the fast range over
-        //   `payload_len`, which is not 0.
+        // - `start + payload_len == frame.len()`: the comparison says so. The difference did not wrap, or it would be
+        //   above `u64::MAX - u32::MAX`; and it is not NO_PROBE, as no slice is so long; so `payload_len` is that of
+        //   legal parameters, at most 2^38;
+        // - `offset + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset` is less, by the fast range
+        //   over `payload_len`, which is not 0.
         let line = unsafe { &*frame.as_ptr().add(start as usize + offset).cast::<[u8; LINE_LEN]>() };
         match self.probe {
             Probe::None => none(),

@@ -77,17 +77,17 @@ impl Probe {
 
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
-/// A salt's step comes from a table by `vpermd`. Instead of a bit being shifted to its position, the word is shifted until
-/// that position is its lowest, so both halves of a line are tested at once.
+/// A salt's step comes from a table by `vpermd`. Instead of a bit being shifted to its position, the word is shifted
+/// until that position is its lowest, so both halves of a line are tested at once.
 ///
-/// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as much
-/// as the probe. The upper halves of the registers are zeroed afterwards, as a caller without AVX expects.
+/// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as
+/// much as the probe. The upper halves of the registers are zeroed afterwards, as a caller without AVX expects.
 #[inline(always)]
 fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64) -> bool {
     let all: u8;
-    // SAFETY: `_proof` is of AVX2, which has all instructions below. The reads are the 64 bytes of `line`, in two halves, and
-    // of `constants` what the assertions at its type place: 64 bytes at 0, 32 at each of 64, 96 and 128, aligned as the
-    // type is. The options hold:
+    // SAFETY: `_proof` is of AVX2, which has all instructions below. The reads are the 64 bytes of `line`, in two
+    // halves, and of `constants` what the assertions at its type place: 64 bytes at 0, 32 at each of 64, 96 and 128,
+    // aligned as the type is. The options hold:
     // - `readonly`, `nostack`: no instruction writes memory or touches the stack;
     // - `pure`: the result depends on the operands and on what they point to;
     // - `lateout`: `all` may share a register with an input, as `setc` comes after the last use of these.

@@ -13,42 +13,43 @@ take_part_in_exchange() {
 }
 
 # Left out under emulation, by a part of their names, with the reason. A part that fits no test ends the lane. `foreign`
-# takes the name of one of these.
+# takes the name of one of these lists.
 # shellcheck disable=SC2034
 declare -A slow_in_format_tests=(
-  ["rates::"]="the same bits as elsewhere by the golden files"
-  ["agreement::extreme_hashes_agree"]="an oracle of 128-bit integers; other tests use it"
   ["agreement::small_sets_agree"]="larger sets and any sets are compared"
-  ["batches::batches_of_large_blocks"]="smaller blocks are probed"
   ["order::"]="the order of keys; no machine has one of its own"
-  ["choice::the_choice_is_the_least"]="minutes: thousands of costs in floats; other tests of the choice are run"
-  ["choice::more_of_an_input_never"]="minutes: the same"
-  ["choice::a_cap_that_any_kind_can_meet"]="minutes: the same"
-  ["releases::what_would_be_released"]="a minute: the same files, written and read by other tests"
   ["ribbon::equations_that_cross_a_cut"]="a minute: a large table; smaller ones are compared with the document"
 )
 # shellcheck disable=SC2034
 declare -A slow_in_library_tests=(
   ["filter::blocked::sizing::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
-  ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
-  ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests use it"
-  ["batches::batches_of_large_blocks_answer_as_single_queries"]="a minute; the same with smaller blocks is run"
   ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
   ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"
-  ["choice::the_choice_is_the_least"]="minutes: thousands of costs in floats; other tests of the choice are run"
-  ["choice::more_of_an_input_never"]="minutes: the same"
-  ["choice::a_cap_that_any_kind_can_meet"]="minutes: the same"
-  ["releases::what_would_be_released"]="a minute: the same files, written and read by other tests"
 )
 # shellcheck disable=SC2034
 declare -A slow_in_store_tests=(
   ["beside::a_reader"]="a second process, which the emulator does not start"
-  ["descriptors::a_"]="the same"
-  ["directory::a_relative_path"]="the same"
+  ["descriptors::a_"]="a second process, which the emulator does not start"
+  ["directory::a_relative_path"]="a second process, which the emulator does not start"
   ["panics::a_panic_of_the_background_thread"]="its limit of time is not meant for an emulator"
-  ["repair::each_table_in_turn"]="minutes: hundreds of repairs; those of level 0, of logs and of filters are run"
-  ["repair_faults::"]="minutes: thousands of repairs; no machine changes the order of writes"
+  ["repair::one_table::each_table_in_turn"]="minutes: hundreds of repairs; those of level 0, of logs and of filters are run"
+  ["repair::faults::"]="minutes: thousands of repairs; no machine changes the order of writes"
 )
+# Tests of tests/format, which every lane runs: in all of these lists.
+declare -A slow_in_all=(
+  ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
+  ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests use it"
+  ["batches::batches_of_large_blocks_answer_as_single_queries"]="a minute; the same with smaller blocks is run"
+  ["choice::the_choice_is_the_least"]="minutes: thousands of costs in floats; other tests of the choice are run"
+  ["choice::more_of_an_input_never"]="minutes: thousands of costs in floats; other tests of the choice are run"
+  ["choice::a_cap_that_any_kind_can_meet"]="minutes: thousands of costs in floats; other tests of the choice are run"
+  ["releases::what_would_be_released"]="a minute: the same files, written and read by other tests"
+)
+# shellcheck disable=SC2034
+for name in "${!slow_in_all[@]}"; do
+  slow_in_format_tests[$name]=${slow_in_all[$name]}
+  slow_in_library_tests[$name]=${slow_in_all[$name]}
+done
 # shellcheck disable=SC2034
 for name in "${!slow_in_library_tests[@]}"; do slow_in_store_tests[$name]=${slow_in_library_tests[$name]}; done
 unset name

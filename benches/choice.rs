@@ -1,6 +1,7 @@
-//! How good is the choice of an automatic policy on this machine? For three workloads each kind is built and queried, and its
-//! cost computed by the same sum as [`FilterPolicy::choice`] has, with the times, rate and length measured here in place of
-//! the library's constants and predictions. The ratio is the chosen kind's cost to the least; it should not exceed 1.05.
+//! How good is the choice of an automatic policy on this machine? For three workloads each kind is built and queried,
+//! and its cost computed by the same sum as [`FilterPolicy::choice`] has, with the times, rate and length measured here
+//! in place of the library's constants and predictions. The ratio is the chosen kind's cost to the least; it should not
+//! exceed 1.05.
 //!
 //! | workload | entries | level | queries |
 //! |---|---|---|---|

@@ -1,6 +1,6 @@
 //! The constants by which an automatic policy compares kinds, as each kind's settings have them: `SPEED` in
-//! `src/filter/<kind>/plan.rs`. Prints for each kind the measured values in the form of that line, and below it those that the
-//! library has, so that the two can be compared and the line replaced.
+//! `src/filter/<kind>/plan.rs`. Prints for each kind the measured values in the form of that line, and below it those
+//! that the library has, so that the two can be compared and the line replaced.
 //!
 //! | field | measured |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `cached_query_ns` | queries of new absent keys in a block of 10 k keys, 12.5 kB: the least of 20 runs of 65 536 |
 //! | `uncached_query_ns` | the same in a block of 16 M keys, 20 MB |
 //!
-//! 16-byte keys, 10 bits per key, time of one core, each kind with its default settings. To be run on an idle machine with the
-//! fastest engines: `taskset -c 1 cargo bench --bench speeds`.
+//! 16-byte keys, 10 bits per key, time of one core, each kind with its default settings. To be run on an idle machine
+//! with the fastest engines: `taskset -c 1 cargo bench --bench speeds`.
 
 mod common;
 #[path = "common/measured.rs"]

@@ -414,8 +414,8 @@ uint64_t filterblock_builder_num_added(const struct filterblock_builder *builder
 uint64_t filterblock_builder_num_without_entry(const struct filterblock_builder *builder);
 
 // Bytes that suffice for the block of what was added. If equal entries were added far apart,
-// `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices that
-// is returned after that. 0 where no block can be built, and of a null pointer.
+// `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices
+// that is returned after that. 0 where no block can be built, and of a null pointer.
 size_t filterblock_builder_max_block_len(const struct filterblock_builder *builder);
 
 // As `filterblock_builder_max_block_len`, for the compact frame.
@@ -568,8 +568,8 @@ void filterblock_probe_tables(const struct filterblock_reader *const *readers,
                               size_t key_len,
                               bool *answers);
 
-// An answer of each of `num_readers` tables, null pointers among them, for a hash that was made under the seed or secret
-// key of all: have these compared at opening. Where two tables have not the same one, all answers are *maybe*.
+// An answer of each of `num_readers` tables, null pointers among them, for a hash that was made under the seed or
+// secret key of all: have these compared at opening. Where two tables have not the same one, all answers are *maybe*.
 void filterblock_probe_tables_hash(const struct filterblock_reader *const *readers,
                                    size_t num_readers,
                                    uint64_t hash,

@@ -205,7 +205,8 @@ pub enum DecodeError {
         /// The first eight bytes, as a little-endian integer.
         found: u64,
     },
-    /// The number of entries is flagged as an estimate, which is legal only for a block with entries of a kind that combines.
+    /// The number of entries is flagged as an estimate, which is legal only for a block with entries of a kind that
+    /// combines.
     MisplacedEstimate {
         /// The block's kind.
         kind: FilterKind,

@@ -1,11 +1,11 @@
-//! The list of the kinds of filter. All that a kind is lies in its folder, `filter/<kind>`; every enum and every match over
-//! kinds is made from this list.
+//! The list of the kinds of filter. All that a kind is lies in its folder, `filter/<kind>`; every enum and every match
+//! over kinds is made from this list.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// `kinds!(make arguments)` calls `make! { { arguments } list }`: for each kind its documentation, its name as a type, its
-/// folder, which is also its name, and its tag on the wire.
+/// `kinds!(make arguments)` calls `make! { { arguments } list }`: for each kind its documentation, its name as a type,
+/// its folder, which is also its name, and its tag on the wire.
 macro_rules! kinds {
     ($make:ident $($arguments:tt)*) => {
         $make! {
@@ -16,10 +16,11 @@ macro_rules! kinds {
             Blocked, blocked, 2;
             /// Sorted hashes, Golomb-Rice coded in buckets (Putze, Sanders, Singler 2007).
             Golomb, golomb, 3;
-            /// Linear equations solved over bits, next to the least possible size (Dillinger, Hübschle-Schneider, Sanders,
-            /// Walzer 2022).
+            /// Linear equations solved over bits, next to the least possible size (Dillinger, Hübschle-Schneider,
+            /// Sanders, Walzer 2022).
             Ribbon, ribbon, 4;
-            /// Fingerprints that are the sum of four slots: fast queries on any processor in few bits (Graf, Lemire 2022).
+            /// Fingerprints that are the sum of four slots: fast queries on any processor in few bits (Graf, Lemire
+            /// 2022).
             Fuse, fuse, 5;
         }
     };

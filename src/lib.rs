@@ -30,7 +30,8 @@
 //!    reports it once, and reads the table as if there were no filter. An empty or short slice is an error, never "no
 //!    entries".
 //! 2. **Hash once.** All tables of a store share a seed and a transform; [`FilterPolicy::entry_hasher`] makes the
-//!    [`KeyHash`] of a lookup, and with it [`FilterBlock::may_contain_hash`] or [`probe_tables`] asks any number of tables.
+//!    [`KeyHash`] of a lookup, and with it [`FilterBlock::may_contain_hash`] or [`probe_tables`] asks any number of
+//!    tables.
 //! 3. **Bind the block to its place.** With a context ([`FilterBlockBuilder::context`], [`OpenOptions::context`]) a
 //!    block that was read from elsewhere is an error. Seed and transform are compared if the caller states what it
 //!    expects.
@@ -38,9 +39,9 @@
 //! # Keys and entries
 //!
 //! A filter holds *entries*: what a [`KeyTransform`] makes of keys. Calls named after keys
-//! ([`add_key`](FilterBlockBuilder::add_key), [`may_contain`](FilterBlock::may_contain), and those for prefixes, rows and rows
-//! with columns) apply the block's transform; calls named after entries or hashes take what the engine has transformed or
-//! hashed itself. A key that has no entry is *maybe*.
+//! ([`add_key`](FilterBlockBuilder::add_key), [`may_contain`](FilterBlock::may_contain), and those for prefixes, rows
+//! and rows with columns) apply the block's transform; calls named after entries or hashes take what the engine has
+//! transformed or hashed itself. A key that has no entry is *maybe*.
 //!
 //! # Kinds
 //!
@@ -59,8 +60,8 @@
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
-//! - `rayon`: a builder that is set to [`parallel`](FilterBlockBuilder::parallel) builds large blocks on all cores, with the
-//!   same bytes.
+//! - `rayon`: a builder that is set to [`parallel`](FilterBlockBuilder::parallel) builds large blocks on all cores,
+//!   with the same bytes.
 //! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
 //! - `ledger`: counters of what filters save, with reports as text, JSON and for Prometheus ([`ledger`]).
@@ -71,17 +72,17 @@
 //!
 //! # Stability
 //!
-//! - The crate follows semantic versioning; raising the oldest supported compiler is a minor version. Enums and structs that
-//!   will grow are `non_exhaustive`. Not covered are the Rust items of [`capi`], whose header has a version of its own, the
-//!   texts of messages and of `Debug`, and features and `cfg`s that are not listed above.
-//! - The format has a version of its own ([`FORMAT_VERSION`]). Every block ever written as a version that was released stays
-//!   readable. A later writer may choose other parameters for the same policy: the changelog lists such changes under
-//!   *Format*.
+//! - The crate follows semantic versioning; raising the oldest supported compiler is a minor version. Enums and structs
+//!   that will grow are `non_exhaustive`. Not covered are the Rust items of [`capi`], whose header has a version of its
+//!   own, the texts of messages and of `Debug`, and features and `cfg`s that are not listed above.
+//! - The format has a version of its own ([`FORMAT_VERSION`]). Every block ever written as a version that was released
+//!   stays readable. A later writer may choose other parameters for the same policy: the changelog lists such changes
+//!   under *Format*.
 //! - No type of a dependency is part of an interface; `serde`'s traits are implemented.
-//! - All types but those of [`capi`] are `Send`, `Sync` and `Unpin`, and all but those of [`kv`] unwind-safe, if what the caller
-//!   puts into them is.
-//! - An error's message includes that of the error within, which is a field of its variant; so `source` is `None`, but for the
-//!   store's I/O errors.
+//! - All types but those of [`capi`] are `Send`, `Sync` and `Unpin`, and all but those of [`kv`] unwind-safe, if what
+//!   the caller puts into them is.
+//! - An error's message includes that of the error within, which is a field of its variant; so `source` is `None`, but
+//!   for the store's I/O errors.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -61,7 +61,8 @@ const TOOL_LAYERS: &[&[&str]] = &[
     &["main"],
 ];
 
-/// Files that may hold `unsafe`, by prefix: SIMD and the C interface. (The macros of `cpu/` expand to it in their callers.)
+/// Files that may hold `unsafe`, by prefix: SIMD and the C interface. (The macros of `cpu/` expand to it in their
+/// callers.)
 const UNSAFE_FILES: &[&str] = &[
     "capi/",
     "cpu/",
@@ -97,7 +98,8 @@ fn sources() -> Vec<(String, String)> {
     files.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a text file"))).collect()
 }
 
-/// The source without comments, and with nothing in its strings and character literals: prose may name what code may not.
+/// The source without comments, and with nothing in its strings and character literals: prose may name what code may
+/// not.
 fn code(source: &str) -> String {
     let (mut code, mut rest) = (String::new(), source);
     while let Some(next) = rest.chars().next() {

@@ -1,5 +1,6 @@
-//! What callers may do with the public types, which semantic versioning covers though no signature names it: send them to
-//! other threads, keep them across a caught panic, print, copy and compare them, and return errors as `Box<dyn Error>`.
+//! What callers may do with the public types, which semantic versioning covers though no signature names it: send them
+//! to other threads, keep them across a caught panic, print, copy and compare them, and return errors as
+//! `Box<dyn Error>`.
 
 use core::fmt::{Debug, Display};
 use core::hash::Hash;

@@ -12,8 +12,8 @@ pub const KEYED: u8 = 8;
 pub struct Case {
     pub kind: u8,
     pub size: Size,
-    /// The lowest three bits; the next one, [`KEYED`], requests a hash under a secret key. The upper four, unless they are 0,
-    /// request slots per key.
+    /// The lowest three bits; the next one, [`KEYED`], requests a hash under a secret key. The upper four, unless they
+    /// are 0, request slots per key.
     pub salt_bits: u8,
     pub seed: u64,
     pub context: u64,

@@ -124,8 +124,8 @@ fn record_at(number: u64, log: &[u8], at: usize) -> Option<Record> {
     Some(Record { payload, synced: int(&header[16..]), is_intact })
 }
 
-/// The payloads of the intact records from the beginning of a log on. The first record of a manifest is under the number
-/// 0, the others are under the number in the first.
+/// The payloads of the intact records from the beginning of a log on. The first record of a manifest is under the
+/// number 0, the others are under the number in the first.
 pub fn payloads(mut number: u64, log: &[u8]) -> Vec<Range<usize>> {
     let (mut at, mut payloads) = (0, Vec::new());
     while let Some(record) = record_at(number, log, at).filter(|record| record.is_intact) {

@@ -1,7 +1,7 @@
 //! The writer's side: collects hashes, returns a block.
 //!
-//! Protocol, as a regular expression: `new (add* finish)*`, where `add` and `finish` are any of the adding and finishing
-//! calls. A builder that has finished is empty and ready for the next table; one
+//! Protocol, as a regular expression: `new (add* finish)*`, where `add` and `finish` are any of the adding and
+//! finishing calls. A builder that has finished is empty and ready for the next table; one
 //! whose finishing failed still holds its entries.
 
 use super::compact::CompactFrameReader;
@@ -28,10 +28,10 @@ impl From<NoRoom> for BuildError {
 
 /// Turns the keys of one table into one filter block.
 ///
-/// Keeps 8 bytes for each added entry besides the block itself; while it builds a large block of the kind fuse, 14 more, and
-/// for a large block of the kind ribbon 6 MiB for each core.
-/// Entries that are repeated one after the other are dropped as they come; a block with other duplicates is first made as
-/// large as if they differed. The same set of entries and the same policy give the same bytes, in whatever order and
+/// Keeps 8 bytes for each added entry besides the block itself; while it builds a large block of the kind fuse, 14
+/// more, and for a large block of the kind ribbon 6 MiB for each core.
+/// Entries that are repeated one after the other are dropped as they come; a block with other duplicates is first made
+/// as large as if they differed. The same set of entries and the same policy give the same bytes, in whatever order and
 /// however often the entries were added.
 ///
 /// Each call that adds has its counterpart among the queries: [`add_key`](FilterBlockBuilder::add_key) serves
@@ -86,8 +86,8 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Forgets what was added since the last finish, and the context: for a builder that has refused to finish, or a table
-    /// that is given up.
+    /// Forgets what was added since the last finish, and the context: for a builder that has refused to finish, or a
+    /// table that is given up.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
@@ -105,8 +105,8 @@ impl FilterBlockBuilder {
         (self.last, self.num_without_entry, self.context, self.lacks_code) = ([None; 2], 0, 0, false);
     }
 
-    /// Binds the next block to `context`, say a file's number mixed with the block's offset: a reader must name the same
-    /// one. It holds until the next finish that succeeds, and not for the blocks after it.
+    /// Binds the next block to `context`, say a file's number mixed with the block's offset: a reader must name the
+    /// same one. It holds until the next finish that succeeds, and not for the blocks after it.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
@@ -125,8 +125,8 @@ impl FilterBlockBuilder {
         self
     }
 
-    /// Whether large blocks are built on all cores, with the feature `rayon`; without it this has no effect. The bytes are
-    /// the same. Off unless set.
+    /// Whether large blocks are built on all cores, with the feature `rayon`; without it this has no effect. The bytes
+    /// are the same. Off unless set.
     pub fn parallel(&mut self, parallel: bool) -> &mut Self {
         self.parallel = parallel;
         self
@@ -148,7 +148,8 @@ impl FilterBlockBuilder {
     }
 
     /// As [`FilterBlockBuilder::reserve`], for callers that must survive a lack of memory: after `try_reserve(n)` the
-    /// next `n` entries allocate nothing; a key with a prefix beside it has two. Repeated calls grow the room geometrically.
+    /// next `n` entries allocate nothing; a key with a prefix beside it has two. Repeated calls grow the room
+    /// geometrically.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
@@ -265,8 +266,8 @@ impl FilterBlockBuilder {
     /// header that answers *no* to every key that could have one.
     ///
     /// # Errors
-    /// [`BuildError::ByteCap`], [`BuildError::TooLarge`], [`BuildError::SelfCheck`], [`BuildError::NoCode`]. Then `out` is
-    /// as before and the builder keeps its entries and context.
+    /// [`BuildError::ByteCap`], [`BuildError::TooLarge`], [`BuildError::SelfCheck`], [`BuildError::NoCode`]. Then `out`
+    /// is as before and the builder keeps its entries and context.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         self.finish_block(Output::Vec(out))
     }
@@ -290,8 +291,8 @@ impl FilterBlockBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError::OutputTooShort`], and as [`FilterBlockBuilder::finish_into`]. Then the contents of `out` mean nothing,
-    /// and the builder keeps its entries and context.
+    /// [`BuildError::OutputTooShort`], and as [`FilterBlockBuilder::finish_into`]. Then the contents of `out` mean
+    /// nothing, and the builder keeps its entries and context.
     pub fn finish_into_slice(&mut self, out: &mut [u8]) -> Result<usize, BuildError> {
         self.finish_block(Output::Slice { memory: out, len: 0 })
     }
@@ -470,8 +471,8 @@ impl FilterBlockBuilder {
                 FilterSize::MaxBytes(cap_bytes) if frame_bytes > cap_bytes => cap_bytes,
                 _ => return Ok(params),
             };
-            // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach a fit
-            // or nothing.
+            // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach
+            // a fit or nothing.
             out.truncate(start, capacity);
             cut_bits = ((frame_bytes - cap_bytes) * 8).max(cut_bits * 2);
             target = match target {

@@ -37,8 +37,8 @@ pub struct KindCost {
     pub queries_ns: f64,
     /// The reads in vain: false positives among these queries.
     pub reads_ns: f64,
-    /// Holding the block's bytes; under a size in bits or bytes, which is granted, only those beyond it, the header and a
-    /// line of 64 bytes.
+    /// Holding the block's bytes; under a size in bits or bytes, which is granted, only those beyond it, the header and
+    /// a line of 64 bytes.
     pub bytes_ns: f64,
 }
 
@@ -203,24 +203,24 @@ impl fmt::Display for Nanoseconds {
 }
 
 impl FilterPolicy {
-    /// What the policy takes for a block of `num_entries` distinct entries: of an [automatic](FilterPolicy::auto) policy the
-    /// kind for which this sum is least, otherwise the kind that it names:
+    /// What the policy takes for a block of `num_entries` distinct entries: of an [automatic](FilterPolicy::auto)
+    /// policy the kind for which this sum is least, otherwise the kind that it names:
     ///
     /// ```text
     /// entries × build_ns + queries × (query_ns + false_positive_rate × read_ns) + bytes × byte_ns
     /// ```
     ///
-    /// Bytes are the block's where the policy gives a rate. Bits per key, or bytes, are granted: there only what a block
-    /// takes beyond them, its header and a line of 64 bytes counts, so that the kinds differ by rates and times and not by
-    /// how they round.
+    /// Bytes are the block's where the policy gives a rate. Bits per key, or bytes, are granted: there only what a
+    /// block takes beyond them, its header and a line of 64 bytes counts, so that the kinds differ by rates and times
+    /// and not by how they round.
     ///
-    /// Queries, `read_ns` and `byte_ns` are the [`Workload`]'s; `build_ns` and `query_ns` are constants of each kind; rate and
-    /// length are those that the builder plans. So for few entries the kinds whose blocks have a fixed overhead lose where
-    /// bytes count. Of two kinds that cost the same, the one with the faster query is taken.
+    /// Queries, `read_ns` and `byte_ns` are the [`Workload`]'s; `build_ns` and `query_ns` are constants of each kind;
+    /// rate and length are those that the builder plans. So for few entries the kinds whose blocks have a fixed
+    /// overhead lose where bytes count. Of two kinds that cost the same, the one with the faster query is taken.
     ///
-    /// A builder compares the kinds for each block, which takes longer than building a small one: for many small blocks, build
-    /// them with [`Choice::policy`]. Where the hashes leave the chosen kind no block under a byte cap, it takes the next in
-    /// order.
+    /// A builder compares the kinds for each block, which takes longer than building a small one: for many small
+    /// blocks, build them with [`Choice::policy`]. Where the hashes leave the chosen kind no block under a byte cap, it
+    /// takes the next in order.
     ///
     /// # Errors
     /// Where no kind can have the size, as [`FilterPolicy::expected_block_len`].

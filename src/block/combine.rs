@@ -209,7 +209,8 @@ impl FilterBlockReader<'_> {
             (Pair::One(block, _), Operation::Intersection) => return Ok(empty_block(block, context)),
             (Pair::Neither, _) => return Ok(empty_block(self, context)),
         };
-        // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion saturates.
+        // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion
+        // saturates.
         let num_entries = ((estimate + 0.5) as u64).max(1);
         Ok(block_like(source, source.layout().params(source.payload()), num_entries, &payload, context))
     }

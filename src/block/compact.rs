@@ -65,8 +65,8 @@ impl<'a> CompactFrameReader<'a> {
     /// Opens a frame, whose hasher and transform the engine knows. Takes constant time.
     ///
     /// # Errors
-    /// A [`DecodeError`] where the frame contradicts itself. Without a checksum most damage goes unseen: whatever stores
-    /// the frame must have verified it.
+    /// A [`DecodeError`] where the frame contradicts itself. Without a checksum most damage goes unseen: whatever
+    /// stores the frame must have verified it.
     pub fn open(frame: &'a [u8], hasher: KeyHasher, transform: KeyTransform) -> Result<Self, DecodeError> {
         let Read { kind, layout, payload_len } = read(frame)?;
         Ok(Self { frame, payload_len, layout, entries: EntryHasher::new(hasher, transform), kind })

@@ -101,9 +101,9 @@ impl FilterPolicy {
     /// filters.
     ///
     /// Exact for the kinds whose length does not [depend on the keys](FilterPolicy::len_depends_on_keys). For the
-    /// others it is the budget where the policy gives bits per key or a byte cap, or the least length where that is more,
-    /// and the average where it gives a rate. A block exceeds it by at most 1 % and [`FilterPolicy::max_overhead_bytes`] of one block; one with a byte
-    /// cap does not exceed the cap.
+    /// others it is the budget where the policy gives bits per key or a byte cap, or the least length where that is
+    /// more, and the average where it gives a rate. A block exceeds it by at most 1 % and
+    /// [`FilterPolicy::max_overhead_bytes`] of one block; one with a byte cap does not exceed the cap.
     ///
     /// ```
     /// use filterblock::{FilterKind, FilterPolicy};
@@ -184,8 +184,8 @@ impl FilterPolicy {
     /// # }
     /// ```
     ///
-    /// Under an [automatic](FilterPolicy::auto) policy the most of the kind that is chosen for as many; where no kind is
-    /// chosen for its own most, the number that fits whatever the kind.
+    /// Under an [automatic](FilterPolicy::auto) policy the most of the kind that is chosen for as many; where no kind
+    /// is chosen for its own most, the number that fits whatever the kind.
     pub fn expected_num_entries(&self, block_len: u64) -> u64 {
         let of_kinds = self.sized_kinds().filter_map(|(_, of_kind)| of_kind.ok());
         let mut most: Vec<_> = of_kinds.map(|of_kind| (most_entries(&of_kind, block_len), of_kind)).collect();
@@ -199,14 +199,14 @@ impl FilterPolicy {
         Settings::new(kind).len_depends_on_keys()
     }
 
-    /// Whether the rate of blocks of `kind` falls by steps as they are given more bits. Then sizes in bits leave a part of
-    /// them unused, and which rate a size gives depends on the number of entries.
+    /// Whether the rate of blocks of `kind` falls by steps as they are given more bits. Then sizes in bits leave a part
+    /// of them unused, and which rate a size gives depends on the number of entries.
     pub fn rate_has_steps(kind: FilterKind) -> bool {
         Settings::new(kind).rate_has_steps()
     }
 
-    /// The most bytes that `num_blocks` blocks of `kind`, of `num_entries` distinct entries in all, take together beyond
-    /// their bits per key: headers, rounding, and the luck of the keys where a kind's length depends on them.
+    /// The most bytes that `num_blocks` blocks of `kind`, of `num_entries` distinct entries in all, take together
+    /// beyond their bits per key: headers, rounding, and the luck of the keys where a kind's length depends on them.
     ///
     /// ```
     /// use filterblock::{FilterKind, FilterPolicy};

@@ -1,7 +1,7 @@
 //! From a policy and a number of entries to a kind's plan.
 //!
-//! Only integers and the basic operations of IEEE arithmetic decide here and in the kinds, so the same policy and entries
-//! give the same dimensions on every machine.
+//! Only integers and the basic operations of IEEE arithmetic decide here and in the kinds, so the same policy and
+//! entries give the same dimensions on every machine.
 
 use super::HEADER_LEN;
 use crate::error::BuildError;

@@ -1,16 +1,16 @@
 //! Queries by key, and figures, with the same names for every form of a filter.
 
 /// `key_queries! { impl<..> Type }`: queries by key and by entry, and figures of the payload, for a type that has
-/// `entries`, a reference to its `EntryHasher`, `may_contain_hash`, `layout` and `payload`. A key that has no entry under the
-/// transform is *maybe*.
+/// `entries`, a reference to its `EntryHasher`, `may_contain_hash`, `layout` and `payload`. A key that has no entry
+/// under the transform is *maybe*.
 macro_rules! key_queries {
     (impl<$parameter:tt $(: $bound:path)?> $Type:ty) => {
         impl<$parameter $(: $bound)?> $Type {
-            /// Whether the table may contain `key`; `false` is certain. The transform is applied: `key` is what the engine's
-            /// user looks up. A key that has no entry, such as one shorter than the prefix, or a key of one part where rows
-            /// are entries, is *maybe*.
-            // The usual case is compiled into the caller, who may know a key's length, which spares a call of the hash function:
-            // a query of a blocked filter takes a tenth longer with one.
+            /// Whether the table may contain `key`; `false` is certain. The transform is applied: `key` is what the
+            /// engine's user looks up. A key that has no entry, such as one shorter than the prefix, or a key of one
+            /// part where rows are entries, is *maybe*.
+            // The usual case is compiled into the caller, who may know a key's length, which spares a call of the hash
+            // function: a query of a blocked filter takes a tenth longer with one.
             #[must_use]
             #[inline(always)]
             pub fn may_contain(&self, key: &[u8]) -> bool {
@@ -26,8 +26,8 @@ macro_rules! key_queries {
                 self.may_contain_any(self.entries().hash_key(key))
             }
 
-            /// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length. Where
-            /// prefixes are no entries, or `key` is shorter, it is *maybe*.
+            /// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length.
+            /// Where prefixes are no entries, or `key` is shorter, it is *maybe*.
             #[must_use]
             #[inline]
             pub fn may_contain_prefix(&self, key: &[u8]) -> bool {
@@ -41,16 +41,16 @@ macro_rules! key_queries {
                 self.may_contain_any(self.entries().hash_row(row))
             }
 
-            /// Whether the table may contain the cell of `row` and `column`. Where the entries are rows, the answer is that
-            /// for the row; where they are made of keys of one part, it is *maybe*.
+            /// Whether the table may contain the cell of `row` and `column`. Where the entries are rows, the answer is
+            /// that for the row; where they are made of keys of one part, it is *maybe*.
             #[must_use]
             #[inline]
             pub fn may_contain_row_column(&self, row: &[u8], column: &[u8]) -> bool {
                 self.may_contain_any(self.entries().hash_row_column(row, column))
             }
 
-            /// Whether the filter may hold `entry`, which is what the transform makes of a key. For engines that apply it
-            /// themselves: where `entry` is a key and the transform would have changed it, stored keys are denied.
+            /// Whether the filter may hold `entry`, which is what the transform makes of a key. For engines that apply
+            /// it themselves: where `entry` is a key and the transform would have changed it, stored keys are denied.
             // Always: otherwise a query through the C interface makes a second call, of half a nanosecond.
             #[must_use]
             #[inline(always)]

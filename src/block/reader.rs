@@ -48,8 +48,8 @@ impl OpenOptions {
         self
     }
 
-    /// Refuses blocks whose entries were made by another transform. An engine's own transform is applied to keys if it was
-    /// given with [code](crate::CustomTransform::applied_by).
+    /// Refuses blocks whose entries were made by another transform. An engine's own transform is applied to keys if it
+    /// was given with [code](crate::CustomTransform::applied_by).
     #[must_use]
     pub const fn expect_transform(mut self, transform: KeyTransform) -> Self {
         self.transform = Some(transform);
@@ -84,8 +84,8 @@ impl OpenOptions {
         self.trusted
     }
 
-    /// Opens a block. Beyond the checksums this takes constant time; it copies and allocates nothing, and takes bytes of
-    /// any alignment.
+    /// Opens a block. Beyond the checksums this takes constant time; it copies and allocates nothing, and takes bytes
+    /// of any alignment.
     ///
     /// ```
     /// use filterblock::{DecodeError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
@@ -102,8 +102,8 @@ impl OpenOptions {
     /// ```
     ///
     /// # Errors
-    /// A [`DecodeError`] for anything that is not an intact block of this format, context, hasher and transform. It always
-    /// means *maybe*.
+    /// A [`DecodeError`] for anything that is not an intact block of this format, context, hasher and transform. It
+    /// always means *maybe*.
     pub fn open<'a>(&self, block: &'a [u8]) -> Result<FilterBlockReader<'a>, DecodeError> {
         Ok(self.check(block)?.over(block))
     }
@@ -138,8 +138,8 @@ impl OpenOptions {
         Ok(Checked { layout, facts: Facts { entries, kind, num_entries, entries_estimated } })
     }
 
-    /// Compares what a header states with what the caller expects. Returns the expected hasher, or else the one that the
-    /// header names, and the transform, with the code of the expected one.
+    /// Compares what a header states with what the caller expects. Returns the expected hasher, or else the one that
+    /// the header names, and the transform, with the code of the expected one.
     pub(crate) fn check_expected(
         &self,
         found_id: u8,
@@ -219,7 +219,8 @@ struct Facts {
 /// # Ok(())
 /// # }
 /// ```
-// In this order and at a line's start: what a query by hash reads lies in one cache line, for a `B` of up to four words.
+// In this order and at a line's start: what a query by hash reads lies in one cache line, for a `B` of up to four
+// words.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub struct FilterBlock<B> {
@@ -246,12 +247,12 @@ key_queries! {
 }
 
 impl<B: AsRef<[u8]>> FilterBlock<B> {
-    /// As [`FilterBlock::may_contain`], by the hash of an entry under [`FilterBlock::hasher`]. A caller with a hasher of
-    /// its own must have it compared at opening: [`OpenOptions::expect_hasher`].
+    /// As [`FilterBlock::may_contain`], by the hash of an entry under [`FilterBlock::hasher`]. A caller with a hasher
+    /// of its own must have it compared at opening: [`OpenOptions::expect_hasher`].
     ///
     /// # Panics
-    /// If `B` gives bytes of another length than at opening: a defect of `B`. In builds with debug assertions, if `hash`
-    /// was made by another hasher: a defect of the caller.
+    /// If `B` gives bytes of another length than at opening: a defect of `B`. In builds with debug assertions, if
+    /// `hash` was made by another hasher: a defect of the caller.
     // Compilers that leave it out of line add a third to a query of a blocked filter.
     #[must_use]
     #[inline(always)]
@@ -260,8 +261,9 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         self.layout.may_contain(self.block.as_ref(), HEADER_LEN as u32, hash)
     }
 
-    /// Answers for many hashes at once: while some are probed, the lines of the next are on their way. Pays from a handful of
-    /// hashes on, most where the block is too large for the caches; any number will do, and a thousand are better than thirty.
+    /// Answers for many hashes at once: while some are probed, the lines of the next are on their way. Pays from a
+    /// handful of hashes on, most where the block is too large for the caches; any number will do, and a thousand are
+    /// better than thirty.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
@@ -295,8 +297,8 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         self.layout.prefetch(self.block.as_ref(), HEADER_LEN as u32, hash);
     }
 
-    /// The same filter over borrowed bytes, for functions that take a [`FilterBlockReader`]. Nothing is parsed or checked
-    /// again, but some hundred bytes are copied: a query is faster without it.
+    /// The same filter over borrowed bytes, for functions that take a [`FilterBlockReader`]. Nothing is parsed or
+    /// checked again, but some hundred bytes are copied: a query is faster without it.
     pub fn reader(&self) -> FilterBlockReader<'_> {
         FilterBlock { block: self.block.as_ref(), layout: self.layout, facts: self.facts }
     }

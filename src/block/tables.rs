@@ -8,8 +8,8 @@ const MAX_CACHED_LEN: usize = 1 << 20;
 
 /// Probes each of `tables` for `hash`, in order. The key is hashed once, and the tables' cache misses overlap: the
 /// first lines of every filter are prefetched before any filter is read. There is no prefetch where it would cost more
-/// than it saves, judged by the first of them: for filters that fit a cache together, and for kinds whose probes are short
-/// enough for the processor to overlap them.
+/// than it saves, judged by the first of them: for filters that fit a cache together, and for kinds whose probes are
+/// short enough for the processor to overlap them.
 ///
 /// All tables must have been written with the hasher that computed `hash`. To have this checked when a table is opened,
 /// use [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).

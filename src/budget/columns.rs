@@ -8,8 +8,8 @@ pub struct ElasticFilter {
 }
 
 impl ElasticFilter {
-    /// A filter with 1, 2, … columns: the bytes that it takes, which ascend, and the part of the absent keys that pass it,
-    /// which descends. A weight of 1 unless set.
+    /// A filter with 1, 2, … columns: the bytes that it takes, which ascend, and the part of the absent keys that pass
+    /// it, which descends. A weight of 1 unless set.
     pub fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
         Self { points: points.into_iter().collect(), weight: 1.0 }
     }

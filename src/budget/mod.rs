@@ -123,8 +123,8 @@ impl Share {
 /// The shares are optimal: in hundreds of random cases, no combination on a grid was better by 0.0001. Only where very
 /// many runs compete for a budget too small for all of them may a better choice be missed. Blocked filters are assumed
 /// to be built with [`DEFAULT_SALT_BITS`](crate::sizing::blocked::DEFAULT_SALT_BITS). Of kinds whose
-/// [rate has steps](FilterPolicy::rate_has_steps) the blocks of a run are taken to have the same number of entries: where they
-/// differ, some have twice the rate, or half of it.
+/// [rate has steps](FilterPolicy::rate_has_steps) the blocks of a run are taken to have the same number of entries:
+/// where they differ, some have twice the rate, or half of it.
 ///
 /// The first call for blocked filters takes a tenth of a second, which computes their rates; later ones 0.1 to 1 ms for
 /// five to twenty runs.

@@ -191,8 +191,8 @@ fn extremes_are_borne() {
     assert!(shares[..num_filters].iter().all(|share| share.millibits_per_key > 0));
 }
 
-/// Total bytes and the mean rate of the run's blocks: of about the same number of entries, or all but the last of an eighth
-/// of that.
+/// Total bytes and the mean rate of the run's blocks: of about the same number of entries, or all but the last of an
+/// eighth of that.
 fn build(run: &Run, share: &Share, seed: u64, evenly: bool) -> (u64, f64) {
     let Some(policy) = share.policy(run.kind) else { return (0, 1.0) };
     let (mut bytes, mut rate, mut next) = (0, 0.0, 0);

@@ -119,8 +119,8 @@ pub unsafe extern "C" fn filterblock_probe_tables(
     }
 }
 
-/// An answer of each of `num_readers` tables, null pointers among them, for a hash that was made under the seed or secret
-/// key of all: have these compared at opening. Where two tables have not the same one, all answers are *maybe*.
+/// An answer of each of `num_readers` tables, null pointers among them, for a hash that was made under the seed or
+/// secret key of all: have these compared at opening. Where two tables have not the same one, all answers are *maybe*.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_probe_tables_hash(
     readers: *const Option<&Reader>,

@@ -199,8 +199,8 @@ unsafe fn finish(frame: Frame, builder: Option<&mut Builder>, bytes: *mut Bytes,
 }
 
 /// Bytes that suffice for the block of what was added. If equal entries were added far apart,
-/// `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices that
-/// is returned after that. 0 where no block can be built, and of a null pointer.
+/// `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices
+/// that is returned after that. 0 where no block can be built, and of a null pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_builder_max_block_len(builder: Option<&Builder>) -> usize {
     max_len(Frame::Block, builder)

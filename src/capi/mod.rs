@@ -1,11 +1,11 @@
 //! The library for C, and for languages that call C. The header `include/filterblock.h` is made from this module, and
-//! `integrations/c` shows how to build and link it. In Rust there is no reason to use it: what is kept stable is the header,
-//! by [`FILTERBLOCK_ABI_VERSION`], and not the Rust types of this module.
+//! `integrations/c` shows how to build and link it. In Rust there is no reason to use it: what is kept stable is the
+//! header, by [`FILTERBLOCK_ABI_VERSION`], and not the Rust types of this module.
 //!
 //! # The rules of every call
 //!
-//! 1. A pointer to bytes, keys or answers is valid for the length that is given with it; a null pointer with the length 0
-//!    is an empty slice. A pointer to a result is null or valid for writes. Handles are null, or come from the call
+//! 1. A pointer to bytes, keys or answers is valid for the length that is given with it; a null pointer with the length
+//!    0 is an empty slice. A pointer to a result is null or valid for writes. Handles are null, or come from the call
 //!    that makes them and have not been freed.
 //! 2. A reader borrows its block, unless it is opened with `FILTERBLOCK_OPEN_COPY`: the bytes outlive it and do not
 //!    change.

@@ -1,11 +1,12 @@
 //! What the processor can do, and hints to it.
 //!
 //! A *proof* is a zero-sized type that only detection makes: a function that holds an [`Avx2`] runs on a processor with
-//! AVX2. Each proof has a macro of the same name in snake case, which compiles functions for its features. They take the
-//! proof as their first argument and are safe to call. The features are spelled once, so the compiler uses what was
+//! AVX2. Each proof has a macro of the same name in snake case, which compiles functions for its features. They take
+//! the proof as their first argument and are safe to call. The features are spelled once, so the compiler uses what was
 //! detected, and checks that helpers with `target_feature` of their own need no more.
 //!
-//! A kind lists its engines with [`engines`]. A new engine costs a file with the kind's functions, and a line in the list.
+//! A kind lists its engines with [`engines`]. A new engine costs a file with the kind's functions, and a line in the
+//! list.
 
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 #[expect(unsafe_code, reason = "mapped memory; each block names the check that pays for it")]
@@ -30,8 +31,8 @@ impl Portable {
     }
 }
 
-/// `proof!($ Proof, macro, is_x86_feature_detected: "feature", ...)` declares a proof and its macro. The dollar sign is an
-/// argument because a macro cannot write that of a macro that it declares.
+/// `proof!($ Proof, macro, is_x86_feature_detected: "feature", ...)` declares a proof and its macro. The dollar sign is
+/// an argument because a macro cannot write that of a macro that it declares.
 #[cfg(any(simd_x86_64, simd_neon))]
 macro_rules! proof {
     ($d:tt $(#[$doc:meta])* $proof:ident, $compile:ident, $is_detected:ident: $($feature:tt),+) => {
@@ -103,8 +104,8 @@ proof! {
     Neon, neon, is_aarch64_feature_detected: "neon"
 }
 
-/// Declares a kind's `Engine`: the type of the parameters that it is chosen by; a line for each engine, the portable one
-/// first and the best last; and the functions that the engines' modules have.
+/// Declares a kind's `Engine`: the type of the parameters that it is chosen by; a line for each engine, the portable
+/// one first and the best last; and the functions that the engines' modules have.
 ///
 /// A line is `Proof => module`, with `if condition` where an engine suits some parameters only. The functions take the
 /// proof as their first argument; the methods made from them take `self` instead.

@@ -1,8 +1,8 @@
 //! The kinds of filter, and the dispatch over them.
 //!
-//! Each kind is a folder and knows none of the others; what it offers is described in [`seam`]. The enums below are made
-//! from the [list](crate::kind), one variant a kind, and each of their methods is one match: never a trait object on the
-//! path of a query.
+//! Each kind is a folder and knows none of the others; what it offers is described in [`seam`]. The enums below are
+//! made from the [list](crate::kind), one variant a kind, and each of their methods is one match: never a trait object
+//! on the path of a query.
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;
@@ -134,8 +134,9 @@ macro_rules! enums {
 }
 kinds!(enums);
 
-/// `each!(Enum, value, name => result)`: one match over an enum of the list, with the kind's own value as `name`. An arm
-/// for no kind may follow: `each!(Enum, value, name => result, Empty => result)`. `name in Type` makes `Type` the kind's own.
+/// `each!(Enum, value, name => result)`: one match over an enum of the list, with the kind's own value as `name`. An
+/// arm for no kind may follow: `each!(Enum, value, name => result, Empty => result)`. `name in Type` makes `Type` the
+/// kind's own.
 macro_rules! each {
     ($Enum:ident, $value:expr, $name:ident $(in $Type:ident)? => $result:expr $(, Empty => $empty:expr)?) => {
         kinds!(each_of $Enum, $value, [$(Empty => $empty)?], $name [$($Type)?] => $result)
@@ -299,8 +300,8 @@ impl Plan {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct FilterLayout {
-    /// The one probe that is short enough to be compiled into a caller's loop, where kind, parameters and engine have it.
-    /// Outside the enum, whose tag would take a tenth of the probe's time to compare.
+    /// The one probe that is short enough to be compiled into a caller's loop, where kind, parameters and engine have
+    /// it. Outside the enum, whose tag would take a tenth of the probe's time to compare.
     inlined: Inlined,
     of_kind: KindLayout,
 }
@@ -325,8 +326,8 @@ impl FilterLayout {
         self.of_kind.kind()
     }
 
-    /// Of the payload that begins at `start` of `frame`. Inlined into a loop of queries: the shortest probe, and a call for
-    /// all others.
+    /// Of the payload that begins at `start` of `frame`. Inlined into a loop of queries: the shortest probe, and a call
+    /// for all others.
     #[inline(always)]
     pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
         match self.inlined.may_contain(frame, start, hash) {
@@ -341,9 +342,9 @@ impl FilterLayout {
             Empty => answers.fill(false));
     }
 
-    /// Whether it pays to prefetch the lines of several filters before the first of them is probed. Not where the probe is
-    /// so short that a processor requests the lines of the next ten filters by itself: measured with ten tables of 10⁴ to
-    /// 10⁷ keys.
+    /// Whether it pays to prefetch the lines of several filters before the first of them is probed. Not where the probe
+    /// is so short that a processor requests the lines of the next ten filters by itself: measured with ten tables of
+    /// 10⁴ to 10⁷ keys.
     #[inline]
     pub(crate) fn gains_by_prefetch(&self) -> bool {
         !self.inlined.is_shortest()

@@ -1,9 +1,9 @@
 //! What a kind offers, and what it is given: all that the rest of the library knows of it.
 //!
-//! A folder `filter/<kind>` has the types `Params`, `Settings`, `Plan`, `Layout` and `View`, with the traits below, and a
-//! module `sizing`, its mathematics. On the writer's side a policy holds [`KindSettings`]; for a number of entries they
-//! give a [`KindPlan`], which builds a payload and returns the [`KindParams`] to be stored with it. On the reader's side
-//! stored [`KindParams`] and a payload give a [`KindView`], which answers queries.
+//! A folder `filter/<kind>` has the types `Params`, `Settings`, `Plan`, `Layout` and `View`, with the traits below, and
+//! a module `sizing`, its mathematics. On the writer's side a policy holds [`KindSettings`]; for a number of entries
+//! they give a [`KindPlan`], which builds a payload and returns the [`KindParams`] to be stored with it. On the
+//! reader's side stored [`KindParams`] and a payload give a [`KindView`], which answers queries.
 //!
 //! The portable code of a kind is the definition of its answers; engines that compute them in another way are tested to
 //! give the same.
@@ -86,7 +86,8 @@ pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
     /// Whether the length of a payload depends on the hashes, and not on their number alone.
     const LEN_DEPENDS_ON_KEYS: bool = false;
 
-    /// Whether the rate falls by steps as blocks are given more bits, and where they are depends on the number of entries.
+    /// Whether the rate falls by steps as blocks are given more bits, and where they are depends on the number of
+    /// entries.
     const RATE_HAS_STEPS: bool = false;
 
     /// The kind's own setting of this name; `None` if it has none.

@@ -1,7 +1,7 @@
 //! How long filters of a kind take to build and to query, for the choice among kinds.
 //!
-//! Constants, so that the same policy chooses the same kind on every machine. `cargo bench --bench speeds` measures them and
-//! prints them as each kind has them.
+//! Constants, so that the same policy chooses the same kind on every machine. `cargo bench --bench speeds` measures
+//! them and prints them as each kind has them.
 
 /// Of blocks of this length and below, the cached figure holds.
 const CACHED_LEN_LOG2: u32 = 17;

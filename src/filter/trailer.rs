@@ -45,7 +45,8 @@ impl<'a> Trailer<'a> {
         Err(DecodeError::TooShort { len_bytes: self.frame_len as u64, min_bytes })
     }
 
-    /// Takes an integer of `len` bytes, 1 to 8, whose last byte is not zero: each value has one encoding, and 0 has none.
+    /// Takes an integer of `len` bytes, 1 to 8, whose last byte is not zero: each value has one encoding, and 0 has
+    /// none.
     pub(super) fn pop_short(&mut self, len: u8) -> Result<u64, DecodeError> {
         self.require(len.into())?;
         if !(1..=8).contains(&len) {

@@ -11,8 +11,8 @@ use core::hash::{Hash, Hasher};
 /// [`KeyHash::from_raw`] a hash of at least its quality.
 ///
 /// A hash belongs to the hasher that made it: under another seed or secret key, filters deny keys that are stored. In
-/// builds with debug assertions a hash therefore knows its hasher, and the first filter or builder of another hasher that
-/// it is given to panics with both seeds. In other builds it is 64 bits, and nothing is checked.
+/// builds with debug assertions a hash therefore knows its hasher, and the first filter or builder of another hasher
+/// that it is given to panics with both seeds. In other builds it is 64 bits, and nothing is checked.
 ///
 /// ```should_panic
 /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher};

@@ -118,8 +118,8 @@ pub enum Error {
     /// An earlier sync failed, so it is unknown what is on the disk: the store takes no more writes until it is
     /// reopened.
     Poisoned,
-    /// A thread of the store, or one that used it, panicked while it changed the store, which takes no more writes until
-    /// it is reopened. Nothing acknowledged is lost, and reads go on.
+    /// A thread of the store, or one that used it, panicked while it changed the store, which takes no more writes
+    /// until it is reopened. Nothing acknowledged is lost, and reads go on.
     Panicked,
 }
 

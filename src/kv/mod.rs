@@ -17,15 +17,15 @@
 //!
 //! - **A write that returned is kept**, from the moment that [`Durability`] chooses, and in the order of writes: a
 //!   crash loses at most the last of them. A [`WriteBatch`] is kept as a whole or not at all. Files are synced,
-//!   renamed, and their directory synced, before the manifest names them; after a failed sync, or a panic, the store takes
-//!   no more writes.
+//!   renamed, and their directory synced, before the manifest names them; after a failed sync, or a panic, the store
+//!   takes no more writes.
 //! - **Readers see one moment.** A [`Snapshot`] holds memtables and tables that are never changed, only replaced. Any
 //!   number of threads may read and write one [`Store`].
 //! - **Damage is a typed [`Error`], never a wrong answer.** Every byte on the disk is covered by a checksum that
-//!   includes its file and offset. A table that cannot be read costs its own rows: a store opens for reading without it, and
-//!   what it may hold is an error, and never absent. [`Store::repair`] brings a damaged store back to what can be proved of it,
-//!   and names what is lost. A log whose end was torn off by a crash is distinguished from a damaged one by the synced
-//!   length in later records.
+//!   includes its file and offset. A table that cannot be read costs its own rows: a store opens for reading without
+//!   it, and what it may hold is an error, and never absent. [`Store::repair`] brings a damaged store back to what can
+//!   be proved of it, and names what is lost. A log whose end was torn off by a crash is distinguished from a damaged
+//!   one by the synced length in later records.
 //! - **A filter can only save work.** One that is damaged, newer than this library or missing means *maybe*: the lookup
 //!   reads the data, the ledger counts it, and [`Store::warnings`] reports it once. [`Store::verify`] probes every
 //!   filter for every key of its table; [`Store::rebuild_filters`] replaces filters and leaves the data unchanged.

@@ -35,8 +35,8 @@ pub enum Maintenance {
     },
 }
 
-/// The configuration of a store. Filters apply to tables written from now on; older tables keep theirs. A value outside of
-/// its range is refused when a store is opened ([`Error::OutOfRange`]).
+/// The configuration of a store. Filters apply to tables written from now on; older tables keep theirs. A value outside
+/// of its range is refused when a store is opened ([`Error::OutOfRange`]).
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     pub(crate) filters: FilterOptions,
@@ -126,8 +126,8 @@ impl StoreOptions {
 
     /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform, and the
     /// level of an [automatic](FilterPolicy::auto) one, which chooses a kind for each table; under a budget, for all
-    /// tables of a level together. A policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that key, as
-    /// [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
+    /// tables of a level together. A policy [hashed](FilterPolicy::hashed_by) under a secret key gives the store that
+    /// key, as [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
     #[must_use]
     pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.filters.everywhere[purpose.index()] = policy.into();
@@ -138,8 +138,8 @@ impl StoreOptions {
     /// after.
     ///
     /// Flushes write to level 0, whose tables are short-lived and are all probed by a lookup: a kind that is fast to
-    /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays. An automatic
-    /// policy, such as the default one, chooses by these rules itself.
+    /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays. An
+    /// automatic policy, such as the default one, chooses by these rules itself.
     ///
     /// # Errors
     /// [`Error::NoSuchLevel`] for a deeper level.
@@ -154,8 +154,8 @@ impl StoreOptions {
         Ok(self)
     }
 
-    /// Writes a filter of the rows' first `len` bytes, at least 1, into every table. Scans whose rows must all start with the same
-    /// `len` bytes probe it. Shorter rows are not entries, and it is never probed for them.
+    /// Writes a filter of the rows' first `len` bytes, at least 1, into every table. Scans whose rows must all start
+    /// with the same `len` bytes probe it. Shorter rows are not entries, and it is never probed for them.
     #[must_use]
     pub fn prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.filters.prefix_len = len;
@@ -174,18 +174,18 @@ impl StoreOptions {
 
     /// The filters that stay in memory take at most `bytes` bytes together, of which those that have
     /// [columns](crate::FilterBlock::thin) hold as many of the first as fit. How many each table gets is chosen so that
-    /// the lookups counted so far would have met the fewest reads in vain. Tables store all columns: what is held follows
-    /// the lookups, without a filter being rebuilt. Solved when tables have come or gone and after some ten thousands of
-    /// lookups, as a job of maintenance; in a store that is open read-only, once, from the tables' sizes.
+    /// the lookups counted so far would have met the fewest reads in vain. Tables store all columns: what is held
+    /// follows the lookups, without a filter being rebuilt. Solved when tables have come or gone and after some ten
+    /// thousands of lookups, as a job of maintenance; in a store that is open read-only, once, from the tables' sizes.
     ///
     /// A filter of which no column is held is not probed: lookups that reach its table read from it. So it is with all
     /// of them where `bytes` is less than what the fewest columns take, their headers included; answers do not change.
     ///
     /// Of a [partitioned](StoreOptions::partition_filters) filter with columns memory holds as many of every partition,
     /// and no lookup loads one. What does not have columns is not made smaller, but comes first and counts: filters of
-    /// other kinds, and the indexes of partitioned ones; where they take more than `bytes`, no column is held. Partitions
-    /// of other kinds still come through the cache, whose memory [`StoreOptions::cache_bytes`] limits, and do not count.
-    /// With [`FilterResidence::Cached`] this has no effect.
+    /// other kinds, and the indexes of partitioned ones; where they take more than `bytes`, no column is held.
+    /// Partitions of other kinds still come through the cache, whose memory [`StoreOptions::cache_bytes`] limits, and
+    /// do not count. With [`FilterResidence::Cached`] this has no effect.
     #[must_use]
     pub const fn filter_memory_bytes(mut self, bytes: u64) -> Self {
         self.filters.memory_bytes = Some(bytes);
@@ -203,8 +203,8 @@ impl StoreOptions {
     /// Writes filters of more than `bytes` bytes, 256 to 2³⁰, as [partitions](crate::partition) of
     /// about that size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their
     /// indexes stay in memory: a lookup loads the partition that it needs through the cache, whatever the
-    /// [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap remain one block. Off
-    /// unless set.
+    /// [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap remain one block.
+    /// Off unless set.
     #[must_use]
     pub const fn partition_filters(mut self, bytes: u64) -> Self {
         self.filters.partition_bytes = Some(bytes);
@@ -316,8 +316,8 @@ impl StoreOptions {
         self
     }
 
-    /// Caches data blocks and filters in at most `bytes` bytes of memory, up to 2⁴⁴ (16 TiB). 32 MiB unless set; 0 caches
-    /// no data block.
+    /// Caches data blocks and filters in at most `bytes` bytes of memory, up to 2⁴⁴ (16 TiB). 32 MiB unless set; 0
+    /// caches no data block.
     #[must_use]
     pub const fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
@@ -331,16 +331,16 @@ impl StoreOptions {
         self
     }
 
-    /// Level 0 is compacted when it has `tables` tables, 1 to 1 000 000. 4 unless set. Writes slow down at twice as many,
-    /// and wait at six times as many.
+    /// Level 0 is compacted when it has `tables` tables, 1 to 1 000 000. 4 unless set. Writes slow down at twice as
+    /// many, and wait at six times as many.
     #[must_use]
     pub const fn level0_tables_max(mut self, tables: usize) -> Self {
         self.level0_tables_max = tables;
         self
     }
 
-    /// Level 1 is compacted when its tables have `base` bytes, at least 1, each deeper level at `ratio` times, at least 2,
-    /// the size of the level above. 64 MiB and 10 unless set.
+    /// Level 1 is compacted when its tables have `base` bytes, at least 1, each deeper level at `ratio` times, at least
+    /// 2, the size of the level above. 64 MiB and 10 unless set.
     #[must_use]
     pub const fn level_bytes(mut self, base: u64, ratio: u32) -> Self {
         self.level_bytes_base = base;
@@ -356,10 +356,10 @@ impl StoreOptions {
     }
 
     /// Opens the store without changing anything in its directory, as its manifest describes it then. Any number of
-    /// readers may do so at once, also while another process, or this one, writes: they see what was written before, and
-    /// nothing of what is written later. A writer removes tables that it has merged into others: a lookup that needs such
-    /// a table fails if its file is not open any more ([`FileStorage`](super::FileStorage) holds a limited number of
-    /// descriptors), and the store is to be opened again.
+    /// readers may do so at once, also while another process, or this one, writes: they see what was written before,
+    /// and nothing of what is written later. A writer removes tables that it has merged into others: a lookup that
+    /// needs such a table fails if its file is not open any more ([`FileStorage`](super::FileStorage) holds a limited
+    /// number of descriptors), and the store is to be opened again.
     #[must_use]
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;

@@ -83,8 +83,8 @@ impl Version {
         &self.unreadable
     }
 
-    /// Fails if a table that could not be opened may have cells of `rows` that are newer than those of `table`, or any if
-    /// that is `None`.
+    /// Fails if a table that could not be opened may have cells of `rows` that are newer than those of `table`, or any
+    /// if that is `None`.
     #[inline]
     pub(crate) fn check_readable(
         &self,
@@ -118,8 +118,8 @@ impl Version {
         self.levels.iter().rposition(|level| !level.is_empty()).unwrap_or(0)
     }
 
-    /// The tables that may hold a cell, newest first: all of level 0, and one of each deeper level; and whether the cell is
-    /// within their key range.
+    /// The tables that may hold a cell, newest first: all of level 0, and one of each deeper level; and whether the
+    /// cell is within their key range.
     pub(crate) fn tables_for_cell<'a>(&'a self, key: CellKey<'a>) -> impl Iterator<Item = (&'a Table, bool)> {
         let level0 = self.levels[0].iter().map(move |table| {
             let is_within = table.first_key() <= key && key <= table.last_key();

@@ -6,8 +6,8 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The key is outside the table's key range, or between two blocks of an engine that knows both ends of each: decided
-    /// in memory, without the filter.
+    /// The key is outside the table's key range, or between two blocks of an engine that knows both ends of each:
+    /// decided in memory, without the filter.
     OutOfKeyRange,
     /// The filter denied the key: exactly one data-block read saved.
     Avoided,

@@ -51,8 +51,8 @@ pub struct PartitionedFilterBuilder {
 
 impl PartitionedFilterBuilder {
     /// An empty builder. Each partition gets the size that `policy` gives to a block of as many entries. An
-    /// [automatic](FilterPolicy::auto) policy chooses one kind for all of them, that of a full partition: its queries are those
-    /// of one partition, unless as many as entries.
+    /// [automatic](FilterPolicy::auto) policy chooses one kind for all of them, that of a full partition: its queries
+    /// are those of one partition, unless as many as entries.
     ///
     /// # Errors
     /// [`BuildError::CappedPartitions`] for a policy with a byte cap, [`BuildError::Setting`] for a limit out of its
@@ -103,8 +103,8 @@ impl PartitionedFilterBuilder {
         self
     }
 
-    /// Adds a key that is one byte string. A key without an entry is counted and not added: it needs none, as the answer
-    /// for it is *maybe*. A key equal to the one before is ignored.
+    /// Adds a key that is one byte string. A key without an entry is counted and not added: it needs none, as the
+    /// answer for it is *maybe*. A key equal to the one before is ignored.
     ///
     /// # Errors
     /// [`PartitionBuildError`]; [`Unordered`](PartitionBuildError::Unordered) if the key's entry is below the one
@@ -143,8 +143,8 @@ impl PartitionedFilterBuilder {
         }
     }
 
-    /// Adds a (row, column) pair, where entries are pairs, or its row, where they are rows. The order is by row, then by
-    /// column.
+    /// Adds a (row, column) pair, where entries are pairs, or its row, where they are rows. The order is by row, then
+    /// by column.
     ///
     /// ```
     /// use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};

@@ -5,8 +5,8 @@ use crate::hash::{KeyHash, KeyHasher, XXH3_ID};
 
 /// A hasher and a transform: what makes the hash of an entry from a key.
 ///
-/// For engines that hash once and probe many tables, all of one policy. `None` means that the key has no entry under the
-/// transform, and that the answer of every such table is *maybe*.
+/// For engines that hash once and probe many tables, all of one policy. `None` means that the key has no entry under
+/// the transform, and that the answer of every such table is *maybe*.
 ///
 /// ```
 /// use filterblock::{EntryHasher, KeyHasher, KeyTransform};
@@ -61,10 +61,11 @@ impl EntryHasher {
     /// [`KeyTransform::WholeKeyAndPrefix`] up to two, the key and its prefix. A filter that lacks one of them denies a
     /// stored key, or its prefix.
     ///
-    /// None also where keys of one part have no entry at all (rows, rows with columns), and under an engine's own transform
-    /// without code: a filter of such hashes would be empty, and deny the rows, or the entries that the engine knows. There,
-    /// hash these: [`hash_row`](EntryHasher::hash_row), [`hash_row_column`](EntryHasher::hash_row_column),
-    /// [`KeyHasher::hash`]. [`FilterBlockBuilder::add_key`](crate::FilterBlockBuilder::add_key) refuses to finish instead.
+    /// None also where keys of one part have no entry at all (rows, rows with columns), and under an engine's own
+    /// transform without code: a filter of such hashes would be empty, and deny the rows, or the entries that the
+    /// engine knows. There, hash these: [`hash_row`](EntryHasher::hash_row),
+    /// [`hash_row_column`](EntryHasher::hash_row_column), [`KeyHasher::hash`].
+    /// [`FilterBlockBuilder::add_key`](crate::FilterBlockBuilder::add_key) refuses to finish instead.
     ///
     /// ```
     /// use filterblock::{EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};

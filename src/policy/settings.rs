@@ -134,8 +134,8 @@ impl FilterPolicy {
         Ok(Self::new(kind, FilterSize::MaxBytes(max_bytes)))
     }
 
-    /// For each block the kind that costs least in this size under this workload. [`FilterPolicy::choice`] shows what is
-    /// compared, and what is chosen for a number of entries. The block is an ordinary one of that kind.
+    /// For each block the kind that costs least in this size under this workload. [`FilterPolicy::choice`] shows what
+    /// is compared, and what is chosen for a number of entries. The block is an ordinary one of that kind.
     ///
     /// ```
     /// use filterblock::{FilterPolicy, FilterSize, Workload};
@@ -177,8 +177,8 @@ impl FilterPolicy {
         Self { kind: KindChoice::Cheapest(workload), ..self }
     }
 
-    /// The policy for tables of `level`, where the policy is [automatic](FilterPolicy::auto): see [`Workload::at_level`].
-    /// Other policies are the same at all levels.
+    /// The policy for tables of `level`, where the policy is [automatic](FilterPolicy::auto): see
+    /// [`Workload::at_level`]. Other policies are the same at all levels.
     #[must_use]
     pub fn at_level(mut self, level: u8) -> Self {
         if let KindChoice::Cheapest(workload) = self.kind {
@@ -217,8 +217,8 @@ impl FilterPolicy {
     /// building time in proportion; queries cost the same. Other kinds ignore it, and so does an automatic policy.
     ///
     /// # Errors
-    /// [`BuildError::Setting`] above 6, [`BuildError::FalsePositiveRate`] if the policy's rate is out of reach with this
-    /// number of salts.
+    /// [`BuildError::Setting`] above 6, [`BuildError::FalsePositiveRate`] if the policy's rate is out of reach with
+    /// this number of salts.
     pub fn salt_bits(mut self, salt_bits: u32) -> Result<Self, BuildError> {
         // A value that is illegal for the kind with salts is refused for every kind.
         for &kind in FilterKind::ALL {
@@ -240,9 +240,10 @@ impl FilterPolicy {
     }
 
     /// Slots of the ribbon kind's first layer for each entry, 0.95 to 1.2, kept to a thousandth. Fewer make the filter
-    /// smaller, and building slower; at [`SMALL_MILLISLOTS`](crate::sizing::ribbon::SMALL_MILLISLOTS), 0.965, it is within
-    /// 0.5 % of the least possible size, and at [`FAST_BUILD_MILLISLOTS`](crate::sizing::ribbon::FAST_BUILD_MILLISLOTS),
-    /// 1.075, it is built fastest. Other kinds ignore it, and so does an automatic policy.
+    /// smaller, and building slower; at [`SMALL_MILLISLOTS`](crate::sizing::ribbon::SMALL_MILLISLOTS), 0.965, it is
+    /// within 0.5 % of the least possible size, and at
+    /// [`FAST_BUILD_MILLISLOTS`](crate::sizing::ribbon::FAST_BUILD_MILLISLOTS), 1.075, it is built fastest. Other kinds
+    /// ignore it, and so does an automatic policy.
     ///
     /// ```
     /// use filterblock::{FilterKind, FilterPolicy};
@@ -288,7 +289,8 @@ impl FilterPolicy {
         }
     }
 
-    /// The kind's name as the policy's text has it: `auto` where the kind is [chosen](FilterPolicy::auto) for each block.
+    /// The kind's name as the policy's text has it: `auto` where the kind is [chosen](FilterPolicy::auto) for each
+    /// block.
     pub fn kind_name(&self) -> &'static str {
         self.kind().map_or(AUTO, FilterKind::name)
     }
@@ -342,7 +344,8 @@ impl FilterPolicy {
         }
     }
 
-    /// The kinds that a block may have, or why one cannot have the size: the named one alone, or all with their defaults.
+    /// The kinds that a block may have, or why one cannot have the size: the named one alone, or all with their
+    /// defaults.
     pub(crate) fn sized_kinds(&self) -> impl Iterator<Item = (FilterKind, Result<SizedKind, BuildError>)> {
         let (size, named) = (self.size, self.named_kind());
         let all = if named.is_some() { &[] } else { FilterKind::ALL };

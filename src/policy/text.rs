@@ -167,8 +167,8 @@ impl FilterPolicy {
     }
 }
 
-/// What [`FilterPolicy::from_str`] reads, except a secret key and the code of an engine's own transform: of a key the id
-/// is written, as `key=`, which is refused when it is read.
+/// What [`FilterPolicy::from_str`] reads, except a secret key and the code of an engine's own transform: of a key the
+/// id is written, as `key=`, which is refused when it is read.
 impl fmt::Display for FilterPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.kind_name())?;

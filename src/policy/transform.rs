@@ -6,8 +6,8 @@ use crate::transform_name::TransformName;
 /// How a filter's entries are derived from keys. Stored in the block, and compared by readers that state what they
 /// expect: a filter of rows that is queried for whole keys would answer *no* for keys that are present.
 ///
-/// A key either is one byte string, or has two parts, a row and a column. A filter has entries of one of these forms only:
-/// for keys of the other form, and for keys too short for a prefix, it answers *maybe*.
+/// A key either is one byte string, or has two parts, a row and a column. A filter has entries of one of these forms
+/// only: for keys of the other form, and for keys too short for a prefix, it answers *maybe*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum KeyTransform {
@@ -47,8 +47,8 @@ pub struct CustomTransform {
 
 impl CustomTransform {
     /// A transform that the engine identifies by `id`, 128 to 255, and `param`, which may have any meaning. Without
-    /// [code](CustomTransform::applied_by) the library knows no key's entry: the engine passes entries or hashes, a builder
-    /// that is given keys refuses to finish, and the answer to every key is *maybe*.
+    /// [code](CustomTransform::applied_by) the library knows no key's entry: the engine passes entries or hashes, a
+    /// builder that is given keys refuses to finish, and the answer to every key is *maybe*.
     ///
     /// ```
     /// use filterblock::CustomTransform;
@@ -66,8 +66,8 @@ impl CustomTransform {
         Ok(Self { id, param, entry_of: None })
     }
 
-    /// The same transform, applied by `entry_of` wherever a key is given. To have it applied by a reader, too, state it as
-    /// what [is expected](crate::OpenOptions::expect_transform): a block stores no code.
+    /// The same transform, applied by `entry_of` wherever a key is given. To have it applied by a reader, too, state it
+    /// as what [is expected](crate::OpenOptions::expect_transform): a block stores no code.
     ///
     /// ```
     /// use filterblock::{CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
@@ -158,8 +158,8 @@ impl KeyTransform {
     }
 
     /// The entry that answers for a key which is one byte string; `None` if it has none, as it is shorter than the
-    /// prefix, as entries are made of two-part keys, or as the engine's own transform was given without code. The answer
-    /// for such a key is *maybe*.
+    /// prefix, as entries are made of two-part keys, or as the engine's own transform was given without code. The
+    /// answer for such a key is *maybe*.
     ///
     /// ```
     /// use filterblock::KeyTransform;

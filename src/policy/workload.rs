@@ -2,8 +2,8 @@
 
 /// The level of a table that nothing else is known of.
 const DEFAULT_LEVEL: u8 = 2;
-/// A table of level 0 holds a byte for a minute. A gigabyte held for an hour is taken to cost as much as a sixth of a core
-/// for an hour, which is 10 ns for a byte and a minute.
+/// A table of level 0 holds a byte for a minute. A gigabyte held for an hour is taken to cost as much as a sixth of a
+/// core for an hour, which is 10 ns for a byte and a minute.
 const BYTE_NS_AT_LEVEL_0: u32 = 10;
 /// At this level a table lives for 190 years; no level below costs more.
 const LONGEST_LIVED_LEVEL: u8 = 8;
@@ -28,7 +28,8 @@ const READ_NS: u32 = 30_000;
 ///
 /// A lookup queries one table of a level, and a table is replaced when about as many entries as its level has were
 /// written: a table of a deeper level is queried more rarely, and lives longer in proportion. So where there are about
-/// as many lookups of absent keys as writes, each table is queried about as often as it has entries, whatever its level.
+/// as many lookups of absent keys as writes, each table is queried about as often as it has entries, whatever its
+/// level.
 ///
 /// ```
 /// use filterblock::Workload;
@@ -67,8 +68,8 @@ impl Workload {
         Self { level, ..self }
     }
 
-    /// How many absent keys the filter is queried for over the table's life. Present keys cost the same with every kind,
-    /// but for the query itself.
+    /// How many absent keys the filter is queried for over the table's life. Present keys cost the same with every
+    /// kind, but for the query itself.
     #[must_use]
     pub const fn with_queries(self, queries: u64) -> Self {
         Self { queries: Some(queries), ..self }

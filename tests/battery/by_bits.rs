@@ -13,8 +13,9 @@
 //!   (L. Holst, *Asymptotic normality and efficiency for certain goodness-of-fit tests*, Biometrika 59, 1972). The
 //!   moments are those of the block's own lines.
 //! - *ribbon*: p is 2^−c, or half of that where a start is wide, whatever the keys are. These decide only which starts
-//!   are bumped; of a bumped one the rate is that of the next layer, from 2^−(c+1) to 2^−c. So p differs from the formula by
-//!   at most the share of bumped starts times 2^−(c+1), which is checked here, and has no variance worth the name.
+//!   are bumped; of a bumped one the rate is that of the next layer, from 2^−(c+1) to 2^−c. So p differs from the
+//!   formula by at most the share of bumped starts times 2^−(c+1), which is checked here, and has no variance worth the
+//!   name.
 //! - *fuse*: p is 2^−f, whatever the bits are, and so is the formula.
 
 use crate::oracle::{Golomb, Oracle, Ribbon, int, range};

@@ -35,7 +35,8 @@ fn transform((id, param): (u8, u16)) -> String {
     }
 }
 
-/// The message contains every number that the error carries, or what it stands for, and begins with the parameter's name if it is about one.
+/// The message contains every number that the error carries, or what it stands for, and begins with the parameter's
+/// name if it is about one.
 pub(crate) fn assert_complete_message(error: &DecodeError) {
     let (text, fields) = (error.to_string(), format!("{error:?}"));
     assert!(text.len() >= 20 && text.trim() == text, "{text:?}");

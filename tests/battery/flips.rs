@@ -57,7 +57,8 @@ fn every_flipped_bit_is_an_error() {
         assert!(options().open(&sample.bytes).is_ok());
     }
     assert_eq!(worst, Allocated::NOTHING);
-    // A block with one entry has 65, 128, 66, 84 or 72 bytes. Ribbon's and fuse's others are a little shorter than `lens`.
+    // A block with one entry has 65, 128, 66, 84 or 72 bytes. Ribbon's and fuse's others are a little shorter than
+    // `lens`.
     let bits_of_kind = lens().iter().sum::<usize>() * 8;
     let with_gaps = [FilterKind::Ribbon, FilterKind::Fuse];
     let of_len = |kind| lens().into_iter().map(move |len| Sample::of_len(kind, len).bytes.len() * 8);
@@ -70,8 +71,8 @@ fn every_flipped_bit_is_an_error() {
     ]);
 }
 
-/// Opened in trust, a block has its header, its unused bits and ribbon's numbers of blocks checked, and by contract nothing
-/// else of its payload.
+/// Opened in trust, a block has its header, its unused bits and ribbon's numbers of blocks checked, and by contract
+/// nothing else of its payload.
 /// The answers are those that the format defines for the bytes, and a bit set by damage to a Bloom filter denies
 /// nothing.
 #[test]

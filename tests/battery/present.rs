@@ -24,8 +24,8 @@ const TABLES_PER_ORACLE: usize = 67;
 /// Cap in bytes of the capped settings: 5 bits for each of 2000 keys.
 const CAP: u64 = 64 + 1_250;
 
-/// Five sizes, a rate and a cap; for blocked, the sizes with no, some and many salts; for ribbon, with few and many slots
-/// per key.
+/// Five sizes, a rate and a cap; for blocked, the sizes with no, some and many salts; for ribbon, with few and many
+/// slots per key.
 fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
     let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, 3, 6] } else { &[3] };
     let mut settings = Vec::new();

@@ -205,8 +205,8 @@ impl Tally {
             let bits = one.bits_beside_formula(variance, &what);
             bits.into_iter().for_each(|sigmas| self.bits_by_formula.add(sigmas, &what));
             if let FilterSize::FalsePositiveRate(asked) = policy.size() {
-                // Lines are whole, golomb's range is 1/rate where −1/ln(1 − rate) suffices, a twentieth at 10 %, and fuse's
-                // rates are powers of two.
+                // Lines are whole, golomb's range is 1/rate where −1/ln(1 − rate) suffices, a twentieth at 10 %, and
+                // fuse's rates are powers of two.
                 let least = by_extent(0.85, 0.94, 0.94);
                 let least = if policy.kind() == Some(FilterKind::Fuse) { 0.5 } else { least };
                 let share = one.formulas / one.num_blocks / asked;

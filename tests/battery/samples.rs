@@ -50,8 +50,8 @@ impl Sample {
         Self { kind, bytes, keys, asked }
     }
 
-    /// A block of exactly `len` bytes at ten bits a key, or for ribbon and fuse, whose lengths have gaps, of at most that
-    /// many; with 64 bytes it has no entries.
+    /// A block of exactly `len` bytes at ten bits a key, or for ribbon and fuse, whose lengths have gaps, of at most
+    /// that many; with 64 bytes it has no entries.
     pub(crate) fn of_len(kind: FilterKind, len: usize) -> Self {
         let num_entries = (len - HEADER_LEN) * 8 / 10;
         if kind == FilterKind::Golomb && num_entries > 0 {

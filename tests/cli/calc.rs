@@ -64,8 +64,8 @@ fn given_figures_are_met() {
             for row in rows(&place, &format!("{size} --bytes {bytes}")) {
                 let (given, taken) = (bytes.parse::<f64>().unwrap(), number(&row, "bytes"));
                 assert!(taken <= given, "{size}, {bytes}: {row}");
-                // The next entry would not fit: 70 bytes are a line of the blocked kind and some codes. Fuse's steps are
-                // whole segments.
+                // The next entry would not fit: 70 bytes are a line of the blocked kind and some codes. Fuse's steps
+                // are whole segments.
                 if row["kind"] == "fuse" {
                     let next = row["entries"].as_u64().unwrap() + 1;
                     let next = rows(&place, &format!("{size} --entries {next}"));

@@ -16,8 +16,8 @@ fn interrupt(child: &Child, signal: &str) {
     assert!(status.success());
 }
 
-/// The tool with the default actions of signals: a shell without job control has what it starts in the background, and all
-/// children of that, ignore SIGINT.
+/// The tool with the default actions of signals: a shell without job control has what it starts in the background, and
+/// all children of that, ignore SIGINT.
 #[cfg(target_os = "linux")]
 fn with_default_signals(command: &Command) -> Command {
     let mut env = Command::new("env");
@@ -56,8 +56,8 @@ fn an_interrupted_build_leaves_nothing_behind() {
     fs::create_dir(place.path("disk")).unwrap();
     let mut command = place.command(["build", "--output", "disk/x.fb"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // More than a pipe holds: the tool reads. And it goes on to read: to wait for the child would close its input, and a
-    // build that is complete before the signal arrives leaves its file.
+    // More than a pipe holds: the tool reads. And it goes on to read: to wait for the child would close its input, and
+    // a build that is complete before the signal arrives leaves its file.
     let mut input = child.stdin.take().unwrap();
     input.write_all(lines("key", 20_000).as_bytes()).unwrap();
     interrupt(&child, "-TERM");

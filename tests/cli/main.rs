@@ -117,8 +117,8 @@ impl Place {
         let mut command = self.command(line.split(' '));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // Inputs are smaller than what the tool reads before it answers, so this cannot block. A tool that needs none of
-        // them may have ended.
+        // Inputs are smaller than what the tool reads before it answers, so this cannot block. A tool that needs none
+        // of them may have ended.
         if let Err(error) = stdin.write_all(input) {
             assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
         }

@@ -1,8 +1,8 @@
 //! The store on a storage that crashes and fails at every operation.
 //!
 //! Everything follows from seeds and nothing from time: a message names the seed, the step, the operation and the image
-//! or the fault, and the same test meets them again. `FILTERBLOCK_CRASH_SEED=1000` begins with that seed instead of 0, to
-//! try others. [`plan`] has the sizes; the counts are printed.
+//! or the fault, and the same test meets them again. `FILTERBLOCK_CRASH_SEED=1000` begins with that seed instead of 0,
+//! to try others. [`plan`] has the sizes; the counts are printed.
 
 mod crashes;
 #[path = "../extent/mod.rs"]

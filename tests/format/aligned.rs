@@ -106,7 +106,8 @@ impl AsRef<[u8]> for &Changing {
     }
 }
 
-/// Probes without bounds checks rely on the length: a query of bytes whose length has changed panics, whatever the kind.
+/// Probes without bounds checks rely on the length: a query of bytes whose length has changed panics, whatever the
+/// kind.
 #[test]
 fn bytes_that_change_their_length_are_noticed() {
     for &kind in FilterKind::ALL {

@@ -138,7 +138,8 @@ fn where_only_one_thing_counts_the_best_in_it_is_chosen() {
     }
 }
 
-/// A block that is rounded up to a header or a line beyond the bits per key is not dearer than one that is rounded down.
+/// A block that is rounded up to a header or a line beyond the bits per key is not dearer than one that is rounded
+/// down.
 #[test]
 fn rounding_decides_nothing() {
     let size = FilterSize::MillibitsPerKey(10_000);

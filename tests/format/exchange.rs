@@ -50,7 +50,8 @@ fn row(number: u64) -> Vec<u8> {
     format!("{}.example/{:04}", ["com", "net", "org"][(number % 3) as usize], number % ROWS as u64).into_bytes()
 }
 
-/// Fixed: released versions have written them, too (`releases`). The writes in their order; a write without a value is a deletion.
+/// Fixed: released versions have written them, too (`releases`). The writes in their order; a write without a value is
+/// a deletion.
 fn writes() -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
     numbers(11).take(WRITES).map(|number| {
         let column = if number >> 32 & 1 == 0 { b"title".to_vec() } else { vec![0x80, 0xff, 0x00] };

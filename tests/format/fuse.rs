@@ -1,5 +1,5 @@
-//! format-spec.md's vectors of section 9, against the oracle and the library, and the library's fuse filters against the
-//! oracle's where seeds are rare.
+//! format-spec.md's vectors of section 9, against the oracle and the library, and the library's fuse filters against
+//! the oracle's where seeds are rare.
 
 use crate::assembled::{Header, Shape};
 use crate::material::{hex, numbers};

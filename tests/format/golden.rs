@@ -297,7 +297,8 @@ impl Case {
     }
 }
 
-/// Queries a frame for its `keys`, and compares the answers for absent keys with the oracle's. Returns the number of answers.
+/// Queries a frame for its `keys`, and compares the answers for absent keys with the oracle's. Returns the number of
+/// answers.
 pub fn check(name: &str, reader: &impl Reading, oracle: &Oracle, keys: &[Vec<u8>]) -> usize {
     for key in keys {
         assert!(reader.may_contain_entry(key), "{name}: false negative");

@@ -1,6 +1,6 @@
-//! Shared by several tests: deterministic keys, blocks built from them, hexadecimal.
+//! Shared by several tests: deterministic keys, blocks built from them, hexadecimal, transforms by their ids.
 
-use filterblock::KeyHash;
+use filterblock::{CustomTransform, KeyHash, KeyTransform};
 #[cfg(feature = "std")]
 use filterblock::{FilterBlockBuilder, FilterPolicy};
 
@@ -25,6 +25,19 @@ pub fn hex(bytes: &[u8]) -> String {
 
 pub fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal")).collect()
+}
+
+/// The transform that a frame or a list states; the library's own conversion is not public.
+pub fn transform(id: u64, param: u64) -> KeyTransform {
+    let (id, len) = (u8::try_from(id).expect("a byte"), u16::try_from(param).expect("two bytes"));
+    match id {
+        0 => KeyTransform::WholeKey,
+        1 => KeyTransform::Row,
+        2 => KeyTransform::RowColumn,
+        3 => KeyTransform::FixedPrefix { len },
+        4 => KeyTransform::WholeKeyAndPrefix { len },
+        _ => KeyTransform::Custom(CustomTransform::new(id, len).expect("128 to 255")),
+    }
 }
 
 #[cfg(feature = "std")]

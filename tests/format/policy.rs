@@ -98,8 +98,8 @@ fn a_byte_cap_is_kept_and_used() {
             (0..num_entries).for_each(|i: u32| builder.add_key(format!("{i}").as_bytes()));
             let len = builder.finish().expect("a block").len() as u64;
             assert!(len <= cap, "{kind}: {len} bytes for a cap of {cap}");
-            // The block uses the cap, except for a line, or one part in 50, or what exceeds 64 bits per entry, or, of fuse,
-            // a bit a slot.
+            // The block uses the cap, except for a line, or one part in 50, or what exceeds 64 bits per entry, or, of
+            // fuse, a bit a slot.
             let most = (64 + u64::from(num_entries) * 8).min(cap);
             let in_whole_bits = if kind == FilterKind::Fuse { u64::from(num_entries) * 3 / 16 } else { 0 };
             assert!(len + 64 + most / 50 + in_whole_bits > most, "{kind}: {len} of {most} bytes used");

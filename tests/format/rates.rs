@@ -103,8 +103,8 @@ fn small_tables_get_the_requested_size_or_rate() {
             let mut frame = Vec::new();
             let len = builder.finish_compact_into(&mut frame).expect("a frame") as f64;
             let requested = num_entries as f64 * 10.0 / 8.0;
-            // Allowed: half a line, or a single line, plus the longest trailer, plus one part in 32; for fuse, also a bit a
-            // slot less.
+            // Allowed: half a line, or a single line, plus the longest trailer, plus one part in 32; for fuse, also a
+            // bit a slot less.
             let in_whole_bits = if kind == FilterKind::Fuse { num_entries as f64 * 3.0 / 16.0 } else { 0.0 };
             let least = requested - in_whole_bits - 32.0 - 20.0 - requested / 32.0;
             assert!(

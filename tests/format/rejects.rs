@@ -226,7 +226,8 @@ fn compact_reject_vectors() {
         "01750108001213".to_owned(),
         // 3 buckets of range 50 with 4 bits each in the directory, one of whose unused bits is set.
         "0885010de0033202041113".to_owned(),
-        // Ribbon: a share of 2³²; columns, layers and seeds out of range; one block; lengths; unused bits of thresholds.
+        // Ribbon: a share of 2³²; columns, layers and seeds out of range; one block; lengths; unused bits of
+        // thresholds.
         ribbon("0000000001000115"),
         ribbon("000010"),
         ribbon("002110"),

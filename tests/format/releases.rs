@@ -1,14 +1,14 @@
-//! What released versions wrote, this one reads: every directory of tests/golden, by the lists in it alone. `v1` has frames
-//! and partitioned filters from before the first release.
+//! What released versions wrote, this one reads: every directory of tests/golden, by the lists in it alone. `v1` has
+//! frames and partitioned filters from before the first release.
 //!
-//! `FILTERBLOCK_RELEASE=0.1.0 cargo test --features kv --test format releases` adds the directory of a release. It has a
-//! store, and those of the frames that no earlier directory has.
+//! `FILTERBLOCK_RELEASE=0.1.0 cargo test --features kv --test format releases` adds the directory of a release. It has
+//! a store, and those of the frames that no earlier directory has.
 
 use crate::material::unhex;
 use crate::oracle::Oracle;
-use crate::{golden, partitioned};
+use crate::{golden, material, partitioned};
 use filterblock::partition::{PartitionHandle, PartitionedFilter};
-use filterblock::{CompactFrameReader, CustomTransform, KeyHasher, KeyTransform, OpenOptions};
+use filterblock::{CompactFrameReader, KeyHasher, KeyTransform, OpenOptions};
 use serde_json::Value;
 use std::convert::Infallible;
 use std::fs;
@@ -47,15 +47,7 @@ fn hasher(listed: &Value) -> Option<KeyHasher> {
 
 fn transform(listed: &Value) -> KeyTransform {
     let field = |name: &str| listed[name].as_u64().expect("a number");
-    let (id, len) = (field("transform_id") as u8, field("transform_param") as u16);
-    match id {
-        0 => KeyTransform::WholeKey,
-        1 => KeyTransform::Row,
-        2 => KeyTransform::RowColumn,
-        3 => KeyTransform::FixedPrefix { len },
-        4 => KeyTransform::WholeKeyAndPrefix { len },
-        _ => KeyTransform::Custom(CustomTransform::new(id, len).expect("128 to 255")),
-    }
+    material::transform(field("transform_id"), field("transform_param"))
 }
 
 fn read_frame(dir: &Path, listed: &Value) -> usize {

@@ -1,4 +1,5 @@
-//! Keys as an engine's user has them: whatever the transform, no stored key is denied, and a key that has no entry is maybe.
+//! Keys as an engine's user has them: whatever the transform, no stored key is denied, and a key that has no entry is
+//! maybe.
 
 use crate::material::numbers;
 use crate::readers::Reading;
@@ -212,8 +213,9 @@ fn prefixes_of_stored_keys_are_not_denied() {
     }
 }
 
-/// Nothing of one table is left in the next: its entries are all added, its keys are not denied, and its bytes are those
-/// of a new builder. Tables begin with the keys that the one before ended with, which are not repeated neighbours.
+/// Nothing of one table is left in the next: its entries are all added, its keys are not denied, and its bytes are
+/// those of a new builder. Tables begin with the keys that the one before ended with, which are not repeated
+/// neighbours.
 #[test]
 fn a_reused_builder_denies_no_stored_key() {
     let mut random_numbers = numbers(8);

@@ -39,8 +39,8 @@ pub struct Request {
 /// What a reader replies.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// The kind, if the frame states one; the number of entries, if it does; the answers; of an index, the class of each
-    /// partition.
+    /// The kind, if the frame states one; the number of entries, if it does; the answers; of an index, the class of
+    /// each partition.
     Ok { kind: Option<&'static str>, num_entries: Option<u64>, partitions: Option<Vec<&'static str>>, answers: String },
     /// Class and row, and the context under which the frame is intact.
     Refused { class: &'static str, row: &'static str, found_context: Option<u64> },

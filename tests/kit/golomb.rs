@@ -1,5 +1,5 @@
-//! Golomb blocks with codes and directories at random, queried for the very values that their buckets hold and for those
-//! beside them. A directory may lead anywhere: out of the codes, backward, around 2^64.
+//! Golomb blocks with codes and directories at random, queried for the very values that their buckets hold and for
+//! those beside them. A directory may lead anywhere: out of the codes, backward, around 2^64.
 
 use crate::assembled::{Header, raw_block};
 use crate::case::Case;
@@ -88,7 +88,8 @@ impl Dimensions {
         (self.golomb().locate(hash) == (bucket, value)).then_some(hash)
     }
 
-    /// A value that a bucket does not hold, but seems to if the end of its quotients, or of its bits, is taken for a one.
+    /// A value that a bucket does not hold, but seems to if the end of its quotients, or of its bits, is taken for a
+    /// one.
     fn phantoms(&self, payload: &[u8], bucket: u64) -> Vec<u64> {
         let (golomb, r) = (self.golomb(), u64::from(self.remainder_bits));
         let codes = &payload[payload.len() - self.codes_len as usize..];

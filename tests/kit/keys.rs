@@ -1,5 +1,5 @@
-//! From keys to answers: each transform with queries of every form, each branch of the hash functions, and frames without
-//! entries.
+//! From keys to answers: each transform with queries of every form, each branch of the hash functions, and frames
+//! without entries.
 
 use crate::assembled::{Header, Shape, raw_block};
 use crate::case::{Case, Expected, KINDS, Reply, Request, letters};

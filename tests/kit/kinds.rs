@@ -1,5 +1,5 @@
-//! Blocks of each kind with payloads that no writer makes, of bits at random: about half of all hashes pass, so a reader
-//! that computes any part of a probe otherwise is wrong for half of them.
+//! Blocks of each kind with payloads that no writer makes, of bits at random: about half of all hashes pass, so a
+//! reader that computes any part of a probe otherwise is wrong for half of them.
 
 use crate::assembled::{Header, raw_block};
 use crate::case::{Case, KINDS, Reply, Request, letters};

@@ -1,28 +1,16 @@
 //! The library as a reader of the kit: a line of reply for each line of request.
 
-use crate::material::{hex, unhex};
+use crate::material::{hex, transform, unhex};
 use crate::readers::Reading;
 use crate::rows;
 use filterblock::partition::{PartitionError, PartitionedFilter};
-use filterblock::{CompactFrameReader, CustomTransform, DecodeError, KeyHash, KeyHasher, KeyTransform, OpenOptions};
+use filterblock::{CompactFrameReader, DecodeError, KeyHash, KeyHasher, OpenOptions};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
 fn number(value: &Value) -> u64 {
     let digits = value.as_str().and_then(|text| text.strip_prefix("0x")).expect("a number");
     u64::from_str_radix(digits, 16).expect("hexadecimal")
-}
-
-fn transform(id: u64, param: u64) -> KeyTransform {
-    let (id, len) = (id as u8, param as u16);
-    match id {
-        0 => KeyTransform::WholeKey,
-        1 => KeyTransform::Row,
-        2 => KeyTransform::RowColumn,
-        3 => KeyTransform::FixedPrefix { len },
-        4 => KeyTransform::WholeKeyAndPrefix { len },
-        _ => KeyTransform::Custom(CustomTransform::new(id, len).expect("128 to 255")),
-    }
 }
 
 /// The long entry of the kit's queries.

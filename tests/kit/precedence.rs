@@ -1,6 +1,6 @@
-//! What the kit is worth for the order of checks: a reader that makes each check by itself and replies with the first row
-//! that fails, in any order of rows. In the document's order it replies as the kit has it; with any two rows exchanged it
-//! is noticed, but for two neighbours that cannot both fail.
+//! What the kit is worth for the order of checks: a reader that makes each check by itself and replies with the first
+//! row that fails, in any order of rows. In the document's order it replies as the kit has it; with any two rows
+//! exchanged it is noticed, but for two neighbours that cannot both fail.
 
 use crate::assembled::crc32;
 use crate::case::{Case, Expected, Reply, Request};
@@ -68,7 +68,8 @@ impl<'a> Frame<'a> {
         all.windows(2).any(|pair| pair[0] >= pair[1])
     }
 
-    /// Of the sound blocks of the kit: where their kinds have reserved bytes, and where their payloads have unused bits.
+    /// Of the sound blocks of the kit: where their kinds have reserved bytes, and where their payloads have unused
+    /// bits.
     fn reserved_and_unused(&self) -> (Vec<usize>, Vec<u8>) {
         let last = self.rest.last().copied().unwrap_or_default();
         let at = |at: usize| self.rest.get(at).copied().unwrap_or_default();

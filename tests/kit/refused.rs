@@ -1,5 +1,5 @@
-//! Blocks with one thing wrong, for each row of checks: each bit of magic, checksums and reserved space, each field on both
-//! sides of its limits. What is on the right side opens.
+//! Blocks with one thing wrong, for each row of checks: each bit of magic, checksums and reserved space, each field on
+//! both sides of its limits. What is on the right side opens.
 
 use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::case::{Case, Reply, Request};

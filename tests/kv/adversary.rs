@@ -13,7 +13,7 @@ fn step<'a>(run: &'a Value, name: &str) -> &'a Value {
     step
 }
 
-/// False positives of a step, as many as the filters' bits predict within four standard deviations.
+/// Asserts that a step has the false positives that the filters' bits predict, within four standard deviations.
 fn assert_as_predicted(step: &Value) {
     let (found, rate) = (count(step, "false_positives") as f64, step["predicted_fpr"].as_f64().unwrap());
     let asked = count(step, "false_positives") + count(step, "reads_avoided");
@@ -92,7 +92,7 @@ fn a_list_is_all_that_the_attacker_has() {
     let args = ["--workload", "adversary", "--keys", &keys, "--absent", &absent, "--kind", "blocked"];
     let report = json(&[&args[..], &["--lookups", "5000"]].concat());
     let run = &report["runs"][0];
-    // All of the 10 000 absent rows are tried, and as many of them pass as of any.
+    // All of the 10 000 absent rows are tried, and pass at the rate of any absent rows.
     assert_eq!(count(run, "candidates_tried"), 10_000);
     let (crafted, ordinary) = (step(run, "crafted_rows"), step(run, "ordinary_rows"));
     let lookups = count(crafted, "lookups");
@@ -102,7 +102,7 @@ fn a_list_is_all_that_the_attacker_has() {
     let sigma = (tried / 10_000.0 + asked / 5_000.0).sqrt();
     assert!((tried - asked).abs() <= 4.0 * sigma, "{tried} passed at home, {asked} in the store");
 
-    // Nothing passes filters with so low a rate.
+    // At so low a rate no absent row passes.
     let output = demo(&[&args[..], &["--lookups", "100", "--bits-per-key", "40"]].concat());
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr);
@@ -120,7 +120,7 @@ fn the_terminal_shows_the_attack() {
     ] {
         assert_eq!(table.matches(line).count(), 1, "{table}");
     }
-    // Of the rows with the seed known, and of those asked again.
+    // Of the crafted rows while the seed is known, and of the rows that are queried again.
     assert_eq!(table.matches("100.00 %").count(), 2, "{table}");
     assert!(!table.contains("NO"), "{table}");
 }

@@ -1,4 +1,5 @@
-//! Automatic policies in a store of several levels: each table's filters are of the kind that its level and entries choose.
+//! Automatic policies in a store of several levels: each table's filters are of the kind that its level and entries
+//! choose.
 
 use crate::rows::scattered;
 use crate::sim::SimStorage;
@@ -88,11 +89,11 @@ fn rebuilding_and_a_level_of_its_own_choose_by_the_level_too() {
     assert!((0..=NUM_CELLS).all(|i| store.get(&scattered(i), b"c").unwrap().is_some()));
 }
 
-/// A budget changes sizes, after kinds were chosen for the tables of a level together.
+/// A budget changes the filters' sizes, but not their kinds, which are chosen before for all tables of a level.
 #[test]
 fn under_a_budget_and_with_partitions() {
     let budget = NUM_CELLS * 2 * 9 / 8;
-    // Where a read in vain costs nothing, the kind is another than at the levels around.
+    // Where a read in vain costs nothing, another kind is chosen than at the neighbouring levels.
     let free_reads = FilterPolicy::auto(SIZE, Workload::default().with_read_ns(0)).unwrap();
     let mut options = StoreOptions::default().filter_budget_bytes(budget);
     for purpose in [Purpose::Row, Purpose::RowColumn] {

@@ -96,7 +96,7 @@ fn a_reader_sees_one_moment_of_a_store_that_another_process_writes() {
         num_openings += 1;
         num_moments += u64::from(now > count);
         count = now;
-        // What it sees stays the same.
+        // What an open store sees stays the same.
         assert_eq!(check(&store, count), count);
     }
     drop(writer);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const NUM_ROWS: u64 = 24_000;
 const NUM_STORED: u32 = 16;
-/// As many lookups as are not yet a reason to solve anew.
+/// Fewer lookups than make the store choose the columns anew.
 const NUM_ASKED: u64 = 30_000;
 /// Four columns of each entry, and the headers.
 const MEMORY_BYTES: u64 = NUM_ROWS / 2 + 1_500;
@@ -74,8 +74,8 @@ impl Zipf {
     }
 }
 
-/// Looks up absent rows, popular ones beside popular ones, each time another cell, so that the answers are independent,
-/// and now and then a present one; returns what the ledger counted meanwhile.
+/// Looks up absent rows, of which popular ones lie side by side, with another column each time, so that the answers are
+/// independent, and now and then a present row. Returns what the ledger counted meanwhile.
 fn ask(store: &Store, zipf: &mut Zipf, count: u64) -> Tally {
     let before = *store.ledger().of(Purpose::RowColumn);
     for i in 0..count {
@@ -172,7 +172,7 @@ fn held_bytes_of_all(storage: &Arc<SimStorage>, maintenance: Maintenance) -> u64
     stored
 }
 
-/// New tables and rebuilt filters get their columns with the next job; other kinds and residences have none.
+/// New tables and rebuilt filters are given columns by the next job; other kinds and residences have none.
 #[test]
 fn tables_that_come_are_given_columns() {
     let storage = Arc::new(SimStorage::new());
@@ -199,7 +199,7 @@ fn tables_that_come_are_given_columns() {
     store.settle().unwrap();
     let stats = store.stats();
     assert!(stats.tables.iter().flat_map(|table| &table.filters).all(|filter| filter.columns.is_none()));
-    // They count, though.
+    // They are held as a whole, and count.
     let stored: u64 = stats.tables.iter().map(|table| table.filter_bytes).sum();
     assert!(stored > MEMORY_BYTES, "{stored}");
     assert_eq!((stats.filter_memory_bytes, stats.filter_memory_bytes_max), (stored, Some(MEMORY_BYTES)));

@@ -55,7 +55,7 @@ fn many_tables() {
     let store = Store::open_dir(dir.path(), options()).unwrap();
     for i in 0..NUM_TABLES {
         put(&store, i).unwrap();
-        // A row of all tables, or compaction would leave them as they are.
+        // A row that all tables share: otherwise compaction would leave them as they are.
         store.put(b"shared", b"column", b"value").unwrap();
         store.flush().unwrap();
     }
@@ -73,7 +73,7 @@ fn many_tables() {
     store.rebuild_filters(&filterblock::kv::RebuildOptions::new().seed(3)).unwrap();
     store.compact().unwrap();
     has(&store, 0..NUM_TABLES);
-    // Those of tables that are gone are closed.
+    // The descriptors of removed tables are closed.
     #[cfg(target_os = "linux")]
     assert!(held(dir.path()).len() <= 5, "{:?}", held(dir.path()));
 }
@@ -86,7 +86,7 @@ fn a_process_without_descriptors_does_not_poison_its_store() {
 #[test]
 #[ignore = "run with few descriptors"]
 fn none_left() {
-    // Descriptors that are left to the store.
+    // How many descriptors are left to the store.
     for left in 0..6 {
         let dir = tempfile::tempdir().unwrap();
         let inline = options().maintenance(Maintenance::Inline { seed: 1 });

@@ -1,12 +1,8 @@
 //! When a write is durable: the three settings, groups of writers, batches.
 
+use crate::changed::{Changed, NoTables};
 use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
-use filterblock::kv::{
-    Durability, Error, LockMode, MAX_VALUE_LEN, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store,
-    StoreOptions, WritableFile, WriteBatch,
-};
-use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use filterblock::kv::{Durability, Error, MAX_VALUE_LEN, Maintenance, Store, StoreOptions, WriteBatch};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -86,7 +82,7 @@ fn an_interval_passes_without_a_thread_for_maintenance_too() {
 
 #[test]
 fn a_manifest_that_ends_with_blocks_of_an_older_one_ends_before_them() {
-    // As file systems may show after a crash that give a file blocks of a removed one before they are written.
+    // Some file systems give a file blocks of a removed one, and show their old content after a crash.
     let storage = SimStorage::new();
     let images = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&images);
@@ -241,10 +237,10 @@ fn failed_background_work_is_reported_and_retried() {
     assert_eq!(table(storage.names()), 1);
 
     // Only tables cannot be written: logs are, until memory is full of waiting memtables.
-    let refused = Arc::new(AtomicU64::new(0));
-    let failing = FailingTables { inner: storage.crash_image(CrashKind::Everything), refused: Arc::clone(&refused) };
+    let refused = NoTables::default();
+    let failing = Changed { inner: storage.crash_image(CrashKind::Everything), change: refused.clone() };
     let store = Store::open(Arc::new(failing), options).unwrap();
-    refused.store(1, Ordering::Relaxed);
+    refused.set(true);
     let mut written = 0u32;
     let stalled = loop {
         match store.put(&written.to_string().into_bytes(), b"column", &[7; 500]) {
@@ -259,7 +255,7 @@ fn failed_background_work_is_reported_and_retried() {
     for i in 0..written {
         assert!(store.get(&i.to_string().into_bytes(), b"column").unwrap().is_some());
     }
-    refused.store(0, Ordering::Relaxed);
+    refused.set(false);
     // A refused attempt may be reported only now; the next one succeeds.
     let mut attempts = 0;
     while let Err(error) = store.put(b"after", b"column", b"value") {
@@ -273,48 +269,4 @@ fn failed_background_work_is_reported_and_retried() {
     store.settle().unwrap();
     assert_eq!(store.scan(..).count() as u32, written + 2);
     assert_eq!(store.stats().memtable_cells, 0);
-}
-
-/// A storage that refuses new tables while `refused` is set.
-#[derive(Debug)]
-struct FailingTables {
-    inner: SimStorage,
-    refused: Arc<AtomicU64>,
-}
-
-impl Storage for FailingTables {
-    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        match name.contains(".sst") && self.refused.load(Ordering::Relaxed) != 0 {
-            true => Err(io::Error::other("no room for tables")),
-            false => self.inner.create(name),
-        }
-    }
-
-    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        self.inner.open(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.inner.list()
-    }
-
-    fn sync_dir(&self) -> io::Result<()> {
-        self.inner.sync_dir()
-    }
-
-    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
-        self.inner.lock(name, mode)
-    }
-
-    fn read_counts(&self) -> ReadCounts {
-        self.inner.read_counts()
-    }
 }

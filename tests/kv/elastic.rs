@@ -1,4 +1,5 @@
-//! The demo of elastic filters: the figures add up, and counted lookups halve the reads in vain where they favour few tables.
+//! The demo of elastic filters: the figures add up, and counted lookups halve the reads in vain where they favour few
+//! tables.
 
 use crate::demo::{count, demo, json};
 use serde_json::Value;

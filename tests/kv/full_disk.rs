@@ -1,38 +1,37 @@
-//! A disk that is full: what fails says so, what was acknowledged stays, and nothing is left that keeps it full.
+//! A full disk: what fails reports it, what was acknowledged stays, and nothing is left behind that keeps the disk
+//! full.
 
+use crate::changed::{Change, Changed};
 use crate::sim::{CrashKind, SimStorage};
-use filterblock::kv::{
-    Durability, Error, LockMode, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store, StoreOptions,
-    WritableFile,
-};
+use filterblock::kv::{Durability, Error, Maintenance, Storage, Store, StoreOptions, WritableFile};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A simulated disk whose files have at most `capacity` bytes together.
+/// The most bytes that all files have together.
 #[derive(Clone, Debug)]
-struct SmallDisk {
-    files: SimStorage,
-    capacity: Arc<AtomicU64>,
-}
+struct Capacity(Arc<AtomicU64>);
+
+/// A simulated disk of limited size.
+type SmallDisk = Changed<Capacity>;
 
 impl SmallDisk {
     fn new() -> Self {
-        Self { files: SimStorage::new(), capacity: Arc::new(AtomicU64::new(u64::MAX)) }
+        Self { inner: SimStorage::new(), change: Capacity(Arc::new(AtomicU64::new(u64::MAX))) }
     }
 
     fn used(&self) -> u64 {
         // A file may be removed meanwhile.
-        self.files.names().iter().filter_map(|name| self.files.contents(name)).map(|bytes| bytes.len() as u64).sum()
+        self.inner.names().iter().filter_map(|name| self.inner.contents(name)).map(|bytes| bytes.len() as u64).sum()
     }
 
     /// Leaves room for `bytes` more.
     fn leave(&self, bytes: u64) {
-        self.capacity.store(self.used() + bytes, Ordering::Relaxed);
+        self.change.0.store(self.used() + bytes, Ordering::Relaxed);
     }
 
     fn grow(&self) {
-        self.capacity.store(u64::MAX, Ordering::Relaxed);
+        self.change.0.store(u64::MAX, Ordering::Relaxed);
     }
 
     fn open(&self) -> Result<Store, Error> {
@@ -52,8 +51,8 @@ struct SmallFile {
 
 impl io::Write for SmallFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // As systems do: what fits is written, and only then nothing.
-        let room = self.disk.capacity.load(Ordering::Relaxed).saturating_sub(self.disk.used());
+        // As systems do: a write takes what fits, and fails only if nothing does.
+        let room = self.disk.change.0.load(Ordering::Relaxed).saturating_sub(self.disk.used());
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         if fits == 0 && !bytes.is_empty() {
             return Err(io::ErrorKind::StorageFull.into());
@@ -72,37 +71,10 @@ impl WritableFile for SmallFile {
     }
 }
 
-impl Storage for SmallDisk {
-    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(SmallFile { disk: self.clone(), file: self.files.create(name)? }))
-    }
-
-    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        self.files.open(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.files.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.files.remove(name)
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.files.list()
-    }
-
-    fn sync_dir(&self) -> io::Result<()> {
-        self.files.sync_dir()
-    }
-
-    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
-        self.files.lock(name, mode)
-    }
-
-    fn read_counts(&self) -> ReadCounts {
-        self.files.read_counts()
+impl Change for Capacity {
+    fn create(&self, disk: &SimStorage, name: &str) -> io::Result<Box<dyn WritableFile>> {
+        let file = disk.create(name)?;
+        Ok(Box::new(SmallFile { disk: Changed { inner: disk.clone(), change: self.clone() }, file }))
     }
 }
 
@@ -136,7 +108,7 @@ fn with_a_log() -> SmallDisk {
 #[test]
 fn an_opening_without_room_leaves_nothing_behind() {
     let full = with_a_log();
-    let copy = || SmallDisk { files: full.files.crash_image(CrashKind::Everything), ..SmallDisk::new() };
+    let copy = || SmallDisk { inner: full.inner.crash_image(CrashKind::Everything), ..SmallDisk::new() };
     // With room for the table, what follows it may not fit.
     let table_bytes = copy().open().unwrap().stats().tables[0].file_bytes;
     let around = (0..600).step_by(19).map(|more| table_bytes + more);
@@ -149,9 +121,9 @@ fn an_opening_without_room_leaves_nothing_behind() {
             let Err(refused) = disk.open() else { break };
             num_refused += 1;
             assert!(is_full(&refused), "{refused}");
-            let names = disk.files.names();
+            let names = disk.inner.names();
             assert!(names.iter().all(|name| !name.ends_with(".tmp") && !name.ends_with(".sst")), "{room}: {names:?}");
-            // Of the manifest only one is left, which has the same state.
+            // One manifest is left: the old one, or a new one of the same state.
             assert!(disk.used() <= used + 100, "{room}: {} bytes where there were {used}", disk.used());
             let readable = disk.open_with(StoreOptions::default().read_only(true)).unwrap();
             has_all(&readable, 0..800);
@@ -167,10 +139,10 @@ fn leftovers_go_before_anything_is_written() {
     let disk = with_a_log();
     // What an interrupted flush leaves, and a compaction whose inputs were not removed.
     let leftovers = ["000900.sst.tmp", "000901.sst", "MANIFEST.tmp"];
-    leftovers.into_iter().for_each(|name| disk.files.replace(name, vec![7; 200_000]));
+    leftovers.into_iter().for_each(|name| disk.inner.replace(name, vec![7; 200_000]));
     disk.leave(1_000);
     has_all(&disk.open().unwrap(), 0..800);
-    let names = disk.files.names();
+    let names = disk.inner.names();
     assert!(leftovers.iter().all(|&leftover| names.iter().all(|name| name != leftover)), "{names:?}");
 }
 

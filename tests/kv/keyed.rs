@@ -226,7 +226,7 @@ fn a_store_can_be_given_a_key_another_key_or_none() {
     load(&store, 0..NUM_ROWS);
     store.close().unwrap();
     let unkeyed = options(FilterKind::Blocked);
-    // The old hasher's filters that can be read without it: those with a seed, which is in the table.
+    // Filters of the old hasher can be read without it if it has a seed, as that is in the table.
     let (first, second) = (Some(key().seed()), Some(other_key().seed()));
     for (options, id, are_readable) in
         [(keyed(), first, true), (unkeyed.hashed_by(other_key()), second, false), (unkeyed, None, false)]

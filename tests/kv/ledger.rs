@@ -88,7 +88,7 @@ fn a_row_filter_alone_answers_for_cells_and_is_right_about_rows() {
     assert!(row.count(Outcome::FalsePositive) < 20);
 }
 
-/// A row that ends a block is told from one that is not there, though the key asked for is covered by the next block.
+/// A row that ends a block is told from an absent one, though the queried key is in the range of the next block.
 #[test]
 fn a_row_filter_is_right_about_rows_that_end_a_block() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The same memory for the filters of five levels and more, divided by the tables' sizes alone, and by the lookups that were
-//! counted as well.
+//! The same memory for the filters of five levels and more, divided by the tables' sizes alone, and by the lookups that
+//! were counted as well.
 
 use crate::columns::{Zipf, held, in_vain};
 use crate::sim::SimStorage;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const NUM_ROWS: u64 = 1 << 16;
-/// As many as have the store solve anew, and fewer.
+/// Lookups that make the store choose the columns anew, and fewer than that.
 const NUM_COUNTED: u64 = 1 << 15;
 const NUM_ASKED: u64 = 30_000;
 const MAINTENANCE: Maintenance = Maintenance::Inline { seed: 2 };
@@ -49,8 +49,8 @@ fn loaded(options: StoreOptions) -> Arc<SimStorage> {
     storage
 }
 
-/// Looks up columns that popular rows do not have, each once, and now and then one that they have. Popular rows lie side by
-/// side.
+/// Looks up columns that popular rows do not have, each once, and now and then one that they have. Popular rows lie
+/// side by side.
 fn ask(store: &Store, zipf: &mut Zipf, lookups: std::ops::Range<u64>) -> Tally {
     let before = *store.ledger().of(Purpose::RowColumn);
     for i in lookups {
@@ -84,7 +84,7 @@ fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64)
         after_counted.draw();
     }
 
-    // Read-only: solved once.
+    // Read-only: the columns are chosen once.
     let store = Store::open(storage.clone(), options.read_only(true)).unwrap();
     let by_size = by_level(&store);
     assert!(by_size.len() >= 5, "{by_size:?}");

@@ -5,6 +5,8 @@ mod adversary;
 mod automatic;
 mod beside;
 mod budget;
+#[path = "../sim/changed.rs"]
+mod changed;
 mod columns;
 mod concurrent;
 mod damage;
@@ -28,7 +30,6 @@ mod predicted;
 mod prefix;
 mod renderings;
 mod repair;
-mod repair_faults;
 #[cfg(feature = "cli")]
 mod report;
 #[cfg(feature = "cli")]

@@ -1,4 +1,4 @@
-//! A panic of one thread is an error for the others: nobody waits for ever, and nothing acknowledged is lost.
+//! A panic of one thread is an error for the others: none waits for ever, and nothing acknowledged is lost.
 
 use crate::sim::{OperationKind, SimStorage};
 use filterblock::kv::{Durability, Error, Maintenance, Store, StoreOptions};

@@ -113,7 +113,8 @@ fn partitioned_filters_answer_as_whole_ones() {
     }
 }
 
-/// Without a cache a lookup of an absent row reads one partition, in whole pages, and nothing else unless that passes.
+/// Without a cache a lookup of an absent row reads one partition, in whole pages, and nothing else unless the row
+/// passes.
 #[test]
 fn a_lookup_reads_one_partition() {
     let storage = written(partitioned(FilterKind::Blocked));
@@ -179,7 +180,7 @@ fn a_budget_counts_partitions_and_indexes() {
     }
 }
 
-/// Smaller filters, and those of a store without the option, are written as ever.
+/// Filters that are smaller than a partition are written as without the option.
 #[test]
 fn filters_below_the_size_are_one_block() {
     for &kind in FilterKind::ALL {
@@ -215,7 +216,7 @@ fn compaction_keeps_partitions() {
     assert_eq!(store.verify().false_negatives(), 0);
 }
 
-/// A damaged partition is reported; its keys are looked up in the data, all others are still denied by theirs.
+/// A damaged partition is reported; its keys are looked up in the data, and absent keys of the others are still denied.
 #[test]
 fn a_damaged_partition_costs_only_its_own_keys() {
     let storage = written(partitioned(FilterKind::Blocked));
@@ -246,14 +247,14 @@ fn a_damaged_partition_costs_only_its_own_keys() {
     check_answers(&store);
 }
 
-/// Bytes of filters in memory that are not of columns: here the indexes.
+/// Bytes of filters in memory other than columns: here the indexes.
 fn index_bytes(stats: &Stats) -> u64 {
     let filters = stats.tables.iter().flat_map(|table| &table.filters);
     filters.map(|filter| filter.held_bytes - filter.columns.map_or(0, |columns| columns.held_bytes)).sum()
 }
 
-/// Of partitions with columns memory holds as many as its budget gives them, all partitions as many, and no lookup loads
-/// one. Their indexes count before.
+/// Of partitions with columns memory holds as many columns as its budget allows, the same number of each partition, and
+/// no lookup loads a partition. Indexes are held first, and count.
 #[test]
 fn a_budget_of_memory_holds_columns_of_partitions() {
     let storage = written(partitioned(FilterKind::Ribbon));
@@ -281,7 +282,7 @@ fn a_budget_of_memory_holds_columns_of_partitions() {
         for (purpose, columns) in Purpose::ALL.into_iter().zip(&held) {
             let tally = ledger.of(purpose);
             assert_eq!(tally.count(Outcome::NoFilter) == 0, columns.held > 0, "{purpose}: {tally:?}");
-            // An absent row is looked up four times as cell, and a prefix is that of several lookups.
+            // Lookups are not independent: four are of the same absent row, and several have the same prefix.
             let (observed, expected) = (tally.count(Outcome::FalsePositive) as f64, tally.expected_false_positives);
             assert!((observed - expected).abs() <= 4.0 * (4.0 * expected).sqrt(), "{observed}, expected {expected}");
         }
@@ -303,15 +304,15 @@ fn a_budget_of_memory_counts_the_indexes_of_other_kinds() {
             assert_eq!((stats.filter_memory_bytes, stats.filter_memory_bytes > 0), (index_bytes(&stats), true));
             check_answers(&store);
             assert!(store.ledger().filter_block_cache_hits > 1000);
-            // One block each: held whole.
+            // Filters of one block are held whole.
             let stats = open(&whole, options(kind).filter_memory_bytes(bytes)).stats();
             assert_eq!(stats.filter_memory_bytes, stats.tables[0].filter_bytes);
         }
     }
 }
 
-/// Partitions of which none is larger than the size, kinds of different tables, and a filter whose last partition is small:
-/// whatever the sizes, all columns together are all bytes.
+/// Whatever the size of partitions, of which the last may be small, and the bits per key: all columns together are all
+/// bytes of the filter.
 #[test]
 fn columns_of_partitions_of_all_sizes_add_up() {
     for partition_bytes in [256, 700, 5_000] {

@@ -64,7 +64,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Tables of the deeper levels end behind row `boundary`; which rows stand where depends on it too.
+    /// Tables of the deeper levels end after row `boundary`, on which also depends which rows are in which layer.
     fn with_boundary(boundary: usize) -> Self {
         let every = |step: usize, from: usize| (0..rows().len()).filter(move |i| i % step == from % step);
         let layer = |written: Vec<usize>, deleted: Vec<usize>| {
@@ -105,7 +105,7 @@ impl Layout {
         layout
     }
 
-    /// Whether tables end behind a row that is not the last.
+    /// Whether tables end after a row that is not the last.
     fn is_split(&self) -> bool {
         self.levels[0].long[0] + 1 < rows().len() && self.table_bytes_max <= LONG as u64
     }
@@ -138,7 +138,7 @@ impl Layout {
     }
 }
 
-/// Asks for every range of rows, with every kind of bounds, and for every prefix.
+/// Scans every range of rows, with every kind of bounds, and every prefix. Returns the number of scans.
 fn ask(store: &Store, model: &Model) -> u64 {
     let rows = rows();
     let mut num_scans = 0;
@@ -191,7 +191,7 @@ fn explore(len: u16) {
         assert_eq!(report.check(), Ok(()));
         let prefix = *report.total.of(Purpose::Prefix);
         assert_eq!(prefix.lookups, Outcome::ALL.iter().map(|&outcome| prefix.count(outcome)).sum::<u64>());
-        // Every table has its filter, and nobody asked for cells or whole rows.
+        // Every table has its filter, and no lookup was for a cell or a whole row.
         let never = [Outcome::NoFilter, Outcome::FilterUnusable, Outcome::Tombstone, Outcome::Failed];
         assert_eq!(never.map(|outcome| prefix.count(outcome)), [0; 4]);
         assert_eq!(report.total.of(Purpose::Row).lookups + report.total.of(Purpose::RowColumn).lookups, 0);

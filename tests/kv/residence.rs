@@ -52,7 +52,7 @@ fn the_figures_add_up_wherever_the_filters_are() {
         assert!(filter_reads[2..].iter().all(|&reads| reads > 0), "{filter_reads:?}");
         let held: Vec<u64> = runs.iter().map(|run| count(run, "filter_memory_bytes")).collect();
         assert!(held[0] == 0 && held[3] < held[1] && held[2] < held[1] / 4, "{held:?}");
-        // In memory they take twice what the cache has.
+        // In memory the filters take twice the bytes of the cache.
         let memory: Vec<u64> = runs.iter().map(|run| count(run, "memory_bytes")).collect();
         assert!(memory[0] == memory[3] && memory[1].abs_diff(2 * memory[0]) <= 1, "{memory:?}");
     }
@@ -66,7 +66,7 @@ fn the_cache_has_the_flags_bytes() {
     for run in [&runs[0], &runs[2], &runs[3]] {
         assert_eq!(count(run, "memory_bytes"), 64 << 20);
     }
-    // All fits: opening the tables has left them in the cache.
+    // The cache has room for all filters, and has them since the tables were opened.
     assert_eq!(count(&runs[3], "filter_block_reads"), 0);
     for refused in [
         &["--workload", "uniform", "--filter-memory-bytes", "1MiB"][..],

@@ -1,4 +1,4 @@
-//! Zipfian reads: the figures add up, and the questions are the same for all. No times: those belong to the machine.
+//! The demo of Zipfian reads: the figures add up, and all runs have the same queries. Times are not checked.
 
 use crate::demo::{count, demo, json};
 

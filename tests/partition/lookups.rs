@@ -191,8 +191,8 @@ fn an_engine_that_loads_ahead_denies_no_stored_key() {
     }
 }
 
-/// An index does not say at which order keys an engine added its entries. Whatever code a reader has, a key is *maybe*, and a
-/// builder that has code takes entries at order keys, not keys.
+/// An index does not say at which order keys an engine added its entries. Whatever code a reader has, a key is *maybe*,
+/// and a builder that has code takes entries at order keys, not keys.
 #[test]
 fn keys_are_maybe_under_an_engines_own_transform() {
     fn after_dot(key: &[u8], _: u16) -> Option<&[u8]> {

@@ -186,8 +186,8 @@ fn shape(random: &mut Random, num_hashes: u64) -> Shape {
             Shape::Ribbon { columns, wide_share, millislots: 950 + random.below(251) as u16 }
         }
         3 => {
-            // At least two slots per hash. In short segments two hashes may share all four unless slots are as many as the
-            // square of the number of hashes: only few hashes have short segments.
+            // At least two slots per hash. In short segments two hashes may share all four unless slots are as many as
+            // the square of the number of hashes: only few hashes have short segments.
             let log2_segment_len = if num_hashes > 60 { 4 + random.below(4) } else { random.below(8) } as u8;
             let least = (2 * num_hashes + 30) >> log2_segment_len;
             let for_short = if log2_segment_len < 4 { num_hashes * num_hashes } else { 0 };

@@ -1,15 +1,13 @@
 //! Storages that fail during a race: no deadlock, no acknowledged write lost, no refused write visible.
 
+use crate::changed::{Changed, NoTables};
 use crate::sim::{CrashKind, Fault, FaultKind, SimStorage};
 use crate::{explore, number, numbers, open, options};
-use filterblock::kv::{
-    CacheBypass, Error, LockMode, Maintenance, ReadCounts, ReadableFile, Storage, StorageLock, Store, WritableFile,
-};
+use filterblock::kv::{Error, Maintenance, Store};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
 use std::collections::BTreeSet;
-use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 const NUM_WRITERS: usize = 2;
@@ -130,62 +128,15 @@ fn a_sync_fails() {
     explore("failed sync, once", 400, || race(Maintenance::Background, FaultKind::FailedSync));
 }
 
-/// A storage that refuses tables.
-#[derive(Debug)]
-struct NoTables {
-    storage: SimStorage,
-    refuses: AtomicBool,
-}
-
-impl Storage for NoTables {
-    fn create(&self, name: &str) -> io::Result<Box<dyn WritableFile>> {
-        match name.contains(".sst") && self.refuses.load(SeqCst) {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => self.storage.create(name),
-        }
-    }
-
-    fn open(&self, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
-        self.storage.open(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.storage.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.storage.remove(name)
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.storage.list()
-    }
-
-    fn sync_dir(&self) -> io::Result<()> {
-        self.storage.sync_dir()
-    }
-
-    fn lock(&self, name: &str, mode: LockMode) -> io::Result<Box<dyn StorageLock>> {
-        self.storage.lock(name, mode)
-    }
-
-    fn read_counts(&self) -> ReadCounts {
-        self.storage.read_counts()
-    }
-
-    fn cache_bypass(&self) -> CacheBypass {
-        self.storage.cache_bypass()
-    }
-}
-
 /// Writers get an error while nothing can be flushed, instead of waiting for ever, and can write again afterwards.
 fn stall(maintenance: Maintenance) {
-    let sim = SimStorage::new();
-    let storage = Arc::new(NoTables { storage: sim.clone(), refuses: AtomicBool::new(true) });
-    let store = Store::open(Arc::clone(&storage) as Arc<dyn Storage>, options().maintenance(maintenance)).unwrap();
+    let (sim, no_tables) = (SimStorage::new(), NoTables::default());
+    no_tables.set(true);
+    let storage = Arc::new(Changed { inner: sim.clone(), change: no_tables.clone() });
+    let store = Store::open(storage, options().maintenance(maintenance)).unwrap();
     let store = Arc::new(store);
     let writer = |writer: usize| {
-        let (store, storage) = (Arc::clone(&store), Arc::clone(&storage));
+        let (store, no_tables) = (Arc::clone(&store), no_tables.clone());
         thread::spawn(move || {
             let mut num_stalls = 0;
             for number in 0..12u64 {
@@ -196,7 +147,7 @@ fn stall(maintenance: Maintenance) {
                     num_stalls += 1;
                     thread::yield_now();
                     if num_stalls == 2 {
-                        storage.refuses.store(false, SeqCst);
+                        no_tables.set(false);
                     }
                 }
             }
@@ -209,7 +160,7 @@ fn stall(maintenance: Maintenance) {
         move || drop(store.flush())
     });
     threads.into_iter().chain([flusher]).for_each(|thread| thread.join().unwrap());
-    assert!(!storage.refuses.load(SeqCst), "nobody was told");
+    assert!(!no_tables.is_set(), "no writer was told");
     let store = Arc::into_inner(store).unwrap();
     store.settle().unwrap();
     assert_eq!(numbers(store.scan(..)).len(), 24);

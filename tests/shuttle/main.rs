@@ -7,6 +7,8 @@
 //! A schedule that deadlocks or panics is printed, and `shuttle::replay` repeats it.
 #![cfg(shuttle)]
 
+#[path = "../sim/changed.rs"]
+mod changed;
 mod counters;
 #[path = "../extent/mod.rs"]
 mod extent;

@@ -95,8 +95,8 @@ pub fn query_each(keys: &[Key], caller: Caller, may_contain: impl Fn(&Key) -> bo
 }
 
 /// The same reference, of an origin that is hidden from the compiler. Of a key, because it would otherwise merge
-/// neighbouring queries into vector gathers; of a filter, because it would read the filter's fields once before the loop:
-/// no store's read path does either. Costs no instruction, where `black_box` costs a round trip through memory.
+/// neighbouring queries into vector gathers; of a filter, because it would read the filter's fields once before the
+/// loop: no store's read path does either. Costs no instruction, where `black_box` costs a round trip through memory.
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read or written, here or through the address")]
 #[inline(always)]
 pub fn apart<T>(value: &T) -> &T {

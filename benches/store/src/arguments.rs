@@ -122,7 +122,7 @@ impl Arguments {
         visits
     }
 
-    /// Without a filter there is no place for it to be kept.
+    /// Each filter in each residence; without a filter there is no residence to choose.
     fn all_filters(&self) -> Vec<Filters> {
         let filters = |&filter: &Filter| match filter {
             Filter::None => vec![Filters { filter, residence: Residence::Memory }],
@@ -140,7 +140,7 @@ impl Arguments {
         // Tables and cache entries take more than the data; nothing is ever evicted.
         let all_bytes = 2 * self.data_bytes() + (256 << 20);
         let settings = Settings {
-            // Those of fixed runs are flushed when they are to be, and compacted no more.
+            // Memtables of fixed runs are flushed by calls alone.
             memtable_bytes: if compares_stores { self.memtable << 20 } else { all_bytes },
             cache_bytes: all_bytes,
             table_bytes: self.table << 20,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const ROW_LEN: usize = 16;
 pub const COLUMN: &[u8; 4] = b"cell";
 pub const KEY_LEN: usize = ROW_LEN + COLUMN.len();
-/// Of a row in [`Order::Grouped`]: what the rows of a group share.
+/// Leading bytes of a row, which the rows of a group share in [`Order::Grouped`].
 pub const PREFIX_LEN: usize = 12;
 /// Rows of a group.
 const GROUP_LEN: u64 = 8;
@@ -135,7 +135,7 @@ impl Cells {
     }
 }
 
-/// Groups that so many cells have.
+/// The number of groups of `num_cells` cells.
 pub fn num_groups(num_cells: u64) -> u64 {
     num_cells.div_ceil(GROUP_LEN)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Settings {
     pub memtable_bytes: u64,
-    /// For data blocks, and for filters that are not in memory. The others and indexes are in memory in addition.
+    /// For data blocks, and for filters that are not kept in memory. Filters that are, and indexes, come in addition.
     pub cache_bytes: u64,
     /// The table size that compactions aim at.
     pub table_bytes: u64,
@@ -20,7 +20,7 @@ pub struct Settings {
     pub filters: Filters,
     /// Whether there are filters of the rows' prefixes, too.
     pub has_prefixes: bool,
-    /// Whether an engine counts what it reads, if it need not.
+    /// Whether an engine that counts its reads only on demand does so.
     pub counts: bool,
 }
 
@@ -33,7 +33,7 @@ impl Settings {
     /// A store that has fewer tables in level 0 compacts nothing by itself.
     pub const LEVEL0_TABLES_MAX: u8 = u8::MAX;
 
-    /// Of the filters: what is in memory outside the block cache.
+    /// Bytes of the filters that are in memory outside the block cache.
     pub fn held_filter_bytes(&self) -> u64 {
         self.filter_bytes * self.filters.held_percent() / 100
     }
@@ -59,7 +59,7 @@ pub struct Counts {
     pub negatives: Option<u64>,
     /// Probes that it answered with *maybe*.
     pub positives: Option<u64>,
-    /// Those of them whose key is not in the table.
+    /// Positives whose key is not in the table.
     pub false_positives: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ pub trait Engine: Send + Sync {
     /// Passes the row and the value of every cell to `seen`, in the order of their keys.
     fn scan(&self, seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
 
-    /// The same for the cells whose rows start with `prefix`, of [`crate::cells::PREFIX_LEN`] bytes.
+    /// As `scan`, of the cells whose rows start with `prefix`, which has [`crate::cells::PREFIX_LEN`] bytes.
     fn scan_prefix(&self, prefix: &[u8], seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
 
     /// Writes the memtable to a table.
@@ -100,7 +100,7 @@ pub trait Engine: Send + Sync {
     /// Moves everything that is in tables to the deepest level.
     fn compact(&self) -> Result<()>;
 
-    /// If [`Settings::counts`] is set.
+    /// What was counted since the store was opened. An engine may need [`Settings::counts`] for it.
     fn counts(&self) -> Result<Counts>;
 
     /// Bytes of the filters in all tables.

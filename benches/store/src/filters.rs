@@ -4,11 +4,11 @@ use crate::engines::Kind;
 use crate::phases::Phase;
 use serde::{Deserialize, Serialize};
 
-/// What the filters are.
+/// The kind of the filters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Filter {
-    /// None: the base line
+    /// None: the baseline
     None,
     /// The engine's own Bloom filter; RocksDB's has all probes of a key in one cache line
     Bloom,
@@ -57,14 +57,14 @@ impl Filters {
         has_filter && has_residence
     }
 
-    /// Whether queries of this sort may probe them, or show what there is without a filter.
+    /// Whether queries of this phase may probe these filters, or are the baseline without any.
     pub fn matter_to(self, kind: Kind, phase: Phase) -> bool {
         let scans = matches!(phase, Phase::PrefixAbsent | Phase::PrefixPresent);
         !scans || kind.filters_prefixes() || self.filter == Filter::None
     }
 
-    /// Those as which they are written. Where they are kept is decided anew whenever the store is opened, except for
-    /// partitions.
+    /// The filters as the store is filled with them. Where they are kept is decided whenever it is opened, except that
+    /// partitions are written as such.
     pub fn as_written(self) -> Self {
         match self.residence {
             Residence::Partitioned => self,

@@ -50,7 +50,7 @@ fn measure(arguments: &Arguments) -> Result<Report> {
     visits.iter().flatten().try_for_each(|subject| arguments.settings(subject).map(drop))?;
     let mut rows: Vec<Row> = Vec::new();
     for &subject in visits.iter().flatten() {
-        // After the last of its table.
+        // After the last row of the same table.
         let at =
             rows.iter().rposition(|row| row.subject.title() == subject.title()).map_or(rows.len(), |last| last + 1);
         rows.insert(at, Row { subject, rounds: Vec::new() });
@@ -66,7 +66,7 @@ fn measure(arguments: &Arguments) -> Result<Report> {
                 report.setting.push((kind, json!(version)));
             }
         }
-        // What there is, should a later round not end.
+        // After each round, in case a later one fails.
         write_files(arguments, &report)?;
     }
     Ok(report)

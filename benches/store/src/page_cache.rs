@@ -1,4 +1,4 @@
-//! The files of a store, out of the operating system's page cache.
+//! Keeps the files of a store out of the operating system's page cache.
 
 use anyhow::{Context, Result};
 use rustix::fs::{Advice, fadvise};
@@ -11,7 +11,7 @@ pub struct PageCache {
 }
 
 impl PageCache {
-    /// Of the files under `dir`. Writes them to the disk: what is not there cannot leave memory.
+    /// Of the files under `dir`, which are synced: pages that are not on the disk cannot be dropped.
     pub fn of(dir: &Path) -> Result<Self> {
         let mut files = Vec::new();
         collect(dir, &mut files).with_context(|| format!("{}", dir.display()))?;

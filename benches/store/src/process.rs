@@ -43,8 +43,8 @@ pub fn processor_seconds() -> Result<f64> {
     Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
-/// Processor time of this thread so far, in nanoseconds. Other processes on the machine affect it little, but the
-/// clock's time a lot.
+/// Processor time of this thread so far, in nanoseconds. Other processes on the machine affect it little, and elapsed
+/// time a lot.
 pub fn thread_processor_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

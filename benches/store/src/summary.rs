@@ -41,7 +41,7 @@ fn table(text: &mut String, rows: &[&Row], popularity: &str) {
     }
 }
 
-/// Whether both are of the same filters.
+/// Whether both are of the same engine and filters.
 fn is_same(a: &Row, b: &Row) -> bool {
     let store = |Subject { kind, filters, .. }: &Subject| (*kind, *filters);
     store(&a.subject) == store(&b.subject)

@@ -1,12 +1,12 @@
-//! Filter blocks inside rusty-leveldb, a LevelDB in Rust: a compact frame for every 2 KiB of a table's data, and two bytes
-//! of a checksum, as tables are opened without verifying the filters'.
+//! Filter blocks inside rusty-leveldb, a LevelDB in Rust: a compact frame for every 2 KiB of a table's data, and two
+//! bytes of a checksum, as tables are opened without verifying the filters'.
 
 use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterPolicy, ParsePolicyError};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Stored where no filter could be built, as no bytes at all are not legal: of a version that will never be, so that readers
-/// answer *maybe*.
+/// Stored where no filter could be built, as no bytes at all are not legal: of a version that will never be, so that
+/// readers answer *maybe*.
 const NO_FILTER: [u8; 1] = [0xff];
 
 const CHECK_LEN: usize = 2;

@@ -1,5 +1,5 @@
-//! A writer, a standalone compactor and a reader with one policy, given as text. Here they share a process and a store in
-//! memory; elsewhere each has its own process, the same bucket, and the same text in its options.
+//! A writer, a standalone compactor and a reader with one policy, given as text. Here they share a process and a store
+//! in memory; elsewhere each has its own process, the same bucket, and the same text in its options.
 //!
 //! ```sh
 //! cargo run --release --example one_policy -- ribbon:fpr=1%

@@ -17,8 +17,8 @@ impl TableFilterBuilder {
         Self { builder, options, tally }
     }
 
-    /// The filter, or none if it could not be built: the table is then written with an empty string in its place, which no
-    /// reader takes for an empty filter.
+    /// The filter, or none if it could not be built: the table is then written with an empty string in its place, which
+    /// no reader takes for an empty filter.
     fn finish(&mut self) -> Option<TableFilter> {
         let block = match self.builder.finish() {
             Ok(block) => AlignedBytes::copy_of(&block),

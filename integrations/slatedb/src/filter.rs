@@ -14,8 +14,8 @@ pub(crate) struct TableFilter(Arc<State>);
 #[expect(clippy::large_enum_variant, reason = "nearly all are open, and a box would cost each query a line")]
 enum State {
     Open(FilterBlock<AlignedBytes>),
-    /// No usable filter: every answer is *maybe*. The bytes are kept, so that what is stored again, in a cache on disk, is
-    /// what was read.
+    /// No usable filter: every answer is *maybe*. The bytes are kept, so that what is stored again, in a cache on disk,
+    /// is what was read.
     Unusable(Box<[u8]>),
 }
 

@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! A block states its kind, size, seed and transform itself. Therefore all policies have one name, and the policy may be
-//! changed at any time: filters that were written before stay in use.
+//! A block states its kind, size, seed and transform itself. Therefore all policies have one name, and the policy may
+//! be changed at any time: filters that were written before stay in use.
 //!
 //! [`measure`] has what the program and the tests share: a store that counts requests, and how databases are filled,
 //! compacted and read there.

@@ -87,7 +87,8 @@ impl FilterBlockPolicy {
         self.tally.first_failure()
     }
 
-    /// Opens a block of any policy. The hasher that the block names is used; under a secret key it must be this policy's.
+    /// Opens a block of any policy. The hasher that the block names is used; under a secret key it must be this
+    /// policy's.
     fn open(&self, data: &[u8]) -> Result<FilterBlock<AlignedBytes>, DecodeError> {
         // SlateDB's slices begin anywhere.
         let block = AlignedBytes::copy_of(data);

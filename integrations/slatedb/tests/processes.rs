@@ -1,5 +1,5 @@
-//! Writer, standalone compactor and reader in processes of their own, which have the policy as text: on local files, and in
-//! a bucket.
+//! Writer, standalone compactor and reader in processes of their own, which have the policy as text: on local files,
+//! and in a bucket.
 
 use anyhow::{Context, Result, ensure};
 use filterblock_slatedb::measure::{

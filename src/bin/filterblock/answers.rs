@@ -57,8 +57,8 @@ pub(crate) fn row_and_column(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&line[..tab], &line[tab + 1..]))
 }
 
-/// The entry of a line of input; see [`LINES`]. `None` if it has none: it is shorter than a prefix, has no column, or only the
-/// engine's own code could make it.
+/// The entry of a line of input; see [`LINES`]. `None` if it has none: it is shorter than a prefix, has no column, or
+/// only the engine's own code could make it.
 pub(crate) fn entry_of_line(transform: KeyTransform, line: &[u8]) -> Option<Cow<'_, [u8]>> {
     match transform {
         KeyTransform::Row => Some(line.into()),

@@ -38,7 +38,8 @@ const DEFAULT_BITS_PER_KEY: f64 = 10.0;
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES, after_help = format!("{}\n\n{LINES}", keys::NOTATION))]
 pub(crate) struct Args {
-    /// The structure: bloom, blocked, golomb, ribbon or fuse; or auto, the one that costs least for the number of distinct keys
+    /// The structure: bloom, blocked, golomb, ribbon or fuse; or auto, the one that costs least for the number of
+    /// distinct keys
     #[arg(long, value_name = "KIND", default_value_t = KindName::Named(FilterKind::DEFAULT))]
     kind: KindName,
     /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given
@@ -188,8 +189,8 @@ fn no_hash_key(path: &Path) -> Failure {
     Failure::new(Code::Io, message)
 }
 
-/// Reserves the memory for a block of `num_entries`, a sixteenth more for kinds whose length depends on the keys, and fails
-/// unless there is also what building it takes.
+/// Reserves the memory for a block of `num_entries`, a sixteenth more for kinds whose length depends on the keys, and
+/// fails unless there is also what building it takes.
 fn make_room(policy: &FilterPolicy, num_entries: u64, block: &mut Vec<u8>) -> Result<(), TryReserveError> {
     // A number that is too large for a block is refused by the builder.
     let block_bytes = policy.expected_block_len(num_entries).unwrap_or(0);

@@ -26,8 +26,8 @@ Examples:
 /// Give any two of entries, rate, bits per key and bytes. Bits per key and bytes include the block's header. The
 /// lower bound is log2(1/rate), the fewest bits per key of any filter; the overhead is what a kind needs above it.
 /// With rate and bits per key given, each kind shows the rate that it reaches and the bits that it needs.
-/// Figures are measured on blocks of up to 131072 pseudo-random keys. Above, they are those that a block is planned with,
-/// and scaled up where a kind's length depends on its keys.
+/// Figures are measured on blocks of up to 131072 pseudo-random keys. Above, they are those that a block is planned
+/// with, and scaled up where a kind's length depends on its keys.
 /// Rates include the collisions of 64-bit hashes; those of --explain do not.
 ///
 /// With entries given, it also shows what each kind costs over the life of a table, and which kind an automatic policy

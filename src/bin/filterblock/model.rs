@@ -1,9 +1,9 @@
 //! The dimensions of large blocks without building them: as planned where a kind's length does not depend on the keys,
 //! otherwise those of a block of at most [`SAMPLE_ENTRIES`] pseudo-random entries, scaled to the given number.
 //!
-//! The code that builds real blocks plans them and builds the sample, so nothing here knows the layout of a kind. Up to the
-//! sample's size the result is that of a real block with other keys; above it, where the size per entry of a kind whose
-//! length depends on the keys has become constant, it is accurate to about a thousandth.
+//! The code that builds real blocks plans them and builds the sample, so nothing here knows the layout of a kind. Up to
+//! the sample's size the result is that of a real block with other keys; above it, where the size per entry of a kind
+//! whose length depends on the keys has become constant, it is accurate to about a thousandth.
 
 use crate::units::{GOLDEN_GAMMA, splitmix64};
 use filterblock::sizing;
@@ -63,8 +63,8 @@ pub(crate) fn with_max_bytes(kind: FilterKind, entries: u64, max_bytes: u64) -> 
     planned(policy, kind, entries, with_sampled_bytes(kind, entries, max_bytes))
 }
 
-/// The sampled dimensions, with the length and the rate that the library plans for a kind whose length does not depend on
-/// the keys. For more entries than a block can have, those sampled remain.
+/// The sampled dimensions, with the length and the rate that the library plans for a kind whose length does not depend
+/// on the keys. For more entries than a block can have, those sampled remain.
 fn planned(
     policy: FilterPolicy,
     kind: FilterKind,
@@ -101,8 +101,8 @@ fn with_sampled_bytes(kind: FilterKind, entries: u64, max_bytes: u64) -> Result<
     })
 }
 
-/// The most entries whose block under `policy` takes at most `max_bytes`; `dimensions_of` gives the block of a number of
-/// entries.
+/// The most entries whose block under `policy` takes at most `max_bytes`; `dimensions_of` gives the block of a number
+/// of entries.
 pub(crate) fn most_entries(
     kind: FilterKind,
     max_bytes: u64,
@@ -139,8 +139,8 @@ pub(crate) fn most_entries(
     }
 }
 
-/// The most entries whose block is planned with at most `max_bytes`; `None` where lengths depend on the keys, or the format
-/// and not `max_bytes` is the limit.
+/// The most entries whose block is planned with at most `max_bytes`; `None` where lengths depend on the keys, or the
+/// format and not `max_bytes` is the limit.
 fn most_planned(policy: FilterPolicy, kind: FilterKind, max_bytes: u64) -> Option<u64> {
     if FilterPolicy::len_depends_on_keys(kind) {
         return None;

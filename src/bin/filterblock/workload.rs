@@ -1,4 +1,5 @@
-//! A kind that may be left to be chosen, and the options that describe how a filter will be used, by which it is chosen.
+//! A kind that may be left to be chosen, and the options that describe how a filter will be used, by which it is
+//! chosen.
 
 use crate::units::parse_count;
 use filterblock::{BuildError, FilterKind, FilterPolicy, FilterSize, Workload};

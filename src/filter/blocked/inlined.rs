@@ -1,7 +1,7 @@
 //! The probe that is compiled into the caller's loop instead of being called.
 //!
-//! In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as much
-//! as the probe.
+//! In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as
+//! much as the probe.
 
 #[cfg(simd_avx512)]
 use super::avx512;
@@ -47,8 +47,8 @@ impl Inlined {
         }
     }
 
-    /// The offset of the line of `hash`, where lines begin at `start` of a frame of `frame_len` bytes. `None` if there are
-    /// more or fewer of them than the parameters have, or there is no probe.
+    /// The offset of the line of `hash`, where lines begin at `start` of a frame of `frame_len` bytes. `None` if there
+    /// are more or fewer of them than the parameters have, or there is no probe.
     #[inline(always)]
     fn offset(&self, frame_len: usize, start: u32, hash: KeyHash) -> Option<usize> {
         // If the frame is shorter than `start`, the difference is above all lengths of payloads.
@@ -65,11 +65,11 @@ impl Inlined {
     pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
         let offset = self.offset(frame.len(), start, hash)?;
         // SAFETY: `offset + LINE_LEN <= frame.len()`, because
-        // - `start + payload_len == frame.len()`: the comparison of `offset` says so. The difference did not wrap, or it
-        //   would be above `u64::MAX - u32::MAX`; and it is not NO_PROBE, as no slice is so long; so `payload_len` is that
-        //   of legal parameters, at most 2^38;
-        // - `offset - start + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset - start` is less, by
-        //   the fast range over `payload_len`, which is not 0.
+        // - `start + payload_len == frame.len()`: the comparison of `offset` says so. The difference did not wrap, or
+        //   it would be above `u64::MAX - u32::MAX`; and it is not NO_PROBE, as no slice is so long; so `payload_len`
+        //   is that of legal parameters, at most 2^38;
+        // - `offset - start + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset - start` is less,
+        //   by the fast range over `payload_len`, which is not 0.
         let line = unsafe { &*frame.as_ptr().add(offset).cast::<[u8; LINE_LEN]>() };
         match &self.probe {
             // SAFETY: here `payload_len` is not NO_PROBE, which it is without a probe.

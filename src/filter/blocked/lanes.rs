@@ -192,8 +192,8 @@ pub(super) fn may_contain<V: Lanes>(proof: V::Proof, params: Params, lines: &[u8
 /// Hashes whose lines are prefetched together.
 const BATCH: usize = 16;
 
-/// Calls `probe` with the line of each hash. The lines of the next hashes are prefetched before those of the current are
-/// read.
+/// Calls `probe` with the line of each hash. The lines of the next hashes are prefetched before those of the current
+/// are read.
 #[inline(always)]
 pub(super) fn probe_all(
     lines: &[u8],
@@ -204,8 +204,8 @@ pub(super) fn probe_all(
     assert!(lines.len() >= LINE_LEN, "a filter has a line");
     let lines_len = (lines.len() & !(LINE_LEN - 1)) as u64;
     let mut ahead = hashes.chunks(BATCH);
-    // Every start written is that of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many, rounded
-    // down. With `lines_len`, not 0, a multiple of LINE_LEN, it is at most `lines_len - LINE_LEN`.
+    // Every start written is that of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many,
+    // rounded down. With `lines_len`, not 0, a multiple of LINE_LEN, it is at most `lines_len - LINE_LEN`.
     let mut prepare_next = |starts: &mut [usize; BATCH]| {
         for (start, &hash) in starts.iter_mut().zip(ahead.next().unwrap_or(&[])) {
             *start = fast_range(hash.get(), lines_len) as usize & !(LINE_LEN - 1);
@@ -217,8 +217,8 @@ pub(super) fn probe_all(
     for (turn, (hashes, answers)) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)).enumerate() {
         prepare_next(&mut starts[(turn + 1) % 2]);
         for ((answer, &start), &hash) in answers.iter_mut().zip(&starts[turn % 2]).zip(hashes) {
-            // SAFETY: `start + LINE_LEN <= lines_len <= lines.len()`: `start` is 0 or as `prepare_next` wrote it, and the
-            // assertion has shown that there is a line.
+            // SAFETY: `start + LINE_LEN <= lines_len <= lines.len()`: `start` is 0 or as `prepare_next` wrote it, and
+            // the assertion has shown that there is a line.
             let line = unsafe { &*lines.as_ptr().add(start).cast() };
             *answer = probe(line, hash);
         }

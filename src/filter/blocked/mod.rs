@@ -104,7 +104,8 @@ impl KindParams for Params {
 }
 
 impl Params {
-    /// Refuses what is outside 1 to [`MAX_NUM_PROBES`] probes, 0 to [`MAX_SALT_BITS`] salt bits, 1 to [`MAX_LINES`] lines.
+    /// Refuses what is outside 1 to [`MAX_NUM_PROBES`] probes, 0 to [`MAX_SALT_BITS`] salt bits, 1 to [`MAX_LINES`]
+    /// lines.
     fn new(num_lines: u64, num_probes: u32, salt_bits: u32) -> Result<Self, DecodeError> {
         for (name, value, min, max) in [
             ("num_probes", u64::from(num_probes), 1, u64::from(MAX_NUM_PROBES)),
@@ -236,8 +237,8 @@ impl Round {
     }
 }
 
-/// The line that begins at `start`. In bounds for views, where `start` comes from [`Params::line_of`]: its index is below
-/// num_lines, and num_lines was compared with the length.
+/// The line that begins at `start`. In bounds for views, where `start` comes from [`Params::line_of`]: its index is
+/// below num_lines, and num_lines was compared with the length.
 #[inline(always)]
 fn line_at(lines: &[u8], start: usize) -> &[u8; LINE_LEN] {
     lines[start..].first_chunk().expect("a line")

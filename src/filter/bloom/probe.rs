@@ -1,7 +1,7 @@
 //! Looks up bits in plain code.
 //!
-//! Eight probes in a vector, with one gather for their bits, took longer: a quarter for an absent key, and a quarter where
-//! the caller branches on the answer. They gained in batches alone, a tenth.
+//! Eight probes in a vector, with one gather for their bits, took longer: a quarter for an absent key, and a quarter
+//! where the caller branches on the answer. They gained in batches alone, a tenth.
 
 use super::super::seam::in_batches;
 use super::Params;

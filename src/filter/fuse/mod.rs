@@ -6,8 +6,8 @@
 //! (XOR) to its fingerprint. A query reads four slots, wherever it ends, and compares. An absent hash passes if its
 //! fingerprint agrees by chance: 2⁻ᶠ, whatever the entries are.
 //!
-//! Slots are packed without gaps. At the payload's end there are as many zero bytes as let a query read eight bytes from
-//! the first one of any slot.
+//! Slots are packed without gaps. At the payload's end there are as many zero bytes as let a query read eight bytes
+//! from the first one of any slot.
 
 #[cfg(feature = "std")]
 mod build;
@@ -171,8 +171,8 @@ impl Layout {
         })
     }
 
-    /// Whether the sum of what `read` gives for the four slots of `hash` is its fingerprint, in the bits that count. It is
-    /// if one is beyond the payload, as none is in one of the layout's length.
+    /// Whether the sum of what `read` gives for the four slots of `hash` is its fingerprint, in the bits that count. It
+    /// is if one is beyond the payload, as none is in one of the layout's length.
     #[inline(always)]
     fn agrees(&self, hash: KeyHash, read: impl Fn(u64) -> Option<u32>) -> bool {
         let seeded = self.slots.seeded(hash.get());

@@ -33,8 +33,8 @@ impl KindSettings for Settings {
         }
     }
 
-    /// Where entries are few, a byte and those that follow the slots: in one bit each, they take less than the fewest bits
-    /// per key.
+    /// Where entries are few, a byte and those that follow the slots: in one bit each, they take less than the fewest
+    /// bits per key.
     fn max_overhead(_num_entries: u64, num_blocks: u64) -> u64 {
         num_blocks.saturating_mul(super::WORD_LEN + 1)
     }

@@ -4,8 +4,8 @@
 //! entries need 1.07 slots each, fewer entries more: the share of slots lost at both ends of the table, and that which
 //! luck takes, are larger.
 //!
-//! Source: T. M. Graf, D. Lemire, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, ACM JEA 27, 2022, section 4,
-//! for four slots an entry; the least number of slots an entry is measured for this hash.
+//! Source: T. M. Graf, D. Lemire, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, ACM JEA 27, 2022, section
+//! 4, for four slots an entry; the least number of slots an entry is measured for this hash.
 
 use crate::math::Formula;
 use crate::math::float::pow2;

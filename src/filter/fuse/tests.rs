@@ -1,5 +1,5 @@
-//! What is built against the definition: the four slots of every entry add up to its fingerprint, and no other claim is made
-//! of the bytes.
+//! What is built against the definition: the four slots of every entry add up to its fingerprint, and no other claim is
+//! made of the bytes.
 
 use super::build::{build, solve};
 use super::sizing::{self, MAX_FINGERPRINT_BITS, MAX_SEEDS};

@@ -1,11 +1,12 @@
-//! The search with AVX-512: up to 32 codes at a time, all their offsets at once, and few branches that depend on the codes.
+//! The search with AVX-512: up to 32 codes at a time, all their offsets at once, and few branches that depend on the
+//! codes.
 //!
-//! The remainders of such a window are unpacked to lanes of 16 bits and summed by prefix; the positions of the ones among
-//! its unary bits give the quotients; the sum of both is compared with the offset sought. Three windows hold nearly every
-//! bucket: on average it has 64 codes in 135 (at 1 %) or 160 unary bits (at 0.1 %), and the number of unary bits varies
-//! little, as more codes mean smaller quotients. The number of windows is guessed from the offset sought alone, so a
-//! branch on it is resolved before any code is decoded. A wrong guess costs time only. Where the loads would leave the
-//! payload, and beyond the third window, the portable search takes over.
+//! The remainders of such a window are unpacked to lanes of 16 bits and summed by prefix; the positions of the ones
+//! among its unary bits give the quotients; the sum of both is compared with the offset sought. Three windows hold
+//! nearly every bucket: on average it has 64 codes in 135 (at 1 %) or 160 unary bits (at 0.1 %), and the number of
+//! unary bits varies little, as more codes mean smaller quotients. The number of windows is guessed from the offset
+//! sought alone, so a branch on it is resolved before any code is decoded. A wrong guess costs time only. Where the
+//! loads would leave the payload, and beyond the third window, the portable search takes over.
 
 use super::decode::Bucket;
 use super::{Params, View, portable};

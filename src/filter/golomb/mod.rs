@@ -54,8 +54,8 @@ use crate::hash::{KeyHash, fast_range};
 
 /// Buckets that share an anchor.
 const GROUP: u64 = 64;
-/// Entries a bucket holds on average, as written by this version. In a compact frame, which does not store it, it is taken
-/// for that: only how far a search first skips depends on it.
+/// Entries a bucket holds on average, as written by this version. In a compact frame, which does not store it, it is
+/// taken for that: only how far a search first skips depends on it.
 const ENTRIES_PER_BUCKET: u64 = 64;
 const MAX_REMAINDER_BITS: u32 = 48;
 /// Widest remainder of a single bucket that a compact frame describes in two bytes.
@@ -79,8 +79,8 @@ impl Buckets {
         self.num * self.range
     }
 
-    /// The range of a single bucket in units of 2^(remainder_bits − 1), of which it has two to four an entry; `None` where
-    /// it is not a multiple, or no byte holds it.
+    /// The range of a single bucket in units of 2^(remainder_bits − 1), of which it has two to four an entry; `None`
+    /// where it is not a multiple, or no byte holds it.
     #[cfg(feature = "std")]
     fn short_range(&self, remainder_bits: u8) -> Option<u8> {
         let (1, 1..=MAX_SHORT_REMAINDER_BITS) = (self.num, remainder_bits) else { return None };
@@ -107,8 +107,8 @@ pub(crate) struct Params {
 }
 
 /// In a compact frame: `num_buckets` and `bucket_range`, each without its leading zero bytes, `remainder_bits`,
-/// `directory_bits`, and a byte of the two lengths, that of `num_buckets` in the upper four bits. Of a single bucket with
-/// [`Buckets::short_range`]: this, and `remainder_bits`, 1 to 15, in place of the lengths.
+/// `directory_bits`, and a byte of the two lengths, that of `num_buckets` in the upper four bits. Of a single bucket
+/// with [`Buckets::short_range`]: this, and `remainder_bits`, 1 to 15, in place of the lengths.
 impl KindParams for Params {
     fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
         stored.check_reserved(3..4)?;
@@ -212,7 +212,8 @@ impl Slope {
     }
 }
 
-/// Where the parts of a payload are: what is known of a filter without it. Places of codes are bits of the whole payload.
+/// Where the parts of a payload are: what is known of a filter without it. Places of codes are bits of the whole
+/// payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
@@ -288,7 +289,8 @@ impl<'a> KindView<'a> for View<'a> {
     }
 
     /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
-    /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded once.
+    /// every key; so, here, does one that overlaps an earlier bucket, which only damage makes: each bit is decoded
+    /// once.
     fn predicted_fpr(&self) -> f64 {
         let params = self.layout.params;
         let (mut decoded_to, mut passing) = (0, 0.0);

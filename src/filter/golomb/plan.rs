@@ -43,9 +43,9 @@ impl KindSettings for Settings {
         0
     }
 
-    /// Rounding of codes and directory to bytes. And the gaps' sum is given, so the remainders decide how much is left to
-    /// the unary parts: their sum spreads by √(n/12) in units of a bit, and the ends of buckets by about √n / 6. Allowed is
-    /// six times both, 2 · √n bits. Over several blocks the √n add up to at most √(n · blocks).
+    /// Rounding of codes and directory to bytes. And the gaps' sum is given, so the remainders decide how much is left
+    /// to the unary parts: their sum spreads by √(n/12) in units of a bit, and the ends of buckets by about √n / 6.
+    /// Allowed is six times both, 2 · √n bits. Over several blocks the √n add up to at most √(n · blocks).
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let luck = num_entries.saturating_mul(num_blocks).isqrt() / 4 + 1;
         num_blocks.saturating_mul(8).saturating_add(luck)
@@ -128,8 +128,8 @@ impl KindPlan for Plan {
         Ok(build(*self, hashes, out)?)
     }
 
-    /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an entry
-    /// of n, and saves four bytes.
+    /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an
+    /// entry of n, and saves four bytes.
     fn in_compact_frame(self) -> Self {
         if let (1, 1..=MAX_SHORT_REMAINDER_BITS) = (self.buckets.num, self.remainder_bits) {
             let buckets =

@@ -100,8 +100,8 @@ fn engines_agree_on_any_bytes() {
     assert!(opened > 2000, "only {opened} opened");
 }
 
-/// A run of empty range as long as a search's window, after no or some entries, then adjacent entries: bits after the last
-/// code must not be taken for a code, nor a code beyond the window for one within it, wherever the window ends.
+/// A run of empty range as long as a search's window, after no or some entries, then adjacent entries: bits after the
+/// last code must not be taken for a code, nor a code beyond the window for one within it, wherever the window ends.
 #[test]
 fn engines_agree_where_entries_cluster() {
     let mut asked = 0;

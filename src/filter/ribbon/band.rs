@@ -70,8 +70,8 @@ impl Cursor {
         Self { at: row.start as usize, coefficients: row.coefficients, fingerprint: row.fingerprint }
     }
 
-    /// Becomes the row of its slot and returns `true`, if that has none; otherwise adds that row, and goes on to the slot of
-    /// what is then its first coefficient.
+    /// Becomes the row of its slot and returns `true`, if that has none; otherwise adds that row, and goes on to the
+    /// slot of what is then its first coefficient.
     #[inline(always)]
     pub(super) fn step(&mut self, cells: &mut [Cell]) -> bool {
         let cell = &mut cells[self.at];

@@ -14,8 +14,8 @@ use crate::filter::seam::Unbuilt;
 use crate::hashes::{Repeated, check_sorted};
 use std::vec::Vec;
 
-/// Appends the payload of `hashes`, in any order. Keeps the hashes that are bumped meanwhile, the thresholds, and 32 bytes for
-/// each slot of the stretches that are filled in turns.
+/// Appends the payload of `hashes`, in any order. Keeps the hashes that are bumped meanwhile, the thresholds, and 32
+/// bytes for each slot of the stretches that are filled in turns.
 pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
     let mut params = plan.params();
     let (mut thresholds, mut num_blocks) = (Vec::new(), Vec::new());
@@ -58,8 +58,8 @@ fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
     Ok(hashes)
 }
 
-/// Appends layer `index`, which bumps nothing, under the first seed that solves all its equations; returns its number of
-/// blocks.
+/// Appends layer `index`, which bumps nothing, under the first seed that solves all its equations; returns its number
+/// of blocks.
 fn append_last(
     params: &mut Params,
     index: usize,
@@ -105,8 +105,8 @@ pub(super) fn solve(params: &Params, layer: &Layer, first_block: u64, band: &Ban
     }
 }
 
-/// Fills `solution` and `thresholds` of a layer that bumps from `hashes`, which may be reordered. Returns those that are
-/// bumped.
+/// Fills `solution` and `thresholds` of a layer that bumps from `hashes`, which may be reordered. Returns those that
+/// are bumped.
 fn build_layer(
     whole: Whole,
     hashes: &mut [u64],

@@ -32,13 +32,13 @@ crate::cpu::engines! {
     /// The same for each hash. Both slices have the same length.
     fn may_contain_all(layout: &Layout, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
 
-    /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block after it,
-    /// on return its own.
+    /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block
+    /// after it, on return its own.
     #[cfg(feature = "std")]
     fn solve(rows: &[Cell], words: &mut [u64]);
 
-    /// Takes steps of insertion until one of the stretches has no coefficients left; returns which, and where all of them
-    /// are.
+    /// Takes steps of insertion until one of the stretches has no coefficients left; returns which, and where all of
+    /// them are.
     #[cfg(feature = "std")]
     fn take_turns(turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]);
 

@@ -50,8 +50,8 @@ impl<'a> Groups<'a> {
         IN_TURNS.max(1 << self.log2_part.saturating_sub(STRETCH.ilog2()))
     }
 
-    /// Replaces the contents of `into` by group `index`. (Which of the hashes with one start are first decides nothing: whether
-    /// equations contradict each other does not depend on their order.)
+    /// Replaces the contents of `into` by group `index`. (Which of the hashes with one start are first decides nothing:
+    /// whether equations contradict each other does not depend on their order.)
     pub(super) fn gather(&self, index: usize, into: &mut Group) {
         into.per_bucket.clear();
         let mut end = 0;

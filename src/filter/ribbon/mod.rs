@@ -2,16 +2,17 @@
 //! (Dillinger, Hübschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and Approximate Membership using Ribbon",
 //! 2022).
 //!
-//! A hash stands for a linear equation over bits: the sum of the rows of a table, over 64 neighbouring slots chosen by its
-//! coefficients, is its fingerprint. The builder solves the equations of all entries; a query computes the sum and compares.
-//! An absent hash passes if its fingerprint, of *r* bits, agrees by chance: 2⁻ʳ, whatever the entries are.
+//! A hash stands for a linear equation over bits: the sum of the rows of a table, over 64 neighbouring slots chosen by
+//! its coefficients, is its fingerprint. The builder solves the equations of all entries; a query computes the sum and
+//! compares. An absent hash passes if its fingerprint, of *r* bits, agrees by chance: 2⁻ʳ, whatever the entries are.
 //!
-//! The table stands in *blocks* of 64 slots, each of *r* words, one for each *column*: bit *i* of a word belongs to slot
-//! *i* of its block. So a query reads the words of two neighbouring blocks, and sums up a column as the parity of a word.
+//! The table stands in *blocks* of 64 slots, each of *r* words, one for each *column*: bit *i* of a word belongs to
+//! slot *i* of its block. So a query reads the words of two neighbouring blocks, and sums up a column as the parity of
+//! a word.
 //!
-//! Not all equations can be solved with so few slots. Where a *bucket* of 128 slots has too many, those of its first slots
-//! are *bumped*: a threshold of two bits for each bucket says from where on. They are stored in the next *layer*, a
-//! table of its own and a hundredth to a twentieth as large, and so on. The last layer bumps none.
+//! Not all equations can be solved with so few slots. Where a *bucket* of 128 slots has too many, those of its first
+//! slots are *bumped*: a threshold of two bits for each bucket says from where on. They are stored in the next *layer*,
+//! a table of its own and a hundredth to a twentieth as large, and so on. The last layer bumps none.
 //!
 //! ```text
 //!   | solution: layer 0, layer 1, ... | thresholds: layer 0, ... (none of the last) | blocks of each layer, 4 bytes each |
@@ -164,8 +165,8 @@ impl Params {
         self.num_layers as usize
     }
 
-    /// Blocks of a layer of `num_blocks` in which rows with one column more start: its share of those that rows start in,
-    /// rounded up.
+    /// Blocks of a layer of `num_blocks` in which rows with one column more start: its share of those that rows start
+    /// in, rounded up.
     const fn num_wide(&self, num_blocks: u64) -> u64 {
         ((num_blocks - 1) * self.wide_share as u64).div_ceil(1 << 32)
     }
@@ -311,8 +312,8 @@ impl<'a> KindView<'a> for View<'a> {
         }
     }
 
-    /// An absent hash agrees with a fingerprint of *c* bits by 2⁻ᶜ; its start is uniform, and so it is in the next layer if
-    /// the start is bumped.
+    /// An absent hash agrees with a fingerprint of *c* bits by 2⁻ᶜ; its start is uniform, and so it is in the next
+    /// layer if the start is bumped.
     fn predicted_fpr(&self) -> f64 {
         let (mut rate, mut entered) = (0.0, 1.0);
         for (index, layer) in self.layout.layers().enumerate() {

@@ -72,10 +72,11 @@ impl KindSettings for Settings {
         0
     }
 
-    /// Where entries are few, one column of two blocks, and its number. In filters of more than one layer, for each layer a
-    /// word where blocks with one column more end, one where their share is rounded up, and its number; and the number of
-    /// bumped entries spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is six times that. (A filter of few entries that no seed
-    /// of sixteen solves has more blocks: not one in ten thousand.)
+    /// Where entries are few, one column of two blocks, and its number. In filters of more than one layer, for each
+    /// layer a word where blocks with one column more end, one where their share is rounded up, and its number; and the
+    /// number of bumped entries spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is
+    /// six times that. (A filter of few entries that no seed of sixteen solves has more blocks: not one in ten
+    /// thousand.)
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let of_layer = (2 * WORD_LEN + NUM_BLOCKS_LEN) as u64;
         let num_layered = (num_entries / sizing::MAX_ENTRIES_OF_LAST).min(num_blocks);
@@ -105,8 +106,8 @@ impl KindSettings for Settings {
     }
 }
 
-/// The most columns, at least 1, for which `num_bits` bits are enough in `num_slots` slots, and the share of one more, which
-/// the first layer's `num_blocks` blocks store in whole blocks: one of them holds no start.
+/// The most columns, at least 1, for which `num_bits` bits are enough in `num_slots` slots, and the share of one more,
+/// which the first layer's `num_blocks` blocks store in whole blocks: one of them holds no start.
 fn columns_for(num_bits: u64, num_slots: u64, num_blocks: u64) -> (u32, u32) {
     match num_bits / num_slots {
         0 => (1, 0),
@@ -127,8 +128,8 @@ impl KindPlan for Plan {
         build(self, hashes, out, parallel)
     }
 
-    /// Each of an absent hash's fingerprint's bits agrees by chance, and in each layer the same share of blocks has one more,
-    /// but for rounding.
+    /// Each of an absent hash's fingerprint's bits agrees by chance, and in each layer the same share of blocks has one
+    /// more, but for rounding.
     fn expected_fpr(&self, num_entries: u64) -> f64 {
         let num_blocks = sizing::num_blocks_of_first(num_entries, self.millislots);
         let wide = self.params().num_wide(num_blocks) as f64 / (num_blocks - 1) as f64;

@@ -114,8 +114,8 @@ pub(super) trait Sums: Copy {
     /// Columns that are summed together.
     const GROUP: u32;
 
-    /// Whether the sum of each of the window's first columns, a group or all, is its bit of the fingerprint. `None` where the
-    /// engine would read beyond the payload.
+    /// Whether the sum of each of the window's first columns, a group or all, is its bit of the fingerprint. `None`
+    /// where the engine would read beyond the payload.
     fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool>;
 
     /// The same for all columns. Most absent hashes differ in the first ones.
@@ -137,8 +137,8 @@ pub(super) trait Sums: Copy {
     }
 }
 
-/// Where an engine has no answer, the portable one finds the window anew: passed on, it would be written to memory for each
-/// query.
+/// Where an engine has no answer, the portable one finds the window anew: passed on, it would be written to memory for
+/// each query.
 #[inline(always)]
 pub(super) fn may_contain(sums: impl Sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
     match window_of(layout, payload, hash) {

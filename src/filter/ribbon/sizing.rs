@@ -1,9 +1,9 @@
 //! Bumped ribbon retrieval: columns from a rate, slots from a number of entries.
 //!
-//! With *r* columns an absent key passes with probability 2⁻ʳ, and each slot takes *r* bits. The slots of the first layer are
-//! a setting, [`MIN_MILLISLOTS`] to [`MAX_MILLISLOTS`] thousandths of a slot an entry: with fewer of them more entries are
-//! bumped to the next layer, and a build takes longer. About as many slots as are spared above are then needed below, so
-//! the least size is at some .95 slots an entry.
+//! With *r* columns an absent key passes with probability 2⁻ʳ, and each slot takes *r* bits. The slots of the first
+//! layer are a setting, [`MIN_MILLISLOTS`] to [`MAX_MILLISLOTS`] thousandths of a slot an entry: with fewer of them
+//! more entries are bumped to the next layer, and a build takes longer. About as many slots as are spared above are
+//! then needed below, so the least size is at some .95 slots an entry.
 //!
 //! Source: P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, *Fast Succinct Retrieval and Approximate
 //! Membership using Ribbon*, SEA 2022. What share of the entries is bumped follows from no formula: [`bumped_share`] is
@@ -23,8 +23,8 @@ pub const MIN_MILLISLOTS: u32 = 950;
 pub const MAX_MILLISLOTS: u32 = 1_200;
 /// Thousandths of a slot an entry for the smallest filters worth their time: 0.5 % above the least possible size.
 pub const SMALL_MILLISLOTS: u32 = 965;
-/// Thousandths of a slot an entry unless set: 1.1 % above the least possible size, and faster queries, as few entries are
-/// bumped.
+/// Thousandths of a slot an entry unless set: 1.1 % above the least possible size, and faster queries, as few entries
+/// are bumped.
 pub const DEFAULT_MILLISLOTS: u32 = 995;
 /// Thousandths of a slot an entry for the fastest builds: 8 % above the least possible size.
 pub const FAST_BUILD_MILLISLOTS: u32 = 1_075;
@@ -56,8 +56,8 @@ pub(super) fn num_blocks(num_entries: u64, millislots: u32) -> u64 {
     (num_slots.div_ceil(u128::from(WIDTH)) as u64).max(2)
 }
 
-/// Blocks of the last layer, the one that they reach into included. After some seeds that failed it has more with each: with
-/// the last seed three times as many.
+/// Blocks of the last layer, the one that they reach into included. After some seeds that failed it has more with each:
+/// with the last seed three times as many.
 #[cfg(feature = "std")]
 pub(super) fn num_blocks_of_last(num_entries: u64, millislots: u32, seed: u32) -> u64 {
     let millislots = u128::from(millislots.max(MILLISLOTS_OF_LAST));
@@ -80,8 +80,8 @@ pub(super) fn num_blocks_of_first(num_entries: u64, millislots: u32) -> u64 {
 const BUMPED_OF_A_MILLION: [u32; 15] =
     [50_750, 40_900, 31_700, 23_270, 16_030, 10_180, 5_860, 2_990, 1_490, 730, 310, 80, 30, 10, 0];
 
-/// The share of a layer's entries that are bumped to the next one, where they have `millislots` thousandths of a slot each;
-/// linear between measured points, 0 from 1.09 slots on.
+/// The share of a layer's entries that are bumped to the next one, where they have `millislots` thousandths of a slot
+/// each; linear between measured points, 0 from 1.09 slots on.
 ///
 /// ```
 /// use filterblock::sizing::ribbon::{bumped_share, SMALL_MILLISLOTS};
@@ -96,8 +96,8 @@ pub fn bumped_share(millislots: u32) -> f64 {
     (at(index) + (at(index + 1) - at(index)) * (above - index as f64)) / 1e6
 }
 
-/// The columns whose rate is at most `rate`: how many all entries have, and the share of the entries that have one more, in
-/// units of 2⁻³², rounded up.
+/// The columns whose rate is at most `rate`: how many all entries have, and the share of the entries that have one
+/// more, in units of 2⁻³², rounded up.
 ///
 /// A share *a* of one column more gives the rate 2⁻ʳ (1 − a/2). At least 1 column; with [`MAX_COLUMNS`] none has more.
 ///

@@ -1,5 +1,5 @@
-//! A part of a layer that is solved apart from the others, so that it stays in a cache and all cores can take part: a row
-//! whose window would cross its end is bumped.
+//! A part of a layer that is solved apart from the others, so that it stays in a cache and all cores can take part: a
+//! row whose window would cross its end is bumped.
 
 use super::band::Band;
 use super::build::solve;

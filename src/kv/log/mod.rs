@@ -12,10 +12,10 @@
 //! Records follow each other without gaps. The payload of the first identifies the log: magic (8), version (4), zero
 //! (4), number (8).
 //!
-//! A write-ahead log has the number in its file's name, and version 1. All manifests have one name, so that blocks of an
-//! older one, where a file system shows them after a crash, would pass its checksums. From version 2 on a manifest
-//! has the number of its generation, one more than that of the manifest it replaced. Its first record is checked as if the
-//! number were 0, as nothing else tells the number. In version 1 the number was 0.
+//! A write-ahead log has the number in its file's name, and version 1. All manifests have one name, so that blocks of
+//! an older one, where a file system shows them after a crash, would pass its checksums. From version 2 on a manifest
+//! has the number of its generation, one more than that of the manifest it replaced. Its first record is checked as if
+//! the number were 0, as nothing else tells the number. In version 1 the number was 0.
 //!
 //! # What a bad record means
 //!

@@ -18,8 +18,8 @@ pub(crate) struct LogContents {
 }
 
 impl LogContents {
-    /// Reads the log `file`, whose number is `number` unless it is a manifest. `sealed` is its length, if it was closed in
-    /// order. Its first record was durable before any write in it was acknowledged.
+    /// Reads the log `file`, whose number is `number` unless it is a manifest. `sealed` is its length, if it was closed
+    /// in order. Its first record was durable before any write in it was acknowledged.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::NewerVersion`]; [`Error::Damaged`] for bad bytes that were durable once.
@@ -158,8 +158,8 @@ impl Records<'_> {
         Ok((start..start.saturating_add(len), bytes::u64_at(&header, SYNCED_AT)))
     }
 
-    /// Whether a header may be at `at` for what its fields are. Without this a checksum would be computed for each byte:
-    /// 18 s for a torn batch of 256 MiB.
+    /// Whether a header may be at `at` for what its fields are. Without this a checksum would be computed for each
+    /// byte: 18 s for a torn batch of 256 MiB.
     fn may_be_header(&self, at: usize, bad: usize) -> bool {
         let Some(header) = bytes::array_at::<RECORD_HEADER_LEN>(self.bytes, at) else {
             return false;

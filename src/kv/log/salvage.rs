@@ -11,9 +11,6 @@ use super::reader::{LogContents, Records, check_first, read_file};
 use super::{LogKind, RECORD_HEADER_LEN};
 use core::ops::Range;
 
-/// The length of the payload of every log's first record.
-const FIRST_PAYLOAD_LEN: usize = 24;
-
 /// The intact records of a damaged log.
 #[derive(Debug)]
 pub(crate) struct SalvagedLog {
@@ -42,7 +39,7 @@ impl SalvagedLog {
                 return Err(error);
             }
         }
-        records.at = RECORD_HEADER_LEN + FIRST_PAYLOAD_LEN;
+        records.at = RECORD_HEADER_LEN + LogKind::WriteAhead.first_payload(number).len();
         let (mut payloads, mut lost_bytes) = (Vec::new(), missing);
         while let Some(record) = records.peek() {
             let at = records.at;

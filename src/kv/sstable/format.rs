@@ -36,8 +36,8 @@ use super::super::storage::PAGE_LEN;
 use crate::bytes;
 use crate::{KeyHasher, KeyTransform};
 
-/// The version of the table format that is written, and the newest that is read. Version 1 is read: its index differs, and its cells
-/// have long headers only.
+/// The version of the table format that is written, and the newest that is read. Version 1 is read: its index differs,
+/// and its cells have long headers only.
 pub(crate) const TABLE_VERSION: u32 = 2;
 /// The first eight bytes of a footer. Not text, no zero byte, CR LF inside, like a filter block's magic.
 pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\xf3FBSST\r\n";

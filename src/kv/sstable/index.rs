@@ -202,8 +202,8 @@ impl Index {
         self.entries[block].last.of(self.bytes.as_slice())
     }
 
-    /// The bounds of a block's keys: the table's first key or the last one of the block before, which is not among them,
-    /// and the block's last key.
+    /// The bounds of a block's keys: the table's first key or the last one of the block before, which is not among
+    /// them, and the block's last key.
     pub(super) fn bounds(&self, block: usize) -> (Bound<CellKey<'_>>, CellKey<'_>) {
         let start = match block.checked_sub(1) {
             Some(before) => Bound::Excluded(self.last(before)),

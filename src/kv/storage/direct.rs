@@ -1,8 +1,8 @@
 //! Direct I/O: reads that bypass the page cache, so that a saved read is a saved read of the device.
 //!
 //! Only reads are direct. Tables are written once, in large pieces, and synced; the cache does no harm there. Some file
-//! systems refuse the flag, some the read: the first file that is read shows it. Trying it beforehand would mean writing a
-//! file, perhaps into the directory of another program, or of a store that another process has locked.
+//! systems refuse the flag, some the read: the first file that is read shows it. Trying it beforehand would mean
+//! writing a file, perhaps into the directory of another program, or of a store that another process has locked.
 
 use super::CacheBypass;
 use super::pages::{PAGE_LEN, PageBuf, is_aligned};

@@ -32,8 +32,8 @@ impl NameSync {
     }
 }
 
-/// Creates a directory and those above it that do not exist, the outermost first. Each name is durable before anything is
-/// created under it, so that an interruption leaves at most the innermost in doubt.
+/// Creates a directory and those above it that do not exist, the outermost first. Each name is durable before anything
+/// is created under it, so that an interruption leaves at most the innermost in doubt.
 pub(super) fn create_dir(dir: &Path) -> io::Result<()> {
     match fs::create_dir(dir) {
         Ok(()) => {

@@ -166,8 +166,9 @@ struct Appender {
 }
 
 impl Appender {
-    /// A hint, which changes how long syncs and reads take, and nothing else. On Linux this advice begins to write what is
-    /// not yet on the disk. It drops pages that are, as those of a log that was synced meanwhile, which nothing reads.
+    /// A hint, which changes how long syncs and reads take, and nothing else. On Linux this advice begins to write what
+    /// is not yet on the disk. It drops pages that are, as those of a log that was synced meanwhile, which nothing
+    /// reads.
     fn begin_write_back(&mut self) {
         #[cfg(target_os = "linux")]
         {

@@ -2,8 +2,8 @@
 //!
 //! Solved anew for the tables that have come and gone, and when lookups have moved: by
 //! [`hold_columns`](crate::budget::hold_columns), with the lookups of absent keys that the ledger counted for each
-//! filter, in what other kinds and the indexes of partitioned filters leave of the budget. A table holds what it is told to from its opening on, so one with other columns takes its place in the view;
-//! nothing on the disk changes.
+//! filter, in what other kinds and the indexes of partitioned filters leave of the budget. A table holds what it is
+//! told to from its opening on, so one with other columns takes its place in the view; nothing on the disk changes.
 
 use super::super::error::Error;
 use super::super::purpose::Purpose;

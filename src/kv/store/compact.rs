@@ -150,8 +150,8 @@ impl Core {
         Ok(true)
     }
 
-    /// Counts a cell of a long job and, now and then, syncs the log and flushes a memtable if due: writers must not wait
-    /// for the end of the job. False if the store is being closed.
+    /// Counts a cell of a long job and, now and then, syncs the log and flushes a memtable if due: writers must not
+    /// wait for the end of the job. False if the store is being closed.
     pub(super) fn poll(&self, since_poll: &mut usize, cell: &CellRef<'_>) -> Result<bool, Error> {
         *since_poll += CELL_WORTH_BYTES + cell.value.map_or(0, <[u8]>::len);
         if *since_poll < POLL_BYTES {

@@ -57,8 +57,8 @@ impl Core {
         *self.tables.hasher.read()
     }
 
-    /// A policy for a table of `level` with the hasher and transform of the store; `None` for prefixes of length 0, whose
-    /// filter would be useless.
+    /// A policy for a table of `level` with the hasher and transform of the store; `None` for prefixes of length 0,
+    /// whose filter would be useless.
     pub(super) fn complete(&self, policy: FilterPolicy, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
         let prefix_len = self.tables.prefix_len;
         let is_void = purpose == Purpose::Prefix && prefix_len == 0;

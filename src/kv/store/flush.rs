@@ -127,7 +127,8 @@ impl Core {
         self.tables.storage.sync_dir().map_err(|error| self.poison(Error::io("store", "sync the directory", error)))
     }
 
-    /// Removes tables that a failed commit has not named, which they would be after a failed sync for all that is known.
+    /// Removes tables that a failed commit has not named, which they would be after a failed sync for all that is
+    /// known.
     pub(super) fn discard(&self, tables: &[Arc<Table>]) {
         if !self.is_poisoned() {
             tables.iter().for_each(|table| table.mark_obsolete());

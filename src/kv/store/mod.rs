@@ -78,8 +78,8 @@ impl Store {
     /// which become a table.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`]; [`Error::NotAStore`], [`Error::NoStore`];
-    /// [`Error::Io`]; and the damage of any file, filters
+    /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`];
+    /// [`Error::NotAStore`], [`Error::NoStore`]; [`Error::Io`]; and the damage of any file, filters
     /// excepted: a store does not open for writing without all of its data, and leaves a directory that it cannot open
     /// unchanged. For [reading](StoreOptions::read_only) it opens without tables that cannot be read: lookups and scans
     /// that may need one fail with the error of that table, and [`Stats::unreadable`] names their rows.
@@ -164,8 +164,9 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a
-    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync, [`Error::Panicked`]
-    /// after a panic. [`Error::Stalled`] if memory is full and cannot be flushed. [`Error::ReadOnly`].
+    /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync,
+    /// [`Error::Panicked`] after a panic. [`Error::Stalled`] if memory is full and cannot be flushed.
+    /// [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         let _guard = self.core.panic_guard();
         self.core.check_writable()?;
@@ -262,8 +263,8 @@ impl Store {
     /// Merges everything into one level, the deepest that has a table. This drops all overwritten cells and tombstones.
     ///
     /// # Errors
-    /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. Tables that overlap no such table may have
-    /// been compacted then; nothing is lost.
+    /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. Tables that overlap no such table
+    /// may have been compacted then; nothing is lost.
     pub fn compact(&self) -> Result<(), Error> {
         let _guard = self.core.panic_guard();
         self.core.flush()?;

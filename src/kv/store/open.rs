@@ -2,7 +2,8 @@
 //!
 //! Nothing in the directory changes before everything in it was checked. Then files that do not belong to the state are
 //! removed, for the disk may be full of them; writes that are in logs only become a table, a new log is begun, and one
-//! record of the manifest switches from the old state to the new one. An opening that fails removes what it has written.
+//! record of the manifest switches from the old state to the new one. An opening that fails removes what it has
+//! written.
 
 use super::super::batch;
 use super::super::cache::BlockCache;
@@ -51,7 +52,8 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<C
         false => create(&storage, given.unwrap_or_else(random_hasher))?,
     };
     let hasher = hasher(state.hasher, given, &options)?;
-    let core = load(storage, options, hasher, Some(lock), &names, &state)?;
+    let memtable = replay(&*storage, &state.logs, &names)?;
+    let core = load(storage, options, hasher, Some(lock), &names, &state, memtable)?;
     core.take_over(&names, state)?;
     core.hold_columns(&mut core.maintenance.lock())?;
     Ok(core)
@@ -71,7 +73,8 @@ fn open_for_reading(
         let hasher = hasher(state.hasher, given, &options)?;
         // After the manifest, whose logs must be among them.
         let names = list(&**storage)?;
-        let loaded = load(Arc::clone(storage), options, hasher, None, &names, &state);
+        let loaded = replay(&**storage, &state.logs, &names)
+            .and_then(|memtable| load(Arc::clone(storage), options, hasher, None, &names, &state, memtable));
         let is_whole = loaded.as_ref().is_ok_and(Core::is_whole);
         if is_whole || attempts == READ_ATTEMPTS || manifest::read(&**storage)? == state {
             let core = loaded?;
@@ -135,24 +138,8 @@ fn check_empty(names: &[String]) -> Result<(), Error> {
     Err(Error::NotAStore { files, num_files })
 }
 
-/// Loads the store into memory and replays its logs. Changes nothing on the disk.
-fn load(
-    storage: Arc<dyn Storage>,
-    options: StoreOptions,
-    hasher: KeyHasher,
-    lock: Option<Box<dyn StorageLock>>,
-    names: &[String],
-    state: &State,
-) -> Result<Core, Error> {
-    let memtable = Memtable::new(0);
-    for log in &state.logs {
-        replay(&*storage, log, &memtable, names)?;
-    }
-    load_with_logs(storage, options, hasher, lock, names, state, memtable)
-}
-
-/// Loads the store into memory, with a memtable of what its logs hold. Changes nothing on the disk.
-pub(super) fn load_with_logs(
+/// Loads the store into memory; `memtable` has the writes in its logs. Changes nothing on the disk.
+pub(super) fn load(
     storage: Arc<dyn Storage>,
     options: StoreOptions,
     hasher: KeyHasher,
@@ -172,9 +159,8 @@ pub(super) fn load_with_logs(
         limits_columns: options.filters.column_budget(options.filter_residence).is_some(),
     });
     let version = load_tables(&tables, state, options.read_only)?;
-    let mut last_seq = state.last_seq;
     check_no_log_missed(&*tables.storage, &state.logs, names)?;
-    last_seq = last_seq.max(memtable.max_seq());
+    let mut last_seq = state.last_seq.max(memtable.max_seq());
     for table in version.tables() {
         last_seq = last_seq.max(table.footer().max_seq);
     }
@@ -259,18 +245,21 @@ fn load_table(context: &Arc<TableContext>, known: &TableState) -> Result<Table, 
     }
 }
 
-/// Replays a log into the memtable.
-fn replay(storage: &dyn Storage, log: &LogState, memtable: &Memtable, names: &[String]) -> Result<(), Error> {
-    let file = FileName::Log(log.number).to_string();
-    if !names.contains(&file) {
-        return Err(Error::Missing { file });
+/// The writes in the logs.
+fn replay(storage: &dyn Storage, logs: &[LogState], names: &[String]) -> Result<Memtable, Error> {
+    let memtable = Memtable::new(0);
+    for log in logs {
+        let file = FileName::Log(log.number).to_string();
+        if !names.contains(&file) {
+            return Err(Error::Missing { file });
+        }
+        let contents = LogContents::read(storage, &file, log.number, LogKind::WriteAhead, log.sealed)?;
+        for (offset, record) in contents.payloads() {
+            let damage = Damage::CutOff { unit: "batch", len_bytes: record.len() as u64 };
+            memtable.insert(batch::decode(record).ok_or_else(|| Error::damaged(&file, offset, damage))?);
+        }
     }
-    let contents = LogContents::read(storage, &file, log.number, LogKind::WriteAhead, log.sealed)?;
-    for (offset, record) in contents.payloads() {
-        let damage = Damage::CutOff { unit: "batch", len_bytes: record.len() as u64 };
-        memtable.insert(batch::decode(record).ok_or_else(|| Error::damaged(&file, offset, damage))?);
-    }
-    Ok(())
+    Ok(memtable)
 }
 
 /// Looks for a log that is missing in the manifest. The manifest's last record may be bad because a crash tore it, or

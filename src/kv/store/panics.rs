@@ -4,8 +4,8 @@ use super::super::error::Error;
 use super::core::Core;
 use core::sync::atomic::Ordering;
 
-/// Held by a thread that others may wait for. If the thread panics meanwhile, the store takes no more writes, as a change
-/// may be half done, and those who wait get [`Error::Panicked`].
+/// Held by a thread that others may wait for. If the thread panics meanwhile, the store takes no more writes, as a
+/// change may be half done, and those who wait get [`Error::Panicked`].
 #[derive(Debug)]
 pub(super) struct PanicGuard<'a> {
     core: &'a Core,

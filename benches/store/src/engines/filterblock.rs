@@ -9,7 +9,7 @@ use filterblock::ledger::Outcome;
 use filterblock::{FilterKind, FilterPolicy};
 use std::path::Path;
 
-/// As the peers' partitions.
+/// As in the peers.
 const PARTITION_BYTES: u64 = 4096;
 
 struct Filterblock(Store);
@@ -25,8 +25,8 @@ pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
     Ok(Box::new(Filterblock(Store::open_dir(dir, options)?)))
 }
 
-/// One filter for whole keys, as the peers have; by default the store has another one for rows. That of prefixes is one
-/// of its own; RocksDB has both in one, of as many bits for each entry.
+/// One filter for whole keys, as the peers have; by default the store has another one for rows. The filter of prefixes
+/// is separate; RocksDB has whole keys and prefixes in one filter, with the same bits per entry.
 fn with_filters(options: StoreOptions, settings: &Settings) -> Result<StoreOptions> {
     let kind = match settings.filters.filter {
         Filter::None => return Ok(options.cache_bytes(settings.cache_bytes)),
@@ -43,7 +43,7 @@ fn with_filters(options: StoreOptions, settings: &Settings) -> Result<StoreOptio
     let options = match settings.filters.residence {
         Residence::Memory => options,
         Residence::Half => options.filter_memory_bytes(settings.held_filter_bytes()),
-        // With the filters that are smaller than a partition.
+        // Filters smaller than a partition come through the cache, too.
         Residence::Partitioned => cached.partition_filters(PARTITION_BYTES),
         Residence::Disk => cached,
     };

@@ -104,7 +104,8 @@ unsafe impl Send for Rocksdb {}
 // SAFETY: see `Send`.
 unsafe impl Sync for Rocksdb {}
 
-/// With a Ribbon filter, the Bloom filter's bits for the same rate: so that it takes `Settings::BITS_PER_KEY` itself.
+/// RocksDB sizes a Ribbon filter by the bits of a Bloom filter of the same rate. With these it takes
+/// `Settings::BITS_PER_KEY` itself.
 const RIBBON_BLOOM_BITS: f64 = 14.65;
 
 fn settings_text(settings: &Settings) -> String {
@@ -113,12 +114,13 @@ fn settings_text(settings: &Settings) -> String {
     let level_base_bytes = settings.level_base_bytes();
     let filter = match settings.filters.filter {
         Filter::None => "nullptr".to_owned(),
-        // Also in the tables that flushes write.
+        // -1: also in the tables that flushes write.
         Filter::Ribbon => format!("ribbonfilter:{RIBBON_BLOOM_BITS}:-1"),
         _ => format!("bloomfilter:{bits}:false"),
     };
     let are_cached = matches!(settings.filters.residence, Residence::Partitioned | Residence::Disk);
-    // Filters can be partitioned, or be in the cache, only with the indexes. That of the partitions is in memory.
+    // Filters can be partitioned, or be in the cache, only together with the indexes. The index of the partitions stays
+    // in memory.
     let partitions = match settings.filters.residence {
         Residence::Partitioned => format!(
             "partition_filters=true;index_type=kTwoLevelIndexSearch;metadata_block_size={block_bytes};\

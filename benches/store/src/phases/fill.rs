@@ -10,8 +10,8 @@ use serde_json::json;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Of the cells in sixteenths: twelve are compacted into one run; the others follow in tables of one each, all of which
-/// span the whole range of keys.
+/// The cells are written in sixteenths: twelve are compacted into one run; the others follow in tables of one each, all
+/// of which span the whole range of keys.
 const NUM_PARTS: u64 = 16;
 const NUM_SETTLED: u64 = 12;
 

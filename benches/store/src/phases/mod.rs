@@ -55,25 +55,25 @@ impl Phase {
         }
     }
 
-    /// Whether it compares stores, or else filters.
+    /// Whether it compares stores; the others compare filters.
     pub fn compares_stores(self) -> bool {
         matches!(self, Self::Load | Self::ReadCached | Self::ReadSmall)
     }
 }
 
-/// What figures are of: a line of a table.
+/// What is measured: a line of a table.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     pub phase: Phase,
     pub kind: Kind,
     pub order: Order,
     pub filters: Filters,
-    /// Of the queries, where that is a choice.
+    /// Of the queried keys; `None` in phases without that choice.
     pub popularity: Option<Popularity>,
 }
 
 impl Subject {
-    /// Of the table.
+    /// The title of its table.
     pub fn title(&self) -> String {
         match self.popularity {
             None if self.phase.compares_stores() => format!("{} order: {}", self.order.name(), self.phase.name()),
@@ -83,7 +83,7 @@ impl Subject {
         }
     }
 
-    /// Of the line.
+    /// The label of its line.
     pub fn label(&self) -> String {
         let engine = self.kind.name();
         if self.phase.compares_stores() { engine.to_owned() } else { format!("{engine}: {}", self.filters.label()) }
@@ -96,7 +96,7 @@ pub struct Task {
     pub subject: Subject,
     pub dir: PathBuf,
     pub settings: Settings,
-    /// What block cache and filters take together, if the page cache is to be emptied, too.
+    /// Bytes for block cache and filters together. If set, the page cache is emptied again and again.
     pub memory_bytes: Option<u64>,
     pub num_cells: u64,
     pub num_readers: usize,
@@ -107,7 +107,7 @@ pub struct Task {
 /// Figures by name; the names end in their units.
 pub type Figures = Map<String, Value>;
 
-/// Those of a JSON object.
+/// The members of a JSON object.
 fn figures(object: Value) -> Figures {
     match object {
         Value::Object(figures) => figures,

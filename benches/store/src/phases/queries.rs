@@ -1,4 +1,4 @@
-//! Queries of one sort of a store as [`super::fill`] leaves it: how long they take, and what is read for them.
+//! Queries of one sort, on a store as [`super::fill`] leaves it: how long they take, and what is read for them.
 
 use super::{Figures, Phase, Task, figures, peak_mib};
 use crate::cells::{Cells, Key, Random};
@@ -28,8 +28,8 @@ pub enum Popularity {
 /// YCSB's `ZIPFIAN_CONSTANT`.
 const ZIPFIAN_EXPONENT: f64 = 0.99;
 
-/// Queries that are drawn at a time. The page cache loses the store's files before each, if it is to have none of them:
-/// another query would find there what the block cache has dropped.
+/// Queries that are drawn at a time. If the page cache is emptied, it is before each batch, which has one query then: a
+/// second would find there what the block cache has dropped.
 const BATCH_LEN: u64 = 1000;
 
 pub fn run(task: &Task, cells: &Cells) -> Result<Figures> {
@@ -38,7 +38,7 @@ pub fn run(task: &Task, cells: &Cells) -> Result<Figures> {
     let engine = engine.as_ref();
     let page_cache = task.memory_bytes.map(|_| PageCache::of(&task.dir)).transpose()?;
     let mut draw = Draw::new(task, cells)?;
-    // As many others first, so that the caches hold what such queries leave there.
+    // As many others before, so that the caches hold what such queries leave there.
     ask(engine, cells, &mut draw, task.num_gets, page_cache.as_ref())?;
     let (counts, read) = (engine.counts()?, process::read_bytes()?);
     let asked = ask(engine, cells, &mut draw, task.num_gets, page_cache.as_ref())?;
@@ -107,7 +107,7 @@ struct Draw<'a> {
     phase: Phase,
     cells: &'a Cells,
     num_keys: u64,
-    /// By rank, if they are not all alike.
+    /// By rank; `None` if all keys are alike.
     popularity: Option<Zipf<f64>>,
     ranks: SmallRng,
     uniform: Random,

@@ -1,4 +1,4 @@
-//! A full store is opened and queried for present cells, for absent ones and for all cells in order.
+//! A loaded store is opened, queried for present cells and for absent ones, and scanned.
 
 use super::{Figures, Task, figures, get_absent, get_present, peak_mib};
 use crate::cells::{Cells, ROW_LEN, Random};
@@ -38,7 +38,7 @@ pub fn run(task: &Task, cells: &Cells) -> Result<Figures> {
 }
 
 struct Answers {
-    /// Of a pass with two clock readings.
+    /// Of a pass that reads the clock at its start and end only.
     mean_ns: f64,
     /// The processor time of that pass.
     cpu_ns: f64,

@@ -112,8 +112,8 @@ impl Database {
         self.admin().read_manifest(None).await?.with_context(|| format!("no database at {}", self.path))
     }
 
-    /// Runs a standalone compactor, as a process beside the writer would, until level 0 is empty: one compaction of all its
-    /// tables. The new tables have at most `max_table_bytes` bytes.
+    /// Runs a standalone compactor, as a process beside the writer would, until level 0 is empty: one compaction of all
+    /// its tables. The new tables have at most `max_table_bytes` bytes.
     ///
     /// # Errors
     /// SlateDB's, if level 0 has a single table, and if the compaction does not end.

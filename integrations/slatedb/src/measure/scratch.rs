@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A new directory among the system's temporary ones, removed with everything in it when this is dropped. (A crate for it
-/// would change the features of SlateDB's dependencies: the tests would compile SlateDB once more.)
+/// A new directory among the system's temporary ones, removed with everything in it when this is dropped. (A crate for
+/// it would change the features of SlateDB's dependencies: the tests would compile SlateDB once more.)
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,

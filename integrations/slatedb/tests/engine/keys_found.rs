@@ -52,8 +52,8 @@ async fn found(database: &Database, rows: u64, tables: u64) -> Result<()> {
     assert_eq!(blocks.outcomes().opened - before.opened, tables, "{blocks}");
     assert_eq!(blocks.outcomes().ignored(), 0, "{blocks}");
 
-    // Each row passes the filter of one table, so that the other positives are false. SlateDB's own count has not all of
-    // these: it probes some older tables in advance, and does not read them once the row is found.
+    // Each row passes the filter of one table, so that the other positives are false. SlateDB's own count has not all
+    // of these: it probes some older tables in advance, and does not read them once the row is found.
     assert!(counters.positives >= rows + counters.false_positives, "{blocks}: {counters:?}");
     let (in_vain, passed) = (counters.positives + counters.negatives - rows, counters.positives - rows);
     if is_level_0 {

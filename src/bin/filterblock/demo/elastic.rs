@@ -1,5 +1,5 @@
-//! The elastic workload: the same memory for filters of several levels, divided by the tables' sizes alone, and by the lookups
-//! that were counted as well.
+//! The elastic workload: the same memory for filters of several levels, divided by the tables' sizes alone, and by the
+//! lookups that were counted as well.
 
 use super::ask::{self, Observed, Query};
 use super::data::{Dataset, random};
@@ -11,15 +11,12 @@ use super::plot::bars::{Bar, Group, bars};
 use super::report::{Account, Report, merged};
 use super::session::Demo;
 use super::stage::Levels;
-use super::zipfian::{THETA, ranks};
+use super::zipfian::{Ranks, THETA};
 use crate::exit::Failure;
 use filterblock::kv::{ColumnStats, Purpose, Stats, Store};
 use filterblock::ledger::{Outcome, Tally};
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterPolicy};
 use maud::html;
-use rand::SeedableRng;
-use rand::rngs::Xoshiro256PlusPlus;
-use rand_distr::{Distribution, Zipf};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -74,7 +71,7 @@ impl Order {
 /// The queries of all runs.
 struct Queries<'a> {
     data: &'a Dataset,
-    ranks: Zipf<f64>,
+    ranks: Ranks,
     /// Columns that no row has, one for each query: a key that comes again would be the same false positive each time.
     absent_columns: Vec<Vec<u8>>,
 }
@@ -82,11 +79,11 @@ struct Queries<'a> {
 impl<'a> Queries<'a> {
     fn new(data: &'a Dataset, num: u64) -> Result<Self, Failure> {
         let column = |i: u64| format!("absent:{i}").into_bytes();
-        Ok(Self { data, ranks: ranks(data)?, absent_columns: (0..num).map(column).collect() })
+        Ok(Self { data, ranks: Ranks::new(data)?, absent_columns: (0..num).map(column).collect() })
     }
 
     fn query(&'a self, order: Order, i: u64) -> Query<'a> {
-        let rank = self.ranks.sample(&mut Xoshiro256PlusPlus::seed_from_u64(random(b"elastic rank", i))) as u64;
+        let rank = self.ranks.draw(b"elastic rank", i);
         let place = match order {
             Order::SideBySide => rank - 1,
             Order::Scattered => random(b"elastic place", rank) % self.data.rows.len() as u64,

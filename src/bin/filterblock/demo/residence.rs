@@ -11,30 +11,27 @@ use super::prefixes::Prefixes;
 use super::report::{Account, Report, merged};
 use super::session::Demo;
 use super::stage::{self, Stage};
-use super::zipfian::{THETA, ranks};
+use super::zipfian::{Ranks, THETA};
 use crate::exit::Failure;
 use filterblock::kv::{FilterResidence, Stats, Store};
 use maud::html;
-use rand::SeedableRng;
-use rand::rngs::Xoshiro256PlusPlus;
-use rand_distr::{Distribution, Zipf};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// As those of RocksDB and fjall, a page of the file.
+/// A page of the file, as in RocksDB and fjall.
 const PARTITION_BYTES: u64 = 4096;
 
-/// The part of the filters' bytes that the cache has unless a number is given.
+/// The size of the cache, as a share of the filters' bytes, unless it is given.
 const CACHE_SHARE: f64 = 0.5;
 
-/// Where filters are. The first one's reads are those without filters.
+/// Where the filters are in each run. Reads that filters avoid are counted against the first run, which has none.
 const RUNS: [&str; 4] = ["none", "in memory", "partitioned", "on the disk"];
 
 /// Loading three stores, and the runs.
 pub(super) const NUM_STEPS: u64 = 3 + RUNS.len() as u64;
 
-/// Below the row that names the popularity.
+/// The figures below the row that names the popularity.
 const FIGURES: [Figure<'_>; 17] = [
     ("memory for filters and cache, bytes", "memory_bytes", Count),
     ("data-block reads", "data_block_reads", Count),
@@ -80,18 +77,15 @@ impl Popularity {
 struct Queries<'a> {
     data: &'a Dataset,
     prefixes: Prefixes<'a>,
-    ranks: Zipf<f64>,
+    ranks: Ranks,
 }
 
 impl Queries<'_> {
-    /// What decides query `i`. Popular keys are scattered, as those of the zipfian workload.
+    /// The number that decides query `i`. Popular keys are scattered, as in the zipfian workload.
     fn random(&self, popularity: Popularity, i: u64) -> u64 {
         match popularity {
             Popularity::Uniform => random(b"question", i),
-            Popularity::Zipfian => {
-                let rank = self.ranks.sample(&mut Xoshiro256PlusPlus::seed_from_u64(random(b"residence rank", i)));
-                random(b"residence place", rank as u64)
-            }
+            Popularity::Zipfian => random(b"residence place", self.ranks.draw(b"residence rank", i)),
         }
     }
 
@@ -144,7 +138,7 @@ pub(super) fn run(demo: &Demo<'_>) -> anyhow::Result<ExitCode> {
     let Some((policy, prefix_len)) = policy.zip(u16::try_from(prefixes.len).ok()) else {
         return Err(Failure::usage("demo", "--workload residence needs a kind of filter").into());
     };
-    let queries = Queries { data, prefixes, ranks: ranks(data)? };
+    let queries = Queries { data, prefixes, ranks: Ranks::new(data)? };
     let options = stage::options(Some(policy)).prefix_filter(prefix_len, policy);
     // Without a filter, scans of prefixes are counted as such if the store knows their length.
     let unfiltered = stage::options(None).prefix_filter(prefix_len, None);
@@ -164,7 +158,7 @@ pub(super) fn run(demo: &Demo<'_>) -> anyhow::Result<ExitCode> {
     let on_disk = run_on(demo, &whole, RUNS[3], &queries, &mut plan)?;
     whole.strike()?;
     demo.note("loading partitioned filters".to_owned());
-    // What is smaller than a partition comes through the cache, too.
+    // Filters smaller than a partition come through the cache, too.
     let partitioned = Stage::set_with("partitioned", data, cached.partition_filters(PARTITION_BYTES), parent)?;
     runs.push(run_on(demo, &partitioned, RUNS[2], &queries, &mut plan)?);
     partitioned.strike()?;
@@ -241,7 +235,7 @@ fn run_json(name: &str, run: &Run, series: &[Observed]) -> Value {
     };
     json!({
         "filter": name,
-        // What is in memory counts towards the cache's limit, and may exceed it.
+        // Filters that stay in memory count towards the cache's limit, and may exceed it.
         "memory_bytes": run.stats.cache.limit_bytes.max(run.stats.filter_memory_bytes),
         "filter_memory_bytes": run.stats.filter_memory_bytes,
         "classes": CLASSES.iter().zip(series).map(class).collect::<Vec<_>>(),

@@ -36,20 +36,29 @@ const FIGURES: [Figure<'_>; 8] = [
     ("  times as many as without", "throughput_times", Times(1)),
 ];
 
-/// The popularity of the rows, by rank.
-pub(super) fn ranks(data: &Dataset) -> Result<Zipf<f64>, Failure> {
-    Zipf::new(data.rows.len() as f64, THETA).map_err(|error| Failure::usage("demo", error))
+/// The popularity of the rows, by rank: from 1, the most popular.
+pub(super) struct Ranks(Zipf<f64>);
+
+impl Ranks {
+    pub(super) fn new(data: &Dataset) -> Result<Self, Failure> {
+        Ok(Self(Zipf::new(data.rows.len() as f64, THETA).map_err(|error| Failure::usage("demo", error))?))
+    }
+
+    /// Rank `i` of a stream, the same on every machine.
+    pub(super) fn draw(&self, stream: &[u8], i: u64) -> u64 {
+        self.0.sample(&mut Xoshiro256PlusPlus::seed_from_u64(random(stream, i))) as u64
+    }
 }
 
 /// The queries of all shares, the same for every run.
 struct Queries<'a> {
     data: &'a Dataset,
-    ranks: Zipf<f64>,
+    ranks: Ranks,
 }
 
 impl<'a> Queries<'a> {
     fn new(data: &'a Dataset) -> Result<Self, Failure> {
-        Ok(Self { data, ranks: ranks(data)? })
+        Ok(Self { data, ranks: Ranks::new(data)? })
     }
 
     /// Query `i` where `absent_percent` of all are for absent cells: half of them for a column that its row does not
@@ -58,8 +67,7 @@ impl<'a> Queries<'a> {
     /// Ranks are scattered over the key space by a hash, as in YCSB's scrambled distribution, so that popular keys do
     /// not lie side by side.
     fn query(&self, absent_percent: u8, i: u64) -> Query<'a> {
-        let rank = self.ranks.sample(&mut Xoshiro256PlusPlus::seed_from_u64(random(b"zipfian rank", i)));
-        let scattered = random(b"zipfian place", rank as u64);
+        let scattered = random(b"zipfian place", self.ranks.draw(b"zipfian rank", i));
         let row = &self.data.rows[(scattered % self.data.rows.len() as u64) as usize];
         let choice = random(b"zipfian choice", i);
         let (column, value) = &row.columns[((choice >> 32) % row.columns.len() as u64) as usize];
@@ -190,9 +198,6 @@ fn page(report: &Report) -> Page {
 mod tests {
     use super::super::webtable;
     use super::{Queries, THETA};
-    use rand::SeedableRng;
-    use rand::rngs::Xoshiro256PlusPlus;
-    use rand_distr::Distribution;
 
     /// Each of the first ranks comes as often as its probability says, within four standard deviations.
     #[test]
@@ -202,7 +207,7 @@ mod tests {
         let ranks = Queries::new(&data).expect("rows").ranks;
         let num_ranks = data.rows.len();
         let mut counts = vec![0u64; num_ranks + 1];
-        (0..NUM_DRAWN).for_each(|i| counts[ranks.sample(&mut Xoshiro256PlusPlus::seed_from_u64(i)) as usize] += 1);
+        (0..NUM_DRAWN).for_each(|i| counts[ranks.draw(b"test", i) as usize] += 1);
         assert_eq!(counts[0], 0);
         let zeta: f64 = (1..=num_ranks).map(|rank| (rank as f64).powf(-THETA)).sum();
         for (rank, count) in counts.iter().enumerate().skip(1).take(20) {

@@ -47,8 +47,8 @@ impl FromStr for LevelKind {
 /// Kind and size.
 #[derive(clap::Args)]
 pub(crate) struct KindArgs {
-    /// The structure: bloom, blocked, golomb, ribbon, fuse; auto, the one that costs least at the level of each table; or none
-    /// [default: auto for `fill`, each filter's own for `rebuild`]
+    /// The structure: bloom, blocked, golomb, ribbon, fuse; auto, the one that costs least at the level of each table;
+    /// or none [default: auto for `fill`, each filter's own for `rebuild`]
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<Kind>,
     /// Size: bits for each distinct entry

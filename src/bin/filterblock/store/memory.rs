@@ -11,8 +11,8 @@ const LOOKUPS: f64 = 1000.0;
 
 #[derive(clap::Args)]
 pub(crate) struct FilterMemoryArgs {
-    /// Greatest length of the filters in memory, as 64KiB: of filters with columns, those columns are held that save the
-    /// most reads; one of which none is held is not probed. Other kinds are held whole, and first
+    /// Greatest length of the filters in memory, as 64KiB: of filters with columns, those columns are held that save
+    /// the most reads; one of which none is held is not probed. Other kinds are held whole, and first
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     filter_memory_bytes: Option<u64>,
 }

@@ -23,8 +23,9 @@ Examples:
 /// Show levels, tables and filters of a store
 ///
 /// False-positive rates are predicted from the filters' bits as they are. With --ask rows are looked up first, and
-/// the ledger shows what became of each lookup in each table. With --filter-memory-bytes the rates are those of what memory
-/// holds, chosen by the tables' sizes; expected reads in vain are for lookups of absent keys, any of them as probable.
+/// the ledger shows what became of each lookup in each table. With --filter-memory-bytes the rates are those of what
+/// memory holds, chosen by the tables' sizes; expected reads in vain are for lookups of absent keys, any of them as
+/// probable.
 #[derive(clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -1,4 +1,5 @@
-//! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its table.
+//! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its
+//! table.
 
 use super::{open_quietly, unreadable_json, unreadable_text, warn_of_seeds, warning_text};
 use crate::exit::{Code, Failure};

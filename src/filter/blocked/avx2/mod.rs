@@ -35,8 +35,8 @@ avx2! {
     }
 }
 
-/// Products of the lower halves: what `_mm256_mul_epu32` is for. The compiler knows that as a masking and a multiplication of
-/// whole words, and where a factor is constant it is left with three multiplications.
+/// Products of the lower halves: what `_mm256_mul_epu32` is for. The compiler knows that as a masking and a
+/// multiplication of whole words, and where a factor is constant it is left with three multiplications.
 ///
 /// # Safety
 /// The processor has AVX2.
@@ -44,8 +44,8 @@ avx2! {
 #[target_feature(enable = "avx2")]
 unsafe fn multiply_low(a: __m256i, b: __m256i) -> __m256i {
     let product;
-    // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no memory, no
-    // stack, no flags; and it is the only one, so the result may share a register with an operand.
+    // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no
+    // memory, no stack, no flags; and it is the only one, so the result may share a register with an operand.
     unsafe {
         core::arch::asm!("vpmuludq {product}, {a}, {b}", product = lateout(ymm_reg) product,
             a = in(ymm_reg) a, b = in(ymm_reg) b, options(pure, nomem, nostack, preserves_flags));

@@ -79,17 +79,17 @@ impl Probe {
 
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
-/// A salt's step comes from a table by `vpermd`. Instead of a bit being shifted to its position, the word is shifted until
-/// that position is its lowest, so both halves of a line are tested at once.
+/// A salt's step comes from a table by `vpermd`. Instead of a bit being shifted to its position, the word is shifted
+/// until that position is its lowest, so both halves of a line are tested at once.
 ///
-/// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as much
-/// as the probe. The upper halves of the registers are zeroed afterwards, as a caller without AVX expects.
+/// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as
+/// much as the probe. The upper halves of the registers are zeroed afterwards, as a caller without AVX expects.
 #[inline(always)]
 fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64) -> bool {
     let all: u8;
-    // SAFETY: `_proof` is of AVX2, which has all instructions below. The reads are the 64 bytes of `line`, in two halves, and
-    // of `constants` what the assertions at its type place: 64 bytes at 0, 32 at each of 64, 96 and 128, aligned as the
-    // type is. The options hold:
+    // SAFETY: `_proof` is of AVX2, which has all instructions below. The reads are the 64 bytes of `line`, in two
+    // halves, and of `constants` what the assertions at its type place: 64 bytes at 0, 32 at each of 64, 96 and 128,
+    // aligned as the type is. The options hold:
     // - `readonly`, `nostack`: no instruction writes memory or touches the stack;
     // - `pure`: the result depends on the operands and on what they point to;
     // - `lateout`: `all` may share a register with an input, as `setc` comes after the last use of these.
@@ -133,7 +133,8 @@ fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64
         );
     }
     // SAFETY: `setc` wrote 0 or 1.
-    unsafe { core::mem::transmute::<u8, bool>(all) }
+    unsafe { core::hint::assert_unchecked(all <= 1) };
+    all != 0
 }
 
 /// The constants, in registers: made from an [`Avx2`] alone.
@@ -150,7 +151,8 @@ impl Registers {
     fn load(_proof: Avx2, constants: &Constants) -> Self {
         let Constants { multipliers, salt_steps, positions, lowest } = constants;
         let (low, high) = multipliers.split_at(WORDS / 2);
-        // SAFETY: `_proof` is of AVX2. Each load is of 32 bytes: halves of 8 words of 8 bytes, 8 of 4 bytes, 4 of 8 bytes.
+        // SAFETY: `_proof` is of AVX2. Each load is of 32 bytes: halves of 8 words of 8 bytes, 8 of 4 bytes, 4 of 8
+        // bytes.
         unsafe {
             Self {
                 multipliers: [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())],
@@ -190,8 +192,8 @@ impl Registers {
 #[target_feature(enable = "avx2")]
 unsafe fn shift_right(words: __m256i, counts: __m256i) -> __m256i {
     let shifted;
-    // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no memory, no
-    // stack, no flags; and it is the only one, so the result may share a register with an operand.
+    // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no
+    // memory, no stack, no flags; and it is the only one, so the result may share a register with an operand.
     unsafe {
         core::arch::asm!("vpsrlvq {shifted}, {words}, {counts}", shifted = lateout(ymm_reg) shifted,
             words = in(ymm_reg) words, counts = in(ymm_reg) counts, options(pure, nomem, nostack, preserves_flags));

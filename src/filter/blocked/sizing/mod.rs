@@ -95,8 +95,8 @@ pub fn false_positive_rate(millibits: u32, num_probes: u32, salt_bits: u32) -> f
 }
 
 /// The fewest millibits in [`MIN_MILLIBITS`] ..= [`MAX_MILLIBITS`] for which [`false_positive_rate`], with
-/// [`num_probes`], is at most `rate`; and that number of probes. (About 9 to 10 bits, where the number changes to 8, one
-/// part in a hundred fewer might do.)
+/// [`num_probes`], is at most `rate`; and that number of probes. (About 9 to 10 bits, where the number changes to 8,
+/// one part in a hundred fewer might do.)
 ///
 /// Saturates at both ends of the range. `salt_bits` above 6 count as 6.
 ///
@@ -153,8 +153,8 @@ pub fn putze_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes:
     })
 }
 
-/// As [`putze_false_positive_rate`], with the exact rate of a line of i keys (Bose et al., see [`bloom`](crate::sizing::bloom))
-/// inside the sum; 0 ..= 1.
+/// As [`putze_false_positive_rate`], with the exact rate of a line of i keys (Bose et al., see
+/// [`bloom`](crate::sizing::bloom)) inside the sum; 0 ..= 1.
 ///
 /// 1 also above 64 probes. Its work grows with the square of `num_probes` and with `bits_per_line`: tens of
 /// microseconds at 512 bits, 0.3 seconds at the far end of every range.

@@ -24,7 +24,7 @@ use super::super::names::LOCK_NAME;
 use super::super::options::StoreOptions;
 use super::super::sstable::IoErrors;
 use super::super::storage::{LockMode, Storage};
-use super::open::{hasher, is_there, list, load_with_logs, lock_error};
+use super::open::{hasher, is_there, list, load, lock_error};
 use std::sync::Arc;
 
 /// What a repair may do: nothing, unless set here.
@@ -77,7 +77,7 @@ pub(super) fn repair(
     let logs = assess::read_logs(&*storage, &state.logs, &names)?;
     let memtable = logs.memtable;
     // For reading, so that tables that do not open are no error.
-    let mut core = load_with_logs(storage, options, hasher, Some(lock), &names, &state, memtable)?;
+    let mut core = load(storage, options, hasher, Some(lock), &names, &state, memtable)?;
     let findings = assess::assess(&core, &state, io_errors)?;
     let mut report = assess::report(&core, &findings, logs.damaged);
     if how.apply && !report.is_empty() {

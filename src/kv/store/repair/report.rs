@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The first and the last of a range of rows.
+/// The first and the last row of a range.
 pub type RowsFromTo = (Vec<u8>, Vec<u8>);
 
 /// The result of [`Store::repair`](super::super::Store::repair). Its text names everything that is lost.
@@ -13,18 +13,18 @@ pub struct RepairReport {
     pub is_applied: bool,
     /// Tables that are damaged or missing.
     pub tables: Vec<RepairedTable>,
-    /// Tables of level 0 that are whole, and newer than one of those: they are written anew, as the order of level 0 is
-    /// that of the files' numbers.
+    /// Whole tables of level 0 that are newer than a damaged one which is written anew. They are written anew as well,
+    /// as the order of level 0 is that of the files' numbers.
     pub renumbered: Vec<RenumberedTable>,
     /// Logs that are damaged or missing.
     pub logs: Vec<RepairedLog>,
-    /// Tables whose filters cannot be used, and are built anew.
+    /// Whole tables whose filters cannot be used, and are built anew.
     pub filters: Vec<RepairedFilters>,
     /// The files moved aside, by their paths within the store's directory.
     pub moved_aside: Vec<String>,
 }
 
-/// A table of which only a part is right.
+/// A damaged or missing table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairedTable {
@@ -32,19 +32,19 @@ pub struct RepairedTable {
     pub file: String,
     /// Its level, from 0.
     pub level: usize,
-    /// What is wrong first.
+    /// The first error that was found.
     pub reason: String,
-    /// Cells that are right, tombstones included, which become a table of the same level.
+    /// The number of intact cells, tombstones included. They become a table of the same level.
     pub cells_kept: u64,
-    /// Cells that are lost; `None` if it is unknown how many there were.
+    /// The number of lost cells; `None` if it is unknown how many there were.
     pub cells_lost: Option<u64>,
-    /// The rows that have lost cells.
+    /// The rows that may have lost cells.
     pub lost: Vec<LostRows>,
-    /// The file of the cells that were kept, once the repair is made.
+    /// The file with the intact cells, once the repair is made.
     pub kept_in: Option<String>,
 }
 
-/// Rows of which cells are lost, deletions among them: these cells now have the value of an older table, or none.
+/// Rows of which cells may be lost, deletions among them. A lost cell has the value of an older table, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostRows {
@@ -52,8 +52,8 @@ pub struct LostRows {
     pub rows: Option<RowsFromTo>,
     /// Why they cannot be read.
     pub reason: String,
-    /// Those of the rows of which an older table may have cells: there, values that had been overwritten may be visible
-    /// again, and cells that had been deleted. In all others a lost cell is absent.
+    /// Ranges within these rows of which an older table, or an intact batch, may have cells: there, overwritten values
+    /// and deleted cells may be visible again. In all other rows a lost cell is absent.
     pub older: Vec<RowsFromTo>,
 }
 
@@ -63,25 +63,25 @@ pub struct LostRows {
 pub struct RenumberedTable {
     /// Its file.
     pub file: String,
-    /// Its cells.
+    /// The number of its cells.
     pub num_cells: u64,
     /// Its new file, once the repair is made.
     pub kept_in: Option<String>,
 }
 
-/// A log of which only a part is right.
+/// A damaged or missing log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairedLog {
     /// Its file.
     pub file: String,
-    /// What is wrong first.
+    /// The first error that was found.
     pub reason: String,
-    /// Batches that are right. They are newer than all tables, and become a table with those of the other logs.
+    /// The number of intact batches. They are newer than all tables, and become one table with those of the other logs.
     pub batches_kept: u64,
-    /// Bytes of batches that are lost; `None` if it is unknown how many there were.
+    /// The lost bytes of batches; `None` if it is unknown how many there were.
     pub bytes_lost: Option<u64>,
-    /// The rows that may have lost cells: any.
+    /// The rows that may have lost cells: any row may be one.
     pub lost: LostRows,
 }
 
@@ -102,18 +102,18 @@ impl RepairReport {
         self.tables.is_empty() && self.logs.is_empty() && self.filters.is_empty()
     }
 
-    /// All rows that have lost cells.
+    /// All rows that may have lost cells.
     pub fn lost(&self) -> impl Iterator<Item = &LostRows> {
         self.tables.iter().flat_map(|table| &table.lost).chain(self.logs.iter().map(|log| &log.lost))
     }
 
-    /// Whether a cell of this row may be lost, so that it is absent or has an older value.
+    /// Whether this row may have a lost cell, which is absent or has an older value.
     #[must_use]
     pub fn may_have_lost(&self, row: &[u8]) -> bool {
         self.lost().any(|lost| lost.rows.as_ref().is_none_or(|rows| is_within(row, rows)))
     }
 
-    /// Whether an older value of this row may be visible again, or a cell that had been deleted.
+    /// Whether an overwritten value or a deleted cell of this row may be visible again.
     #[must_use]
     pub fn may_show_older(&self, row: &[u8]) -> bool {
         self.lost().flat_map(|lost| &lost.older).any(|rows| is_within(row, rows))

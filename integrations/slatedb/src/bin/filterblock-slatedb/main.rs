@@ -1,5 +1,5 @@
-//! Fills, compacts and reads a SlateDB database whose tables have filter blocks, each in a process of its own, and counts
-//! what filters save. See README.md.
+//! Fills, compacts and reads a SlateDB database whose tables have filter blocks, each in a process of its own, and
+//! counts what filters save. See README.md.
 
 mod bench;
 mod figures;

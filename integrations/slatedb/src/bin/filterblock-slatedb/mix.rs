@@ -1,5 +1,5 @@
-//! The mix of reads and writes of SlateDB's benchmark tool, with that tool's defaults: four tasks, one operation in five a
-//! put, values of 1024 bytes, keys of 16 from a fixed set of 100 000, 95 % of the gets for keys that were put.
+//! The mix of reads and writes of SlateDB's benchmark tool, with that tool's defaults: four tasks, one operation in
+//! five a put, values of 1024 bytes, keys of 16 from a fixed set of 100 000, 95 % of the gets for keys that were put.
 //!
 //! The tool itself is in no package registry and takes no filter policy.
 

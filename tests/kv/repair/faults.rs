@@ -1,6 +1,6 @@
 //! Crashes and failures in the middle of a repair: the store is no worse, and repairing again finishes.
 
-use crate::repair::{blocks, contents, in_log, newest, plan, repair, tables};
+use super::{blocks, contents, in_log, newest, plan, repair, tables};
 use crate::sim::{CrashKind, Fault, FaultKind, SimStorage};
 use crate::unreadable::{Cells, NUM_ROWS, PAGE, options, row, store};
 use filterblock::kv::{Error, Storage, Store};
@@ -14,7 +14,7 @@ struct Case {
     kept: Vec<(String, Vec<u8>)>,
 }
 
-/// Damage of each sort that a repair treats in another way, and all of them together.
+/// Damage of each sort that a repair treats differently, and all sorts together.
 fn cases() -> Vec<Case> {
     let (storage, cells) = store();
     let (all_blocks, in_log) = (blocks(&storage), in_log(&cells));

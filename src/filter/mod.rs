@@ -28,8 +28,7 @@ pub(crate) use trailer::Trailer;
 
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
-use crate::kind::{FilterKind, kinds};
-use blocked::Inlined;
+use crate::kind::{FilterKind, inlined_kind, kinds};
 use seam::{KindParams, KindView};
 
 #[cfg(feature = "std")]
@@ -133,6 +132,22 @@ macro_rules! enums {
     };
 }
 kinds!(enums);
+
+macro_rules! inlined {
+    ($Kind:ident, $module:ident) => {
+        use $module::Inlined;
+
+        impl KindLayout {
+            fn inlined(&self) -> Inlined {
+                match self {
+                    Self::$Kind(layout) => layout.inlined(),
+                    _ => Inlined::NONE,
+                }
+            }
+        }
+    };
+}
+inlined_kind!(inlined);
 
 /// `each!(Enum, value, name => result)`: one match over an enum of the list, with the kind's own value as `name`. An
 /// arm for no kind may follow: `each!(Enum, value, name => result, Empty => result)`. `name in Type` makes `Type` the
@@ -314,11 +329,7 @@ impl FilterLayout {
     pub(crate) fn check(params: Params, payload: &[u8], base: u64) -> Result<Self, DecodeError> {
         let of_kind =
             each!(Params, params, params in View => View::check(params, payload, base).map(KindLayout::from))?;
-        let inlined = match &of_kind {
-            KindLayout::Blocked(layout) => layout.inlined(),
-            _ => Inlined::NONE,
-        };
-        Ok(Self { inlined, of_kind })
+        Ok(Self { inlined: of_kind.inlined(), of_kind })
     }
 
     /// `None` without entries.

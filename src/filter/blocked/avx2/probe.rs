@@ -79,8 +79,10 @@ impl Probe {
 
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
-/// A salt's step comes from a table by `vpermd`. Instead of a bit being shifted to its position, the word is shifted
-/// until that position is its lowest, so both halves of a line are tested at once.
+/// The products of the hash with each salt's step and each word's multiplier do not wait for the line. A word's salt
+/// picks one of the former by `vpermd`; with the latter it adds up to the product with the salted multiplier. Instead
+/// of a bit being shifted to its position, the word is shifted until that position is its lowest, so both halves of a
+/// line are tested at once.
 ///
 /// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as
 /// much as the probe. The upper halves of the registers are zeroed afterwards, as a caller without AVX expects.
@@ -164,7 +166,7 @@ impl Registers {
         }
     }
 
-    /// As the assembly.
+    /// What the assembly computes.
     #[inline(always)]
     fn all_hit(self, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
         // SAFETY: `self` was made from a proof of AVX2. `at` is 0 or 32: a half of the 64 bytes of `line`.

@@ -27,6 +27,16 @@ macro_rules! kinds {
 }
 pub(crate) use kinds;
 
+/// `inlined_kind!(make)` calls `make!` with the name as a type, and the folder, of the kind whose probe is short enough
+/// to be compiled into a caller's loop. A second would cost the first more than it gains: every query would tell them
+/// apart.
+macro_rules! inlined_kind {
+    ($make:ident) => {
+        $make! { Blocked, blocked }
+    };
+}
+pub(crate) use inlined_kind;
+
 macro_rules! filter_kind {
     ({} $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
         /// The structure of a filter. The discriminant is the tag on the wire.

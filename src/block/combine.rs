@@ -3,8 +3,8 @@
 use super::HEADER_LEN;
 use super::header::Header;
 use super::reader::FilterBlockReader;
+use crate::filter::Params;
 use crate::filter::combine::{BitArray, Operation};
-use crate::filter::{FilterLayout, Params};
 use crate::hash::XXH3_ID;
 use crate::hash_name::HashName;
 use crate::kind::FilterKind;
@@ -93,9 +93,12 @@ enum Pair<'a> {
 
 /// The bits of a block; `None` for a block without entries, which fits every shape.
 fn bits_of<'a>(reader: &'a FilterBlockReader<'_>) -> Result<Option<BitArray<'a>>, CombineError> {
-    match reader.layout() {
-        FilterLayout::Empty => Ok(None),
-        layout => layout.bit_array(reader.payload()).map(Some).ok_or(CombineError::Kind { found: reader.kind() }),
+    match reader.num_entries() {
+        0 => Ok(None),
+        _ => {
+            let bits = reader.layout().bit_array(reader.payload());
+            bits.map(Some).ok_or(CombineError::Kind { found: reader.kind() })
+        }
     }
 }
 

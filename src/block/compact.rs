@@ -169,7 +169,7 @@ fn read(frame: &[u8]) -> Result<Read, DecodeError> {
     }
     if tag & 0xf == 0 {
         return match trailer.rest().len() {
-            0 => Ok(Read { kind: None, layout: FilterLayout::Empty, payload_len: 0 }),
+            0 => Ok(Read { kind: None, layout: FilterLayout::EMPTY, payload_len: 0 }),
             more => Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: more as u64 }),
         };
     }

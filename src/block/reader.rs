@@ -128,7 +128,7 @@ impl OpenOptions {
         header.check_estimate()?;
         let payload = &block[HEADER_LEN..];
         let layout = match header.num_entries {
-            0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::Empty)?,
+            0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::EMPTY)?,
             _ => {
                 let params = Params::decode(header.kind, &header.stored_params(payload.len() as u64))?;
                 FilterLayout::check(params, payload, HEADER_LEN as u64)?
@@ -289,6 +289,12 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
             hashes.iter().for_each(|&hash| self.facts.entries.hasher().check_made(hash));
         }
         self.layout.may_contain_all(self.payload(), hashes, answers);
+    }
+
+    /// Prefetches what a query for `hash` reads first.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hash: KeyHash) {
+        self.layout.prefetch(self.block.as_ref(), HEADER_LEN as u32, hash);
     }
 
     /// The same filter over borrowed bytes, for functions that take a [`FilterBlockReader`]. Nothing is parsed or

@@ -8,8 +8,8 @@ const MAX_CACHED_LEN: usize = 1 << 20;
 
 /// Probes each of `tables` for `hash`, in order. The key is hashed once, and the tables' cache misses overlap: the
 /// first lines of every filter are prefetched before any filter is read. There is no prefetch where it would cost more
-/// than it saves: for filters that fit a cache together (judged by the length of the first), and for kinds whose probes
-/// are short enough for the processor to overlap them.
+/// than it saves, judged by the first of them: for filters that fit a cache together, and for kinds whose probes are
+/// short enough for the processor to overlap them.
 ///
 /// All tables must have been written with the hasher that computed `hash`. To have this checked when a table is opened,
 /// use [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).
@@ -47,17 +47,18 @@ where
     B: AsRef<[u8]> + 'a,
     I: IntoIterator<Item = &'a FilterBlock<B>, IntoIter: Clone>,
 {
-    let tables = tables.into_iter();
-    // The first for all: a walk over the lengths would take a third as long again as the probes of small filters.
-    let first_len = tables.clone().next().map_or(0, |table| table.payload().len());
-    if first_len.saturating_mul(answers.len()) > MAX_CACHED_LEN {
-        tables.clone().filter(|table| table.layout().gains_by_prefetch()).for_each(|table| {
-            table.layout().prefetch(table.payload(), hash);
-        });
+    let mut tables = tables.into_iter();
+    // The first for all: a walk over the tables would take a third as long again as the probes of small filters.
+    let gains_by_prefetch = |table: &FilterBlock<B>| {
+        table.layout().gains_by_prefetch() && table.payload().len().saturating_mul(answers.len()) > MAX_CACHED_LEN
+    };
+    if tables.clone().next().is_some_and(gains_by_prefetch) {
+        tables.clone().for_each(|table| table.prefetch(hash));
     }
-    let mut answers = answers.iter_mut();
-    for table in tables {
-        *answers.next().expect("one answer for each table") = table.may_contain_hash(hash);
+    let mut num_answered = 0;
+    for (answer, table) in answers.iter_mut().zip(tables.by_ref()) {
+        *answer = table.may_contain_hash(hash);
+        num_answered += 1;
     }
-    assert!(answers.next().is_none(), "one answer for each table");
+    assert!(num_answered == answers.len() && tables.next().is_none(), "one answer for each table");
 }

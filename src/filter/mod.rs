@@ -28,7 +28,7 @@ pub(crate) use trailer::Trailer;
 
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
-use crate::kind::{FilterKind, kinds};
+use crate::kind::{FilterKind, inlined_kind, kinds};
 use seam::{KindParams, KindView};
 
 #[cfg(feature = "std")]
@@ -104,26 +104,26 @@ macro_rules! enums {
             }
         })*
 
-        /// A checked filter without its payload, which every query is given: what owns the payload keeps both.
+        /// The layout of a filter of its kind.
         // With a tag of its own: hidden in a field of a layout it would take four instructions to read, for each query.
         #[derive(Clone, Copy, Debug)]
         #[repr(u8)]
-        pub(crate) enum FilterLayout {
+        enum KindLayout {
             /// Zero entries: every key is absent.
             Empty,
             $($Kind($module::Layout),)*
         }
 
-        impl FilterLayout {
+        impl KindLayout {
             /// `None` without entries.
-            pub(crate) fn kind(&self) -> Option<FilterKind> {
+            fn kind(&self) -> Option<FilterKind> {
                 match self {
                     Self::Empty => None,
                     $(Self::$Kind(_) => Some(FilterKind::$Kind),)*
                 }
             }
         }
-        $(impl From<$module::Layout> for FilterLayout {
+        $(impl From<$module::Layout> for KindLayout {
             #[inline(always)]
             fn from(of_kind: $module::Layout) -> Self {
                 Self::$Kind(of_kind)
@@ -132,6 +132,22 @@ macro_rules! enums {
     };
 }
 kinds!(enums);
+
+macro_rules! inlined {
+    ($Kind:ident, $module:ident) => {
+        use $module::Inlined;
+
+        impl KindLayout {
+            fn inlined(&self) -> Inlined {
+                match self {
+                    Self::$Kind(layout) => layout.inlined(),
+                    _ => Inlined::NONE,
+                }
+            }
+        }
+    };
+}
+inlined_kind!(inlined);
 
 /// `each!(Enum, value, name => result)`: one match over an enum of the list, with the kind's own value as `name`. An
 /// arm for no kind may follow: `each!(Enum, value, name => result, Empty => result)`. `name in Type` makes `Type` the
@@ -294,92 +310,125 @@ impl Plan {
     }
 }
 
+/// A checked filter without its payload, which every query is given: what owns the payload keeps both.
+// In this order: the inlined probe reads nothing behind itself.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FilterLayout {
+    /// The one probe that is short enough to be compiled into a caller's loop, where kind, parameters and engine have
+    /// it. Outside the enum, whose tag would take a tenth of the probe's time to compare.
+    inlined: Inlined,
+    of_kind: KindLayout,
+}
+
 impl FilterLayout {
+    /// Zero entries: every key is absent.
+    pub(crate) const EMPTY: Self = Self { inlined: Inlined::NONE, of_kind: KindLayout::Empty };
+
     /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
     pub(crate) fn check(params: Params, payload: &[u8], base: u64) -> Result<Self, DecodeError> {
-        each!(Params, params, params in View => View::check(params, payload, base).map(Self::from))
+        let of_kind =
+            each!(Params, params, params in View => View::check(params, payload, base).map(KindLayout::from))?;
+        Ok(Self { inlined: of_kind.inlined(), of_kind })
+    }
+
+    /// `None` without entries.
+    pub(crate) fn kind(&self) -> Option<FilterKind> {
+        self.of_kind.kind()
     }
 
     /// Of the payload that begins at `start` of `frame`. Inlined into a loop of queries: the shortest probe, and a call
     /// for all others.
     #[inline(always)]
     pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
-        let inlined =
-            each!(Self, self, layout in View => View::may_contain_inlined(layout, frame, start, hash), Empty => None);
-        match inlined {
+        match self.inlined.may_contain(frame, start, hash) {
             Some(answer) => answer,
-            None => self.may_contain_called(&frame[start as usize..], hash),
+            None => self.of_kind.may_contain(frame, start, hash),
         }
-    }
-
-    /// A jump to the kind's own probe, whose registers no other kind's are saved for.
-    #[inline(never)]
-    fn may_contain_called(&self, payload: &[u8], hash: KeyHash) -> bool {
-        #[inline(never)]
-        fn of_kind<'a, View: KindView<'a>>(layout: &'a View::Layout, payload: &'a [u8], hash: KeyHash) -> bool {
-            View::new(layout, payload).may_contain(hash)
-        }
-        each!(Self, self, layout in View => of_kind::<View<'_>>(layout, payload, hash), Empty => false)
     }
 
     /// An answer for each hash; the kind is matched once.
     pub(crate) fn may_contain_all(&self, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        each!(Self, self, layout in View => View::new(layout, payload).may_contain_all(hashes, answers),
+        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).may_contain_all(hashes, answers),
             Empty => answers.fill(false));
     }
 
-    /// Whether it pays to prefetch the lines of several filters before the first of them is probed.
+    /// Whether it pays to prefetch the lines of several filters before the first of them is probed. Not where the probe
+    /// is so short that a processor requests the lines of the next ten filters by itself: measured with ten tables of
+    /// 10⁴ to 10⁷ keys.
     #[inline]
     pub(crate) fn gains_by_prefetch(&self) -> bool {
-        each!(Self, self, layout in View => View::gains_by_prefetch(layout), Empty => true)
+        !self.inlined.is_shortest()
     }
 
-    /// Prefetches the lines that the probe of `hash` reads first.
-    pub(crate) fn prefetch(&self, payload: &[u8], hash: KeyHash) {
-        each!(Self, self, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
+    /// Prefetches the lines that the probe of `hash` reads first, of the payload that begins at `start` of `frame`.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
+        if self.inlined.prefetch(frame, start, hash).is_none() {
+            self.of_kind.prefetch(frame, start, hash);
+        }
     }
 
     /// The rate at which absent keys pass, computed from the payload.
     pub(crate) fn predicted_fpr(&self, payload: &[u8]) -> f64 {
-        each!(Self, self, layout in View => View::new(layout, payload).predicted_fpr(), Empty => 0.0)
+        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).predicted_fpr(), Empty => 0.0)
     }
 
     /// The share of the usable bits that are set; for kinds that store hashes, the share of their range that is taken.
     pub(crate) fn fill(&self, payload: &[u8]) -> f64 {
-        each!(Self, self, layout in View => View::new(layout, payload).fill(), Empty => 0.0)
+        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).fill(), Empty => 0.0)
     }
 
     /// Probes of a query, for the kinds that probe bits.
     pub(crate) fn num_probes(&self, payload: &[u8]) -> Option<u32> {
-        each!(Self, self, layout in View => View::new(layout, payload).num_probes(), Empty => None)
+        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).num_probes(), Empty => None)
     }
 
     /// The columns, for the kinds that have columns.
     pub(crate) fn columns(&self) -> Option<Columns> {
-        each!(Self, self, layout in View => View::columns(layout), Empty => None)
+        each!(KindLayout, &self.of_kind, layout in View => View::columns(layout), Empty => None)
     }
 
     /// See [`KindView::limit_columns`].
     pub(crate) fn limit_columns(&mut self, columns: u32) {
-        each!(Self, self, layout in View => View::limit_columns(layout, columns), Empty => ());
+        each!(KindLayout, &mut self.of_kind, layout in View => View::limit_columns(layout, columns), Empty => ());
     }
 
     /// See [`KindView::thin`].
     #[cfg(feature = "std")]
     pub(crate) fn thin(&self, payload: &[u8], columns: u32, out: &mut Vec<u8>) -> Option<Params> {
-        each!(Self, self, layout in View => View::new(layout, payload).thin(columns, out).map(Params::from),
+        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).thin(columns, out).map(Params::from),
             Empty => None)
     }
 
     /// The stored dimensions; none without entries.
     #[cfg(feature = "std")]
     pub(crate) fn params(&self, payload: &[u8]) -> Option<Params> {
-        each!(Self, self, layout in View => Some((*View::new(layout, payload).params()).into()), Empty => None)
+        each!(KindLayout, &self.of_kind, layout in View => Some((*View::new(layout, payload).params()).into()), Empty => None)
     }
 
     /// The bits to combine, for the kinds that combine.
     #[cfg(feature = "std")]
     pub(crate) fn bit_array<'a>(&'a self, payload: &'a [u8]) -> Option<BitArray<'a>> {
-        each!(Self, self, layout in View => View::new(layout, payload).bit_array(), Empty => None)
+        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).bit_array(), Empty => None)
+    }
+}
+
+impl KindLayout {
+    #[inline(never)]
+    fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
+        let payload = &frame[start as usize..];
+        each!(Self, self, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
+    }
+
+    /// A jump to the kind's own probe, whose registers no other kind's are saved for.
+    #[inline(never)]
+    fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
+        #[inline(never)]
+        fn of_kind<'a, View: KindView<'a>>(layout: &'a View::Layout, payload: &'a [u8], hash: KeyHash) -> bool {
+            View::new(layout, payload).may_contain(hash)
+        }
+        let payload = &frame[start as usize..];
+        each!(Self, self, layout in View => of_kind::<View<'_>>(layout, payload, hash), Empty => false)
     }
 }

@@ -233,24 +233,11 @@ pub(crate) trait KindView<'a>: Copy + Debug {
     /// Whether `hash` may be stored; *no* is certain.
     fn may_contain(&self, hash: KeyHash) -> bool;
 
-    /// The answer of [`KindView::may_contain`] for the payload that begins at `start` of `frame`, if it takes few
-    /// enough instructions to be inlined into a loop. `None` for a payload of another length than the layout's own.
-    #[inline(always)]
-    fn may_contain_inlined(_layout: &Self::Layout, _frame: &[u8], _start: u32, _hash: KeyHash) -> Option<bool> {
-        None
-    }
-
     /// An answer for each hash. Both slices have the same length.
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]);
 
     /// Prefetches the lines that the probe of `hash` reads first.
     fn prefetch(&self, hash: KeyHash);
-
-    /// Whether it pays to prefetch the lines of several filters before the first of them is probed.
-    #[inline]
-    fn gains_by_prefetch(_layout: &Self::Layout) -> bool {
-        true
-    }
 
     /// The rate at which absent hashes pass, computed from the payload.
     fn predicted_fpr(&self) -> f64;

@@ -28,12 +28,6 @@ pub(crate) const SIPHASH_ID: u8 = 2;
 /// The entry whose hash is the id of a secret key.
 const KEY_ID_ENTRY: &[u8] = b"filterblock key id";
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Function {
-    Xxh3 { seed: u64 },
-    SipHash { key: [u64; 2], key_id: u64 },
-}
-
 /// Hashes entries: a function and its seed or secret key. Its `Debug` output does not reveal the key.
 ///
 /// ```
@@ -43,13 +37,18 @@ enum Function {
 /// assert_ne!(hasher.hash(b"row"), KeyHasher::new(43).hash(b"row"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct KeyHasher(Function);
+pub struct KeyHasher {
+    /// The seed of XXH3-64, or the id of the secret key.
+    seed: u64,
+    /// Of SipHash-1-3.
+    secret_key: Option<[u64; 2]>,
+}
 
 impl KeyHasher {
     /// XXH3-64 with the given seed.
     #[inline]
     pub const fn new(seed: u64) -> Self {
-        Self(Function::Xxh3 { seed })
+        Self { seed, secret_key: None }
     }
 
     /// SipHash-1-3 under a secret key, for entries that an adversary may choose.
@@ -76,15 +75,15 @@ impl KeyHasher {
     /// ```
     pub fn keyed(key: [u8; 16]) -> Self {
         let key = [0, 8].map(|at| bytes::u64_at(&key, at));
-        Self(Function::SipHash { key, key_id: siphash::siphash13(&key, KEY_ID_ENTRY) })
+        Self { seed: siphash::siphash13(&key, KEY_ID_ENTRY), secret_key: Some(key) }
     }
 
     /// The format's id of the function: 1 is XXH3-64, 2 is SipHash-1-3.
     #[inline]
     pub const fn hash_id(&self) -> u8 {
-        match self.0 {
-            Function::Xxh3 { .. } => XXH3_ID,
-            Function::SipHash { .. } => SIPHASH_ID,
+        match self.secret_key {
+            None => XXH3_ID,
+            Some(_) => SIPHASH_ID,
         }
     }
 
@@ -92,20 +91,23 @@ impl KeyHasher {
     /// reveal it.
     #[inline]
     pub const fn seed(&self) -> u64 {
-        match self.0 {
-            Function::Xxh3 { seed } => seed,
-            Function::SipHash { key_id, .. } => key_id,
-        }
+        self.seed
     }
 
     /// The hash of `entry`.
     #[inline]
     pub fn hash(&self, entry: &[u8]) -> KeyHash {
-        let hash = match self.0 {
-            Function::Xxh3 { seed } => xxh3_64_with_seed(entry, seed),
-            Function::SipHash { ref key, .. } => siphash::siphash13(key, entry),
-        };
-        KeyHash::marked(hash, self.mark())
+        match &self.secret_key {
+            None => self.hash_unkeyed(entry),
+            Some(key) => KeyHash::marked(siphash::siphash13(key, entry), self.mark()),
+        }
+    }
+
+    /// [`KeyHasher::hash`] of a hasher without a secret key.
+    #[inline(always)]
+    pub(crate) fn hash_unkeyed(&self, entry: &[u8]) -> KeyHash {
+        debug_assert!(self.secret_key.is_none());
+        KeyHash::marked(xxh3_64_with_seed(entry, self.seed), self.mark())
     }
 
     /// The hash of the entry of a row and a column under
@@ -139,13 +141,13 @@ impl KeyHasher {
 
     #[cold]
     fn hash_long(&self, parts: [&[u8]; 3]) -> KeyHash {
-        let hash = match self.0 {
-            Function::Xxh3 { seed } => {
-                let mut state = Xxh3::with_seed(seed);
+        let hash = match self.secret_key {
+            None => {
+                let mut state = Xxh3::with_seed(self.seed);
                 parts.iter().for_each(|part| state.update(part));
                 state.digest()
             }
-            Function::SipHash { key, .. } => siphash::siphash13_of_parts(key, parts),
+            Some(key) => siphash::siphash13_of_parts(key, parts),
         };
         KeyHash::marked(hash, self.mark())
     }

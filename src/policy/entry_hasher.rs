@@ -1,7 +1,7 @@
 //! From a key to the hash of its entry.
 
 use super::KeyTransform;
-use crate::hash::{KeyHash, KeyHasher};
+use crate::hash::{KeyHash, KeyHasher, XXH3_ID};
 
 /// A hasher and a transform: what makes the hash of an entry from a key.
 ///
@@ -22,12 +22,15 @@ use crate::hash::{KeyHash, KeyHasher};
 pub struct EntryHasher {
     hasher: KeyHasher,
     transform: KeyTransform,
+    /// Whole keys, hashed by XXH3: what a query decides by one comparison.
+    is_plain: bool,
 }
 
 impl EntryHasher {
     /// Of entries made by `transform`, hashed by `hasher`.
     pub const fn new(hasher: KeyHasher, transform: KeyTransform) -> Self {
-        Self { hasher, transform }
+        let is_plain = matches!(transform, KeyTransform::WholeKey) && hasher.hash_id() == XXH3_ID;
+        Self { hasher, transform, is_plain }
     }
 
     /// The hasher of entries.
@@ -40,6 +43,12 @@ impl EntryHasher {
     #[inline]
     pub const fn transform(&self) -> KeyTransform {
         self.transform
+    }
+
+    /// The hash of `key`, if it is the entry itself and hashed by XXH3.
+    #[inline(always)]
+    pub(crate) fn hash_plain(&self, key: &[u8]) -> Option<KeyHash> {
+        self.is_plain.then(|| self.hasher.hash_unkeyed(key))
     }
 
     /// Of what the transform has made of a key. (The hasher is not copied: that takes as long as the hash.)

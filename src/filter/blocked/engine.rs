@@ -43,24 +43,32 @@ crate::cpu::engines! {
 }
 
 #[cfg(simd_x86_64)]
-pub(super) use super::inlined::Inlined;
+pub(crate) use super::inlined::Inlined;
 
 /// No engine has a probe that is compiled into the caller's loop.
 #[cfg(not(simd_x86_64))]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inlined;
+pub(crate) struct Inlined;
 
 #[cfg(not(simd_x86_64))]
 impl Inlined {
+    pub(crate) const NONE: Self = Self;
+
     pub(super) fn new(_: Engine, _: Params) -> Self {
         Self
     }
 
-    pub(super) fn may_contain(self, _: &[u8], _: u32, _: KeyHash) -> Option<bool> {
+    #[inline(always)]
+    pub(crate) fn may_contain(&self, _: &[u8], _: u32, _: KeyHash) -> Option<bool> {
         None
     }
 
-    pub(super) fn is_shortest(self) -> bool {
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, _: &[u8], _: u32, _: KeyHash) -> Option<()> {
+        None
+    }
+
+    pub(crate) fn is_shortest(&self) -> bool {
         false
     }
 }

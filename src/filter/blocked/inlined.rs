@@ -7,12 +7,13 @@
 use super::avx512;
 use super::engine::Engine;
 use super::{LINE_LEN, Params, avx2};
+use crate::cpu::prefetch;
 use crate::hash::{KeyHash, fast_range};
 
 /// The probe for one set of parameters, if there is one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inlined {
-    /// A multiple of [`LINE_LEN`], or [`NO_PROBE`].
+pub(crate) struct Inlined {
+    /// A multiple of [`LINE_LEN`]; [`NO_PROBE`] if, and only if, there is none.
     payload_len: u64,
     probe: Probe,
 }
@@ -29,6 +30,9 @@ enum Probe {
 const NO_PROBE: u64 = 1 << 63;
 
 impl Inlined {
+    /// No probe: every query is a call.
+    pub(crate) const NONE: Self = Self { payload_len: NO_PROBE, probe: Probe::None };
+
     /// What `engine` has for `params`.
     pub(super) fn new(engine: Engine, params: Params) -> Self {
         let probe = match engine {
@@ -39,50 +43,58 @@ impl Inlined {
         };
         match probe {
             Some(probe) => Self { payload_len: params.payload_len(), probe },
-            None => Self { payload_len: NO_PROBE, probe: Probe::None },
+            None => Self::NONE,
         }
     }
 
-    /// Whether all bits of `hash` are set in its line, where lines begin at `start` of `frame`. `None` if there are
-    /// more or fewer of them than the parameters have, or there is no probe.
+    /// The offset of the line of `hash`, where lines begin at `start` of a frame of `frame_len` bytes. `None` if there
+    /// are more or fewer of them than the parameters have, or there is no probe.
     #[inline(always)]
-    pub(super) fn may_contain(self, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
-        // If `frame` is shorter than `start`, the difference is above all lengths of payloads.
-        if (frame.len() as u64).wrapping_sub(start.into()) != self.payload_len {
+    fn offset(&self, frame_len: usize, start: u32, hash: KeyHash) -> Option<usize> {
+        // If the frame is shorter than `start`, the difference is above all lengths of payloads.
+        if (frame_len as u64).wrapping_sub(start.into()) != self.payload_len {
             return None;
         }
-        // The offset of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many, rounded down.
-        let offset = fast_range(hash.get(), self.payload_len) as usize & !(LINE_LEN - 1);
-        // SAFETY: `start + offset + LINE_LEN <= frame.len()`, because
-        // - `start + payload_len == frame.len()`: the comparison says so. The difference did not wrap, or it would be
-        //   above `u64::MAX - u32::MAX`; and it is not NO_PROBE, as no slice is so long; so `payload_len` is that of
-        //   legal parameters, at most 2^38;
-        // - `offset + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset` is less, by the fast range
-        //   over `payload_len`, which is not 0.
-        let line = unsafe { &*frame.as_ptr().add(start as usize + offset).cast::<[u8; LINE_LEN]>() };
-        match self.probe {
-            Probe::None => none(),
+        // That of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many, rounded down.
+        Some(start as usize + (fast_range(hash.get(), self.payload_len) as usize & !(LINE_LEN - 1)))
+    }
+
+    /// Whether all bits of `hash` are set in its line, where lines begin at `start` of `frame`; `None` as for
+    /// [`Inlined::offset`].
+    #[inline(always)]
+    pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
+        let offset = self.offset(frame.len(), start, hash)?;
+        // SAFETY: `offset + LINE_LEN <= frame.len()`, because
+        // - `start + payload_len == frame.len()`: the comparison of `offset` says so. The difference did not wrap, or
+        //   it would be above `u64::MAX - u32::MAX`; and it is not NO_PROBE, as no slice is so long; so `payload_len`
+        //   is that of legal parameters, at most 2^38;
+        // - `offset - start + LINE_LEN <= payload_len`: both are multiples of LINE_LEN, and `offset - start` is less,
+        //   by the fast range over `payload_len`, which is not 0.
+        let line = unsafe { &*frame.as_ptr().add(offset).cast::<[u8; LINE_LEN]>() };
+        match &self.probe {
+            // SAFETY: here `payload_len` is not NO_PROBE, which it is without a probe.
+            Probe::None => unsafe { core::hint::unreachable_unchecked() },
             Probe::Avx2(probe) => Some(probe.all_hit(line, hash)),
             #[cfg(simd_avx512)]
             Probe::Avx512Bitalg(probe) => Some(probe.all_hit(line, hash)),
         }
     }
 
+    /// Prefetches the line of `hash`. `None` as for [`Inlined::offset`]: nothing is prefetched.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) -> Option<()> {
+        self.offset(frame.len(), start, hash).map(|offset| prefetch(frame, offset))
+    }
+
     /// Whether the probe is so short that a processor has ten of them in flight.
     #[inline]
-    pub(super) fn is_shortest(self) -> bool {
+    pub(crate) fn is_shortest(&self) -> bool {
         match self.probe {
             Probe::None | Probe::Avx2(_) => false,
             #[cfg(simd_avx512)]
             Probe::Avx512Bitalg(_) => true,
         }
     }
-}
-
-/// Out of the way: without a probe, no length is equal.
-#[cold]
-fn none() -> Option<bool> {
-    None
 }
 
 /// A mistake made on purpose, which tests must notice: the assembly reads the line after its own.

@@ -189,26 +189,39 @@ pub(super) fn may_contain<V: Lanes>(proof: V::Proof, params: Params, lines: &[u8
     by_shape!(params, line_may_contain::<V>(params, constants, line, hash))
 }
 
-/// Hashes between the prefetch of a line and its probe: more than a processor has line buffers.
-const AHEAD: usize = 32;
+/// Hashes whose lines are prefetched together.
+const BATCH: usize = 16;
 
-/// Calls `probe` with the line of each hash, prefetched [`AHEAD`] hashes before.
+/// Calls `probe` with the line of each hash. The lines of the next hashes are prefetched before those of the current
+/// are read.
 #[inline(always)]
-fn probe_all(lines: &[u8], hashes: &[KeyHash], answers: &mut [bool], probe: impl Fn(&[u8; LINE_LEN], KeyHash) -> bool) {
+pub(super) fn probe_all(
+    lines: &[u8],
+    hashes: &[KeyHash],
+    answers: &mut [bool],
+    probe: impl Fn(&[u8; LINE_LEN], KeyHash) -> bool,
+) {
     assert!(lines.len() >= LINE_LEN, "a filter has a line");
-    let num_lines = (lines.len() / LINE_LEN) as u64;
-    let start_of = |hash: KeyHash| fast_range(hash.get(), num_lines) as usize * LINE_LEN;
-    let (first, rest) = hashes.split_at(hashes.len().min(AHEAD));
-    first.iter().for_each(|&hash| prefetch(lines, start_of(hash)));
-    let mut ahead = rest.iter();
-    for (answer, &hash) in answers.iter_mut().zip(hashes) {
-        if let Some(&hash) = ahead.next() {
-            prefetch(lines, start_of(hash));
+    let lines_len = (lines.len() & !(LINE_LEN - 1)) as u64;
+    let mut ahead = hashes.chunks(BATCH);
+    // Every start written is that of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many,
+    // rounded down. With `lines_len`, not 0, a multiple of LINE_LEN, it is at most `lines_len - LINE_LEN`.
+    let mut prepare_next = |starts: &mut [usize; BATCH]| {
+        for (start, &hash) in starts.iter_mut().zip(ahead.next().unwrap_or(&[])) {
+            *start = fast_range(hash.get(), lines_len) as usize & !(LINE_LEN - 1);
+            prefetch(lines, *start);
         }
-        // SAFETY: `start_of(hash) + LINE_LEN <= lines.len()`: a fast range over `num_lines`, at least 1 by the
-        // assertion, is below it, and `num_lines * LINE_LEN <= lines.len()` by the division.
-        let line = unsafe { &*lines.as_ptr().add(start_of(hash)).cast() };
-        *answer = probe(line, hash);
+    };
+    let mut starts = [[0; BATCH]; 2];
+    prepare_next(&mut starts[0]);
+    for (turn, (hashes, answers)) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)).enumerate() {
+        prepare_next(&mut starts[(turn + 1) % 2]);
+        for ((answer, &start), &hash) in answers.iter_mut().zip(&starts[turn % 2]).zip(hashes) {
+            // SAFETY: `start + LINE_LEN <= lines_len <= lines.len()`: `start` is 0 or as `prepare_next` wrote it, and
+            // the assertion has shown that there is a line.
+            let line = unsafe { &*lines.as_ptr().add(start).cast() };
+            *answer = probe(line, hash);
+        }
     }
 }
 

@@ -38,6 +38,7 @@ mod plan;
 mod portable;
 pub mod sizing;
 
+pub(crate) use engine::Inlined;
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
@@ -47,7 +48,7 @@ use crate::bytes;
 use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
-use engine::{Engine, Inlined};
+use engine::Engine;
 use sizing::{MAX_NUM_PROBES, MAX_SALT_BITS};
 
 /// Bytes of a line.
@@ -250,20 +251,16 @@ fn line_at_mut(lines: &mut [u8], start: usize) -> &mut [u8; LINE_LEN] {
 }
 
 /// What is known of a filter without its lines.
-// In this order: all that an inlined probe reads comes first.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub(crate) struct Layout {
-    /// Where engine and parameters allow it, a probe without a call.
-    inlined: Inlined,
     params: Params,
     engine: Engine,
 }
 
 impl Layout {
-    fn new(params: Params) -> Self {
-        let engine = Engine::best(&params);
-        Self { params, engine, inlined: Inlined::new(engine, params) }
+    /// The probe without a call, where engine and parameters allow it.
+    pub(super) fn inlined(&self) -> Inlined {
+        Inlined::new(self.engine, self.params)
     }
 }
 
@@ -282,7 +279,7 @@ impl<'a> KindView<'a> for View<'a> {
         if declared_bytes != actual_bytes {
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
-        Ok(Layout::new(params))
+        Ok(Layout { params, engine: Engine::best(&params) })
     }
 
     #[inline(always)]
@@ -299,11 +296,6 @@ impl<'a> KindView<'a> for View<'a> {
         self.layout.engine.may_contain(&self.layout.params, self.lines, hash)
     }
 
-    #[inline(always)]
-    fn may_contain_inlined(layout: &Layout, frame: &[u8], start: u32, hash: KeyHash) -> Option<bool> {
-        layout.inlined.may_contain(frame, start, hash)
-    }
-
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         self.layout.engine.all_may_contain(self.layout.params, self.lines, hashes, answers);
     }
@@ -311,13 +303,6 @@ impl<'a> KindView<'a> for View<'a> {
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
         prefetch(self.lines, self.layout.params.start_of(hash));
-    }
-
-    /// Not where the probe is so short that a processor requests the lines of the next ten filters by itself: measured
-    /// with ten tables of 10⁴ to 10⁷ keys.
-    #[inline]
-    fn gains_by_prefetch(layout: &Layout) -> bool {
-        !layout.inlined.is_shortest()
     }
 
     /// The mean over lines and windows of the product of the probed words' fills: an absent key's line and window

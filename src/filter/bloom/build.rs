@@ -1,6 +1,8 @@
 //! From hashes to bits.
 
 use super::Params;
+use super::sizing::MAX_NUM_PROBES;
+use crate::cpu::prefetch;
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
 use crate::hash::KeyHash;
@@ -25,18 +27,33 @@ pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Output<'_>) -> Re
     Ok(check_suspects(hashes, &mut suspects)?)
 }
 
-/// Sets the bits of `hashes` and appends to `present` those that had all of theirs set before.
+/// Hashes whose lines are prefetched together: more than a processor has line buffers.
+const BATCH: usize = 32;
+
+/// Sets the bits of `hashes` and appends to `present` those that had all of theirs set before. Their positions are
+/// computed, and their lines prefetched, batch by batch: beyond the caches this takes a fifth of the time.
 #[inline(always)]
 pub(super) fn insert(params: Params, bits: &mut [u8], hashes: &[u64], present: &mut Vec<u64>) {
-    for &hash in hashes {
-        let mut missing = 0;
-        for position in params.positions(KeyHash::from_raw(hash)) {
-            let (byte, bit) = (&mut bits[(position / 8) as usize], 1u8 << (position % 8));
-            missing |= bit & !*byte;
-            *byte |= bit;
+    let num_probes = params.num_probes() as usize;
+    let mut batch = [0; BATCH * MAX_NUM_PROBES as usize];
+    for hashes in hashes.chunks(BATCH) {
+        for (&hash, positions) in hashes.iter().zip(batch.chunks_exact_mut(num_probes)) {
+            for (place, position) in positions.iter_mut().zip(params.positions(KeyHash::from_raw(hash))) {
+                *place = position;
+                prefetch(bits, (position / 8) as usize);
+            }
         }
-        if missing == 0 {
-            present.push(hash);
+        for (&hash, positions) in hashes.iter().zip(batch.chunks_exact(num_probes)) {
+            let all_set =
+                |positions: &[u64]| positions.iter().fold(1, |all, p| all & bits[(p / 8) as usize] >> (p % 8));
+            let (first, others) = positions.split_at(num_probes.min(FIRST));
+            if all_set(first) & 1 == 1 && all_set(others) & 1 == 1 {
+                present.push(hash);
+            }
+            positions.iter().for_each(|p| bits[(p / 8) as usize] |= 1 << (p % 8));
         }
     }
 }
+
+/// Probes before the first branch: where most of their bits are clear it is seldom mispredicted.
+const FIRST: usize = 4;

@@ -2,6 +2,7 @@
 
 mod probe;
 
+use probe::Constants;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
@@ -17,7 +18,10 @@ avx2! {
     }
 
     pub(super) fn all_may_contain(proof, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        lanes::all_may_contain::<Words>(proof, params, lines, hashes, answers)
+        match Constants::of(params) {
+            Some(constants) => probe::probe_all(proof, constants, lines, hashes, answers),
+            None => lanes::all_may_contain::<Words>(proof, params, lines, hashes, answers),
+        }
     }
 
     pub(super) fn choose_words(proof, params: Params, keys: &[u64]) -> [u64; WORDS] {
@@ -29,6 +33,24 @@ avx2! {
     ) {
         lanes::insert::<Words>(proof, params, lines, first_line, keys, present)
     }
+}
+
+/// Products of the lower halves: what `_mm256_mul_epu32` is for. The compiler knows that as a masking and a
+/// multiplication of whole words, and where a factor is constant it is left with three multiplications.
+///
+/// # Safety
+/// The processor has AVX2.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn multiply_low(a: __m256i, b: __m256i) -> __m256i {
+    let product;
+    // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no
+    // memory, no stack, no flags; and it is the only one, so the result may share a register with an operand.
+    unsafe {
+        core::arch::asm!("vpmuludq {product}, {a}, {b}", product = lateout(ymm_reg) product,
+            a = in(ymm_reg) a, b = in(ymm_reg) b, options(pure, nomem, nostack, preserves_flags));
+    }
+    product
 }
 
 /// Four words, made from an [`Avx2`] alone.
@@ -96,7 +118,7 @@ impl Lanes for Words {
     #[inline(always)]
     fn product(value: u32, multipliers: Self) -> Self {
         // SAFETY: `multipliers` was made from a proof of AVX2.
-        unsafe { Self(_mm256_mul_epu32(_mm256_set1_epi64x(i64::from(value)), multipliers.0)) }
+        unsafe { Self(multiply_low(_mm256_set1_epi32(value as i32), multipliers.0)) }
     }
 
     /// No count is above 63; but where the compiler does not see that, it adds a comparison and two operations.

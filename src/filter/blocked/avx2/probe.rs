@@ -1,10 +1,12 @@
 //! The shortest probe: one position in each word, compiled into the loop that calls it.
 
 use super::super::inlined::OVER_READ;
-use super::super::lanes::MULTIPLIERS;
+use super::super::lanes::{self, MULTIPLIERS};
 use super::super::{LINE_LEN, Params, SALT_MULTIPLIER, WORDS};
-use crate::cpu::Avx2;
+use super::multiply_low;
+use crate::cpu::{Avx2, avx2};
 use crate::hash::KeyHash;
+use core::arch::x86_64::*;
 
 /// Salts that [`Constants`] has a step for: as many as a vector has.
 const MAX_SALT_BITS: u32 = 3;
@@ -12,7 +14,7 @@ const MAX_SALT_BITS: u32 = 3;
 /// What a probe reads besides its line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-struct Constants {
+pub(super) struct Constants {
     multipliers: [u64; WORDS],
     /// What each salt adds to a multiplier.
     salt_steps: [u32; 1 << MAX_SALT_BITS],
@@ -49,7 +51,7 @@ static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
 
 impl Constants {
     /// For one probe to each word, and salts within the table.
-    fn of(params: Params) -> Option<&'static Self> {
+    pub(super) fn of(params: Params) -> Option<&'static Self> {
         let table = CONSTANTS.get(params.salt_bits as usize);
         table.filter(|_| params.num_probes() as usize == WORDS)
     }
@@ -77,8 +79,10 @@ impl Probe {
 
 /// Whether each word of `line` has the bit that the lower half of `hash` picks in it.
 ///
-/// A salt's step comes from a table by `vpermd`. Instead of a bit being shifted to its position, the word is shifted
-/// until that position is its lowest, so both halves of a line are tested at once.
+/// The products of the hash with each salt's step and each word's multiplier do not wait for the line. A word's salt
+/// picks one of the former by `vpermd`; with the latter it adds up to the product with the salted multiplier. Instead
+/// of a bit being shifted to its position, the word is shifted until that position is its lowest, so both halves of a
+/// line are tested at once.
 ///
 /// In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as
 /// much as the probe. The upper halves of the registers are zeroed afterwards, as a caller without AVX expects.
@@ -98,17 +102,18 @@ fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64
         core::arch::asm!(
             "vmovd xmm0, {hash:e}",
             "vpbroadcastd ymm0, xmm0",
+            "vpmuludq ymm7, ymm0, [{constants}]",
+            "vpmuludq ymm8, ymm0, [{constants} + 32]",
+            "vpmulld ymm6, ymm0, [{constants} + 64]",
             "vmovdqu ymm1, [{line} + {over_read}]",
             "vmovdqu ymm2, [{line} + {over_read} + 32]",
             "vmovdqa ymm3, [{constants} + 96]",
             "vpsrlvq ymm4, ymm1, ymm3",
             "vpsrlvq ymm5, ymm2, ymm3",
-            "vpermd ymm4, ymm4, [{constants} + 64]",
-            "vpermd ymm5, ymm5, [{constants} + 64]",
-            "vpaddd ymm4, ymm4, [{constants}]",
-            "vpaddd ymm5, ymm5, [{constants} + 32]",
-            "vpmuludq ymm4, ymm4, ymm0",
-            "vpmuludq ymm5, ymm5, ymm0",
+            "vpermd ymm4, ymm4, ymm6",
+            "vpermd ymm5, ymm5, ymm6",
+            "vpaddd ymm4, ymm4, ymm7",
+            "vpaddd ymm5, ymm5, ymm8",
             "vpmuludq ymm4, ymm4, ymm3",
             "vpmuludq ymm5, ymm5, ymm3",
             "vpsrlq ymm4, ymm4, 32",
@@ -130,13 +135,88 @@ fn all_hit(_proof: Avx2, constants: &Constants, line: &[u8; LINE_LEN], hash: u64
             options(readonly, nostack, pure)
         );
     }
+    // SAFETY: `setc` wrote 0 or 1.
+    unsafe { core::hint::assert_unchecked(all <= 1) };
     all != 0
+}
+
+/// The constants, in registers: made from an [`Avx2`] alone.
+#[derive(Clone, Copy)]
+struct Registers {
+    multipliers: [__m256i; 2],
+    salt_steps: __m256i,
+    positions: __m256i,
+    lowest: __m256i,
+}
+
+impl Registers {
+    #[inline(always)]
+    fn load(_proof: Avx2, constants: &Constants) -> Self {
+        let Constants { multipliers, salt_steps, positions, lowest } = constants;
+        let (low, high) = multipliers.split_at(WORDS / 2);
+        // SAFETY: `_proof` is of AVX2. Each load is of 32 bytes: halves of 8 words of 8 bytes, 8 of 4 bytes, 4 of 8
+        // bytes.
+        unsafe {
+            Self {
+                multipliers: [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())],
+                salt_steps: _mm256_loadu_si256(salt_steps.as_ptr().cast()),
+                positions: _mm256_loadu_si256(positions.as_ptr().cast()),
+                lowest: _mm256_loadu_si256(lowest.as_ptr().cast()),
+            }
+        }
+    }
+
+    /// What the assembly computes.
+    #[inline(always)]
+    fn all_hit(self, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
+        // SAFETY: `self` was made from a proof of AVX2. `at` is 0 or 32: a half of the 64 bytes of `line`.
+        let half = |at, multipliers, hash| unsafe {
+            let words = _mm256_loadu_si256(line.as_ptr().add(at).cast());
+            let salts = _mm256_srlv_epi64(words, self.positions);
+            let multipliers = _mm256_add_epi32(_mm256_permutevar8x32_epi32(self.salt_steps, salts), multipliers);
+            let product = multiply_low(multiply_low(multipliers, hash), self.positions);
+            shift_right(words, _mm256_srli_epi64::<32>(product))
+        };
+        // SAFETY: `self` was made from a proof of AVX2.
+        unsafe {
+            let hash = _mm256_set1_epi32(hash.get() as i32);
+            let hits = _mm256_and_si256(half(0, self.multipliers[0], hash), half(32, self.multipliers[1], hash));
+            _mm256_testc_si256(hits, self.lowest) == 1
+        }
+    }
+}
+
+/// Each word shifted right by its count, at most 63: what `_mm256_srlv_epi64` is for. The compiler does not see that no
+/// count is above, and adds three operations for those.
+///
+/// # Safety
+/// The processor has AVX2.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn shift_right(words: __m256i, counts: __m256i) -> __m256i {
+    let shifted;
+    // SAFETY: AVX2, a feature of this function, has the instruction. It reads and writes its registers alone: no
+    // memory, no stack, no flags; and it is the only one, so the result may share a register with an operand.
+    unsafe {
+        core::arch::asm!("vpsrlvq {shifted}, {words}, {counts}", shifted = lateout(ymm_reg) shifted,
+            words = in(ymm_reg) words, counts = in(ymm_reg) counts, options(pure, nomem, nostack, preserves_flags));
+    }
+    shifted
+}
+
+avx2! {
+    /// An answer for each hash.
+    pub(super) fn probe_all(
+        proof, constants: &Constants, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool],
+    ) {
+        let registers = Registers::load(proof, constants);
+        lanes::probe_all(lines, hashes, answers, |line, hash| registers.all_hit(line, hash))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Avx2, Constants, LINE_LEN, Params, all_hit};
-    use crate::cpu::avx2;
+    use super::{Avx2, Constants, LINE_LEN, Params, all_hit, avx2};
     use crate::hash::mix;
     use core::arch::x86_64::*;
 

@@ -80,9 +80,11 @@ const ALL_HIT: u64 = 0x1010_1010_1010_1010;
 /// Registers from 16 on leave the upper halves of the others clean, so nothing has to be zeroed afterwards. They are
 /// declared all the same: a caller may have them.
 ///
-/// A salt's step comes from a table by `vpermd`. A position is the upper half of a product, where `vpshufbitqmb`, which
-/// looks up a bit for each byte, reads it. With multiplications and shifts instead, one port had half as much again
-/// to do.
+/// The products of the hash with each salt's step and each word's multiplier do not wait for the line. A word's salt
+/// picks one of the former by `vpermd`; with the latter it adds up to the product with the salted multiplier.
+///
+/// A position is the upper half of a product, where `vpshufbitqmb`, which looks up a bit for each byte, reads it. With
+/// multiplications and shifts instead, one port had half as much again to do.
 #[inline(always)]
 fn all_hit(_proof: Avx512Bitalg, constants: &Constants, line: &[u8; LINE_LEN], hash: u64) -> bool {
     let hits: u64;
@@ -98,12 +100,13 @@ fn all_hit(_proof: Avx512Bitalg, constants: &Constants, line: &[u8; LINE_LEN], h
     unsafe {
         core::arch::asm!(
             "vpbroadcastd zmm16, {hash:e}",
+            "vpmuludq zmm17, zmm16, zmmword ptr [{constants}]",
+            "vpmulld zmm20, zmm16, zmmword ptr [{constants} + 64]",
             "vmovdqu64 zmm18, [{line} + {over_read}]",
             "vpsrlvq zmm19, zmm18, qword ptr [{constants} + 128]{{1to8}}",
-            "vpermd zmm19, zmm19, zmmword ptr [{constants} + 64]",
-            "vpaddd zmm19, zmm19, zmmword ptr [{constants}]",
-            "vpmuludq zmm20, zmm16, zmm19",
-            "vpmuludq zmm20, zmm20, qword ptr [{constants} + 128]{{1to8}}",
+            "vpermd zmm19, zmm19, zmm20",
+            "vpaddd zmm19, zmm19, zmm17",
+            "vpmuludq zmm20, zmm19, qword ptr [{constants} + 128]{{1to8}}",
             "vpshufbitqmb k1, zmm18, zmm20",
             "kmovq {hits}, k1",
             hash = in(reg) hash,
@@ -111,7 +114,7 @@ fn all_hit(_proof: Avx512Bitalg, constants: &Constants, line: &[u8; LINE_LEN], h
             constants = in(reg) core::ptr::from_ref(constants) as u64,
             over_read = const OVER_READ,
             hits = lateout(reg) hits,
-            out("zmm16") _, out("zmm18") _, out("zmm19") _, out("zmm20") _, out("k1") _,
+            out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _, out("zmm20") _, out("k1") _,
             options(readonly, nostack, pure, preserves_flags)
         );
     }
@@ -138,7 +141,7 @@ impl Registers {
         Self { multipliers, salt_steps, positions: _mm512_set1_epi64(*positions as i64) }
     }
 
-    /// As the assembly, of the lower halves of `value`.
+    /// What the assembly computes, from the lower halves of `value`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
     fn all_hit(self, line: __m512i, value: __m512i) -> bool {

@@ -42,15 +42,15 @@ crate::cpu::engines! {
     fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>);
 }
 
-#[cfg(simd_x86_64)]
+#[cfg(any(simd_x86_64, simd_neon))]
 pub(super) use super::inlined::Inlined;
 
 /// No engine has a probe that is compiled into the caller's loop.
-#[cfg(not(simd_x86_64))]
+#[cfg(not(any(simd_x86_64, simd_neon)))]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inlined;
 
-#[cfg(not(simd_x86_64))]
+#[cfg(not(any(simd_x86_64, simd_neon)))]
 impl Inlined {
     pub(super) fn new(_: Engine, _: Params) -> Self {
         Self

@@ -70,7 +70,7 @@ const UNSAFE_FILES: &[&str] = &[
     "filter/blocked/avx512/",
     "filter/blocked/inlined.rs",
     "filter/blocked/lanes.rs",
-    "filter/blocked/neon.rs",
+    "filter/blocked/neon/",
     "filter/golomb/avx512.rs",
     "filter/ribbon/avx2.rs",
     "filter/ribbon/avx512.rs",

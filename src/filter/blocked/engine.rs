@@ -42,15 +42,15 @@ crate::cpu::engines! {
     fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>);
 }
 
-#[cfg(simd_x86_64)]
+#[cfg(any(simd_x86_64, simd_neon))]
 pub(crate) use super::inlined::Inlined;
 
 /// No engine has a probe that is compiled into the caller's loop.
-#[cfg(not(simd_x86_64))]
+#[cfg(not(any(simd_x86_64, simd_neon)))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inlined;
 
-#[cfg(not(simd_x86_64))]
+#[cfg(not(any(simd_x86_64, simd_neon)))]
 impl Inlined {
     pub(crate) const NONE: Self = Self;
 

@@ -1,12 +1,16 @@
 //! The probe that is compiled into the caller's loop instead of being called.
 //!
-//! In assembly, because a function with `target_feature` is not inlined into a caller without, and its call costs as
-//! much as the probe.
+//! On x86-64 in assembly, because a function with `target_feature` is not inlined into a caller without, and its call
+//! costs as much as the probe.
 
+#[cfg(simd_x86_64)]
+use super::avx2;
 #[cfg(simd_avx512)]
 use super::avx512;
 use super::engine::Engine;
-use super::{LINE_LEN, Params, avx2};
+#[cfg(simd_neon)]
+use super::neon;
+use super::{LINE_LEN, Params};
 use crate::cpu::prefetch;
 use crate::hash::{KeyHash, fast_range};
 
@@ -21,9 +25,12 @@ pub(crate) struct Inlined {
 #[derive(Clone, Copy, Debug)]
 enum Probe {
     None,
+    #[cfg(simd_x86_64)]
     Avx2(avx2::Probe),
     #[cfg(simd_avx512)]
     Avx512Bitalg(avx512::Probe),
+    #[cfg(simd_neon)]
+    Neon(neon::Probe),
 }
 
 /// A length that no payload has, so that one comparison will do.
@@ -37,9 +44,12 @@ impl Inlined {
     pub(super) fn new(engine: Engine, params: Params) -> Self {
         let probe = match engine {
             Engine::Portable(_) => None,
+            #[cfg(simd_x86_64)]
             Engine::Avx2(proof) => avx2::Probe::new(proof, params).map(Probe::Avx2),
             #[cfg(simd_avx512)]
             Engine::Avx512Bitalg(proof) => avx512::Probe::new(proof, params).map(Probe::Avx512Bitalg),
+            #[cfg(simd_neon)]
+            Engine::Neon(proof) => neon::Probe::new(proof, params).map(Probe::Neon),
         };
         match probe {
             Some(probe) => Self { payload_len: params.payload_len(), probe },
@@ -74,9 +84,12 @@ impl Inlined {
         match &self.probe {
             // SAFETY: here `payload_len` is not NO_PROBE, which it is without a probe.
             Probe::None => unsafe { core::hint::unreachable_unchecked() },
+            #[cfg(simd_x86_64)]
             Probe::Avx2(probe) => Some(probe.all_hit(line, hash)),
             #[cfg(simd_avx512)]
             Probe::Avx512Bitalg(probe) => Some(probe.all_hit(line, hash)),
+            #[cfg(simd_neon)]
+            Probe::Neon(probe) => Some(probe.all_hit(line, hash)),
         }
     }
 
@@ -90,12 +103,12 @@ impl Inlined {
     #[inline]
     pub(crate) fn is_shortest(&self) -> bool {
         match self.probe {
-            Probe::None | Probe::Avx2(_) => false,
             #[cfg(simd_avx512)]
             Probe::Avx512Bitalg(_) => true,
+            _ => false,
         }
     }
 }
 
-/// A mistake made on purpose, which tests must notice: the assembly reads the line after its own.
+/// A mistake made on purpose, which tests must notice: the probe reads the line after its own.
 pub(super) const OVER_READ: usize = if cfg!(filterblock_mistake = "line") { LINE_LEN } else { 0 };

@@ -26,12 +26,14 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// `words` is valid for writes of `COUNT` words, at any alignment.
     unsafe fn store(self, words: *mut u64);
+    /// Of products alone.
     fn add(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     /// `self` without the bits of `other`.
     fn without(self, other: Self) -> Self;
     fn is_zero(self) -> bool;
     /// Each word shifted right by `count`, at most 64, which leaves zero.
+    #[cfg(simd_x86_64)]
     fn shift_right(self, count: u32) -> Self;
     /// `self + factor · other`, each below 2^32.
     fn add_product(self, factor: Self, other: Self) -> Self;
@@ -151,15 +153,18 @@ impl<V: Lanes> Constants<V> {
 
 /// How many rounds, and whether the first has a window: known when compiling, so that no loop tests them.
 macro_rules! by_shape {
-    ($params:expr, $function:ident::<$($generic:tt),*>($($argument:expr),*)) => {
+    ($params:expr, $function:ident$(::<$($generic:tt),+>)?($($argument:expr),*)) => {
         match $params.num_probes {
-            8 => $function::<$($generic,)* false, false>($($argument),*),
-            0..8 => $function::<$($generic,)* true, false>($($argument),*),
-            _ => $function::<$($generic,)* false, true>($($argument),*),
+            8 => $function::<$($($generic,)+)? false, false>($($argument),*),
+            0..8 => $function::<$($($generic,)+)? true, false>($($argument),*),
+            _ => $function::<$($($generic,)+)? false, true>($($argument),*),
         }
     };
 }
+#[cfg(simd_neon)]
+pub(super) use by_shape;
 
+#[cfg(simd_x86_64)]
 #[inline(always)]
 fn line_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
     params: Params,
@@ -182,6 +187,7 @@ fn line_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
 }
 
 /// As the portable `may_contain`.
+#[cfg(simd_x86_64)]
 #[inline(always)]
 pub(super) fn may_contain<V: Lanes>(proof: V::Proof, params: Params, lines: &[u8], hash: KeyHash) -> bool {
     let line = super::line_at(lines, params.start_of(hash));
@@ -225,6 +231,7 @@ pub(super) fn probe_all(
     }
 }
 
+#[cfg(simd_x86_64)]
 #[inline(always)]
 fn each_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
     proof: V::Proof,
@@ -239,6 +246,7 @@ fn each_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
 }
 
 /// An answer for each hash.
+#[cfg(simd_x86_64)]
 #[inline(always)]
 pub(super) fn all_may_contain<V: Lanes>(
     proof: V::Proof,

@@ -24,7 +24,7 @@ mod build;
 mod engine;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;
-#[cfg(simd_x86_64)]
+#[cfg(any(simd_x86_64, simd_neon))]
 #[expect(unsafe_code, reason = "a line picked without a check; the block names the comparison that pays for it")]
 mod inlined;
 #[cfg(any(simd_x86_64, simd_neon))]
@@ -168,9 +168,9 @@ impl Params {
     /// The probes of `hash` within its line: one round, or two from nine probes on.
     #[inline]
     fn rounds(self, hash: KeyHash) -> (Round, Option<Round>) {
-        let low = hash.get() as u32;
-        let window_start = low.wrapping_mul(WINDOW_MULTIPLIER) >> 29;
-        let first = Round { value: low, window_start, window_len: u32::from(self.num_probes).min(WORDS as u32) };
+        let window_start = window_start(hash);
+        let first =
+            Round { value: hash.get() as u32, window_start, window_len: u32::from(self.num_probes).min(WORDS as u32) };
         let second = (u32::from(self.num_probes) > WORDS as u32).then(|| Round {
             value: (hash.get().wrapping_mul(SECOND_MULTIPLIER) >> 32) as u32,
             window_start,
@@ -217,6 +217,12 @@ struct Round {
     value: u32,
     window_start: u32,
     window_len: u32,
+}
+
+/// The first word of the windows of `hash`.
+#[inline(always)]
+const fn window_start(hash: KeyHash) -> u32 {
+    (hash.get() as u32).wrapping_mul(WINDOW_MULTIPLIER) >> 29
 }
 
 /// Whether the cyclic window of `len` words from `start` on holds word `index`.

@@ -24,7 +24,8 @@ scripts_lane() {
     unpack shellcheck shellcheck
     shellcheck=$beside/usr/bin/shellcheck
   fi
-  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full fuzz/run integrations/*/run
+  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full fuzz/run benches/model/run \
+    integrations/*/run
 }
 
 # clippy_lane <targets and features>...
@@ -132,7 +133,12 @@ missing_engines() {
 }
 
 proves "comparison with peers compiles" "the build and the tests of benches/compare"
-proves "comparison as embedded compiles" "the build of benches/embedder"
+proves "comparison as embedded compiles" "the build of benches/embedder, and of what benches/model counts"
+embedded_lane() {
+  cargo check --manifest-path benches/model/Cargo.toml
+  comparison check embedder rocksdb leveldb
+}
+
 # comparison <check or test> <directory> <what its engines are>...: compiles without them and with them.
 comparison() {
   local command=$1 manifest=benches/$2/Cargo.toml missing

@@ -1,8 +1,8 @@
 //! The kinds of filter, and the dispatch over them.
 //!
 //! Each kind is a folder and knows none of the others; what it offers is described in [`seam`]. The enums below are
-//! made from the [list](crate::kind), one variant a kind, and each of their methods is one match: never a trait object
-//! on the path of a query.
+//! made from the [list](crate::kind), one variant a kind, and each of their methods is one match. A query makes none: which
+//! probe it takes is chosen when a filter is opened.
 
 pub(crate) mod blocked;
 pub(crate) mod bloom;
@@ -122,6 +122,20 @@ macro_rules! enums {
                     $(Self::$Kind(_) => Some(FilterKind::$Kind),)*
                 }
             }
+
+            /// The probe of this layout's kind: chosen once, so that a query is spared the match.
+            fn called(&self) -> Called {
+                match self {
+                    Self::Empty => EMPTY_CALLED,
+                    $(Self::$Kind(_) => |of_kind, frame, start, hash| match of_kind {
+                        Self::$Kind(layout) => {
+                            $module::View::new(layout, &frame[start as usize..]).may_contain(hash)
+                        }
+                        // Never: a layout keeps its kind. *Maybe* is right of any.
+                        _ => true,
+                    },)*
+                }
+            }
         }
         $(impl From<$module::Layout> for KindLayout {
             #[inline(always)]
@@ -132,6 +146,12 @@ macro_rules! enums {
     };
 }
 kinds!(enums);
+
+/// Whether the payload that begins at an offset of a frame may contain a hash, by the layout of one kind.
+type Called = fn(&KindLayout, &[u8], u32, KeyHash) -> bool;
+
+/// Of no entries.
+const EMPTY_CALLED: Called = |_, _, _, _| false;
 
 macro_rules! inlined {
     ($Kind:ident, $module:ident) => {
@@ -318,18 +338,20 @@ pub(crate) struct FilterLayout {
     /// The one probe that is short enough to be compiled into a caller's loop, where kind, parameters and engine have
     /// it. Outside the enum, whose tag would take a tenth of the probe's time to compare.
     inlined: Inlined,
+    /// The kind's own probe, for all other queries.
+    called: Called,
     of_kind: KindLayout,
 }
 
 impl FilterLayout {
     /// Zero entries: every key is absent.
-    pub(crate) const EMPTY: Self = Self { inlined: Inlined::NONE, of_kind: KindLayout::Empty };
+    pub(crate) const EMPTY: Self = Self { inlined: Inlined::NONE, called: EMPTY_CALLED, of_kind: KindLayout::Empty };
 
     /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
     pub(crate) fn check(params: Params, payload: &[u8], base: u64) -> Result<Self, DecodeError> {
         let of_kind =
             each!(Params, params, params in View => View::check(params, payload, base).map(KindLayout::from))?;
-        Ok(Self { inlined: of_kind.inlined(), of_kind })
+        Ok(Self { inlined: of_kind.inlined(), called: of_kind.called(), of_kind })
     }
 
     /// `None` without entries.
@@ -343,7 +365,7 @@ impl FilterLayout {
     pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
         match self.inlined.may_contain(frame, start, hash) {
             Some(answer) => answer,
-            None => self.of_kind.may_contain(frame, start, hash),
+            None => (self.called)(&self.of_kind, frame, start, hash),
         }
     }
 
@@ -419,16 +441,5 @@ impl KindLayout {
     fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
         let payload = &frame[start as usize..];
         each!(Self, self, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
-    }
-
-    /// A jump to the kind's own probe, whose registers no other kind's are saved for.
-    #[inline(never)]
-    fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
-        #[inline(never)]
-        fn of_kind<'a, View: KindView<'a>>(layout: &'a View::Layout, payload: &'a [u8], hash: KeyHash) -> bool {
-            View::new(layout, payload).may_contain(hash)
-        }
-        let payload = &frame[start as usize..];
-        each!(Self, self, layout in View => of_kind::<View<'_>>(layout, payload, hash), Empty => false)
     }
 }

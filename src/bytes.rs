@@ -27,9 +27,10 @@ pub(crate) fn u64_from(bytes: [u8; 8]) -> u64 {
 /// The bytes from `offset` on as a 64-bit integer; bytes past the end count as zeros.
 #[inline]
 pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
-    match array_at(bytes, offset) {
-        Some(chunk) => u64_from(chunk),
-        None => {
+    // One comparison, with what several loads of the same bytes share.
+    match bytes.len().checked_sub(8) {
+        Some(last) if offset <= last => u64_at(bytes, offset),
+        _ => {
             let mut chunk = [0; 8];
             if let Some(tail) = bytes.get(offset..) {
                 chunk[..tail.len()].copy_from_slice(tail);

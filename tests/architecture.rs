@@ -71,6 +71,7 @@ const UNSAFE_FILES: &[&str] = &[
     "filter/blocked/inlined.rs",
     "filter/blocked/lanes.rs",
     "filter/blocked/neon/",
+    "filter/golomb/avx2.rs",
     "filter/golomb/avx512.rs",
     "filter/ribbon/avx2.rs",
     "filter/ribbon/avx512.rs",

@@ -95,7 +95,7 @@ proof! {
     $
     /// Other extensions of the same processors.
     Avx512Vbmi2, avx512_vbmi2, is_x86_feature_detected:
-    "avx512f", "avx512bw", "avx512vbmi", "avx512vbmi2", "popcnt", "bmi1", "bmi2"
+    "avx512f", "avx512bw", "avx512vl", "avx512vbmi", "avx512vbmi2", "popcnt", "bmi1", "bmi2"
 }
 
 #[cfg(simd_neon)]

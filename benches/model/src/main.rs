@@ -1,6 +1,6 @@
-//! `filterblock-model POLICY absent|present kept|anew|batch`: a filter of 1 000 keys, and 200 queries in a function that
-//! `model.py` looks for. They begin with a hash. *Kept*: the caller has the reader in registers. *Anew*: each query
-//! finds a reader through a pointer, as an engine does.
+//! `filterblock-model POLICY absent|present kept|anew|batch`: a filter of 1 000 keys, and 200 queries in a function
+//! that `model.py` looks for. They begin with a hash. *Kept*: the caller has the reader in registers. *Anew*: each
+//! query finds a reader through a pointer, as an engine does.
 
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterPolicy, KeyHash};
 use std::hint::black_box;

@@ -40,6 +40,9 @@ pub(super) struct Tuning {
     slots: u64,
     /// Unary bits per unit of value on average, in 2⁻⁶⁴.
     unary_rate: u64,
+    /// The same less a 32nd: farther from the start they deviate more.
+    #[cfg(simd_x86_64)]
+    early_rate: u64,
     /// Loads of remainders per unary bit on average, in 2⁻¹⁶.
     load_rate: u32,
     remainder_bits: u8,
@@ -78,10 +81,13 @@ impl Tuning {
             Some(rate) if rate < most => rate,
             _ => most,
         };
+        let unary_rate = if unary_rate > u64::MAX as u128 { u64::MAX } else { unary_rate as u64 };
         Self {
             lower_halves,
             slots,
-            unary_rate: if unary_rate > u64::MAX as u128 { u64::MAX } else { unary_rate as u64 },
+            unary_rate,
+            #[cfg(simd_x86_64)]
+            early_rate: unary_rate - unary_rate / 32,
             load_rate: load_rate as u32,
             remainder_bits: remainder_bits as u8,
             count: count as u8,
@@ -92,8 +98,15 @@ impl Tuning {
 
     /// Unary bits that precede a code of value `sought`, on average.
     #[inline(always)]
-    pub(super) const fn unary_bits_before(&self, sought: u64) -> u64 {
+    const fn unary_bits_before(&self, sought: u64) -> u64 {
         fast_range(sought, self.unary_rate)
+    }
+
+    /// Unary bits that nearly always end less than 16 codes below a code of value `sought`.
+    #[cfg(simd_x86_64)]
+    #[inline(always)]
+    pub(super) fn early_skip(&self, sought: u64) -> u64 {
+        fast_range(sought, self.early_rate).saturating_sub(EARLY_SLACK_BITS).min(MOST_EARLY_SKIP_BITS)
     }
 
     /// Unary bits that nearly always end a few codes below a code of value `sought`.
@@ -137,19 +150,26 @@ impl Tuning {
 
 /// How far a search has come.
 #[derive(Clone, Copy)]
-struct Cursor {
+pub(super) struct Cursor {
     /// What is left of the value sought.
-    left: u64,
+    pub(super) left: u64,
     /// The next unary bit.
-    unary: u64,
+    pub(super) unary: u64,
     /// The end of the next remainder.
-    remainders: u64,
+    pub(super) remainders: u64,
 }
 
 /// Unary bits of deviation from the mean that are allowed for.
 const SLACK_BITS: u64 = 3;
 /// Most unary bits that are skipped in one go.
 const MOST_SKIP_BITS: u64 = 4 * WINDOW_BITS as u64;
+/// Most unary bits that a search with vectors skips: from any bit of the first byte on, three words have them.
+#[cfg(simd_x86_64)]
+const MOST_EARLY_SKIP_BITS: u64 = 3 * 64 - 7;
+/// Unary bits that a search with vectors stays below the mean: it compares the 16 codes that follow, which have some 34
+/// unary bits.
+#[cfg(simd_x86_64)]
+const EARLY_SLACK_BITS: u64 = 9;
 /// Codes that are decoded together in the end: as many remainders of 9 bits as one load holds.
 const SOON: u32 = 6;
 /// Values nearer than this many unary bits are not skipped to.

@@ -1,10 +1,12 @@
 //! The engines of golomb.
 
+#[cfg(simd_x86_64)]
+use super::avx2;
 #[cfg(simd_avx512)]
 use super::avx512;
 #[cfg(simd_x86_64)]
 use super::bmi2;
-use super::{Params, View, portable};
+use super::{Layout, Params, portable};
 use crate::hash::KeyHash;
 
 crate::cpu::engines! {
@@ -12,11 +14,13 @@ crate::cpu::engines! {
         Portable => portable,
         #[cfg(simd_x86_64)]
         Bmi2 => bmi2,
+        #[cfg(simd_x86_64)]
+        Avx2 => avx2 if avx2::suits,
         #[cfg(simd_avx512)]
         Avx512Vbmi2 => avx512 if avx512::suits,
     }
 
     /// Whether the offset of `hash` is in its bucket.
     #[inline]
-    fn may_contain(view: &View<'_>, hash: KeyHash) -> bool;
+    fn may_contain(layout: &Layout, payload: &[u8], hash: KeyHash) -> bool;
 }

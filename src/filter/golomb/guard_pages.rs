@@ -8,38 +8,56 @@ use crate::filter::output::Output;
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
 
-/// Built ones, then damaged ones.
 #[test]
 fn no_search_reads_out_of_bounds() {
     let mut pages = Guarded::new(1 << 16);
     let mut num_answers = 0;
     for remainder_bits in 0..=MAX_REMAINDER_BITS {
-        for (num_entries, num_buckets) in [(1, 1), (5, 1), (64, 1), (100, 1), (128, 2), (450, 7), (4300, 67)] {
-            let range = (64u64 << remainder_bits) * 3 / 2;
-            let buckets = Buckets { num: num_buckets, range };
-            let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
-            let seed = u64::from(remainder_bits) << 32 | num_entries;
-            let mut hashes: Vec<u64> = (0..num_entries).map(|i| mix(seed ^ (i << 40))).collect();
-            hashes.sort_unstable();
-            let mut payload = Vec::new();
-            let params = build(plan, &hashes, &mut Output::Vec(&mut payload)).expect("a vector grows");
-            let absent = (0..40).map(|i| mix(!seed ^ i));
-            let probed: Vec<KeyHash> = hashes
-                .iter()
-                .step_by(1 + hashes.len() / 40)
-                .copied()
-                .chain(absent)
-                .chain([0, 1, u64::MAX])
-                .map(KeyHash::from_raw)
-                .collect();
-            for damage in 0..4 {
-                num_answers += answers_are_the_same(params, &payload, &probed, &mut pages);
-                let at = mix(seed ^ damage) as usize % payload.len();
-                payload[at] ^= mix(!seed ^ damage) as u8;
+        let range = (64u64 << remainder_bits) * 3 / 2;
+        for (num_entries, num) in [(1, 1), (5, 1), (64, 1), (100, 1), (128, 2), (450, 7), (4300, 67)] {
+            num_answers += probe_damaged(remainder_bits, num_entries, Buckets { num, range }, 4, &mut pages);
+        }
+        // A bucket of each length around those from which on a vector is loaded, with many quotients and with few.
+        for num_entries in (1..140).filter(|_| remainder_bits < 12) {
+            for range in [range, range / 3 + 1, num_entries + 3] {
+                num_answers += probe_damaged(remainder_bits, num_entries, Buckets { num: 1, range }, 1, &mut pages);
             }
         }
     }
     println!("counted: {num_answers} probes of golomb filters beside pages that cannot be read");
+}
+
+/// How many probes there were of the filter that is built, and then of as many in all as `num_damaged`, of which a byte
+/// after the other is changed.
+fn probe_damaged(
+    remainder_bits: u32,
+    num_entries: u64,
+    buckets: Buckets,
+    num_damaged: u64,
+    pages: &mut Guarded,
+) -> usize {
+    let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
+    let seed = u64::from(remainder_bits) << 32 | num_entries;
+    let mut hashes: Vec<u64> = (0..num_entries).map(|i| mix(seed ^ (i << 40))).collect();
+    hashes.sort_unstable();
+    let mut payload = Vec::new();
+    let params = build(plan, &hashes, &mut Output::Vec(&mut payload)).expect("a vector grows");
+    let absent = (0..40).map(|i| mix(!seed ^ i));
+    let probed: Vec<KeyHash> = hashes
+        .iter()
+        .step_by(1 + hashes.len() / 40)
+        .copied()
+        .chain(absent)
+        .chain([0, 1, u64::MAX])
+        .map(KeyHash::from_raw)
+        .collect();
+    let mut num_answers = 0;
+    for damage in 0..num_damaged {
+        num_answers += answers_are_the_same(params, &payload, &probed, pages);
+        let at = mix(seed ^ damage) as usize % payload.len();
+        payload[at] ^= mix(!seed ^ damage) as u8;
+    }
+    num_answers
 }
 
 /// How many there were; none where `payload` is refused.

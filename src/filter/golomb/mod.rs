@@ -17,6 +17,9 @@
 //!
 //! Cost: r + 1 + 1/(e^λ − 1) bits an entry with λ = 2^r · n / range, and about 0.21 for the directory.
 
+#[cfg(simd_x86_64)]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+mod avx2;
 #[cfg(simd_avx512)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 #[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
@@ -33,6 +36,8 @@ mod guard_pages;
 #[cfg(feature = "std")]
 mod plan;
 mod portable;
+#[cfg(simd_x86_64)]
+mod search;
 pub mod sizing;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -61,6 +66,10 @@ const MAX_REMAINDER_BITS: u32 = 48;
 /// Widest remainder of a single bucket that a compact frame describes in two bytes.
 const MAX_SHORT_REMAINDER_BITS: u8 = 15;
 const ANCHOR_LEN: u64 = 8;
+/// Bytes that are prefetched together.
+const LINE_LEN: usize = 64;
+/// Payloads of up to this many bytes are near: what a guess where the bucket is costs is not known to pay there.
+const MAX_NEAR_LEN: usize = 1 << 22;
 /// Longest payload in bytes: its bits can be counted in 64.
 const MAX_PAYLOAD_LEN: u64 = (1 << 61) - 1;
 
@@ -222,6 +231,10 @@ pub(crate) struct Layout {
     codes_start: u64,
     codes_end: u64,
     slope: Slope,
+    /// Buckets whose field and the next are in what one load gives.
+    near_buckets: u64,
+    /// First bit of the codes, less the bias of the deviations.
+    line_start: u64,
     tuning: Tuning,
     engine: Engine,
 }
@@ -255,7 +268,10 @@ impl<'a> KindView<'a> for View<'a> {
         let (bucket_bits, entries) = (slope.at(1), params.entries_per_bucket.into());
         let tuning = Tuning::new(params.remainder_bits(), params.buckets.range, bucket_bits, entries);
         let engine = Engine::best(&params);
-        Ok(Layout { params, fields_start, codes_start, codes_end, slope, tuning, engine })
+        let fields_fit = 2 * u32::from(params.directory_bits) <= bits::MAX_FIELD_BITS;
+        let near_buckets = if fields_fit { params.buckets.num - 1 } else { 0 };
+        let line_start = codes_start.wrapping_sub(params.bias());
+        Ok(Layout { params, fields_start, codes_start, codes_end, slope, near_buckets, line_start, tuning, engine })
     }
 
     #[inline(always)]
@@ -268,13 +284,22 @@ impl<'a> KindView<'a> for View<'a> {
         &self.layout.params
     }
 
-    #[inline(never)]
+    #[inline]
     fn may_contain(&self, hash: KeyHash) -> bool {
-        self.layout.engine.may_contain(self, hash)
+        if self.payload.len() > MAX_NEAR_LEN {
+            self.prefetch_expected(hash);
+        }
+        self.layout.engine.may_contain(self.layout, self.payload, hash)
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        in_batches(self.payload, hashes, answers, |h| self.prefetch(h), |h| self.may_contain(h));
+        in_batches(
+            self.payload,
+            hashes,
+            answers,
+            |h| self.prefetch(h),
+            |h| self.layout.engine.may_contain(self.layout, self.payload, h),
+        );
     }
 
     /// Prefetches the codes of the bucket of `hash`, as the directory has it. The directory is read, not prefetched: it
@@ -285,7 +310,7 @@ impl<'a> KindView<'a> for View<'a> {
         let (bucket, _) = self.layout.params.buckets.locate(hash);
         let (start, end) = self.bounds(bucket);
         prefetch(self.payload, (start / 8) as usize);
-        prefetch(self.payload, (end / 8) as usize);
+        prefetch(self.payload, (end.wrapping_sub(1) / 8) as usize);
     }
 
     /// Distinct offsets over the range: an absent key's offset is uniform. A bucket that cannot be read passes
@@ -313,6 +338,21 @@ impl<'a> KindView<'a> for View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// Prefetches the codes where the bucket of `hash` is expected between its group's start and the next, so that they
+    /// come while the directory is read: three lines, which have most of nearly every bucket. In the last group, where
+    /// no anchor follows, some other lines.
+    #[inline]
+    fn prefetch_expected(&self, hash: KeyHash) {
+        let (bucket, _) = self.layout.params.buckets.locate(hash);
+        let (group, index) = (bucket / GROUP, bucket % GROUP);
+        let start = self.group_start(group);
+        let expected = start.wrapping_add(self.group_start(group + 1).wrapping_sub(start).wrapping_mul(index) / GROUP);
+        let middle = (expected.wrapping_add(self.layout.params.bias() + self.layout.slope.at(1) / 2) / 8) as usize;
+        for line in [middle.wrapping_sub(LINE_LEN), middle, middle.wrapping_add(LINE_LEN)] {
+            prefetch(self.payload, line);
+        }
+    }
+
     /// First bit of `bucket`, which may be the one past the last.
     fn start(&self, bucket: u64) -> u64 {
         let Layout { params, fields_start, codes_start, codes_end, slope, .. } = *self.layout;
@@ -330,27 +370,40 @@ impl<'a> View<'a> {
     /// Where the line through `group` begins, less the bias of the deviations from it.
     #[inline]
     fn group_start(&self, group: u64) -> u64 {
-        let anchor = match group {
-            0 => 0,
-            _ => bytes::u64_padded(self.payload, ((group - 1) * ANCHOR_LEN) as usize),
-        };
-        self.layout.codes_start.wrapping_add(anchor).wrapping_sub(self.layout.params.bias())
+        let before = group.saturating_sub(1) * ANCHOR_LEN;
+        let anchor = bytes::u64_padded(self.payload, before as usize) * u64::from(group > 0);
+        self.layout.line_start.wrapping_add(anchor)
     }
 
     /// Start and end of `bucket`, as the directory has them.
-    #[inline]
+    #[inline(always)]
     fn bounds(&self, bucket: u64) -> (u64, u64) {
-        let Layout { params, fields_start, slope, .. } = *self.layout;
-        let (group, index, width) = (bucket / GROUP, bucket % GROUP, u32::from(params.directory_bits));
-        // All but one bucket in 64: its field and the next lie under one anchor, and in what one load gives.
-        if index + 1 < GROUP && bucket + 1 < params.buckets.num && 2 * width <= bits::MAX_FIELD_BITS {
-            let fields = bits::read(self.payload, fields_start + bucket * u64::from(width), 2 * width);
-            let (deviation, next_deviation) = (fields & ((1 << width) - 1), fields >> width);
-            let line = self.group_start(group);
-            let start = line.wrapping_add(slope.at(index)).wrapping_add(deviation);
-            return (start, line.wrapping_add(slope.at(index + 1)).wrapping_add(next_deviation));
+        match self.near_bounds(bucket) {
+            Some(bounds) => bounds,
+            None => self.far_bounds(bucket),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far_bounds(self, bucket: u64) -> (u64, u64) {
         (self.start(bucket), self.start(bucket + 1))
+    }
+
+    /// [`View::bounds`] of all but one bucket in 64: its field and the next lie under one anchor, and in what one load
+    /// gives.
+    #[inline(always)]
+    fn near_bounds(&self, bucket: u64) -> Option<(u64, u64)> {
+        let Layout { params, fields_start, slope, .. } = self.layout;
+        let (group, index, width) = (bucket / GROUP, bucket % GROUP, u32::from(params.directory_bits));
+        if index + 1 == GROUP || bucket >= self.layout.near_buckets {
+            return None;
+        }
+        let fields = bits::read(self.payload, fields_start + bucket * u64::from(width), 2 * width);
+        let (deviation, next_deviation) = (fields & ((1 << width) - 1), fields >> width);
+        let line = self.group_start(group);
+        let start = line.wrapping_add(slope.at(index)).wrapping_add(deviation);
+        Some((start, line.wrapping_add(slope.at(index + 1)).wrapping_add(next_deviation)))
     }
 
     /// The bits of `bucket`, or `None` if the directory points outside the codes or backward: damage that only

@@ -3,6 +3,8 @@
 use super::build::build;
 use super::decode::Bucket;
 use super::engine::Engine;
+#[cfg(simd_x86_64)]
+use super::search::search;
 use super::{Buckets, ENTRIES_PER_BUCKET, KindView, MAX_REMAINDER_BITS, Params, Plan, View};
 use crate::error::DecodeError;
 use crate::filter::output::Output;
@@ -127,6 +129,35 @@ fn engines_agree_where_entries_cluster() {
         }
     }
     assert!(asked > 500_000, "only {asked} asked");
+}
+
+/// The search with vectors leaves few queries to the portable one, which takes much longer and would hide its defects.
+#[cfg(simd_x86_64)]
+#[test]
+fn vectors_answer_most_queries() {
+    for remainder_bits in 5..=9 {
+        let num_entries = 64 * 500;
+        // As planned: 2^r times the rate is about ln 2.
+        let buckets = Buckets { num: 500, range: (ENTRIES_PER_BUCKET << remainder_bits) * 3 / 2 };
+        let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
+        let mut hashes: Vec<u64> = (0..num_entries).map(|i| mix(i + 1)).collect();
+        hashes.sort_unstable();
+        let mut payload = Vec::new();
+        let params = build(plan, &hashes, &mut Output::Vec(&mut payload)).expect("a vector grows");
+        let layout = View::check(params, &payload, 0).expect("sound");
+        let unanswered = |hashes: &mut dyn Iterator<Item = u64>| {
+            let answers = hashes.map(KeyHash::from_raw).map(|hash| match Engine::best(&params) {
+                Engine::Avx2(proof) => search(proof, &layout, &payload, hash),
+                #[cfg(simd_avx512)]
+                Engine::Avx512Vbmi2(proof) => search(proof, &layout, &payload, hash),
+                _ => Some(true),
+            });
+            answers.filter(|answer| answer.is_none()).count() as u64
+        };
+        let present = unanswered(&mut hashes.iter().copied());
+        let absent = unanswered(&mut (0..num_entries).map(|i| mix(!i)));
+        assert!(present.max(absent) < num_entries / 50, "{remainder_bits} bits: {present} and {absent} left");
+    }
 }
 
 /// Three fields of 5 bits leave one bit of the directory's second byte unused; there is no anchor.

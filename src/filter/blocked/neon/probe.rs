@@ -61,8 +61,8 @@ fn ones(row: &[u8; 2 * WORDS], start: u32) -> &[u8; WORDS] {
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Probe {
     constants: &'static Constants,
-    /// Of [`WINDOWS`], also where all words are probed: that takes four instructions, of which none waits for the line, where
-    /// two kinds of probe would have to be told apart.
+    /// Of [`WINDOWS`], also where all words are probed: that takes four instructions, of which none waits for the line,
+    /// where two kinds of probe would have to be told apart.
     window: &'static [u8; 2 * WORDS],
     proof: Neon,
 }
@@ -108,18 +108,18 @@ impl<'a> Line<'a> {
 
     /// A byte for each word: the bit that `value` picks in it, if it is not set. `ones` has a 1 for each word probed.
     ///
-    /// As products are taken modulo 2^32, that by a salted multiplier is a sum, `value · multiplier + salt · (value · step)`:
-    /// only the salt waits for the line. Instead of whole words the eight bytes that hold the positions are tested, from a
-    /// table of four vectors, which is as long as a line.
+    /// As products are taken modulo 2^32, that by a salted multiplier is a sum, `value · multiplier + salt · (value ·
+    /// step)`: only the salt waits for the line. Instead of whole words the eight bytes that hold the positions are
+    /// tested, from a table of four vectors, which is as long as a line.
     #[inline(always)]
     fn missing(self, value: u32, ones: &[u8; WORDS]) -> u64 {
         let of_salt = value.wrapping_mul(SALT_MULTIPLIER);
-        // SAFETY: `self` was made from a proof of NEON. The loads are of four of eight multipliers, twice, of the four numbers
-        // in `positions` and of the eight bytes of `ones`.
+        // SAFETY: `self` was made from a proof of NEON. The loads are of four of eight multipliers, twice, of the four
+        // numbers in `positions` and of the eight bytes of `ones`.
         unsafe {
             let positions = vld1q_u32(self.constants.positions.as_ptr());
-            // The fast ranges of four words, the upper halves of their products: positions are in even bytes, and those of
-            // two vectors fit one.
+            // The fast ranges of four words, the upper halves of their products: positions are in even bytes, and those
+            // of two vectors fit one.
             let ranges = |first_word, salts| {
                 let multipliers = vld1q_u32(MULTIPLIERS.as_ptr().add(first_word));
                 let products = vmlaq_n_u32(vmulq_n_u32(multipliers, value), salts, of_salt);

@@ -40,9 +40,6 @@ pub(super) struct Tuning {
     slots: u64,
     /// Unary bits per unit of value on average, in 2⁻⁶⁴.
     unary_rate: u64,
-    /// The same less a 32nd: farther from the start they deviate more.
-    #[cfg(simd_x86_64)]
-    early_rate: u64,
     /// Loads of remainders per unary bit on average, in 2⁻¹⁶.
     load_rate: u32,
     remainder_bits: u8,
@@ -86,8 +83,6 @@ impl Tuning {
             lower_halves,
             slots,
             unary_rate,
-            #[cfg(simd_x86_64)]
-            early_rate: unary_rate - unary_rate / 32,
             load_rate: load_rate as u32,
             remainder_bits: remainder_bits as u8,
             count: count as u8,
@@ -102,11 +97,14 @@ impl Tuning {
         fast_range(sought, self.unary_rate)
     }
 
-    /// Unary bits that nearly always end less than 16 codes below a code of value `sought`.
+    /// Unary bits that nearly always end less than 16 codes below a code of value `sought`: farther from the start they
+    /// deviate more.
     #[cfg(simd_x86_64)]
     #[inline(always)]
     pub(super) fn early_skip(&self, sought: u64) -> u64 {
-        fast_range(sought, self.early_rate).saturating_sub(EARLY_SLACK_BITS).min(MOST_EARLY_SKIP_BITS)
+        fast_range(sought, self.unary_rate - self.unary_rate / 32)
+            .saturating_sub(EARLY_SLACK_BITS)
+            .min(MOST_EARLY_SKIP_BITS)
     }
 
     /// Unary bits that nearly always end a few codes below a code of value `sought`.

@@ -233,8 +233,6 @@ pub(crate) struct Layout {
     slope: Slope,
     /// Buckets whose field and the next are in what one load gives.
     near_buckets: u64,
-    /// First bit of the codes, less the bias of the deviations.
-    line_start: u64,
     tuning: Tuning,
     engine: Engine,
 }
@@ -270,8 +268,7 @@ impl<'a> KindView<'a> for View<'a> {
         let engine = Engine::best(&params);
         let fields_fit = 2 * u32::from(params.directory_bits) <= bits::MAX_FIELD_BITS;
         let near_buckets = if fields_fit { params.buckets.num - 1 } else { 0 };
-        let line_start = codes_start.wrapping_sub(params.bias());
-        Ok(Layout { params, fields_start, codes_start, codes_end, slope, near_buckets, line_start, tuning, engine })
+        Ok(Layout { params, fields_start, codes_start, codes_end, slope, near_buckets, tuning, engine })
     }
 
     #[inline(always)]
@@ -372,7 +369,7 @@ impl<'a> View<'a> {
     fn group_start(&self, group: u64) -> u64 {
         let before = group.saturating_sub(1) * ANCHOR_LEN;
         let anchor = bytes::u64_padded(self.payload, before as usize) * u64::from(group > 0);
-        self.layout.line_start.wrapping_add(anchor)
+        self.layout.codes_start.wrapping_sub(self.layout.params.bias()).wrapping_add(anchor)
     }
 
     /// Start and end of `bucket`, as the directory has them.

@@ -1,8 +1,7 @@
 //! Names the sets of engines that the crate has: `simd_x86_64`, `simd_avx512` and `simd_neon`, which its code tests.
 //!
 //! `RUSTFLAGS='--cfg filterblock_engines="portable"'`, or `"x86_64"`, leaves out the engines beyond: for tests and
-//! benchmarks of the others on a machine that has them. `--cfg filterblock_mistake="line"`, or `"columns"`, is a
-//! read out of bounds, made on purpose for the tests that must notice it.
+//! benchmarks of the others on a machine that has them.
 
 use std::env;
 use std::ffi::OsString;
@@ -26,7 +25,6 @@ fn main() {
     }
     println!("cargo::rustc-check-cfg=cfg(simd_x86_64, simd_avx512, simd_neon)");
     println!(r#"cargo::rustc-check-cfg=cfg(filterblock_engines, values("portable", "x86_64"))"#);
-    println!(r#"cargo::rustc-check-cfg=cfg(filterblock_mistake, values("line", "columns"))"#);
 
     let cfg = |name: &str| env::var(format!("CARGO_CFG_{name}")).unwrap_or_default();
     let (architecture, endian, most) = (cfg("TARGET_ARCH"), cfg("TARGET_ENDIAN"), cfg("FILTERBLOCK_ENGINES"));

@@ -5,10 +5,10 @@
 # The directory of those files.
 exchange=$PWD/target/ci/exchange
 take_part_in_exchange() {
-  local machine
+  local part
   export FILTERBLOCK_EXCHANGE_DIR=$exchange FILTERBLOCK_EXCHANGE_FROM=''
-  for machine in "$exchange"/*; do
-    [ ! -d "$machine" ] || FILTERBLOCK_EXCHANGE_FROM+="${machine##*/} "
+  for part in "$exchange"/*/*; do
+    [ ! -d "$part" ] || FILTERBLOCK_EXCHANGE_FROM+="${part#"$exchange"/} "
   done
 }
 
@@ -58,8 +58,9 @@ proves "oldest compiler: $msrv" "that the library and the tool build with rustc 
 oldest_compiler_lane() {
   oldest_compiler
   export CARGO_TARGET_DIR=$PWD/target/debian
+  cd "$lean" || return
   cargo check --lib --bins --all-features
-  cargo check --lib --no-default-features
+  cargo check -p filterblock --lib --no-default-features
 }
 
 # Whether the processor and the kernel run programs of 32 bits: the C library's loader is one.
@@ -74,12 +75,12 @@ runs_i686() {
 proves "32 bits: i686" "the library, the format, blocks, the store and damage to it where usize has 32 bits"
 proves "big-endian: s390x" "the library, the format, blocks and the store where the most significant byte comes first"
 proves "NEON: aarch64" "the NEON engine"
-# foreign <Debian's name of an architecture> <its processor> <emulator> <controls that must fail> <feature>
-#   <array of tests that are left out> <tests>...
+# foreign <Debian's name of an architecture> <its processor> <emulator> <controls that must fail>
+#   <array of tests that are left out> <packages and tests>...
 foreign() {
-  local architecture=$1 processor=$2 emulator=$3 must_fail=$4 feature=$5
-  local -n slow=$6
-  shift 6
+  local architecture=$1 processor=$2 emulator=$3 must_fail=$4
+  local -n slow=$5
+  shift 5
   local target=$processor-unknown-linux-gnu variable skips=() name listed num
   cross_compiler "$architecture" "$processor"
   [ "$architecture" != i386 ] || ! runs_i686 || emulator=''
@@ -90,9 +91,9 @@ foreign() {
   export CARGO_TARGET_DIR=$PWD/target/debian
   take_part_in_exchange
   cd "$lean" || return
-  local suite=(cargo test --target "$target" --features "$feature" "$@")
+  local suite=(cargo test --target "$target" "$@")
 
-  cargo check --target "$target" --lib --no-default-features
+  cargo check -p filterblock --target "$target" --lib --no-default-features
   listed=$("${suite[@]}" -- --list)
   for name in "${!slow[@]}"; do
     num=$(grep -cF "$name" <<<"$listed") || { echo "no test has $name in its name"; return 1; }
@@ -100,7 +101,7 @@ foreign() {
     skips+=(--skip "$name")
   done
   "${suite[@]}" -- --show-output "${skips[@]}"
-  controls "$must_fail" cargo test --target "$target" --features "$feature" --test format
+  controls "$must_fail" cargo test -p filterblock --target "$target" --test format
 }
 
 # controls <names> <command>...: of the tests that make a mistake on purpose, these fail, and the others pass.
@@ -125,7 +126,7 @@ proves "other machines' files, read here" "that code of the newest compiler read
 exchange_lane() {
   take_part_in_exchange
   case $FILTERBLOCK_EXCHANGE_FROM in
-    *" "*" ") cargo test --features cli --test format exchange:: -- --show-output ;;
+    *" "*" ") lean cargo test --test format --test kv exchange:: -- --show-output ;;
     *) cannot "no other machine has written anything" ;;
   esac
 }

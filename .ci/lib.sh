@@ -88,7 +88,7 @@ cannot() {
   exit 3
 }
 
-# The package without its benchmarks: criterion would be a third of what a lane compiles for its tests. Made once,
+# The workspace without benchmarks, peers and other engines: criterion would be a third of what a lane compiles for its tests. Made once,
 # before any lane, as those beside the others read it too. Crates that no test waits for are not optimised.
 lean=$PWD/target/without-benches
 cold=(clap_builder clap_complete console indicatif maud proptest regex-syntax roxmltree)
@@ -101,17 +101,18 @@ make_lean() {
       *) ln -sfn "$PWD/$entry" "$lean/$entry" ;;
     esac
   done
-  awk '/^\[/ {bench = /^\[\[bench\]\]/} !bench && !/^criterion = /' Cargo.toml >"$lean/Cargo.toml"
-  printf '\n[workspace]\n' >>"$lean/Cargo.toml"
+  awk '/^\[/ {bench = /^\[\[bench\]\]/}
+    /^members = / {print "members = [\"crates/*\", \"fuzz\", \"fuzz/portable\"]"; next}
+    !bench && !/^criterion = /' Cargo.toml >"$lean/Cargo.toml"
   for profile in dev release; do
     printf "[profile.$profile.package.%s]\nopt-level = 0\n" "${cold[@]}" >>"$lean/Cargo.toml"
   done
-  cargo fetch
+  [ -e Cargo.lock ] || cargo generate-lockfile
   cp Cargo.lock "$lean/"
   cargo fetch --manifest-path "$lean/Cargo.toml"
 }
 
-# lean <command>...: runs it in the package without its benchmarks.
+# lean <command>...: runs it in the workspace without benchmarks.
 lean() {
   export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
   cd "$lean" || return

@@ -2,19 +2,15 @@
 # This machine's lanes that take more than one command.
 
 # The first such commands of README.md, word for word.
-read -ra tests < <(sed -n 's/^\(cargo test .*\)$/\1/p' README.md)
+read -ra tests < <(sed -n 's/^\(cargo test.*\)$/\1/p' README.md)
 read -ra demo < <(sed -n 's/^\(cargo run .* demo\)$/\1/p' README.md)
 test "${#tests[@]}" -gt 1 && test "${#demo[@]}" -gt 1
 
-# The package and those beside it, which have workspaces of their own.
 proves "format" "one style of source"
-format_lane() {
-  local manifest
-  cargo fmt --all --check
-  for manifest in fuzz/Cargo.toml benches/*/Cargo.toml integrations/*/Cargo.toml; do
-    cargo fmt --manifest-path "$manifest" --check
-  done
-}
+format_lane() { cargo fmt --all --check; }
+
+proves "weight" "that no package has more code than its budget"
+weight_lane() { python3 .ci/weight.py; }
 
 proves "scripts" "scripts without what shellcheck finds"
 scripts_lane() {
@@ -25,7 +21,7 @@ scripts_lane() {
     shellcheck=$beside/usr/bin/shellcheck
   fi
   "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full fuzz/run benches/model/run \
-    integrations/*/run
+    crates/*/run integrations/*/run
 }
 
 # clippy_lane <targets and features>...
@@ -43,17 +39,15 @@ proves "docs" "documentation without broken links"
 docs_lane() { RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features; }
 
 proves "package" "that the published files suffice for a build, and for the examples of the documentation"
+# package_lane <packages>...
 package_lane() {
   local version
-  cargo package --allow-dirty
-  if [ "$tier" != full ]; then
-    left_out "the doc-tests of the published files"
-    return
-  fi
-  version=$(cargo pkgid)
+  cargo package --allow-dirty "$@"
+  [ "$tier" = full ] || return 0
+  version=$(cargo pkgid -p filterblock)
   export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
   cd "$CARGO_TARGET_DIR/package/filterblock-${version##*[#@]}"
-  cargo test --doc --features kv
+  cargo test --doc
 }
 
 # cargo_tool <program>: installs it, or ends the lane.
@@ -67,7 +61,7 @@ cargo_tool() {
 proves "licences, bans, sources" "licences, banned and repeated crates, and where crates come from"
 deny_lane() {
   cargo_tool cargo-deny
-  cargo deny check --hide-inclusion-graph licenses bans sources
+  lean cargo deny check --hide-inclusion-graph licenses bans sources
 }
 
 # Beside the newest tag of a release. Until there is one, what the last version wrote is read by the tests of golden files.
@@ -85,7 +79,6 @@ interface_lane() {
       *) ln -s "$PWD/$entry" "$copy/" ;;
     esac
   done
-  printf '\n[workspace]\n' >>"$copy/Cargo.toml"
   sed -i 's/ThinError, probe_tables,$/ThinError,/' "$copy/src/lib.rs"
   echo 'pub(crate) use block::probe_tables;' >>"$copy/src/lib.rs"
   must_report "function filterblock::probe_tables" cargo semver-checks --manifest-path "$copy/Cargo.toml" \
@@ -106,7 +99,7 @@ proves "reader without std" "that a reader needs no standard library"
 proves "engines, optimised" "the engines of this processor, in a release build"
 engines_lane() {
   report_missing_engines
-  lean cargo test --release --config profile.release.package.filterblock.codegen-units=1 --lib filter:: -- --nocapture
+  lean cargo test -p filterblock --release --config profile.release.package.filterblock.codegen-units=1 --lib filter:: -- --nocapture
 }
 
 # Engines that this processor cannot run.
@@ -132,36 +125,35 @@ missing_engines() {
   done
 }
 
-proves "comparison with peers compiles" "the build and the tests of benches/compare"
-proves "comparison as embedded compiles" "the build of benches/embedder, and of what benches/model counts"
-embedded_lane() {
-  cargo check --manifest-path benches/model/Cargo.toml
-  comparison check embedder rocksdb leveldb
+proves "comparison with peers compiles" "the build and the tests of benches/compare, and the build of what benches/model counts"
+peers_lane() {
+  cargo check -p filterblock-model
+  comparison compare rocksdb leveldb
 }
 
-# comparison <check or test> <directory> <what its engines are>...: compiles without them and with them.
+# comparison <directory> <what its engines are>...: compiles without them and with them.
 comparison() {
-  local command=$1 manifest=benches/$2/Cargo.toml missing
-  shift 2
-  cargo "$command" --manifest-path "$manifest"
+  local manifest=benches/$1/Cargo.toml missing
+  shift
+  cargo test --manifest-path "$manifest"
   missing=$(missing_engines "$@")
   [ -z "$missing" ] || cannot "compiled without engines; missing here: ${missing//$'\n'/, }"
   cargo check --manifest-path "$manifest" --features engines
 }
 
 # The phases that compare filters; those that load take longer.
-proves "comparison of stores, small" "the tests of benches/store; right answers of every engine, wherever its filters are"
+proves "comparison of stores, small" "the tests of benches/store; right answers of every engine, wherever its filters are; what an attacker gains"
 stores_lane() {
   local engines=()
   [ -n "$(missing_engines rocksdb)" ] || engines=(--features engines)
-  cargo run --manifest-path benches/store/Cargo.toml "${engines[@]}" -- --n 20000 --gets 300 --rounds 1 --memory 1MiB \
+  cargo run --manifest-path benches/store/Cargo.toml "${engines[@]}" --bin filterblock-store-compare -- --n 20000 --gets 300 --rounds 1 --memory 1MiB \
     --phases absent,present,prefix-absent,prefix-present --keys zipfian --filters bloom,ribbon --dir target/ci
-  comparison test store rocksdb
+  cargo run -p filterblock-store-compare "${engines[@]}" --bin adversary -- --rows 4000 --crafted 500
+  comparison store rocksdb
 }
 
 proves "Parquet" "Parquet's split-block filter beside arrow-rs and DuckDB: equal bits, no false exclusion either way"
 parquet_lane() {
-  cargo clippy --manifest-path integrations/parquet/Cargo.toml --all-targets -- -D warnings
   integrations/parquet/run || case $? in
     3) cannot "DuckDB could not be installed; without it all has passed" ;;
     *) return 1 ;;
@@ -169,17 +161,15 @@ parquet_lane() {
 }
 
 # In the build that the tests have filled.
-proves "C interface" "the calls of include/filterblock.h and their misuse, under valgrind and AddressSanitizer; that src/capi makes it"
+proves "C interface" "the calls of include/filterblock.h and their misuse, under valgrind and AddressSanitizer; that the package makes it"
 c_lane() {
   command -v cc >/dev/null || cannot "no C compiler here"
   command -v valgrind >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq valgrind >/dev/null 2>&1 || true
   if [ "$tier" = full ] && ! command -v cbindgen >/dev/null; then
     CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install cbindgen --locked || true
   fi
-  export FILTERBLOCK_C_PROFILE=dev FILTERBLOCK_C_FEATURES=cli
-  lean integrations/c/run
-  cargo test --features cli,capi --lib capi::
-  cargo test --features cli,capi --test capi
+  export FILTERBLOCK_C_PROFILE=dev
+  lean crates/filterblock-capi/run
 }
 
 # In the build that the tests have filled.
@@ -187,14 +177,13 @@ proves "LevelDB" "filter blocks inside LevelDB: keys found, reads avoided, damag
 leveldb_lane() {
   command -v c++ >/dev/null || cannot "no C++ compiler here"
   [ "$tier" = full ] || [ -z "$(missing_engines leveldb)" ] || cannot "missing here: libleveldb-dev"
-  export FILTERBLOCK_C_PROFILE=dev FILTERBLOCK_C_FEATURES=cli
+  export FILTERBLOCK_C_PROFILE=dev
   if [ "$tier" != full ]; then
     lean integrations/leveldb/run short
     return
   fi
   lean integrations/leveldb/run
-  cargo clippy --release --manifest-path integrations/rusty-leveldb/Cargo.toml --all-targets -- -D warnings
-  lean cargo test --release --manifest-path integrations/rusty-leveldb/Cargo.toml
+  cargo test --release -p filterblock-rusty-leveldb
 }
 
 # rocksdb_lane <keys>: in the build that the tests have filled.
@@ -205,16 +194,13 @@ rocksdb_lane() {
     DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq librocksdb-dev >/dev/null 2>&1 || true
   fi
   [ -z "$(missing_engines rocksdb)" ] || cannot "missing here: librocksdb-dev"
-  export FILTERBLOCK_C_PROFILE=dev FILTERBLOCK_C_FEATURES=cli
+  export FILTERBLOCK_C_PROFILE=dev
   lean integrations/rocksdb/run "$1"
 }
 
 # Installs the server, too, which `run` starts and stops.
 proves "SlateDB" "filter blocks inside SlateDB: keys found, reads saved, damage; local files, an S3-compatible server, processes"
-slatedb_lane() {
-  cargo clippy --release --manifest-path integrations/slatedb/Cargo.toml --all-targets -- -D warnings
-  integrations/slatedb/run short
-}
+slatedb_lane() { integrations/slatedb/run short; }
 
 nightly() { cargo +nightly --version >/dev/null 2>&1 || cannot "no nightly toolchain"; }
 
@@ -236,7 +222,7 @@ sanitizer_lane() {
     left_out "leaks, which cannot be looked for here"
     export ASAN_OPTIONS=detect_leaks=0
   fi
-  lean cargo +nightly test --target "$target" --features rayon,huge-pages \
+  lean cargo +nightly test -p filterblock --target "$target" --features rayon,huge-pages \
     --lib --test format --test reader -- --skip rates::
 }
 
@@ -256,20 +242,12 @@ must_report() {
 proves "the store under many schedules" "no deadlock and no wrong answer under thousands of schedules of its threads"
 schedules_lane() {
   export RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=$PWD/target/shuttle
-  lean cargo test --release --features kv --test shuttle -- --nocapture
+  lean cargo test -p filterblock-kv --release --test shuttle -- --nocapture
 }
 
 # In the target directory that the tests have filled: some dependencies are built alike.
 proves "fuzz corpora, replayed" "every checked-in input of the fuzz targets"
-replay_lane() {
-  export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
-  cargo test --manifest-path fuzz/Cargo.toml -- --nocapture
-}
-
-corpora_lane() {
-  cargo clippy --manifest-path fuzz/Cargo.toml --all-targets -- -D warnings
-  replay_lane
-}
+replay_lane() { lean cargo test -p filterblock-fuzz -- --nocapture; }
 
 # fuzz_lane <seconds for each target>: from the checked-in corpora.
 proves "fuzz" "inputs that no one has thought of"
@@ -299,16 +277,16 @@ second_reader_lane() {
   local python
   find_python
   FILTERBLOCK_PYTHON=$python \
-    lean cargo test "$@" --features cli --test second_reader -- --ignored --nocapture --test-threads 1
+    lean cargo test "$@" --test second_reader -- --ignored --nocapture --test-threads 1
 }
 
 # kit_lane [--release]: in the build that the tests have filled.
-proves "conformance kit" "that tests/conformance is what is made of the document, and that the library and the second reader pass it"
+proves "conformance kit" "that the library, the document's rules and the second reader pass tests/conformance"
 kit_lane() {
   local python
   find_python
   FILTERBLOCK_PYTHON=$python \
-    lean cargo test "$@" --features cli --test kit -- --include-ignored --nocapture --test-threads 1
+    lean cargo test "$@" --test kit -- --include-ignored --nocapture --test-threads 1
 }
 
 proves "broken readers" "that the conformance kit notices readers that are wrong in one place"

@@ -6,8 +6,8 @@
 //! | workload | entries | level | queries |
 //! |---|---|---|---|
 //! | young | 50 k | 0: held for a minute, reads from the system's cache | one in ten entries: rarely queried |
-//! | middle | 1 M | 2: held for 100 minutes, reads from a disk | as many as entries |
-//! | cold | 8 M | 5: held for 70 days, bytes are dear | as many as entries |
+//! | middle | 1 M | 2: held for 100 minutes, reads from a disk | the number of entries |
+//! | cold | 8 M | 5: held for 70 days, bytes are dear | the number of entries |
 //!
 //! Each in two sizes: 10 bits per key, and a rate of 1 %. `taskset -c 1 cargo bench --bench choice`
 
@@ -18,7 +18,7 @@ mod measured;
 use filterblock::{FilterKind, FilterPolicy, FilterSize, Workload};
 use measured::measure;
 
-/// What a choice may cost above the least.
+/// The greatest cost of a choice, as a multiple of the least.
 const RATIO_MAX: f64 = 1.05;
 
 fn main() {
@@ -27,7 +27,7 @@ fn main() {
         return;
     }
     let workloads = [
-        ("young", 50_000, Workload::of_level(0).with_queries(5_000)),
+        ("young", 50_000, Workload::of_level(0).with_num_queries(5_000)),
         ("middle", 1_000_000, Workload::of_level(2)),
         ("cold", 8_000_000, Workload::of_level(5)),
     ];
@@ -62,7 +62,7 @@ fn policy_of(kind: FilterKind, size: FilterSize) -> FilterPolicy {
 }
 
 fn cost(policy: FilterPolicy, num_entries: u64, workload: Workload) -> f64 {
-    let measured = measure(policy, num_entries as usize, if num_entries > 2_000_000 { 1 } else { 7 });
+    let measured = measure(policy.clone(), num_entries as usize, if num_entries > 2_000_000 { 1 } else { 7 });
     let queries = workload.num_queries(num_entries) as f64;
     // Bits per key are granted: only what exceeds them, the header and a line of 64 bytes counts.
     let granted_bytes = match policy.size() {

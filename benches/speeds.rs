@@ -8,7 +8,7 @@
 //! | `cached_query_ns` | queries of new absent keys in a block of 10 k keys, 12.5 kB: the least of 20 runs of 65 536 |
 //! | `uncached_query_ns` | the same in a block of 16 M keys, 20 MB |
 //!
-//! 16-byte keys, 10 bits per key, time of one core, each kind with its default settings. To be run on an idle machine
+//! 16-byte keys, 10 bits per key, time of one core, each kind with its default settings. Run it on an idle machine
 //! with the fastest engines: `taskset -c 1 cargo bench --bench speeds`.
 
 mod common;
@@ -30,7 +30,8 @@ fn main() {
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("a legal size");
         let sizes = [(CACHED_KEYS, 20), (KEYS, 7), (UNCACHED_KEYS, 1)];
-        let [cached, middle, uncached] = sizes.map(|(num_keys, num_builds)| measure(policy, num_keys, num_builds));
+        let [cached, middle, uncached] =
+            sizes.map(|(num_keys, num_builds)| measure(policy.clone(), num_keys, num_builds));
         let Measured { block_len, false_positive_rate, .. } = middle;
         println!("{kind}, {KEYS} keys in {block_len} bytes, of absent ones {:.4} % pass", false_positive_rate * 100.0);
         print("measured", [middle.build_ns, cached.query_ns, uncached.query_ns]);

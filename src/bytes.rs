@@ -2,32 +2,32 @@
 
 use byteorder::{ByteOrder, LE};
 
-/// The `N` bytes at `offset`, or `None` past the end.
+/// Returns the `N` bytes at `offset`, or `None` past the end.
 pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk().copied()
 }
 
-/// The 32-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+/// Returns the 32-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     LE::read_u32(&bytes[offset..])
 }
 
-/// The 64-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+/// Returns the 64-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     LE::read_u64(&bytes[offset..])
 }
 
-/// The 64-bit integer in `bytes`.
+/// Returns the 64-bit integer in `bytes`.
 #[inline]
 pub(crate) fn u64_from(bytes: [u8; 8]) -> u64 {
     LE::read_u64(&bytes)
 }
 
-/// The bytes from `offset` on as a 64-bit integer; bytes past the end count as zeros.
+/// Returns the bytes from `offset` on as a 64-bit integer; bytes past the end count as zeros.
 #[inline]
 pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
-    // One comparison, with what several loads of the same bytes share.
+    // A single comparison, which several loads of the same bytes share.
     match bytes.len().checked_sub(8) {
         Some(last) if offset <= last => u64_at(bytes, offset),
         _ => {
@@ -51,7 +51,7 @@ pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
     LE::write_u64(&mut bytes[offset..], value);
 }
 
-/// The 16-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+/// Returns the 16-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
     LE::read_u16(&bytes[offset..])
 }

@@ -12,15 +12,15 @@ macro_rules! kinds {
             { $($arguments)* }
             /// The classic filter: one array of bits, every probe anywhere in it (Bloom 1970).
             Bloom, bloom, 1;
-            /// All probes within one 64-byte line, each word of it salted to set the fewest bits.
+            /// The blocked filter: all probes within one 64-byte line, each word of it salted to set the fewest bits.
             Blocked, blocked, 2;
-            /// Sorted hashes, Golomb-Rice coded in buckets (Putze, Sanders, Singler 2007).
+            /// The Golomb-coded set: sorted hashes, Golomb-Rice coded in buckets (Putze, Sanders, Singler 2007).
             Golomb, golomb, 3;
-            /// Linear equations solved over bits, next to the least possible size (Dillinger, Hübschle-Schneider,
-            /// Sanders, Walzer 2022).
+            /// The bumped ribbon filter: linear equations solved over bits, next to the least possible size (Dillinger,
+            /// Hübschle-Schneider, Sanders, Walzer 2022).
             Ribbon, ribbon, 4;
-            /// Fingerprints that are the sum of four slots: fast queries on any processor in few bits (Graf, Lemire
-            /// 2022).
+            /// The binary fuse filter: fingerprints that are the sum of four slots, fast queries on any processor in
+            /// few bits (Graf, Lemire 2022).
             Fuse, fuse, 5;
         }
     };
@@ -28,8 +28,8 @@ macro_rules! kinds {
 pub(crate) use kinds;
 
 /// `inlined_kind!(make)` calls `make!` with the name as a type, and the folder, of the kind whose probe is short enough
-/// to be compiled into a caller's loop. A second would cost the first more than it gains: every query would tell them
-/// apart.
+/// to be compiled into a caller's loop. A second such kind would cost the first more than it gains: every query would
+/// have to distinguish them.
 macro_rules! inlined_kind {
     ($make:ident) => {
         $make! { Blocked, blocked }
@@ -48,10 +48,10 @@ macro_rules! filter_kind {
         }
 
         impl FilterKind {
-            /// Every kind, in the order of their tags. Later versions have more.
+            /// All kinds, in the order of their tags. Later versions have more.
             pub const ALL: &'static [Self] = &[$(Self::$Kind),*];
 
-            /// The kind's name in lower case, as the command line and reports write it.
+            /// Returns the kind's name in lower case, as the command line and reports write it.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$Kind => stringify!($module),)*
@@ -63,7 +63,7 @@ macro_rules! filter_kind {
                 self as u8
             }
 
-            /// The kind with this tag, if this version knows it.
+            /// Returns the kind with this tag, if this version knows it.
             ///
             /// ```
             /// use filterblock::FilterKind;
@@ -81,14 +81,10 @@ macro_rules! filter_kind {
 }
 kinds!(filter_kind);
 
-impl FilterKind {
-    /// The kind where none is named: the fastest to build and to query.
-    pub const DEFAULT: Self = Self::Blocked;
-}
-
+/// The fastest to build and to query.
 impl Default for FilterKind {
     fn default() -> Self {
-        Self::DEFAULT
+        Self::Blocked
     }
 }
 

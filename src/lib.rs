@@ -5,17 +5,17 @@
 //! contain a key. *No* is always right and saves a disk read; *maybe* is wrong at a rate that the writer chose.
 //!
 //! ```
-//! use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+//! use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
-//! let mut builder = FilterBlockBuilder::new(policy);
+//! let mut builder = FilterBlockBuilder::new(&policy);
 //! for key in ["com.example/", "com.example/about", "org.example/"] {
 //!     builder.add_key(key.as_bytes());
 //! }
 //! let block: Vec<u8> = builder.finish()?; // store these bytes in the table
 //!
-//! let filter = FilterBlockReader::open(&block)?;
+//! let filter = OpenOptions::new().expect(&policy).open(&block)?;
 //! assert!(filter.may_contain(b"org.example/"));
 //! if !filter.may_contain(b"org.example/absent") {
 //!     // No need to read the table.
@@ -30,11 +30,11 @@
 //!    reports it once, and reads the table as if there were no filter. An empty or short slice is an error, never "no
 //!    entries".
 //! 2. **Hash once.** All tables of a store share a seed and a transform; [`FilterPolicy::entry_hasher`] makes the
-//!    [`KeyHash`] of a lookup, and with it [`FilterBlock::may_contain_hash`] or [`probe_tables`] asks any number of
+//!    [`KeyHash`] of a lookup, and with it [`FilterBlock::may_contain_hash`] or [`probe_tables`] queries any number of
 //!    tables.
-//! 3. **Bind the block to its place.** With a context ([`FilterBlockBuilder::context`], [`OpenOptions::context`]) a
-//!    block that was read from elsewhere is an error. Seed and transform are compared if the caller states what it
-//!    expects.
+//! 3. **Bind the block to its place.** With a context ([`FilterBlockBuilder::set_context`],
+//!    [`OpenOptions::with_context`]) a block that was read from elsewhere is an error. With [`OpenOptions::expect`] so
+//!    is one of another seed, secret key or transform.
 //!
 //! # Keys and entries
 //!
@@ -60,87 +60,73 @@
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
-//! - `rayon`: a builder that is set to [`parallel`](FilterBlockBuilder::parallel) builds large blocks on all cores,
-//!   with the same bytes.
+//! - `rayon`: a builder that is set to [`set_parallel`](FilterBlockBuilder::set_parallel) builds large blocks on all
+//!   cores, with the same bytes.
 //! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
-//! - `ledger`: counters of what filters save, with reports as text, JSON and for Prometheus ([`ledger`]).
-//! - `capi`: the library for C and languages that call C, to be built as a `cdylib` or a `staticlib` ([`capi`]).
-//! - `kv`: a small row/column store that uses filter blocks. Needs Unix.
+//!
+//! Other packages have a ledger of what filters save and a memory budget for them (`filterblock-engine`), the library
+//! for C (`filterblock-capi`), a small row/column store (`filterblock-kv`) and the command-line tool
+//! (`filterblock-cli`).
 //!
 //! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
 //!
 //! # Stability
 //!
 //! - The crate follows semantic versioning; raising the oldest supported compiler is a minor version. Enums and structs
-//!   that will grow are `non_exhaustive`. Not covered are the Rust items of [`capi`], whose header has a version of its
-//!   own, the texts of messages and of `Debug`, and features and `cfg`s that are not listed above.
+//!   that will grow are `non_exhaustive`. The texts of messages and of `Debug` are not covered, nor are features and
+//!   `cfg`s that are not listed above.
 //! - The format has a version of its own ([`FORMAT_VERSION`]). Every block ever written as a version that was released
 //!   stays readable. A later writer may choose other parameters for the same policy: the changelog lists such changes
 //!   under *Format*.
 //! - No type of a dependency is part of an interface; `serde`'s traits are implemented.
-//! - All types but those of [`capi`] are `Send`, `Sync` and `Unpin`, and all but those of [`kv`] unwind-safe, if what
-//!   the caller puts into them is.
-//! - An error's message includes that of the error within, which is a field of its variant; so `source` is `None`, but
-//!   for the store's I/O errors.
+//! - All types are `Send`, `Sync`, `Unpin` and unwind-safe, if the values that the caller puts into them are.
+//! - The message of an error includes that of the error it wraps, which is a field of its variant; so `source` returns
+//!   `None`.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bits;
 mod block;
-#[cfg(feature = "std")]
-pub mod budget;
 mod bytes;
-#[cfg(feature = "capi")]
-#[expect(unsafe_code, reason = "pointers from C; each block names the rule or the check that pays for it")]
-pub mod capi;
 mod cpu;
 mod error;
 mod filter;
+mod frame;
 mod hash;
-mod hash_name;
 #[cfg(feature = "std")]
-mod hashes;
+mod hash_set;
 mod kind;
-#[cfg(feature = "kv")]
-pub mod kv;
-#[cfg(feature = "ledger")]
-pub mod ledger;
 mod math;
 pub mod partition;
 mod policy;
 pub mod sizing;
-mod transform_name;
 
 #[cfg(feature = "std")]
-pub use block::{AlignedBytes, Choice, CombineError, FilterBlockBuilder, KindCost};
+pub use block::{AlignedBytes, CombineError, FilterBlockBuilder};
 pub use block::{
-    CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, HEADER_LEN, MAGIC, OpenError, OpenOptions,
-    ThinError, probe_tables,
+    CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, MAGIC, OpenError, OpenOptions, ThinError,
+    probe_tables,
 };
-pub use error::{BuildError, DecodeError, DecodeErrorClass};
+pub use error::{BuildError, DecodeError, DecodeErrorClass, TransformId};
 #[cfg(feature = "std")]
 pub use filter::size::FilterSize;
+pub use frame::HEADER_LEN;
 pub use hash::{KeyHash, KeyHasher};
 pub use kind::{FilterKind, UnknownKindName};
-pub use policy::{CustomTransform, EntryHasher, EntryOf, KeyTransform};
 #[cfg(feature = "std")]
-pub use policy::{FilterPolicy, ParsePolicyError, Workload};
+pub use policy::{Choice, FilterPolicy, KindCost, ParsePolicyError, Workload};
+pub use policy::{CustomTransform, EntryHasher, EntryOf, KeyTransform};
 
 /// The README's example, compiled and run.
-#[cfg(all(doctest, feature = "kv"))]
+#[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 /// The examples of the calls.
-#[cfg(all(doctest, feature = "ledger"))]
+#[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../docs/library.md")]
 struct Library;
-
-/// The store's example.
-#[cfg(all(doctest, feature = "kv"))]
-#[doc = include_str!("../docs/store.md")]
-struct Store;
 
 /// The examples for engines' authors.
 #[cfg(all(doctest, feature = "std"))]

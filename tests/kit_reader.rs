@@ -4,21 +4,22 @@
 
 #[path = "kit/answers.rs"]
 mod answers;
+#[path = "format/assembled.rs"]
+#[expect(dead_code, reason = "tests/format assembles blocks")]
+mod assembled;
 #[path = "kit/library.rs"]
-#[expect(dead_code, reason = "tests/kit makes requests, too")]
 mod library;
 #[path = "format/material.rs"]
 #[expect(dead_code, reason = "tests/format uses more of it")]
 mod material;
+#[path = "format/oracle/mod.rs"]
+#[expect(dead_code, reason = "tests/format uses more of it")]
+mod oracle;
 #[path = "format/readers.rs"]
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
-#[path = "format/rows.rs"]
-mod rows;
-
-/// Of tests/format/oracle, what rows need.
-mod oracle {
-    pub fn int(bytes: &[u8]) -> u64 {
-        bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
-    }
-}
+#[path = "format/rules/mod.rs"]
+#[expect(dead_code, reason = "tests/battery needs more of it")]
+mod rules;
+#[path = "kit/vectors.rs"]
+mod vectors;

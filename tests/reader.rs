@@ -1,7 +1,7 @@
 //! The reader alone, as the crate without its default features has it: `cargo test --no-default-features --test
 //! reader`.
 
-use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
+use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
 
 const FRAMES: [(FilterKind, &[u8], &[u8]); 5] = [
     (
@@ -41,8 +41,8 @@ fn entries() -> Vec<Vec<u8>> {
 fn golden_frames_answer_without_the_builder() {
     for (kind, block, compact) in FRAMES {
         let block = FilterBlockReader::open(block).expect("an intact block");
-        let hasher = KeyHasher::new(7);
-        let compact = CompactFrameReader::open(compact, hasher, KeyTransform::WholeKey).expect("a frame");
+        let entries = EntryHasher::new(KeyHasher::new(7), KeyTransform::WholeKey);
+        let compact = CompactFrameReader::open(compact, &entries).expect("a frame");
         assert_eq!((block.kind(), block.num_entries(), compact.kind()), (kind, 1_000, Some(kind)));
         check(|entry| block.may_contain(entry), block.false_positive_rate());
         check(|entry| compact.may_contain(entry), compact.false_positive_rate());

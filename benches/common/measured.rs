@@ -1,4 +1,4 @@
-//! How long a kind takes to build and to query, for the benchmarks of the choice among kinds.
+//! The times that a kind takes to build and to query, for the benchmarks of the choice among kinds.
 
 use crate::common::{Keys, build};
 use filterblock::{FilterBlockBuilder, FilterPolicy, OpenOptions};
@@ -22,14 +22,14 @@ pub struct Measured {
     pub false_positive_rate: f64,
 }
 
-/// Of a block of `num_keys` keys under `policy`, built `num_builds` times.
+/// Measures a block of `num_keys` keys under `policy`, built `num_builds` times.
 pub fn measure(policy: FilterPolicy, num_keys: usize, num_builds: u32) -> Measured {
-    let (mut builder, mut block) = (FilterBlockBuilder::new(policy), Vec::new());
+    let (mut builder, mut block) = (FilterBlockBuilder::new(&policy), Vec::new());
     let keys = Keys::new(PRESENT).take(num_keys);
     let builds = (0..num_builds).map(|_| time_ns(|| build(&mut builder, &keys, &mut block)));
     let build_ns = builds.fold(f64::INFINITY, f64::min) / num_keys as f64;
     drop(keys);
-    let filter = OpenOptions::new().trusted(true).open(&block).expect("a block of the builder's");
+    let filter = OpenOptions::new().with_digest_check(false).open(&block).expect("a block of the builder's");
     let mut absent = Keys::new(ABSENT);
     let queries = (0..QUERY_RUNS).map(|_| {
         // Keys not queried before: neither caches nor branch predictors know them.
@@ -40,7 +40,7 @@ pub fn measure(policy: FilterPolicy, num_keys: usize, num_builds: u32) -> Measur
     Measured { build_ns, query_ns, block_len: block.len() as u64, false_positive_rate: filter.false_positive_rate() }
 }
 
-/// Of the processor, without the time that it gave to others.
+/// Returns the time of the processor, without the time that it gave to others.
 fn time_ns(work: impl FnOnce()) -> f64 {
     let now_ns = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);

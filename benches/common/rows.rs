@@ -67,18 +67,18 @@ pub fn mixed(num_members: usize) -> impl FnMut() -> Key {
 pub fn filter(kind: FilterKind, members: &[Key]) -> FilterBlock<AlignedBytes> {
     let policy = FilterPolicy::with_bits_per_key(kind, BITS_PER_KEY as f64).expect("a legal size");
     let mut block = Vec::new();
-    build(&mut FilterBlockBuilder::new(policy), members, &mut block);
+    build(&mut FilterBlockBuilder::new(&policy), members, &mut block);
     OpenOptions::new().open_owned(AlignedBytes::copy_of(&block)).expect("a block just written")
 }
 
-/// As many lines as a filter has, in the same kind of memory: what a query costs if nothing is computed.
+/// The lines of a filter, in the same kind of memory: the cost of a query if nothing is computed.
 pub struct Floor(AlignedBytes);
 
 impl Floor {
     pub fn new(num_members: usize) -> Self {
         let mut lines = AlignedBytes::zeroed(num_members * BITS_PER_KEY / 8 / LINE_LEN * LINE_LEN);
         let mut numbers = Keys::new(4);
-        // Also makes the kernel allocate the pages.
+        // This also makes the kernel allocate the pages.
         lines.as_mut().fill_with(|| numbers.number() as u8);
         Self(lines)
     }

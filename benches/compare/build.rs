@@ -1,8 +1,8 @@
 //! With the feature `engines`: compiles the C ABI over RocksDB and LevelDB and, where `ROCKSDB_SRC` names a RocksDB
 //! source tree, RocksDB's own query code for this machine.
 
-/// benches/embedder has no C++ of its own.
-const CPP: &str = "../compare/cpp";
+/// The engines' loops.
+const CPP: &str = "cpp";
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(rocksdb_src)");

@@ -20,7 +20,7 @@ pub fn names_a_key(block: &[u8]) -> bool {
 const MAX_ORACLE_QUERIES: usize = 12;
 
 /// The filter as read by the library's portable code, whatever the processor's features.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Portable<'a> {
     Block(portable::FilterBlockReader<'a>),
     Frame(portable::CompactFrameReader<'a>),
@@ -29,16 +29,17 @@ pub enum Portable<'a> {
 impl<'a> Portable<'a> {
     /// Opens a block that has already opened, under `key` if there is one.
     pub fn open(block: &'a [u8], context: u64, key: Option<[u8; 16]>) -> Self {
-        let options = portable::OpenOptions::new().context(context).trusted(true);
-        let options = key.map_or(options, |key| options.expect_hasher(portable::KeyHasher::keyed(key)));
+        let options = portable::OpenOptions::new().with_context(context).with_digest_check(false);
+        let options = key.map_or(options.clone(), |key| options.expect_hasher(&portable::KeyHasher::keyed(key)));
         Self::Block(options.open(block).expect("a block that opens also opens in the portable code"))
     }
 
     /// Opens a compact frame that has already opened.
     pub fn open_compact(frame: &'a [u8]) -> Self {
-        // Neither matters for queries by hash.
-        let (hasher, transform) = (portable::KeyHasher::new(0), portable::KeyTransform::WholeKey);
-        let opened = portable::CompactFrameReader::open(frame, hasher, transform);
+        // Neither hasher nor transform matters for queries by hash.
+        static ANY: portable::EntryHasher =
+            portable::EntryHasher::new(portable::KeyHasher::new(0), portable::KeyTransform::WholeKey);
+        let opened = portable::CompactFrameReader::open(frame, &ANY);
         Self::Frame(opened.expect("a frame that opens also opens in the portable code"))
     }
 
@@ -75,7 +76,7 @@ pub fn query_block(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, orac
     assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
     assert_eq!(reader.block_len(), block.len());
     combine(reader, &hashes(block));
-    thin(*reader, &hashes(block), usize::from(block[block.len() / 2]));
+    thin(reader.clone(), &hashes(block), usize::from(block[block.len() / 2]));
 }
 
 /// As [`query_block`], but for what only the reader of a block has.
@@ -102,14 +103,14 @@ pub fn query(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, in
 /// Checks that a copy of some columns, and a reader that compares no others, give the same answers, and pass what all
 /// columns pass. `choice` selects how many columns.
 fn thin(mut reader: FilterBlockReader<'_>, hashes: &[KeyHash], choice: usize) {
-    let whole = reader;
-    let Some(most) = whole.num_columns().filter(|&most| most > 1) else {
-        assert!(whole.num_columns().is_some() || whole.num_entries() == 0 || whole.thin(1, 0).is_err());
+    let whole = reader.clone();
+    let Some(most) = whole.num_compared_columns().filter(|&most| most > 1) else {
+        assert!(whole.num_compared_columns().is_some() || whole.num_entries() == 0 || whole.thin(1, 0).is_err());
         return;
     };
     let columns = 1 + choice as u32 % (most - 1);
     let copy = whole.thin(columns, 9).expect("fewer columns");
-    let options = OpenOptions::new().context(9).expect_hasher(whole.hasher());
+    let options = OpenOptions::new().with_context(9).expect_hasher(whole.hasher());
     let copy = options.open(&copy).expect("a block just written");
     reader.limit_columns(columns).expect("stored columns");
     assert_eq!(copy.thinned_from(), whole.thinned_from().or(Some(most)));
@@ -128,7 +129,7 @@ fn combine(reader: &FilterBlockReader<'_>, hashes: &[KeyHash]) {
     }
     for combined in [reader.union(reader, 9), reader.intersection(reader, 9)] {
         let Ok(block) = combined else { continue };
-        let options = OpenOptions::new().context(9).expect_hasher(reader.hasher());
+        let options = OpenOptions::new().with_context(9).expect_hasher(reader.hasher());
         let again = options.open(&block).expect("a block just written");
         for &hash in hashes {
             assert_eq!(again.may_contain_hash(hash), reader.may_contain_hash(hash), "{hash:?}: combined with itself");

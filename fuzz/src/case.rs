@@ -133,9 +133,9 @@ impl Case {
         }?;
         let policy = match self.salt_bits >> 4 {
             0 => policy,
-            slots => policy.slots_per_key(0.94 + 0.017 * f64::from(slots))?,
+            slots => policy.with_slots_per_key(0.94 + 0.017 * f64::from(slots))?,
         };
         // Seven of eight values are legal.
-        policy.hashed_by(self.hasher()).transform(self.transform()).salt_bits(u32::from(self.salt_bits) % 8)
+        policy.with_hasher(self.hasher()).with_transform(self.transform()).with_salt_bits(u32::from(self.salt_bits) % 8)
     }
 }

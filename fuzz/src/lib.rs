@@ -7,6 +7,8 @@
 
 pub mod blocks;
 pub mod case;
+#[path = "../../crates/filterblock-kv/tests/layout/mod.rs"]
+pub mod layout;
 #[path = "../../tests/format/oracle/mod.rs"]
 pub mod oracle;
 pub mod pages;
@@ -16,10 +18,10 @@ pub mod records;
 pub mod repair;
 pub mod sample;
 pub mod seeds;
-#[path = "../../tests/sim/disk/mod.rs"]
+#[path = "../../crates/filterblock-kv/tests/sim/disk/mod.rs"]
 pub mod sim;
 pub mod sstable;
-#[path = "../../tests/damage/state.rs"]
+#[path = "../../crates/filterblock-kv/tests/damage/state.rs"]
 mod state;
 pub mod store;
 pub mod targets;

@@ -3,7 +3,8 @@
 //! In an input, [`MARK`] and a byte `n` stand for zeros up to the last `n` bytes of the page. A mutation that inserts
 //! or removes bytes so moves what is behind it up to the next mark, and no further.
 
-pub const PAGE_LEN: usize = 4096;
+pub use crate::layout::PAGE_LEN;
+
 /// Three bytes that no seed holds, the first of them no text.
 const MARK: [u8; 3] = *b"\xa5pg";
 /// The largest file that an input can stand for.

@@ -1,12 +1,10 @@
 //! Logs of records, as the documentation of the store's `log`, `manifest` and `batch` modules describes their bytes;
 //! written and read here without the library.
 
-use crate::oracle::int;
-use crate::repair::masked;
+use crate::layout::{HEADER_LEN, int, placed_crc};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-const HEADER_LEN: usize = 24;
 /// Ends a record's payload in an input.
 const MARK: [u8; 3] = *b"\xa5rc";
 /// The most records that an input can stand for.
@@ -15,12 +13,6 @@ const MAX_RECORDS: usize = 256;
 /// The magic of a write-ahead log's first record, and of a manifest's.
 pub const LOG_MAGIC: [u8; 8] = *b"\xf7FBWAL\r\n";
 pub const MANIFEST_MAGIC: [u8; 8] = *b"\xf9FBMAN\r\n";
-
-/// The checksum of `bytes` at `offset` of the file with this number.
-pub fn placed_crc(number: u64, offset: u64, bytes: &[u8]) -> u32 {
-    let place = [number.to_le_bytes(), offset.to_le_bytes()].concat();
-    masked(crc32fast::hash(&[&place, bytes].concat()))
-}
 
 /// A log that is being written.
 #[derive(Clone, Debug)]
@@ -204,44 +196,56 @@ pub enum Edit {
     NextNumber(u64),
     LastSeq(u64),
     LogBegun(u64),
-    LogSealed { number: u64, len: u64 },
+    LogSealed {
+        number: u64,
+        len: u64,
+    },
     LogEnded(u64),
-    TableAdded { number: u64, level: u32, len: u64, footer_crc: u32, filter_file: u64 },
+    /// A table that may have any row. Its lengths are those of the file, the data and the index.
+    TableAdded {
+        number: u64,
+        level: u64,
+        lens: [u64; 3],
+        footer_crc: u32,
+        max_seq: u64,
+        filter_file: u64,
+    },
     TableRemoved(u64),
-    TableMoved { number: u64, level: u32 },
-    FiltersRebuilt { table: u64, file: u64 },
+    TableMoved {
+        number: u64,
+        level: u64,
+    },
+    FiltersRebuilt {
+        table: u64,
+        file: u64,
+    },
     Key(u64),
 }
 
 /// A record of edits.
 pub fn edits(edits: &[Edit]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut push = |tag: u8, fields: &[&[u8]]| {
-        out.push(tag);
-        out.extend(fields.concat());
-    };
     for edit in edits {
-        match edit {
-            Edit::Seed(seed) => push(1, &[&seed.to_le_bytes()]),
-            Edit::Key(id) => push(11, &[&id.to_le_bytes()]),
-            Edit::NextNumber(number) => push(2, &[&number.to_le_bytes()]),
-            Edit::LastSeq(seq) => push(3, &[&seq.to_le_bytes()]),
-            Edit::LogBegun(number) => push(4, &[&number.to_le_bytes()]),
-            Edit::LogSealed { number, len } => push(5, &[&number.to_le_bytes(), &len.to_le_bytes()]),
-            Edit::LogEnded(number) => push(6, &[&number.to_le_bytes()]),
-            Edit::TableAdded { number, level, len, footer_crc, filter_file } => push(
-                7,
-                &[
-                    &number.to_le_bytes(),
-                    &level.to_le_bytes(),
-                    &len.to_le_bytes(),
-                    &footer_crc.to_le_bytes(),
-                    &filter_file.to_le_bytes(),
-                ],
-            ),
-            Edit::TableRemoved(number) => push(8, &[&number.to_le_bytes()]),
-            Edit::TableMoved { number, level } => push(9, &[&number.to_le_bytes(), &level.to_le_bytes()]),
-            Edit::FiltersRebuilt { table, file } => push(10, &[&table.to_le_bytes(), &file.to_le_bytes()]),
+        let (tag, fields): (u8, &[u64]) = match edit {
+            Edit::Seed(seed) => (1, &[*seed]),
+            Edit::NextNumber(number) => (2, &[*number]),
+            Edit::LastSeq(seq) => (3, &[*seq]),
+            Edit::LogBegun(number) => (4, &[*number]),
+            Edit::LogSealed { number, len } => (5, &[*number, *len]),
+            Edit::LogEnded(number) => (6, &[*number]),
+            Edit::TableAdded { number, level, lens: [len, data, index], footer_crc, max_seq, filter_file } => {
+                (7, &[*number, *level, *len, *data, *index, u64::from(*footer_crc), *max_seq, *filter_file])
+            }
+            Edit::TableRemoved(number) => (8, &[*number]),
+            Edit::TableMoved { number, level } => (9, &[*number, *level]),
+            Edit::FiltersRebuilt { table, file } => (10, &[*table, *file]),
+            Edit::Key(id) => (11, &[*id]),
+        };
+        out.push(tag);
+        fields.iter().for_each(|field| out.extend(field.to_le_bytes()));
+        if tag == 7 {
+            // The empty row, and one above the keys of all inputs.
+            out.extend([0, 0, 32, 0].iter().chain(&[0xff; 32]));
         }
     }
     out
@@ -261,13 +265,11 @@ pub fn tables<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<BTreeMap<u6
     for mut rest in records {
         while let Some((&tag, fields)) = rest.split_first() {
             let len = match tag {
-                1..=4 | 6 | 8 => 8,
-                5 | 10 => 16,
-                7 => 32,
-                9 => 12,
+                1..=4 | 6 | 8 | 11 => 8,
+                5 | 9 | 10 => 16,
                 // With the first and the last row, each after its length.
-                12 => {
-                    let first = 34 + int(fields.get(32..34)?) as usize;
+                7 => {
+                    let first = 66 + int(fields.get(64..66)?) as usize;
                     first + 2 + int(fields.get(first..first + 2)?) as usize
                 }
                 _ => return None,
@@ -277,10 +279,10 @@ pub fn tables<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<BTreeMap<u6
             let number = int(&fields[..8]);
             let is_there = tables.contains_key(&number);
             match tag {
-                7 | 12 if !is_there => drop(tables.insert(number, int(&fields[8..12]))),
+                7 if !is_there => drop(tables.insert(number, int(&fields[8..16]))),
                 8 if is_there => drop(tables.remove(&number)),
-                9 if is_there => drop(tables.insert(number, int(&fields[8..12]))),
-                7..=9 | 12 => return None,
+                9 if is_there => drop(tables.insert(number, int(&fields[8..16]))),
+                7..=9 => return None,
                 _ => {}
             }
         }

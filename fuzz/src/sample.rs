@@ -3,10 +3,10 @@
 
 use crate::sim::SimStorage;
 use crate::state::State;
-use filterblock::kv::{
+use filterblock::{FilterKind, FilterPolicy};
+use filterblock_kv::{
     Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch,
 };
-use filterblock::{FilterKind, FilterPolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 

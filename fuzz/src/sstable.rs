@@ -1,88 +1,21 @@
-//! Tables and files of rebuilt filters, as the documentation of the store's `sstable` modules describes their bytes:
-//! their checksums, computed and compared here without the library.
+//! Tables and files of rebuilt filters: their checksums, computed and compared here without the library.
 
-use crate::oracle::int;
-use crate::pages::PAGE_LEN;
-use crate::records::placed_crc;
+pub use crate::layout::Parts;
+use crate::layout::{DATA_LEN_AT, FILTERS_AT, FOOTER_MAGIC, INDEX_LEN_AT, NUM_FILTERS_AT, PAGE_LEN};
+use crate::layout::{int, placed_crc, seal_footer, u64_at};
+use crate::records::Edit;
 use crate::repair::{HEADER_LEN, Repair, is_sealed, repair};
 use std::ops::Range;
 
-const FOOTER_MAGIC: &[u8] = b"\xf3FBSST\r\n";
 const BLOCK_MAGIC: &[u8] = b"\xf5FBD";
-const NUMBER_AT: usize = 16;
-const DATA_LEN_AT: usize = 80;
-const INDEX_LEN_AT: usize = 88;
-const NUM_FILTERS_AT: usize = 96;
-const FILTERS_AT: usize = 104;
-const CRC_AT: usize = PAGE_LEN - 4;
-
-/// The layout according to footer and index, as far as it is within the file.
-#[derive(Clone, Debug, Default)]
-pub struct Parts {
-    pub number: u64,
-    pub blocks: Vec<Range<usize>>,
-    pub index: Range<usize>,
-    /// Each with its purpose.
-    pub filters: Vec<(u8, Range<usize>)>,
-}
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    int(&bytes[at..at + 8])
-}
-
-/// The range from `at` of `len` bytes, if it ends before `end`.
-fn within(at: usize, len: u64, end: usize) -> Option<Range<usize>> {
-    let range = at..at.checked_add(usize::try_from(len).ok()?)?;
-    (range.end <= end).then_some(range)
-}
-
-impl Parts {
-    /// The parts of a file of a page at least.
-    pub fn of(file: &[u8]) -> Option<Self> {
-        let footer = file.len().checked_sub(PAGE_LEN)? / PAGE_LEN * PAGE_LEN;
-        let fields = &file[footer..footer + PAGE_LEN];
-        let mut parts = Self { number: u64_at(fields, NUMBER_AT), ..Self::default() };
-        parts.find(file, fields, footer);
-        Some(parts)
-    }
-
-    /// Looks for all that ends before the footer; `None` where something does not.
-    fn find(&mut self, file: &[u8], fields: &[u8], footer: usize) -> Option<()> {
-        let data = within(0, u64_at(fields, DATA_LEN_AT), footer)?;
-        self.index = within(data.end, u64_at(fields, INDEX_LEN_AT), footer)?;
-        self.blocks = blocks(&file[self.index.clone()], data.end);
-        let mut at = self.index.end.next_multiple_of(PAGE_LEN);
-        for filter in 0..u64_at(fields, NUM_FILTERS_AT).min(8) as usize {
-            let field = FILTERS_AT + 16 * filter;
-            let place = within(at, u64_at(fields, field), footer)?;
-            at = place.end.next_multiple_of(PAGE_LEN);
-            self.filters.push((fields[field + 8], place));
-        }
-        Some(())
-    }
-
-    /// The context that a filter block of this file is bound to.
-    pub fn context(&self, purpose: u8) -> u64 {
-        xxhash_rust::xxh3::xxh3_64(&[&self.number.to_le_bytes()[..], &[purpose]].concat())
-    }
-}
-
-/// The places of data blocks, as the index says, as far as they are within the data.
-fn blocks(index: &[u8], data_len: usize) -> Vec<Range<usize>> {
-    let (mut blocks, mut at, mut entry) = (Vec::new(), 0, 8);
-    let num_blocks = index.get(4..8).map_or(0, int);
-    for _ in 0..num_blocks {
-        let Some(head) = index.get(entry..entry + 12) else { break };
-        let Some(place) = within(at, int(&head[..4]) * PAGE_LEN as u64, data_len) else { break };
-        entry += 12 + head[4..].chunks(2).map(|len| int(len) as usize).sum::<usize>();
-        at = place.end;
-        blocks.push(place);
-    }
-    blocks
+/// The context that a filter block of this file is bound to.
+pub fn context(parts: &Parts, purpose: u8) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(&[&parts.number.to_le_bytes()[..], &[purpose]].concat())
 }
 
 /// What to repair in a file.
@@ -116,13 +49,12 @@ pub fn forge(file: &mut Vec<u8>, forgery: Forgery) {
     }
     for (purpose, place) in &parts.filters {
         if forgery.filters && place.len() >= HEADER_LEN {
-            repair(&mut file[place.clone()], Repair::all(parts.context(*purpose)));
+            repair(&mut file[place.clone()], Repair::all(context(&parts, *purpose)));
         }
     }
     put(file, footer, FOOTER_MAGIC);
     put(file, footer + FOOTER_MAGIC.len(), &1u32.to_le_bytes());
-    let crc = placed_crc(0, footer as u64, &file[footer..footer + CRC_AT]);
-    put(file, footer + CRC_AT, &crc.to_le_bytes());
+    seal_footer(file);
 }
 
 /// The data takes what index and filters leave of the file.
@@ -143,6 +75,13 @@ pub fn footer_crc(file: &[u8]) -> u32 {
     file.len().checked_sub(4).map_or(0, |at| int(&file[at..]) as u32)
 }
 
+/// The edit that adds a table.
+pub fn added(number: u64, level: u64, file: &[u8], filter_file: u64) -> Edit {
+    let parts = Parts::of(file).unwrap_or_default();
+    let lens = [file.len(), parts.index.start, parts.index.len()].map(|len| len as u64);
+    Edit::TableAdded { number, level, lens, footer_crc: footer_crc(file), max_seq: parts.max_seq, filter_file }
+}
+
 /// Whether a part of `file` that differs from `original` has valid checksums: then they were computed, or found by
 /// chance, and the answers are not predictable.
 pub fn is_forged(original: &[u8], file: &[u8]) -> bool {
@@ -155,7 +94,7 @@ pub fn is_forged(original: &[u8], file: &[u8]) -> bool {
     let block = |place: &Range<usize>| differs(place) && crc_holds(place.clone(), 8, parts.number);
     let index = differs(&parts.index) && crc_holds(parts.index.clone(), 4, parts.number);
     let filter = |(purpose, place): &(u8, Range<usize>)| {
-        differs(place) && is_sealed(&file[place.clone()], parts.context(*purpose))
+        differs(place) && is_sealed(&file[place.clone()], context(&parts, *purpose))
     };
     parts.blocks.iter().any(block) || index || parts.filters.iter().any(filter)
 }

@@ -3,7 +3,7 @@
 use crate::sample::{Files, files, storage};
 use crate::sim::{OperationKind, SimStorage};
 use crate::state::assert_typed;
-use filterblock::kv::{Cell, Damage, Error, Store, StoreOptions};
+use filterblock_kv::{Cell, Damage, Error, Store, StoreOptions};
 use std::sync::Arc;
 
 /// The least length of a cell in a file: the header of a write in a log.
@@ -30,8 +30,8 @@ pub struct Opened {
 /// opening that fails. Where writing is refused, so is reading, or a scan of everything.
 pub fn open(files: &Files, options: StoreOptions) -> Option<Opened> {
     let storage = storage(files);
-    let read_only = open_unchanged(&storage, options.read_only(true), files);
-    let opened = Store::open(Arc::new(storage.clone()), options);
+    let read_only = open_unchanged(&storage, options.clone().read_only(true), files);
+    let opened = Store::open(Arc::new(storage.clone()), options.clone());
     match (read_only, opened) {
         (Some(before), Ok(store)) => {
             assert_eq!(before, all(&store).ok(), "opened for reading and for writing");
@@ -113,7 +113,7 @@ fn settle<T>(answer: Result<T, Error>) -> Option<T> {
 pub fn ask(store: &Store, cells: &[Cell], consistent: bool) {
     let step = cells.len().div_ceil(MAX_GETS).max(1);
     for cell in cells.iter().step_by(step) {
-        let Cell { row, column, value } = cell;
+        let Cell { row, column, value, .. } = cell;
         let found = settle(store.get(row, column)).map(|found| found.as_ref() == Some(value));
         assert!(!consistent || found == Some(true), "get {row:?} {column:?}: {found:?}");
         let beside = [&row[..], b"\0"].concat();
@@ -167,7 +167,7 @@ fn is_at_last_number(error: &Error) -> bool {
 pub fn go_on(opened: Opened, mut cells: Vec<Cell>, consistent: bool) {
     let Opened { storage, options, store } = opened;
     let (first, last) = (cells.first().cloned(), cells.last().cloned());
-    let new = Cell { row: b"new row".to_vec(), column: b"column".to_vec(), value: b"value".to_vec() };
+    let new = Cell::new(b"new row", b"column", b"value");
     let mut write = |cell: &Cell, value: Option<&[u8]>| {
         let Cell { row, column, .. } = cell;
         let written = match value {
@@ -177,7 +177,7 @@ pub fn go_on(opened: Opened, mut cells: Vec<Cell>, consistent: bool) {
         // Maintenance may read a forged table.
         assert!(settle(written).is_some() || !consistent, "write {row:?}");
         cells.retain(|other| (&other.row, &other.column) != (row, column));
-        cells.extend(value.map(|value| Cell { value: value.to_vec(), ..cell.clone() }));
+        cells.extend(value.map(|value| Cell::new(&cell.row[..], &cell.column[..], value)));
     };
     write(&new, Some(&new.value));
     first.iter().for_each(|cell| write(cell, Some(b"another value")));
@@ -192,7 +192,7 @@ pub fn go_on(opened: Opened, mut cells: Vec<Cell>, consistent: bool) {
     check(&store, "written");
     assert!(settle(store.close()).is_some() || !consistent, "closed");
     for compact in [true, false] {
-        let store = match Store::open(Arc::new(storage.clone()), options) {
+        let store = match Store::open(Arc::new(storage.clone()), options.clone()) {
             Ok(store) => store,
             Err(error) if !consistent || is_at_last_number(&error) => return check_error(&error),
             Err(error) => panic!("a store that opened does not open again: {error}"),

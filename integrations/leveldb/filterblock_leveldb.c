@@ -25,7 +25,7 @@ static void release(void *context, void *memory, size_t len)
     free(memory);
 }
 
-static const filterblock_allocator BY_MALLOC = {NULL, allocate, release};
+static const filterblock_allocator BY_MALLOC = {sizeof BY_MALLOC, NULL, allocate, release};
 
 /* Stored where no filter could be built: of a version that will never be, so that readers answer maybe. No bytes at all
  * would be an empty filter to LevelDB, which answers no. */
@@ -47,7 +47,7 @@ static char *create_filter(void *state, const char *const *keys, const size_t *k
     void *frame = NULL;
     if (num_keys < 0 ||
         filterblock_compact_build(self->policy, (const void *const *)keys, key_lens, (size_t)num_keys, self->counters,
-                                  &BY_MALLOC, &frame, len, NULL) != FILTERBLOCK_STATUS_OK)
+                                  &BY_MALLOC, &frame, len, NULL, NULL) != FILTERBLOCK_STATUS_OK)
         return no_filter(len);
     return frame;
 }
@@ -138,6 +138,6 @@ filterblock_leveldb_counts filterblock_leveldb_read(const filterblock_leveldb *s
     counts.unfinished = opened.unfinished;
     counts.queries = atomic_load(&self->queries);
     counts.negatives = atomic_load(&self->negatives);
-    counts.unreadable = opened.damaged + opened.newer + opened.mismatch;
+    counts.unreadable = opened.damaged + opened.newer + opened.mismatch + opened.failed;
     return counts;
 }

@@ -6,6 +6,7 @@
 #include <leveldb/slice.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -56,18 +57,24 @@ Row of_leveldb()
 
 Row of_filterblock(const char *text)
 {
+    const filterblock_allocator allocator = {sizeof allocator, nullptr, [](void *, size_t len) { return std::malloc(len); },
+                                             [](void *, void *memory, size_t) { std::free(memory); }};
     filterblock_policy *policy = nullptr;
     CHECK(filterblock_policy_from_text(text, &policy, nullptr) == FILTERBLOCK_STATUS_OK);
     Row row = measured(
         [&](const Keys &keys) {
-            filterblock_builder *builder = filterblock_builder_new(policy);
-            for (const std::string &key : keys)
-                CHECK(filterblock_builder_add_key(builder, key.data(), key.size()) == FILTERBLOCK_STATUS_OK);
-            filterblock_bytes bytes;
-            CHECK(filterblock_builder_finish_compact(builder, &bytes, nullptr) == FILTERBLOCK_STATUS_OK);
-            std::string filter(reinterpret_cast<char *>(bytes.data), bytes.len);
-            filterblock_bytes_free(&bytes);
-            filterblock_builder_free(builder);
+            std::vector<const void *> starts;
+            std::vector<size_t> lens;
+            for (const std::string &key : keys) {
+                starts.push_back(key.data());
+                lens.push_back(key.size());
+            }
+            void *memory = nullptr;
+            size_t len = 0;
+            CHECK(filterblock_compact_build(policy, starts.data(), lens.data(), keys.size(), nullptr, &allocator, &memory, &len,
+                                            nullptr, nullptr) == FILTERBLOCK_STATUS_OK);
+            std::string filter(static_cast<char *>(memory), len);
+            std::free(memory);
             return filter;
         },
         [&](const std::string &filter, const std::string &key) {

@@ -78,10 +78,10 @@ Writer WriterOf(const Slice& filter) {
 }
 
 struct Free {
-  void operator()(filterblock_policy* policy) const { filterblock_policy_free(policy); }
   void operator()(filterblock_builder* builder) const { filterblock_builder_free(builder); }
 };
-using PolicyPtr = std::unique_ptr<filterblock_policy, Free>;
+// Not changed once it is made, so that builders of all threads may share it.
+using PolicyPtr = std::shared_ptr<const filterblock_policy>;
 using BuilderPtr = std::unique_ptr<filterblock_builder, Free>;
 
 enum Event { kDamaged, kNewer, kMismatch, kNotBuiltEvent, kUnfinished, kBuilt, kNumEvents };
@@ -130,8 +130,8 @@ class Builder final : public rocks::FilterBitsBuilder {
           std::shared_ptr<Events> events)
       : policy_(std::move(policy)),
         of_small_(std::move(of_small)),
-        builder_(filterblock_builder_new(policy_.get())),
-        small_builder_(filterblock_builder_new(of_small_.get())),
+        builder_(filterblock_builder_new(policy_.get(), nullptr)),
+        small_builder_(filterblock_builder_new(of_small_.get(), nullptr)),
         small_(of_small_ != nullptr),
         checksum_(table.checksum == rocks::kNoChecksum ? kWithoutChecksum : kWithChecksum),
         report_corruption_(table.detect_filter_construct_corruption),
@@ -164,12 +164,13 @@ class Builder final : public rocks::FilterBitsBuilder {
   Slice Finish(std::unique_ptr<const char[]>* buf) override { return Finish(buf, nullptr); }
 
   Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) override {
-    const filterblock_allocator allocator = {nullptr, Allocate, GiveBack};
+    const filterblock_allocator allocator = {sizeof allocator, nullptr, Allocate, GiveBack};
     void* memory = nullptr;
     size_t len = 0;
     filterblock_error error;
     filterblock_builder* builder = IsBetterSmall() ? small_builder_.get() : builder_.get();
-    const filterblock_status finished = filterblock_builder_finish_with(builder, &allocator, &memory, &len, &error);
+    const filterblock_status finished =
+        filterblock_builder_finish_with(builder, &allocator, &memory, &len, nullptr, &error);
     filterblock_builder_clear(builder_.get());
     filterblock_builder_clear(small_builder_.get());
     small_ = of_small_ != nullptr;
@@ -200,7 +201,7 @@ class Builder final : public rocks::FilterBitsBuilder {
     filterblock_error error;
     const size_t len = filter.size() - std::min(filter.size(), kTrailerLen);
     const filterblock_status opened =
-        filterblock_reader_init(storage, sizeof storage, filter.data(), len, nullptr, &reader, &error);
+        filterblock_reader_init(storage, sizeof storage, filter.data(), len, nullptr, nullptr, &reader, &error);
     return opened == FILTERBLOCK_STATUS_OK ? Status::OK() : Status::Corruption(error.message);
   }
 
@@ -213,9 +214,8 @@ class Builder final : public rocks::FilterBitsBuilder {
 
 #if FILTERBLOCK_ROCKSDB_VERSION >= 10009
   size_t CalculateSpace(size_t num_entries) override {
-    uint64_t len = 0;
-    if (filterblock_policy_block_len(policy_.get(), num_entries, &len, nullptr) != FILTERBLOCK_STATUS_OK) return 0;
-    return static_cast<size_t>(len) + kTrailerLen;
+    filterblock_prediction prediction;
+    return Predict(policy_.get(), num_entries, &prediction) ? static_cast<size_t>(prediction.block_len) + kTrailerLen : 0;
   }
 
   double EstimatedFpRate(size_t num_entries, size_t /*bytes*/) override {
@@ -227,10 +227,14 @@ class Builder final : public rocks::FilterBitsBuilder {
   // Beyond these no kind has lost more than a few per cent.
   static constexpr uint64_t kMaxSmall = 512;
 
+  static bool Predict(const filterblock_policy* policy, uint64_t num_entries, filterblock_prediction* prediction) {
+    prediction->size = sizeof *prediction;
+    return filterblock_policy_predict(policy, num_entries, prediction, nullptr) == FILTERBLOCK_STATUS_OK;
+  }
+
   static double RateOf(const filterblock_policy* policy, uint64_t num_entries) {
-    double rate = 1;
-    const filterblock_status status = filterblock_policy_false_positive_rate(policy, num_entries, &rate, nullptr);
-    return status == FILTERBLOCK_STATUS_OK ? rate : 1;
+    filterblock_prediction prediction;
+    return Predict(policy, num_entries, &prediction) ? prediction.false_positive_rate : 1;
   }
 
   // Whether the kind for small filters at least halves the false positives: a ribbon filter of 24 keys has no room for
@@ -267,7 +271,8 @@ class Reader final : public rocks::FilterBitsReader {
   filterblock_status Open(const Slice& block, bool trusted, filterblock_error* error) {
     filterblock_open_options options = FILTERBLOCK_OPEN_OPTIONS_INIT;
     options.flags = trusted ? FILTERBLOCK_OPEN_TRUSTED : 0;
-    return filterblock_reader_init(storage_, sizeof storage_, block.data(), block.size(), &options, &reader_, error);
+    return filterblock_reader_init(storage_, sizeof storage_, block.data(), block.size(), &options, nullptr, &reader_,
+                                   error);
   }
 
   bool MayMatch(const Slice& entry) override {
@@ -322,7 +327,7 @@ Status PolicyOf(const std::string& text, PolicyPtr* policy, std::string* written
   if (filterblock_policy_from_text(text.c_str(), &made, &error) != FILTERBLOCK_STATUS_OK) {
     return Status::InvalidArgument("filterblock: " + text, error.message);
   }
-  policy->reset(made);
+  policy->reset(made, filterblock_policy_free);
   written->resize(filterblock_policy_text(made, nullptr, 0) + 1);
   filterblock_policy_text(made, &(*written)[0], written->size());
   written->pop_back();
@@ -366,8 +371,8 @@ class Policy final : public rocks::FilterPolicy {
   rocks::FilterBitsBuilder* GetBuilderWithContext(const rocks::FilterBuildingContext& context) const override {
     events_->LogPending(context.info_log);
     const int level = context.level_at_creation;
-    PolicyPtr policy = CopyOf(context.is_bottommost ? bottommost_ : upper_, level);
-    PolicyPtr of_small = context.is_bottommost ? CopyOf(upper_, level) : nullptr;
+    PolicyPtr policy = AtLevel(context.is_bottommost ? bottommost_ : upper_, level);
+    PolicyPtr of_small = context.is_bottommost ? AtLevel(upper_, level) : nullptr;
     return new Builder(std::move(policy), std::move(of_small), context.table_options, events_);
   }
 
@@ -405,10 +410,10 @@ class Policy final : public rocks::FilterPolicy {
 
  private:
   // For tables of a level, -1 if it is unknown.
-  static PolicyPtr CopyOf(const PolicyPtr& policy, int level) {
-    PolicyPtr copy(filterblock_policy_copy(policy.get()));
-    if (level >= 0) filterblock_policy_set_level(copy.get(), static_cast<uint8_t>(std::min(level, 255)));
-    return copy;
+  static PolicyPtr AtLevel(const PolicyPtr& policy, int level) {
+    if (level < 0) return policy;
+    const uint8_t known = static_cast<uint8_t>(std::min(level, 255));
+    return PolicyPtr(filterblock_policy_at_level(policy.get(), known), filterblock_policy_free);
   }
 
   explicit Policy(const RocksdbFilterOptions& options)

@@ -28,17 +28,12 @@ bool Near(uint64_t count, uint64_t trials, double rate) {
 }
 
 // What is to be expected of a filter.
-struct Expected {
-  double rate = 0;
-  uint64_t len = 0;
-};
-
-Expected ExpectedOf(const std::string& text, uint64_t num_entries) {
+filterblock_prediction ExpectedOf(const std::string& text, uint64_t num_entries) {
   filterblock_policy* policy = nullptr;
-  Expected expected;
+  filterblock_prediction expected;
+  expected.size = sizeof expected;
   CHECK(filterblock_policy_from_text(text.c_str(), &policy, nullptr) == FILTERBLOCK_STATUS_OK);
-  CHECK(filterblock_policy_false_positive_rate(policy, num_entries, &expected.rate, nullptr) == FILTERBLOCK_STATUS_OK);
-  CHECK(filterblock_policy_block_len(policy, num_entries, &expected.len, nullptr) == FILTERBLOCK_STATUS_OK);
+  CHECK(filterblock_policy_predict(policy, num_entries, &expected, nullptr) == FILTERBLOCK_STATUS_OK);
   filterblock_policy_free(policy);
   return expected;
 }
@@ -53,7 +48,7 @@ void CheckAbsent(Database& db, const std::string& policy, uint64_t num_tables, u
   // All but those before a table's first key or after its last one: of n keys, two in n are expected there.
   CHECK(avoided + passed >= num_tables * num_absent * (1 - 20 / static_cast<double>(table_keys)));
   CHECK(avoided >= (avoided + passed) * 99 / 100);
-  CHECK(Near(passed, avoided + passed, ExpectedOf(policy, filter_keys).rate));
+  CHECK(Near(passed, avoided + passed, ExpectedOf(policy, filter_keys).false_positive_rate));
   printf("counted: %s, %s: %llu of %llu lookups of absent keys avoided\n", policy.c_str(), tables,
          static_cast<unsigned long long>(avoided), static_cast<unsigned long long>(avoided + passed));
 }
@@ -121,7 +116,7 @@ void TestLookups(uint64_t num_keys, bool partitioned, bool map, bool trusted) {
     CHECK(of_table.second->filter_policy_name == "filterblock");
     CHECK(of_table.second->num_filter_entries == stored);
     // Partitions have headers, and an index.
-    const uint64_t len = of_table.second->filter_size, expected = ExpectedOf(bottommost, stored).len;
+    const uint64_t len = of_table.second->filter_size, expected = ExpectedOf(bottommost, stored).block_len;
     CHECK(len > expected * 99 / 100 && len < expected * (partitioned ? 110 : 101) / 100 + 100);
   }
   const filterblock::RocksdbFilterCounts counts = CountsOf(setting.policy);

@@ -2,14 +2,14 @@
 
 use std::vec::Vec;
 
-/// Length of a cache line, and of a line of the blocked kind, in bytes.
+/// The length of a cache line, and of a line of the blocked kind, in bytes.
 const ALIGNMENT: usize = 64;
 
-/// Owned bytes that begin at a multiple of 64.
+/// A copy of bytes that begins at a multiple of 64.
 ///
 /// A block's header is 64 bytes long, so the lines of an aligned blocked filter are cache lines, and each query reads
 /// one. A vector may begin at any multiple of 16, and then most queries read two. For a block that is kept in a cache,
-/// or is queried often, the copy is worth its cost. For use with
+/// or is queried often, the copy is worth its cost. It is passed to
 /// [`OpenOptions::open_owned`](crate::OpenOptions::open_owned).
 ///
 /// With the feature `huge-pages`, on Linux, 2 MiB or more of bytes are kept in pages of that size if the system has
@@ -18,7 +18,7 @@ const ALIGNMENT: usize = 64;
 /// ```
 /// use filterblock::{AlignedBytes, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+/// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
 /// builder.add_key(b"key");
 /// let bytes = AlignedBytes::copy_of(&builder.finish()?);
 /// assert_eq!(bytes.as_ref().as_ptr().align_offset(64), 0);
@@ -33,15 +33,15 @@ pub struct AlignedBytes {
 }
 
 impl AlignedBytes {
-    /// `len` zeros, to be overwritten through `as_mut`.
+    /// Returns `len` zeros, to be overwritten through `as_mut`.
     ///
     /// # Panics
-    /// Like a vector of `len` bytes, if no memory could hold them.
+    /// If the memory cannot be allocated, as a vector of `len` bytes does.
     pub fn zeroed(len: usize) -> Self {
         Self { memory: Memory::zeroed(len) }
     }
 
-    /// A copy of `bytes`.
+    /// Returns a copy of `bytes`.
     pub fn copy_of(bytes: &[u8]) -> Self {
         let mut copy = Self::zeroed(bytes.len());
         copy.as_mut().copy_from_slice(bytes);
@@ -50,7 +50,7 @@ impl AlignedBytes {
 }
 
 impl AsRef<[u8]> for AlignedBytes {
-    // On the path of every query.
+    // Every query calls this.
     #[inline]
     fn as_ref(&self) -> &[u8] {
         match &self.memory {
@@ -74,23 +74,24 @@ impl AsMut<[u8]> for AlignedBytes {
 /// The memory that contains the bytes, from the first aligned one on.
 #[derive(Debug)]
 enum Memory {
-    /// A vector that ends with them, and neither grows nor moves. (In four words: with them, what a query of a filter
-    /// reads fits a cache line.)
+    /// A vector that ends with the bytes, and neither grows nor moves. (It has four words, so that all that a query of
+    /// a filter reads besides the bytes fits a cache line.)
     Heap { bytes: Vec<u8>, start: usize },
     #[cfg(all(feature = "huge-pages", target_os = "linux"))]
     HugePages { pages: memmap2::MmapMut, start: usize, len: usize },
 }
 
-/// Length of a huge page in bytes.
+/// The length of a huge page in bytes.
 #[cfg(all(feature = "huge-pages", target_os = "linux"))]
 const HUGE_PAGE: usize = 2 << 20;
 
 impl Memory {
-    /// Zeroed memory for `len` bytes. Huge pages are requested where possible; without them, memory is only slower.
+    /// Returns zeroed memory for `len` bytes. Huge pages are requested where possible; without them, memory is only
+    /// slower.
     fn zeroed(len: usize) -> Self {
         #[cfg(all(feature = "huge-pages", target_os = "linux"))]
         if len >= HUGE_PAGE {
-            // Whole pages at both ends; otherwise the last bytes would be in small pages.
+            // The mapping has whole pages at both ends; otherwise the last bytes would be in small pages.
             let rounded = len.checked_next_multiple_of(HUGE_PAGE).and_then(|len| len.checked_add(HUGE_PAGE));
             if let Some(Ok(pages)) = rounded.map(memmap2::MmapMut::map_anon) {
                 let _ = pages.advise(memmap2::Advice::HugePage);

@@ -4,49 +4,41 @@
 //! finishing calls. A builder that has finished is empty and ready for the next table; one
 //! whose finishing failed still holds its entries.
 
-use super::compact::CompactFrameReader;
+use super::compact;
 use super::header::Header;
-use super::plan::{check_cap, plan, target};
-use super::reader::OpenOptions;
+use super::options::OpenOptions;
+use super::payload::Payload;
 use super::self_check::self_check;
-use super::{HEADER_LEN, compact};
 use crate::error::BuildError;
 use crate::filter::output::{NoRoom, Output};
-use crate::filter::size::{Bits, FilterSize, Target};
-use crate::filter::{FilterLayout, PARAMS_LEN, Params, Unbuilt};
+use crate::filter::{FilterLayout, PARAMS_LEN, Params};
+use crate::frame::HEADER_LEN;
 use crate::hash::KeyHash;
-use crate::policy::{EntryHasher, FilterPolicy, SizedKind, closer};
+use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
 use core::fmt;
 use std::collections::TryReserveError;
 use std::vec::Vec;
 
-impl From<NoRoom> for BuildError {
-    fn from(NoRoom { needed_bytes, actual_bytes }: NoRoom) -> Self {
-        Self::OutputTooShort { needed_bytes, actual_bytes }
-    }
-}
-
 /// Turns the keys of one table into one filter block.
 ///
-/// Keeps 8 bytes for each added entry besides the block itself; while it builds a large block of the kind fuse, 14
-/// more, and for a large block of the kind ribbon 6 MiB for each core.
-/// Entries that are repeated one after the other are dropped as they come; a block with other duplicates is first made
-/// as large as if they differed. The same set of entries and the same policy give the same bytes, in whatever order and
-/// however often the entries were added.
+/// It keeps 8 bytes for each added entry besides the block itself, and while it builds a large block 14 more for the
+/// kind fuse, or 6 MiB for each core for the kind ribbon. An entry that repeats the one before it is dropped at once;
+/// with other duplicates, a block is first planned as if all entries differed. The same set of entries and the same
+/// policy give the same bytes, in every order and with every repetition of the entries.
 ///
 /// Each call that adds has its counterpart among the queries: [`add_key`](FilterBlockBuilder::add_key) serves
 /// [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) and
 /// [`may_contain_prefix`](crate::FilterBlock::may_contain_prefix);
 /// [`add_row_column`](FilterBlockBuilder::add_row_column) and [`add_row`](FilterBlockBuilder::add_row) serve the
 /// queries by row and column. These apply the policy's transform. A key that has no entry under it is not added, but
-/// [counted](FilterBlockBuilder::num_without_entry), and is *maybe* whatever the filter holds.
+/// [counted](FilterBlockBuilder::num_without_entry), and is *maybe* in every filter.
 ///
 /// ```
 /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
-/// let mut builder = FilterBlockBuilder::new(policy.transform(KeyTransform::FixedPrefix { len: 4 }));
+/// let mut builder = FilterBlockBuilder::new(&policy.with_transform(KeyTransform::FixedPrefix { len: 4 }));
 /// builder.add_key(b"user7");
 /// builder.add_key(b"me");
 /// assert_eq!((builder.num_added(), builder.num_without_entry()), (1, 1));
@@ -60,40 +52,40 @@ impl From<NoRoom> for BuildError {
 #[derive(Clone)]
 pub struct FilterBlockBuilder {
     policy: FilterPolicy,
-    entries: EntryHasher,
     context: u64,
     parallel: bool,
     hashes: Vec<u64>,
-    /// The last hash added of an entry of its own, and of a prefix beside the whole key.
+    /// The hashes added last: of an entry, and of a prefix beside the whole key.
     last: [Option<u64>; 2],
     num_without_entry: u64,
-    /// A key was given whose entry only code could tell.
-    lacks_code: bool,
+    /// The reason why no block can be made of the added keys.
+    refused: Option<BuildError>,
+    allows_empty: bool,
 }
 
 impl FilterBlockBuilder {
-    /// An empty builder.
-    pub fn new(policy: FilterPolicy) -> Self {
+    /// Returns an empty builder.
+    pub fn new(policy: &FilterPolicy) -> Self {
         Self {
-            policy,
-            entries: policy.entry_hasher(),
+            policy: policy.clone(),
             context: 0,
             parallel: false,
             hashes: Vec::new(),
             last: [None; 2],
             num_without_entry: 0,
-            lacks_code: false,
+            refused: None,
+            allows_empty: false,
         }
     }
 
-    /// Forgets what was added since the last finish, and the context: for a builder that has refused to finish, or a
-    /// table that is given up.
+    /// Removes all entries since the last finish, and the context: for a builder that has refused to finish, or an
+    /// abandoned table.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
     ///
     /// # fn main() -> Result<(), filterblock::BuildError> {
-    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?);
+    /// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?);
     /// builder.add_key(b"key");
     /// builder.clear();
     /// assert_eq!(builder.num_added(), 0);
@@ -102,7 +94,8 @@ impl FilterBlockBuilder {
     /// ```
     pub fn clear(&mut self) {
         self.hashes.clear();
-        (self.last, self.num_without_entry, self.context, self.lacks_code) = ([None; 2], 0, 0, false);
+        (self.last, self.num_without_entry, self.context) = ([None; 2], 0, 0);
+        (self.refused, self.allows_empty) = (None, false);
     }
 
     /// Binds the next block to `context`, say a file's number mixed with the block's offset: a reader must name the
@@ -112,49 +105,54 @@ impl FilterBlockBuilder {
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+    /// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
     /// builder.add_key(b"key");
     /// let (mut file, offset) = (vec![0; 4096], 4096);
-    /// builder.context(offset).finish_into(&mut file)?;
-    /// assert!(OpenOptions::new().context(offset).open(&file[4096..]).is_ok());
+    /// builder.set_context(offset).finish_into(&mut file)?;
+    /// assert!(OpenOptions::new().with_context(offset).open(&file[4096..]).is_ok());
     /// # Ok(())
     /// # }
     /// ```
-    pub fn context(&mut self, context: u64) -> &mut Self {
+    pub fn set_context(&mut self, context: u64) -> &mut Self {
         self.context = context;
         self
     }
 
-    /// Whether large blocks are built on all cores, with the feature `rayon`; without it this has no effect. The bytes
-    /// are the same. Off unless set.
-    pub fn parallel(&mut self, parallel: bool) -> &mut Self {
+    /// Permits the next block to have no entries, for a table without keys. Without this call a builder that received
+    /// nothing since its last finish refuses to finish, because an empty block denies every key. The permission holds
+    /// until the next finish that succeeds.
+    ///
+    /// ```
+    /// use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy};
+    ///
+    /// # fn main() -> Result<(), BuildError> {
+    /// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+    /// builder.add_key(b"key");
+    /// let block = builder.finish()?; // If writing it fails, write these bytes again:
+    /// assert_eq!(builder.finish(), Err(BuildError::Empty));
+    /// assert_eq!(builder.allow_empty().finish()?.len(), 64);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.allows_empty = true;
+        self
+    }
+
+    /// Sets whether large blocks are built on all cores, with the feature `rayon`; without it this has no effect. The
+    /// bytes are the same. It is off unless set.
+    pub fn set_parallel(&mut self, parallel: bool) -> &mut Self {
         self.parallel = parallel;
         self
     }
 
-    /// The context of [`FilterBlockBuilder::context`] for the next block; 0 after a finish.
-    pub fn given_context(&self) -> u64 {
-        self.context
-    }
-
-    /// The setting of [`FilterBlockBuilder::parallel`].
-    pub fn is_parallel(&self) -> bool {
-        self.parallel
-    }
-
-    /// Makes room for `additional` more entries.
-    pub fn reserve(&mut self, additional: usize) {
-        self.hashes.reserve(additional);
-    }
-
-    /// As [`FilterBlockBuilder::reserve`], for callers that must survive a lack of memory: after `try_reserve(n)` the
-    /// next `n` entries allocate nothing; a key with a prefix beside it has two. Repeated calls grow the room
-    /// geometrically.
+    /// Makes room for callers that must survive a lack of memory: after `try_reserve(n)` the next `n` entries allocate
+    /// nothing; a key with a prefix beside it has two. Repeated calls grow the room geometrically.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?);
+    /// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?);
     /// builder.try_reserve(1)?;
     /// builder.add_key(b"key");
     /// assert!(builder.try_reserve(usize::MAX).is_err());
@@ -164,7 +162,7 @@ impl FilterBlockBuilder {
     /// ```
     ///
     /// # Errors
-    /// If the memory cannot be had; the builder keeps its entries.
+    /// If the memory cannot be allocated; the builder keeps its entries.
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
         self.hashes.try_reserve(additional)
     }
@@ -172,29 +170,38 @@ impl FilterBlockBuilder {
     /// Adds a key that is one byte string.
     #[inline]
     pub fn add_key(&mut self, key: &[u8]) {
-        let mut hashes = self.entries.hash_entries(key);
-        self.add_any(hashes.next());
+        let mut hashes = self.entries().hash_entries(key);
+        match hashes.next() {
+            Some(hash) => self.push(hash, 0),
+            None => self.note_without_entry(),
+        }
         hashes.for_each(|prefix| self.push(prefix, 1));
     }
 
     /// Adds a row, for a filter of rows. (Under other transforms a row alone has no entry.)
     #[inline]
     pub fn add_row(&mut self, row: &[u8]) {
-        self.add_any(self.entries.hash_row(row));
+        match self.entries().hash_row(row) {
+            Some(hash) => self.push(hash, 0),
+            None => self.refuse_form(),
+        }
     }
 
     /// Adds a key that consists of a row and a column, for a filter of rows or of rows with columns.
     #[inline]
     pub fn add_row_column(&mut self, row: &[u8], column: &[u8]) {
-        self.add_any(self.entries.hash_row_column(row, column));
+        match self.entries().hash_row_column(row, column) {
+            Some(hash) => self.push(hash, 0),
+            None => self.refuse_form(),
+        }
     }
 
-    /// Adds an entry: what the policy's transform makes of a key. For engines that apply it themselves. Under
-    /// [`KeyTransform::WholeKeyAndPrefix`](crate::KeyTransform::WholeKeyAndPrefix) a key has two: add its
-    /// [prefix](crate::KeyTransform::prefix_of), too.
+    /// Adds an entry, which is the result of the policy's transform, for engines that apply it themselves. Under
+    /// [`KeyTransform::WholeKeyAndPrefix`](crate::KeyTransform::WholeKeyAndPrefix) a key has two entries: add its
+    /// prefix, too.
     #[inline]
     pub fn add_entry(&mut self, entry: &[u8]) {
-        self.push(self.entries.hasher().hash(entry), 0);
+        self.push(self.entries().hasher().hash(entry), 0);
     }
 
     /// Adds an entry by its hash, which must have been made with the policy's hasher. A key may have two entries, or
@@ -204,20 +211,30 @@ impl FilterBlockBuilder {
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
     #[inline]
     pub fn add_hash(&mut self, hash: KeyHash) {
-        self.entries.hasher().check_made(hash);
+        self.entries().check_made(hash);
         self.push(hash, 0);
     }
 
-    #[inline]
-    fn add_any(&mut self, hash: Option<KeyHash>) {
-        match hash {
-            Some(hash) => self.push(hash, 0),
-            None => {
-                self.num_without_entry += 1;
-                // A reader that has the code would deny the key.
-                self.lacks_code |= self.entries.transform().lacks_code();
+    /// Counts a byte string without an entry, or refuses it where the filter could deny it.
+    #[cold]
+    fn note_without_entry(&mut self) {
+        let transform = self.entries().transform();
+        match transform {
+            KeyTransform::Row | KeyTransform::RowColumn => self.refuse_form(),
+            // A reader that has the code would deny the key.
+            _ if self.entries().lacks_code() => {
+                self.refused.get_or_insert(BuildError::NoCode { transform: transform.to_wire() });
             }
+            _ => self.num_without_entry += 1,
         }
+    }
+
+    /// Refuses to finish: a key was added in a form of which the transform makes no entries, and queries in its own
+    /// form would deny it.
+    #[cold]
+    fn refuse_form(&mut self) {
+        let transform = self.entries().transform().to_wire();
+        self.refused.get_or_insert(BuildError::WrongForm { transform });
     }
 
     #[inline]
@@ -229,14 +246,19 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Entries added since the last finish. Of neighbours that are equal, one is counted.
+    /// Returns the number of entries added since the last finish. Equal neighbours count once.
     pub fn num_added(&self) -> u64 {
         self.hashes.len() as u64
     }
 
-    /// Keys given since the last finish that have no entry under the policy's transform.
+    /// Returns the number of keys added since the last finish that have no entry under the policy's transform.
     pub fn num_without_entry(&self) -> u64 {
         self.num_without_entry
+    }
+
+    #[inline]
+    fn entries(&self) -> &EntryHasher {
+        self.policy.entry_hasher()
     }
 
     /// The policy.
@@ -244,22 +266,26 @@ impl FilterBlockBuilder {
         &self.policy
     }
 
-    /// The length in bytes of the block of what has been added so far; see [`FilterPolicy::expected_block_len`].
+    /// Returns the length in bytes of the block of all entries added so far; see [`FilterPolicy::expected_block_len`].
     ///
     /// # Errors
-    /// As [`FilterPolicy::expected_block_len`].
+    /// The errors of [`FilterPolicy::expected_block_len`].
     pub fn expected_block_len(&self) -> Result<u64, BuildError> {
         self.policy.expected_block_len(self.num_added())
     }
 
-    /// The block of what was added, as bytes of its own. See [`FilterBlockBuilder::finish_into`].
+    /// Returns the block of all added entries in a new vector. See [`FilterBlockBuilder::finish_into`].
     ///
     /// # Errors
-    /// As [`FilterBlockBuilder::finish_into`].
+    /// The errors of [`FilterBlockBuilder::finish_into`].
     pub fn finish(&mut self) -> Result<Vec<u8>, BuildError> {
         let mut block = Vec::new();
         self.finish_into(&mut block)?;
         Ok(block)
+    }
+
+    fn payload(&mut self) -> Payload<'_> {
+        Payload { policy: &self.policy, hashes: &mut self.hashes, parallel: self.parallel }
     }
 
     /// Appends the block to `out`, at any alignment, and returns its length in bytes. Without entries it is a
@@ -281,7 +307,7 @@ impl FilterBlockBuilder {
     /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+    /// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
     /// (0..1000u16).for_each(|i| builder.add_key(&i.to_be_bytes()));
     /// let mut memory = vec![0xff; builder.expected_block_len()? as usize];
     /// let len = builder.finish_into_slice(&mut memory)?;
@@ -291,8 +317,8 @@ impl FilterBlockBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError::OutputTooShort`], and as [`FilterBlockBuilder::finish_into`]. Then the contents of `out` mean
-    /// nothing, and the builder keeps its entries and context.
+    /// [`BuildError::OutputTooShort`], and the errors of [`FilterBlockBuilder::finish_into`]. The contents of `out` are
+    /// then unspecified, and the builder keeps its entries and context.
     pub fn finish_into_slice(&mut self, out: &mut [u8]) -> Result<usize, BuildError> {
         self.finish_block(Output::Slice { memory: out, len: 0 })
     }
@@ -302,7 +328,7 @@ impl FilterBlockBuilder {
     /// of entries; it is for engines that keep these themselves. A byte cap counts the frame's payload and 64 bytes.
     ///
     /// # Errors
-    /// As [`FilterBlockBuilder::finish_into`].
+    /// The errors of [`FilterBlockBuilder::finish_into`].
     pub fn finish_compact_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         self.finish_compact(Output::Vec(out))
     }
@@ -311,13 +337,12 @@ impl FilterBlockBuilder {
     /// [`FilterPolicy::max_compact_len`].
     ///
     /// # Errors
-    /// As [`FilterBlockBuilder::finish_into_slice`].
+    /// The errors of [`FilterBlockBuilder::finish_into_slice`].
     pub fn finish_compact_into_slice(&mut self, out: &mut [u8]) -> Result<usize, BuildError> {
         self.finish_compact(Output::Slice { memory: out, len: 0 })
     }
 
     fn finish_compact(&mut self, out: Output<'_>) -> Result<usize, BuildError> {
-        let (hasher, transform) = (self.entries.hasher(), self.entries.transform());
         self.finish_frame(
             out,
             0,
@@ -329,27 +354,26 @@ impl FilterBlockBuilder {
                 }
                 out.append(&trailer)
             },
-            |frame| CompactFrameReader::open(frame, hasher, transform).ok().map(|reader| reader.parts()),
+            |frame| compact::open(frame).ok(),
         )
     }
 
     fn finish_block(&mut self, out: Output<'_>) -> Result<usize, BuildError> {
-        let (policy, context) = (self.policy, self.context);
-        let kind_of_empty = if self.hashes.is_empty() { Some(policy.kind_for(0)?.kind()) } else { None };
+        let (entries, context) = (self.entries().clone(), self.context);
+        let kind_of_empty = if self.hashes.is_empty() { Some(self.policy.kind_for(0)?.kind()) } else { None };
         let seal = |params: Option<&Params>, num_entries: u64, frame: &mut [u8]| {
             let header = Header {
                 kind: params.map(Params::kind).or(kind_of_empty).unwrap_or_default(),
-                transform: policy.key_transform(),
-                hash_id: policy.hasher().hash_id(),
-                seed: policy.hasher().seed(),
+                transform: entries.transform(),
+                hash_id: entries.hasher().hash_id(),
+                seed: entries.hasher().seed(),
                 num_entries,
                 entries_estimated: false,
                 params: params.map_or([0; PARAMS_LEN], Params::encode),
             };
             header.write(frame, context);
         };
-        let options =
-            OpenOptions::new().context(context).expect_hasher(policy.hasher()).expect_transform(policy.key_transform());
+        let options = OpenOptions::new().with_context(context).expect(&entries);
         self.finish_frame(
             out,
             HEADER_LEN,
@@ -370,14 +394,17 @@ impl FilterBlockBuilder {
         seal: impl Fn(Option<&Params>, u64, &mut Output<'_>, usize) -> Result<(), NoRoom>,
         open: impl Fn(&[u8]) -> Option<(FilterLayout, &[u8])>,
     ) -> Result<usize, BuildError> {
-        if self.lacks_code {
-            return Err(BuildError::NoCode { transform: self.entries.transform().to_wire() });
+        if let Some(refused) = self.refused {
+            return Err(refused);
+        }
+        if self.hashes.is_empty() && self.num_without_entry == 0 && !self.allows_empty {
+            return Err(BuildError::Empty);
         }
         let (start, capacity) = (out.len(), out.capacity());
         let built = out.append_zeros(header_len).map(drop).map_err(BuildError::from);
-        let built = built.and_then(|()| self.build_payload(&mut out, header_len)).and_then(|params| {
+        let built = built.and_then(|()| self.payload().build(&mut out, header_len)).and_then(|params| {
             seal(params.as_ref(), self.hashes.len() as u64, &mut out, start)?;
-            match self.policy.self_checks() {
+            match self.policy.self_check() {
                 true => self_check(&self.hashes, open(out.written(start)), self.parallel),
                 false => Ok(()),
             }
@@ -393,102 +420,9 @@ impl FilterBlockBuilder {
             }
         }
     }
-
-    /// Sorts the hashes and drops repeated ones. Whether there were any.
-    fn sort(&mut self) -> bool {
-        let num_hashes = self.hashes.len();
-        #[cfg(feature = "rayon")]
-        if self.parallel {
-            rayon::slice::ParallelSliceMut::par_sort_unstable(&mut self.hashes[..]);
-        }
-        // Linear where they are sorted already.
-        self.hashes.sort_unstable();
-        self.hashes.dedup();
-        self.hashes.len() < num_hashes
-    }
-
-    /// Appends the payload; `None` and no bytes without entries. Takes the hashes for distinct until a build finds one
-    /// twice, or they are too many for a size: then begins again with the distinct ones.
-    fn build_payload(&mut self, out: &mut Output<'_>, header_len: usize) -> Result<Option<Params>, BuildError> {
-        if self.hashes.is_empty() {
-            return Ok(None);
-        }
-        let (first, others) = match self.policy.kinds_for(self.hashes.len() as u64) {
-            Ok(kinds) => kinds,
-            Err(error) => return if self.sort() { self.build_payload(out, header_len) } else { Err(error) },
-        };
-        let (start, capacity) = (out.len(), out.capacity());
-        let mut built = self.build_kind(&first, out, header_len);
-        for of_kind in &others {
-            // What these hashes leave no room for under one kind may fit under the next.
-            let Err(Some(refusal @ (BuildError::ByteCap { .. } | BuildError::Unsolved { .. }))) = built else { break };
-            out.truncate(start, capacity);
-            if self.sort() {
-                return self.build_payload(out, header_len);
-            }
-            built =
-                self.build_kind(of_kind, out, header_len).map_err(|error| error.map(|error| closer(refusal, error)));
-        }
-        match built {
-            Ok(params) => Ok(Some(params)),
-            Err(error) => {
-                // Planned for repeated hashes, too, it may be many times too large, or of another kind.
-                out.truncate(start, capacity);
-                match (self.sort(), error) {
-                    (false, Some(error)) => Err(error),
-                    _ => self.build_payload(out, header_len),
-                }
-            }
-        }
-    }
-
-    /// Appends the payload of one kind. The error is `None` after repeated hashes were found and dropped.
-    fn build_kind(
-        &mut self,
-        of_kind: &SizedKind,
-        out: &mut Output<'_>,
-        header_len: usize,
-    ) -> Result<Params, Option<BuildError>> {
-        if of_kind.settings.needs_order() && self.sort() {
-            return Err(None);
-        }
-        let (kind, num_entries) = (of_kind.kind(), self.hashes.len() as u64);
-        let (start, capacity) = (out.len(), out.capacity());
-        check_cap(of_kind, num_entries)?;
-        let (mut target, mut cut_bits) = (target(of_kind.size, num_entries, header_len), 0);
-        loop {
-            let planned = plan(of_kind, target, num_entries)?.plan;
-            let plan = if header_len == 0 { planned.in_compact_frame() } else { planned };
-            let params = plan.build(&mut self.hashes, out, self.parallel).map_err(|unbuilt| match unbuilt {
-                Unbuilt::Repeated => None,
-                Unbuilt::NoRoom(no_room) => Some(no_room.into()),
-                Unbuilt::Unsolved { num_seeds, num_entries } => {
-                    Some(BuildError::Unsolved { kind, num_seeds, num_entries })
-                }
-            })?;
-            let frame_bytes = (out.len() - start + HEADER_LEN) as u64;
-            let cap_bytes = match of_kind.size {
-                FilterSize::MaxBytes(cap_bytes) if frame_bytes > cap_bytes => cap_bytes,
-                _ => return Ok(params),
-            };
-            // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach
-            // a fit or nothing.
-            out.truncate(start, capacity);
-            cut_bits = ((frame_bytes - cap_bytes) * 8).max(cut_bits * 2);
-            target = match target {
-                Target::Bits(Bits { total, is_cap, .. }) if total > 0 => {
-                    Target::Bits(Bits::new(total.saturating_sub(cut_bits), num_entries, is_cap))
-                }
-                _ => {
-                    let min_bytes = frame_bytes;
-                    return Err(Some(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries }));
-                }
-            };
-        }
-    }
 }
 
-/// In a line, without the hashes.
+/// The output is one line, without the hashes.
 impl fmt::Debug for FilterBlockBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FilterBlockBuilder({}, {} entries added)", self.policy, self.num_added())

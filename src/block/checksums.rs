@@ -1,14 +1,13 @@
-//! The two checksums of a header of 64 bytes, whether a block or the index of a partitioned filter follows it: the
-//! CRC-32 of the header, and in it the digest of all that follows.
+//! The two checksums in the header of a block and of a partitioned filter's index: the CRC-32 of the 64 bytes of the
+//! header, and, within these, the digest of all bytes that follow.
 
-use super::HEADER_LEN;
-use super::header::{CRC_AT, DIGEST_AT};
 use crate::bytes;
 use crate::error::DecodeError;
+use crate::frame::{CRC_AT, DIGEST_AT, HEADER_LEN};
 use crate::hash;
 
-/// CRC-32 (IEEE) of `bytes`, rotated and offset so that the checksum of data that contains a checksum does not collide
-/// with it.
+/// Returns the CRC-32 (IEEE) of `bytes`, rotated and offset so that the checksum of data that contains a checksum does
+/// not collide with it.
 fn masked_crc(bytes: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(bytes);
@@ -42,7 +41,7 @@ pub(crate) fn check_crc(frame: &[u8], context: u64) -> Result<(), DecodeError> {
     Err(DecodeError::HeaderChecksum { stored, computed: computed ^ expected as u32 })
 }
 
-/// Compares the digest of what follows the header with the stored one.
+/// Compares the digest of the bytes after the header with the stored one.
 pub(crate) fn check_digest(frame: &[u8], context: u64) -> Result<(), DecodeError> {
     let stored = bytes::u64_at(frame, DIGEST_AT);
     let computed = hash::digest(&frame[HEADER_LEN..]) ^ hash::mix(context);

@@ -1,18 +1,18 @@
 //! Union and intersection of whole blocks, and the check whether two blocks can be combined.
 
-use super::HEADER_LEN;
 use super::header::Header;
 use super::reader::FilterBlockReader;
+use crate::error::HashName;
 use crate::filter::Params;
 use crate::filter::combine::{BitArray, Operation};
+use crate::frame::HEADER_LEN;
 use crate::hash::XXH3_ID;
-use crate::hash_name::HashName;
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 use core::fmt;
 use std::vec::Vec;
 
-/// Why two blocks cannot be combined: the first property in which they differ.
+/// The reason why two blocks cannot be combined: the first property in which they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CombineError {
@@ -21,46 +21,46 @@ pub enum CombineError {
         /// The kind of the second block, or of the one that does not combine.
         found: FilterKind,
     },
-    /// Different hash functions: equal keys have unequal hashes.
+    /// The hash functions differ: equal keys have unequal hashes.
     Hash {
-        /// Hash id of the first block.
+        /// The hash id of the first block.
         a: u8,
-        /// Hash id of the second block.
+        /// The hash id of the second block.
         b: u8,
     },
-    /// Different hash seeds: equal keys have unequal hashes.
+    /// The hash seeds differ: equal keys have unequal hashes.
     Seed {
-        /// Seed of the first block.
+        /// The seed of the first block.
         a: u64,
-        /// Seed of the second block.
+        /// The seed of the second block.
         b: u64,
     },
-    /// Different secret keys: equal keys have unequal hashes.
+    /// The secret keys differ: equal keys have unequal hashes.
     Key {
-        /// Id of the first block's secret key.
+        /// The id of the first block's secret key.
         a: u64,
-        /// Id of the second block's secret key.
+        /// The id of the second block's secret key.
         b: u64,
     },
-    /// Entries made by different transforms.
+    /// The transforms that made the entries differ.
     Transform {
-        /// Transform of the first block.
+        /// The transform of the first block.
         a: KeyTransform,
-        /// Transform of the second block.
+        /// The transform of the second block.
         b: KeyTransform,
     },
-    /// Different numbers of bits.
+    /// The numbers of bits differ.
     NumBits {
-        /// Bits of the first filter.
+        /// The number of bits of the first filter.
         a: u64,
-        /// Bits of the second filter.
+        /// The number of bits of the second filter.
         b: u64,
     },
-    /// Different numbers of probes.
+    /// The numbers of probes differ.
     NumProbes {
-        /// Probes of the first filter.
+        /// The number of probes of the first filter.
         a: u32,
-        /// Probes of the second filter.
+        /// The number of probes of the second filter.
         b: u32,
     },
 }
@@ -84,14 +84,14 @@ impl fmt::Display for CombineError {
 
 impl core::error::Error for CombineError {}
 
-/// Two bit arrays of equal shape, or one or none where a block has no entries.
+/// Two bit arrays of equal shape, or one or none if a block has no entries.
 enum Pair<'a> {
     Both(BitArray<'a>, BitArray<'a>),
     One(&'a FilterBlockReader<'a>, BitArray<'a>),
     Neither,
 }
 
-/// The bits of a block; `None` for a block without entries, which fits every shape.
+/// Returns the bits of a block; `None` for a block without entries, which fits every shape.
 fn bits_of<'a>(reader: &'a FilterBlockReader<'_>) -> Result<Option<BitArray<'a>>, CombineError> {
     match reader.num_entries() {
         0 => Ok(None),
@@ -134,7 +134,8 @@ fn pair<'a>(a: &'a FilterBlockReader<'_>, b: &'a FilterBlockReader<'_>) -> Resul
 }
 
 impl FilterBlockReader<'_> {
-    /// Number of entries, estimated from the number of set bits, for bloom blocks; infinite if every bit is set.
+    /// Returns the number of entries of a bloom block, estimated from the number of set bits; infinite if every bit is
+    /// set.
     ///
     /// # Errors
     /// [`CombineError::Kind`] for other kinds.
@@ -142,7 +143,7 @@ impl FilterBlockReader<'_> {
         Ok(bits_of(self)?.map_or(0.0, |bits| bits.estimate_entries()))
     }
 
-    /// Estimated number of entries in either of two bloom blocks.
+    /// Returns the estimated number of entries in either of two bloom blocks.
     ///
     /// # Errors
     /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
@@ -154,7 +155,7 @@ impl FilterBlockReader<'_> {
         }
     }
 
-    /// Estimated number of entries in both of two bloom blocks, never below zero.
+    /// Returns the estimated number of entries in both of two bloom blocks, never below zero.
     ///
     /// # Errors
     /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
@@ -165,15 +166,15 @@ impl FilterBlockReader<'_> {
         }
     }
 
-    /// A block, bound to `context`, that passes every key which either of two bloom blocks passes. Its number of
-    /// entries is an estimate, and is flagged as one.
+    /// Returns a block, bound to `context`, that passes every key which either of two bloom blocks passes. Its number
+    /// of entries is an estimate, and is flagged as one.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 1024)?;
     /// let block = |keys: [&[u8]; 2]| {
-    ///     let mut builder = FilterBlockBuilder::new(policy);
+    ///     let mut builder = FilterBlockBuilder::new(&policy);
     ///     keys.iter().for_each(|key| builder.add_key(key));
     ///     builder.finish()
     /// };
@@ -193,7 +194,7 @@ impl FilterBlockReader<'_> {
         self.combined(other, context, Operation::Union)
     }
 
-    /// A block, bound to `context`, that passes every key which both of two bloom blocks pass: every key of the
+    /// Returns a block, bound to `context`, that passes every key which both of two bloom blocks pass: every key of the
     /// intersection, and more absent keys than a block built from the intersection would pass.
     ///
     /// # Errors
@@ -216,7 +217,7 @@ impl FilterBlockReader<'_> {
     }
 }
 
-/// A block of the kind, hasher and transform of `source`, bound to `context`.
+/// Returns a block of the kind, hasher and transform of `source`, bound to `context`.
 fn block_like(
     source: &FilterBlockReader<'_>,
     params: Option<Params>,

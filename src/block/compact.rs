@@ -7,43 +7,46 @@
 use super::queries::key_queries;
 use crate::error::DecodeError;
 use crate::filter::{FilterLayout, Params, Trailer};
+#[cfg(feature = "std")]
+use crate::frame::EMPTY_COMPACT_LEN;
 use crate::hash::{KeyHash, KeyHasher};
 use crate::kind::FilterKind;
 use crate::policy::{EntryHasher, KeyTransform};
 use core::fmt;
+#[cfg(feature = "std")]
+use {
+    super::thin::{self, ThinError},
+    std::vec::Vec,
+};
 
-/// Version of the frame, in the tag's upper four bits.
+/// The version of the frame, in the tag's upper four bits.
 const VERSION: u8 = 1;
-/// No version to come: erased flash reads as ones.
+/// A version that will never exist: erased flash reads as ones.
 const ERASED: u8 = 15;
 
 /// The frame of a filter without entries.
 #[cfg(feature = "std")]
-pub(crate) const EMPTY: [u8; 1] = [VERSION << 4];
+pub(crate) const EMPTY: [u8; EMPTY_COMPACT_LEN] = [VERSION << 4];
 
-/// The most bytes that follow a payload: the parameters of any kind, and the tag.
+/// Appends the bytes that follow the payload of `params`.
 #[cfg(feature = "std")]
-pub(crate) const MAX_TRAILER_LEN: u64 = 20;
-
-/// Appends what follows the payload of `params`.
-#[cfg(feature = "std")]
-pub(crate) fn write_trailer(params: &Params, out: &mut std::vec::Vec<u8>) {
+pub(crate) fn write_trailer(params: &Params, out: &mut Vec<u8>) {
     params.encode_trailer(out);
     out.push(VERSION << 4 | params.kind().tag());
 }
 
-/// Answers from the bytes of a compact frame, as a [`FilterBlockReader`](crate::FilterBlockReader) does from those of a
-/// block. What a frame does not store, its number of entries above all, is not offered.
+/// A reader of a compact frame, as a [`FilterBlockReader`](crate::FilterBlockReader) is of a block. It has no call for
+/// what a frame does not store, such as the number of entries.
 ///
 /// ```
-/// use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
+/// use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?.seed(7);
-/// let mut builder = FilterBlockBuilder::new(policy);
+/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?.with_seed(7);
+/// let mut builder = FilterBlockBuilder::new(&policy);
 /// (0..20u8).for_each(|i| builder.add_key(&[i]));
 /// let mut frame = Vec::new();
 /// assert_eq!(builder.finish_compact_into(&mut frame)?, 25 + 2);
-/// let reader = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::WholeKey)?;
+/// let reader = CompactFrameReader::open(&frame, &policy)?;
 /// assert!(reader.may_contain(&[3]));
 /// # Ok(())
 /// # }
@@ -53,7 +56,7 @@ pub struct CompactFrameReader<'a> {
     frame: &'a [u8],
     payload_len: usize,
     layout: FilterLayout,
-    entries: EntryHasher,
+    entries: &'a EntryHasher,
     kind: Option<FilterKind>,
 }
 
@@ -62,44 +65,45 @@ key_queries! {
 }
 
 impl<'a> CompactFrameReader<'a> {
-    /// Opens a frame, whose hasher and transform the engine knows. Takes constant time.
+    /// Opens a frame, in constant time. A frame does not state the hasher and the transform with which it was written:
+    /// they are those of `expected`, a [`FilterPolicy`](crate::FilterPolicy) or its [`EntryHasher`].
     ///
     /// # Errors
-    /// A [`DecodeError`] where the frame contradicts itself. Without a checksum most damage goes unseen: whatever
-    /// stores the frame must have verified it.
-    pub fn open(frame: &'a [u8], hasher: KeyHasher, transform: KeyTransform) -> Result<Self, DecodeError> {
+    /// A [`DecodeError`] if the frame contradicts itself. Without a checksum most damage goes unseen: the engine must
+    /// verify the frame's bytes itself.
+    pub fn open(frame: &'a [u8], expected: &'a impl AsRef<EntryHasher>) -> Result<Self, DecodeError> {
         let Read { kind, layout, payload_len } = read(frame)?;
-        Ok(Self { frame, payload_len, layout, entries: EntryHasher::new(hasher, transform), kind })
+        Ok(Self { frame, payload_len, layout, entries: expected.as_ref(), kind })
     }
 
-    /// As [`CompactFrameReader::may_contain`], by the hash of an entry under [`CompactFrameReader::hasher`].
+    /// Answers like [`CompactFrameReader::may_contain`] for the hash of an entry under [`CompactFrameReader::hasher`].
     ///
     /// # Panics
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.
     #[must_use]
     #[inline(always)]
     pub fn may_contain_hash(&self, hash: KeyHash) -> bool {
-        self.entries.hasher().check_made(hash);
+        self.entries.check_made(hash);
         self.layout.may_contain(self.payload(), 0, hash)
     }
 
-    /// An answer for each hash; see
+    /// Answers for each hash; see
     /// [`FilterBlock::may_contain_hashes`](crate::FilterBlock::may_contain_hashes).
     ///
     /// # Panics
-    /// If the slices' lengths differ: a defect of the caller, whatever the frame's bytes. And as
-    /// [`CompactFrameReader::may_contain_hash`].
+    /// If the slices' lengths differ, which is a defect of the caller, never of the frame's bytes; and where
+    /// [`CompactFrameReader::may_contain_hash`] panics.
     pub fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
         if cfg!(debug_assertions) {
-            hashes.iter().for_each(|&hash| self.entries.hasher().check_made(hash));
+            hashes.iter().for_each(|&hash| self.entries.check_made(hash));
         }
         self.layout.may_contain_all(self.payload(), hashes, answers);
     }
 
     #[inline(always)]
     fn entries(&self) -> &EntryHasher {
-        &self.entries
+        self.entries
     }
 
     #[inline(always)]
@@ -107,39 +111,50 @@ impl<'a> CompactFrameReader<'a> {
         &self.frame[..self.payload_len]
     }
 
+    /// Returns a compact frame of the first `columns` columns and the same entries; see
+    /// [`FilterBlock::thin`](crate::FilterBlock::thin).
+    ///
+    /// # Errors
+    /// The errors of [`FilterBlock::thin`](crate::FilterBlock::thin).
     #[cfg(feature = "std")]
-    pub(super) fn parts(&self) -> (FilterLayout, &'a [u8]) {
-        (self.layout, self.payload())
+    pub fn thin(&self, columns: u32) -> Result<Vec<u8>, ThinError> {
+        thin::check(&self.layout, columns, 1)?;
+        let mut frame = Vec::new();
+        match self.layout.thin(self.payload(), columns, &mut frame) {
+            Some(params) => write_trailer(&params, &mut frame),
+            None => frame.extend(EMPTY),
+        }
+        Ok(frame)
     }
 
-    /// What makes hashes of keys: the hasher and transform that were given.
+    /// The hasher and the transform that were given, which make hashes of keys.
     #[inline]
-    pub fn entry_hasher(&self) -> EntryHasher {
+    pub fn entry_hasher(&self) -> &'a EntryHasher {
         self.entries
     }
 
-    /// The kind; `None` without entries, where no kind is stored.
+    /// Returns the kind; `None` without entries, where no kind is stored.
     pub fn kind(&self) -> Option<FilterKind> {
         self.kind
     }
 
-    /// The hasher that entries must be hashed with.
-    pub fn hasher(&self) -> KeyHasher {
+    /// Returns the hasher of entries.
+    pub fn hasher(&self) -> &'a KeyHasher {
         self.entries.hasher()
     }
 
-    /// What the entries were made from.
+    /// Returns the transform that made the entries.
     pub fn transform(&self) -> KeyTransform {
         self.entries.transform()
     }
 
-    /// Length of the frame in bytes.
+    /// Returns the length of the frame in bytes.
     pub fn frame_len(&self) -> usize {
         self.frame.len()
     }
 }
 
-/// In one line, without the bytes.
+/// The output is one line, without the bytes.
 impl fmt::Debug for CompactFrameReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.map_or("empty", FilterKind::name);
@@ -148,9 +163,16 @@ impl fmt::Debug for CompactFrameReader<'_> {
     }
 }
 
-/// What a frame states.
+/// The filter of a frame and its payload, for queries by hashes alone.
+#[cfg(feature = "std")]
+pub(super) fn open(frame: &[u8]) -> Result<(FilterLayout, &[u8]), DecodeError> {
+    let Read { layout, payload_len, .. } = read(frame)?;
+    Ok((layout, &frame[..payload_len]))
+}
+
+/// The statements of a frame.
 struct Read {
-    /// Not stored where there are no entries.
+    /// The tag of the kind, which is not stored without entries.
     kind: Option<FilterKind>,
     layout: FilterLayout,
     payload_len: usize,

@@ -1,37 +1,27 @@
-//! What the header of a block and that of a partitioned filter's index have in common: the fields before offset 40, but
-//! for the byte at 9, and the checksums.
+//! The common part of a block's header and a partitioned filter's index: the fields before offset 40, except the byte
+//! at 9, and the checksums.
 
 use super::checksums;
-use super::header::HEADER_LEN;
 use crate::bytes;
 use crate::error::DecodeError;
+#[cfg(feature = "std")]
+use crate::error::TransformId;
+use crate::frame::{
+    FEATURES_AT, HASH_AT, HEADER_LEN, MAGIC_LEN, NUM_ENTRIES_AT, PAYLOAD_LEN_AT, SEED_AT, TRANSFORM_AT,
+    TRANSFORM_PARAM_AT, VERSION_AT,
+};
 use crate::hash;
 use crate::policy::KeyTransform;
 
-const MAGIC_LEN: usize = 8;
-const VERSION_AT: usize = MAGIC_LEN;
-/// For the frame's own use.
-pub(crate) const KIND_AT: usize = VERSION_AT + 1;
-const HASH_AT: usize = KIND_AT + 1;
-const TRANSFORM_AT: usize = HASH_AT + 1;
-const FEATURES_AT: usize = TRANSFORM_AT + 1;
-const TRANSFORM_PARAM_AT: usize = FEATURES_AT + 2;
-const SEED_AT: usize = TRANSFORM_PARAM_AT + 2;
-const NUM_ENTRIES_AT: usize = SEED_AT + 8;
-const PAYLOAD_LEN_AT: usize = NUM_ENTRIES_AT + 8;
-/// The first byte of a frame's own fields.
-pub(crate) const FIELDS_END: usize = PAYLOAD_LEN_AT + 8;
-const _: () = assert!(SEED_AT == 16 && FIELDS_END == 40);
-
-/// Feature bits that a reader must understand.
+/// The feature bits that a reader must understand.
 const REQUIRED_FEATURES: u16 = 0xff00;
 
-/// The fields that are neither fixed by the format nor computed from what follows the header.
+/// The fields that are neither fixed by the format nor computed from the bytes after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) hash_id: u8,
     pub(crate) transform: KeyTransform,
-    /// Those that may be ignored.
+    /// The feature bits that may be ignored.
     pub(crate) features: u16,
     /// The seed, or the key's id.
     pub(crate) seed: u64,
@@ -43,13 +33,13 @@ impl Fields {
     #[cfg(feature = "std")]
     pub(crate) fn write(&self, magic: [u8; MAGIC_LEN], version: u8, frame: &mut [u8], context: u64) {
         let payload_len = (frame.len() - HEADER_LEN) as u64;
-        let (transform, transform_param) = self.transform.to_wire();
+        let TransformId { id, param } = self.transform.to_wire();
         frame[..VERSION_AT].copy_from_slice(&magic);
         frame[VERSION_AT] = version;
         frame[HASH_AT] = self.hash_id;
-        frame[TRANSFORM_AT] = transform;
+        frame[TRANSFORM_AT] = id;
         bytes::put_u16(frame, FEATURES_AT, self.features);
-        bytes::put_u16(frame, TRANSFORM_PARAM_AT, transform_param);
+        bytes::put_u16(frame, TRANSFORM_PARAM_AT, param);
         bytes::put_u64(frame, SEED_AT, self.seed);
         bytes::put_u64(frame, NUM_ENTRIES_AT, self.num_entries);
         bytes::put_u64(frame, PAYLOAD_LEN_AT, payload_len);
@@ -94,7 +84,7 @@ pub(crate) fn check_start(
     }
 }
 
-/// Compares the stored length of what follows the header with that of `frame`.
+/// Compares the stored length of the bytes after the header with the length of `frame`.
 pub(crate) fn check_payload_len(frame: &[u8], header: &[u8; HEADER_LEN]) -> Result<(), DecodeError> {
     let declared_bytes = bytes::u64_at(header, PAYLOAD_LEN_AT);
     let actual_bytes = (frame.len() - HEADER_LEN) as u64;

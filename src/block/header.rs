@@ -18,26 +18,20 @@
 //!
 //! The context is the caller's, and is not stored. Both checksums include it, by XOR of a bijective mix, so a block
 //! that was read from another place always fails. If header and payload agree on another context, the error can name
-//! it: a misplaced block is told from a damaged one.
+//! it: a misplaced block is distinguished from a damaged one.
 
-use super::fields::{self, FIELDS_END, Fields, KIND_AT};
+use super::fields::{self, Fields};
 use crate::error::DecodeError;
 use crate::filter::{self, PARAMS_LEN, StoredParams};
+use crate::frame::{DIGEST_AT, KIND_AT, PARAMS_AT};
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 
-/// The first eight bytes of a block. Not text (first byte ≥ 0x80), without a zero byte, and with CR LF and ^Z inside,
-/// so that a copy made in text mode is noticed at once.
+/// The first eight bytes of a block. They are not text (the first byte is at least 0x80), have no zero byte, and
+/// contain CR LF and ^Z, so that a copy made in text mode is noticed at once.
 pub const MAGIC: [u8; 8] = *b"\xf1FBLK\r\n\x1a";
 /// The format version that this library writes, and the newest that it reads.
 pub const FORMAT_VERSION: u8 = 1;
-
-const PARAMS_AT: usize = FIELDS_END;
-pub(super) const DIGEST_AT: usize = PARAMS_AT + PARAMS_LEN;
-pub(super) const CRC_AT: usize = DIGEST_AT + 8;
-/// Length of the header in bytes.
-pub const HEADER_LEN: usize = CRC_AT + 4;
-const _: () = assert!(HEADER_LEN == 64);
 
 /// Feature bit 0: the number of entries is an estimate.
 const ENTRIES_ESTIMATED: u16 = 1;
@@ -51,13 +45,13 @@ pub(crate) struct Header {
     /// The seed, or the key's id.
     pub(crate) seed: u64,
     pub(crate) num_entries: u64,
-    /// The number of entries is an estimate, as for a union.
+    /// Whether the number of entries is an estimate, as for a union.
     pub(crate) entries_estimated: bool,
     pub(crate) params: [u8; PARAMS_LEN],
 }
 
 impl Header {
-    /// Fills the first [`HEADER_LEN`] bytes of `block`, whose payload must be complete.
+    /// Fills the first [`HEADER_LEN`](crate::HEADER_LEN) bytes of `block`, whose payload must be complete.
     #[cfg(feature = "std")]
     pub(crate) fn write(&self, block: &mut [u8], context: u64) {
         let Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params } = *self;
@@ -80,8 +74,8 @@ impl Header {
         Ok(Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params })
     }
 
-    /// Only a union or an intersection has an estimate, and only filters with entries, of kinds that combine, have
-    /// these. Dimensions that follow from another kind's estimate would be wrong.
+    /// Checks that only a union or an intersection has an estimate: a filter with entries, of a kind that combines.
+    /// Dimensions that follow from another kind's estimate would be wrong.
     pub(crate) fn check_estimate(&self) -> Result<(), DecodeError> {
         let Self { kind, num_entries, entries_estimated, .. } = *self;
         if entries_estimated && (!filter::combines(kind) || num_entries == 0) {
@@ -90,7 +84,7 @@ impl Header {
         Ok(())
     }
 
-    /// A block without entries has no parameters and no payload.
+    /// Checks that a block without entries has no parameters and no payload.
     pub(crate) fn check_empty(&self, payload_len: u64) -> Result<(), DecodeError> {
         if payload_len != 0 {
             return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload_len });
@@ -101,7 +95,7 @@ impl Header {
         }
     }
 
-    /// The kind's parameters, to be checked by the kind.
+    /// Returns the kind's parameters, to be checked by the kind.
     pub(crate) fn stored_params(&self, payload_len: u64) -> StoredParams<'_> {
         StoredParams { bytes: &self.params, base: PARAMS_AT as u64, num_entries: self.num_entries, payload_len }
     }

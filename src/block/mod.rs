@@ -7,16 +7,13 @@ mod aligned;
 mod builder;
 pub(crate) mod checksums;
 #[cfg(feature = "std")]
-mod choice;
-#[cfg(feature = "std")]
 mod combine;
 mod compact;
-#[cfg(feature = "std")]
-mod expected;
 pub(crate) mod fields;
 mod header;
+mod options;
 #[cfg(feature = "std")]
-mod plan;
+mod payload;
 mod queries;
 mod reader;
 #[cfg(feature = "std")]
@@ -29,11 +26,10 @@ pub use aligned::AlignedBytes;
 #[cfg(feature = "std")]
 pub use builder::FilterBlockBuilder;
 #[cfg(feature = "std")]
-pub use choice::{Choice, KindCost};
-#[cfg(feature = "std")]
 pub use combine::CombineError;
 pub use compact::CompactFrameReader;
-pub use header::{FORMAT_VERSION, HEADER_LEN, MAGIC};
-pub use reader::{FilterBlock, FilterBlockReader, OpenError, OpenOptions};
+pub use header::{FORMAT_VERSION, MAGIC};
+pub use options::{OpenError, OpenOptions};
+pub use reader::{FilterBlock, FilterBlockReader};
 pub use tables::probe_tables;
 pub use thin::ThinError;

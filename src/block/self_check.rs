@@ -5,7 +5,7 @@ use crate::filter::FilterLayout;
 use crate::hash::KeyHash;
 use std::vec::Vec;
 
-/// Hashes that are queried together.
+/// The number of hashes that are queried together.
 const CHECKED_AT_ONCE: usize = 256;
 
 /// Queries the filter and its payload, if the frame could be opened, for all `hashes`.
@@ -34,7 +34,7 @@ pub(super) fn self_check(
     }
 }
 
-/// Those of at most [`CHECKED_AT_ONCE`] hashes that are absent from the filter.
+/// Returns those of at most [`CHECKED_AT_ONCE`] hashes that are absent from the filter.
 fn missing(layout: &FilterLayout, payload: &[u8], hashes: &[u64]) -> Vec<u64> {
     let mut raw = [KeyHash::from_raw(0); CHECKED_AT_ONCE];
     raw.iter_mut().zip(hashes).for_each(|(raw, &hash)| *raw = KeyHash::from_raw(hash));

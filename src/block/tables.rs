@@ -3,7 +3,7 @@
 use super::reader::FilterBlock;
 use crate::hash::KeyHash;
 
-/// Filters of up to this many bytes together stay in a level-2 cache, where prefetching takes longer than it saves.
+/// The greatest length of filters that together stay in a level-2 cache, where prefetching takes longer than it saves.
 const MAX_CACHED_LEN: usize = 1 << 20;
 
 /// Probes each of `tables` for `hash`, in order. The key is hashed once, and the tables' cache misses overlap: the
@@ -12,7 +12,7 @@ const MAX_CACHED_LEN: usize = 1 << 20;
 /// short enough for the processor to overlap them.
 ///
 /// All tables must have been written with the hasher that computed `hash`. To have this checked when a table is opened,
-/// use [`OpenOptions::expect_seed`](crate::OpenOptions::expect_seed).
+/// use [`OpenOptions::expect`](crate::OpenOptions::expect).
 ///
 /// ```
 /// use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions, probe_tables};
@@ -23,12 +23,12 @@ const MAX_CACHED_LEN: usize = 1 << 20;
 /// }
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.seed(7);
-/// let mut builder = FilterBlockBuilder::new(policy);
+/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.with_seed(7);
+/// let mut builder = FilterBlockBuilder::new(&policy);
 /// let mut tables = Vec::new();
 /// for key in [b"b", b"a"] {
 ///     builder.add_key(key);
-///     let filter = OpenOptions::new().expect_seed(7).open_owned(builder.finish()?)?;
+///     let filter = OpenOptions::new().expect(&policy).open_owned(builder.finish()?)?;
 ///     tables.push(Arc::new(Table { filter }));
 /// }
 /// let mut answers = [false; 2];
@@ -39,8 +39,8 @@ const MAX_CACHED_LEN: usize = 1 << 20;
 /// ```
 ///
 /// # Panics
-/// If there are not as many answers as tables: a defect of the caller, whatever the blocks' bytes. And as
-/// [`FilterBlock::may_contain_hash`].
+/// If the numbers of answers and tables differ, which is a defect of the caller, never of the blocks' bytes; and where
+/// [`FilterBlock::may_contain_hash`] panics.
 #[inline]
 pub fn probe_tables<'a, B, I>(tables: I, hash: KeyHash, answers: &mut [bool])
 where
@@ -48,7 +48,8 @@ where
     I: IntoIterator<Item = &'a FilterBlock<B>, IntoIter: Clone>,
 {
     let mut tables = tables.into_iter();
-    // The first for all: a walk over the tables would take a third as long again as the probes of small filters.
+    // The first table decides for all: a walk over the tables would take a third of the time of the probes of small
+    // filters.
     let gains_by_prefetch = |table: &FilterBlock<B>| {
         table.layout().gains_by_prefetch() && table.payload().len().saturating_mul(answers.len()) > MAX_CACHED_LEN
     };

@@ -1,10 +1,10 @@
-//! For tests: memory between two pages that cannot be accessed, so that a read out of bounds by a single byte ends the
+//! Memory for tests, between two pages that cannot be accessed, so that a read out of bounds by a single byte ends the
 //! process. AddressSanitizer does not see what assembly reads.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ptr::null_mut;
 
-/// Accessible pages with an inaccessible one before and after.
+/// A mapping of accessible pages with an inaccessible one before and after.
 pub struct Guarded {
     first: *mut u8,
     len: usize,
@@ -12,7 +12,7 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// With room for `len` bytes.
+    /// Maps pages with room for `len` bytes.
     pub fn new(len: usize) -> Self {
         let page_len = rustix::param::page_size();
         let len = len.max(1).next_multiple_of(page_len);

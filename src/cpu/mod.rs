@@ -1,4 +1,4 @@
-//! What the processor can do, and hints to it.
+//! The features of the processor, and hints to it.
 //!
 //! A *proof* is a zero-sized type that only detection makes: a function that holds an [`Avx2`] runs on a processor with
 //! AVX2. Each proof has a macro of the same name in snake case, which compiles functions for its features. They take
@@ -32,7 +32,7 @@ impl Portable {
 }
 
 /// `proof!($ Proof, macro, is_x86_feature_detected: "feature", ...)` declares a proof and its macro. The dollar sign is
-/// an argument because a macro cannot write that of a macro that it declares.
+/// an argument because a macro cannot write the dollar signs of a macro that it declares.
 #[cfg(any(simd_x86_64, simd_neon))]
 macro_rules! proof {
     ($d:tt $(#[$doc:meta])* $proof:ident, $compile:ident, $is_detected:ident: $($feature:tt),+) => {
@@ -84,8 +84,8 @@ proof! {
 #[cfg(simd_avx512)]
 proof! {
     $
-    /// AVX-512 since Ice Lake and Zen 4: its extensions came together, and processors that lack some of them also lower
-    /// their clock for wide vectors.
+    /// The proof of AVX-512 since Ice Lake and Zen 4: its extensions came together, and processors that lack some of
+    /// them also lower their clock for wide vectors.
     Avx512Bitalg, avx512_bitalg, is_x86_feature_detected:
     "avx512f", "avx512bw", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "bmi2"
 }
@@ -93,7 +93,7 @@ proof! {
 #[cfg(simd_avx512)]
 proof! {
     $
-    /// Other extensions of the same processors.
+    /// The proof of other extensions of the same processors.
     Avx512Vbmi2, avx512_vbmi2, is_x86_feature_detected:
     "avx512f", "avx512bw", "avx512vl", "avx512vbmi", "avx512vbmi2", "popcnt", "bmi1", "bmi2"
 }
@@ -104,7 +104,7 @@ proof! {
     Neon, neon, is_aarch64_feature_detected: "neon"
 }
 
-/// Declares a kind's `Engine`: the type of the parameters that it is chosen by; a line for each engine, the portable
+/// Declares a kind's `Engine`: the type of the parameters by which it is chosen; a line for each engine, the portable
 /// one first and the best last; and the functions that the engines' modules have.
 ///
 /// A line is `Proof => module`, with `if condition` where an engine suits some parameters only. The functions take the
@@ -124,7 +124,7 @@ macro_rules! engines {
         )+}
     };
     (@enum $params:ty: {$($(#[$cfg:meta])* $proof:ident => $module:ident $(if $suits:path)?,)+}) => {
-        /// Which code builds and answers, chosen once, when a filter is built or opened. The portable code is the
+        /// The code that builds and answers, chosen once, when a filter is built or opened. The portable code is the
         /// definition; the others give the same bytes and answers.
         #[derive(Clone, Copy, Debug)]
         pub(super) enum Engine {
@@ -132,7 +132,7 @@ macro_rules! engines {
         }
 
         impl Engine {
-            /// All that this processor has for `params`, the best last.
+            /// Returns all engines that this processor has for `params`, the best last.
             pub(super) fn all(params: &$params) -> impl DoubleEndedIterator<Item = Self> + use<> {
                 let _ = params;
                 let engines = [$(
@@ -142,7 +142,7 @@ macro_rules! engines {
                 engines.into_iter().flatten()
             }
 
-            /// The best that this processor has for `params`.
+            /// Returns the best engine that this processor has for `params`.
             pub(super) fn best(params: &$params) -> Self {
                 Self::all(params).next_back().expect("the portable one")
             }

@@ -1,6 +1,6 @@
 //! A hint to the processor that a line of bytes will be read soon.
 
-/// Prefetches the line that holds `bytes[at]`. Does nothing where `at` is out of bounds or the processor has no such
+/// Prefetches the line that contains `bytes[at]`. It does nothing if `at` is out of bounds or the processor has no such
 /// hint.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {

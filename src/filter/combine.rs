@@ -8,7 +8,7 @@
 use crate::math::cardinality;
 use std::vec::Vec;
 
-/// A filter that is one array of bits, of which each entry sets `num_probes` anywhere.
+/// A filter that is one array of bits: each entry sets `num_probes` of them, anywhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BitArray<'a> {
     pub(crate) num_bits: u64,
@@ -16,7 +16,7 @@ pub(crate) struct BitArray<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// Which bits survive.
+/// The operation that combines two arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Union,
@@ -28,7 +28,7 @@ impl BitArray<'_> {
         self.bytes.iter().map(|byte| u64::from(byte.count_ones())).sum()
     }
 
-    /// The combined bits of two arrays of equal shape.
+    /// Returns the combined bits of two arrays of equal shape.
     pub(crate) fn combined(&self, other: &Self, operation: Operation) -> Vec<u8> {
         debug_assert_eq!((self.num_bits, self.num_probes), (other.num_bits, other.num_probes));
         let pairs = self.bytes.iter().zip(other.bytes);
@@ -38,13 +38,13 @@ impl BitArray<'_> {
         }
     }
 
-    /// Estimated number of entries; infinite if every bit is set.
+    /// Returns an estimate of the number of entries, infinite if every bit is set.
     pub(crate) fn estimate_entries(&self) -> f64 {
         cardinality::estimate_entries(self.num_bits, self.num_bits_set(), self.num_probes)
     }
 
-    /// Estimated number of entries in the union (from the OR) or the intersection (by inclusion and exclusion; never
-    /// below zero) of two arrays of equal shape.
+    /// Returns an estimate of the number of entries in the union (from the OR) or the intersection (by inclusion and
+    /// exclusion, never below zero) of two arrays of equal shape.
     pub(crate) fn estimate(&self, other: &Self, operation: Operation) -> f64 {
         let (num_bits, num_probes) = (self.num_bits, self.num_probes);
         let either = self.bytes.iter().zip(other.bytes).map(|(x, y)| u64::from((x | y).count_ones())).sum();

@@ -1,4 +1,4 @@
-//! Where a frame is written to.
+//! The destination of a frame.
 
 use std::vec::Vec;
 
@@ -9,10 +9,10 @@ pub(crate) enum Output<'a> {
     Slice { memory: &'a mut [u8], len: usize },
 }
 
-/// Memory of fixed length is too short.
+/// An error: memory of fixed length is too short.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NoRoom {
-    /// Bytes that were needed up to here; what follows may need more.
+    /// The number of bytes that were needed so far; the rest of the frame may need more.
     pub(crate) needed_bytes: u64,
     pub(crate) actual_bytes: u64,
 }
@@ -25,7 +25,7 @@ impl Output<'_> {
         }
     }
 
-    /// The bytes written so far, from `start` on.
+    /// Returns the bytes written so far, from `start` on.
     pub(crate) fn written(&self, start: usize) -> &[u8] {
         match self {
             Self::Vec(bytes) => &bytes[start..],
@@ -33,7 +33,7 @@ impl Output<'_> {
         }
     }
 
-    /// As [`Output::written`], to be overwritten.
+    /// Returns the bytes of [`Output::written`], to be overwritten.
     pub(crate) fn written_mut(&mut self, start: usize) -> &mut [u8] {
         match self {
             Self::Vec(bytes) => &mut bytes[start..],
@@ -63,8 +63,8 @@ impl Output<'_> {
         self.append_zeros(bytes.len()).map(|place| place.copy_from_slice(bytes))
     }
 
-    /// Takes back what was written from `start` on. A vector that grew meanwhile gives the memory back, too: it may be
-    /// many times what will be needed.
+    /// Takes back the bytes that were written from `start` on. A vector that grew meanwhile also gives its memory back,
+    /// which may be many times the needed length.
     pub(crate) fn truncate(&mut self, start: usize, capacity: usize) {
         match self {
             Self::Vec(bytes) => {
@@ -75,7 +75,7 @@ impl Output<'_> {
         }
     }
 
-    /// Bytes that there is memory for.
+    /// Returns the number of bytes for which there is memory.
     pub(crate) fn capacity(&self) -> usize {
         match self {
             Self::Vec(bytes) => bytes.capacity(),

@@ -1,4 +1,4 @@
-//! What a kind offers, and what it is given: all that the rest of the library knows of it.
+//! The interface between a kind and the rest of the library.
 //!
 //! A folder `filter/<kind>` has the types `Params`, `Settings`, `Plan`, `Layout` and `View`, with the traits below, and
 //! a module `sizing`, its mathematics. On the writer's side a policy holds [`KindSettings`]; for a number of entries
@@ -25,17 +25,17 @@ use super::speed::Speed;
 #[cfg(feature = "std")]
 use crate::error::BuildError;
 #[cfg(feature = "std")]
-use crate::hashes::Repeated;
+use crate::hash_set::Repeated;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
-/// Bytes of a header set aside for a kind's parameters.
+/// The number of bytes of a header that are set aside for a kind's parameters.
 pub(crate) const PARAMS_LEN: usize = 12;
 
-/// What a header stores of a filter, before it is checked.
+/// The stored parameters of a filter, before they are checked.
 pub(crate) struct StoredParams<'a> {
     pub(crate) bytes: &'a [u8; PARAMS_LEN],
-    /// Offset of `bytes` in the block, for messages.
+    /// The offset of `bytes` in the block, for messages.
     pub(crate) base: u64,
     /// At least 1.
     pub(crate) num_entries: u64,
@@ -54,20 +54,20 @@ impl StoredParams<'_> {
 
 /// The dimensions of a filter that is built, as they are stored.
 pub(crate) trait KindParams: Copy + Debug + PartialEq {
-    /// Whether filters of this kind can be combined without their keys, which leaves an estimate of their entries.
+    /// Whether filters of this kind can be combined without their keys. The number of entries is then an estimate.
     const COMBINES: bool = false;
 
-    /// Reads what a header stores.
+    /// Reads the parameters that a header stores.
     fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError>;
 
     /// Takes the parameters off the end of a compact frame, and leaves the payload.
     fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError>;
 
-    /// What [`KindParams::decode`] reads.
+    /// Returns the bytes that [`KindParams::decode`] reads.
     #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN];
 
-    /// Appends what [`KindParams::decode_trailer`] takes.
+    /// Appends the bytes that [`KindParams::decode_trailer`] takes.
     #[cfg(feature = "std")]
     fn encode_trailer(&self, out: &mut Vec<u8>);
 }
@@ -77,7 +77,7 @@ pub(crate) trait KindParams: Copy + Debug + PartialEq {
 pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
     type Plan: KindPlan;
 
-    /// With default settings, by which kinds are compared.
+    /// The speed with default settings, by which kinds are compared.
     const SPEED: Speed;
 
     /// Whether [`KindPlan::build`] needs the hashes sorted and distinct.
@@ -86,11 +86,10 @@ pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
     /// Whether the length of a payload depends on the hashes, and not on their number alone.
     const LEN_DEPENDS_ON_KEYS: bool = false;
 
-    /// Whether the rate falls by steps as blocks are given more bits, and where they are depends on the number of
-    /// entries.
+    /// Whether the rate falls by steps as blocks get more bits, at sizes that depend on the number of entries.
     const RATE_HAS_STEPS: bool = false;
 
-    /// The kind's own setting of this name; `None` if it has none.
+    /// Returns the kind's own setting of this name, or `None` if it has none.
     fn get(&self, _name: &str) -> Option<u64> {
         None
     }
@@ -103,7 +102,7 @@ pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
         Ok(self)
     }
 
-    /// Least and greatest false-positive rate that is legal.
+    /// Returns the least and the greatest legal false-positive rate.
     fn rate_limits(&self) -> (f64, f64);
 
     /// Prepares for plans that meet `rate`, once for all filters of a policy.
@@ -112,18 +111,19 @@ pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
         self
     }
 
-    /// The fewest bytes of payload that a cap may leave for `num_entries` entries, at least 1; 0 if only a build shows
-    /// whether they fit.
+    /// Returns the fewest bytes of payload that a cap may leave for `num_entries` entries (at least 1), or 0 if only a
+    /// build shows whether they fit.
     fn min_payload_len(num_entries: u64) -> u64;
 
-    /// The most bytes that `num_blocks` payloads of `num_entries` entries in all take beyond their bits per key.
+    /// Returns the greatest number of bytes that `num_blocks` payloads of `num_entries` entries in all take beyond
+    /// their bits per key.
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64;
 
-    /// The plan that meets `target` for `num_entries` (at least 1) distinct entries.
+    /// Returns the plan that meets `target` for `num_entries` (at least 1) distinct entries.
     fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Self::Plan>, TooLong>;
 }
 
-/// A plan, and about the length of the payload that it gives.
+/// A plan, and the expected length of its payload.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Planned<P> {
@@ -138,14 +138,14 @@ impl<P> Planned<P> {
     }
 }
 
-/// No such filter: its payload would be longer than the format can describe.
+/// An error: the payload would be longer than the format can describe.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TooLong {
     pub(crate) payload_bytes: u64,
 }
 
-/// Why a payload was not built.
+/// The reason why a payload was not built.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Unbuilt {
@@ -187,75 +187,81 @@ pub(crate) trait KindPlan: Copy + Debug + PartialEq {
     /// [`Unbuilt`]; then `out` may have grown. Hashes may be reordered, but none is lost.
     fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Self::Params, Unbuilt>;
 
-    /// A plan as good or better, whose parameters take fewer bytes of a compact frame.
+    /// Returns a plan that is at least as good, and whose parameters take fewer bytes of a compact frame.
     #[must_use]
     fn in_compact_frame(self) -> Self {
         self
     }
 
-    /// The rate at which absent hashes pass, on average over all sets of `num_entries` distinct hashes.
+    /// Returns the rate at which absent hashes pass, on average over all sets of `num_entries` distinct hashes.
     fn expected_fpr(&self, num_entries: u64) -> f64;
 }
 
-/// The columns of a filter of which each column is a filter of its own: without some of them it answers *maybe* more
-/// often.
+/// The columns of a filter whose columns are filters of their own: without some of them it answers *maybe* more often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
-    /// The most that are stored of an entry.
+    /// The greatest number of columns that are stored for an entry.
     pub(crate) stored: u32,
-    /// The most that queries compare.
+    /// The greatest number of columns that queries compare.
     pub(crate) compared: u32,
-    /// The most that were stored of an entry in the filter that this one was thinned from, if it was.
+    /// The greatest number of columns for an entry in the filter from which this one was thinned, if it was.
     pub(crate) thinned_from: Option<u32>,
-    /// Bytes of a payload for each whole column.
+    /// The number of bytes of a payload for each whole column.
     pub(crate) column_bytes: u64,
-    /// Bytes of a payload besides the columns.
+    /// The number of bytes of a payload besides the columns.
     pub(crate) other_bytes: u64,
 }
 
 /// A filter that answers without failing, allocating or parsing again: a layout and the payload that it was made from.
 pub(crate) trait KindView<'a>: Copy + Debug {
     type Params: KindParams;
-    /// What is known of a filter without its payload.
+    /// All that is known about a filter without its payload.
     type Layout: Copy + Debug;
 
     /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
     fn check(params: Self::Params, payload: &[u8], base: u64) -> Result<Self::Layout, DecodeError>;
 
-    /// The view over the payload that `layout` was made from. Made for each query, so it copies nothing.
+    /// Returns the view over the payload from which `layout` was made. A view is made for each query, so it copies
+    /// nothing.
     ///
     /// # Panics
     /// If the payload's length has changed: probes without bounds checks rely on it.
     fn new(layout: &'a Self::Layout, payload: &'a [u8]) -> Self;
 
+    /// Returns `layout` with each engine of the processor, the portable one first; unchanged if the kind has no engines.
+    #[cfg(all(test, feature = "std"))]
+    fn with_each_engine(layout: &Self::Layout) -> Vec<Self::Layout> {
+        Vec::from([*layout])
+    }
+
     fn params(&self) -> &Self::Params;
 
-    /// Whether `hash` may be stored; *no* is certain.
+    /// Returns whether `hash` may be stored; *no* is certain.
     fn may_contain(&self, hash: KeyHash) -> bool;
 
-    /// An answer for each hash. Both slices have the same length.
+    /// Answers for each hash. Both slices have the same length.
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]);
 
     /// Prefetches the lines that the probe of `hash` reads first.
     fn prefetch(&self, hash: KeyHash);
 
-    /// The rate at which absent hashes pass, computed from the payload.
+    /// Returns the rate at which absent hashes pass, computed from the payload.
     fn predicted_fpr(&self) -> f64;
 
-    /// The share of the usable bits that are set, or whatever limits the kind.
+    /// Returns the share of the usable bits that are set, or of another resource that limits the kind.
     fn fill(&self) -> f64;
 
-    /// Probes of a query, for the kinds that probe bits.
+    /// Returns the number of probes of a query, for the kinds that probe bits.
     fn num_probes(&self) -> Option<u32> {
         None
     }
 
-    /// The columns, for the kinds that have columns.
+    /// Returns the columns, for the kinds that have columns.
     fn columns(_layout: &Self::Layout) -> Option<Columns> {
         None
     }
 
-    /// Has queries compare no more than the first `columns` columns, of which there are as many as are stored at most.
+    /// Makes queries compare no more than the first `columns` columns, which are at most the stored ones.
     fn limit_columns(_layout: &mut Self::Layout, _columns: u32) {}
 
     /// Appends a payload of the first `columns` columns, at least one and fewer than are stored, for the kinds that
@@ -265,17 +271,17 @@ pub(crate) trait KindView<'a>: Copy + Debug {
         None
     }
 
-    /// The bits to combine, for the kinds that [combine](KindParams::COMBINES).
+    /// Returns the bits to combine, for the kinds that [combine](KindParams::COMBINES).
     #[cfg(feature = "std")]
     fn bit_array(&self) -> Option<BitArray<'a>> {
         None
     }
 }
 
-/// Hashes whose lines are prefetched before the first of them is probed.
+/// The number of hashes whose lines are prefetched before the first of them is probed.
 pub(super) const BATCH: usize = 32;
-/// Payloads of up to this many bytes are taken to stay in a cache, where prefetching takes longer than it saves. A
-/// level-2 cache holds some such filters; of larger ones an engine has more than it holds, though one alone would fit.
+/// The greatest length of payloads that are assumed to stay in a cache, where prefetching takes longer than it saves. A
+/// level-2 cache holds some such filters; of larger ones an engine has too many for it, though one alone would fit.
 pub(super) const MAX_CACHED_LEN: usize = 1 << 17;
 
 /// Probes batch by batch, each prefetched as a whole if `payload` is too long for a cache.

@@ -1,34 +1,36 @@
-//! How large a filter is to be: what a policy says, and what a plan has to meet.
+//! The size of a filter: a policy's, and the target of a plan.
 
-/// Legal sizes in thousandths of a bit per key.
+/// The least legal size in thousandths of a bit per key.
 pub(crate) const MIN_MILLIBITS: u32 = 2_000;
+/// The greatest legal size in thousandths of a bit per key.
 pub(crate) const MAX_MILLIBITS: u32 = 64_000;
 
-/// Name of the setting of [`FilterPolicy::salt_bits`](crate::FilterPolicy::salt_bits).
+/// The name of the setting of [`FilterPolicy::salt_bits`](crate::FilterPolicy::salt_bits).
 pub(crate) const SALT_BITS: &str = "salt_bits";
 
-/// Name of the setting of [`FilterPolicy::slots_per_key`](crate::FilterPolicy::slots_per_key), which is counted in
+/// The name of the setting of [`FilterPolicy::slots_per_key`](crate::FilterPolicy::slots_per_key), which is counted in
 /// thousandths.
 pub(crate) const MILLISLOTS: &str = "slots_per_key in thousandths";
 
-/// How large a filter is to be. Made by [`FilterPolicy`](crate::FilterPolicy)'s constructors, which check the range.
+/// The size of a filter, made by the constructors of [`FilterPolicy`](crate::FilterPolicy), which check the range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FilterSize {
-    /// Thousandths of a bit for each distinct entry, the block's header included: 10 000 is 10 bits per key.
+    /// A number of thousandths of a bit for each distinct entry, the block's header included: 10 000 is 10 bits per
+    /// key.
     MillibitsPerKey(u32),
     /// The smallest block whose expected false-positive rate is at most this; 0.01 is one per cent.
     FalsePositiveRate(f64),
-    /// At most this many bytes, header included; never more than 64 bits per key.
+    /// A greatest number of bytes, header included; never more than 64 bits per key.
     MaxBytes(u64),
 }
 
-/// What a payload has to meet.
+/// The target of a payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
-    /// About this many bits.
+    /// A number of bits, approximately.
     Bits(Bits),
-    /// At most this false-positive rate.
+    /// A greatest false-positive rate.
     Rate(f64),
 }
 
@@ -36,18 +38,18 @@ pub(crate) enum Target {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bits {
     pub(crate) total: u64,
-    /// Thousandths of a bit for each entry, at most [`MAX_MILLIBITS`].
+    /// The thousandths of a bit for each entry, at most [`MAX_MILLIBITS`].
     pub(crate) millibits_per_entry: u32,
-    /// Not to be exceeded by rounding up.
+    /// Whether rounding up must not exceed the number.
     pub(crate) is_cap: bool,
 }
 
 impl Bits {
-    /// `total` bits, but no more than the greatest legal size for `num_entries` (at least 1) entries.
+    /// Returns `total` bits, but no more than the greatest legal size for `num_entries` (at least 1) entries.
     pub(crate) fn new(total: u64, num_entries: u64, is_cap: bool) -> Self {
         let most = u128::from(num_entries) * u128::from(MAX_MILLIBITS) / 1000;
         let total = u128::from(total).min(most);
-        // At most MAX_MILLIBITS, by the line above.
+        // The line above limits the quotient to MAX_MILLIBITS.
         let millibits_per_entry = (total * 1000 / u128::from(num_entries)) as u32;
         Self { total: u64::try_from(total).unwrap_or(u64::MAX), millibits_per_entry, is_cap }
     }
@@ -66,7 +68,7 @@ impl From<(u32, u32)> for Solution {
     }
 }
 
-/// Bits of `num_entries` entries of `millibits` each, rounded up.
+/// Returns the bits of `num_entries` entries of `millibits` each, rounded up.
 pub(crate) fn bits_of(num_entries: u64, millibits: u32) -> u64 {
     let bits = (u128::from(num_entries) * u128::from(millibits)).div_ceil(1000);
     u64::try_from(bits).unwrap_or(u64::MAX)

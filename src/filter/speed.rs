@@ -1,29 +1,31 @@
-//! How long filters of a kind take to build and to query, for the choice among kinds.
+//! The times that filters of a kind take to build and to query, for the choice among kinds.
 //!
 //! Constants, so that the same policy chooses the same kind on every machine. `cargo bench --bench speeds` measures
 //! them and prints them as each kind has them.
 
-/// Of blocks of this length and below, the cached figure holds.
+/// The greatest length of blocks for which the cached figure holds.
 const CACHED_LEN_LOG2: u32 = 17;
-/// Of blocks of this length and above, the uncached figure holds.
+/// The least length of blocks for which the uncached figure holds.
 const UNCACHED_LEN_LOG2: u32 = 24;
 
-/// Nanoseconds of one core, hashing of 16-byte keys included. Kinds are compared by them, so only their ratios matter.
+/// The nanoseconds of one core, hashing of 16-byte keys included. Kinds are compared by them, so only their ratios
+/// matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Speed {
-    /// To build a block, for each key, the self-check included: in a block of a million keys.
+    /// The time to build a block, for each of a million keys, the self-check included.
     pub(crate) build_ns: f64,
-    /// A query of an absent key, of a block of 12.5 kB, which stays in the first-level cache.
+    /// The time of a query of an absent key in a block of 12.5 kB, which stays in the first-level cache.
     pub(crate) cached_query_ns: f64,
-    /// A query of an absent key, of a block of 20 MB, longer than the caches that a core has to itself.
+    /// The time of a query of an absent key in a block of 20 MB, longer than the caches that a core has to itself.
     pub(crate) uncached_query_ns: f64,
 }
 
 impl Speed {
-    /// A query of a block of `block_len` bytes: between the two lengths each doubling adds as much as any other.
+    /// Returns the time of a query of a block of `block_len` bytes: between the two lengths, each doubling adds the
+    /// same.
     pub(crate) fn query_ns(&self, block_len: u64) -> f64 {
         let len = block_len.clamp(1 << CACHED_LEN_LOG2, 1 << UNCACHED_LEN_LOG2);
-        // The logarithm, straight between powers of two: the basic operations give the same everywhere.
+        // The logarithm is taken as linear between powers of two: basic operations give the same result everywhere.
         let whole = len.ilog2();
         let doublings = f64::from(whole - CACHED_LEN_LOG2) + (len as f64 / (1u64 << whole) as f64 - 1.0);
         let share = doublings / f64::from(UNCACHED_LEN_LOG2 - CACHED_LEN_LOG2);

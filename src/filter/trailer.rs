@@ -3,7 +3,7 @@
 use crate::bytes;
 use crate::error::DecodeError;
 
-/// What is left of a frame; fields are taken off its end.
+/// The rest of a frame; fields are taken off its end.
 pub(crate) struct Trailer<'a> {
     rest: &'a [u8],
     frame_len: usize,
@@ -14,12 +14,12 @@ impl<'a> Trailer<'a> {
         Self { rest: frame, frame_len: frame.len() }
     }
 
-    /// The bytes that are left: the payload, once all fields are taken.
+    /// Returns the bytes that are left: the payload, once all fields are taken.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Length of what is left, in bytes.
+    /// Returns the length of the rest, in bytes.
     pub(super) fn payload_len(&self) -> u64 {
         self.rest.len() as u64
     }
@@ -36,7 +36,7 @@ impl<'a> Trailer<'a> {
         Ok(taken)
     }
 
-    /// An error if fewer than `len` bytes are left.
+    /// Returns an error if fewer than `len` bytes are left.
     pub(super) fn require(&self, len: usize) -> Result<(), DecodeError> {
         if len <= self.rest.len() {
             return Ok(());

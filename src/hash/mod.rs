@@ -1,4 +1,4 @@
-//! From an entry's bytes to its 64-bit [`KeyHash`], all that a filter ever sees of it.
+//! Hash functions: from an entry's bytes to its 64-bit [`KeyHash`], the only thing that a filter sees of an entry.
 //!
 //! A store hashes a key once, with one hasher for all its tables, and probes any number of filters with the result.
 //! There are two functions:
@@ -14,6 +14,7 @@ mod key_hash;
 mod siphash;
 
 use crate::bytes;
+use crate::error::TransformId;
 use core::fmt;
 use key_hash::Mark;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
@@ -36,26 +37,27 @@ const KEY_ID_ENTRY: &[u8] = b"filterblock key id";
 /// assert_eq!(hasher.hash(b"row"), hasher.hash(b"row"));
 /// assert_ne!(hasher.hash(b"row"), KeyHasher::new(43).hash(b"row"));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+// Not `Copy`: it may hold a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct KeyHasher {
     /// The seed of XXH3-64, or the id of the secret key.
     seed: u64,
-    /// Of SipHash-1-3.
+    /// The secret key of SipHash-1-3.
     secret_key: Option<[u64; 2]>,
 }
 
 impl KeyHasher {
-    /// XXH3-64 with the given seed.
+    /// Returns the hasher of XXH3-64 with the given seed.
     #[inline]
     pub const fn new(seed: u64) -> Self {
         Self { seed, secret_key: None }
     }
 
-    /// SipHash-1-3 under a secret key, for entries that an adversary may choose.
+    /// Returns the hasher of SipHash-1-3 under a secret key, for entries that an adversary may choose.
     ///
     /// Draw the key from the operating system's random numbers and keep it where the store keeps its secrets. Blocks do
     /// not contain it, only an id: they open if the key is given by
-    /// [`OpenOptions::expect_hasher`](crate::OpenOptions::expect_hasher).
+    /// [`OpenOptions::expect`](crate::OpenOptions::expect).
     ///
     /// ```
     /// use filterblock::{DecodeError, FilterBlockBuilder, FilterBlockReader, OpenOptions};
@@ -63,11 +65,11 @@ impl KeyHasher {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let hasher = KeyHasher::keyed(*b"drawn at random!");
-    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.hashed_by(hasher);
-    /// let mut builder = FilterBlockBuilder::new(policy);
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.with_hasher(hasher.clone());
+    /// let mut builder = FilterBlockBuilder::new(&policy);
     /// builder.add_key(b"key");
     /// let block = builder.finish()?;
-    /// assert!(OpenOptions::new().expect_hasher(hasher).open(&block)?.may_contain(b"key"));
+    /// assert!(OpenOptions::new().expect(&policy).open(&block)?.may_contain(b"key"));
     /// let refused = FilterBlockReader::open(&block).unwrap_err();
     /// assert_eq!(refused, DecodeError::KeyNeeded { key_id: hasher.seed() });
     /// # Ok(())
@@ -78,7 +80,7 @@ impl KeyHasher {
         Self { seed: siphash::siphash13(&key, KEY_ID_ENTRY), secret_key: Some(key) }
     }
 
-    /// The format's id of the function: 1 is XXH3-64, 2 is SipHash-1-3.
+    /// Returns the format's id of the function: 1 is XXH3-64, 2 is SipHash-1-3.
     #[inline]
     pub const fn hash_id(&self) -> u8 {
         match self.secret_key {
@@ -87,14 +89,14 @@ impl KeyHasher {
         }
     }
 
-    /// What a block records of the hasher besides its function: the seed, or the id of the secret key, which does not
-    /// reveal it.
+    /// Returns the seed, or the id of the secret key, which does not reveal the key. A block records it beside the
+    /// function.
     #[inline]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The hash of `entry`.
+    /// Returns the hash of `entry`.
     #[inline]
     pub fn hash(&self, entry: &[u8]) -> KeyHash {
         match &self.secret_key {
@@ -103,14 +105,14 @@ impl KeyHasher {
         }
     }
 
-    /// [`KeyHasher::hash`] of a hasher without a secret key.
+    /// Returns [`KeyHasher::hash`] of a hasher without a secret key.
     #[inline(always)]
     pub(crate) fn hash_unkeyed(&self, entry: &[u8]) -> KeyHash {
         debug_assert!(self.secret_key.is_none());
         KeyHash::marked(xxh3_64_with_seed(entry, self.seed), self.mark())
     }
 
-    /// The hash of the entry of a row and a column under
+    /// Returns the hash of the entry of a row and a column under
     /// [`KeyTransform::RowColumn`](crate::KeyTransform::RowColumn), without joining them in memory of its own.
     ///
     /// ```
@@ -125,7 +127,7 @@ impl KeyHasher {
         self.hash_parts([row, column, &row_len])
     }
 
-    /// The hash of the entry that consists of `parts`, one after the other.
+    /// Returns the hash of the entry that consists of `parts`, one after the other.
     fn hash_parts(&self, parts: [&[u8]; 3]) -> KeyHash {
         let mut joined = [0; MAX_JOINED_LEN];
         let mut len = 0;
@@ -141,37 +143,41 @@ impl KeyHasher {
 
     #[cold]
     fn hash_long(&self, parts: [&[u8]; 3]) -> KeyHash {
-        let hash = match self.secret_key {
+        let hash = match &self.secret_key {
             None => {
                 let mut state = Xxh3::with_seed(self.seed);
                 parts.iter().for_each(|part| state.update(part));
                 state.digest()
             }
-            Some(key) => siphash::siphash13_of_parts(key, parts),
+            Some(key) => siphash::siphash13_of_parts(*key, parts),
         };
         KeyHash::marked(hash, self.mark())
     }
 
-    /// What hashes by this hasher are recognised by in debug builds.
+    /// Returns the mark of hashes by this hasher in debug builds.
     #[inline]
     const fn mark(&self) -> Mark {
-        Mark { hash_id: self.hash_id(), seed: self.seed() }
+        Mark { hash_id: self.hash_id(), seed: self.seed(), form: None }
     }
 
-    /// Checks, in debug builds only, that `hash` was not made by another hasher.
+    /// Checks, in debug builds only, that `hash` was not made by another hasher, nor from an entry of a form that is
+    /// not in `forms`.
     ///
     /// # Panics
-    /// If it was: a defect of the caller, which in a release build would deny keys that are stored.
+    /// If it was made by another hasher: a defect of the caller, which in a release build would deny stored keys.
     #[inline(always)]
-    pub(crate) fn check_made(&self, hash: KeyHash) {
-        hash.check_mark(self.mark());
+    pub(crate) fn check_made(&self, hash: KeyHash, forms: impl Fn() -> [Option<TransformId>; 2]) {
+        #[cfg(not(debug_assertions))]
+        let _ = (hash, forms);
+        #[cfg(debug_assertions)]
+        hash.check_mark(&self.mark(), forms());
     }
 }
 
-/// Entries of up to this many bytes are joined on the stack.
+/// The greatest length of entries that are joined on the stack.
 const MAX_JOINED_LEN: usize = 256;
 
-/// XXH3-64 with seed 0.
+/// The hasher of XXH3-64 with seed 0.
 impl Default for KeyHasher {
     fn default() -> Self {
         Self::new(0)
@@ -191,7 +197,7 @@ pub(crate) const fn fast_range(value: u64, range: u64) -> u64 {
     ((value as u128 * range as u128) >> 64) as u64
 }
 
-/// XXH3-64 of a payload.
+/// Returns XXH3-64 of a payload.
 pub(crate) fn digest(payload: &[u8]) -> u64 {
     xxh3_64_with_seed(payload, 0)
 }
@@ -228,7 +234,7 @@ mod tests {
         assert!(![std::format!("{word}"), std::format!("{word:x}")].iter().any(|key| shown.contains(key)), "{shown}");
     }
 
-    /// On the stack and beyond it, with an empty row, an empty column and both.
+    /// Entries are joined on the stack and beyond it, with an empty row, an empty column and both.
     #[cfg(feature = "std")]
     #[test]
     fn rows_and_columns_are_hashed_as_their_joined_entry() {

@@ -37,7 +37,7 @@ impl State {
         self.0[0] ^= word;
     }
 
-    /// After the last whole word: `rest` are the bytes behind it. The low byte of the entry's length is put on top.
+    /// Ends the hash: `rest` are the bytes after the last whole word. The low byte of the entry's length is put on top.
     fn finish(mut self, rest: &[u8], len: usize) -> u64 {
         self.absorb(bytes::u64_padded(rest, 0) | (len as u64) << 56);
         self.0[2] ^= 0xff;
@@ -46,8 +46,8 @@ impl State {
     }
 }
 
-/// The 64-bit hash of `entry` under a key of two words.
-// Never inlined, so that code for XXH3 beside it needs no room on the stack.
+/// Returns the 64-bit hash of `entry` under a key of two words.
+// It is never inlined, so that code for XXH3 beside it needs no room on the stack.
 #[inline(never)]
 pub(super) fn siphash13(key: &[u64; 2], entry: &[u8]) -> u64 {
     let mut state = State::new(*key);
@@ -57,7 +57,7 @@ pub(super) fn siphash13(key: &[u64; 2], entry: &[u8]) -> u64 {
     state.finish(rest, entry.len())
 }
 
-/// The hash of the entry that consists of `parts`.
+/// Returns the hash of the entry that consists of `parts`.
 pub(super) fn siphash13_of_parts<'a>(key: [u64; 2], parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let (mut state, mut word, mut len) = (State::new(key), [0; 8], 0usize);
     for &byte in parts.into_iter().flatten() {
@@ -74,7 +74,8 @@ pub(super) fn siphash13_of_parts<'a>(key: [u64; 2], parts: impl IntoIterator<Ite
 mod tests {
     use super::{siphash13, siphash13_of_parts};
 
-    /// Against another implementation, with every number of bytes after the last word and every low byte of the length.
+    /// Another implementation gives the same, with every number of bytes after the last word and every low byte of the
+    /// length.
     #[test]
     fn agrees_with_another_implementation() {
         use core::hash::Hasher;

@@ -2,6 +2,7 @@
 
 /// Dimensions of a filter that sets bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dimensions {
     /// Bits of the filter, header not included.
     pub num_bits: u64,
@@ -12,6 +13,13 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
+    /// The dimensions of a filter of `num_bits` bits, header not included, for `num_entries` distinct entries, with
+    /// `num_probes` probes a query.
+    #[must_use]
+    pub const fn new(num_bits: u64, num_entries: u64, num_probes: u32) -> Self {
+        Self { num_bits, num_entries, num_probes }
+    }
+
     /// Thousandths of a bit for each entry.
     pub(crate) fn millibits(self) -> u32 {
         let millibits = u128::from(self.num_bits) * 1_000 / u128::from(self.num_entries.max(1));
@@ -22,13 +30,11 @@ impl Dimensions {
 /// A published formula.
 #[derive(Clone, Copy, Debug)]
 pub struct Formula {
-    /// What the formula gives, in a few words.
+    /// The result of the formula, in a few words.
     pub name: &'static str,
     /// Authors and year.
     pub source: &'static str,
     pub(crate) rate: fn(Dimensions) -> f64,
-    /// The exact rate of the same filter.
-    pub(crate) exact: fn(Dimensions) -> f64,
 }
 
 impl Formula {
@@ -36,11 +42,5 @@ impl Formula {
     #[must_use]
     pub fn rate(&self, of: Dimensions) -> f64 {
         (self.rate)(of)
-    }
-
-    /// The exact rate of the filter that this formula describes; 0 ..= 1.
-    #[must_use]
-    pub fn exact_rate(&self, of: Dimensions) -> f64 {
-        (self.exact)(of)
     }
 }

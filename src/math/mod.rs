@@ -1,6 +1,7 @@
 //! The mathematics that more than one kind of filter needs. Public parts are shown as [`crate::sizing`].
 
-pub mod cardinality;
+#[cfg(feature = "std")]
+pub(crate) mod cardinality;
 pub(crate) mod float;
 mod formula;
 pub(crate) mod occupancy;

@@ -39,7 +39,8 @@ pub(crate) struct AllHit {
 }
 
 impl AllHit {
-    /// Nothing thrown yet. `num_bins` > 0; answers for d ≤ `most`, itself at most `num_bins` and [`MAX_BALLS`].
+    /// Starts with no ball thrown. `num_bins` > 0. It answers for d ≤ `most`, which is at most `num_bins` and
+    /// [`MAX_BALLS`].
     pub(crate) fn new(num_bins: u64, most: usize) -> Self {
         let mut probability = [0.0; STATES];
         probability[0] = 1.0;
@@ -60,7 +61,7 @@ impl AllHit {
     }
 }
 
-/// What [`AllHit`] answers after `num_balls` throws, in O(d³ log `num_balls`) steps: for filters of any size.
+/// Returns the answers of [`AllHit`] after `num_balls` throws, in O(d³ log `num_balls`) steps: for filters of any size.
 ///
 /// The count of given bins not yet hit is a Markov chain that only falls. This raises its (triangular) transition
 /// matrix to a power by squaring. The diagonal, (1 − u/m)^balls, is taken from its closed form, because the
@@ -88,12 +89,12 @@ pub(crate) fn all_hit(num_bins: u64, most: usize, num_balls: u128) -> [f64; STAT
     probability
 }
 
-/// Where row `from` of the packed triangular matrix begins.
+/// Returns the start of row `from` of the packed triangular matrix.
 const fn row(from: usize) -> usize {
     from * (from + 1) / 2
 }
 
-/// `transition[row(u) + v]`: the probability that of u bins not yet hit, v ≤ u remain so.
+/// `transition[row(u) + v]`: the probability that v ≤ u of u bins not yet hit remain so.
 struct Chain {
     transition: [f64; row(STATES)],
     most: usize,
@@ -119,8 +120,8 @@ impl Chain {
         }
     }
 
-    /// The entries off the diagonal after twice as many balls. In place: an entry needs itself, entries nearer to
-    /// the diagonal, and the diagonal, so the farthest go first.
+    /// Computes the entries off the diagonal after twice the number of balls. This works in place: an entry needs
+    /// itself, entries nearer to the diagonal, and the diagonal, so the farthest go first.
     fn square(&mut self) {
         for span in (1..=self.most).rev() {
             for to in 0..=self.most - span {

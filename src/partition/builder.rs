@@ -4,8 +4,9 @@ use super::error::PartitionBuildError;
 use super::index::{self, Facts, Record};
 use super::limit::PartitionLimit;
 use super::order;
-use crate::block::{FilterBlockBuilder, HEADER_LEN, OpenOptions};
+use crate::block::{FilterBlockBuilder, OpenOptions};
 use crate::error::BuildError;
+use crate::frame::HEADER_LEN;
 use crate::hash::KeyHash;
 use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
 use core::cmp::Ordering;
@@ -14,7 +15,8 @@ use std::vec::Vec;
 
 /// Turns the keys of one table, in order, into the partitions of a filter and an index.
 ///
-/// Keeps in memory one partition (8 bytes an entry, and its block), and of all others 16 bytes and a separator each.
+/// It keeps one partition in memory (8 bytes an entry, and its block), and 16 bytes and a separator for each of the
+/// others.
 ///
 /// The calls that add take a function that stores a finished partition and returns its offset, which the index keeps
 /// for the reader; offsets must ascend. It is called for at most one partition a call. After an error the filter is
@@ -23,25 +25,23 @@ use std::vec::Vec;
 /// The same entries in the same order, policy, limit and context give the same partitions and, stored at the same
 /// offsets, the same index.
 pub struct PartitionedFilterBuilder {
-    /// Of the open partition.
+    /// The builder of the open partition.
     filter: FilterBlockBuilder,
-    entries: EntryHasher,
-    limit: PartitionLimit,
     entries_max: u64,
     context: u64,
-    /// Another context was given after a partition had been closed under this one.
+    /// The context that was given after a partition had been closed under this one.
     has_late_context: bool,
     /// The last order key.
     last: Vec<u8>,
-    /// The two entries given last for the open partition, the later one first: where keys alternate with a prefix that
-    /// they share, the last key and that prefix.
+    /// The two entries that were added last to the open partition, the later one first. If keys alternate with a prefix
+    /// that they share, these are the last key and that prefix.
     recent: [Option<KeyHash>; 2],
     num_added: u64,
     num_without_entry: u64,
-    /// Kept for their memory: a block, an order key.
+    /// A block and an order key, kept for their memory.
     block: Vec<u8>,
     order_key: Vec<u8>,
-    /// Of the partitions that are closed.
+    /// The index of the closed partitions.
     records: Vec<u8>,
     separators: Vec<u8>,
     num_entries: u64,
@@ -50,20 +50,18 @@ pub struct PartitionedFilterBuilder {
 }
 
 impl PartitionedFilterBuilder {
-    /// An empty builder. Each partition gets the size that `policy` gives to a block of as many entries. An
-    /// [automatic](FilterPolicy::auto) policy chooses one kind for all of them, that of a full partition: its queries
-    /// are those of one partition, unless as many as entries.
+    /// Returns an empty builder. Each partition gets the size that `policy` gives to a block of its number of entries.
+    /// An [automatic](FilterPolicy::auto) policy chooses one kind for all partitions, that of a full one: its number of
+    /// queries is that of one partition, unless it equals the number of entries.
     ///
     /// # Errors
     /// [`BuildError::CappedPartitions`] for a policy with a byte cap, [`BuildError::Setting`] for a limit out of its
     /// range.
-    pub fn new(policy: FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
-        let policy = limit.with_kind(&policy)?;
+    pub fn new(policy: &FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
+        let policy = limit.with_kind(policy)?;
         Ok(Self {
-            filter: FilterBlockBuilder::new(policy),
-            entries: policy.entry_hasher(),
-            limit,
             entries_max: limit.entries_max(&policy)?,
+            filter: FilterBlockBuilder::new(&policy),
             context: 0,
             has_late_context: false,
             last: Vec::new(),
@@ -80,13 +78,13 @@ impl PartitionedFilterBuilder {
         })
     }
 
-    /// Binds index and partitions to `context`, say the number of a file: a reader must name the same one. 0 unless
-    /// set.
+    /// Binds index and partitions to `context`, say the number of a file: a reader must name the same one. It is 0
+    /// unless set.
     ///
-    /// To be set before the first partition is closed. Another context after that is an error of every later call,
+    /// It must be set before the first partition is closed. Another context after that is an error of every later call,
     /// [`LateContext`](PartitionBuildError::LateContext).
     #[must_use]
-    pub fn context(mut self, context: u64) -> Self {
+    pub fn with_context(mut self, context: u64) -> Self {
         if self.num_partitions() == 0 {
             self.context = context;
         } else if context != self.context {
@@ -95,11 +93,11 @@ impl PartitionedFilterBuilder {
         self
     }
 
-    /// Whether large partitions are built on all cores, with the feature `rayon`; without it this has no effect. The
-    /// bytes are the same. Off unless set.
+    /// Sets whether large partitions are built on all cores, with the feature `rayon`; without it this has no effect.
+    /// The bytes are the same. It is off unless set.
     #[must_use]
-    pub fn parallel(mut self, parallel: bool) -> Self {
-        self.filter.parallel(parallel);
+    pub fn with_parallel(mut self, parallel: bool) -> Self {
+        self.filter.set_parallel(parallel);
         self
     }
 
@@ -114,12 +112,12 @@ impl PartitionedFilterBuilder {
         key: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        let transform = self.entries.transform();
+        let transform = self.entries().transform();
         if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn | KeyTransform::Custom(_)) {
             return self.fail(PartitionBuildError::Transform { transform });
         }
         match order::of_key(transform, key) {
-            Some(order_key) => self.add(order_key, self.entries.hash_entries(key), store),
+            Some(order_key) => self.add(order_key, self.entries().hash_entries(key), store),
             None => {
                 self.check()?;
                 self.num_without_entry += 1;
@@ -128,30 +126,30 @@ impl PartitionedFilterBuilder {
         }
     }
 
-    /// Adds a row, where entries are rows.
+    /// Adds a row, if entries are rows.
     ///
     /// # Errors
-    /// As [`PartitionedFilterBuilder::add_key`].
+    /// The errors of [`PartitionedFilterBuilder::add_key`].
     pub fn add_row<E>(
         &mut self,
         row: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        match self.entries.hash_row(row) {
+        match self.entries().hash_row(row) {
             Some(hash) => self.add(row, [hash], store),
-            None => self.fail(PartitionBuildError::Transform { transform: self.entries.transform() }),
+            None => self.fail(PartitionBuildError::Transform { transform: self.entries().transform() }),
         }
     }
 
-    /// Adds a (row, column) pair, where entries are pairs, or its row, where they are rows. The order is by row, then
+    /// Adds a (row, column) pair if entries are pairs, or its row if they are rows. The order is by row, then
     /// by column.
     ///
     /// ```
     /// use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
     /// use filterblock::{FilterKind, FilterPolicy, KeyTransform};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?.transform(KeyTransform::RowColumn);
-    /// let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::default())?;
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?.with_transform(KeyTransform::RowColumn);
+    /// let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::default())?;
     /// let store = |_: &[u8]| Ok::<_, std::io::Error>(0); // not called before a partition is full
     /// builder.add_row_column(b"a", b"z", store)?;
     /// builder.add_row_column(b"ab", b"a", store)?;
@@ -162,19 +160,19 @@ impl PartitionedFilterBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`PartitionedFilterBuilder::add_key`].
+    /// The errors of [`PartitionedFilterBuilder::add_key`].
     pub fn add_row_column<E>(
         &mut self,
         row: &[u8],
         column: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        if self.entries.transform() != KeyTransform::RowColumn {
+        if self.entries().transform() != KeyTransform::RowColumn {
             return self.add_row(row, store);
         }
         let mut order_key = mem::take(&mut self.order_key);
         order::row_column_order_key(row, column, &mut order_key);
-        let added = self.add(&order_key, self.entries.hash_row_column(row, column), store);
+        let added = self.add(&order_key, self.entries().hash_row_column(row, column), store);
         self.order_key = order_key;
         added
     }
@@ -188,8 +186,8 @@ impl PartitionedFilterBuilder {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// // Whole keys, and what precedes their first slash.
     /// let transform = KeyTransform::Custom(CustomTransform::new(130, 0)?);
-    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.transform(transform);
-    /// let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::default())?;
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.with_transform(transform);
+    /// let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::default())?;
     /// let mut file = Vec::new();
     /// let mut store = |block: &[u8]| {
     ///     file.extend_from_slice(block);
@@ -211,15 +209,15 @@ impl PartitionedFilterBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`PartitionedFilterBuilder::add_key`].
+    /// The errors of [`PartitionedFilterBuilder::add_key`].
     pub fn add_entry<E>(
         &mut self,
         order_key: &[u8],
         entry: &[u8],
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        match self.entries.transform() {
-            KeyTransform::Custom(_) => self.add(order_key, [self.entries.hasher().hash(entry)], store),
+        match self.entries().transform() {
+            KeyTransform::Custom(_) => self.add(order_key, [self.entries().hasher().hash(entry)], store),
             transform => self.fail(PartitionBuildError::Transform { transform }),
         }
     }
@@ -261,7 +259,7 @@ impl PartitionedFilterBuilder {
         next: Option<&[u8]>,
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        // Also where `store` panics: the partition is lost then.
+        // This also holds if `store` panics: the partition is then lost.
         self.has_failed = true;
         let closed = self.try_close(next, store);
         self.has_failed = closed.is_err();
@@ -280,10 +278,10 @@ impl PartitionedFilterBuilder {
         }
         let context = index::partition_context(self.context, partition);
         self.block.clear();
-        let built = self.filter.context(context).finish_into(&mut self.block);
+        let built = self.filter.set_context(context).finish_into(&mut self.block);
         built.map_err(|error| PartitionBuildError::Build { partition, error })?;
         self.recent = [None; 2];
-        let options = OpenOptions::new().context(context).expect_hasher(self.entries.hasher()).trusted(true);
+        let options = OpenOptions::new().with_context(context).expect(self.entries()).with_digest_check(false);
         let num_entries = options.open(&self.block).map_or(0, |reader| reader.num_entries());
 
         let offset = store(&self.block).map_err(|error| PartitionBuildError::Store { partition, error })?;
@@ -305,29 +303,32 @@ impl PartitionedFilterBuilder {
     /// partitions, and answers *no* for every key that has an entry.
     ///
     /// # Errors
-    /// As [`PartitionedFilterBuilder::add_key`].
+    /// The errors of [`PartitionedFilterBuilder::add_key`].
     pub fn finish<E>(mut self, store: impl FnOnce(&[u8]) -> Result<u64, E>) -> Result<Vec<u8>, PartitionBuildError<E>> {
         self.check()?;
         if self.filter.num_added() > 0 {
             self.close(None, store)?;
         }
-        let facts =
-            Facts { entries: self.entries, num_entries: self.num_entries, num_partitions: self.num_partitions() };
+        let facts = Facts {
+            entries: self.entries().clone(),
+            num_entries: self.num_entries,
+            num_partitions: self.num_partitions(),
+        };
         let mut index = std::vec![0; HEADER_LEN];
         index.extend_from_slice(&self.records);
         index.extend_from_slice(&self.separators);
         index::write_header(&mut index, &facts, self.context);
-        let options = OpenOptions::new().context(self.context).expect_hasher(self.entries.hasher());
+        let options = OpenOptions::new().with_context(self.context).expect(self.entries());
         debug_assert!(index::check(&index, &options).is_ok(), "a builder's index is sound");
         Ok(index)
     }
 
-    /// Partitions closed so far.
+    /// Returns the number of partitions closed so far.
     pub fn num_partitions(&self) -> u32 {
         (self.records.len() / index::RECORD_LEN) as u32
     }
 
-    /// Keys that were not added because they have no entry.
+    /// Returns the number of keys that were not added because they have no entry.
     pub fn num_without_entry(&self) -> u64 {
         self.num_without_entry
     }
@@ -337,19 +338,8 @@ impl PartitionedFilterBuilder {
         self.filter.policy()
     }
 
-    /// When a partition is full.
-    pub fn limit(&self) -> PartitionLimit {
-        self.limit
-    }
-
-    /// The context of [`PartitionedFilterBuilder::context`].
-    pub fn given_context(&self) -> u64 {
-        self.context
-    }
-
-    /// The setting of [`PartitionedFilterBuilder::parallel`].
-    pub fn is_parallel(&self) -> bool {
-        self.filter.is_parallel()
+    fn entries(&self) -> &EntryHasher {
+        self.filter.policy().entry_hasher()
     }
 
     /// Refuses every call after an error.

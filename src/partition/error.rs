@@ -1,5 +1,4 @@
-//! What can go wrong with a partitioned filter. In a lookup every error means *maybe*; in a build, a table without this
-//! filter.
+//! The errors of a partitioned filter. In a lookup every error means *maybe*; in a build, a table without this filter.
 
 use crate::error::DecodeError;
 use core::error::Error;
@@ -7,7 +6,7 @@ use core::fmt::{self, Display};
 #[cfg(feature = "std")]
 use {crate::error::BuildError, crate::policy::KeyTransform};
 
-/// Why a partition did not answer. Always means *maybe*, for the keys of this partition only.
+/// The reason why a partition did not answer. It always means *maybe*, for the keys of this partition only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartitionError<E> {
@@ -15,14 +14,14 @@ pub enum PartitionError<E> {
     Load {
         /// Its number, from 0.
         partition: u32,
-        /// What the caller's function returned.
+        /// The error that the caller's function returned.
         error: E,
     },
     /// The loaded bytes are not the partition's block.
     Decode {
         /// Its number, from 0.
         partition: u32,
-        /// What is wrong with them.
+        /// The error of these bytes.
         error: DecodeError,
     },
 }
@@ -38,24 +37,24 @@ impl<E: Display> Display for PartitionError<E> {
 
 impl<E: fmt::Debug + Display> Error for PartitionError<E> {}
 
-/// Why a build failed. The filter is incomplete then and must not be used: the builder accepts nothing more.
+/// The reason why a build failed. The filter is then incomplete and must not be used: the builder accepts nothing more.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PartitionBuildError<E> {
     /// An order key is below the one before it.
     Unordered {
-        /// Calls that added an entry before this one.
+        /// The number of calls that added an entry before this one.
         num_added: u64,
     },
-    /// The policy's transform does not make an entry from what this call is given.
+    /// The policy's transform makes no entry from the arguments of this call.
     Transform {
         /// The policy's transform.
         transform: KeyTransform,
     },
     /// Another context was given after partitions had been closed under the first.
     LateContext {
-        /// Partitions closed until then.
+        /// The number of partitions closed until then.
         num_partitions: u32,
     },
     /// A partition's block could not be built.
@@ -69,7 +68,7 @@ pub enum PartitionBuildError<E> {
     Store {
         /// The partition's number, from 0.
         partition: u32,
-        /// What the caller's function returned.
+        /// The error that the caller's function returned.
         error: E,
     },
     /// The caller stored a partition at an offset within or before the one before it, or beyond 64 bits.
@@ -78,12 +77,12 @@ pub enum PartitionBuildError<E> {
         partition: u32,
         /// The offset that the caller's function returned.
         offset: u64,
-        /// Least possible offset: the end of the partition before.
+        /// The least possible offset: the end of the partition before.
         min: u64,
     },
-    /// More than 2³² − 1 partitions, or bytes of separators or of a partition.
+    /// There are more than 2³² − 1 partitions, or bytes of separators or of a partition.
     TooLarge {
-        /// Partitions so far.
+        /// The number of partitions so far.
         num_partitions: u32,
     },
     /// An earlier call failed.

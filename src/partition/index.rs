@@ -19,36 +19,38 @@
 //! | | | separators, without gaps |
 
 use crate::block::fields::{self, Fields};
-use crate::block::{HEADER_LEN, OpenOptions, checksums};
+use crate::block::{OpenOptions, checksums};
 use crate::bytes;
 use crate::error::DecodeError;
+use crate::frame::{self, HEADER_LEN};
 use crate::hash;
 use crate::policy::EntryHasher;
 
-/// The first eight bytes of an index. Like a block's magic, not text, without a zero byte, with CR LF and ^Z inside.
+/// The first eight bytes of an index. Like a block's magic, they are not text, have no zero byte, and contain CR LF and
+/// ^Z.
 pub const INDEX_MAGIC: [u8; 8] = *b"\xf2FBLI\r\n\x1a";
 const INDEX_VERSION: u8 = 1;
 
-const ZERO_AT: usize = fields::KIND_AT;
-const NUM_PARTITIONS_AT: usize = fields::FIELDS_END;
+const ZERO_AT: usize = frame::KIND_AT;
+const NUM_PARTITIONS_AT: usize = frame::PARAMS_AT;
 const RESERVED_AT: usize = NUM_PARTITIONS_AT + 4;
 const RESERVED_END: usize = RESERVED_AT + 8;
 const _: () = assert!(RESERVED_END == 52 && HEADER_LEN == 64);
 
 pub(super) const RECORD_LEN: usize = 16;
-/// Within a record.
+/// The offsets within a record.
 const LEN_AT: usize = 8;
 const SEPARATOR_END_AT: usize = 12;
 
-/// What the header states, and the record of a partition, after they have been checked.
-#[derive(Clone, Copy, Debug)]
+/// The statements of the header and of partitions' records, after they have been checked.
+#[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) entries: EntryHasher,
     pub(super) num_entries: u64,
     pub(super) num_partitions: u32,
 }
 
-/// Where a partition is stored, and where its separator ends.
+/// The place of a partition, and the end of its separator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) offset: u64,
@@ -66,7 +68,7 @@ impl Record {
         record
     }
 
-    /// The record of a partition that exists.
+    /// Returns the record of a partition that exists.
     #[inline]
     pub(super) fn of(index: &[u8], partition: usize) -> Self {
         let record = &index[HEADER_LEN + partition * RECORD_LEN..][..RECORD_LEN];
@@ -78,7 +80,7 @@ impl Record {
     }
 }
 
-/// The separator of a partition that exists, of a checked index.
+/// Returns the separator of a partition that exists, in a checked index.
 #[inline]
 pub(super) fn separator(index: &[u8], num_partitions: usize, partition: usize) -> &[u8] {
     let start = match partition.checked_sub(1) {
@@ -100,15 +102,15 @@ pub(super) fn write_header(index: &mut [u8], facts: &Facts, context: u64) {
 
 /// Checks all of `index`, in time linear in its length.
 pub(super) fn check(index: &[u8], options: &OpenOptions) -> Result<Facts, DecodeError> {
-    let header = fields::check_start(index, INDEX_MAGIC, INDEX_VERSION, options.given_context())?;
+    let header = fields::check_start(index, INDEX_MAGIC, INDEX_VERSION, options.context())?;
     let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header)?;
     let reserved = core::iter::once(ZERO_AT).chain(RESERVED_AT..RESERVED_END).find(|&at| header[at] != 0);
     if let Some(at) = reserved {
         return Err(DecodeError::Reserved { offset_bytes: at as u64, found: header[at] });
     }
     fields::check_payload_len(index, &header)?;
-    if !options.is_trusted() {
-        checksums::check_digest(index, options.given_context())?;
+    if options.digest_check() {
+        checksums::check_digest(index, options.context())?;
     }
     let entries = options.check_expected(hash_id, seed, transform)?;
     let num_partitions = bytes::u32_at(&header, NUM_PARTITIONS_AT);
@@ -131,7 +133,7 @@ fn check_partitions(index: &[u8], facts: &Facts) -> Result<(), DecodeError> {
         return Err(out_of_range("num_entries", facts.num_entries, num_partitions, entries_max));
     }
     let separators_len = payload_len - num_partitions * RECORD_LEN as u64;
-    // Within `usize`, by the length of the index.
+    // This fits `usize`, as the index is longer.
     let num_partitions = num_partitions as usize;
     let mut end = Record { offset: 0, len: 0, separator_end: 0 };
     for partition in 0..num_partitions {
@@ -165,8 +167,8 @@ fn out_of_range(name: &'static str, value: u64, min: u64, max: u64) -> DecodeErr
     DecodeError::Parameter { name, value, min, max }
 }
 
-/// The context of a partition's block: differs from that of every other partition of the table, and (but for a chance
-/// in 2^64 for each pair) from those of all other tables.
+/// Returns the context of a partition's block. It differs from the contexts of all other partitions of the table and,
+/// except with a chance of 2^−64 for each pair, of all other tables.
 pub(super) fn partition_context(context: u64, partition: u32) -> u64 {
     hash::mix(context ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(partition.into())
 }

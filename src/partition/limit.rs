@@ -1,4 +1,4 @@
-//! When a partition is full.
+//! The size at which a partition is full.
 
 use crate::error::BuildError;
 use crate::filter::size::FilterSize;
@@ -9,14 +9,14 @@ use crate::policy::FilterPolicy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartitionLimit {
-    /// At the greatest number of entries whose block has at most this many bytes, header included: 256 to 2³⁰.
+    /// The greatest number of entries whose block has at most this number of bytes, header included: 256 to 2³⁰.
     /// Blocks of a kind whose length depends on the keys have about this length.
     Bytes(u64),
-    /// At this many entries, 1 to 2³².
+    /// A number of entries, 1 to 2³².
     Entries(u64),
 }
 
-/// 32 KiB.
+/// The default is 32 KiB.
 impl Default for PartitionLimit {
     fn default() -> Self {
         Self::Bytes(32 << 10)
@@ -24,15 +24,15 @@ impl Default for PartitionLimit {
 }
 
 impl PartitionLimit {
-    /// The policy with a kind that is chosen for a full partition, so that all partitions have the same.
+    /// Returns the policy with a kind that is chosen for a full partition, so that all partitions have the same.
     pub(super) fn with_kind(self, policy: &FilterPolicy) -> Result<FilterPolicy, BuildError> {
         match policy.kind() {
-            Some(_) => Ok(*policy),
+            Some(_) => Ok(policy.clone()),
             None => Ok(policy.choice(self.entries_max(policy)?)?.policy()),
         }
     }
 
-    /// The number of entries at which a partition is full.
+    /// Returns the number of entries at which a partition is full.
     pub(super) fn entries_max(self, policy: &FilterPolicy) -> Result<u64, BuildError> {
         if let FilterSize::MaxBytes(cap_bytes) = policy.size() {
             return Err(BuildError::CappedPartitions { cap_bytes });
@@ -75,7 +75,7 @@ mod tests {
                     assert!(len(more) > bytes, "{kind} {bits} {bytes}: {entries} and {more}");
                 }
             }
-            for rate in [FilterPolicy::rate_limits(kind).0, FilterPolicy::rate_limits(kind).1] {
+            for rate in [*FilterPolicy::rate_limits(kind).start(), *FilterPolicy::rate_limits(kind).end()] {
                 let policy = FilterPolicy::with_false_positive_rate(kind, rate).unwrap();
                 assert!(PartitionLimit::Bytes(256).entries_max(&policy).unwrap() >= 1);
             }

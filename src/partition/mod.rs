@@ -1,7 +1,7 @@
-//! Partitioned filters: for tables too large for one block.
+//! Partitioned filters, for tables too large for one block.
 //!
 //! The keys come in order. When a partition has grown to its size it is closed: it becomes a filter block of its own,
-//! with its own checksum, which the caller's function stores at once. What remains in memory is an index of separators,
+//! with its own checksum, which the caller's function stores at once. Only an index of separators remains in memory,
 //! which is stored last. A lookup finds its one partition in the index, has the engine load it (from its cache, or from
 //! the disk), and queries it.
 //!
@@ -12,7 +12,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
-//! let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(1024))?.context(42);
+//! let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Bytes(1024))?.with_context(42);
 //! let mut file = Vec::new();
 //! let mut store = |block: &[u8]| {
 //!     let offset = file.len() as u64;
@@ -24,7 +24,7 @@
 //! }
 //! let index = builder.finish(&mut store)?;
 //!
-//! let filter = PartitionedFilter::open(index, OpenOptions::new().context(42))?;
+//! let filter = PartitionedFilter::open(index, OpenOptions::new().with_context(42).expect(&policy))?;
 //! let load = |partition: filterblock::partition::PartitionHandle| {
 //!     Ok::<_, Infallible>(&file[partition.offset as usize..][..partition.len as usize])
 //! };
@@ -36,8 +36,7 @@
 //! ```
 //!
 //! # Entries and their order
-//!
-//! An entry is found by the *order key* that it was added at; order keys are compared as byte strings.
+//! An entry is found by the *order key* with which it was added; order keys are compared as byte strings.
 //!
 //! | transform | order key | entry | calls |
 //! |---|---|---|---|
@@ -56,14 +55,13 @@
 //! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A fixed
 //! prefix is stored once, in one partition, because it is its own order key: it cannot span two.
 //!
-//! Under an engine's own transform, the index does not say what its order keys are. So the answer to a key is
-//! *maybe*, with [code](crate::CustomTransform::applied_by) or without, and `add_key` refuses. Several entries may be
-//! added at one order key, and an entry at several. Let q be a byte string with which some of the order keys begin.
-//! Then a lookup at q comes to the partition of the least of them.
-//! So an engine that adds, at every key, both the key and its prefix finds the prefix at the key and at the prefix
-//! itself.
+//! Under an engine's own transform, the index does not define its order keys. So the answer for a key is *maybe*, with
+//! or without [code](crate::FilterPolicy::with_custom_transform), and `add_key` refuses. Several entries may be added at
+//! one order key, and an entry at several. Let q be a byte string with which some of the order keys begin. A lookup at
+//! q then reaches the partition of the least of them. So an engine that adds, at every key, both the key and its prefix
+//! finds the prefix at the key and at the prefix itself.
 //!
-//! # What is stored where
+//! # Places and checks
 //!
 //! | what | checked by | if damaged |
 //! |---|---|---|

@@ -1,11 +1,11 @@
-//! Order keys: what partitions are separated by.
+//! Order keys, by which partitions are separated.
 
 use crate::policy::KeyTransform;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
-/// The order key of a key that is one byte string; `None` if it has no entry, or if the engine chose the order keys, of
-/// which an index does not say what they are. An entry that is a prefix is its own order key, so that it is in one
+/// Returns the order key of a key that is one byte string; `None` if it has no entry, or if the engine chose the order
+/// keys, which an index does not define. An entry that is a prefix is its own order key, so that it is in one
 /// partition; a prefix beside the whole key is added at the key.
 pub(super) fn of_key(transform: KeyTransform, key: &[u8]) -> Option<&[u8]> {
     match transform {
@@ -15,14 +15,14 @@ pub(super) fn of_key(transform: KeyTransform, key: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows a row in a pair's order key. A zero byte of the row is followed by 1, so a row that ends here is below
-/// all longer ones.
+/// The bytes that follow a row in a pair's order key. A zero byte of the row is followed by 1, so a row that ends here
+/// is below all longer ones.
 const ROW_END: [u8; 2] = [0, 0];
 const ESCAPED_ZERO: u8 = 1;
 
-/// The bytes of the order key of a (row, column) pair. Pairs are ordered by row, then by column, and so are these: let
-/// one row be a prefix of another; 0, 0 is below whatever the longer one continues with, which is 0, 1 or a greater
-/// byte.
+/// Returns the bytes of the order key of a (row, column) pair. Pairs are ordered by row, then by column, and so are
+/// these. For let one row be a prefix of another: the longer one continues with 0, 1 or a greater byte, and 0, 0 is
+/// below both.
 pub(super) fn pair<'a>(row: &'a [u8], column: &'a [u8]) -> impl Iterator<Item = u8> + use<'a> {
     let escaped = row.iter().flat_map(|&byte| core::iter::once(byte).chain((byte == 0).then_some(ESCAPED_ZERO)));
     escaped.chain(ROW_END).chain(column.iter().copied())
@@ -49,8 +49,8 @@ pub fn row_column_order_key(row: &[u8], column: &[u8], order_key: &mut Vec<u8>) 
 /// The second condition is more than being below `next`. Let q be a byte string with which some order keys begin, k the
 /// least of them, and i the first partition whose separator is at least q. Then k is in partition i. For suppose it is
 /// in a later one, so that `last` of i is below k. `last` does not begin with q, as k is the least that does, hence it
-/// is below q, and q is at most the separator of i, which is below `next`, which is at most k. What lies between q and
-/// k begins with q, so `next` is k, and q is a prefix of `next` above `last`: the separator is below q, a
+/// is below q, and q is at most the separator of i, which is below `next`, which is at most k. All strings between q
+/// and k begin with q, so `next` is k, and q is a prefix of `next` above `last`: the separator is below q, a
 /// contradiction.
 #[cfg(feature = "std")]
 pub(super) fn push_separator(last: &[u8], next: &[u8], out: &mut Vec<u8>) {

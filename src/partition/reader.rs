@@ -1,4 +1,4 @@
-//! From an index and one partition to an answer.
+//! The reader: from an index and one partition to an answer.
 
 use super::error::PartitionError;
 use super::index::{self, Facts, Record};
@@ -9,19 +9,19 @@ use crate::hash::KeyHasher;
 use crate::policy::{EntryHasher, KeyTransform};
 use core::cmp::Ordering;
 
-/// Where the block of a partition is stored.
+/// The place of a partition's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PartitionHandle {
     /// Its number, from 0 in the order of keys.
     pub number: u32,
-    /// The offset that the writer was given for it.
+    /// The offset that the writer's function returned for it.
     pub offset: u64,
     /// Its length in bytes.
     pub len: u32,
 }
 
-/// What an index alone can tell of a query. There will be no other outcome.
+/// The result of a query of the index alone. There will be no other outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionLookup {
     /// The query has no entry under the filter's transform: the answer is *maybe*, and there is nothing to load.
@@ -33,7 +33,7 @@ pub enum PartitionLookup {
 }
 
 impl PartitionLookup {
-    /// Of a query that has an entry.
+    /// Returns the lookup of a query that has an entry.
     fn of(partition: Option<PartitionHandle>) -> Self {
         partition.map_or(Self::Absent, Self::Partition)
     }
@@ -42,35 +42,35 @@ impl PartitionLookup {
 /// The opened index of a partitioned filter. `B` must give the same bytes at each call, as vectors, boxes, shared
 /// slices and memory maps do.
 ///
-/// The calls named `may_contain…` have one partition at most loaded by the caller's function. An engine that loads in
-/// another way (asynchronously, many at once) uses [`find_key`](Self::find_key) and its like, and
+/// The calls named `may_contain…` load at most one partition, by the caller's function. An engine that loads in another
+/// way (asynchronously, many at once) uses [`find_key`](Self::find_key) and its like, and
 /// [`open_partition`](Self::open_partition).
-#[derive(Clone, Copy)]
+// Not `Copy`: it may hold a secret.
+#[derive(Clone)]
 pub struct PartitionedFilter<B> {
     index: B,
     facts: Facts,
-    /// For the partitions, but for their contexts.
+    /// The options of the partitions, except their contexts.
     options: OpenOptions,
 }
 
 impl<B: AsRef<[u8]>> PartitionedFilter<B> {
-    /// Opens an index, checking all of it: in time linear in its length, without allocating. `options` hold for the
-    /// partitions too: their contexts are derived from the one given here.
+    /// Opens an index and checks all of it, in time linear in its length and without allocating. `options` apply to the
+    /// partitions, too: their contexts are derived from the one given here.
     ///
     /// # Errors
     /// A [`DecodeError`] for anything that is not an intact index of this format, context, hasher and transform. It
     /// always means *maybe*, for every key of the table.
     pub fn open(index: B, options: OpenOptions) -> Result<Self, DecodeError> {
         let facts = index::check(index.as_ref(), &options)?;
-        let (hasher, transform) = (facts.entries.hasher(), facts.entries.transform());
-        let options = options.expect_hasher(hasher).expect_transform(transform);
+        let options = options.expect(&facts.entries);
         Ok(Self { index, facts, options })
     }
 
-    /// Whether the table may contain `key`. The transform is applied: `key` is what the engine's user looks up. A key
-    /// that has no entry is *maybe*. So is every key where rows are entries, for which there is
-    /// [`may_contain_row`](Self::may_contain_row), and under an engine's own transform, for which there is
-    /// [`may_contain_entry`](Self::may_contain_entry).
+    /// Returns whether the table may contain `key`. The transform is applied: `key` is the key that the engine's user
+    /// looks up. A key that has no entry is *maybe*. So is every key if entries are rows, which
+    /// [`may_contain_row`](Self::may_contain_row) looks up, and under an engine's own transform, whose entries
+    /// [`may_contain_entry`](Self::may_contain_entry) looks up.
     ///
     /// # Errors
     /// [`PartitionError`], which means *maybe*: the key's partition could not be loaded, or is damaged.
@@ -82,11 +82,11 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.probe(self.find_key(key), load, |partition| partition.may_contain(key))
     }
 
-    /// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length. Where
-    /// prefixes are no entries, or `key` is shorter, it is *maybe*.
+    /// Returns whether the table may contain a key with the prefix of `key` that has the transform's length. The answer
+    /// is *maybe* if prefixes are not entries, or `key` is shorter.
     ///
     /// # Errors
-    /// As [`PartitionedFilter::may_contain`].
+    /// The errors of [`PartitionedFilter::may_contain`].
     pub fn may_contain_prefix<E, P: AsRef<[u8]>>(
         &self,
         key: &[u8],
@@ -95,10 +95,10 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.probe(self.find_prefix(key), load, |partition| partition.may_contain_prefix(key))
     }
 
-    /// Whether the table may contain a cell of `row`. Where rows are no entries, it is *maybe*.
+    /// Returns whether the table may contain a cell of `row`. The answer is *maybe* if rows are not entries.
     ///
     /// # Errors
-    /// As [`PartitionedFilter::may_contain`].
+    /// The errors of [`PartitionedFilter::may_contain`].
     pub fn may_contain_row<E, P: AsRef<[u8]>>(
         &self,
         row: &[u8],
@@ -107,11 +107,11 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.probe(self.find_row(row), load, |partition| partition.may_contain_row(row))
     }
 
-    /// Whether the table may contain a (row, column) pair, where entries are pairs; where they are rows, the answer for
-    /// the row; otherwise *maybe*.
+    /// Returns whether the table may contain a (row, column) pair, if entries are pairs. If they are rows, the answer
+    /// is the one for the row; otherwise it is *maybe*.
     ///
     /// # Errors
-    /// As [`PartitionedFilter::may_contain`].
+    /// The errors of [`PartitionedFilter::may_contain`].
     pub fn may_contain_row_column<E, P: AsRef<[u8]>>(
         &self,
         row: &[u8],
@@ -122,12 +122,12 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.probe(found, load, |partition| partition.may_contain_row_column(row, column))
     }
 
-    /// Whether the table may contain `entry` at `order_key`, where both are the engine's own; otherwise *maybe*. An
-    /// entry is found at the order keys that it was added at, and at each prefix of such a key with which no smaller
-    /// order key of the table begins.
+    /// Returns whether the table may contain `entry` at `order_key`, if both are the engine's own; otherwise the answer
+    /// is *maybe*. An entry is found at the order keys with which it was added, and at each prefix of such a key with
+    /// which no smaller order key of the table begins.
     ///
     /// # Errors
-    /// As [`PartitionedFilter::may_contain`].
+    /// The errors of [`PartitionedFilter::may_contain`].
     pub fn may_contain_entry<E, P: AsRef<[u8]>>(
         &self,
         order_key: &[u8],
@@ -160,16 +160,16 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         }
     }
 
-    /// The partition that answers [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) for `key`, by the
-    /// filter's transform. For an engine that loads partitions itself, ahead of a lookup or many at once.
+    /// Returns the partition that answers [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) for `key`, by
+    /// the filter's transform. It is for engines that load partitions themselves, ahead of a lookup or many at once.
     ///
     /// ```
     /// # use filterblock::partition::{PartitionLimit, PartitionLookup, PartitionedFilter, PartitionedFilterBuilder};
     /// # use filterblock::{FilterKind, FilterPolicy, KeyTransform, OpenOptions};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let transform = KeyTransform::FixedPrefix { len: 4 };
-    /// # let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.transform(transform);
-    /// # let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1))?;
+    /// # let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.with_transform(transform);
+    /// # let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(1))?;
     /// # let mut blocks = Vec::new();
     /// # let mut store = |block: &[u8]| {
     /// #     blocks.push(block.to_vec());
@@ -197,20 +197,18 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.lookup(order::of_key(self.transform(), key))
     }
 
-    /// As [`PartitionedFilter::find_key`], for
-    /// [`FilterBlock::may_contain_prefix`](crate::FilterBlock::may_contain_prefix).
+    /// Returns the partition that answers [`FilterBlock::may_contain_prefix`](crate::FilterBlock::may_contain_prefix).
     pub fn find_prefix(&self, key: &[u8]) -> PartitionLookup {
         self.lookup(self.transform().prefix_of(key))
     }
 
-    /// As [`PartitionedFilter::find_key`], for
-    /// [`FilterBlock::may_contain_row`](crate::FilterBlock::may_contain_row).
+    /// Returns the partition that answers [`FilterBlock::may_contain_row`](crate::FilterBlock::may_contain_row).
     pub fn find_row(&self, row: &[u8]) -> PartitionLookup {
         self.lookup((self.transform() == KeyTransform::Row).then_some(row))
     }
 
-    /// As [`PartitionedFilter::find_key`], for
-    /// [`FilterBlock::may_contain_row_column`](crate::FilterBlock::may_contain_row_column). Does not allocate.
+    /// Returns the partition that answers
+    /// [`FilterBlock::may_contain_row_column`](crate::FilterBlock::may_contain_row_column), without allocating.
     pub fn find_row_column(&self, row: &[u8], column: &[u8]) -> PartitionLookup {
         match self.transform() {
             KeyTransform::RowColumn => {
@@ -221,10 +219,11 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         }
     }
 
-    /// The only partition that can have an entry of this *order key*, which is not always the key: see the table in the
-    /// [module's documentation](super). If there is none, no entry of the table has an order key as great as this one.
+    /// Returns the only partition that can have an entry of this *order key*, which is not always the key: see the
+    /// table in the [module's documentation](super). If there is none, all order keys of the table are less than this
+    /// one.
     ///
-    /// For order keys of an engine's own, and for those that an engine has made itself. Given a key that is not its own
+    /// The order key is one of an engine's own, or one that the engine has computed. Given a key that is not its own
     /// order key, such as one that is longer than the prefixes of the filter, this returns a partition that may deny
     /// it; [`find_key`](Self::find_key) and its like take keys.
     ///
@@ -233,7 +232,7 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     /// # use filterblock::{FilterKind, FilterPolicy, OpenOptions};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
-    /// # let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1))?;
+    /// # let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(1))?;
     /// # let mut blocks = Vec::new();
     /// # let mut store = |block: &[u8]| {
     /// #     blocks.push(block.to_vec());
@@ -256,12 +255,12 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.find_by(|separator| separator.cmp(order_key))
     }
 
-    /// Where the entry of this order key is, if there is an entry.
+    /// Returns the lookup of this order key, if there is an entry.
     fn lookup(&self, order_key: Option<&[u8]>) -> PartitionLookup {
         order_key.map_or(PartitionLookup::NoEntry, |order_key| PartitionLookup::of(self.find(order_key)))
     }
 
-    /// The first partition whose separator does not compare as less.
+    /// Returns the first partition whose separator does not compare as less.
     fn find_by(&self, compare: impl Fn(&[u8]) -> Ordering) -> Option<PartitionHandle> {
         let (index, num_partitions) = (self.index.as_ref(), self.facts.num_partitions as usize);
         let (mut start, mut end) = (0, num_partitions);
@@ -292,38 +291,38 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.partition_options(partition).open(block)
     }
 
-    /// What the block of a partition must match, for engines that keep it opened
+    /// Returns the options that the block of a partition must match, for engines that keep it opened
     /// ([`OpenOptions::open_owned`]).
     pub fn partition_options(&self, partition: PartitionHandle) -> OpenOptions {
-        self.options.context(index::partition_context(self.options.given_context(), partition.number))
+        self.options.clone().with_context(index::partition_context(self.options.context(), partition.number))
     }
 
-    /// All partitions, in the order of keys.
+    /// Returns all partitions, in the order of keys.
     pub fn partitions(&self) -> impl ExactSizeIterator<Item = PartitionHandle> + '_ {
         (0..self.facts.num_partitions as usize).map(|partition| Self::handle(self.index.as_ref(), partition))
     }
 
-    /// Distinct entries of the partitions, in all. An entry that is in two partitions counts twice.
+    /// Returns the number of distinct entries of all partitions. An entry that is in two partitions counts twice.
     pub fn num_entries(&self) -> u64 {
         self.facts.num_entries
     }
 
-    /// What makes hashes of keys: the hasher and transform of all partitions.
-    pub fn entry_hasher(&self) -> EntryHasher {
-        self.facts.entries
+    /// The hasher and the transform of all partitions, which make hashes of keys.
+    pub fn entry_hasher(&self) -> &EntryHasher {
+        &self.facts.entries
     }
 
-    /// What the entries were made from.
+    /// Returns the transform that made the entries.
     pub fn transform(&self) -> KeyTransform {
         self.facts.entries.transform()
     }
 
-    /// The hasher that entries must be hashed with.
-    pub fn hasher(&self) -> KeyHasher {
+    /// Returns the hasher of entries.
+    pub fn hasher(&self) -> &KeyHasher {
         self.facts.entries.hasher()
     }
 
-    /// The index's bytes.
+    /// Returns the index's bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.index.as_ref()
     }

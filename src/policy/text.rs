@@ -1,8 +1,8 @@
 //! A policy as a line of text, for option files and command lines.
 //!
 //! `kind:size`, then settings, by commas: `blocked:10`, `golomb:fpr=0.1%,seed=7`,
-//! `bloom:max=4096,transform=prefix:4,self_check=off`. What is not named has its default; nothing is named twice. The
-//! kind `auto` is chosen by a workload, which has settings of its own: `auto:fpr=1%,level=3`,
+//! `bloom:max=4096,transform=prefix:4,self_check=off`. Settings that are not named have their defaults; none is named
+//! twice. The kind `auto` is chosen by a workload, which has settings of its own: `auto:fpr=1%,level=3`,
 //! `auto:10,queries=2000000,read_ns=90000`.
 
 use super::settings::AUTO;
@@ -16,15 +16,15 @@ use core::mem;
 use core::str::FromStr;
 use std::string::{String, ToString};
 
-/// Why a text is no policy or no transform.
+/// The reason why a text is not a policy or not a transform.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ParsePolicyError {
-    /// A part of the text is none that the grammar knows.
+    /// A part of the text is not in the grammar.
     Syntax {
         /// The part.
         found: String,
-        /// What can stand in its place.
+        /// The parts that are possible in its place.
         expected: &'static str,
     },
     /// A setting is named twice.
@@ -80,7 +80,7 @@ fn number<T: FromStr>(text: &str) -> Result<T, ParsePolicyError> {
     text.parse().map_err(|_| syntax(text, NUMBER))
 }
 
-/// In decimal, or in hexadecimal with `0x`.
+/// Parses a number in decimal, or in hexadecimal with `0x`.
 fn integer(text: &str) -> Result<u64, ParsePolicyError> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).map_err(|_| syntax(text, NUMBER)),
@@ -93,7 +93,7 @@ fn integer(text: &str) -> Result<u64, ParsePolicyError> {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let policy: FilterPolicy = "golomb:fpr=0.1%,seed=7".parse()?;
-/// assert_eq!(policy, FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001)?.seed(7));
+/// assert_eq!(policy, FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001)?.with_seed(7));
 /// assert_eq!(policy.to_string(), "golomb:fpr=0.001,seed=7");
 /// # Ok(())
 /// # }
@@ -121,8 +121,8 @@ impl FromStr for FilterPolicy {
             }
             if let Some(of_policy) = workload {
                 workload = Some(match name {
-                    LEVEL => of_policy.at_level(number(value)?),
-                    QUERIES => of_policy.with_queries(integer(value)?),
+                    LEVEL => of_policy.with_level(number(value)?),
+                    QUERIES => of_policy.with_num_queries(integer(value)?),
                     READ_NS => of_policy.with_read_ns(number(value)?),
                     BYTE_NS => of_policy.with_byte_ns(number(value)?),
                     _ => of_policy,
@@ -130,26 +130,29 @@ impl FromStr for FilterPolicy {
             }
             policy = match (name, value) {
                 (LEVEL | QUERIES | READ_NS | BYTE_NS, _) if workload.is_some() => policy,
-                (SEED, seed) => policy.seed(integer(seed)?),
-                (TRANSFORM, transform) => policy.transform(transform.parse()?),
-                (SALT_BITS, bits) => policy.salt_bits(number(bits)?)?,
-                (SLOTS_PER_KEY, slots) => policy.slots_per_key(number(slots)?)?,
-                (SELF_CHECK, "on") => policy.self_check(true),
-                (SELF_CHECK, "off") => policy.self_check(false),
+                (SEED, seed) => policy.with_seed(integer(seed)?),
+                (TRANSFORM, transform) => policy.with_transform(transform.parse()?),
+                (SALT_BITS, bits) => policy.with_salt_bits(number(bits)?)?,
+                (SLOTS_PER_KEY, slots) => policy.with_slots_per_key(number(slots)?)?,
+                (SELF_CHECK, "on") => policy.with_self_check(true),
+                (SELF_CHECK, "off") => policy.with_self_check(false),
                 _ => return Err(syntax(part, setting)),
             };
         }
-        Ok(workload.map_or(policy, |workload| policy.with_workload(workload)))
+        Ok(match workload {
+            Some(workload) => policy.with_workload(workload),
+            None => policy,
+        })
     }
 }
 
 impl FilterPolicy {
-    /// Of this kind, or of the one to be chosen, in the size that `text` gives.
+    /// Returns the policy of this kind, or with a kind to be chosen, in the size that `text` gives.
     fn with_size(kind: Option<FilterKind>, text: &str) -> Result<Self, ParsePolicyError> {
         let size = match text.split_once('=') {
             None => {
                 let bits_per_key = text.parse().map_err(|_| syntax(text, SIZE))?;
-                // Kept to a thousandth; refused outside the range, which is that of every kind.
+                // The size is kept to a thousandth, and refused outside the range that all kinds share.
                 let policy = Self::with_bits_per_key(kind.unwrap_or_default(), bits_per_key)?;
                 policy.size()
             }
@@ -167,8 +170,8 @@ impl FilterPolicy {
     }
 }
 
-/// What [`FilterPolicy::from_str`] reads, except a secret key and the code of an engine's own transform: of a key the
-/// id is written, as `key=`, which is refused when it is read.
+/// Writes the text that [`FilterPolicy::from_str`] reads, without a secret key and without the code of an engine's own
+/// transform. The id of a secret key is written as `key=`, which is refused when the text is read.
 impl fmt::Display for FilterPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.kind_name())?;
@@ -188,23 +191,23 @@ impl fmt::Display for FilterPolicy {
             }
         }
         let defaults = self.kind().and_then(|kind| Self::with_kind_and_size(kind, self.size()).ok());
-        let default_salt_bits = defaults.and_then(|defaults| defaults.num_salt_bits());
-        if let Some(bits) = self.num_salt_bits().filter(|&bits| Some(bits) != default_salt_bits) {
+        let default_salt_bits = defaults.as_ref().and_then(|defaults| defaults.salt_bits());
+        if let Some(bits) = self.salt_bits().filter(|&bits| Some(bits) != default_salt_bits) {
             write!(f, ",{SALT_BITS}={bits}")?;
         }
-        let default_slots = defaults.and_then(|defaults| defaults.num_slots_per_key());
-        if let Some(slots) = self.num_slots_per_key().filter(|&slots| Some(slots) != default_slots) {
+        let default_slots = defaults.as_ref().and_then(|defaults| defaults.slots_per_key());
+        if let Some(slots) = self.slots_per_key().filter(|&slots| Some(slots) != default_slots) {
             write!(f, ",{SLOTS_PER_KEY}={slots}")?;
         }
-        if self.key_transform() != KeyTransform::default() {
-            write!(f, ",transform={}", self.key_transform())?;
+        if self.transform() != KeyTransform::default() {
+            write!(f, ",transform={}", self.transform())?;
         }
         if self.hasher().hash_id() != XXH3_ID {
             write!(f, ",key={:#018x}", self.hasher().seed())?;
-        } else if self.hasher() != KeyHasher::default() {
+        } else if *self.hasher() != KeyHasher::default() {
             write!(f, ",seed={}", self.hasher().seed())?;
         }
-        if !self.self_checks() {
+        if !self.self_check() {
             f.write_str(",self_check=off")?;
         }
         Ok(())
@@ -253,7 +256,7 @@ mod serialised {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
     use std::borrow::Cow;
 
-    /// As its text.
+    /// Serialises the transform as its text.
     impl Serialize for KeyTransform {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.collect_str(self)
@@ -266,7 +269,7 @@ mod serialised {
         }
     }
 
-    /// As its text; an error for a policy with a secret key, which has none.
+    /// Serialises the policy as its text. A policy with a secret key has no text, and returns an error.
     impl Serialize for FilterPolicy {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             match self.hasher().hash_id() {
@@ -294,9 +297,9 @@ mod tests {
         let text = serde_json::to_string(&policy).expect("a policy without a secret");
         assert_eq!(text, format!("\"{policy}\""));
         assert_eq!(serde_json::from_str::<FilterPolicy>(&text).expect("its own text"), policy);
-        let transform = serde_json::to_string(&policy.key_transform()).expect("a text");
-        assert_eq!(serde_json::from_str::<KeyTransform>(&transform).expect("its own text"), policy.key_transform());
+        let transform = serde_json::to_string(&policy.transform()).expect("a text");
+        assert_eq!(serde_json::from_str::<KeyTransform>(&transform).expect("its own text"), policy.transform());
         assert!(serde_json::from_str::<FilterPolicy>("\"blocked:1\"").is_err());
-        assert!(serde_json::to_string(&policy.hashed_by(KeyHasher::keyed([7; 16]))).is_err(), "a secret key");
+        assert!(serde_json::to_string(&policy.with_hasher(KeyHasher::keyed([7; 16]))).is_err(), "a secret key");
     }
 }

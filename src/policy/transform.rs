@@ -1,10 +1,10 @@
-//! From a table's keys to a filter's entries.
+//! Transforms of a table's keys to a filter's entries.
 
-use crate::error::{BuildError, DecodeError};
-use crate::transform_name::TransformName;
+use crate::error::{BuildError, DecodeError, TransformId};
+use crate::frame::TRANSFORM_PARAM_AT;
 
-/// How a filter's entries are derived from keys. Stored in the block, and compared by readers that state what they
-/// expect: a filter of rows that is queried for whole keys would answer *no* for keys that are present.
+/// The derivation of a filter's entries from keys. It is stored in the block, and compared by readers that state the
+/// expected one: a filter of rows that is queried for whole keys would answer *no* for keys that are present.
 ///
 /// A key either is one byte string, or has two parts, a row and a column. A filter has entries of one of these forms
 /// only: for keys of the other form, and for keys too short for a prefix, it answers *maybe*.
@@ -16,45 +16,41 @@ pub enum KeyTransform {
     WholeKey,
     /// The row of a (row, column) key.
     Row,
-    /// Row and column, as [`KeyTransform::row_column_entry`] joins them.
+    /// The row and the column, as [`KeyTransform::row_column_entry`] joins them.
     RowColumn,
     /// The first `len` bytes of the key; shorter keys have no entry, so their tables must be read.
     FixedPrefix {
-        /// Length of the prefix in bytes.
+        /// The length of the prefix in bytes.
         len: u16,
     },
-    /// The key as it is and, as a second entry, its first `len` bytes, if it has as many: one filter for queries by key
-    /// and by prefix.
+    /// The key as it is and, if it is long enough, its first `len` bytes as a second entry: one filter for queries by
+    /// key and by prefix.
     WholeKeyAndPrefix {
-        /// Length of the prefix in bytes.
+        /// The length of the prefix in bytes.
         len: u16,
     },
     /// The embedding engine's own transform.
     Custom(CustomTransform),
 }
 
-/// From a key, and the parameter of the transform, to the bytes of the key that are its entry; `None` if it has none.
-pub type EntryOf = fn(key: &[u8], param: u16) -> Option<&[u8]>;
-
-/// An engine's own transform: id and parameter, and the code that applies it, if the library is to do so. Transforms of
-/// equal id and parameter are equal.
-#[derive(Clone, Copy)]
+/// The identity of an engine's own transform: id and parameter. The code that applies it is given to a policy
+/// ([`FilterPolicy::with_custom_transform`](crate::FilterPolicy::with_custom_transform)), or to a reader
+/// ([`EntryHasher::with_custom_transform`](crate::EntryHasher::with_custom_transform)): a block stores no code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CustomTransform {
     id: u8,
     param: u16,
-    entry_of: Option<EntryOf>,
 }
 
 impl CustomTransform {
-    /// A transform that the engine identifies by `id`, 128 to 255, and `param`, which may have any meaning. Without
-    /// [code](CustomTransform::applied_by) the library knows no key's entry: the engine passes entries or hashes, a
-    /// builder that is given keys refuses to finish, and the answer to every key is *maybe*.
+    /// Returns a transform that the engine identifies by `id`, 128 to 255, and `param`, which may have any meaning.
+    /// Without code the library cannot make entries: the engine passes entries or hashes, a builder to which keys were
+    /// added refuses to finish, and the answer for every key is *maybe*.
     ///
     /// ```
     /// use filterblock::CustomTransform;
-    /// assert_eq!(CustomTransform::new(200, 7)?.id(), 200);
+    /// assert!(CustomTransform::new(200, 7).is_ok());
     /// assert!(CustomTransform::new(5, 7).is_err());
-    /// # Ok::<(), filterblock::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -63,81 +59,22 @@ impl CustomTransform {
         if id < 128 {
             return Err(BuildError::Setting { name: "transform id", asked: id as u64, min: 128, max: 255 });
         }
-        Ok(Self { id, param, entry_of: None })
-    }
-
-    /// The same transform, applied by `entry_of` wherever a key is given. To have it applied by a reader, too, state it
-    /// as what [is expected](crate::OpenOptions::expect_transform): a block stores no code.
-    ///
-    /// ```
-    /// use filterblock::{CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// /// The bytes before the last `param` bytes, a version number.
-    /// fn user_key(key: &[u8], param: u16) -> Option<&[u8]> {
-    ///     key.get(..key.len().checked_sub(param.into())?)
-    /// }
-    /// let transform = KeyTransform::Custom(CustomTransform::new(200, 8)?.applied_by(user_key));
-    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.transform(transform);
-    /// let mut builder = FilterBlockBuilder::new(policy);
-    /// builder.add_key(b"apple.version1");
-    /// let block = builder.finish()?;
-    ///
-    /// let filter = OpenOptions::new().expect_transform(transform).open(&block)?;
-    /// assert!(filter.may_contain(b"apple.version9"));
-    /// assert!(filter.may_contain(b"short"), "a key without an entry");
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub const fn applied_by(mut self, entry_of: EntryOf) -> Self {
-        self.entry_of = Some(entry_of);
-        self
-    }
-
-    /// The id, 128 to 255.
-    pub const fn id(self) -> u8 {
-        self.id
-    }
-
-    /// The parameter, of the engine's own meaning.
-    pub const fn param(self) -> u16 {
-        self.param
-    }
-}
-
-impl PartialEq for CustomTransform {
-    fn eq(&self, other: &Self) -> bool {
-        (self.id, self.param) == (other.id, other.param)
-    }
-}
-
-impl Eq for CustomTransform {}
-
-impl core::hash::Hash for CustomTransform {
-    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        (self.id, self.param).hash(state);
-    }
-}
-
-impl core::fmt::Debug for CustomTransform {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let (Self { id, param, .. }, applied) = (self, self.entry_of.is_some());
-        f.debug_struct("CustomTransform").field("id", id).field("param", param).field("applied", &applied).finish()
+        Ok(Self { id, param })
     }
 }
 
 impl KeyTransform {
-    /// Id and parameter as stored in a block.
-    pub const fn to_wire(self) -> (u8, u16) {
-        match self {
+    /// Returns id and parameter as a block stores them.
+    pub const fn to_wire(self) -> TransformId {
+        let (id, param) = match self {
             Self::WholeKey => (0, 0),
             Self::Row => (1, 0),
             Self::RowColumn => (2, 0),
             Self::FixedPrefix { len } => (3, len),
             Self::WholeKeyAndPrefix { len } => (4, len),
             Self::Custom(custom) => (custom.id, custom.param),
-        }
+        };
+        TransformId { id, param }
     }
 
     pub(crate) const fn from_wire(id: u8, param: u16) -> Result<Self, DecodeError> {
@@ -147,19 +84,18 @@ impl KeyTransform {
             (2, 0) => Self::RowColumn,
             (0..=2, _) => {
                 let (low, high) = ((param & 0xff) as u8, (param >> 8) as u8);
-                let (offset_bytes, found) = if low != 0 { (14, low) } else { (15, high) };
-                return Err(DecodeError::Reserved { offset_bytes, found });
+                let (at, found) = if low != 0 { (TRANSFORM_PARAM_AT, low) } else { (TRANSFORM_PARAM_AT + 1, high) };
+                return Err(DecodeError::Reserved { offset_bytes: at as u64, found });
             }
             (3, len) => Self::FixedPrefix { len },
             (4, len) => Self::WholeKeyAndPrefix { len },
             (5..=127, _) => return Err(DecodeError::UnknownTransform { found: id }),
-            (128.., param) => Self::Custom(CustomTransform { id, param, entry_of: None }),
+            (128.., param) => Self::Custom(CustomTransform { id, param }),
         })
     }
 
-    /// The entry that answers for a key which is one byte string; `None` if it has none, as it is shorter than the
-    /// prefix, as entries are made of two-part keys, or as the engine's own transform was given without code. The
-    /// answer for such a key is *maybe*.
+    /// Returns the entry that answers for a key which is one byte string, or `None` if it has none because it is
+    /// shorter than the prefix, or entries are made of two-part keys or by an engine's code.
     ///
     /// ```
     /// use filterblock::KeyTransform;
@@ -171,32 +107,32 @@ impl KeyTransform {
         match self {
             Self::WholeKey | Self::WholeKeyAndPrefix { .. } => Some(key),
             Self::FixedPrefix { .. } => self.prefix_of(key),
-            Self::Custom(custom) => custom.entry_of.and_then(|entry_of| entry_of(key, custom.param)),
-            Self::Row | Self::RowColumn => None,
+            Self::Row | Self::RowColumn | Self::Custom(_) => None,
         }
     }
 
-    /// The entry that answers whether the table may contain a key with the prefix that `key` begins with; `None` if
-    /// prefixes are no entries, or `key` is shorter than them.
-    ///
-    /// ```
-    /// use filterblock::KeyTransform;
-    /// let transform = KeyTransform::WholeKeyAndPrefix { len: 3 };
-    /// assert_eq!(transform.prefix_of(b"user42"), Some(&b"use"[..]));
-    /// assert_eq!(transform.prefix_of(b"us"), None);
-    /// assert_eq!(KeyTransform::WholeKey.prefix_of(b"user42"), None);
-    /// ```
-    pub fn prefix_of(self, key: &[u8]) -> Option<&[u8]> {
+    /// Returns the entry that answers whether the table may contain a key with the prefix of `key`, or `None` if
+    /// prefixes are not entries, or `key` is shorter than them.
+    pub(crate) fn prefix_of(self, key: &[u8]) -> Option<&[u8]> {
+        key.get(..usize::from(self.prefix_len()?))
+    }
+
+    /// Returns the length of the prefixes that are entries.
+    pub(crate) const fn prefix_len(self) -> Option<u16> {
         match self {
-            Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => key.get(..usize::from(len)),
+            Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => Some(len),
             _ => None,
         }
     }
 
-    /// Whether keys have entries, but the code that makes them was not given.
-    #[cfg(feature = "std")]
-    pub(crate) fn lacks_code(self) -> bool {
-        matches!(self, Self::Custom(custom) if custom.entry_of.is_none())
+    /// Returns the forms of its entries. The forms of whole keys and of prefixes are the same under every transform.
+    pub(crate) const fn forms(self) -> [Option<TransformId>; 2] {
+        match self {
+            Self::WholeKeyAndPrefix { len } => {
+                [Some(Self::WholeKey.to_wire()), Some(Self::FixedPrefix { len }.to_wire())]
+            }
+            _ => [Some(self.to_wire()), None],
+        }
     }
 
     /// Replaces the contents of `entry` by the [`KeyTransform::RowColumn`] entry of a cell: row, column, and the row's
@@ -221,7 +157,6 @@ impl KeyTransform {
 
 impl core::fmt::Display for KeyTransform {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let (id, param) = self.to_wire();
-        TransformName { id, param }.fmt(f)
+        self.to_wire().fmt(f)
     }
 }

@@ -1,9 +1,9 @@
-//! [`Workload`]: what is expected of a table's filter, by which an automatic policy chooses its kind.
+//! [`Workload`]: the expected use of a table's filter, by which an automatic policy chooses its kind.
 
-/// The level of a table that nothing else is known of.
+/// The level that is assumed for a table of unknown level.
 const DEFAULT_LEVEL: u8 = 2;
-/// A table of level 0 holds a byte for a minute. A gigabyte held for an hour is taken to cost as much as a sixth of a
-/// core for an hour, which is 10 ns for a byte and a minute.
+/// A table of level 0 holds a byte for a minute. A gigabyte held for an hour is assumed to cost a sixth of a core for
+/// an hour, which is 10 ns for a byte and a minute.
 const BYTE_NS_AT_LEVEL_0: u32 = 10;
 /// At this level a table lives for 190 years; no level below costs more.
 const LONGEST_LIVED_LEVEL: u8 = 8;
@@ -14,22 +14,21 @@ const CACHED_READ_NS: u32 = 1_000;
 /// A block of 4 KiB from a solid-state disk.
 const READ_NS: u32 = 30_000;
 
-/// How a table's filter will be used, and what that costs, in nanoseconds of one core: the inputs of
+/// The expected use of a table's filter, and its costs in nanoseconds of one core: the inputs of
 /// [`FilterPolicy::auto`](crate::FilterPolicy::auto).
 ///
-/// What is not set follows from the table's level, 2 unless given, by the rules of leveled compaction whose levels are
-/// ten times as large as those above:
+/// Values that are not set follow from the table's level, 2 unless given, by the rules of leveled compaction with
+/// levels ten times as large as those above:
 ///
 /// | | level 0 | level 1 | level *i* ≥ 2 |
 /// |---|---|---|---|
 /// | absent keys looked up over the table's life | one for each entry | the same | the same |
-/// | a read in vain | 1 µs, from the system's cache | the same | 30 µs, from a solid-state disk |
+/// | a wasted read | 1 µs, from the system's cache | the same | 30 µs, from a solid-state disk |
 /// | a byte held over the table's life | 10 ns: a minute | 100 ns | 10ⁱ minutes, up to level 8 |
 ///
 /// A lookup queries one table of a level, and a table is replaced when about as many entries as its level has were
-/// written: a table of a deeper level is queried more rarely, and lives longer in proportion. So where there are about
-/// as many lookups of absent keys as writes, each table is queried about as often as it has entries, whatever its
-/// level.
+/// written: a table of a deeper level is queried more rarely, and lives longer in proportion. So if lookups of absent
+/// keys are about as frequent as writes, each table of every level is queried about once for each of its entries.
 ///
 /// ```
 /// use filterblock::Workload;
@@ -37,7 +36,7 @@ const READ_NS: u32 = 30_000;
 /// let young = Workload::of_level(0);
 /// assert_eq!((young.num_queries(5_000), young.read_ns(), young.byte_ns()), (5_000, 1_000, 10));
 /// // Ten million lookups, each false positive a read from object storage.
-/// let remote = Workload::of_level(4).with_queries(10_000_000).with_read_ns(20_000_000);
+/// let remote = Workload::of_level(4).with_num_queries(10_000_000).with_read_ns(20_000_000);
 /// assert_eq!((remote.num_queries(5_000), remote.byte_ns()), (10_000_000, 100_000));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,50 +48,50 @@ pub struct Workload {
 }
 
 impl Default for Workload {
-    /// A table of level 2.
+    /// Returns the workload of a table of level 2.
     fn default() -> Self {
         Self::of_level(DEFAULT_LEVEL)
     }
 }
 
 impl Workload {
-    /// That of a table of `level`; 0 is the one that memtables are flushed to.
+    /// Returns the workload of a table of `level`; memtables are flushed to level 0.
     #[must_use]
     pub const fn of_level(level: u8) -> Self {
         Self { level, queries: None, read_ns: None, byte_ns: None }
     }
 
-    /// The same at another level: changes what was not set otherwise.
+    /// Returns the same workload at another level: it changes the values that were not set.
     #[must_use]
-    pub const fn at_level(self, level: u8) -> Self {
+    pub const fn with_level(self, level: u8) -> Self {
         Self { level, ..self }
     }
 
-    /// How many absent keys the filter is queried for over the table's life. Present keys cost the same with every
-    /// kind, but for the query itself.
+    /// Sets the number of absent keys for which the filter is queried over the table's life. Present keys cost the same
+    /// with every kind, except the query itself.
     #[must_use]
-    pub const fn with_queries(self, queries: u64) -> Self {
+    pub const fn with_num_queries(self, queries: u64) -> Self {
         Self { queries: Some(queries), ..self }
     }
 
-    /// What a false positive costs: a read in vain, in nanoseconds.
+    /// Sets the cost of a false positive, a wasted read, in nanoseconds.
     #[must_use]
     pub const fn with_read_ns(self, read_ns: u32) -> Self {
         Self { read_ns: Some(read_ns), ..self }
     }
 
-    /// What a byte of filter costs that is held over the table's life, in nanoseconds; 0 where memory is free.
+    /// Sets the cost of a byte of filter that is held over the table's life, in nanoseconds; 0 if memory is free.
     #[must_use]
     pub const fn with_byte_ns(self, byte_ns: u32) -> Self {
         Self { byte_ns: Some(byte_ns), ..self }
     }
 
-    /// The level.
+    /// Returns the level.
     pub const fn level(&self) -> u8 {
         self.level
     }
 
-    /// Queries of absent keys over the life of a table of `num_entries` entries.
+    /// Returns the number of queries of absent keys over the life of a table of `num_entries` entries.
     pub const fn num_queries(&self, num_entries: u64) -> u64 {
         match self.queries {
             Some(queries) => queries,
@@ -100,7 +99,7 @@ impl Workload {
         }
     }
 
-    /// What a read in vain costs, in nanoseconds.
+    /// Returns the cost of a wasted read, in nanoseconds.
     pub const fn read_ns(&self) -> u32 {
         match self.read_ns {
             Some(read_ns) => read_ns,
@@ -109,7 +108,7 @@ impl Workload {
         }
     }
 
-    /// What a byte costs that is held over the table's life, in nanoseconds.
+    /// Returns the cost of a byte that is held over the table's life, in nanoseconds.
     pub const fn byte_ns(&self) -> u32 {
         let level = if self.level < LONGEST_LIVED_LEVEL { self.level } else { LONGEST_LIVED_LEVEL };
         match self.byte_ns {
@@ -118,7 +117,7 @@ impl Workload {
         }
     }
 
-    /// What was set: queries, read_ns, byte_ns.
+    /// Returns the values that were set: queries, read_ns, byte_ns.
     pub(super) const fn set_values(&self) -> [Option<u64>; 3] {
         const fn wide(value: Option<u32>) -> Option<u64> {
             match value {

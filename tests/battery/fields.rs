@@ -22,85 +22,51 @@
 //!   0, and is compared with the actual length.
 //! - A caller that states the seed and transform it expects gets a mismatch for any other.
 
-use crate::allocation::{Allocated, measured};
-use crate::errors::{assert_complete_message, name_of};
+use crate::allocation::measured;
+use crate::assembled::{repair, repair_crc};
 use crate::extent::by_extent;
 use crate::oracle::{Oracle, int};
-use crate::report::{Case, counted};
-use crate::rules::{CRC_AT, Caller, DIGEST_AT, repair, repair_crc, verdict};
-use crate::samples::{Answers, CONTEXT, Denied, HEADER_LEN, SEED, Sample, TRANSFORM, describe, options};
-use filterblock::FilterKind;
-use std::collections::BTreeMap;
+use crate::report::{Case, Tally};
+use crate::rules::{CRC_AT, Caller, DIGEST_AT, HEADER_LEN, verdict};
+use crate::samples::{CONTEXT, Denied, SEED, Sample, TRANSFORM, describe, options};
+use filterblock::{FilterKind, KeyHasher};
 use std::ops::Range;
 
 const SEED_AT: Range<usize> = 16..24;
 const NUM_ENTRIES_AT: Range<usize> = 24..32;
 
-/// Outcomes of many headers.
-#[derive(Debug)]
-struct Tally {
-    num_headers: u64,
-    num_opened: u64,
-    /// Answers of the blocks that opened.
-    num_compared: u64,
-    num_denying: u64,
-    refused: BTreeMap<String, u64>,
-    worst: Allocated,
-    answers: Answers,
+/// Opens `block`, which is `sample` with another header, in every way that a caller can.
+fn try_header(tally: &mut Tally, sample: &Sample, block: &[u8]) {
+    let expecting = Caller { hash: Some((1, SEED)), transform: Some(TRANSFORM.to_wire()), ..ANY };
+    let hasher = KeyHasher::new(SEED);
+    let expecting_options = options().expect_hasher(&hasher).expect_transform(TRANSFORM);
+    let of_trust = Caller { trusted: true, ..ANY };
+    for (caller, options) in [(expecting, expecting_options), (of_trust, options().with_digest_check(false))] {
+        let (opened, seen) = measured(|| options.open(block).map(drop));
+        assert_eq!(opened, verdict(block, caller), "{caller:?}");
+        tally.worst = tally.worst.max(seen);
+    }
+    if let Some(denied) = try_block(tally, sample, block) {
+        assert_denied_for_a_reason(denied, sample, block);
+    }
 }
 
-impl Tally {
-    fn new() -> Self {
-        let (num_headers, num_opened, num_compared, num_denying) = (0, 0, 0, 0);
-        let (refused, worst, answers) = (BTreeMap::new(), Allocated::NOTHING, Answers::new());
-        Self { num_headers, num_opened, num_compared, num_denying, refused, worst, answers }
-    }
+const ANY: Caller = Caller { context: CONTEXT, trusted: false, hash: None, transform: None };
 
-    /// Opens `block`, which is `sample` with another header, in every way that a caller can.
-    fn try_header(&mut self, sample: &Sample, block: &[u8]) {
-        let _case = Case((sample.kind, &block[..HEADER_LEN]));
-        self.num_headers += 1;
-        let any = Caller { context: CONTEXT, trusted: false, expected: None };
-        let expecting = Caller { expected: Some((SEED, TRANSFORM.to_wire())), ..any };
-        let expecting_options = options().expect_seed(SEED).expect_transform(TRANSFORM);
-        let of_trust = Caller { trusted: true, ..any };
-        for (caller, options) in [(expecting, expecting_options), (of_trust, options().trusted(true))] {
-            let (opened, seen) = measured(|| options.open(block).map(drop));
-            assert_eq!(opened, verdict(block, caller), "{caller:?}");
-            self.worst = self.worst.max(seen);
-        }
-        let (opened, seen) = measured(|| {
-            let reader = options().open(block)?;
-            describe(&reader);
-            assert_eq!(reader.block_len(), block.len());
-            Ok(self.answers.ask_block(&reader, sample))
-        });
-        self.worst = self.worst.max(seen);
-        assert_eq!(opened.map(drop), verdict(block, any));
-        match opened {
-            Ok(denied) => {
-                self.num_opened += 1;
-                self.num_denying += u64::from(denied != Denied::default());
-                self.num_compared += self.answers.assert_as_oracle(sample, &Oracle::open(block));
-                assert_denied_for_a_reason(denied, sample, block);
-            }
-            Err(error) => {
-                assert_complete_message(&error);
-                *self.refused.entry(name_of(&error)).or_default() += 1;
-            }
-        }
-    }
-
-    fn report(&self, what: &str) {
-        assert_eq!(self.worst, Allocated::NOTHING);
-        assert_eq!(self.num_opened + self.refused.values().sum::<u64>(), self.num_headers);
-        let mut counts = vec![(self.num_headers, what), (self.num_opened, "opened")];
-        counts.push((self.num_compared, "answers that are the oracle's"));
-        counts.push((self.num_denying, "of these deny a stored key"));
-        counts.extend(self.refused.iter().map(|(name, count)| (*count, name.as_str())));
-        counts.push((self.worst.largest_bytes, "bytes allocated at most"));
-        counted(&counts);
-    }
+/// Opens `block`, a changed `sample`, and compares its answers with the oracle's. Returns what it denies.
+fn try_block(tally: &mut Tally, sample: &Sample, block: &[u8]) -> Option<Denied> {
+    let _case = Case((sample.kind, &block[..HEADER_LEN]));
+    let (opened, seen) = measured(|| {
+        let reader = options().open(block)?;
+        describe(&reader);
+        assert_eq!(reader.block_len(), block.len());
+        Ok(tally.answers.ask_block(&reader, sample))
+    });
+    tally.add(opened, verdict(block, ANY), seen);
+    let denied = opened.ok()?;
+    tally.num_denying += u64::from(denied != Denied::default());
+    tally.num_compared += tally.answers.assert_as_oracle(sample, &Oracle::open(block));
+    Some(denied)
 }
 
 /// Fields through which keys may be denied; see the module.
@@ -136,13 +102,13 @@ fn every_value_of_every_header_byte_is_refused_or_read_by_the_rules() {
                 if at < CRC_AT {
                     repair_crc(&mut block, CONTEXT);
                 }
-                tally.try_header(&sample, &block);
+                try_header(&mut tally, &sample, &block);
                 block[..HEADER_LEN].copy_from_slice(&sample.bytes[..HEADER_LEN]);
             }
         }
     }
     let num_samples = samples().len() as u64;
-    assert_eq!(tally.num_headers, num_samples * 64 * 256);
+    assert_eq!(tally.num_tried, num_samples * 64 * 256);
     // The exception is real: the answers of each kind depend on its parameters.
     assert!(tally.num_denying > num_samples);
     tally.report("values of header bytes with the CRC repaired");
@@ -240,7 +206,7 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
                         block[first.at.clone()].copy_from_slice(&a);
                         block[second.at.clone()].copy_from_slice(&b);
                         repair(&mut block, CONTEXT);
-                        tally.try_header(&sample, &block);
+                        try_header(&mut tally, &sample, &block);
                     }
                 }
                 block[..HEADER_LEN].copy_from_slice(&sample.bytes[..HEADER_LEN]);
@@ -254,7 +220,7 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
         _ => 66,
     };
     assert_eq!(num_field_pairs, samples().iter().map(num_pairs).sum::<u64>());
-    assert!(tally.num_headers > num_field_pairs * 25 && tally.num_denying > 0);
+    assert!(tally.num_tried > num_field_pairs * 25 && tally.num_denying > 0);
     assert!(
         tally.refused.contains_key("Padding") && tally.refused.contains_key("PayloadLength"),
         "{:?}",
@@ -272,27 +238,10 @@ fn every_flip_of_a_payload_with_its_checksums_repaired_is_read_by_the_rules() {
         for bit in HEADER_LEN * 8..block.len() * 8 {
             block[bit / 8] ^= 1 << (bit % 8);
             repair(&mut block, CONTEXT);
-            let _case = Case((sample.kind, block.len(), bit));
-            let any = Caller { context: CONTEXT, trusted: false, expected: None };
-            let (opened, seen) = measured(|| {
-                let reader = options().open(&block)?;
-                describe(&reader);
-                Ok(tally.answers.ask_block(&reader, &sample))
-            });
-            tally.worst = tally.worst.max(seen);
-            assert_eq!(opened.map(drop), verdict(&block, any));
-            tally.num_headers += 1;
-            match opened {
-                Ok(denied) => {
-                    tally.num_opened += 1;
-                    tally.num_denying += u64::from(denied.by_hash > 0);
-                    tally.num_compared += tally.answers.assert_as_oracle(&sample, &Oracle::open(&block));
-                }
-                Err(error) => *tally.refused.entry(name_of(&error)).or_default() += 1,
-            }
+            try_block(&mut tally, &sample, &block);
             block[bit / 8] ^= 1 << (bit % 8);
         }
     }
-    assert!(tally.num_denying > 0 && tally.num_opened > tally.num_headers / 2);
+    assert!(tally.num_denying > 0 && tally.num_opened > tally.num_tried / 2);
     tally.report("flipped bits of payloads with both checksums repaired");
 }

@@ -3,7 +3,8 @@
 use crate::allocation::{Allocated, measured};
 use crate::errors::assert_complete_message;
 use crate::report::{Case, counted};
-use crate::samples::{HEADER_LEN, Sample, blocks, options};
+use crate::rules::HEADER_LEN;
+use crate::samples::{Sample, blocks, options};
 use filterblock::{DecodeError, DecodeErrorClass};
 
 const MAX_TRAILING: usize = 64;
@@ -23,7 +24,7 @@ fn expected(sample: &Sample, len: usize) -> DecodeError {
 fn assert_refused(bytes: &[u8], error: DecodeError) -> Allocated {
     let (outcomes, seen) = measured(|| {
         let checked = options().open(bytes).map(drop);
-        let trusted = options().trusted(true).open(bytes).map(drop);
+        let trusted = options().with_digest_check(false).open(bytes).map(drop);
         [checked, trusted, options().open_owned(bytes).map(drop).map_err(|error| error.error())]
     });
     assert_eq!(outcomes, [Err(error); 3]);

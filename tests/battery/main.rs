@@ -7,6 +7,9 @@
 //! from fixed seeds.
 
 mod allocation;
+#[expect(dead_code, reason = "tests/format assembles blocks")]
+#[path = "../format/assembled.rs"]
+mod assembled;
 mod by_bits;
 mod compact;
 mod errors;
@@ -28,10 +31,14 @@ mod rates;
 mod readers;
 mod reading;
 mod report;
+#[expect(dead_code, reason = "tests/kit checks indexes, too")]
+#[path = "../format/rules/mod.rs"]
 mod rules;
 mod samples;
 mod shapes;
 mod statistics;
+#[path = "../format/trailers.rs"]
+mod trailers;
 
 #[global_allocator]
 static ALLOCATOR: allocation::Counting = allocation::Counting;

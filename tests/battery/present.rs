@@ -6,10 +6,10 @@ use crate::material::numbers;
 use crate::oracle::Oracle;
 use crate::readers::Reading;
 use crate::report::{Case, counted};
-use crate::rules::compact_of;
+use crate::trailers::compact_of;
 use filterblock::{
     AlignedBytes, CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
-    KeyHasher, KeyTransform, OpenOptions, probe_tables,
+    OpenOptions, probe_tables,
 };
 use std::ops::RangeInclusive;
 
@@ -32,12 +32,12 @@ fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
     for &salt_bits in all_salts {
         for bits in [2.0, 5.0, 10.0, 16.0, 30.0] {
             let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
-            settings.push(policy.salt_bits(salt_bits).expect("legal"));
+            settings.push(policy.with_salt_bits(salt_bits).expect("legal"));
         }
     }
     let rate = FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal");
     if kind == FilterKind::Ribbon {
-        settings.extend([0.95, 1.075].map(|slots| rate.slots_per_key(slots).expect("legal")));
+        settings.extend([0.95, 1.075].map(|slots| rate.clone().with_slots_per_key(slots).expect("legal")));
     }
     settings.push(rate);
     settings.push(FilterPolicy::with_max_bytes(kind, CAP).expect("legal"));
@@ -73,30 +73,30 @@ struct Tables {
 
 impl Tables {
     fn new(policy: FilterPolicy) -> Self {
-        let mut builder = FilterBlockBuilder::new(policy.self_check(false));
+        let mut builder = FilterBlockBuilder::new(&policy.clone().with_self_check(false));
         keys_of(u64::MAX, 100).iter().for_each(|key| builder.add_entry(key));
         let other = builder.finish().expect("a block");
         let strangers = numbers(91).take(NUM_STRANGERS).map(KeyHash::from_raw).collect();
         // Without the builder's own check: its errors must show here.
-        Self { policy: policy.self_check(false), strangers, other }
+        Self { policy: policy.with_self_check(false), strangers, other }
     }
 
     /// Builds the table of `keys` and probes it for each of them: alone, in a batch and among tables, in the block at
     /// any address, in aligned bytes and in compact frames.
     fn check(&self, keys: &[[u8; 8]], tally: &mut Tally) {
-        let mut builder = FilterBlockBuilder::new(self.policy);
+        let mut builder = FilterBlockBuilder::new(&self.policy);
         keys.iter().for_each(|key| builder.add_entry(key));
         // At an address that depends only on the number of keys.
         let shift = keys.len() % 64;
         let mut unaligned = vec![0; shift];
-        builder.finish_into(&mut unaligned).expect("a block");
+        builder.allow_empty().finish_into(&mut unaligned).expect("a block");
         let block = &unaligned[shift..];
         let reader = FilterBlockReader::open(block).expect("intact");
         assert_eq!(reader.num_entries(), keys.len() as u64);
         let aligned = OpenOptions::new().open_owned(AlignedBytes::copy_of(block)).expect("intact");
         let kept = OpenOptions::new().open_owned(block).expect("intact");
         let frame = compact_of(block);
-        let compact = open_compact(&frame, self.policy.hasher());
+        let compact = open_compact(&frame, &self.policy);
 
         assert!(keys.iter().all(|key| reader.may_contain_entry(key)), "a false negative, alone");
         let mut asked: Vec<KeyHash> = keys.iter().map(|key| self.policy.hasher().hash(key)).collect();
@@ -138,10 +138,10 @@ impl Tables {
     /// The block is the same for any order and repetition of keys. The builder's compact frame, which is another filter
     /// where the size is in bits per key, and where golomb has one bucket, whose range it rounds, holds every key.
     fn check_builds(&self, keys: &[[u8; 8]], tally: &mut Tally) {
-        let mut builder = FilterBlockBuilder::new(self.policy);
+        let mut builder = FilterBlockBuilder::new(&self.policy);
         let mut finish = |keys: &mut dyn Iterator<Item = &[u8; 8]>| {
             keys.for_each(|key| builder.add_entry(key));
-            builder.finish().expect("a block")
+            builder.allow_empty().finish().expect("a block")
         };
         let once = finish(&mut keys.iter());
         assert!(once == finish(&mut keys.iter().rev()), "another order, another block");
@@ -149,8 +149,8 @@ impl Tables {
         assert!(once == finish(&mut keys.iter().rev().chain(half)), "keys added twice, another block");
         let mut frame = Vec::new();
         keys.iter().for_each(|key| builder.add_entry(key));
-        builder.finish_compact_into(&mut frame).expect("a frame");
-        let compact = open_compact(&frame, self.policy.hasher());
+        builder.allow_empty().finish_compact_into(&mut frame).expect("a frame");
+        let compact = open_compact(&frame, &self.policy);
         assert!(keys.iter().all(|key| compact.may_contain_entry(key)), "a false negative of a built compact frame");
         let is_other = matches!(self.policy.size(), filterblock::FilterSize::MillibitsPerKey(_))
             || (self.policy.kind() == Some(FilterKind::Golomb) && keys.len() <= 64);
@@ -161,8 +161,8 @@ impl Tables {
     }
 }
 
-fn open_compact(frame: &[u8], hasher: KeyHasher) -> CompactFrameReader<'_> {
-    CompactFrameReader::open(frame, hasher, KeyTransform::WholeKey).expect("a frame")
+fn open_compact<'a>(frame: &'a [u8], policy: &'a FilterPolicy) -> CompactFrameReader<'a> {
+    CompactFrameReader::open(frame, policy).expect("a frame")
 }
 
 const NUM_SEEDS: usize = 8;
@@ -182,12 +182,13 @@ fn check_tables(kind: FilterKind, counts: RangeInclusive<usize>) {
     let mut tally = Tally::default();
     let (settings, is_long) = (settings(kind), extent() == Extent::Long);
     for (i, policy) in settings.iter().enumerate() {
-        let of_seeds: Vec<Tables> = seeds().into_iter().map(|seed| Tables::new(policy.seed(seed))).collect();
+        let of_seeds: Vec<Tables> =
+            seeds().into_iter().map(|seed| Tables::new(policy.clone().with_seed(seed))).collect();
         for count in tried(counts.clone()) {
             // All seeds in the long plan, otherwise the seeds in turn.
             let is_due = |j: &usize| is_long || *j == (count + i) % NUM_SEEDS;
             for j in (0..NUM_SEEDS).filter(is_due) {
-                let _case = Case((of_seeds[j].policy, count));
+                let _case = Case((of_seeds[j].policy.clone(), count));
                 let keys = keys_of((j as u64) << 32 | (i as u64) << 16 | count as u64, count);
                 of_seeds[j].check(&keys, &mut tally);
                 if if is_long { j == 0 } else { count < 300 || count % 8 == 1 } {
@@ -255,7 +256,7 @@ fn every_key_of_large_tables_is_found() {
             for policy in sized {
                 let _case = Case((policy, count));
                 // Each setting has hashes of its own.
-                let policy = policy.seed(93 + tally.num_tables).self_check(false);
+                let policy = policy.clone().with_seed(93 + tally.num_tables).with_self_check(false);
                 let key = |number: u64| std::array::from_fn::<u8, 16, _>(|i| (number >> (4 * i)) as u8);
                 hashes.clear();
                 hashes.extend((0..count as u64).map(|number| policy.hasher().hash(&key(number))));
@@ -269,8 +270,8 @@ fn every_key_of_large_tables_is_found() {
 }
 
 fn check_large_table(policy: FilterPolicy, hashes: &[KeyHash], tally: &mut Tally) {
-    let mut builder = FilterBlockBuilder::new(policy);
-    builder.reserve(hashes.len());
+    let mut builder = FilterBlockBuilder::new(&policy);
+    builder.try_reserve(hashes.len()).expect("memory");
     hashes.iter().for_each(|&hash| builder.add_hash(hash));
     let block =
         OpenOptions::new().open_owned(AlignedBytes::copy_of(&builder.finish().expect("a block"))).expect("intact");
@@ -286,7 +287,7 @@ fn check_large_table(policy: FilterPolicy, hashes: &[KeyHash], tally: &mut Tally
     }
     for &hash in hashes {
         let mut answers = [false; 2];
-        probe_tables(&[reader, reader], hash, &mut answers);
+        probe_tables(&[reader.clone(), reader.clone()], hash, &mut answers);
         assert!(answers == [true; 2], "a false negative, among tables");
     }
     tally.num_tables += 1;

@@ -17,7 +17,6 @@ use crate::extent::by_extent;
 use crate::report::counted;
 use crate::shapes::Shape;
 use crate::statistics::{Sigmas, deviation, is_likely, is_rare};
-use filterblock::sizing::blocked::DEFAULT_SALT_BITS;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHash};
 
 /// Hashes in a batch.
@@ -27,7 +26,8 @@ const LEAST_SHARING: f64 = 25.0;
 
 /// Sizes and rates of one kind, each with a name; for blocked, the sizes with no, some and many salts.
 fn settings(kind: FilterKind) -> Vec<(FilterPolicy, String)> {
-    let default = DEFAULT_SALT_BITS;
+    let of_blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal");
+    let default = of_blocked.salt_bits().expect("a kind with salts");
     let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, default, 6] } else { &[default] };
     let mut settings = Vec::new();
     for &salt_bits in all_salts {
@@ -38,7 +38,7 @@ fn settings(kind: FilterKind) -> Vec<(FilterPolicy, String)> {
         };
         for bits in all_bits {
             let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
-            let policy = policy.salt_bits(salt_bits).expect("legal");
+            let policy = policy.with_salt_bits(salt_bits).expect("legal");
             settings.push((policy, format!("{bits} bits a key, {salt_bits} salt bits")));
         }
     }
@@ -78,7 +78,7 @@ impl Observed {
         let num_keys = shape.num_keys().unwrap_or(extent.num_stored + extent.num_absent);
         let stride = if shape.num_keys().is_some() { 3 } else { num_keys / extent.num_stored };
         for round in 0u64.. {
-            observed.add(policy.seed(seed ^ round << 48), shape, num_keys, stride);
+            observed.add(policy.clone().with_seed(seed ^ round << 48), shape, num_keys, stride);
             if observed.num_absent >= extent.num_absent as f64 {
                 break;
             }
@@ -88,17 +88,17 @@ impl Observed {
 
     /// One block, of every `stride`-th key.
     fn add(&mut self, policy: FilterPolicy, shape: Shape, num_keys: u64, stride: u64) {
-        let (hasher, mut key) = (policy.hasher(), Vec::new());
+        let (hasher, mut key) = (policy.hasher().clone(), Vec::new());
         let mut hash_of = |number: u64| {
             shape.write(number, &mut key);
             hasher.hash(&key)
         };
         let stored: Vec<KeyHash> = (0..num_keys).step_by(stride as usize).map(&mut hash_of).collect();
-        let mut builder = FilterBlockBuilder::new(policy.self_check(false));
+        let mut builder = FilterBlockBuilder::new(&policy.clone().with_self_check(false));
         stored.iter().for_each(|&hash| builder.add_hash(hash));
         let block = builder.finish().expect("a block");
         let reader = FilterBlockReader::open(&block).expect("intact");
-        let rates = Rates::new(policy, &stored, &block);
+        let rates = Rates::new(policy.clone(), &stored, &block);
         let stated = reader.false_positive_rate();
         assert!((stated / rates.rate - 1.0).abs() < 1e-9, "{policy:?}: {stated} stated, {} by the bits", rates.rate);
         assert!(num_passed(&reader, &stored) == stored.len(), "false negatives: {policy:?} {shape:?}");
@@ -246,8 +246,8 @@ fn check(kind: FilterKind) {
     for (i, (policy, name)) in (1u64..).zip(&settings) {
         // Each configuration has a seed of its own, so that no two share a hash.
         let seeded = (1..).zip(Shape::ALL).map(|(j, shape)| (shape, i << 8 | j));
-        let observe = |(shape, seed)| (shape, Observed::new(*policy, shape, seed, &extent));
-        tally.add(*policy, name, &seeded.map(observe).collect::<Vec<_>>());
+        let observe = |(shape, seed)| (shape, Observed::new(policy.clone(), shape, seed, &extent));
+        tally.add(policy.clone(), name, &seeded.map(observe).collect::<Vec<_>>());
     }
     tally.report(kind);
     assert_eq!(tally.num_configurations, if kind == FilterKind::Blocked { 370 } else { 170 });

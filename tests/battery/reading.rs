@@ -2,8 +2,8 @@
 
 use crate::allocation::{Allocated, measured};
 use crate::report::counted;
-use crate::rules::compact_of;
 use crate::samples::{Answers, Denied, Sample, blocks, describe, open_compact, options};
+use crate::trailers::compact_of;
 use filterblock::{AlignedBytes, CompactFrameReader, FilterBlockReader};
 use std::fmt::Write;
 

@@ -4,9 +4,10 @@ use crate::extent::by_extent;
 use crate::material::{hashes, keys};
 use crate::oracle::Oracle;
 use crate::readers::Reading;
+use crate::rules::HEADER_LEN;
 use filterblock::{
-    CompactFrameReader, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
-    KeyHasher, KeyTransform, OpenOptions, probe_tables,
+    CompactFrameReader, DecodeError, EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
+    KeyHash, KeyHasher, KeyTransform, OpenOptions, probe_tables,
 };
 
 /// The context of every sample.
@@ -14,7 +15,6 @@ pub(crate) const CONTEXT: u64 = 0x0bad_c0de_00c0_ffee;
 pub(crate) const SEED: u64 = 0x5eed_0000_0000_0003;
 /// The whole key of eight bytes. A transform with a parameter, which few have.
 pub(crate) const TRANSFORM: KeyTransform = KeyTransform::FixedPrefix { len: 8 };
-pub(crate) const HEADER_LEN: usize = 64;
 /// The most stored keys that are probed in each case.
 const MAX_ASKED: usize = 48;
 /// Absent and extreme hashes.
@@ -33,8 +33,8 @@ pub(crate) struct Sample {
 }
 
 fn builder(policy: FilterPolicy, keys: &[[u8; 8]]) -> FilterBlockBuilder {
-    let mut builder = FilterBlockBuilder::new(policy.seed(SEED).transform(TRANSFORM));
-    builder.context(CONTEXT);
+    let mut builder = FilterBlockBuilder::new(&policy.with_seed(SEED).with_transform(TRANSFORM));
+    builder.set_context(CONTEXT);
     keys.iter().for_each(|key| builder.add_entry(key));
     builder
 }
@@ -59,7 +59,7 @@ impl Sample {
         }
         let policy = FilterPolicy::with_max_bytes(kind, len as u64).expect("legal");
         let keys = keys(1, num_entries);
-        Self::new(kind, builder(policy, &keys).finish().expect("a block"), &keys)
+        Self::new(kind, builder(policy, &keys).allow_empty().finish().expect("a block"), &keys)
     }
 
     /// Like [`Sample::of_len`]. The length depends on the keys, so their number is adjusted until it fits.
@@ -69,7 +69,7 @@ impl Sample {
             let mut count = num_entries;
             for _ in 0..20 {
                 let keys = keys(seed, count);
-                let block = builder(policy, &keys).finish().expect("a block");
+                let block = builder(policy.clone(), &keys).finish().expect("a block");
                 if block.len() == len {
                     return Self::new(FilterKind::Golomb, block, &keys);
                 }
@@ -91,7 +91,7 @@ impl Sample {
     pub(crate) fn compact(kind: FilterKind, num_entries: usize) -> Self {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
         let (keys, mut frame) = (keys(2, num_entries), Vec::new());
-        builder(policy, &keys).finish_compact_into(&mut frame).expect("a frame");
+        builder(policy, &keys).allow_empty().finish_compact_into(&mut frame).expect("a frame");
         Self::new(kind, frame, &keys)
     }
 
@@ -99,7 +99,7 @@ impl Sample {
     pub(crate) fn thinned(num_entries: usize) -> Self {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 20.0).expect("legal");
         let keys = keys(3, num_entries);
-        let block = builder(policy, &keys).finish().expect("a block");
+        let block = builder(policy, &keys).allow_empty().finish().expect("a block");
         let thinned = options().open(&block).expect("intact").thin(9, CONTEXT).expect("fewer columns");
         Self::new(FilterKind::Ribbon, thinned, &keys)
     }
@@ -108,7 +108,7 @@ impl Sample {
     pub(crate) fn compact_thinned(num_entries: usize) -> Self {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 20.0).expect("legal");
         let (keys, mut frame) = (keys(3, num_entries), Vec::new());
-        builder(policy, &keys).finish_compact_into(&mut frame).expect("a frame");
+        builder(policy, &keys).allow_empty().finish_compact_into(&mut frame).expect("a frame");
         let thinned = open_compact(&frame).expect("a frame").thin(9).expect("fewer columns");
         Self::new(FilterKind::Ribbon, thinned, &keys)
     }
@@ -133,11 +133,12 @@ pub(crate) fn blocks() -> Vec<Sample> {
 }
 
 pub(crate) fn options() -> OpenOptions {
-    OpenOptions::new().context(CONTEXT)
+    OpenOptions::new().with_context(CONTEXT)
 }
 
 pub(crate) fn open_compact(frame: &[u8]) -> Result<CompactFrameReader<'_>, DecodeError> {
-    CompactFrameReader::open(frame, KeyHasher::new(SEED), TRANSFORM)
+    static ENTRIES: EntryHasher = EntryHasher::new(KeyHasher::new(SEED), TRANSFORM);
+    CompactFrameReader::open(frame, &ENTRIES)
 }
 
 /// A buffer for the answers of one case, so that probing does not allocate.
@@ -166,7 +167,7 @@ impl Answers {
         let denied = self.ask(reader, sample);
         let at_last = sample.asked.len() - 1;
         let mut tables = [!self.single[at_last], !self.single[at_last]];
-        probe_tables(&[*reader, *reader], sample.asked[at_last], &mut tables);
+        probe_tables(&[reader.clone(), reader.clone()], sample.asked[at_last], &mut tables);
         assert!(tables == [self.single[at_last]; 2], "alone and beside another table");
         denied
     }

@@ -47,8 +47,8 @@ fn a_known_pair_collides_under_some_secret_seeds_and_under_no_tried_key() {
 }
 
 fn block(kind: FilterKind, bits_per_key: f64, hasher: KeyHasher, keys: &[Vec<u8>]) -> Vec<u8> {
-    let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal").hashed_by(hasher);
-    let mut builder = FilterBlockBuilder::new(policy);
+    let policy = FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal").with_hasher(hasher);
+    let mut builder = FilterBlockBuilder::new(&policy);
     keys.iter().for_each(|key| builder.add_key(key));
     builder.finish().expect("a block")
 }
@@ -65,15 +65,15 @@ fn a_known_seed_lets_anyone_construct_keys_that_always_pass() {
         }
         for &kind in FilterKind::ALL {
             for bits_per_key in [8.0, 30.0] {
-                let block = block(kind, bits_per_key, known, &present);
+                let block = block(kind, bits_per_key, known.clone(), &present);
                 let filter = FilterBlockReader::open(&block).expect("intact");
                 assert!(crafted.iter().all(|key| filter.may_contain(key)), "{kind}: no filter helps");
             }
             // The same keys under a seed or secret key that the attacker does not know pass as often as any absent
             // keys.
             for secret in [KeyHasher::new(seed ^ 0x9e37_79b9_7f4a_7c15), KeyHasher::keyed([seed as u8; 16])] {
-                let block = block(kind, 8.0, secret, &present);
-                let filter = OpenOptions::new().expect_hasher(secret).open(&block).expect("intact");
+                let block = block(kind, 8.0, secret.clone(), &present);
+                let filter = OpenOptions::new().expect_hasher(&secret).open(&block).expect("intact");
                 let passed = crafted.iter().filter(|key| filter.may_contain(key.as_slice())).count() as f64;
                 let (rate, num_queries) = (filter.false_positive_rate(), crafted.len() as f64);
                 let sigma = (num_queries * rate * (1.0 - rate)).sqrt();

@@ -112,7 +112,7 @@ impl AsRef<[u8]> for &Changing {
 fn bytes_that_change_their_length_are_noticed() {
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
-        let mut builder = FilterBlockBuilder::new(policy);
+        let mut builder = FilterBlockBuilder::new(&policy);
         (0..1000).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
         let mut bytes = builder.finish().expect("a block");
         let len = bytes.len();

@@ -3,7 +3,10 @@
 use crate::assembled::{Header, Shape};
 use crate::material::{hex, unhex};
 use crate::spec::compare;
-use filterblock::{FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform, sizing};
+use filterblock::{
+    CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
+    TransformId,
+};
 use std::collections::BTreeSet;
 
 /// The entry of a query; `None` if it has none.
@@ -12,7 +15,9 @@ fn entry_of(transform: KeyTransform, query: &str) -> Option<Vec<u8>> {
     let bytes = |i: usize| unhex(parts[i]);
     match (parts[0], transform) {
         ("key", _) => transform.entry_of(&bytes(1)).map(<[u8]>::to_vec),
-        ("prefix", _) => transform.prefix_of(&bytes(1)).map(<[u8]>::to_vec),
+        ("prefix", KeyTransform::FixedPrefix { len } | KeyTransform::WholeKeyAndPrefix { len }) => {
+            bytes(1).get(..len.into()).map(<[u8]>::to_vec)
+        }
         ("row" | "cell", KeyTransform::Row) => Some(bytes(1)),
         ("cell", KeyTransform::RowColumn) => {
             let mut entry = Vec::new();
@@ -49,8 +54,8 @@ fn transform_vectors() {
             .filter_map(|query| entry_of(transform, query))
             .map(|entry| hasher.hash(&entry).get())
             .collect();
-        let (id, param) = transform.to_wire();
-        let header = Header { hasher, transform: (id, param), ..Header::default() };
+        let TransformId { id, param } = transform.to_wire();
+        let header = Header { hasher: hasher.clone(), transform: (id, param), ..Header::default() };
         let block = Shape::Fuse { fingerprint_bits: 32, log2_segment_len: 1, num_segments: 4 }.block(&header, &hashes);
         lines.push(format!("{id} {param} {}", hex(&block)));
         let reader = FilterBlockReader::open(&block).expect("a block");
@@ -73,6 +78,15 @@ fn transform_vectors() {
 /// Those of the library's writer, unless it is told otherwise.
 const SALT_BITS: u32 = 3;
 
+/// The probes of a filter that has all of its bits.
+fn num_probes(kind: FilterKind, bits: u32) -> u32 {
+    let policy = FilterPolicy::with_bits_per_key(kind, bits.into()).expect("legal");
+    let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy), Vec::new());
+    (0..100_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
+    builder.finish_compact_into(&mut frame).expect("a frame");
+    CompactFrameReader::open(&frame, &policy).expect("intact").num_probes().expect("a kind that probes")
+}
+
 /// The table of the appendix: what the library's writer makes of a size, for a million entries.
 #[test]
 fn what_bits_buy() {
@@ -80,15 +94,15 @@ fn what_bits_buy() {
     let row = |bits: u32| {
         let rate = |kind| {
             let policy = FilterPolicy::with_bits_per_key(kind, bits.into()).expect("legal");
-            assert!(policy.num_salt_bits().is_none_or(|salt_bits| salt_bits == SALT_BITS));
+            assert!(policy.salt_bits().is_none_or(|salt_bits| salt_bits == SALT_BITS));
             let rate = policy.expected_false_positive_rate(1_000_000).expect("a size");
             format!("{:.5} %", 100.0 * rate)
         };
         format!(
             "| {bits} | {}; {} | {}; {} | {} | {} | {} |",
-            sizing::bloom::best_num_probes(1000 * bits),
+            num_probes(FilterKind::Bloom, bits),
             rate(FilterKind::Bloom),
-            sizing::blocked::num_probes(1000 * bits, SALT_BITS),
+            num_probes(FilterKind::Blocked, bits),
             rate(FilterKind::Blocked),
             rate(FilterKind::Golomb),
             rate(FilterKind::Ribbon),

@@ -16,7 +16,7 @@ pub enum Shape {
 }
 
 /// The fields of a header that are not computed from the payload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Header {
     pub hasher: KeyHasher,
     /// Id and parameter.
@@ -135,14 +135,22 @@ pub fn put(bytes: &mut [u8], value: u64) {
 
 /// Recomputes both checksums of a block under `context`, following format-spec.md section 4.2.
 pub fn repair(block: &mut [u8], context: u64) {
-    let mixed = mix(context);
-    let digest = KeyHasher::new(0).hash(&block[64..]).get() ^ mixed;
+    let digest = KeyHasher::new(0).hash(&block[64..]).get() ^ mix(context);
     put(&mut block[52..60], digest);
-    let crc = crc32(&block[..60]).rotate_right(15).wrapping_add(0xa282_ead8) ^ mixed as u32;
+    repair_crc(block, context);
+}
+
+/// Recomputes the header's checksum alone.
+pub fn repair_crc(block: &mut [u8], context: u64) {
+    let crc = masked_crc(&block[..60]) ^ mix(context) as u32;
     put(&mut block[60..64], crc.into());
 }
 
-/// Computed bit by bit.
+pub fn masked_crc(bytes: &[u8]) -> u32 {
+    crc32(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// CRC-32 of IEEE 802.3, bit by bit.
 pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })

@@ -4,7 +4,7 @@ use crate::material::{block_of, frame_of, hashes, numbers};
 use crate::oracle::Oracle;
 use crate::readers::Reading;
 use filterblock::{
-    AlignedBytes, CompactFrameReader, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyTransform, OpenOptions,
+    AlignedBytes, CompactFrameReader, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions,
 };
 
 /// Around every number of hashes that an engine processes together, and 0.
@@ -17,7 +17,7 @@ fn policies() -> Vec<FilterPolicy> {
     for bits in [5.0, 10.0, 16.0, 24.0] {
         let policy = |kind| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
         all.push(policy(FilterKind::Bloom));
-        all.extend((0..=6).map(|salt_bits| policy(FilterKind::Blocked).salt_bits(salt_bits).expect("legal")));
+        all.extend((0..=6).map(|salt_bits| policy(FilterKind::Blocked).with_salt_bits(salt_bits).expect("legal")));
     }
     all.push(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 2.0).expect("legal"));
     for rate in [0.01, 0.001, 1.0 / 65536.0] {
@@ -59,7 +59,7 @@ fn batches_answer_as_single_queries_at_any_address() {
     for policy in policies() {
         for num_entries in [1, 100, 2_000] {
             let members: Vec<u64> = numbers(300).take(num_entries).collect();
-            let (block, queried) = (block_of(policy, &members), mixed(&members, 1_000));
+            let (block, queried) = (block_of(policy.clone(), &members), mixed(&members, 1_000));
             let oracle = Oracle::open(&block);
             let expected: Vec<bool> = queried.iter().map(|hash| oracle.may_contain(hash.get())).collect();
             assert!(expected.contains(&true), "present hashes are queried, too");
@@ -96,7 +96,7 @@ fn settings_reach_few_eight_and_many_probes() {
 #[test]
 fn batches_of_large_blocks_answer_as_single_queries() {
     let sized = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
-    let blocked = |bits, salt_bits| sized(FilterKind::Blocked, bits).salt_bits(salt_bits).expect("legal");
+    let blocked = |bits, salt_bits| sized(FilterKind::Blocked, bits).with_salt_bits(salt_bits).expect("legal");
     let policies = [
         (blocked(24.0, 0), 400_000),
         (blocked(10.0, 2), 900_000),
@@ -105,20 +105,21 @@ fn batches_of_large_blocks_answer_as_single_queries() {
         (sized(FilterKind::Bloom, 24.0), 400_000),
         (FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.0 / 65536.0).expect("legal"), 500_000),
         // Three stretches, and bumped entries at each cut.
-        (sized(FilterKind::Ribbon, 25.0).slots_per_key(0.965).expect("legal"), 350_000),
+        (sized(FilterKind::Ribbon, 25.0).with_slots_per_key(0.965).expect("legal"), 350_000),
         (sized(FilterKind::Fuse, 10.0), 900_000),
         (sized(FilterKind::Fuse, 25.0), 400_000),
     ];
     let members: Vec<u64> = numbers(303).take(900_000).collect();
     for (policy, num_entries) in policies {
-        let (block, queried) = (block_of(policy, &members[..num_entries]), mixed(&members[..num_entries], 20_000));
+        let (block, queried) =
+            (block_of(policy.clone(), &members[..num_entries]), mixed(&members[..num_entries], 20_000));
         assert!(block.len() > (1 << 20) + 64, "{policy:?}: {} bytes", block.len());
         let oracle = Oracle::open(&block);
         let expected: Vec<bool> = queried.iter().map(|hash| oracle.may_contain(hash.get())).collect();
         for shift in [0, 5] {
             let mut buffer = AlignedBytes::zeroed(block.len() + shift);
             buffer.as_mut()[shift..].copy_from_slice(&block);
-            let reader = OpenOptions::new().trusted(true).open(&buffer.as_ref()[shift..]).expect("intact");
+            let reader = OpenOptions::new().with_digest_check(false).open(&buffer.as_ref()[shift..]).expect("intact");
             assert_eq!(one_by_one(&reader, &queried), expected, "{policy:?}");
             assert_batches(&reader, &queried, &expected, &format!("{policy:?}, large, {shift} bytes off"));
         }
@@ -130,13 +131,13 @@ fn batches_of_empty_filters_and_compact_frames_answer_alike() {
     for policy in policies() {
         for num_entries in [0, 1, 70, 500] {
             let members: Vec<u64> = numbers(304).take(num_entries).collect();
-            let (frame, queried) = (frame_of(policy, &members), mixed(&members, 200));
+            let (frame, queried) = (frame_of(policy.clone(), &members), mixed(&members, 200));
             let oracle = Oracle::open_compact(&frame);
             let expected: Vec<bool> = queried.iter().map(|hash| oracle.may_contain(hash.get())).collect();
-            let compact = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::WholeKey);
+            let compact = CompactFrameReader::open(&frame, &policy);
             assert_batches(&compact.expect("a frame"), &queried, &expected, "compact");
             if num_entries == 0 {
-                let block = block_of(policy, &[]);
+                let block = block_of(policy.clone(), &[]);
                 let reader = FilterBlockReader::open(&block).expect("intact");
                 assert_batches(&reader, &queried, &vec![false; queried.len()], "no entries");
             }
@@ -151,16 +152,17 @@ fn batches_of_damaged_payloads_answer_as_single_queries() {
     for policy in policies() {
         for num_entries in [10, 700, 5_000] {
             let members: Vec<u64> = numbers(305).take(num_entries).collect();
-            let (mut block, queried) = (block_of(policy, &members), mixed(&members, 500));
+            let (mut block, queried) = (block_of(policy.clone(), &members), mixed(&members, 500));
             for (seed, share) in [(1, 1), (2, 50), (3, 1_000)] {
                 for (byte, number) in block[64..].iter_mut().zip(numbers(seed)) {
                     if number % share == 0 {
                         *byte = (number >> 32) as u8;
                     }
                 }
-                let reader = OpenOptions::new().trusted(true).open(&block);
+                let reader = OpenOptions::new().with_digest_check(false).open(&block);
                 // Some damage is noticed without the digest.
                 let Ok(reader) = reader else { continue };
+                assert!((0.0..=1.0).contains(&reader.false_positive_rate()) && (0.0..=1.0).contains(&reader.fill()));
                 assert_batches(&reader, &queried, &one_by_one(&reader, &queried), &format!("damaged {policy:?}"));
             }
         }

@@ -25,7 +25,7 @@ fn fuse_vectors() {
 }
 
 /// The block of "a", "b" and "c" of the document's section 9.
-pub fn three_entries() -> Vec<u8> {
+fn three_entries() -> Vec<u8> {
     let shape = Shape::Fuse { fingerprint_bits: 5, log2_segment_len: 1, num_segments: 1 };
     let hashes = [b"a", b"b", b"c"].map(|entry| KeyHasher::new(0).hash(entry).get());
     shape.block(&Header::default(), &hashes.into())
@@ -72,7 +72,7 @@ fn the_writers_blocks_are_those_of_the_document() {
             for fingerprint_bits in (1..=32u8).step_by(if round == 0 && count < 1_000 { 1 } else { 15 }) {
                 let rate = filterblock::sizing::fuse::false_positive_rate(fingerprint_bits.into());
                 let policy = FilterPolicy::with_false_positive_rate(FilterKind::Fuse, rate).expect("legal");
-                let mut builder = FilterBlockBuilder::new(policy);
+                let mut builder = FilterBlockBuilder::new(&policy);
                 hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
                 let block = builder.finish().expect("a block");
                 let shape = Shape::Fuse { fingerprint_bits, log2_segment_len, num_segments };

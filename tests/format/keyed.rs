@@ -3,14 +3,14 @@
 use crate::material::keys;
 use filterblock::{
     CombineError, CompactFrameReader, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind,
-    FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
+    FilterPolicy, KeyHasher, OpenOptions,
 };
 
 const KEY: [u8; 16] = *b"0123456789abcdef";
 
 fn block(kind: FilterKind, hasher: KeyHasher) -> Vec<u8> {
-    let policy = FilterPolicy::with_bits_per_key(kind, 12.0).expect("legal").hashed_by(hasher);
-    let mut builder = FilterBlockBuilder::new(policy);
+    let policy = FilterPolicy::with_bits_per_key(kind, 12.0).expect("legal").with_hasher(hasher);
+    let mut builder = FilterBlockBuilder::new(&policy);
     keys(8, 400).iter().for_each(|key| builder.add_key(key));
     builder.finish().expect("a block")
 }
@@ -19,9 +19,9 @@ fn block(kind: FilterKind, hasher: KeyHasher) -> Vec<u8> {
 fn a_keyed_block_opens_only_with_its_key() {
     let hasher = KeyHasher::keyed(KEY);
     for &kind in FilterKind::ALL {
-        let block = block(kind, hasher);
-        let reader = OpenOptions::new().expect_hasher(hasher).open(&block).expect("an intact block");
-        assert_eq!((reader.hasher(), reader.hasher().hash_id()), (hasher, 2));
+        let block = block(kind, hasher.clone());
+        let reader = OpenOptions::new().expect_hasher(&hasher).open(&block).expect("an intact block");
+        assert_eq!((reader.hasher(), reader.hasher().hash_id()), (&hasher, 2));
         for key in keys(8, 400) {
             assert!(reader.may_contain(&key) && reader.may_contain_hash(hasher.hash(&key)));
         }
@@ -33,41 +33,44 @@ fn a_keyed_block_opens_only_with_its_key() {
             error
         };
         assert_eq!(refused(OpenOptions::new()), DecodeError::KeyNeeded { key_id: hasher.seed() });
-        assert_eq!(refused(OpenOptions::new().trusted(true)), DecodeError::KeyNeeded { key_id: hasher.seed() });
+        assert_eq!(
+            refused(OpenOptions::new().with_digest_check(false)),
+            DecodeError::KeyNeeded { key_id: hasher.seed() }
+        );
         // A seed that happens to equal the key's id still selects another hash function.
-        let by_seed = refused(OpenOptions::new().expect_seed(hasher.seed()));
+        let by_seed = refused(OpenOptions::new().expect_hasher(&KeyHasher::new(hasher.seed())));
         assert_eq!(by_seed, DecodeError::WrongHash { expected: 1, found: 2 });
         for bit in 0..128 {
             let mut key = KEY;
             key[bit / 8] ^= 1 << (bit % 8);
             let other = KeyHasher::keyed(key);
             let expected = DecodeError::WrongKey { expected: other.seed(), found: hasher.seed() };
-            assert_eq!(refused(OpenOptions::new().expect_hasher(other)), expected);
+            assert_eq!(refused(OpenOptions::new().expect_hasher(&other)), expected);
         }
     }
     let by_seed = block(FilterKind::Bloom, KeyHasher::new(5));
-    let error = OpenOptions::new().expect_hasher(hasher).open(&by_seed).expect_err("another hash");
+    let error = OpenOptions::new().expect_hasher(&hasher).open(&by_seed).expect_err("another hash");
     assert_eq!(error, DecodeError::WrongHash { expected: 2, found: 1 });
 }
 
 #[test]
 fn keyed_frames_and_unions_work_like_others() {
     let hasher = KeyHasher::keyed(KEY);
-    let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 512).expect("legal").hashed_by(hasher);
-    let mut builder = FilterBlockBuilder::new(policy);
+    let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 512).expect("legal").with_hasher(hasher.clone());
+    let mut builder = FilterBlockBuilder::new(&policy);
     builder.add_key(b"framed");
     let mut frame = Vec::new();
     builder.finish_compact_into(&mut frame).expect("a frame");
-    let reader = CompactFrameReader::open(&frame, hasher, KeyTransform::WholeKey).expect("a frame");
+    let reader = CompactFrameReader::open(&frame, &policy).expect("a frame");
     assert!(reader.may_contain(b"framed"));
 
     let block_of = |hasher: KeyHasher, key: &[u8]| {
-        let mut builder = FilterBlockBuilder::new(policy.hashed_by(hasher));
+        let mut builder = FilterBlockBuilder::new(&policy.clone().with_hasher(hasher));
         builder.add_key(key);
         builder.finish().expect("a block")
     };
-    let options = OpenOptions::new().expect_hasher(hasher);
-    let (a, b) = (block_of(hasher, b"a"), block_of(hasher, b"b"));
+    let options = OpenOptions::new().expect_hasher(&hasher);
+    let (a, b) = (block_of(hasher.clone(), b"a"), block_of(hasher.clone(), b"b"));
     let (a, b) = (options.open(&a).expect("intact"), options.open(&b).expect("intact"));
     let union = a.union(&b, 0).expect("a block");
     let union = options.open(&union).expect("a keyed block, as its parts were");
@@ -76,7 +79,7 @@ fn keyed_frames_and_unions_work_like_others() {
     let other = FilterBlockReader::open(&other).expect("intact");
     assert_eq!(a.union(&other, 0), Err(CombineError::Hash { a: 2, b: 1 }));
     let other_key = KeyHasher::keyed([0; 16]);
-    let other = block_of(other_key, b"a");
-    let other = OpenOptions::new().expect_hasher(other_key).open(&other).expect("intact");
+    let other = block_of(other_key.clone(), b"a");
+    let other = OpenOptions::new().expect_hasher(&other_key).open(&other).expect("intact");
     assert_eq!(a.union(&other, 0), Err(CombineError::Key { a: hasher.seed(), b: other_key.seed() }));
 }

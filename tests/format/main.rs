@@ -6,10 +6,10 @@ mod aligned;
 mod appendix;
 mod assembled;
 mod batches;
+#[path = "../exchange/mod.rs"]
+mod between_machines;
 mod choice;
 mod control;
-mod damage;
-#[cfg(feature = "kv")]
 mod exchange;
 mod facts;
 mod fuse;
@@ -24,10 +24,8 @@ mod policy;
 mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
-mod rejects;
 mod releases;
 mod ribbon;
-mod rows;
 mod safe_keys;
 mod spec;
 mod tables;

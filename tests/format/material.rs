@@ -42,7 +42,7 @@ pub fn transform(id: u64, param: u64) -> KeyTransform {
 
 #[cfg(feature = "std")]
 fn builder_of(policy: FilterPolicy, hashes: &[u64]) -> FilterBlockBuilder {
-    let mut builder = FilterBlockBuilder::new(policy.self_check(false));
+    let mut builder = FilterBlockBuilder::new(&policy.with_self_check(false));
     hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
     builder
 }
@@ -50,14 +50,14 @@ fn builder_of(policy: FilterPolicy, hashes: &[u64]) -> FilterBlockBuilder {
 /// The block of `hashes`, added in this order, unchecked.
 #[cfg(feature = "std")]
 pub fn block_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
-    builder_of(policy, hashes).finish().expect("a block")
+    builder_of(policy, hashes).allow_empty().finish().expect("a block")
 }
 
 /// The compact frame of `hashes`, under the conditions of [`block_of`].
 #[cfg(feature = "std")]
 pub fn frame_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
     let mut frame = Vec::new();
-    builder_of(policy, hashes).finish_compact_into(&mut frame).expect("a frame");
+    builder_of(policy, hashes).allow_empty().finish_compact_into(&mut frame).expect("a frame");
     frame
 }
 

@@ -3,10 +3,9 @@
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test --test format partitioned` writes the golden files that are missing.
 
-use crate::assembled::repair;
 use crate::material::hex;
-use crate::oracle::{Oracle, int, mix};
-use crate::rows;
+use crate::oracle::Oracle;
+use crate::oracle::index::{Index, order_key_of_pair, partition_context};
 use crate::spec::compare;
 use filterblock::partition::{
     INDEX_MAGIC, PartitionError, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder, row_column_order_key,
@@ -16,43 +15,12 @@ use serde_json::json;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
-/// An index read by the document, its checksums not verified.
-struct Index<'a> {
-    /// Offset, length, separator.
-    partitions: Vec<(u64, u64, &'a [u8])>,
-}
-
-impl<'a> Index<'a> {
-    fn open(index: &'a [u8]) -> Self {
-        let num_partitions = int(&index[40..44]) as usize;
-        let separators = &index[64 + 16 * num_partitions..];
-        let mut start = 0;
-        let partition = |i: usize| {
-            let record = &index[64 + 16 * i..][..16];
-            let end = int(&record[12..]) as usize;
-            let separator = &separators[start..end];
-            start = end;
-            (int(&record[..8]), int(&record[8..12]), separator)
-        };
-        let partitions = (0..num_partitions).map(partition).collect();
-        assert_eq!(start, separators.len());
-        Self { partitions }
-    }
-
-    fn find(&self, order_key: &[u8]) -> Option<usize> {
-        self.partitions.iter().position(|(_, _, separator)| *separator >= order_key)
-    }
-
-    fn may_contain(&self, file: &[u8], order_key: &[u8], hash: u64) -> bool {
-        self.find(order_key).is_some_and(|i| {
-            let (offset, len, _) = self.partitions[i];
-            Oracle::open(&file[offset as usize..][..len as usize]).may_contain(hash)
-        })
-    }
-}
-
-fn partition_context(context: u64, partition: u64) -> u64 {
-    mix(context ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(partition)
+/// Whether the partition that `order_key` leads to may contain `hash`.
+fn may_contain(index: &Index<'_>, file: &[u8], order_key: &[u8], hash: u64) -> bool {
+    index.find(order_key).is_some_and(|i| {
+        let (offset, len, _) = index.partitions[i];
+        Oracle::open(&file[offset as usize..][..len as usize]).may_contain(hash)
+    })
 }
 
 /// The shortest separator, found by trying all candidates: `last`, and its prefixes with their last byte raised.
@@ -101,16 +69,16 @@ const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
 fn cases() -> Vec<Case> {
     let bits = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
     let own = KeyTransform::Custom(CustomTransform::new(150, 12).expect("legal"));
-    let keyed = bits(FilterKind::Blocked).hashed_by(KeyHasher::keyed(HASH_KEY)).transform(own);
+    let keyed = bits(FilterKind::Blocked).with_hasher(KeyHasher::keyed(HASH_KEY)).with_transform(own);
     let case = |name, policy, limit, context, keys, count| Case { name, policy, limit, context, keys, count };
     let (bloom, blocked, golomb) = (bits(FilterKind::Bloom), bits(FilterKind::Blocked), bits(FilterKind::Golomb));
     let (ribbon, fuse) = (bits(FilterKind::Ribbon), bits(FilterKind::Fuse));
     vec![
-        case("whole", blocked.seed(7), PartitionLimit::Bytes(512), 0x0123_4567_89ab_cdef, Keys::Whole, 1000),
-        case("none", bloom, PartitionLimit::default(), 3, Keys::Whole, 0),
+        case("whole", blocked.with_seed(7), PartitionLimit::Bytes(512), 0x0123_4567_89ab_cdef, Keys::Whole, 1000),
+        case("none", bloom.clone(), PartitionLimit::default(), 3, Keys::Whole, 0),
         case(
             "prefixes",
-            bloom.transform(KeyTransform::FixedPrefix { len: 16 }),
+            bloom.with_transform(KeyTransform::FixedPrefix { len: 16 }),
             PartitionLimit::Entries(7),
             0,
             Keys::Whole,
@@ -118,15 +86,15 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "cells",
-            golomb.transform(KeyTransform::RowColumn),
+            golomb.with_transform(KeyTransform::RowColumn),
             PartitionLimit::Entries(37),
             u64::MAX,
             Keys::Cells,
             200,
         ),
         case("keys-and-prefixes-keyed", keyed, PartitionLimit::Entries(50), 1, Keys::WithPrefixes, 500),
-        case("ribbon", ribbon.seed(8), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
-        case("fuse", fuse.seed(9), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
+        case("ribbon", ribbon.with_seed(8), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
+        case("fuse", fuse.with_seed(9), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
     ]
 }
 
@@ -140,7 +108,7 @@ impl Case {
 
     /// The order keys and entries, as the document makes them.
     fn entries(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let transform = self.policy.key_transform();
+        let transform = self.policy.transform();
         let entries = self.words().into_iter().flat_map(|word| match self.keys {
             Keys::Whole => {
                 let entry = transform.entry_of(&word).expect("no word is too short").to_vec();
@@ -149,7 +117,7 @@ impl Case {
             Keys::Cells => {
                 let pair = |column: &[u8]| {
                     let len: [u8; 4] = std::array::from_fn(|i| (word.len() >> (8 * i)) as u8);
-                    ([&word[..], &[0, 0], column].concat(), [&word[..], column, &len].concat())
+                    (order_key_of_pair(&word, column), [&word[..], column, &len].concat())
                 };
                 vec![pair(b""), pair(b"title")]
             }
@@ -166,7 +134,8 @@ impl Case {
             file.extend_from_slice(block);
             Ok::<_, Infallible>((file.len() - block.len()) as u64)
         };
-        let mut builder = PartitionedFilterBuilder::new(self.policy, self.limit).expect("legal").context(self.context);
+        let mut builder =
+            PartitionedFilterBuilder::new(&self.policy, self.limit).expect("legal").with_context(self.context);
         for word in self.words() {
             match self.keys {
                 Keys::Whole => builder.add_key(&word, &mut store).expect("in order"),
@@ -240,11 +209,11 @@ fn golden_partitioned_filters() {
 
 fn check_answers(case: &Case, stored: &Stored) {
     let hasher = case.policy.hasher();
-    let options = OpenOptions::new().context(case.context).expect_hasher(hasher);
-    let filter = PartitionedFilter::open(&stored.index, options).expect("an intact index");
+    let options = OpenOptions::new().with_context(case.context).expect_hasher(hasher);
+    let filter = PartitionedFilter::open(&stored.index, options.clone()).expect("an intact index");
     let index = Index::open(&stored.index);
     for partition in filter.partitions() {
-        let options = options.context(partition_context(case.context, partition.number.into()));
+        let options = options.clone().with_context(partition_context(case.context, partition.number.into()));
         let block = &stored.file[partition.offset as usize..][..partition.len as usize];
         options.open(block).expect("a block under the document's context");
     }
@@ -259,7 +228,7 @@ fn check_answers(case: &Case, stored: &Stored) {
         for at in 0..order_key.len() {
             let mut absent = order_key.clone();
             absent[at] ^= 1;
-            let expected = index.may_contain(&stored.file, &absent, hasher.hash(&absent).get());
+            let expected = may_contain(&index, &stored.file, &absent, hasher.hash(&absent).get());
             assert_eq!(library(&absent, &absent), expected, "{}", case.name);
         }
     }
@@ -297,7 +266,7 @@ fn separator_vectors() {
     ];
     let lines = pairs.map(|(last, next)| {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).expect("legal");
-        let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1)).expect("legal");
+        let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(1)).expect("legal");
         let mut offset = 0;
         let mut store = |block: &[u8]| {
             offset += block.len() as u64;
@@ -325,7 +294,8 @@ fn partition_context_vectors() {
 /// The document's example: its index, and its two partitions.
 fn example() -> Stored {
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
-    let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(2)).expect("legal").context(1);
+    let mut builder =
+        PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(2)).expect("legal").with_context(1);
     let mut file = Vec::new();
     let mut store = |block: &[u8]| {
         file.extend_from_slice(block);
@@ -345,13 +315,13 @@ fn the_worked_example() {
     let partitions = Index::open(&index).partitions;
     for (i, (offset, len, separator)) in partitions.iter().enumerate() {
         let block = &file[*offset as usize..][..*len as usize];
-        assert!(OpenOptions::new().context(partition_context(1, i as u64)).open(block).is_ok());
+        assert!(OpenOptions::new().with_context(partition_context(1, i as u64)).open(block).is_ok());
         lines.push(format!("partition-{i} {}", hex(block)));
         lines.push(format!("separator-{i} {}", hex(separator)));
     }
     compare("partitioned-example", &lines);
 
-    let filter = PartitionedFilter::open(&index, OpenOptions::new().context(1)).expect("an index");
+    let filter = PartitionedFilter::open(&index, OpenOptions::new().with_context(1)).expect("an index");
     let lines = ["", "apple", "apricot", "aqua", "b", "banana", "banana ", "cherry"].map(|key| {
         let partition = filter.find(key.as_bytes());
         assert_eq!(partition.map(|p| p.number as usize), Index::open(&index).find(key.as_bytes()));
@@ -363,75 +333,6 @@ fn the_worked_example() {
         format!("{} {partition} {}", list(key.as_bytes()), if answer == Ok(true) { "maybe" } else { "no" })
     });
     compare("partitioned-answers", &lines);
-}
-
-#[test]
-fn rejected_indexes() {
-    let sound = example().index;
-    let changed = |changes: &[(usize, u8)]| {
-        let mut index = sound.clone();
-        changes.iter().for_each(|&(at, value)| index[at] = value);
-        repair(&mut index, 1);
-        index
-    };
-    let raw = |at: usize, value: u8| {
-        let mut index = sound.clone();
-        index[at] = value;
-        index
-    };
-    let bad_digest = {
-        let mut index = changed(&[]);
-        let last = index.len() - 1;
-        index[last] ^= 1;
-        index
-    };
-    let other_context = {
-        let mut index = sound.clone();
-        repair(&mut index, 2);
-        index
-    };
-    let (second, separators) = (64 + 16, 64 + 32);
-    let end = |record: usize, end: u8| (record + 12, end);
-    let indexes = [
-        vec![],
-        sound[..63].to_vec(),
-        raw(0, 0xf1),
-        raw(30, 1),
-        other_context,
-        changed(&[(8, 0)]),
-        changed(&[(8, 2)]),
-        changed(&[(10, 3)]),
-        changed(&[(13, 1)]),
-        changed(&[(11, 5)]),
-        changed(&[(15, 1)]),
-        changed(&[(9, 1)]),
-        changed(&[(44, 1)]),
-        changed(&[(51, 1)]),
-        changed(&[(32, 0)]),
-        bad_digest,
-        changed(&[(10, 2)]),
-        changed(&[(40, 3)]),
-        changed(&[(43, 0x80)]),
-        changed(&[(24, 1)]),
-        changed(&[(40, 0)]),
-        changed(&[(second, 0)]),
-        changed(&std::array::from_fn::<_, 8, _>(|i| (second + i, 0xff))),
-        changed(&[(second + 8, 63)]),
-        changed(&[end(64, 200)]),
-        changed(&[end(second, sound[second + 12] - 1)]),
-        changed(&[(separators, b'c')]),
-        changed(&[end(64, 0), end(second, sound[second + 12]), (separators, b'a')]),
-    ];
-    let mut lines = Vec::new();
-    for index in &indexes {
-        // The last is not rejected: the empty string is a separator too.
-        match PartitionedFilter::open(index, OpenOptions::new().context(1)) {
-            Ok(_) => assert_eq!(index, indexes.last().expect("an index")),
-            Err(error) => lines.push(format!("{} {} {}", error.class(), rows::of_index(&error), list(index))),
-        }
-    }
-    assert_eq!(lines.len() + 1, indexes.len());
-    compare("index-reject", &lines);
 }
 
 #[test]

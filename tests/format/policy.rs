@@ -11,7 +11,7 @@ fn illegal_settings_are_refused_with_the_legal_range() {
             assert_eq!((min, max), (2.0, 64.0));
             assert!(error.to_string().contains("2 to 64"), "{error}");
         }
-        let (least, most) = FilterPolicy::rate_limits(kind);
+        let (least, most) = FilterPolicy::rate_limits(kind).into_inner();
         for asked in [-0.1, 0.0, least / 2.0, most * 1.01, 1.0, f64::NAN] {
             let error = FilterPolicy::with_false_positive_rate(kind, asked).expect_err("illegal");
             assert!(matches!(error, BuildError::FalsePositiveRate { min, max, .. } if (min, max) == (least, most)));
@@ -21,13 +21,13 @@ fn illegal_settings_are_refused_with_the_legal_range() {
         }
         if kind == FilterKind::Blocked {
             let policy = FilterPolicy::with_false_positive_rate(kind, least).expect("legal with 16 salts");
-            let error = policy.salt_bits(0).expect_err("out of reach without");
+            let error = policy.with_salt_bits(0).expect_err("out of reach without");
             assert!(matches!(error, BuildError::FalsePositiveRate { min, .. } if min > least), "{error}");
         }
         let error = FilterPolicy::with_max_bytes(kind, 63).expect_err("no room for a header");
         assert_eq!(error, BuildError::Setting { name: "max_bytes", asked: 63, min: 64, max: u64::MAX });
         let policy = FilterPolicy::with_max_bytes(kind, 64).expect("room for a header");
-        let error = policy.salt_bits(7).expect_err("illegal");
+        let error = policy.with_salt_bits(7).expect_err("illegal");
         assert_eq!(error, BuildError::Setting { name: "salt_bits", asked: 7, min: 0, max: 6 });
     }
 }
@@ -39,7 +39,7 @@ fn fractions_of_a_bit_per_key_matter() {
     assert_eq!(size(9.9994), FilterSize::MillibitsPerKey(9_999));
     let len = |bits| {
         let mut builder =
-            FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal"));
+            FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal"));
         (0..10_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
         builder.finish().expect("a block").len()
     };
@@ -51,7 +51,7 @@ fn fractions_of_a_bit_per_key_matter() {
 fn a_cap_out_of_reach_is_refused_with_the_least_size() {
     let builder = |cap| {
         let mut builder =
-            FilterBlockBuilder::new(FilterPolicy::with_max_bytes(FilterKind::Golomb, cap).expect("legal"));
+            FilterBlockBuilder::new(&FilterPolicy::with_max_bytes(FilterKind::Golomb, cap).expect("legal"));
         (0..20_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
         builder
     };
@@ -67,7 +67,7 @@ fn a_cap_out_of_reach_is_refused_with_the_least_size() {
 fn a_cap_of_less_than_a_bit_per_entry_is_refused() {
     for kind in [FilterKind::Bloom, FilterKind::Blocked] {
         let finish = |cap| {
-            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
+            let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
             (0..10_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
             builder.finish()
         };
@@ -78,7 +78,7 @@ fn a_cap_of_less_than_a_bit_per_entry_is_refused() {
     // The least size in the error is sufficient, also where it is a whole line.
     for &kind in FilterKind::ALL {
         let finish = |cap| {
-            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
+            let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_max_bytes(kind, cap).expect("legal"));
             builder.add_key(b"only");
             builder.finish()
         };
@@ -94,7 +94,7 @@ fn a_byte_cap_is_kept_and_used() {
         for (num_entries, cap) in [(1, 200), (10, 128), (1_000, 700), (1_000, 1_314), (20_000, 25_000), (20_000, 7_000)]
         {
             let policy = FilterPolicy::with_max_bytes(kind, cap).expect("legal");
-            let mut builder = FilterBlockBuilder::new(policy);
+            let mut builder = FilterBlockBuilder::new(&policy);
             (0..num_entries).for_each(|i: u32| builder.add_key(format!("{i}").as_bytes()));
             let len = builder.finish().expect("a block").len() as u64;
             assert!(len <= cap, "{kind}: {len} bytes for a cap of {cap}");

@@ -7,7 +7,7 @@ use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolic
 const MILLION: usize = 1_000_000;
 
 fn build(policy: FilterPolicy, num_entries: usize) -> Vec<u8> {
-    let mut builder = FilterBlockBuilder::new(policy);
+    let mut builder = FilterBlockBuilder::new(&policy);
     numbers(21).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
     builder.finish().expect("a block")
 }
@@ -16,11 +16,11 @@ fn build(policy: FilterPolicy, num_entries: usize) -> Vec<u8> {
 fn sizes_meet_the_promise_at_a_million_keys() {
     let ten_bits = |kind, salt_bits| {
         let policy = FilterPolicy::with_max_bytes(kind, MILLION as u64 * 10 / 8).expect("legal");
-        let block = build(policy.salt_bits(salt_bits).expect("legal"), MILLION);
+        let block = build(policy.with_salt_bits(salt_bits).expect("legal"), MILLION);
         assert!(block.len() * 8 <= 10 * MILLION);
         FilterBlockReader::open(&block).expect("intact").false_positive_rate()
     };
-    let default = sizing::blocked::DEFAULT_SALT_BITS;
+    let default = crate::golden::default_salt_bits();
     assert!(ten_bits(FilterKind::Bloom, default) <= 0.0083);
     assert!(ten_bits(FilterKind::Blocked, default) <= 0.0090);
     assert!(ten_bits(FilterKind::Blocked, 6) <= 0.0080);
@@ -63,12 +63,13 @@ fn the_exact_formula_predicts_the_largest_bloom_filters() {
 fn bloom_follows_the_exact_formula_from_one_entry_on() {
     for num_entries in [1usize, 2, 3, 5, 10, 30, 100, 1_000] {
         for bits in [2.0, 5.0, 10.0, 20.0] {
-            let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal").self_check(false);
+            let policy =
+                FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal").with_self_check(false);
             let num_filters = 40_000 / num_entries.max(10);
             let mut hashes = numbers(31);
             let (mut sum, mut squares, mut exact) = (0.0, 0.0, 0.0);
             for _ in 0..num_filters {
-                let mut builder = FilterBlockBuilder::new(policy);
+                let mut builder = FilterBlockBuilder::new(&policy);
                 hashes.by_ref().take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
                 let block = builder.finish().expect("a block");
                 let reader = FilterBlockReader::open(&block).expect("intact");
@@ -98,7 +99,7 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
 fn small_tables_get_the_requested_size_or_rate() {
     for num_entries in (1..300).chain([500, 1_000, 3_000]) {
         for &kind in FilterKind::ALL {
-            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal"));
+            let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal"));
             numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
             let mut frame = Vec::new();
             let len = builder.finish_compact_into(&mut frame).expect("a frame") as f64;
@@ -114,7 +115,7 @@ fn small_tables_get_the_requested_size_or_rate() {
         }
         for rate in [0.01, 0.001] {
             let policy = FilterPolicy::with_false_positive_rate(FilterKind::Bloom, rate).expect("legal");
-            let mut builder = FilterBlockBuilder::new(policy);
+            let mut builder = FilterBlockBuilder::new(&policy);
             numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
             let block = builder.finish().expect("a block");
             let num_probes = FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes");

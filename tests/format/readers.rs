@@ -28,7 +28,7 @@ reading! {
     fn may_contain_entry(&self, entry: &[u8]) -> bool;
     fn may_contain_hash(&self, hash: KeyHash) -> bool;
     fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]);
-    fn hasher(&self) -> KeyHasher;
+    fn hasher(&self) -> &KeyHasher;
     fn false_positive_rate(&self) -> f64;
     fn fill(&self) -> f64;
     fn num_probes(&self) -> Option<u32>;

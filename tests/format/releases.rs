@@ -1,14 +1,14 @@
 //! What released versions wrote, this one reads: every directory of tests/golden, by the lists in it alone. `v1` has
 //! frames and partitioned filters from before the first release.
 //!
-//! `FILTERBLOCK_RELEASE=0.1.0 cargo test --features kv --test format releases` adds the directory of a release. It has
-//! a store, and those of the frames that no earlier directory has.
+//! `FILTERBLOCK_RELEASE=0.1.0 cargo test --test format releases` adds the directory of a release. It has
+//! those of the frames that no earlier directory has.
 
 use crate::material::unhex;
 use crate::oracle::Oracle;
 use crate::{golden, material, partitioned};
 use filterblock::partition::{PartitionHandle, PartitionedFilter};
-use filterblock::{CompactFrameReader, KeyHasher, KeyTransform, OpenOptions};
+use filterblock::{CompactFrameReader, EntryHasher, KeyHasher, KeyTransform, OpenOptions};
 use serde_json::Value;
 use std::convert::Infallible;
 use std::fs;
@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 struct Read {
     frames: usize,
     partitioned: usize,
-    stores: usize,
     answers: usize,
 }
 
@@ -54,12 +53,13 @@ fn read_frame(dir: &Path, listed: &Value) -> usize {
     let (name, hasher, transform) = (text(listed, "file"), hasher(listed).expect("a hasher"), transform(listed));
     let frame = fs::read(dir.join(name)).expect("a frame");
     let keys = golden::keys_in(dir, text(listed, "entries"));
+    let entries = EntryHasher::new(hasher, transform);
     if text(listed, "frame") == "compact" {
-        let reader = CompactFrameReader::open(&frame, hasher, transform).expect(name);
+        let reader = CompactFrameReader::open(&frame, &entries).expect(name);
         return golden::check(name, &reader, &Oracle::open_compact(&frame), &keys);
     }
-    let options = OpenOptions::new().context(number(listed, "context"));
-    let reader = options.expect_hasher(hasher).expect_transform(transform).open(&frame).expect(name);
+    let options = OpenOptions::new().with_context(number(listed, "context"));
+    let reader = options.expect(&entries).open(&frame).expect(name);
     assert_eq!(reader.kind().name(), text(listed, "kind"), "{name}");
     golden::check(name, &reader, &Oracle::open(&frame), &keys)
 }
@@ -69,8 +69,10 @@ fn read_partitioned(dir: &Path, listed: &Value) -> usize {
     let name = text(listed, "name");
     let read = |extension: &str| fs::read(dir.join(format!("{name}.{extension}"))).expect("a file");
     let (index, file) = (read("index"), read("partitions"));
-    let mut options = OpenOptions::new().context(number(listed, "context"));
-    options = hasher(listed).map_or(options, |hasher| options.expect_hasher(hasher));
+    let mut options = OpenOptions::new().with_context(number(listed, "context"));
+    if let Some(hasher) = hasher(listed) {
+        options = options.expect_hasher(&hasher);
+    }
     let filter = PartitionedFilter::open(&index, options).expect(name);
     let load = |at: PartitionHandle| Ok::<_, Infallible>(&file[at.offset as usize..][..at.len as usize]);
     for at in filter.partitions() {
@@ -100,11 +102,6 @@ fn read(dir: &Path) -> Read {
             read.partitioned += 1;
         }
     }
-    #[cfg(feature = "kv")]
-    if dir.join("store").exists() {
-        read.answers += crate::exchange::check_store(&dir.join("store"));
-        read.stores += 1;
-    }
     read
 }
 
@@ -120,8 +117,6 @@ fn directories() -> Vec<PathBuf> {
 fn write(dir: &Path) {
     golden::write(dir);
     partitioned::write(&dir.join("partitioned"));
-    #[cfg(feature = "kv")]
-    crate::exchange::write_store(&dir.join("store"));
 }
 
 /// Leaves out the frames and the partitioned filters that a directory in `earlier` has, bit for bit.
@@ -169,9 +164,8 @@ fn what_was_released_is_read() {
         (sum(|read| read.frames), sum(|read| read.partitioned), sum(|read| read.answers));
     assert!(frames >= 150 && partitioned >= 7, "{all:?}");
     println!(
-        "counted: {} golden directories, {frames} frames, {partitioned} partitioned filters, {} stores, {answers} answers",
-        all.len(),
-        sum(|read| read.stores)
+        "counted: {} golden directories, {frames} frames, {partitioned} partitioned filters, {answers} answers",
+        all.len()
     );
 }
 
@@ -182,7 +176,7 @@ fn what_would_be_released_is_read() {
     let dir = scratch.path().join("0.0.0");
     write(&dir);
     let all = read(&dir);
-    assert!(all.frames >= 150 && all.partitioned >= 7 && all.stores == usize::from(cfg!(feature = "kv")), "{all:?}");
+    assert!(all.frames >= 150 && all.partitioned >= 7, "{all:?}");
 
     // All but one of the frames have not changed since: `two` has other bytes.
     let earlier = directories();

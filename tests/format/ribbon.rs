@@ -1,7 +1,7 @@
 //! format-spec.md's vectors of section 8, against the oracle and the library, and the library's ribbon filters against
 //! the oracle's where layers and columns are rare.
 
-use crate::assembled::{Header, Shape, raw_block};
+use crate::assembled::{Header, Shape};
 use crate::material::{hex, numbers};
 use crate::oracle::ribbon::Row;
 use crate::oracle::{Oracle, Ribbon, int, range};
@@ -25,17 +25,10 @@ fn ribbon_vectors() {
 }
 
 /// The block of "a", "b" and "c" of the document's section 8.
-pub fn three_entries() -> Vec<u8> {
+fn three_entries() -> Vec<u8> {
     let shape = Shape::Ribbon { columns: 2, wide_share: 1 << 31, millislots: 995 };
     let hashes = [b"a", b"b", b"c"].map(|entry| KeyHasher::new(0).hash(entry).get());
     shape.block(&Header::default(), &hashes.into())
-}
-
-/// A block of two layers of two blocks each, with one column: all bits of the first layer are 0, and all of the second
-/// are 1. `thresholds` are the first layer's; only the lowest two bits are used.
-pub fn two_layers(thresholds: u8) -> Vec<u8> {
-    let payload = [&[0; 16][..], &[0xff; 16], &[thresholds], &[2, 0, 0, 0, 2, 0, 0, 0]].concat();
-    raw_block(4, &Header::default(), 1, [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &payload)
 }
 
 #[test]
@@ -97,8 +90,8 @@ fn the_writers_layers_are_those_of_the_document() {
                 }
                 let rate = filterblock::sizing::ribbon::false_positive_rate(columns.into(), wide_share);
                 let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal");
-                let policy = policy.slots_per_key(f64::from(millislots) / 1e3).expect("legal");
-                let mut builder = FilterBlockBuilder::new(policy);
+                let policy = policy.with_slots_per_key(f64::from(millislots) / 1e3).expect("legal");
+                let mut builder = FilterBlockBuilder::new(&policy);
                 hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
                 let block = builder.finish().expect("a block");
                 assert_eq!(int(&block[44..48]), u64::from(wide_share), "the rate's own share");
@@ -117,11 +110,11 @@ fn the_writers_layers_are_those_of_the_document() {
 fn equations_that_cross_a_cut_are_bumped() {
     let hashes: BTreeSet<u64> = numbers(520).take(140_000).collect();
     let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.2).expect("legal");
-    let policy = policy.slots_per_key(0.965).expect("legal");
+    let policy = policy.with_slots_per_key(0.965).expect("legal");
     for parallel in [false, true] {
-        let mut builder = FilterBlockBuilder::new(policy);
+        let mut builder = FilterBlockBuilder::new(&policy);
         hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
-        let block = builder.parallel(parallel).finish().expect("a block");
+        let block = builder.set_parallel(parallel).finish().expect("a block");
         let Oracle::Ribbon { ribbon, .. } = Oracle::open(&block) else { panic!("ribbon") };
         let layer = ribbon.layers()[0];
         assert!(layer.num_starts() > 1 << 17);

@@ -5,7 +5,7 @@ use crate::material::numbers;
 use crate::readers::Reading;
 use filterblock::{
     AlignedBytes, BuildError, CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy,
-    KeyHasher, KeyTransform, OpenOptions,
+    KeyHasher, KeyTransform, OpenOptions, TransformId,
 };
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ fn without_suffix(key: &[u8], param: u16) -> Option<&[u8]> {
 }
 
 /// A constant, not a part of the key.
-fn first_letter_class(key: &[u8], _: u16) -> Option<&[u8]> {
+fn first_letter_class(key: &[u8]) -> Option<&[u8]> {
     key.first().map(|byte| if byte % 2 == 0 { &b"even"[..] } else { &b"odd"[..] })
 }
 
@@ -29,12 +29,33 @@ fn transforms() -> Vec<KeyTransform> {
         KeyTransform::Row,
         KeyTransform::RowColumn,
         KeyTransform::Custom(custom(128, 7)),
-        KeyTransform::Custom(custom(200, 2).applied_by(without_suffix)),
-        KeyTransform::Custom(custom(255, 0).applied_by(first_letter_class)),
+        KeyTransform::Custom(custom(200, 2)),
+        KeyTransform::Custom(custom(255, 0)),
     ];
     all.extend(fixed);
     all.extend(both);
     all
+}
+
+/// The policy with the transform, and with its code where a test has some.
+fn under(policy: &FilterPolicy, transform: KeyTransform) -> FilterPolicy {
+    let policy = policy.clone();
+    match transform {
+        KeyTransform::Custom(custom) if wire(transform).0 == 200 => {
+            let len = wire(transform).1;
+            policy.with_custom_transform(custom, move |key, take| without_suffix(key, len).into_iter().for_each(take))
+        }
+        KeyTransform::Custom(custom) if wire(transform).0 == 255 => {
+            policy.with_custom_transform(custom, |key, take| first_letter_class(key).into_iter().for_each(take))
+        }
+        _ => policy.with_transform(transform),
+    }
+}
+
+/// Id and parameter.
+fn wire(transform: KeyTransform) -> (u8, u16) {
+    let TransformId { id, param } = transform.to_wire();
+    (id, param)
 }
 
 fn sizes(kind: FilterKind) -> [FilterPolicy; 3] {
@@ -74,6 +95,15 @@ fn drawn(random: &mut impl FnMut() -> u64) -> Added {
 }
 
 impl Added {
+    /// Whether the transform makes entries of keys of this form; others are refused.
+    fn fits(&self, transform: KeyTransform) -> bool {
+        match self {
+            Self::Key(_) => !matches!(transform, KeyTransform::Row | KeyTransform::RowColumn),
+            Self::Row(_) => transform == KeyTransform::Row,
+            Self::Cell(..) => matches!(transform, KeyTransform::Row | KeyTransform::RowColumn),
+        }
+    }
+
     fn add_to(&self, builder: &mut FilterBlockBuilder) {
         match self {
             Self::Key(key) => builder.add_key(key),
@@ -93,7 +123,7 @@ impl Added {
 
     /// By the table of the specification alone; `None` if prefixes are no entries, or the key is shorter.
     fn prefix(&self, transform: KeyTransform) -> Option<&[u8]> {
-        match (self, transform.to_wire()) {
+        match (self, wire(transform)) {
             (Self::Key(key), (3 | 4, len)) => key.get(..len.into()),
             _ => None,
         }
@@ -109,11 +139,11 @@ impl Added {
 
     /// By the table of the specification alone; `None` without an entry.
     fn entry(&self, transform: KeyTransform) -> Option<Vec<u8>> {
-        match (self, transform.to_wire()) {
+        match (self, wire(transform)) {
             (Self::Key(key), (0 | 4, _)) => Some(key.clone()),
             (Self::Key(key), (3, len)) => key.get(..len.into()).map(<[u8]>::to_vec),
             (Self::Key(key), (200, param)) => without_suffix(key, param).map(<[u8]>::to_vec),
-            (Self::Key(key), (255, _)) => first_letter_class(key, 0).map(<[u8]>::to_vec),
+            (Self::Key(key), (255, _)) => first_letter_class(key).map(<[u8]>::to_vec),
             (Self::Row(row) | Self::Cell(row, _), (1, _)) => Some(row.clone()),
             (Self::Cell(row, column), (2, _)) => {
                 let mut entry = Vec::new();
@@ -143,25 +173,36 @@ fn no_stored_key_is_denied_under_any_transform() {
                     1 => KeyHasher::new(random()),
                     _ => KeyHasher::keyed([round as u8; 16]),
                 };
-                let policy = sizes(kind)[round % 3].hashed_by(hasher).transform(transform);
-                let added: Vec<Added> = (0..1 << (2 * round).min(13)).map(|_| drawn(&mut random)).collect();
-                let mut builder = FilterBlockBuilder::new(policy);
+                let policy = under(&sizes(kind)[round % 3], transform).with_hasher(hasher);
+                let drawn_keys = (0..1 << (2 * round).min(13)).map(|_| drawn(&mut random));
+                let (added, others): (Vec<Added>, Vec<Added>) = drawn_keys.partition(|key| key.fits(transform));
+                let mut builder = FilterBlockBuilder::new(&policy);
+                builder.allow_empty();
                 added.iter().for_each(|key| key.add_to(&mut builder));
                 let num_without_entry = added.iter().filter(|key| key.entry(transform).is_none()).count() as u64;
-                assert_eq!(builder.num_without_entry(), num_without_entry, "{transform}");
+                let has_code = wire(transform).0 != 128;
+                assert_eq!(builder.num_without_entry(), if has_code { num_without_entry } else { 0 }, "{transform}");
+                for other in others.iter().take(3) {
+                    let mut builder = FilterBlockBuilder::new(&policy);
+                    other.add_to(&mut builder);
+                    assert_eq!(builder.finish(), Err(BuildError::WrongForm { transform: transform.to_wire() }));
+                }
                 let (mut compact, mut again) = (Vec::new(), builder.clone());
-                let block = match builder.context(round as u64).finish() {
+                let block = match builder.set_context(round as u64).finish() {
                     Ok(block) => block,
                     Err(BuildError::ByteCap { .. }) => continue,
                     // A reader with the code would deny keys whose entries are not known here.
-                    Err(BuildError::NoCode { transform: (128, 7) }) if num_without_entry > 0 => continue,
+                    Err(BuildError::NoCode { transform: TransformId { id: 128, param: 7 } })
+                        if num_without_entry > 0 =>
+                    {
+                        continue;
+                    }
                     Err(error) => panic!("{policy:?}: {error}"),
                 };
                 again.finish_compact_into(&mut compact).expect("a frame where there is a block");
-                let options =
-                    OpenOptions::new().context(round as u64).expect_hasher(hasher).expect_transform(transform);
+                let options = OpenOptions::new().with_context(round as u64).expect(&policy);
                 let owned = options.open_owned(AlignedBytes::copy_of(&block)).expect("intact");
-                let compact = CompactFrameReader::open(&compact, hasher, transform).expect("intact");
+                let compact = CompactFrameReader::open(&compact, &policy).expect("intact");
                 let forms: [&dyn Reading; 3] = [&options.open(&block).expect("intact"), &owned.reader(), &compact];
                 for reader in forms {
                     for key in &added {
@@ -194,8 +235,8 @@ fn prefixes_of_stored_keys_are_not_denied() {
     let keys: Vec<Vec<u8>> = (0..2_000u32).map(|i| format!("{:04}/{i}", i / 20).into_bytes()).collect();
     for &kind in FilterKind::ALL {
         for transform in [KeyTransform::FixedPrefix { len: 4 }, KeyTransform::WholeKeyAndPrefix { len: 4 }] {
-            let policy = FilterPolicy::with_bits_per_key(kind, 16.0).expect("legal").transform(transform);
-            let mut builder = FilterBlockBuilder::new(policy);
+            let policy = FilterPolicy::with_bits_per_key(kind, 16.0).expect("legal").with_transform(transform);
+            let mut builder = FilterBlockBuilder::new(&policy);
             keys.iter().for_each(|key| builder.add_key(key));
             // Keys come in order, so equal prefixes are neighbours.
             let num_whole = if transform == (KeyTransform::WholeKeyAndPrefix { len: 4 }) { 2_000 } else { 0 };
@@ -223,17 +264,17 @@ fn a_reused_builder_denies_no_stored_key() {
     let mut asked = 0;
     for transform in transforms() {
         for &kind in FilterKind::ALL {
-            let policy = sizes(kind)[0].transform(transform);
-            let mut reused = FilterBlockBuilder::new(policy);
+            let policy = under(&sizes(kind)[0], transform);
+            let mut reused = FilterBlockBuilder::new(&policy);
             let mut added: Vec<Added> = Vec::new();
             for table in 0..6u64 {
                 added.reverse();
                 added.truncate(3);
-                added.extend((0..40).map(|_| drawn(&mut random)));
-                let mut new = FilterBlockBuilder::new(policy);
+                added.extend((0..90).map(|_| drawn(&mut random)).filter(|key| key.fits(transform)));
+                let mut new = FilterBlockBuilder::new(&policy);
                 for builder in [&mut reused, &mut new] {
                     added.iter().for_each(|key| key.add_to(builder));
-                    builder.context(table);
+                    builder.set_context(table);
                 }
                 assert_eq!(reused.num_added(), new.num_added(), "{policy}");
                 assert_eq!(reused.num_without_entry(), new.num_without_entry(), "{policy}");
@@ -254,7 +295,7 @@ fn a_reused_builder_denies_no_stored_key() {
                 assert_eq!(built, new.finish(), "{policy}, table {table}");
                 match built {
                     Ok(block) => {
-                        let options = OpenOptions::new().context(table).expect_transform(transform);
+                        let options = OpenOptions::new().with_context(table).expect(&policy);
                         let filter = options.open(&block).expect("intact");
                         for key in &added {
                             assert!(key.asked(&filter) && key.prefix_asked(&filter), "{policy} denies {key:?}");
@@ -276,8 +317,9 @@ fn a_reused_builder_denies_no_stored_key() {
 #[test]
 fn prefixes_are_maybe_where_they_are_no_entries() {
     for transform in [KeyTransform::WholeKey, KeyTransform::Row, KeyTransform::RowColumn] {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal").transform(transform);
-        let mut builder = FilterBlockBuilder::new(policy);
+        let policy =
+            FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal").with_transform(transform);
+        let mut builder = FilterBlockBuilder::new(&policy);
         builder.add_entry(b"stored");
         let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
         assert!(filter.may_contain_prefix(b"sto") && filter.may_contain_prefix(b"absent"));
@@ -288,12 +330,12 @@ fn prefixes_are_maybe_where_they_are_no_entries() {
 #[test]
 fn a_transform_without_its_code_knows_no_entries() {
     let custom = CustomTransform::new(200, 2).expect("legal");
-    let transform = KeyTransform::Custom(custom.applied_by(without_suffix));
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal").transform(transform);
-    let mut builder = FilterBlockBuilder::new(policy);
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal");
+    let policy = under(&policy, KeyTransform::Custom(custom));
+    let mut builder = FilterBlockBuilder::new(&policy);
     (0..1_000u32).for_each(|i| builder.add_key(format!("{i:04}v1").as_bytes()));
     let block = builder.finish().expect("a block");
-    let known = OpenOptions::new().expect_transform(transform).open(&block).expect("intact");
+    let known = OpenOptions::new().expect(&policy).open(&block).expect("intact");
     assert!(known.may_contain(b"0007v2") && !known.may_contain(b"absent"));
     for options in [OpenOptions::new(), OpenOptions::new().expect_transform(KeyTransform::Custom(custom))] {
         let unknown = options.open(&block).expect("intact");

@@ -103,13 +103,13 @@ pub fn small(kind: FilterKind, entries: &[&[u8]]) -> [Vec<u8>; 2] {
     let bits = if kind == FilterKind::Bloom { 16.3 } else { 10.0 };
     let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
     let builder = || {
-        let mut builder = FilterBlockBuilder::new(policy);
+        let mut builder = FilterBlockBuilder::new(&policy);
         entries.iter().for_each(|entry| builder.add_key(entry));
         builder
     };
     let mut frame = Vec::new();
-    builder().finish_compact_into(&mut frame).expect("a frame");
-    [builder().finish().expect("a block"), frame]
+    builder().allow_empty().finish_compact_into(&mut frame).expect("a frame");
+    [builder().allow_empty().finish().expect("a block"), frame]
 }
 
 #[test]

@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 /// Under a secret key, for entries that are rows.
 fn policy(rate: f64) -> FilterPolicy {
     let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal");
-    policy.hashed_by(KeyHasher::keyed([7; 16])).transform(KeyTransform::Row)
+    policy.with_hasher(KeyHasher::keyed([7; 16])).with_transform(KeyTransform::Row)
 }
 
 fn options(policy: &FilterPolicy) -> OpenOptions {
-    OpenOptions::new().expect_hasher(policy.hasher()).expect_transform(policy.key_transform())
+    OpenOptions::new().expect(policy)
 }
 
 fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
@@ -24,7 +24,7 @@ fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
 }
 
 fn builder(policy: FilterPolicy, hashes: &[KeyHash]) -> FilterBlockBuilder {
-    let mut builder = FilterBlockBuilder::new(policy);
+    let mut builder = FilterBlockBuilder::new(&policy);
     hashes.iter().for_each(|&hash| builder.add_hash(hash));
     builder
 }
@@ -40,19 +40,19 @@ fn a_thinned_filter_is_the_documents_and_answers_as_a_limited_one() {
     for (rate, count) in [(0.5f64.powi(16), 300), (0.003, 9_000), (0.4, 60), (0.6 / 256.0, 1), (0.5f64.powi(32), 5_000)]
     {
         let (policy, stored, absent) = (policy(rate), hashes(1, count), hashes(2, 2_000));
-        let block = builder(policy, &stored).finish().expect("a block");
+        let block = builder(policy.clone(), &stored).finish().expect("a block");
         let mut frame = Vec::new();
-        builder(policy, &stored).finish_compact_into(&mut frame).expect("a frame");
+        builder(policy.clone(), &stored).finish_compact_into(&mut frame).expect("a frame");
         let mut limited = open(&policy, &block);
-        let most = limited.num_columns().expect("columns");
+        let most = limited.num_compared_columns().expect("columns");
         assert_eq!((limited.thinned_from(), limited.kind()), (None, FilterKind::Ribbon));
         most_layers = most_layers.max(block[41]);
         for columns in 1..most {
             let thinned = limited.thin(columns, 5).expect("fewer columns");
             assert!(thinned.len() < block.len());
             assert_eq!(limited.thinned_len(columns), Some(thinned.len() as u64));
-            let reader = options(&policy).context(5).open(&thinned).expect("intact");
-            assert_eq!((reader.num_columns(), reader.thinned_from()), (Some(columns), Some(most)));
+            let reader = options(&policy).with_context(5).open(&thinned).expect("intact");
+            assert_eq!((reader.num_compared_columns(), reader.thinned_from()), (Some(columns), Some(most)));
             assert_eq!((reader.num_entries(), reader.entries_estimated()), (count as u64, false));
             assert_eq!((reader.hasher(), reader.transform()), (policy.hasher(), KeyTransform::Row));
             let oracle = Oracle::open(&thinned);
@@ -61,7 +61,7 @@ fn a_thinned_filter_is_the_documents_and_answers_as_a_limited_one() {
                 assert!(oracle.rebuild(&hashes) == thinned[64..], "{columns} of {most} columns, {count} entries");
             }
             limited.limit_columns(columns).expect("stored columns");
-            assert_eq!((limited.num_columns(), limited.thinned_from()), (Some(columns), None));
+            assert_eq!((limited.num_compared_columns(), limited.thinned_from()), (Some(columns), None));
             assert_eq!(limited.false_positive_rate().to_bits(), reader.false_positive_rate().to_bits());
             let asked: Vec<KeyHash> = stored.iter().chain(&absent).copied().collect();
             let mut answers = [vec![false; asked.len()], vec![true; asked.len()]];
@@ -75,11 +75,11 @@ fn a_thinned_filter_is_the_documents_and_answers_as_a_limited_one() {
                 assert_eq!(oracle.may_contain(hash.get()), *answer);
             }
             // The compact frame of the same payload.
-            let compact = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::Row).expect("a frame");
+            let compact = CompactFrameReader::open(&frame, &policy).expect("a frame");
             let compact = compact.thin(columns).expect("fewer columns");
             assert!(compact[..thinned.len() - 64] == thinned[64..]);
-            let compact = CompactFrameReader::open(&compact, policy.hasher(), KeyTransform::Row).expect("a frame");
-            assert_eq!((compact.num_columns(), compact.thinned_from()), (Some(columns), Some(most)));
+            let compact = CompactFrameReader::open(&compact, &policy).expect("a frame");
+            assert_eq!((compact.num_compared_columns(), compact.thinned_from()), (Some(columns), Some(most)));
         }
         limited.limit_columns(most).expect("stored columns");
         let whole = open(&policy, &block);
@@ -91,10 +91,10 @@ fn a_thinned_filter_is_the_documents_and_answers_as_a_limited_one() {
 #[test]
 fn thinning_twice_is_thinning_once() {
     let policy = policy(0.5f64.powi(20) * 0.8);
-    let block = builder(policy, &hashes(3, 3_000)).finish().expect("a block");
+    let block = builder(policy.clone(), &hashes(3, 3_000)).finish().expect("a block");
     let once = open(&policy, &block).thin(5, 0).expect("fewer columns");
     let between = open(&policy, &block).thin(20, 9).expect("fewer columns");
-    let twice = options(&policy).context(9).open(&between).expect("intact").thin(5, 0).expect("fewer columns");
+    let twice = options(&policy).with_context(9).open(&between).expect("intact").thin(5, 0).expect("fewer columns");
     assert!(once == twice);
     assert_eq!(open(&policy, &twice).thinned_from(), Some(21));
 }
@@ -122,7 +122,7 @@ fn a_thinned_filter_is_worth_its_bytes() {
 #[test]
 fn what_cannot_be_thinned_is_refused() {
     let policy = policy(0.5f64.powi(8) * 0.8);
-    let block = builder(policy, &hashes(6, 100)).finish().expect("a block");
+    let block = builder(policy.clone(), &hashes(6, 100)).finish().expect("a block");
     let mut reader = open(&policy, &block);
     for asked in [0, 9, 10, u32::MAX] {
         assert_eq!(reader.thin(asked, 0), Err(ThinError::Columns { asked, max: 8 }));
@@ -142,13 +142,13 @@ fn what_cannot_be_thinned_is_refused() {
     assert_eq!(error.to_string(), "the filter's only column cannot be left out");
     for &kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::Ribbon) {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
-        let mut builder = FilterBlockBuilder::new(policy);
+        let mut builder = FilterBlockBuilder::new(&policy);
         keys(7, 10).iter().for_each(|key| builder.add_key(key));
         let mut filter: FilterBlock<Vec<u8>> =
             OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
         assert_eq!(filter.thin(3, 0), Err(ThinError::Kind { found: kind }));
         assert_eq!(filter.limit_columns(3), Err(ThinError::Kind { found: kind }));
-        assert_eq!((filter.num_columns(), filter.thinned_from()), (None, None));
+        assert_eq!((filter.num_compared_columns(), filter.thinned_from()), (None, None));
         let error = ThinError::Kind { found: kind };
         assert_eq!(error.to_string(), format!("{kind} filters have no columns to leave out"));
     }
@@ -158,14 +158,14 @@ fn what_cannot_be_thinned_is_refused() {
 #[test]
 fn a_filter_without_entries_is_copied() {
     let policy = policy(0.01);
-    let empty = builder(policy, &[]).context(3).finish().expect("a block");
-    let mut reader = options(&policy).context(3).open(&empty).expect("intact");
-    assert_eq!((reader.num_columns(), reader.limit_columns(4)), (None, Ok(())));
+    let empty = builder(policy.clone(), &[]).set_context(3).allow_empty().finish().expect("a block");
+    let mut reader = options(&policy).with_context(3).open(&empty).expect("intact");
+    assert_eq!((reader.num_compared_columns(), reader.limit_columns(4)), (None, Ok(())));
     assert!(!reader.may_contain_hash(KeyHash::from_raw(1)));
     assert!(reader.thin(4, 3).expect("a copy") == empty);
     assert_eq!(reader.thinned_len(4), Some(64));
     let mut frame = Vec::new();
-    builder(policy, &[]).finish_compact_into(&mut frame).expect("a frame");
-    let reader = CompactFrameReader::open(&frame, policy.hasher(), KeyTransform::Row).expect("a frame");
+    builder(policy.clone(), &[]).allow_empty().finish_compact_into(&mut frame).expect("a frame");
+    let reader = CompactFrameReader::open(&frame, &policy).expect("a frame");
     assert_eq!(reader.thin(4), Ok(frame.clone()));
 }

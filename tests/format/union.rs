@@ -4,9 +4,9 @@ use crate::material::keys;
 use filterblock::{CombineError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
 
 fn block(policy: FilterPolicy, keys: &[[u8; 8]]) -> Vec<u8> {
-    let mut builder = FilterBlockBuilder::new(policy);
-    keys.iter().for_each(|key| builder.add_key(key));
-    builder.finish().expect("a block")
+    let mut builder = FilterBlockBuilder::new(&policy);
+    keys.iter().for_each(|key| builder.add_entry(key));
+    builder.allow_empty().finish().expect("a block")
 }
 
 fn bloom(bytes: u64) -> FilterPolicy {
@@ -30,7 +30,7 @@ fn union_is_the_filter_of_both() {
     assert_near(a.estimate_intersection(&b).expect("equal shapes"), 5_000.0, "intersection");
 
     let union = a.union(&b, 3).expect("equal shapes");
-    let union = filterblock::OpenOptions::new().context(3).open(&union).expect("intact");
+    let union = filterblock::OpenOptions::new().with_context(3).open(&union).expect("intact");
     assert!(union.entries_estimated());
     assert_near(union.num_entries() as f64, 15_000.0, "union");
     assert!(all.iter().all(|key| union.may_contain(key)));
@@ -71,9 +71,9 @@ fn the_error_names_the_difference() {
         assert_eq!(base.estimate_union(&other).err(), base.intersection(&other, 0).err());
         base.union(&other, 0).expect_err("different")
     };
-    assert_eq!(against(bloom(1_000).seed(5), &some), CombineError::Seed { a: 0, b: 5 });
+    assert_eq!(against(bloom(1_000).with_seed(5), &some), CombineError::Seed { a: 0, b: 5 });
     let (a, b) = (KeyTransform::WholeKey, KeyTransform::Row);
-    assert_eq!(against(bloom(1_000).transform(b), &some), CombineError::Transform { a, b });
+    assert_eq!(against(bloom(1_000).with_transform(b), &some), CombineError::Transform { a, b });
     let more = against(bloom(2_000), &some);
     assert!(matches!(more, CombineError::NumBits { a: 7_488, b: 12_800 }), "{more}");
     let rate = FilterPolicy::with_max_bytes(FilterKind::Blocked, 1_000).expect("legal");

@@ -3,7 +3,7 @@
 use crate::material::{keys, numbers};
 use filterblock::{
     BuildError, CompactFrameReader, CustomTransform, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind,
-    FilterPolicy, KeyHash, KeyHasher, KeyTransform, OpenOptions, ParsePolicyError, probe_tables,
+    FilterPolicy, KeyHash, KeyHasher, KeyTransform, OpenOptions, ParsePolicyError, TransformId, probe_tables,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,14 +13,14 @@ fn policy(kind: FilterKind) -> FilterPolicy {
 
 #[test]
 fn a_context_holds_for_one_block() {
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Blocked));
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Blocked));
     builder.add_key(b"first");
-    let first = builder.context(7).finish().expect("a block");
+    let first = builder.set_context(7).finish().expect("a block");
     builder.add_key(b"second");
     let second = builder.finish().expect("a block");
-    assert!(OpenOptions::new().context(7).open(&first).is_ok());
+    assert!(OpenOptions::new().with_context(7).open(&first).is_ok());
     assert!(FilterBlockReader::open(&second).is_ok());
-    let error = OpenOptions::new().context(7).open(&second).expect_err("bound to nothing");
+    let error = OpenOptions::new().with_context(7).open(&second).expect_err("bound to nothing");
     assert_eq!(error, DecodeError::WrongContext { expected: 7, found: 0 });
 }
 
@@ -28,12 +28,12 @@ fn a_context_holds_for_one_block() {
 #[test]
 fn keys_without_the_code_of_their_transform_are_refused() {
     let custom = CustomTransform::new(200, 2).expect("legal");
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom).transform(KeyTransform::Custom(custom)));
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom).with_transform(KeyTransform::Custom(custom)));
     builder.add_entry(b"entry");
     assert!(builder.clone().finish().is_ok());
     builder.add_key(b"key");
     let error = builder.finish().expect_err("a key without an entry");
-    assert_eq!(error, BuildError::NoCode { transform: (200, 2) });
+    assert_eq!(error, BuildError::NoCode { transform: TransformId { id: 200, param: 2 } });
     assert!(error.to_string().contains("custom:200:2"), "{error}");
     assert!(builder.finish_into_slice(&mut [0; 1000]).is_err() && builder.num_added() == 1);
     builder.clear();
@@ -43,14 +43,14 @@ fn keys_without_the_code_of_their_transform_are_refused() {
 
 #[test]
 fn a_refused_finish_keeps_the_context() {
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Golomb));
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Golomb));
     keys(1, 1_000).iter().for_each(|key| builder.add_key(key));
     let mut memory = [0; 100];
-    let error = builder.context(7).finish_into_slice(&mut memory).expect_err("too short");
+    let error = builder.set_context(7).finish_into_slice(&mut memory).expect_err("too short");
     let BuildError::OutputTooShort { needed_bytes, actual_bytes: 100 } = error else { panic!("{error}") };
     assert!(needed_bytes > 1_000, "{needed_bytes}");
     let block = builder.finish().expect("a block");
-    assert_eq!(OpenOptions::new().context(7).open(&block).expect("intact").num_entries(), 1_000);
+    assert_eq!(OpenOptions::new().with_context(7).open(&block).expect("intact").num_entries(), 1_000);
 }
 
 /// The bytes are those of a vector, whatever the memory held; one byte less is refused, and more is left alone.
@@ -58,8 +58,9 @@ fn a_refused_finish_keeps_the_context() {
 fn memory_of_the_callers_gets_the_same_bytes() {
     for &kind in FilterKind::ALL {
         for num_keys in [0, 1, 100, 5_000] {
-            let mut builder = FilterBlockBuilder::new(policy(kind));
+            let mut builder = FilterBlockBuilder::new(&policy(kind));
             keys(9, num_keys).iter().for_each(|key| builder.add_key(key));
+            builder.allow_empty();
             let expected = builder.clone().finish().expect("a block");
             if !FilterPolicy::len_depends_on_keys(kind) {
                 assert_eq!(builder.expected_block_len(), Ok(expected.len() as u64), "{kind}, {num_keys}");
@@ -84,7 +85,7 @@ fn frames_fit_memory_of_the_greatest_length() {
             let policy: FilterPolicy = format!("{kind}:{size}").parse().expect("a policy");
             for (seed, num_entries) in [0, 1, 2, 20, 36, 100, 1_000, 7_000].into_iter().enumerate() {
                 let Ok(max_len) = policy.max_block_len(num_entries) else { continue };
-                let mut builder = FilterBlockBuilder::new(policy);
+                let mut builder = FilterBlockBuilder::new(&policy);
                 let hashes = numbers(seed as u64).take(num_entries as usize);
                 hashes.for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
                 let expected = builder.clone().finish().map(|block| block.len());
@@ -105,12 +106,13 @@ fn frames_fit_memory_of_the_greatest_length() {
 fn parallel_builds_give_the_same_bytes() {
     for &kind in FilterKind::ALL {
         for num_keys in [0, 1, 1_000, 300_000] {
-            let mut builder = FilterBlockBuilder::new(policy(kind));
+            let mut builder = FilterBlockBuilder::new(&policy(kind));
             keys(11, num_keys).iter().for_each(|key| builder.add_key(key));
             // A third of them again, so that duplicates are found in parallel, too.
             keys(11, num_keys / 3).iter().for_each(|key| builder.add_key(key));
+            builder.allow_empty();
             let expected = builder.clone().finish().expect("a block");
-            assert!(builder.parallel(true).finish().expect("a block") == expected, "{kind}, {num_keys}");
+            assert!(builder.set_parallel(true).finish().expect("a block") == expected, "{kind}, {num_keys}");
         }
     }
 }
@@ -127,7 +129,7 @@ fn lengths_and_numbers_of_entries_are_inverses() {
                 assert!(most >= num_entries, "{policy}: {most} of {num_entries}");
                 assert!(policy.expected_block_len(most).expect("fits") <= len, "{policy}");
                 assert!(policy.expected_block_len(most + 1).expect("fits") > len, "{policy}");
-                let mut builder = FilterBlockBuilder::new(policy);
+                let mut builder = FilterBlockBuilder::new(&policy);
                 numbers(3).take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
                 let built = builder.finish().expect("a block").len() as f64;
                 let tolerance = match FilterPolicy::len_depends_on_keys(kind) {
@@ -147,13 +149,13 @@ fn lengths_and_numbers_of_entries_are_inverses() {
 fn blocks_have_their_expected_length() {
     let mut hashes = numbers(17);
     for &kind in FilterKind::ALL {
-        let (least, most) = FilterPolicy::rate_limits(kind);
+        let (least, most) = FilterPolicy::rate_limits(kind).into_inner();
         let rates = [0.25, 0.1, 0.01, 0.001, 1e-6, 1e-10].into_iter().filter(|rate| (least..=most).contains(rate));
         let by_rate = rates.map(|rate| FilterPolicy::with_false_positive_rate(kind, rate));
         let by_bits = [2.0, 3.7, 10.0, 24.0, 64.0].map(|bits| FilterPolicy::with_bits_per_key(kind, bits));
         for policy in by_rate.chain(by_bits).map(|policy| policy.expect("legal")) {
             for num_entries in [1, 2, 7, 63, 64, 65, 100, 1_000, 4_096, 4_097, 30_000, 100_000] {
-                let mut builder = FilterBlockBuilder::new(policy);
+                let mut builder = FilterBlockBuilder::new(&policy);
                 hashes.by_ref().take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
                 let expected = policy.expected_block_len(num_entries).expect("fits");
                 let margin = match FilterPolicy::len_depends_on_keys(kind) {
@@ -178,7 +180,7 @@ fn a_cap_that_is_too_small_has_no_expected_length() {
         for num_entries in [1, 100, 3_000u64] {
             for max_bytes in [64, 66, 100, 128, 300, 600, 4096] {
                 let policy = FilterPolicy::with_max_bytes(kind, max_bytes).expect("legal");
-                let mut builder = FilterBlockBuilder::new(policy);
+                let mut builder = FilterBlockBuilder::new(&policy);
                 numbers(3).take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
                 match (builder.expected_block_len(), builder.finish()) {
                     (Ok(expected), Ok(block)) => {
@@ -198,54 +200,127 @@ fn a_cap_that_is_too_small_has_no_expected_length() {
 }
 
 #[test]
-fn settings_can_be_read_back() {
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom));
-    assert_eq!((builder.given_context(), builder.is_parallel()), (0, false));
-    builder.context(7).parallel(true);
-    assert_eq!((builder.given_context(), builder.is_parallel()), (7, true));
-    builder.finish().expect("a block");
-    assert_eq!((builder.given_context(), builder.is_parallel()), (0, true), "a context is for one block");
-
-    let unset = OpenOptions::new();
-    assert_eq!((unset.given_context(), unset.is_trusted()), (0, false));
-    assert_eq!((unset.expected_hasher(), unset.expected_transform()), (None, None));
-    let (hasher, transform) = (KeyHasher::keyed([3; 16]), KeyTransform::Row);
-    let set = unset.context(9).expect_hasher(hasher).expect_transform(transform).trusted(true);
-    assert_eq!((set.given_context(), set.is_trusted()), (9, true));
-    assert_eq!((set.expected_hasher(), set.expected_transform()), (Some(hasher), Some(transform)));
-    assert_eq!(unset.expect_seed(5).expected_hasher(), Some(KeyHasher::new(5)));
+fn a_context_is_for_one_block() {
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom));
+    for context in [7, 0] {
+        builder.add_key(b"key");
+        if context != 0 {
+            builder.set_context(context);
+        }
+        let block = builder.finish().expect("a block");
+        let options = OpenOptions::new().with_context(context);
+        assert_eq!(options.context(), context);
+        assert!(options.open(&block).is_ok());
+        let error = options.with_context(context + 1).open(&block).expect_err("another place");
+        assert_eq!(error, DecodeError::WrongContext { expected: context + 1, found: context });
+    }
 }
 
 #[test]
 fn another_hasher_is_named_in_errors() {
     let keyed = [KeyHasher::keyed([1; 16]), KeyHasher::keyed([2; 16])];
-    let [seed, key, other] = [KeyHasher::new(1), keyed[0], keyed[1]];
-    let block =
-        |hasher| FilterBlockBuilder::new(policy(FilterKind::Bloom).hashed_by(hasher)).finish().expect("a block");
-    let refused = |expected, found| {
+    let [seed, key, other] = [KeyHasher::new(1), keyed[0].clone(), keyed[1].clone()];
+    let block = |hasher: &KeyHasher| {
+        let policy = policy(FilterKind::Bloom).with_hasher(hasher.clone());
+        FilterBlockBuilder::new(&policy).allow_empty().finish().expect("a block")
+    };
+    let refused = |expected: &KeyHasher, found: &KeyHasher| {
         OpenOptions::new().expect_hasher(expected).open(&block(found)).expect_err("another hasher").to_string()
     };
     let (with_seed, with_key) = ("XXH3 with a seed", "SipHash under a secret key");
-    assert_eq!(refused(seed, key), format!("hash function expected {with_seed}, found {with_key}"));
-    assert_eq!(refused(key, seed), format!("hash function expected {with_key}, found {with_seed}"));
-    assert_eq!(refused(seed, KeyHasher::new(2)), "hash seed expected 0x0000000000000001, found 0x0000000000000002");
+    assert_eq!(refused(&seed, &key), format!("hash function expected {with_seed}, found {with_key}"));
+    assert_eq!(refused(&key, &seed), format!("hash function expected {with_key}, found {with_seed}"));
+    assert_eq!(refused(&seed, &KeyHasher::new(2)), "hash seed expected 0x0000000000000001, found 0x0000000000000002");
     let ids = format!("secret key expected {:#018x}, found {:#018x} (ids, not the keys)", key.seed(), other.seed());
-    assert_eq!(refused(key, other), ids);
+    assert_eq!(refused(&key, &other), ids);
+}
+
+/// A finish that is repeated, as after a write that failed, gives no empty block.
+#[test]
+fn an_empty_block_is_made_only_on_request() {
+    for &kind in FilterKind::ALL {
+        let mut builder = FilterBlockBuilder::new(&policy(kind));
+        let finish = |builder: &mut FilterBlockBuilder, way: usize| -> Result<usize, BuildError> {
+            let (mut out, mut memory) = (Vec::new(), [0; 512]);
+            match way {
+                0 => builder.finish().map(|block| block.len()),
+                1 => builder.finish_into(&mut out),
+                2 => builder.finish_into_slice(&mut memory),
+                3 => builder.finish_compact_into(&mut out),
+                _ => builder.finish_compact_into_slice(&mut memory),
+            }
+        };
+        for way in 0..5 {
+            assert_eq!(finish(&mut builder, way), Err(BuildError::Empty), "{kind}: new");
+            builder.add_key(b"key");
+            assert!(finish(&mut builder, way).is_ok());
+            assert_eq!(finish(&mut builder, way), Err(BuildError::Empty), "{kind}: finished twice");
+            let len = if way < 3 { 64 } else { 1 };
+            assert_eq!(finish(builder.allow_empty(), way), Ok(len), "{kind}");
+            assert_eq!(finish(&mut builder, way), Err(BuildError::Empty), "{kind}: for one block");
+            builder.allow_empty().clear();
+            assert_eq!(finish(&mut builder, way), Err(BuildError::Empty), "{kind}: cleared");
+        }
+    }
+}
+
+/// A key that the transform makes no entry of, because of its form, would be denied in its form.
+#[test]
+fn keys_of_another_form_are_refused() {
+    let add: [fn(&mut FilterBlockBuilder); 3] = [
+        |builder| builder.add_key(b"key"),
+        |builder| builder.add_row(b"row"),
+        |builder| builder.add_row_column(b"r", b"c"),
+    ];
+    for (transform, takes) in [
+        (KeyTransform::WholeKey, [true, false, false]),
+        (KeyTransform::FixedPrefix { len: 2 }, [true, false, false]),
+        (KeyTransform::WholeKeyAndPrefix { len: 2 }, [true, false, false]),
+        (KeyTransform::Row, [false, true, true]),
+        (KeyTransform::RowColumn, [false, false, true]),
+    ] {
+        for (add, takes) in add.iter().zip(takes) {
+            let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Blocked).with_transform(transform));
+            builder.add_entry(b"an entry");
+            add(&mut builder);
+            let mut frame = Vec::new();
+            let built = [builder.clone().finish().map(drop), builder.finish_compact_into(&mut frame).map(drop)];
+            let expected = if takes { Ok(()) } else { Err(BuildError::WrongForm { transform: transform.to_wire() }) };
+            assert_eq!(built, [expected, expected], "{transform}");
+            if !takes {
+                builder.clear();
+                builder.add_entry(b"an entry");
+                assert!(builder.finish().is_ok(), "{transform}");
+            }
+        }
+    }
+    // Too short for a prefix: legal, and *maybe*.
+    let policy = policy(FilterKind::Blocked).with_transform(KeyTransform::FixedPrefix { len: 4 });
+    let mut builder = FilterBlockBuilder::new(&policy);
+    builder.add_key(b"me");
+    assert_eq!(builder.num_without_entry(), 1);
+    let block = builder.finish().expect("a block of no entries");
+    let filter = OpenOptions::new().expect(&policy).open(&block).expect("intact");
+    assert!(filter.may_contain(b"me") && filter.may_contain_prefix(b"me") && !filter.may_contain(b"user7"));
 }
 
 /// One call makes all that a builder needs of a key.
 #[test]
 fn all_entries_of_a_key_are_hashed_by_one_call() {
-    let code = CustomTransform::new(200, 2).expect("legal").applied_by(|key, len| key.get(..len.into()));
+    let custom = KeyTransform::Custom(CustomTransform::new(200, 2).expect("legal"));
     for (transform, counts) in [
         (KeyTransform::WholeKey, [1, 1]),
         (KeyTransform::Row, [0, 0]),
         (KeyTransform::FixedPrefix { len: 4 }, [0, 1]),
         (KeyTransform::WholeKeyAndPrefix { len: 4 }, [1, 2]),
-        (KeyTransform::Custom(code), [1, 1]),
+        (custom, [1, 1]),
     ] {
-        let policy = policy(FilterKind::Bloom).transform(transform);
-        let (mut by_key, mut by_hash) = (FilterBlockBuilder::new(policy), FilterBlockBuilder::new(policy));
+        let policy = match transform {
+            KeyTransform::Custom(custom) => policy(FilterKind::Bloom)
+                .with_custom_transform(custom, |key, take| key.get(..2).into_iter().for_each(take)),
+            _ => policy(FilterKind::Bloom).with_transform(transform),
+        };
+        let (mut by_key, mut by_hash) = (FilterBlockBuilder::new(&policy), FilterBlockBuilder::new(&policy));
         for (key, count) in [b"me", &b"user7"[..]].into_iter().zip(counts) {
             by_key.add_key(key);
             let hashes: Vec<_> = policy.entry_hasher().hash_entries(key).collect();
@@ -253,13 +328,20 @@ fn all_entries_of_a_key_are_hashed_by_one_call() {
             assert_eq!(hashes.first().copied(), policy.entry_hasher().hash_key(key));
             hashes.into_iter().for_each(|hash| by_hash.add_hash(hash));
         }
-        assert_eq!(by_key.finish(), by_hash.finish(), "{transform}");
+        match transform {
+            // Neither gives an empty block, which would deny the rows.
+            KeyTransform::Row => {
+                assert_eq!(by_key.finish(), Err(BuildError::WrongForm { transform: transform.to_wire() }));
+                assert_eq!(by_hash.finish(), Err(BuildError::Empty));
+            }
+            _ => assert_eq!(by_key.finish(), by_hash.finish(), "{transform}"),
+        }
     }
 }
 
 #[test]
 fn repeated_neighbours_are_dropped_as_they_come() {
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom));
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom));
     for key in [b"a", b"a", b"b", b"a", b"a"] {
         builder.add_key(key);
     }
@@ -275,7 +357,7 @@ fn repeated_neighbours_are_dropped_as_they_come() {
 #[test]
 fn repeated_keys_with_prefixes_are_dropped_too() {
     let transform = KeyTransform::WholeKeyAndPrefix { len: 2 };
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom).transform(transform));
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom).with_transform(transform));
     for key in ["ab1", "ab1", "ab2", "ab2", "ac1"] {
         builder.add_key(key.as_bytes());
     }
@@ -292,13 +374,13 @@ fn the_bytes_of_a_failed_opening_are_given_back() {
 
 #[test]
 fn debug_output_is_a_line_without_the_bytes() {
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Bloom));
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom));
     keys(4, 100_000).iter().for_each(|key| builder.add_key(key));
     let added = format!("{builder:#?}");
     let mut compact = Vec::new();
     builder.clone().finish_compact_into(&mut compact).expect("a frame");
     let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
-    let compact = CompactFrameReader::open(&compact, KeyHasher::default(), KeyTransform::WholeKey).expect("intact");
+    let compact = CompactFrameReader::open(&compact, filter.entry_hasher()).expect("intact");
     for text in [added, format!("{filter:#?}"), format!("{:?}", filter.reader()), format!("{compact:?}")] {
         assert!(text.len() < 200 && !text.contains('\n'), "{text}");
     }
@@ -306,7 +388,7 @@ fn debug_output_is_a_line_without_the_bytes() {
 
 #[test]
 fn transforms_are_named_in_errors() {
-    let block = FilterBlockBuilder::new(policy(FilterKind::Bloom)).finish().expect("a block");
+    let block = FilterBlockBuilder::new(&policy(FilterKind::Bloom)).allow_empty().finish().expect("a block");
     let expected = KeyTransform::FixedPrefix { len: 4 };
     let error = OpenOptions::new().expect_transform(expected).open(&block).expect_err("another transform");
     assert_eq!(error.to_string(), "key transform expected prefix:4, found whole-key");
@@ -331,10 +413,18 @@ fn policies_are_text_both_ways() {
         assert_eq!(text.parse::<FilterPolicy>().as_ref(), Ok(&policy));
     }
     let percent: FilterPolicy = "golomb:fpr=0.1%,seed=0x10".parse().expect("legal");
-    assert_eq!(percent, FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001).expect("legal").seed(16));
+    assert_eq!(
+        percent,
+        FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001).expect("legal").with_seed(16)
+    );
     // Every setting that a policy has.
     let custom = KeyTransform::Custom(CustomTransform::new(128, 65_535).expect("legal"));
-    let all = policy(FilterKind::Blocked).seed(3).transform(custom).salt_bits(0).expect("legal").self_check(false);
+    let all = policy(FilterKind::Blocked)
+        .with_seed(3)
+        .with_transform(custom)
+        .with_salt_bits(0)
+        .expect("legal")
+        .with_self_check(false);
     assert_eq!(all.to_string().parse(), Ok(all));
 }
 
@@ -382,7 +472,7 @@ fn texts_that_are_no_policies_are_refused() {
 /// The key of a keyed policy is in no text of it.
 #[test]
 fn a_secret_key_is_in_no_text() {
-    let secret = policy(FilterKind::Blocked).hashed_by(KeyHasher::keyed(*b"0123456789abcdef"));
+    let secret = policy(FilterKind::Blocked).with_hasher(KeyHasher::keyed(*b"0123456789abcdef"));
     let text = secret.to_string();
     assert_eq!(text, format!("blocked:10,key={:#018x}", secret.hasher().seed()));
     assert!(text.parse::<FilterPolicy>().is_err());
@@ -392,14 +482,14 @@ fn a_secret_key_is_in_no_text() {
 #[test]
 fn hashes_of_another_hasher_panic_in_debug_builds() {
     let (ours, theirs) = (KeyHasher::new(1), KeyHasher::new(2));
-    let mut builder = FilterBlockBuilder::new(policy(FilterKind::Blocked).seed(1));
+    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Blocked).with_seed(1));
     keys(5, 1_000).iter().for_each(|key| builder.add_key(key));
     let mut frame = Vec::new();
     builder.clone().finish_compact_into(&mut frame).expect("a frame");
     let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
-    let compact = CompactFrameReader::open(&frame, ours, KeyTransform::WholeKey).expect("a frame");
+    let compact = CompactFrameReader::open(&frame, filter.entry_hasher()).expect("a frame");
     let calls: [(&str, &dyn Fn(KeyHash)); 6] = [
-        ("add_hash", &|hash| FilterBlockBuilder::new(policy(FilterKind::Bloom).seed(1)).add_hash(hash)),
+        ("add_hash", &|hash| FilterBlockBuilder::new(&policy(FilterKind::Bloom).with_seed(1)).add_hash(hash)),
         ("may_contain_hash", &|hash| _ = filter.may_contain_hash(hash)),
         ("may_contain_hashes", &|hash| filter.may_contain_hashes(&[hash], &mut [false])),
         ("compact", &|hash| _ = compact.may_contain_hash(hash)),

@@ -1,32 +1,45 @@
-//! The library answers every case of the kit.
+//! The library answers every case of the kit, and every frame of the document's vectors.
 
-use crate::library;
+use crate::{library, vectors};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Whether a reply lacks a field of what is expected, or has another value there.
-fn differs(expected: &Value, reply: &Value) -> bool {
-    let fields = expected.as_object().expect("an object");
-    fields.iter().any(|(name, value)| reply.get(name) != Some(value)) && !fields.is_empty()
+/// The cases of a file of the kit.
+pub fn of_file(name: &str) -> Vec<Value> {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "conformance", name].iter().collect();
+    let text = std::fs::read_to_string(path).expect("a file of the kit");
+    serde_json::from_str(&text).expect("a list in JSON")
+}
+
+pub const FILES: [&str; 8] = [
+    "kinds.json",
+    "golomb.json",
+    "keys.json",
+    "expected.json",
+    "refused.json",
+    "order.json",
+    "compact.json",
+    "partitioned.json",
+];
+
+pub fn all() -> Vec<Value> {
+    FILES.iter().flat_map(|name| of_file(name)).chain(vectors::cases()).collect()
+}
+
+/// A reader's replies have each field of what is expected, with the same value.
+pub fn assert_answered(answer: impl Fn(&Value) -> Value) {
+    let mut wrong = Vec::new();
+    for case in all() {
+        let (expected, reply) = (case["reply"].as_object().expect("an object"), answer(&case["request"]));
+        if expected.is_empty() || expected.iter().any(|(name, value)| reply.get(name) != Some(value)) {
+            wrong.push(format!("{}: expected {}, replied {reply}", case["name"], case["reply"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
 
 #[test]
 fn the_library_answers_the_kit() {
-    let dir: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "conformance"].iter().collect();
-    let paths = std::fs::read_dir(dir).expect("the kit").map(|entry| entry.expect("an entry").path());
-    let (mut num_cases, mut wrong) = (0, Vec::new());
-    for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")) {
-        let text = std::fs::read_to_string(&path).expect("a file of the kit");
-        let cases: Value = serde_json::from_str(&text).expect("JSON");
-        for case in cases.as_array().expect("a list") {
-            num_cases += 1;
-            let line = library::answer(&case["request"].to_string());
-            let reply: Value = serde_json::from_str(&line).expect("JSON");
-            if differs(&case["reply"], &reply) {
-                wrong.push(format!("{}: expected {}, replied {line}", case["name"], case["reply"]));
-            }
-        }
-    }
-    assert!(num_cases > 2_000, "{num_cases} cases");
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    assert!(all().len() > 2_200, "{} cases", all().len());
+    assert_answered(library::answer);
 }

@@ -1,16 +1,53 @@
 //! The library as a reader of the kit: a line of reply for each line of request.
 
-use crate::material::{hex, transform, unhex};
+use crate::material::{transform, unhex};
 use crate::readers::Reading;
-use crate::rows;
-use filterblock::partition::{PartitionError, PartitionedFilter};
-use filterblock::{CompactFrameReader, DecodeError, KeyHash, KeyHasher, OpenOptions};
+use crate::rules::{Caller, Frame, OF_BLOCKS, OF_INDEXES, compact_fault, first_fault};
+use filterblock::partition::{PartitionError, PartitionHandle, PartitionedFilter};
+use filterblock::{CompactFrameReader, DecodeError, EntryHasher, KeyHash, KeyHasher, OpenOptions};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
-fn number(value: &Value) -> u64 {
-    let digits = value.as_str().and_then(|text| text.strip_prefix("0x")).expect("a number");
-    u64::from_str_radix(digits, 16).expect("hexadecimal")
+/// What a reader is given.
+#[derive(Debug)]
+pub struct Request {
+    pub frame: String,
+    pub bytes: Vec<u8>,
+    pub context: u64,
+    pub hasher: Option<KeyHasher>,
+    /// Id and parameter.
+    pub transform: Option<(u8, u16)>,
+    /// Of an index: the bytes in which its partitions are.
+    pub file: Vec<u8>,
+    pub queries: Vec<String>,
+}
+
+impl Request {
+    pub fn new(request: &Value) -> Self {
+        let text = |name: &str| request.get(name).and_then(Value::as_str);
+        let list = |name: &str| request.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let keyed = text("key").map(|key| KeyHasher::keyed(unhex(key).try_into().expect("16 bytes")));
+        let of_transform: Vec<u64> = list("transform").iter().map(|value| value.as_u64().expect("a number")).collect();
+        Self {
+            frame: text("frame").expect("a frame").to_owned(),
+            bytes: unhex(text("bytes").expect("bytes")),
+            context: text("context").map_or(0, number),
+            hasher: text("seed").map(|seed| KeyHasher::new(number(seed))).or(keyed),
+            transform: (of_transform.len() == 2).then(|| (of_transform[0] as u8, of_transform[1] as u16)),
+            file: unhex(text("partitions").unwrap_or_default()),
+            queries: list("queries").iter().map(|query| query.as_str().expect("a query").to_owned()).collect(),
+        }
+    }
+
+    /// The bytes of a partition, as far as there are any.
+    pub fn partition(&self, offset: u64, len: u64) -> &[u8] {
+        let end = offset.saturating_add(len).min(self.file.len() as u64) as usize;
+        &self.file[(offset as usize).min(end)..end]
+    }
+}
+
+pub fn number(text: &str) -> u64 {
+    u64::from_str_radix(text.strip_prefix("0x").expect("a number"), 16).expect("hexadecimal")
 }
 
 /// The long entry of the kit's queries.
@@ -19,7 +56,7 @@ pub fn long(len: usize) -> Vec<u8> {
 }
 
 /// The name of a query, and what follows it.
-fn parts(query: &str) -> (&str, Vec<&str>) {
+pub fn parts(query: &str) -> (&str, Vec<&str>) {
     let mut parts = query.split(':');
     (parts.next().expect("a name"), parts.collect())
 }
@@ -32,17 +69,14 @@ fn may_contain(reader: &dyn Reading, query: &str) -> bool {
         ("cell", p) => reader.may_contain_row_column(&unhex(p[0]), &unhex(p[1])),
         ("entry", p) => reader.may_contain_entry(&unhex(p[0])),
         ("long", p) => reader.may_contain_entry(&long(p[0].parse().expect("a length"))),
-        ("hash", p) => reader.may_contain_hash(KeyHash::from_raw(number(&p[0].into()))),
+        ("hash", p) => reader.may_contain_hash(KeyHash::from_raw(number(p[0]))),
         _ => panic!("{query}"),
     }
 }
 
 /// In an index: *maybe* where the partition does not open.
-fn leads_to(filter: &PartitionedFilter<&[u8]>, file: &[u8], query: &str) -> bool {
-    let load = |at: filterblock::partition::PartitionHandle| {
-        let end = at.offset.saturating_add(at.len.into()).min(file.len() as u64) as usize;
-        Ok::<_, Infallible>(&file[(at.offset as usize).min(end)..end])
-    };
+fn leads_to(filter: &PartitionedFilter<&[u8]>, request: &Request, query: &str) -> bool {
+    let load = |at: PartitionHandle| Ok::<_, Infallible>(request.partition(at.offset, at.len.into()));
     let answer: Result<bool, PartitionError<_>> = match parts(query) {
         ("key", p) => filter.may_contain(&unhex(p[0]), load),
         ("prefix", p) => filter.may_contain_prefix(&unhex(p[0]), load),
@@ -54,80 +88,82 @@ fn leads_to(filter: &PartitionedFilter<&[u8]>, file: &[u8], query: &str) -> bool
     answer.unwrap_or(true)
 }
 
-fn refused(error: &DecodeError, row: &str) -> Value {
-    let mut reply = json!({"class": error.class().to_string(), "row": row});
-    if let DecodeError::WrongContext { found, .. } = error {
-        reply["found_context"] = format!("{found:#x}").into();
+/// A letter for each query.
+pub fn letters(request: &Request, answer: impl Fn(&str) -> bool) -> Value {
+    request.queries.iter().map(|query| if answer(query) { 'm' } else { 'n' }).collect::<String>().into()
+}
+
+pub fn reply(request: &Request) -> Result<Value, DecodeError> {
+    let Request { bytes, hasher, .. } = request;
+    let transform = request.transform.map(|(id, param)| transform(id.into(), param.into()));
+    let mut options = OpenOptions::new().with_context(request.context);
+    if let Some(hasher) = hasher {
+        options = options.expect_hasher(hasher);
     }
-    reply
-}
-
-fn letter(maybe: bool) -> char {
-    if maybe { 'm' } else { 'n' }
-}
-
-fn reply(request: &Value) -> Result<Value, Value> {
-    let bytes = unhex(request["bytes"].as_str().expect("bytes"));
-    let context = request.get("context").map_or(0, number);
-    let seeded = request.get("seed").map(|seed| KeyHasher::new(number(seed)));
-    let keyed = request.get("key").and_then(Value::as_str);
-    let keyed = keyed.map(|key| KeyHasher::keyed(unhex(key).try_into().expect("16 bytes")));
-    let hasher = seeded.or(keyed);
-    let id_and_param = |value: &Value, i: usize| value[i].as_u64().expect("a number");
-    let transform = request.get("transform").map(|value| transform(id_and_param(value, 0), id_and_param(value, 1)));
-    let queries = request.get("queries").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let queries: Vec<&str> = queries.iter().map(|query| query.as_str().expect("a query")).collect();
-
-    let mut options = OpenOptions::new().context(context);
-    options = hasher.map_or(options, |hasher| options.expect_hasher(hasher));
-    options = transform.map_or(options, |transform| options.expect_transform(transform));
-    let answers = |reader: &dyn Reading| -> String {
-        let answer = |query: &&str| letter(may_contain(reader, query));
-        queries.iter().map(answer).collect()
-    };
+    if let Some(transform) = transform {
+        options = options.expect_transform(transform);
+    }
+    let answers = |reader: &dyn Reading| letters(request, |query| may_contain(reader, query));
     let mut reply = json!({"class": "ok"});
-    match request["frame"].as_str() {
-        Some("block") => {
-            let reader = options.open(&bytes).map_err(|error| refused(&error, rows::of_block(&error, &bytes)))?;
+    match request.frame.as_str() {
+        "block" => {
+            let reader = options.open(bytes)?;
             reply["kind"] = reader.kind().name().into();
             reply["num_entries"] = format!("{:#x}", reader.num_entries()).into();
-            reply["answers"] = answers(&reader).into();
+            reply["answers"] = answers(&reader);
         }
-        Some("compact") => {
-            let (hasher, transform) = (hasher.expect("a hash"), transform.expect("a transform"));
-            let reader = CompactFrameReader::open(&bytes, hasher, transform)
-                .map_err(|error| refused(&error, rows::of_compact(&error, &bytes)))?;
+        "compact" => {
+            let entries = EntryHasher::new(hasher.clone().expect("a hash"), transform.expect("a transform"));
+            let reader = CompactFrameReader::open(bytes, &entries)?;
             if let Some(kind) = reader.kind() {
                 reply["kind"] = kind.name().into();
             }
-            reply["answers"] = answers(&reader).into();
+            reply["answers"] = answers(&reader);
         }
-        Some("index") => {
-            let filter = PartitionedFilter::open(&bytes[..], options)
-                .map_err(|error| refused(&error, rows::of_index(&error)))?;
-            let file = unhex(request["partitions"].as_str().expect("partitions"));
-            let class = |at: filterblock::partition::PartitionHandle| {
-                let end = at.offset.saturating_add(at.len.into()).min(file.len() as u64) as usize;
-                let opened = filter.open_partition(at, &file[(at.offset as usize).min(end)..end]);
+        "index" => {
+            let filter = PartitionedFilter::open(&bytes[..], options)?;
+            let class = |at: PartitionHandle| {
+                let opened = filter.open_partition(at, request.partition(at.offset, at.len.into()));
                 opened.err().map_or("ok".to_owned(), |error| error.class().to_string())
             };
             reply["num_entries"] = format!("{:#x}", filter.num_entries()).into();
             reply["partitions"] = filter.partitions().map(class).collect::<Vec<_>>().into();
-            let answer = |query: &&str| letter(leads_to(&filter, &file, query));
-            reply["answers"] = queries.iter().map(answer).collect::<String>().into();
+            reply["answers"] = letters(request, |query| leads_to(&filter, request, query));
         }
         frame => panic!("{frame:?}"),
     }
     Ok(reply)
 }
 
-/// The reply to a line.
-pub fn answer(line: &str) -> String {
-    let request: Value = serde_json::from_str(line).expect("a request in JSON");
-    reply(&request).unwrap_or_else(|refused| refused).to_string()
+/// What the caller of a block or an index states. Where a transform has no parameter, the library's callers state none.
+pub fn caller(request: &Request) -> Caller {
+    let transform = request.transform.map(|(id, param)| transform(id.into(), param.into()).to_wire());
+    let hash = request.hasher.as_ref().map(|hasher| (hasher.hash_id(), hasher.seed()));
+    Caller { context: request.context, trusted: false, hash, transform }
 }
 
-/// The bytes of a query's only part, as the kit writes them.
-pub fn query(name: &str, bytes: &[u8]) -> String {
-    format!("{name}:{}", hex(bytes))
+/// The row that the document demands, and its error.
+pub fn fault(request: &Request) -> Result<(), (&'static str, DecodeError)> {
+    match request.frame.as_str() {
+        "compact" => compact_fault(&request.bytes),
+        "index" => first_fault(&OF_INDEXES, &Frame::new(&request.bytes, caller(request))),
+        _ => first_fault(&OF_BLOCKS, &Frame::new(&request.bytes, caller(request))),
+    }
+}
+
+/// The reply to a request. The row is that of the document's error, if the library's is the same with all its numbers.
+pub fn answer(request: &Value) -> Value {
+    let request = Request::new(request);
+    reply(&request).unwrap_or_else(|error| match fault(&request) {
+        Err((row, demanded)) if demanded == error => refused(&error.class().to_string(), row, &error),
+        demanded => json!({"error": format!("{error:?}"), "demanded": format!("{demanded:?}")}),
+    })
+}
+
+pub fn refused(class: &str, row: &str, error: &DecodeError) -> Value {
+    let mut reply = json!({"class": class, "row": row});
+    if let DecodeError::WrongContext { found, .. } = error {
+        reply["found_context"] = format!("{found:#x}").into();
+    }
+    reply
 }

@@ -137,31 +137,6 @@ fn whole_keys_and_prefixes_of_any_length_together() {
     println!("counted: {answers} answers for keys and prefixes in one filter");
 }
 
-/// As RocksDB has them: a prefix of one length, repeated by its keys. Two entries alternate, and each is stored once in
-/// a partition.
-#[test]
-fn whole_keys_and_their_prefixes_of_one_length() {
-    for len in 0..=2 {
-        each_set(|all, keys, limit| {
-            let mut writer = Writer::new(exact(own_transform()), limit, 0);
-            for key in keys {
-                if let Some(prefix) = key.get(..len) {
-                    writer.entry(key, prefix).expect("in order");
-                }
-                writer.entry(key, key).expect("in order");
-            }
-            let stored = writer.finish().expect("an index");
-            let filter = stored.open(0);
-            let ask =
-                |order_key: &[u8], entry: &[u8]| sure(filter.may_contain_entry(order_key, entry, |p| stored.load(p)));
-            for query in all {
-                let is_prefix = query.len() == len && keys.iter().any(|key| key.starts_with(query));
-                assert_eq!(ask(query, query), keys.contains(&query) || is_prefix, "{keys:?} {query:?} {limit:?}");
-            }
-        });
-    }
-}
-
 #[test]
 fn rows_and_columns() {
     let mut answers = 0u64;

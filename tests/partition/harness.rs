@@ -23,7 +23,7 @@ pub struct Writer {
 
 impl Writer {
     pub fn new(policy: FilterPolicy, limit: PartitionLimit, context: u64) -> Self {
-        let builder = PartitionedFilterBuilder::new(policy, limit).expect("legal").context(context);
+        let builder = PartitionedFilterBuilder::new(&policy, limit).expect("legal").with_context(context);
         Self { builder, file: Vec::new() }
     }
 
@@ -57,7 +57,7 @@ fn append(file: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
 
 impl Stored {
     pub fn open(&self, context: u64) -> PartitionedFilter<&[u8]> {
-        PartitionedFilter::open(&self.index[..], OpenOptions::new().context(context)).expect("a sound index")
+        PartitionedFilter::open(&self.index[..], OpenOptions::new().with_context(context)).expect("a sound index")
     }
 
     pub fn load(&self, partition: PartitionHandle) -> Result<&[u8], Infallible> {
@@ -73,7 +73,7 @@ pub fn sure(answer: Result<bool, PartitionError<Infallible>>) -> bool {
 /// A policy by which absent keys do not pass in practice.
 pub fn exact(transform: KeyTransform) -> FilterPolicy {
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 64.0).expect("legal");
-    policy.self_check(false).seed(5).transform(transform)
+    policy.with_self_check(false).with_seed(5).with_transform(transform)
 }
 
 pub fn own_transform() -> KeyTransform {

@@ -35,7 +35,7 @@ fn build(policy: FilterPolicy, num_keys: u64, file: &File) -> Result<Vec<u8>, Bo
         end += block.len() as u64;
         Ok::<_, std::io::Error>(offset)
     };
-    let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::default())?.context(CONTEXT);
+    let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::default())?.with_context(CONTEXT);
     for number in 0..num_keys {
         builder.add_key(&key(number, num_keys, false), &mut store)?;
     }
@@ -49,13 +49,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
     let path = std::env::temp_dir().join(format!("filterblock-partitioned-{}", std::process::id()));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
-    let index = build(policy, num_keys, &file);
+    let index = build(policy.clone(), num_keys, &file);
     // Without a name, the file goes with this process, however it ends.
     let (index, removed) = (index?, std::fs::remove_file(&path));
     removed?;
     let peak = peak_memory();
 
-    let filter = PartitionedFilter::open(index, OpenOptions::new().context(CONTEXT))?;
+    let filter = PartitionedFilter::open(index, OpenOptions::new().with_context(CONTEXT))?;
     let bytes: u64 = filter.partitions().map(|partition| u64::from(partition.len)).sum();
     println!(
         "{num_keys} keys: {} partitions, {bytes} bytes, and an index of {} bytes",

@@ -5,7 +5,8 @@ use crate::harness::{Writer, exact, ordered, own_transform, sure};
 use crate::material::numbers;
 use filterblock::partition::{PartitionLimit, PartitionLookup, PartitionedFilter};
 use filterblock::{
-    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform, OpenOptions,
+    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
+    OpenOptions,
 };
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -35,7 +36,7 @@ fn stored_keys_are_found_with_one_load() {
             (KeyTransform::WholeKeyAndPrefix { len: 2 }, PartitionLimit::Entries(100)),
             (KeyTransform::Row, PartitionLimit::Entries(1000)),
         ] {
-            let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").transform(transform);
+            let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").with_transform(transform);
             let mut writer = Writer::new(policy, limit, 1 << 40);
             let is_row = transform == KeyTransform::Row;
             let add = |key: &Vec<u8>| if is_row { writer.row(key) } else { writer.key(key) };
@@ -70,8 +71,8 @@ fn stored_keys_are_found_with_one_load() {
 fn absent_keys_pass_at_the_rate_of_the_partitions() {
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 8.0).expect("legal");
-        let mut writer = Writer::new(policy, PartitionLimit::Bytes(4096), 0);
-        let mut whole = FilterBlockBuilder::new(policy);
+        let mut writer = Writer::new(policy.clone(), PartitionLimit::Bytes(4096), 0);
+        let mut whole = FilterBlockBuilder::new(&policy);
         for i in 0..100_000u32 {
             writer.key(&ordered(2 * i)).expect("in order");
             whole.add_key(&ordered(2 * i));
@@ -114,11 +115,11 @@ fn calls_that_do_not_fit_the_transform_are_maybe() {
 /// An engine that loads by itself: finds, keeps partitions opened, and hashes a key once for many tables.
 #[test]
 fn an_engine_may_keep_partitions_opened() {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 12.0).expect("legal").seed(3);
-    let mut writer = Writer::new(policy, PartitionLimit::Entries(64), 5);
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 12.0).expect("legal").with_seed(3);
+    let mut writer = Writer::new(policy.clone(), PartitionLimit::Entries(64), 5);
     (0..500u32).for_each(|i| writer.key(&ordered(i)).expect("in order"));
     let stored = writer.finish().expect("an index");
-    let options = OpenOptions::new().context(5).expect_seed(3);
+    let options = OpenOptions::new().with_context(5).expect_hasher(&KeyHasher::new(3));
     let filter = PartitionedFilter::open(stored.index.clone(), options).expect("sound");
     let opened: Vec<_> = filter
         .partitions()
@@ -195,26 +196,28 @@ fn an_engine_that_loads_ahead_denies_no_stored_key() {
 /// and a builder that has code takes entries at order keys, not keys.
 #[test]
 fn keys_are_maybe_under_an_engines_own_transform() {
-    fn after_dot(key: &[u8], _: u16) -> Option<&[u8]> {
+    fn after_dot(key: &[u8]) -> Option<&[u8]> {
         key.iter().position(|&byte| byte == b'.').map(|at| &key[at + 1..])
     }
-    let transform = KeyTransform::Custom(CustomTransform::new(202, 0).expect("legal").applied_by(after_dot));
-    let mut refused = Writer::new(exact(transform), PartitionLimit::Entries(1), 0);
+    let custom = CustomTransform::new(202, 0).expect("legal");
+    let policy = exact(KeyTransform::WholeKey)
+        .with_custom_transform(custom, |key, take| after_dot(key).into_iter().for_each(take));
+    let mut refused = Writer::new(policy.clone(), PartitionLimit::Entries(1), 0);
     assert!(refused.key(b"a.7").is_err());
 
-    let mut writer = Writer::new(exact(transform), PartitionLimit::Entries(1), 0);
+    let mut writer = Writer::new(policy.clone(), PartitionLimit::Entries(1), 0);
     let keys = ["a.7", "b.5", "c.9", "d.1"].map(str::as_bytes);
     for key in keys {
-        writer.entry(key, after_dot(key, 0).expect("a dot")).expect("in order");
+        writer.entry(key, after_dot(key).expect("a dot")).expect("in order");
     }
     let stored = writer.finish().expect("an index");
-    let options = OpenOptions::new().expect_transform(transform);
+    let options = OpenOptions::new().expect(&policy);
     let filter = PartitionedFilter::open(&stored.index[..], options).expect("a sound index");
     let load = |p| stored.load(p);
     for key in keys {
         assert_eq!(filter.find_key(key), PartitionLookup::NoEntry);
         assert!(sure(filter.may_contain(key, load)) && sure(filter.may_contain_prefix(key, load)));
-        assert!(sure(filter.may_contain_entry(key, after_dot(key, 0).expect("a dot"), load)));
+        assert!(sure(filter.may_contain_entry(key, after_dot(key).expect("a dot"), load)));
     }
     assert!(sure(filter.may_contain(b"z.7", load)));
     assert!(!sure(filter.may_contain_entry(b"z.7", b"7", load)));

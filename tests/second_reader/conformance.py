@@ -1,6 +1,8 @@
 """The second reader under the protocol of tests/conformance: a line of reply for each line of request.
 
     python3 ../conformance/run.py python3 conformance.py
+
+A request may have `entries` besides: then `rebuilt` says whether a writer makes the same bytes of these.
 """
 from __future__ import annotations
 
@@ -96,6 +98,12 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
     if opened.kind is not None:
         reply["kind"] = fb.KINDS[opened.kind]
     reply["answers"] = "".join("m" if maybe(opened, query) else "n" for query in queries)
+    if "entries" in request:
+        hashes = [opened.hasher.hash(bytes.fromhex(entry)) for entry in request["entries"]]
+        try:
+            reply["rebuilt"] = fb.rebuild(opened, hashes) == data
+        except fb.Unwritable:
+            reply["rebuilt"] = False
     return reply
 
 

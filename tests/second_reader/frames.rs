@@ -2,9 +2,10 @@
 
 use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::oracle::{int, mix, range};
+use crate::trailers;
 use filterblock::{
-    CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
-    KeyTransform, OpenOptions,
+    CompactFrameReader, CustomTransform, EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
+    KeyHasher, KeyTransform, OpenOptions,
 };
 
 /// SplitMix64, one generator for each frame, so that a frame can be reproduced from its number.
@@ -154,14 +155,14 @@ fn policy(random: &mut Random) -> FilterPolicy {
         let kind = random.pick(FilterKind::ALL);
         let policy = match random.below(4) {
             0 => {
-                let (least, most) = FilterPolicy::rate_limits(kind);
+                let (least, most) = FilterPolicy::rate_limits(kind).into_inner();
                 let share = random.below(1 << 20) as f64 / f64::from(1 << 20);
                 FilterPolicy::with_false_positive_rate(kind, least * (most / least).powf(share))
             }
             1 => FilterPolicy::with_max_bytes(kind, 64 + random.below(400)),
             _ => FilterPolicy::with_bits_per_key(kind, 2.0 + random.below(62_001) as f64 / 1000.0),
         };
-        if let Ok(policy) = policy.and_then(|policy| policy.salt_bits(random.below(7) as u32)) {
+        if let Ok(policy) = policy.and_then(|policy| policy.with_salt_bits(random.below(7) as u32)) {
             return policy;
         }
     }
@@ -219,7 +220,8 @@ fn sound_bytes(
         let hashes = entries.iter().map(|entry| hasher.hash(entry).get()).collect::<std::collections::BTreeSet<_>>();
         let shape = shape(random, hashes.len() as u64);
         let features = if compact || !random.one_in(10) { 0 } else { random.below(256) as u16 & 0xfe };
-        let header = Header { hasher, transform: transform.to_wire(), features, context };
+        let header =
+            Header { hasher, transform: (transform.to_wire().id, transform.to_wire().param), features, context };
         let mut block = shape.block(&header, &hashes);
         if !compact && shape.kind() == 1 && !hashes.is_empty() && random.one_in(5) {
             block[12] |= 1;
@@ -233,10 +235,10 @@ fn sound_bytes(
         };
     }
     loop {
-        let policy = policy(random).hashed_by(hasher).transform(transform);
+        let policy = policy(random).with_hasher(hasher.clone()).with_transform(transform);
         let builder = |entries: &[Vec<u8>]| {
-            let mut builder = FilterBlockBuilder::new(policy);
-            builder.context(context);
+            let mut builder = FilterBlockBuilder::new(&policy);
+            builder.set_context(context).allow_empty();
             entries.iter().for_each(|entry| builder.add_entry(entry));
             builder
         };
@@ -244,7 +246,7 @@ fn sound_bytes(
             // Rebuilt from all entries, it has the parameters of the two.
             let (first, second) = entries.split_at(entries.len() / 2);
             if let (Ok(a), Ok(b)) = (builder(first).finish(), builder(second).finish()) {
-                let options = OpenOptions::new().context(context).expect_hasher(hasher);
+                let options = OpenOptions::new().with_context(context).expect_hasher(&hasher);
                 let open = |block| -> FilterBlockReader<'_> { options.open(block).expect("a block just written") };
                 if let Ok(union) = open(&a).union(&open(&b), context) {
                     return (union, false, true);
@@ -270,9 +272,12 @@ fn thinned(random: &mut Random, frame: Vec<u8>, compact: bool, context: u64, has
     }
     let columns = 1 + random.below(31) as u32;
     let thinned = match compact {
-        true => CompactFrameReader::open(&frame, hasher, KeyTransform::WholeKey).expect("just written").thin(columns),
+        true => {
+            let entries = EntryHasher::new(hasher, KeyTransform::WholeKey);
+            CompactFrameReader::open(&frame, &entries).expect("just written").thin(columns)
+        }
         false => {
-            let options = OpenOptions::new().context(context).expect_hasher(hasher);
+            let options = OpenOptions::new().with_context(context).expect_hasher(&hasher);
             options.open(&frame).expect("just written").thin(columns, context)
         }
     };
@@ -281,44 +286,8 @@ fn thinned(random: &mut Random, frame: Vec<u8>, compact: bool, context: u64, has
 
 /// The block's filter as a compact frame, where there is one.
 fn compact_of(block: &[u8]) -> Option<Vec<u8>> {
-    let (params, mut frame) = (&block[40..52], block[64..].to_vec());
-    if int(&block[24..32]) == 0 {
-        return Some(vec![0x10]);
-    }
-    match block[9] {
-        1 if int(&params[4..]) % 8 != 0 => return None,
-        1 => frame.extend([params[0], 0x11]),
-        2 => frame.extend([16 * (params[0] - 1) + params[1], 0x12]),
-        4 => {
-            let share = int(&params[4..8]);
-            let len = (0..4).find(|len| share >> (8 * len) == 0).unwrap_or(4);
-            frame.extend((0..len).map(|i| (share >> (8 * i)) as u8));
-            frame.extend([params[2], params[0], 16 * params[1] + len as u8, 0x14]);
-        }
-        5 => {
-            let num_segments = int(&params[4..8]);
-            let len = (0..4).find(|len| num_segments >> (8 * len) == 0).unwrap_or(4);
-            frame.extend((0..len).map(|i| (num_segments >> (8 * i)) as u8));
-            frame.extend([params[2], params[0], 8 * params[1] + len as u8, 0x15]);
-        }
-        _ => {
-            let num_buckets = int(&block[24..32]).div_ceil(params[2].into());
-            let (unit, range) = ((1_u64 << params[0]) >> 1, int(&params[4..]));
-            let is_short = num_buckets == 1 && (1..16).contains(&params[0]) && params[1] == 0;
-            if is_short && range % unit == 0 && range / unit < 256 {
-                frame.extend([(range / unit) as u8, params[0], 0x13]);
-                return Some(frame);
-            }
-            let mut lens = 0;
-            for value in [num_buckets, range] {
-                let len = (0..8).find(|len| value >> (8 * len) == 0).unwrap_or(8);
-                frame.extend((0..len).map(|i| (value >> (8 * i)) as u8));
-                lens = 16 * lens + len as u8;
-            }
-            frame.extend([params[0], params[1], lens, 0x13]);
-        }
-    }
-    Some(frame)
+    let is_of_bits = block[9] == 1 && int(&block[44..52]) % 8 != 0;
+    (!is_of_bits).then(|| trailers::compact_of(block))
 }
 
 /// Values at the edges of ranges.

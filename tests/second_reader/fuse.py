@@ -79,12 +79,3 @@ def build_fuse(p: Fuse, hashes: set[int]) -> bytes:
         contents[own] = a ^ b ^ c ^ d ^ fingerprint_of(x) & mask
     text = "".join(format(content, f"0{p.fingerprint_bits}b") for content in reversed(contents))
     return int(text, 2).to_bytes(p.payload_len(), "little")
-
-
-def choose_seed(fingerprint_bits: int, log2_segment_len: int, num_segments: int, hashes: set[int]) -> Fuse:
-    """The first seed that can be used, as the library's writer takes it."""
-    for seed in range(64):
-        p = Fuse(fingerprint_bits, log2_segment_len, seed, num_segments)
-        if take_away(p, hashes) is not None:
-            return p
-    raise Unwritable("no seed will do")

@@ -9,139 +9,91 @@ mod assembled;
 #[path = "../extent/mod.rs"]
 mod extent;
 mod frames;
+#[path = "../kit/library.rs"]
+mod library;
+#[path = "../format/material.rs"]
+#[expect(dead_code, reason = "tests/format uses more of it")]
+mod material;
 #[path = "../format/oracle/mod.rs"]
 #[expect(dead_code, reason = "tests/format uses more of it")]
 mod oracle;
 #[path = "../format/readers.rs"]
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
+#[path = "../format/rules/mod.rs"]
+#[expect(dead_code, reason = "tests/battery needs more of it")]
+mod rules;
+#[path = "../format/trailers.rs"]
+mod trailers;
+#[path = "../kit/vectors.rs"]
+mod vectors;
 
 use extent::by_extent;
-use filterblock::{CompactFrameReader, DecodeErrorClass, KeyHash, OpenOptions};
+use filterblock::KeyHasher;
 use frames::{Frame, Hash, Random, frame};
+use material::hex;
 use oracle::{Golomb, Oracle};
-use readers::Reading;
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
-fn path(relative: &str) -> String {
-    format!("{}/{relative}", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The interpreter, run in the second reader's directory without leaving compiled files there.
-fn python(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into()));
-    command.current_dir(path("tests/second_reader")).arg("-B").args(arguments);
-    command
-}
-
-#[track_caller]
-fn succeeds(arguments: &[&str]) {
-    let status = python(arguments).status().expect("python3 runs");
-    assert!(status.success(), "{arguments:?}: {status}");
-}
-
-#[test]
-#[ignore = "needs python3 and its package xxhash"]
-fn golden_files_and_vectors() {
-    succeeds(&["check.py", "golden", &path("tests/golden/v1")]);
-    succeeds(&["check.py", "vectors", &path("format-spec.md")]);
-}
-
-#[test]
-#[ignore = "needs python3 and its package xxhash"]
-fn its_own_tests() {
-    succeeds(&["-m", "unittest", "--quiet"]);
-}
-
-/// The library's reply to a request, and where two readers may differ.
+/// A request under the kit's protocol, the reply to it, and where two readers may differ.
 struct Expected {
-    request: String,
+    request: Value,
     reply: Value,
     /// Queries whose answers the document leaves open.
     open: Vec<bool>,
-    compact: bool,
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
+impl Expected {
+    fn new(request: Value, reply: Value) -> Self {
+        Self { request, reply, open: Vec::new() }
+    }
 
-fn request(frame: &Frame) -> String {
-    let hasher = frame.hash.map(|hash| match hash {
-        Hash::Seed(seed) => json!({"hash_id": 1, "seed": format!("{seed:#x}")}),
-        Hash::Key(key) => json!({"hash_id": 2, "key": hexadecimal(&key)}),
-    });
-    let all = |entries: &[Vec<u8>]| entries.iter().map(|entry| hexadecimal(entry)).collect::<Vec<_>>();
-    let request = json!({
-        "frame": if frame.compact { "compact" } else { "block" },
-        "bytes": hexadecimal(&frame.bytes),
-        "context": format!("{:#x}", frame.context),
-        "hasher": hasher,
-        "transform": frame.transform.map(|transform| transform.to_wire()),
-        "ask": all(&frame.asked),
-        "hashes": frame.hashes.iter().map(|hash| format!("{hash:#x}")).collect::<Vec<_>>(),
-        "entries": frame.sound.then(|| all(&frame.entries)),
-    });
-    request.to_string()
-}
+    /// The reply is the library's, and that a writer makes the same bytes of the entries in the request, if there are
+    /// any.
+    fn of_library(request: Value) -> Self {
+        let mut reply = library::answer(&request);
+        if request.get("entries").is_some() {
+            reply["rebuilt"] = true.into();
+        }
+        Self::new(request, reply)
+    }
 
-fn expected(frame: &Frame) -> Expected {
-    let hasher = frame.hash.map(Hash::hasher);
-    let opened = match (frame.compact, hasher, frame.transform) {
-        (true, Some(hasher), Some(transform)) => {
-            CompactFrameReader::open(&frame.bytes, hasher, transform).map(|reader| {
-                (reader.kind(), reader.kind().is_none().then_some(0), Box::new(reader) as Box<dyn Reading + '_>)
-            })
+    fn random(frame: &Frame) -> Self {
+        let mut request = json!({
+            "frame": if frame.compact { "compact" } else { "block" },
+            "bytes": hex(&frame.bytes),
+            "context": format!("{:#x}", frame.context),
+        });
+        match frame.hash {
+            Some(Hash::Seed(seed)) => request["seed"] = format!("{seed:#x}").into(),
+            Some(Hash::Key(key)) => request["key"] = hex(&key).into(),
+            None => {}
         }
-        _ => {
-            let options = OpenOptions::new().context(frame.context);
-            let options = hasher.map_or(options, |hasher| options.expect_hasher(hasher));
-            let options = frame.transform.map_or(options, |transform| options.expect_transform(transform));
-            let opened = options.open(&frame.bytes);
-            opened.map(|reader| {
-                (Some(reader.kind()), Some(reader.num_entries()), Box::new(reader) as Box<dyn Reading + '_>)
-            })
+        if let Some(transform) = frame.transform {
+            request["transform"] = json!([transform.to_wire().id, transform.to_wire().param]);
         }
-    };
-    let num_questions = frame.asked.len() + frame.hashes.len();
-    let (mut reply, mut open) = (
-        json!({"class": "ok", "found_context": null, "kind": null, "num_entries": null, "rebuilt": null}),
-        vec![false; num_questions],
-    );
-    match opened {
-        Err(error) => {
-            reply["class"] = error.class().to_string().into();
-            reply["answers"] = "m".repeat(num_questions).into();
-            if let filterblock::DecodeError::WrongContext { found, .. } = error {
-                assert_eq!(error.class(), DecodeErrorClass::Mismatch);
-                reply["found_context"] = format!("{found:#018x}").into();
-            }
+        if frame.sound {
+            request["entries"] = frame.entries.iter().map(|entry| hex(entry)).collect();
         }
-        Ok((kind, num_entries, reader)) => {
-            reply["kind"] = kind.map(|kind| kind.name()).into();
-            reply["num_entries"] = num_entries.into();
-            reply["rebuilt"] = frame.sound.then_some(true).into();
-            let mut answers: Vec<bool> = frame.asked.iter().map(|entry| reader.may_contain_entry(entry)).collect();
-            let hashes: Vec<KeyHash> = frame.hashes.iter().map(|&hash| KeyHash::from_raw(hash)).collect();
-            answers.resize(num_questions, false);
-            reader.may_contain_hashes(&hashes, &mut answers[frame.asked.len()..]);
-            reply["answers"] = answers.iter().map(|&maybe| if maybe { 'm' } else { 'n' }).collect::<String>().into();
+        let entries = frame.asked.iter().map(|entry| format!("entry:{}", hex(entry)));
+        request["queries"] = entries.chain(frame.hashes.iter().map(|hash| format!("hash:{hash:#x}"))).collect();
+        let mut expected = Self::of_library(request);
+        if expected.reply["kind"] == "golomb" {
             let oracle = if frame.compact { Oracle::open_compact(&frame.bytes) } else { Oracle::open(&frame.bytes) };
             if let Oracle::Golomb { golomb, payload } = oracle {
-                let asked = frame.asked.iter().map(|entry| reader.hasher().hash(entry).get());
-                let buckets = asked.chain(frame.hashes.iter().copied()).map(|hash| golomb.locate(hash).0);
-                open = buckets.map(|bucket| goes_beyond_64_bits(&golomb, &payload, bucket)).collect();
+                let in_header = || KeyHasher::new(oracle::int(&frame.bytes[16..24]));
+                let hasher = frame.hash.map_or_else(in_header, Hash::hasher);
+                let hashes = frame.asked.iter().map(|entry| hasher.hash(entry).get());
+                let buckets = hashes.chain(frame.hashes.iter().copied()).map(|hash| golomb.locate(hash).0);
+                expected.open = buckets.map(|bucket| goes_beyond_64_bits(&golomb, &payload, bucket)).collect();
             }
         }
+        expected
     }
-    Expected { request: request(frame), reply, open, compact: frame.compact }
 }
 
 /// Whether a sum or shift of the document's loop over a bucket is 2⁶⁴ or more: there readers may differ.
@@ -188,30 +140,31 @@ struct Counts {
 
 impl Counts {
     fn compare(&mut self, expected: &Expected, got: &Value) {
-        *if expected.compact { &mut self.compact } else { &mut self.blocks } += 1;
-        match expected.reply["class"].as_str() {
+        let Expected { request, reply, open } = expected;
+        *if request["frame"] == "compact" { &mut self.compact } else { &mut self.blocks } += 1;
+        match reply["class"].as_str() {
             Some("ok") => self.ok += 1,
             Some("damaged") => self.damaged += 1,
             Some("newer") => self.newer += 1,
             _ => self.mismatch += 1,
         }
-        self.contexts_found += u64::from(!expected.reply["found_context"].is_null());
+        self.contexts_found += u64::from(reply.get("found_context").is_some());
         self.rebuilt += u64::from(got["rebuilt"] == json!(true));
         let answers = |reply: &Value| reply["answers"].as_str().unwrap_or_default().to_owned();
-        let (ours, theirs) = (answers(&expected.reply), answers(got));
-        let mut differ = ours.len() != theirs.len() || ours.len() != expected.open.len();
-        for ((ours, theirs), &open) in ours.bytes().zip(theirs.bytes()).zip(&expected.open) {
-            self.answers += u64::from(!open);
-            self.left_open += u64::from(open);
-            differ |= !open && ours != theirs;
+        let (ours, theirs) = (answers(reply), answers(got));
+        let mut differ = ours.len() != theirs.len();
+        for (i, (ours, theirs)) in ours.bytes().zip(theirs.bytes()).enumerate() {
+            let is_open = open.get(i).is_some_and(|&open| open);
+            self.answers += u64::from(!is_open);
+            self.left_open += u64::from(is_open);
+            differ |= !is_open && ours != theirs;
         }
-        for name in ["class", "found_context", "kind", "num_entries", "rebuilt"] {
-            differ |= expected.reply[name] != got[name];
-        }
+        let fields = reply.as_object().expect("an object");
+        differ |= fields.iter().any(|(name, value)| name != "answers" && got.get(name) != Some(value));
         if differ {
             self.disagreements += 1;
             if self.disagreements <= 5 {
-                println!("disagreement: {:.3000}\n  library {}\n  second  {got}", expected.request, expected.reply);
+                println!("disagreement: {:.3000}\n  expected {reply}\n  replied  {got}", request.to_string());
             }
         }
     }
@@ -241,13 +194,12 @@ fn grouped(number: u64) -> String {
     }
 }
 
-/// Number of processes, each with a share of the frames.
-const NUM_SERVERS: u64 = 2;
-
-/// Sends every [`NUM_SERVERS`]th frame to one process.
-fn ask_server(first: u64, num_frames: u64) -> Counts {
-    let mut child: Child =
-        python(&["check.py", "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3 runs");
+/// Sends requests to a process of the second reader, and compares its replies.
+fn ask(requests: impl Iterator<Item = Expected> + Send) -> Counts {
+    let mut command = Command::new(std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into()));
+    // Without leaving compiled files there.
+    command.current_dir(directory("second_reader")).args(["-B", "conformance.py"]);
+    let mut child: Child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3 runs");
     let stdin = child.stdin.take().expect("a pipe");
     let stdout = child.stdout.take().expect("a pipe");
     let (sender, receiver) = mpsc::sync_channel(1000);
@@ -256,8 +208,7 @@ fn ask_server(first: u64, num_frames: u64) -> Counts {
         // Writes while replies are read: neither pipe can fill up and stop both sides.
         scope.spawn(move || {
             let mut stdin = BufWriter::new(stdin);
-            for number in (first..num_frames).step_by(NUM_SERVERS as usize) {
-                let expected = expected(&frame(Random::new(number).next()));
+            for expected in requests {
                 if writeln!(stdin, "{}", expected.request).is_err() || sender.send(expected).is_err() {
                     break;
                 }
@@ -273,16 +224,111 @@ fn ask_server(first: u64, num_frames: u64) -> Counts {
     counts
 }
 
+fn directory(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", name].iter().collect()
+}
+
+/// The list of a directory of golden files.
+fn list(directory: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(directory.join("index.json")).expect("a list");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn lines(path: PathBuf) -> Vec<String> {
+    std::fs::read_to_string(path).expect("text").lines().map(str::to_owned).collect()
+}
+
+/// What a list says of the hash and the context of a file.
+fn stated(request: &mut Value, listed: &Value) {
+    let number = |name: &str| listed[name].as_str().map(|text| format!("{:#x}", library::number(text)));
+    request["context"] = number("context").into();
+    match listed["hash_key"].as_str() {
+        Some(key) => request["key"] = key.into(),
+        None if listed["seed"].is_string() => request["seed"] = number("seed").into(),
+        None => {}
+    }
+}
+
+/// Each frame opens, holds its entries, and is rebuilt from them bit for bit.
+fn golden_frames() -> Vec<Expected> {
+    let golden = directory("golden").join("v1");
+    let expected = |listed: Value| {
+        let name = |field: &str| golden.join(listed[field].as_str().expect("a name"));
+        let entries = lines(name("entries"));
+        let mut request = json!({
+            "frame": listed["frame"],
+            "bytes": hex(&std::fs::read(name("file")).expect("a golden file")),
+            "transform": [listed["transform_id"], listed["transform_param"]],
+            "queries": entries.iter().map(|entry| format!("entry:{entry}")).collect::<Vec<_>>(),
+            "entries": entries,
+        });
+        stated(&mut request, &listed);
+        let expected = Expected::of_library(request);
+        assert_eq!(expected.reply["answers"], "m".repeat(entries.len()), "{listed}");
+        expected
+    };
+    list(&golden).into_iter().map(expected).collect()
+}
+
+/// Each index and each partition opens, and the entries are found at their order keys.
+fn golden_partitioned() -> Vec<Expected> {
+    let golden = directory("golden").join("v1").join("partitioned");
+    let expected = |listed: Value| {
+        let path = |extension: &str| golden.join(format!("{}.{extension}", listed["name"].as_str().expect("a name")));
+        let read = |extension: &str| std::fs::read(path(extension)).expect("a golden file");
+        let queries: Vec<_> = lines(path("keys")).iter().map(|line| format!("at:{}", line.replace(' ', ":"))).collect();
+        let num_partitions = oracle::int(&read("index")[40..44]) as usize;
+        let reply =
+            json!({"class": "ok", "partitions": vec!["ok"; num_partitions], "answers": "m".repeat(queries.len())});
+        let mut request = json!({"frame": "index", "bytes": hex(&read("index")),
+            "partitions": hex(&read("partitions")), "queries": queries});
+        stated(&mut request, &listed);
+        Expected::new(request, reply)
+    };
+    list(&golden).into_iter().map(expected).collect()
+}
+
+#[test]
+#[ignore = "needs python3 and its package xxhash"]
+fn golden_files() {
+    let (frames, partitioned) = (golden_frames(), golden_partitioned());
+    let num_frames = frames.len() as u64;
+    let partitions = |expected: &Expected| expected.reply["partitions"].as_array().map_or(0, Vec::len);
+    let num_partitions: usize = partitioned.iter().map(partitions).sum();
+    let (of_frames, of_partitions) = (ask(frames.into_iter()), ask(partitioned.into_iter()));
+    assert_eq!((of_frames.disagreements, of_frames.rebuilt, of_partitions.disagreements), (0, num_frames, 0));
+    println!(
+        "counted: {num_frames} golden files, {} entries, all bit for bit; {} entries in {num_partitions} partitions of \
+         partitioned filters",
+        of_frames.answers, of_partitions.answers
+    );
+}
+
+#[test]
+#[ignore = "needs python3 and its package xxhash"]
+fn frames_of_the_documents_vectors() {
+    let cases = vectors::cases().into_iter();
+    let counts = ask(cases.map(|case| Expected::new(case["request"].clone(), case["reply"].clone())));
+    assert_eq!(counts.disagreements, 0);
+    let num_frames = counts.blocks + counts.compact;
+    assert!(num_frames > 200 && counts.answers > 90, "{counts:?}");
+    println!("counted: {num_frames} frames of the document's vectors, {} answers", counts.answers);
+}
+
+/// Number of processes, each with a share of the frames.
+const NUM_SERVERS: u64 = 2;
+
 #[test]
 #[ignore = "needs python3 and its package xxhash"]
 fn random_frames() {
     let wanted =
         std::env::var("FILTERBLOCK_FRAMES").ok().map(|text| text.parse().expect("FILTERBLOCK_FRAMES is a number"));
     let num_frames = wanted.unwrap_or_else(|| by_extent(6_000, 132_000, 132_000));
+    let random = |number| Expected::random(&frame(Random::new(number).next()));
+    let share = |first| (first..num_frames).step_by(NUM_SERVERS as usize).map(random);
     let mut counts = Counts::default();
     std::thread::scope(|scope| {
-        let servers: Vec<_> =
-            (0..NUM_SERVERS).map(|first| scope.spawn(move || ask_server(first, num_frames))).collect();
+        let servers: Vec<_> = (0..NUM_SERVERS).map(|first| scope.spawn(move || ask(share(first)))).collect();
         for server in servers {
             counts.add(&server.join().expect("no panic"));
         }

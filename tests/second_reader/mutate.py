@@ -29,8 +29,7 @@ KIT = HERE.parent / "conformance"
 MODULES = ["kinds", "fuse", "ribbon", "filterblock", "partitioned"]  # each imports only those before it
 WRITERS = {
     "build_bloom", "build_blocked", "build_golomb", "build_fuse", "build_ribbon", "build_payload", "take_away",
-    "choose_seed", "choose_layers", "fill", "Rows", "write_block", "write_compact", "rebuild",
-    "shortest_separator", "most_columns", "crosses_a_cut", "equations_of", "CUT"}
+    "fill", "Rows", "write_block", "write_compact", "rebuild", "most_columns", "crosses_a_cut", "equations_of", "CUT"}
 CPU_SECONDS, ADDRESS_SPACE = 20, 2 << 30
 
 COMPARISONS = {

@@ -31,17 +31,6 @@ def order_key_of(transform: tuple[int, int], query: str, key: bytes, column: byt
     return fb.entry_of(transform, query, key, column)
 
 
-def shortest_separator(last: bytes, following: bytes) -> bytes:
-    """[14.1]"""
-    same = 0
-    while same < min(len(last), len(following)) and last[same] == following[same]:
-        same += 1
-    for j in range(same, len(last) - 1):
-        if last[j] + 1 < following[j] if j == same else last[j] < 255:
-            return last[:j] + bytes([last[j] + 1])
-    return last
-
-
 @dataclass
 class Index:
     """An opened index [14.3]."""

@@ -155,24 +155,3 @@ def build_ribbon(p: Ribbon, hashes: set[int]) -> bytes:
             solutions += [column[8 * block:8 * block + 8] for column in columns[:stored]]
     directory = struct.pack(f"<{last + 1}I", *p.num_blocks)
     return b"".join(solutions) + b"".join(all_thresholds) + directory
-
-
-def choose_layers(columns: int, wide_share: int, millislots: int, hashes: set[int]) -> Ribbon:
-    """Layers and seed as the library's writer chooses them, at the end of [8]."""
-    done: tuple[int, ...] = ()
-    entering = list(hashes)
-    while True:
-        n = len(entering)
-        if n <= 4096 or len(done) == 7:
-            least = max(2, (n * max(millislots, 1024) + 63_999) // 64_000)
-            for seed in range(32):
-                more = (least * max(0, seed - 15) + 7) // 8
-                p = Ribbon(columns, wide_share, seed, done + (least + more,))
-                if Rows().keep(row for _, row in equations_of(p, len(done), entering)):
-                    return p
-            raise Unwritable("no seed makes the last layer's equations consistent")
-        done += ((n * millislots // 1000 + 63) // 64,)
-        # With a layer after it, so that it is not the last.
-        _, _, entering = fill(Ribbon(columns, wide_share, 0, done + (2,)), len(done) - 1, entering)
-        if not entering:
-            return Ribbon(columns, wide_share, 0, done)

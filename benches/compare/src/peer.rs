@@ -1,4 +1,4 @@
-//! What is measured: a peer builds filters, and filters are queried; and the loops that query them.
+//! The interface of a peer, which builds filters that are queried, and the loops that query them.
 
 use crate::keys::Key;
 use anyhow::Result;
@@ -11,7 +11,7 @@ pub struct Peer {
     pub build: Build,
 }
 
-/// From a table's keys to a filter that can be stored and queried.
+/// Builds from a table's keys a filter that can be stored and queried.
 pub type Build = Box<dyn Fn(&[Key]) -> Result<Box<dyn Filter>>>;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ impl Peer {
     }
 }
 
-/// What the caller does with an answer.
+/// The use that the caller makes of an answer.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Caller {
     /// Sums the answers.

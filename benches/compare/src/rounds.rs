@@ -8,10 +8,10 @@ use std::hint::black_box;
 use std::ops::{Index, IndexMut};
 use std::time::Instant;
 
-/// What is timed, in nanoseconds per key (build) or per query.
+/// The timed operations, in nanoseconds per key (build) or per query.
 #[derive(Clone, Copy)]
 pub enum Metric {
-    /// From keys to a filter that can be stored and queried.
+    /// The build, from keys to a filter that can be stored and queried.
     Build,
     /// Absent keys; the answers are summed.
     Neg,

@@ -23,18 +23,18 @@ struct Table {
 pub struct TablesRow {
     pub num_keys: usize,
     pub probe_tables: Vec<f64>,
-    /// Each table is asked for the hash.
+    /// Each table is queried for the hash.
     pub single_probes: Vec<f64>,
-    /// Each table is asked for the key, which it hashes.
+    /// Each table is queried for the key, which it hashes.
     pub single_keys: Vec<f64>,
 }
 
 pub fn measure(num_keys: usize, num_rounds: usize) -> Result<TablesRow> {
-    let policy = filterblock_policy(FilterKind::Blocked, Size::Bits(BITS_PER_KEY)).self_check(false);
+    let policy = filterblock_policy(FilterKind::Blocked, Size::Bits(BITS_PER_KEY)).with_self_check(false);
     let mut tables = Vec::new();
     for seed in 0..NUM_TABLES {
         let keys = Keys::new(seed as u64).table(num_keys);
-        let filter = build_filterblock(policy, &keys)?;
+        let filter = build_filterblock(&policy.clone(), &keys)?;
         tables.push(Arc::new(Table { filter }));
         let missing = keys.len() - at_once(&tables[seed..], &keys);
         ensure!(missing == 0, "{missing} of {} keys are missing", keys.len());

@@ -1,4 +1,4 @@
-//! How one sample is taken.
+//! The measurement of one sample.
 
 use crate::stats::median;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ static MAX_TRIES: AtomicU32 = AtomicU32::new(1);
 static LEAST_NS: [AtomicU64; 2] = [const { AtomicU64::new(u64::MAX) }; 2];
 /// The core is calm while each takes at most this share of its shortest time.
 const CALM_SHARES: [f64; 2] = [1.1, 1.3];
-/// Lines of a cache that are loaded: as many as a filter of a million keys has.
+/// The number of cache lines that are loaded: those of a filter of a million keys.
 const NUM_LINES: usize = 20_000;
 static LINES: [[AtomicU64; 8]; NUM_LINES] = [const { [const { AtomicU64::new(0) }; 8] }; NUM_LINES];
 const MAX_WAIT: Duration = Duration::from_millis(100);
@@ -65,7 +65,7 @@ fn load() {
     black_box(sum);
 }
 
-/// What `measure` returned while the core was calm, or at the last try.
+/// Returns the result of `measure` while the core was calm, or of the last try.
 pub fn calmly<T>(measure: impl FnMut() -> T) -> T {
     try_while(is_calm, MAX_TRIES.load(Relaxed), measure)
 }

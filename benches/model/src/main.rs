@@ -21,7 +21,7 @@ fn modelled_anew(readers: &[&FilterBlockReader<'_>], hashes: &[KeyHash]) -> usiz
 #[inline(never)]
 fn modelled_batch(reader: &FilterBlockReader<'_>, hashes: &[KeyHash], answers: &mut [bool]) {
     reader.may_contain_hashes(hashes, answers);
-    // Not the last call, which would be a jump.
+    // This is not the last call, which would be a jump.
     black_box(answers);
 }
 
@@ -30,7 +30,7 @@ fn main() {
     let [policy, keys, calls] = arguments.as_slice() else { panic!("POLICY absent|present kept|anew|batch") };
     let policy: FilterPolicy = policy.parse().expect("a policy");
     let hasher = policy.hasher();
-    let mut builder = FilterBlockBuilder::new(policy);
+    let mut builder = FilterBlockBuilder::new(&policy);
     (0..NUM_KEYS).for_each(|key| builder.add_key(&key.to_le_bytes()));
     let block = builder.finish().expect("it fits");
     let reader = FilterBlockReader::open(&block).expect("intact");

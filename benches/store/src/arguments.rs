@@ -80,7 +80,7 @@ impl Arguments {
         if self.engines.is_empty() { Kind::ALL } else { &self.engines }
     }
 
-    /// What is measured of each store; the first subject fills it.
+    /// The subjects that are measured of each store; the first one fills it.
     pub fn visits(&self) -> Vec<Vec<Subject>> {
         let mut visits = self.visits_of_stores();
         visits.extend(self.visits_of_filters());

@@ -54,7 +54,7 @@ pub enum Order {
     Random,
     /// Rows increase.
     Sequential,
-    /// As random, but eight rows at a time share their first 12 bytes. They are written far apart.
+    /// The random order, but eight rows at a time share their first 12 bytes. They are written far apart.
     Grouped,
 }
 

@@ -1,4 +1,4 @@
-//! What a store under measurement must offer.
+//! The interface of a store under measurement.
 
 use crate::cells::Key;
 use crate::filters::Filters;
@@ -44,7 +44,7 @@ impl Settings {
     }
 }
 
-/// What an engine has counted since the store was opened; `None` for what it does not count.
+/// The counts of an engine since the store was opened; `None` for what it does not count.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
     /// Data blocks read from files, into the block cache.
@@ -64,7 +64,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What was counted since `earlier`.
+    /// Returns the difference to `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Self {
@@ -100,7 +100,7 @@ pub trait Engine: Send + Sync {
     /// Moves everything that is in tables to the deepest level.
     fn compact(&self) -> Result<()>;
 
-    /// What was counted since the store was opened. An engine may need [`Settings::counts`] for it.
+    /// Returns the counts since the store was opened. An engine may need [`Settings::counts`] for them.
     fn counts(&self) -> Result<Counts>;
 
     /// Bytes of the filters in all tables.

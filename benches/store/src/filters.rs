@@ -1,4 +1,4 @@
-//! Which filters a store has, and where they are kept.
+//! The filters of a store, and the places where they are kept.
 
 use crate::engines::Kind;
 use crate::phases::Phase;
@@ -17,7 +17,7 @@ pub enum Filter {
     Fuse,
 }
 
-/// Where filters are kept while the store is open.
+/// The place of filters while the store is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Residence {
@@ -38,7 +38,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// What the comparison of stores gives an engine.
+    /// Returns the settings that the comparison of stores gives an engine.
     pub fn usual(kind: Kind) -> Self {
         let filter = if kind == Kind::Filterblock { Filter::Blocked } else { Filter::Bloom };
         Self { filter, residence: Residence::Memory }

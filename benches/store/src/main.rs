@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Writes the files that were asked for.
+/// Writes the requested files.
 fn write_files(arguments: &Arguments, report: &Report) -> Result<()> {
     if let Some(path) = &arguments.markdown {
         write(path, &report.markdown())?;

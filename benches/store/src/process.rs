@@ -1,4 +1,4 @@
-//! What the operating system reports about this process (Linux: proc(5)).
+//! The operating system's reports about this process (Linux: proc(5)).
 
 use anyhow::{Context, Result};
 use std::path::Path;

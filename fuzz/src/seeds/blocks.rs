@@ -62,7 +62,7 @@ fn partitioned(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
 fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     for &kind in FilterKind::ALL {
         for (bits, count) in [(2.0, 9_000u32), (3.0, 130), (30.0, 70), (64.0, 129)] {
-            let mut builder = FilterBlockBuilder::new(FilterPolicy::with_bits_per_key(kind, bits)?.seed(7));
+            let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(kind, bits)?.with_seed(7));
             let add = |builder: &mut FilterBlockBuilder| (0..count).for_each(|i| builder.add_entry(&i.to_le_bytes()));
             let name = format!("{kind}-{count}-{bits}bits");
             add(&mut builder);
@@ -72,12 +72,12 @@ fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
             builder.finish_compact_into(&mut frame)?;
             seeds.add("compact", &name, &frame);
         }
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0)?.hashed_by(KeyHasher::keyed(HASH_KEY));
-        let mut builder = FilterBlockBuilder::new(policy);
+        let policy = FilterPolicy::with_bits_per_key(kind, 10.0)?.with_hasher(KeyHasher::keyed(HASH_KEY));
+        let mut builder = FilterBlockBuilder::new(&policy);
         (0..40u32).for_each(|i| builder.add_entry(&i.to_le_bytes()));
         add_block(seeds, &format!("{kind}-40-10bits-keyed"), &builder.finish()?);
     }
-    let mut builder = FilterBlockBuilder::new(FilterPolicy::with_max_bytes(FilterKind::Bloom, 128)?);
+    let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_max_bytes(FilterKind::Bloom, 128)?);
     let mut block = |key: &[u8]| {
         builder.add_entry(key);
         builder.finish()

@@ -6,8 +6,8 @@ use crate::records::{Edit, batch, disassemble, edits, payloads};
 use crate::sample::{files, open, options, sample};
 use crate::sim::SimStorage;
 use crate::targets::LOG_NUMBER;
-use filterblock::kv::{Purpose, RebuildOptions, Store, StoreOptions};
 use filterblock::{FilterKind, FilterPolicy};
+use filterblock_kv::{Purpose, RebuildOptions, Store, StoreOptions};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn tables(seeds: &mut Seeds) -> Result {
     Ok(())
 }
 
-type Write = fn(&Store) -> std::result::Result<(), filterblock::kv::Error>;
+type Write = fn(&Store) -> std::result::Result<(), filterblock_kv::Error>;
 type Shape = (&'static str, StoreOptions, Write);
 
 /// Tables of different shapes.
@@ -72,10 +72,10 @@ fn small_tables() -> std::result::Result<Vec<Shape>, Box<dyn Error>> {
     let near: Write = |store| (0..3u8).try_for_each(|i| store.put(&[b'r', i], b"", &[i; 8]));
     Ok(vec![
         ("one", options(), one),
-        ("bare", bare, near),
+        ("bare", bare.clone(), near),
         ("tombstones", options(), tombstones),
-        ("columns", bare.filter(Purpose::RowColumn, golomb), columns),
-        ("lengths", bare.prefix_filter(3, blocked), lengths),
+        ("columns", bare.clone().filter(Purpose::RowColumn, golomb), columns),
+        ("lengths", bare.clone().prefix_filter(3, blocked.clone()), lengths),
         ("blocks", bare.filter(Purpose::Row, blocked), blocks),
     ])
 }
@@ -169,7 +169,7 @@ fn logs(seeds: &mut Seeds) -> Result {
 
 /// The log of a store that was written to and not closed.
 fn several_batches() -> std::result::Result<Vec<u8>, Box<dyn Error>> {
-    use filterblock::kv::WriteBatch;
+    use filterblock_kv::WriteBatch;
     let storage = SimStorage::new();
     let store = open(&storage);
     store.put(b"a", b"column", b"first")?;
@@ -199,8 +199,7 @@ fn manifests(seeds: &mut Seeds) {
     let log = sample.files.keys().find(|name| name.ends_with(".wal")).map_or(0, |name| number_of(name));
     let added = |number: u64, level, filter_file| {
         let file = &sample.files[&format!("{number:06}.sst")];
-        let (len, footer_crc) = (file.len() as u64, crate::sstable::footer_crc(file));
-        Edit::TableAdded { number, level, len, footer_crc, filter_file }
+        crate::sstable::added(number, level, file, filter_file)
     };
     let changes: [(&str, Vec<Edit>); 17] = [
         ("seed", vec![Edit::Seed(77)]),

@@ -24,8 +24,8 @@ pub fn built(input: &[u8]) -> Reached {
     let more = (0..u64::from(case.num_more)).map(|i| policy.hasher().hash(&i.to_le_bytes()));
     let hashes: Vec<KeyHash> = entries.chain(more).collect();
 
-    let mut builder = FilterBlockBuilder::new(policy);
-    builder.context(case.context);
+    let mut builder = FilterBlockBuilder::new(&policy);
+    builder.set_context(case.context).allow_empty();
     hashes.iter().for_each(|&hash| builder.add_hash(hash));
     let block = match builder.finish() {
         Ok(block) => block,
@@ -40,17 +40,17 @@ pub fn built(input: &[u8]) -> Reached {
     }
     // Backward, and each twice.
     hashes.iter().rev().for_each(|&hash| (0..2).for_each(|_| builder.add_hash(hash)));
-    assert_eq!(builder.context(case.context).finish().as_ref(), Ok(&block), "order and repetition");
+    assert_eq!(builder.set_context(case.context).allow_empty().finish().as_ref(), Ok(&block), "order and repetition");
 
-    let options = OpenOptions::new().context(case.context);
-    let options = options.expect_hasher(case.hasher()).expect_transform(policy.key_transform());
+    let options = OpenOptions::new().with_context(case.context);
+    let options = options.expect_hasher(&case.hasher()).expect_transform(policy.transform());
     let reader = options.open(&block).expect("a block just written");
     assert!(case.entries.iter().all(|entry| reader.may_contain_entry(entry)));
     let portable = Portable::open(&block, case.context, case.key());
     check_answers(&reader, &portable, &Oracle::open(&block), &hashes, &block[64..]);
     check_thinned(&case, &reader, &hashes);
     check_compact(policy, &hashes);
-    check_hasher(&case, options, &block);
+    check_hasher(&case, options.clone(), &block);
     check_refusals(&case, options, block);
     Reached::Compared
 }
@@ -79,22 +79,22 @@ fn check_answers(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle
 
 /// As [`check_answers`], of a copy of some columns.
 fn check_thinned(case: &Case, reader: &FilterBlockReader<'_>, hashes: &[KeyHash]) {
-    let Some(most) = reader.num_columns().filter(|&most| most > 1) else { return };
+    let Some(most) = reader.num_compared_columns().filter(|&most| most > 1) else { return };
     let columns = 1 + u32::from(case.damage.at) % (most - 1);
     let block = reader.thin(columns, case.context).expect("fewer columns");
-    let thinned = OpenOptions::new().context(case.context).expect_hasher(reader.hasher()).open(&block);
+    let thinned = OpenOptions::new().with_context(case.context).expect_hasher(reader.hasher()).open(&block);
     let thinned = thinned.expect("a block just written");
-    assert_eq!((thinned.num_columns(), thinned.thinned_from()), (Some(columns), Some(most)));
+    assert_eq!((thinned.num_compared_columns(), thinned.thinned_from()), (Some(columns), Some(most)));
     let portable = Portable::open(&block, case.context, case.key());
     check_answers(&thinned, &portable, &Oracle::open(&block), hashes, &block[64..]);
 }
 
 fn check_compact(policy: FilterPolicy, hashes: &[KeyHash]) {
-    let mut builder = FilterBlockBuilder::new(policy);
+    let mut builder = FilterBlockBuilder::new(&policy);
     hashes.iter().for_each(|&hash| builder.add_hash(hash));
     let mut frame = Vec::new();
-    builder.finish_compact_into(&mut frame).expect("what fits into a block fits into a frame");
-    let reader = CompactFrameReader::open(&frame, policy.hasher(), policy.key_transform()).expect("a frame");
+    builder.allow_empty().finish_compact_into(&mut frame).expect("what fits into a block fits into a frame");
+    let reader = CompactFrameReader::open(&frame, &policy).expect("a frame");
     let (portable, oracle) = (Portable::open_compact(&frame), Oracle::open_compact(&frame));
     let payload = match oracle {
         // An empty frame does not say what the parameters of a set would be.
@@ -125,18 +125,18 @@ fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
         None => DecodeError::WrongSeed { expected, found },
         Some(_) => DecodeError::WrongKey { expected, found },
     };
-    assert_eq!(refused(options.expect_hasher(other)), expected);
+    assert_eq!(refused(options.clone().expect_hasher(&other)), expected);
     // A seed equal to the key's id, or some key if the block has a seed.
     let other = match case.key() {
         None => KeyHasher::keyed([0; 16]),
         Some(_) => KeyHasher::new(hasher.seed()),
     };
     let expected = DecodeError::WrongHash { expected: other.hash_id(), found: hasher.hash_id() };
-    assert_eq!(refused(options.expect_hasher(other)), expected);
+    assert_eq!(refused(options.expect_hasher(&other)), expected);
 
-    let unexpecting = OpenOptions::new().context(case.context);
+    let unexpecting = OpenOptions::new().with_context(case.context);
     match case.key() {
-        None => assert_eq!(unexpecting.open(block).map(|reader| reader.hasher()), Ok(hasher)),
+        None => assert_eq!(unexpecting.open(block).map(|reader| reader.hasher().clone()), Ok(hasher)),
         Some(_) => assert_eq!(refused(unexpecting), DecodeError::KeyNeeded { key_id: hasher.seed() }),
     }
 }
@@ -144,7 +144,7 @@ fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
 /// Checks that another context is an error, and so is one damaged byte, before any hasher or transform is compared.
 fn check_refusals(case: &Case, options: OpenOptions, mut block: Vec<u8>) {
     let (expected, found) = (case.context ^ 1, case.context);
-    let elsewhere = options.context(expected).open(&block).map(|_| ());
+    let elsewhere = options.clone().with_context(expected).open(&block).map(|_| ());
     assert_eq!(elsewhere, Err(DecodeError::WrongContext { expected, found }));
 
     let check = |block: &[u8], what: &str| match options.open(block) {

@@ -1,10 +1,10 @@
 use super::Reached;
 use crate::pages::inflate;
 use crate::sample::{crowded_options, options, sample};
-use crate::sstable::{Forgery, Parts, forge, is_forged};
+use crate::sstable::{Forgery, Parts, context, forge, is_forged};
 use crate::store::{all, ask, go_on, open};
-use filterblock::kv::{Purpose, RebuildOptions};
 use filterblock::{KeyTransform, OpenOptions};
+use filterblock_kv::{Purpose, RebuildOptions};
 
 /// Any bytes as a file of rebuilt filters, in place of the sample store's. The input's first byte determines what is
 /// done with the pages that follow it:
@@ -65,7 +65,7 @@ fn denies(file: &[u8]) -> bool {
     let Some(parts) = Parts::of(file) else { return false };
     let keys = &sample().shallow_keys;
     parts.filters.iter().any(|(id, place)| {
-        let opened = OpenOptions::new().context(parts.context(*id)).open(&file[place.clone()]);
+        let opened = OpenOptions::new().with_context(context(&parts, *id)).open(&file[place.clone()]);
         let (Some(purpose), Ok(filter)) = (Purpose::from_id(*id), opened) else { return false };
         keys.iter().any(|(row, column)| {
             let mut entry = Vec::new();
@@ -76,6 +76,7 @@ fn denies(file: &[u8]) -> bool {
                     Some(part) => entry.extend_from_slice(part),
                     None => return false,
                 },
+                other => unreachable!("{other}"),
             }
             !filter.may_contain_entry(&entry)
         })

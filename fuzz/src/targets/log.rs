@@ -2,7 +2,7 @@ use super::Reached;
 use crate::records::{Edit, LOG_MAGIC, LogBytes, assemble, manifest, payloads, was_durable, writes};
 use crate::sample::{Cells, Files, options};
 use crate::store::{all, ask, go_on, is_ascending, open};
-use filterblock::kv::Cell;
+use filterblock_kv::Cell;
 use std::collections::BTreeMap;
 
 /// The number of the log.
@@ -65,7 +65,7 @@ pub fn log(input: &[u8]) -> Reached {
     };
     assert_eq!(opened.is_some(), opens, "a log of {} records up to {end} of {}", payloads.len(), log.len());
     let (Some(opened), Some(held)) = (opened, held) else { return Reached::Refused };
-    let expected: Vec<Cell> = held.into_iter().map(|((row, column), value)| Cell { row, column, value }).collect();
+    let expected: Vec<Cell> = held.into_iter().map(|((row, column), value)| Cell::new(row, column, value)).collect();
     let cells = all(&opened.store).expect("no table is damaged");
     assert_eq!(cells, expected);
     assert!(is_ascending(&cells));
@@ -77,10 +77,10 @@ pub fn log(input: &[u8]) -> Reached {
 }
 
 fn is_first(payload: &[u8]) -> bool {
-    // Older versions than the first were never written, and are read; bytes 12 to 16 are not looked at.
+    // Bytes 12 to 16 are not looked at.
     payload.len() >= 24
         && payload[..8] == LOG_MAGIC
-        && matches!(payload[8..12], [0 | 1, 0, 0, 0])
+        && payload[8..12] == [1, 0, 0, 0]
         && payload[16..24] == NUMBER.to_le_bytes()
 }
 

@@ -24,10 +24,10 @@ pub fn repaired(input: &[u8]) -> Reached {
 }
 
 fn open_under(key: Option<[u8; 16]>, block: &[u8], mode: Repair) -> Reached {
-    let options = OpenOptions::new().context(mode.context);
-    let options = key.map_or(options, |key| options.expect_hasher(KeyHasher::keyed(key)));
+    let options = OpenOptions::new().with_context(mode.context);
+    let options = key.map_or(options.clone(), |key| options.expect_hasher(&KeyHasher::keyed(key)));
     let mut reached = Reached::Refused;
-    for options in [options, options.trusted(true)] {
+    for options in [options.clone(), options.with_digest_check(false)] {
         match options.open(block) {
             Ok(reader) => {
                 query_block(&reader, &Portable::open(block, mode.context, key), &Oracle::open(block), block);

@@ -2,9 +2,9 @@ use super::Reached;
 use crate::pages::inflate;
 use crate::records::{Edit, manifest};
 use crate::sample::{Files, options, sample};
-use crate::sstable::{Forgery, Parts, footer_crc, forge, is_forged};
+use crate::sstable::{Forgery, Parts, added, footer_crc, forge, is_forged};
 use crate::store::{all, ask, check_error, go_on, is_ascending, open};
-use filterblock::kv::TableFile;
+use filterblock_kv::TableFile;
 
 /// Any bytes as a table. The input's first byte says what becomes of the pages behind it:
 ///
@@ -61,15 +61,9 @@ fn damaged(is_deep: bool, file: Vec<u8>, goes_on: bool) -> Reached {
 }
 
 /// A table that the manifest knows as it is.
-fn forged(level: u32, file: Vec<u8>, goes_on: bool) -> Reached {
+fn forged(level: u64, file: Vec<u8>, goes_on: bool) -> Reached {
     let number = Parts::of(&file).map_or(0, |parts| parts.number).clamp(1, 999_999);
-    let len = file.len() as u64;
-    let edits = [
-        Edit::Seed(5),
-        Edit::NextNumber(number + 1),
-        Edit::LastSeq(0),
-        Edit::TableAdded { number, level, len, footer_crc: footer_crc(&file), filter_file: 0 },
-    ];
+    let edits = [Edit::Seed(5), Edit::NextNumber(number + 1), Edit::LastSeq(0), added(number, level, &file, 0)];
     // What holds of the table by itself.
     let checked = open_file(&file);
     let mut files = Files::from([("MANIFEST".to_owned(), manifest(&edits))]);

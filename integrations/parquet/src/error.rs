@@ -1,4 +1,4 @@
-//! What can go wrong: one variant per broken rule, each carrying its numbers.
+//! The errors: one variant per broken rule, each carrying its numbers.
 
 use crate::sizing::{BLOCK_LEN, MAX_LEN};
 use std::fmt;

@@ -16,7 +16,7 @@ const SALTS: [u32; 8] =
 
 /// A split-block Bloom filter over a bitset of its own or of the caller's, as `&[u8]` of a file in memory.
 ///
-/// Its bytes are those of the file at any time: nothing is converted when it is opened or exported.
+/// Its bytes are always those of the file: nothing is converted when it is opened or exported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitBlockFilter<B = Vec<u8>> {
     /// One block or more, and no part of one, as [`from_bitset`](SplitBlockFilter::from_bitset) has checked.
@@ -89,7 +89,7 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
     pub fn may_contain_hash(&self, hash: u64) -> bool {
         let bitset = self.bitset.as_ref();
         let start = block_start(hash, bitset.len());
-        // Without an early exit: eight words are one load and one comparison of vectors.
+        // There is no early exit: eight words are one load and one comparison of vectors.
         let block = bitset.get(start..start + BLOCK_LEN);
         block.is_none_or(|block| {
             let missing = words(block).zip(mask(hash)).fold(0, |missing, (word, bit)| missing | (bit & !word));
@@ -124,11 +124,12 @@ fn is_bitset_len(len: usize) -> bool {
     len > 0 && len.is_multiple_of(BLOCK_LEN) && i32::try_from(len).is_ok()
 }
 
-/// Where the block of `hash` begins in a bitset of `len` bytes: below `len`, as the upper half of the hash is below
-/// 2^32.
+/// Returns the start of the block of `hash` in a bitset of `len` bytes: below `len`, as the upper half of the hash is
+/// below 2^32.
 #[inline]
 fn block_start(hash: u64, len: usize) -> usize {
-    // At most 2^31 bytes, so the product does not overflow, and the block's number is below theirs.
+    // There are at most 2^31 bytes, so the product does not overflow, and the block's number is below the number of
+    // blocks.
     let num_blocks = (len / BLOCK_LEN) as u64;
     (((hash >> 32) * num_blocks) >> 32) as usize * BLOCK_LEN
 }

@@ -28,7 +28,7 @@
 //!
 //! Values that are equal but encoded differently have different hashes. 0 and -0 are equal: inserting one inserts both,
 //! so that readers which probe for one of them find it, and a probe for one is a probe for both. Two NaNs may be equal
-//! for an engine whatever their bits are: a probe for one is always *maybe*. What a probe cannot know is the caller's:
+//! for an engine with any bits: a probe for one is always *maybe*. The caller handles what a probe cannot know:
 //! decimals in byte arrays of several lengths, or strings under a collation, must be probed for every encoding of an
 //! equal value.
 //!

@@ -9,13 +9,12 @@
 //! ```
 //!
 //! This is the formula for blocked filters of F. Putze, P. Sanders and J. Singler ("Cache-, Hash- and Space-Efficient
-//! Bloom Filters", ACM Journal of Experimental Algorithmics 14, 2009, there with Poisson's approximation of
-//! the binomial), with the rate of partitioned filters within a block (A. Broder and M. Mitzenmacher, "Network
-//! Applications of Bloom Filters: A Survey", Internet Mathematics 1, 2004, section 2.1). Parquet's specification names
-//! both papers, and has rates for eight ratios of bits to values: the tests compare them.
-//!
-//! It takes the eight words for independent. They come from 32 bits of hash, so that a block with `i` values passes `i`
-//! of 2^32 absent ones at least. That adds 0.01 % to a rate of 1e-5, 0.6 % to one of 1e-7 and 19 % to one of 1e-9.
+//! Bloom Filters", ACM Journal of Experimental Algorithmics 14, 2009, there with Poisson's approximation of the
+//! binomial), with the rate of partitioned filters within a block (A. Broder and M. Mitzenmacher, "Network Applications
+//! of Bloom Filters: A Survey", Internet Mathematics 1, 2004, section 2.1). Parquet's specification names both papers,
+//! and has rates for eight ratios of bits to values: the tests compare them. The formula assumes that the eight words
+//! are independent. They come from 32 bits of hash, so that a block with `i` values passes `i` of 2^32 absent ones at
+//! least. That adds 0.01 % to a rate of 1e-5, 0.6 % to one of 1e-7 and 19 % to one of 1e-9.
 
 use crate::error::Error;
 

@@ -53,7 +53,7 @@ impl Value<'_> {
         }
     }
 
-    /// Of the values that are equal to this one, the other that has bits of its own: zero with the other sign.
+    /// Returns the other value that is equal to this one but has other bits: zero with the other sign.
     pub(crate) fn equal(self) -> Option<Self> {
         match self {
             Self::Float(value) if value == 0.0 => Some(Self::Float(-value)),

@@ -39,7 +39,7 @@ impl CompactFilters {
         self.unfinished.load(Ordering::Relaxed)
     }
 
-    /// Queries answered *no*, each of which saves a data block's read.
+    /// The number of queries answered *no*, each of which saves a data block's read.
     pub fn negatives(&self) -> u64 {
         self.negatives.load(Ordering::Relaxed)
     }
@@ -55,12 +55,12 @@ impl CompactFilters {
     }
 
     /// The filter of stored bytes, unless they are damaged.
-    fn open<'a>(&self, stored: &'a [u8]) -> Option<CompactFrameReader<'a>> {
+    fn open<'a>(&'a self, stored: &'a [u8]) -> Option<CompactFrameReader<'a>> {
         let (frame, check) = stored.split_last_chunk()?;
         if *check != self.check_of(frame) {
             return None;
         }
-        CompactFrameReader::open(frame, self.policy.hasher(), self.policy.key_transform()).ok()
+        CompactFrameReader::open(frame, &self.policy).ok()
     }
 }
 
@@ -78,7 +78,7 @@ impl rusty_leveldb::FilterPolicy for CompactFilters {
     }
 
     fn create_filter(&self, keys: &[u8], key_offsets: &[usize]) -> Vec<u8> {
-        let mut builder = FilterBlockBuilder::new(self.policy);
+        let mut builder = FilterBlockBuilder::new(&self.policy);
         let ends = key_offsets.iter().skip(1).copied().chain([keys.len()]);
         for (&start, end) in key_offsets.iter().zip(ends) {
             builder.add_key(&keys[start..end]);

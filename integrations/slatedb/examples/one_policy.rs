@@ -1,5 +1,5 @@
-//! A writer, a standalone compactor and a reader with one policy, given as text. Here they share a process and a store
-//! in memory; elsewhere each has its own process, the same bucket, and the same text in its options.
+//! A writer, a standalone compactor and a reader with one policy, given as text. In this example they share a process
+//! and a store in memory; elsewhere each has its own process, the same bucket, and the same text in its options.
 //!
 //! ```sh
 //! cargo run --release --example one_policy -- ribbon:fpr=1%
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("writer: {:?}", policy.outcomes());
 
-    // The compactor. Without the policy it would write tables with SlateDB's own filter.
+    // Without the policy the compactor would write tables with SlateDB's own filter.
     let policy = Arc::new(text.parse::<FilterBlockPolicy>()?);
     let compactor = CompactorBuilder::new(PATH, store.clone()).with_filter_policies(vec![policy.clone()]).build();
     let running = tokio::spawn({
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("compactor: {:?}", policy.outcomes());
     db.close().await?;
 
-    // A reader. Without the policy it would read the tables as if they had no filters.
+    // Without the policy the reader would read the tables as if they had no filters.
     let policy = Arc::new(text.parse::<FilterBlockPolicy>()?);
     let reader = DbReader::builder(PATH, store).with_filter_policies(vec![policy.clone()]).build().await?;
     assert!(reader.get("key 1999 of table 3").await?.is_some());

@@ -42,7 +42,7 @@ impl TableFilterBuilder {
 }
 
 impl slatedb::FilterBuilder for TableFilterBuilder {
-    /// Of each version of a key, deletions included: a table that is skipped hides those, too.
+    /// Adds each version of a key, deletions included: a table that is skipped hides those, too.
     fn add_entry(&mut self, entry: &RowEntry) {
         self.builder.add_key(&entry.key);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A table's filter, or the reason to read the table always.
 ///
-/// Shared, as SlateDB's caches ask for copies of filters that own no more memory than they need.
+/// The bytes are shared, as SlateDB's caches copy filters and want copies that own no more memory than they need.
 #[derive(Clone)]
 pub(crate) struct TableFilter(Arc<State>);
 
@@ -40,7 +40,7 @@ impl Filter for TableFilter {
     fn might_match(&self, query: &FilterQuery) -> bool {
         match (&*self.0, &query.target) {
             (State::Open(block), FilterTarget::Point(key)) => block.may_contain(key),
-            // Of any length: *maybe* where the transform makes no entry of it.
+            // The prefix may have any length: the answer is *maybe* where the transform makes no entry of it.
             (State::Open(block), FilterTarget::Prefix(prefix)) => block.may_contain_prefix(prefix),
             (State::Open(_), FilterTarget::Range { .. }) | (State::Unusable(_), _) => true,
         }

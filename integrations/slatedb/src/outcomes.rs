@@ -1,4 +1,4 @@
-//! What became of the filters that SlateDB has built and read.
+//! The outcomes of the filters that SlateDB has built and read.
 
 use filterblock::{DecodeError, DecodeErrorClass};
 use std::fmt::Display;
@@ -69,7 +69,7 @@ impl Tally {
         add_one(match error.class() {
             DecodeErrorClass::Damaged => &self.damaged,
             DecodeErrorClass::Mismatch => &self.mismatched,
-            // And classes that the library may get.
+            // Later versions of the library may have more classes.
             _ => &self.newer,
         });
         self.report(|| format!("a filter of {block_len} bytes is ignored: {}: {error}", error.class()));

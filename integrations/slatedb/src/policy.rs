@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A filter policy for SlateDB. Clones share their counts.
 ///
-/// The policy decides what filters are written. Stored filters are read whatever policy wrote them; only one that was
+/// The policy decides what filters are written. Stored filters are read if any policy wrote them; only one that was
 /// hashed under a secret key needs a policy with this key.
 #[derive(Clone)]
 pub struct FilterBlockPolicy {
@@ -26,7 +26,7 @@ pub struct FilterBlockPolicy {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// The text is no policy.
+    /// The text is not a policy.
     Parse(ParsePolicyError),
     /// SlateDB's keys, which are byte strings, have no entries under this transform, or only code knows them.
     Transform {
@@ -55,8 +55,8 @@ impl From<ParsePolicyError> for PolicyError {
 }
 
 impl FilterBlockPolicy {
-    /// The same for all policies, as the blocks themselves state what a reader must know: a name that changed with the
-    /// policy would have SlateDB skip every filter that was written before.
+    /// The name, which all policies share, as the blocks themselves state what a reader must know: a name that changed
+    /// with the policy would have SlateDB skip every filter that was written before.
     pub const NAME: &'static str = "filterblock";
 
     /// A policy whose counts are zero.
@@ -64,7 +64,7 @@ impl FilterBlockPolicy {
     /// # Errors
     /// [`PolicyError::Transform`] for transforms other than whole keys, prefixes, or both.
     pub fn new(policy: FilterPolicy) -> Result<Self, PolicyError> {
-        match policy.key_transform() {
+        match policy.transform() {
             KeyTransform::WholeKey | KeyTransform::FixedPrefix { .. } | KeyTransform::WholeKeyAndPrefix { .. } => {
                 Ok(Self { policy, tally: Arc::default() })
             }
@@ -77,7 +77,7 @@ impl FilterBlockPolicy {
         &self.policy
     }
 
-    /// What became of the filters that were built and read.
+    /// Returns the outcomes of the filters that were built and read.
     pub fn outcomes(&self) -> Outcomes {
         self.tally.outcomes()
     }
@@ -101,9 +101,9 @@ impl FilterBlockPolicy {
         opened.map_err(|refused| refused.error())
     }
 
-    /// For blocks of this policy.
+    /// Returns the options for blocks of this policy.
     fn own_options(&self) -> OpenOptions {
-        OpenOptions::new().expect_hasher(self.policy.hasher())
+        OpenOptions::new().expect(&self.policy)
     }
 }
 
@@ -113,13 +113,13 @@ impl slatedb::FilterPolicy for FilterBlockPolicy {
     }
 
     fn builder(&self) -> Box<dyn slatedb::FilterBuilder> {
-        let builder = FilterBlockBuilder::new(self.policy);
+        let builder = FilterBlockBuilder::new(&self.policy);
         Box::new(TableFilterBuilder::new(builder, self.own_options(), self.tally.clone()))
     }
 
-    /// Bytes that are no usable filter match every query.
+    /// Bytes that are not a usable filter match every query.
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
-        // What a writer stores that could not build the filter.
+        // A writer that could not build the filter stores this.
         if data.is_empty() {
             self.tally.missing();
             return Arc::new(TableFilter::unusable(data));
@@ -137,8 +137,8 @@ impl slatedb::FilterPolicy for FilterBlockPolicy {
     }
 
     fn estimate_size(&self, num_keys: usize) -> usize {
-        let num_entries = match self.policy.key_transform() {
-            // At most.
+        let num_entries = match self.policy.transform() {
+            // A key has at most two entries.
             KeyTransform::WholeKeyAndPrefix { .. } => 2 * num_keys as u64,
             _ => num_keys as u64,
         };
@@ -146,11 +146,11 @@ impl slatedb::FilterPolicy for FilterBlockPolicy {
     }
 
     fn supports_prefix_queries(&self) -> bool {
-        matches!(self.policy.key_transform(), KeyTransform::FixedPrefix { .. } | KeyTransform::WholeKeyAndPrefix { .. })
+        matches!(self.policy.transform(), KeyTransform::FixedPrefix { .. } | KeyTransform::WholeKeyAndPrefix { .. })
     }
 }
 
-/// From the policy's text, such as `blocked:10,seed=7` or `ribbon:fpr=1%,transform=whole-key+prefix:8`.
+/// Parses the policy's text, such as `blocked:10,seed=7` or `ribbon:fpr=1%,transform=whole-key+prefix:8`.
 impl FromStr for FilterBlockPolicy {
     type Err = PolicyError;
 

@@ -104,7 +104,7 @@ fn the_first_failure_states_what_was_found() {
         "{:?}",
         policy.first_failure()
     );
-    assert_eq!((policy.outcomes().damaged, policy.clone().outcomes().damaged), (2, 2));
+    assert_eq!((policy.outcomes().damaged, policy.outcomes().damaged), (2, 2));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn filters_of_other_policies_stay_in_use() {
 fn a_secret_key_is_needed_to_read_and_not_to_ignore() {
     let keyed = |key| {
         let policy: FilterPolicy = "blocked:10".parse().expect("legal");
-        FilterBlockPolicy::new(policy.hashed_by(KeyHasher::keyed([key; 16]))).expect("legal")
+        FilterBlockPolicy::new(policy.with_hasher(KeyHasher::keyed([key; 16]))).expect("legal")
     };
     let (writer, stranger) = (keyed(1), policy("blocked:10"));
     let bytes = encoded(&*built(&writer, ROWS));

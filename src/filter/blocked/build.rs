@@ -1,4 +1,4 @@
-//! From hashes in any order to lines.
+//! The builder: from hashes in any order to lines.
 
 use super::engine::Engine;
 use super::{LINE_LEN, Params};
@@ -6,14 +6,14 @@ use crate::bytes;
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
 use crate::hash::KeyHash;
-use crate::hashes::{MAX_PARTS, Partitions, Repeated, check_group, check_suspects};
+use crate::hash_set::{MAX_PARTS, Partitions, Repeated, check_group, check_suspects};
 use std::vec::Vec;
 
-/// Fewest lines of a part: partitioning into smaller ones costs more than it saves.
+/// The least number of lines of a part: partitioning into smaller ones costs more than it saves.
 const MIN_PART_LINES: u64 = 32;
 
-/// Without a choice of salts, lines of up to this many bytes are set in whatever order the hashes have: they stay in a
-/// level-2 cache, and telling parts apart takes longer than it saves.
+/// The greatest length of lines that are set in the order of the hashes if there is no choice of salts: they stay in a
+/// level-2 cache, and partitioning costs more than it saves.
 const MAX_UNPARTED_LEN: usize = 2 << 20;
 
 /// Appends the lines of `hashes` to `out`.
@@ -52,15 +52,15 @@ pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Output<'_>, p
     Ok(lines.chunks_mut(part_len).enumerate().try_for_each(|part| build_part(&mut scratch, part))?)
 }
 
-/// What building a part needs; kept from part to part.
+/// The memory in which parts are built, kept from part to part.
 #[derive(Default)]
 struct Scratch {
     keys: Vec<u64>,
     grouped: Grouped,
 }
 
-/// Sets the bits of `keys` in `lines`, the first of which has number `first_line`. No line needs its keys together, as
-/// there is nothing to choose.
+/// Sets the bits of `keys` in `lines`, the first of which has number `first_line`. The keys need not be grouped by
+/// line, as there is nothing to choose.
 fn insert(params: Params, engine: Engine, first_line: u64, keys: &[u64], lines: &mut [u8]) -> Result<(), Repeated> {
     // A duplicate finds all its bits already set.
     let mut suspects = Vec::new();
@@ -91,16 +91,16 @@ fn choose(
     Ok(())
 }
 
-/// Keys by line.
+/// The keys, grouped by line.
 #[derive(Default)]
 struct Grouped {
     keys: Vec<u64>,
-    /// Where each line's keys end.
+    /// The end of each line's keys.
     line_ends: Vec<usize>,
 }
 
 impl Grouped {
-    /// A counting sort by line.
+    /// Groups the keys by line with a counting sort.
     fn group(&mut self, keys: &[u64], num_lines: usize, index_of: impl Fn(u64) -> usize) {
         self.line_ends.clear();
         self.line_ends.resize(num_lines, 0);
@@ -111,7 +111,7 @@ impl Grouped {
         }
         self.keys.resize(keys.len(), 0);
         for &key in keys {
-            // From the line's start it counts up to its end.
+            // It starts at the line's first key and ends behind its last.
             let at = &mut self.line_ends[index_of(key)];
             self.keys[*at] = key;
             *at += 1;

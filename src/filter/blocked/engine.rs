@@ -1,4 +1,4 @@
-//! The engines of blocked: what lines are probed and built with.
+//! The engines of blocked, and the functions that each of them has.
 
 use super::{Params, portable};
 use crate::hash::KeyHash;
@@ -25,19 +25,20 @@ crate::cpu::engines! {
         Neon => neon,
     }
 
-    /// Whether all bits of `hash` are set in its line.
+    /// Returns whether all bits of `hash` are set in its line.
     #[inline]
     fn may_contain(params: &Params, lines: &[u8], hash: KeyHash) -> bool;
 
-    /// An answer for each hash, by batches.
+    /// Answers for each hash, batch by batch.
     fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
 
-    /// The words of one line, each under the salt that sets the fewest of its bits; of several such salts, the least.
+    /// Returns the words of one line, each under the salt that sets the fewest of its bits, or the least of several
+    /// such salts.
     #[cfg(feature = "std")]
     fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS];
 
     /// Sets the bits of `keys` under salt 0 in their lines, the first of which has number `first_line`. Appends to
-    /// `present` the keys that had all of theirs set before.
+    /// `present` the keys whose bits were all set before.
     #[cfg(feature = "std")]
     fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>);
 }
@@ -45,7 +46,7 @@ crate::cpu::engines! {
 #[cfg(any(simd_x86_64, simd_neon))]
 pub(crate) use super::inlined::Inlined;
 
-/// No engine has a probe that is compiled into the caller's loop.
+/// The inlined probe, which no engine here has.
 #[cfg(not(any(simd_x86_64, simd_neon)))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inlined;
@@ -78,6 +79,8 @@ mod tests {
     use super::super::{LINE_LEN, MAX_NUM_PROBES, MAX_SALT_BITS, Params};
     use super::Engine;
     use crate::bytes;
+    #[cfg(target_os = "linux")]
+    use crate::cpu::Guarded;
     use crate::hash::{KeyHash, mix};
 
     fn engines() -> impl Iterator<Item = Engine> {
@@ -145,6 +148,32 @@ mod tests {
                 assert_eq!(lines, expected, "{engine:?} {params:?}");
                 assert_eq!(present, expected_present, "{engine:?} {params:?}");
                 assert!(keys[90..].iter().all(|key| present.contains(key)));
+            }
+        }
+    }
+
+    /// On lines and keys that lie flush against pages that cannot be read.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_build_accesses_what_is_out_of_bounds() {
+        let (mut line_pages, mut key_pages) = (Guarded::new(130 * LINE_LEN), Guarded::new(4096));
+        let shapes = (1..=MAX_NUM_PROBES).flat_map(|probes| (0..=MAX_SALT_BITS).map(move |salts| (probes, salts)));
+        for ((num_probes, salt_bits), num_lines) in shapes.flat_map(|shape| [1, 3, 64, 130].map(|num| (shape, num))) {
+            let params = Params::new(num_lines, num_probes, salt_bits).expect("legal");
+            let num_keys = mix(u64::from(num_probes ^ salt_bits)) % 40;
+            let keys: Vec<u64> = (0..num_keys).map(mix).collect();
+            let chosen = PORTABLE.choose_words(params, &keys);
+            let (mut inserted, mut present) = (vec![0; params.payload_len() as usize], Vec::new());
+            PORTABLE.insert(params, &mut inserted, 0, &keys, &mut present);
+            let empty = vec![0; inserted.len()];
+            for engine in Engine::all(&params) {
+                key_pages.at_both_ends(&keys, |keys| {
+                    assert_eq!(engine.choose_words(params, keys), chosen, "{engine:?} {params:?}");
+                    line_pages.at_both_ends(&empty, |lines| {
+                        engine.insert(params, lines, 0, keys, &mut present);
+                        assert!(lines == inserted, "{engine:?} {params:?}");
+                    });
+                });
             }
         }
     }

@@ -1,22 +1,22 @@
-//! The algorithm once, over vectors of 64-bit words: probe, batch, choice of salts, insertion. A file for each
+//! The algorithm once, over vectors of 64-bit words: choice of salts, insertion. A file for each
 //! instruction set implements [`Lanes`] and instantiates these functions where its features are enabled.
 //!
 //! They follow the portable code of the parent module step by step: a line is 8 / [`Lanes::COUNT`] vectors, and what
 //! the portable code does for a word a vector does for [`Lanes::COUNT`] of them. All are inlined into their instances:
 //! elsewhere they would be right, but slow, as every operation would be a call.
 
+use super::query::by_shape;
 use super::{LINE_LEN, Params, Round, SALT_MULTIPLIER, WORD_MULTIPLIERS, WORDS};
-use crate::cpu::prefetch;
-use crate::hash::{KeyHash, fast_range};
+use crate::hash::KeyHash;
 use core::marker::PhantomData;
 use std::vec::Vec;
 
 /// A vector of 64-bit words. Vectors are made from a proof or from other vectors, so having one proves the features
 /// too.
 pub(super) trait Lanes: Copy {
-    /// Of the instruction set.
+    /// The proof that the processor has the instruction set.
     type Proof: Copy;
-    /// Words of a vector: divides 8.
+    /// The number of words of a vector, a divisor of 8.
     const COUNT: usize;
 
     fn splat(proof: Self::Proof, value: u64) -> Self;
@@ -26,23 +26,21 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// `words` is valid for writes of `COUNT` words, at any alignment.
     unsafe fn store(self, words: *mut u64);
-    /// Of products alone.
+    /// Adds products, lane by lane.
     fn add(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
-    /// `self` without the bits of `other`.
+    /// Returns `self` without the bits of `other`.
     fn without(self, other: Self) -> Self;
     fn is_zero(self) -> bool;
-    /// Each word shifted right by `count`, at most 64, which leaves zero.
-    #[cfg(simd_x86_64)]
-    fn shift_right(self, count: u32) -> Self;
-    /// `self + factor · other`, each below 2^32.
+    /// Returns `self + factor · other`, where each is below 2^32.
     fn add_product(self, factor: Self, other: Self) -> Self;
-    /// Product modulo 2^32 of `value` and `multipliers`, in a form that sums keep and [`Lanes::shift_to`] takes.
+    /// Returns the product modulo 2^32 of `value` and `multipliers`, in a form that sums keep and [`Lanes::shift_to`]
+    /// takes.
     fn product(value: u32, multipliers: Self) -> Self;
-    /// Each word, 0 or 1, shifted left to the fast range of `product` over `positions`, at most 64.
+    /// Returns each word, 0 or 1, shifted left to the fast range of `product` over `positions`, at most 64.
     fn shift_to(self, product: Self, positions: Self) -> Self;
-    /// Lane by lane, whichever of `self | salt` and `best` sets fewer bits, salts not counted: `best` if they are
-    /// equal. The second of a pair is its number of bits, below 2^63.
+    /// Returns, lane by lane, the one of `self | salt` and `best` that sets fewer bits, salts not counted, and `best`
+    /// if they are equal. The second of a pair is its number of bits, below 2^63.
     fn fewest(self, salt: Self, best: (Self, Self)) -> (Self, Self);
 }
 
@@ -56,7 +54,7 @@ pub(super) const MULTIPLIERS: [u64; WORDS] = {
     words
 };
 
-/// For each length of a window, ones where a word is in it; the words from [`WORDS`] − start on are those of a window
+/// The windows of each length: ones where a word is in the window. The words from [`WORDS`] − start on are the window
 /// that starts at word `start`.
 static WINDOWS: [[u64; 2 * WORDS]; WORDS + 1] = {
     let mut windows = [[0; 2 * WORDS]; WORDS + 1];
@@ -71,6 +69,13 @@ static WINDOWS: [[u64; 2 * WORDS]; WORDS + 1] = {
     }
     windows
 };
+
+/// Returns ones in the words that the window of `round` holds.
+#[inline(always)]
+pub(super) fn window(round: Round) -> &'static [u64; WORDS] {
+    let row = &WINDOWS[round.window_len as usize];
+    row[WORDS - round.window_start as usize..].first_chunk().expect("windows begin in the first of two times all words")
+}
 
 /// A vector's place in a line: the first of its words is a multiple of `COUNT` below [`WORDS`], as only [`Part::all`]
 /// makes them.
@@ -111,19 +116,16 @@ impl<V: Lanes> Part<V> {
     }
 }
 
-/// A one in each of the words of `part` that `round` probes.
+/// Returns a one in each of the words of `part` that `round` probes.
 #[inline(always)]
 fn ones<V: Lanes, const WINDOW: bool>(proof: V::Proof, round: Round, part: &Part<V>) -> V {
     if !WINDOW {
         return V::splat(proof, 1);
     }
-    let first = part.first + WORDS - round.window_start as usize;
-    let ones = &WINDOWS[round.window_len as usize][first..][..V::COUNT];
-    // SAFETY: `ones` has COUNT words, as it was sliced to.
-    unsafe { V::load(proof, ones.as_ptr()) }
+    part.load(proof, window(round))
 }
 
-/// What depends on the parameters alone.
+/// The vectors that depend on the parameters alone.
 #[derive(Clone, Copy)]
 struct Constants<V: Lanes> {
     proof: V::Proof,
@@ -138,124 +140,17 @@ impl<V: Lanes> Constants<V> {
         Self { proof, positions: splat(params.word_positions()), step: splat(SALT_MULTIPLIER) }
     }
 
-    /// The multipliers of the words of `part` under `salts`.
+    /// Returns the multipliers of the words of `part` under `salts`.
     #[inline(always)]
     fn multipliers(self, part: &Part<V>, salts: V) -> V {
         part.load(self.proof, &MULTIPLIERS).add_product(salts, self.step)
     }
 
-    /// The bits of `round` in the words of `part`, which have these multipliers.
+    /// Returns the bits of `round` in the words of `part`, which have these multipliers.
     #[inline(always)]
     fn bits<const WINDOW: bool>(self, round: Round, part: &Part<V>, multipliers: V) -> V {
         ones::<V, WINDOW>(self.proof, round, part).shift_to(V::product(round.value, multipliers), self.positions)
     }
-}
-
-/// How many rounds, and whether the first has a window: known when compiling, so that no loop tests them.
-macro_rules! by_shape {
-    ($params:expr, $function:ident$(::<$($generic:tt),+>)?($($argument:expr),*)) => {
-        match $params.num_probes {
-            8 => $function::<$($($generic,)+)? false, false>($($argument),*),
-            0..8 => $function::<$($($generic,)+)? true, false>($($argument),*),
-            _ => $function::<$($($generic,)+)? false, true>($($argument),*),
-        }
-    };
-}
-#[cfg(simd_neon)]
-pub(super) use by_shape;
-
-#[cfg(simd_x86_64)]
-#[inline(always)]
-fn line_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
-    params: Params,
-    constants: Constants<V>,
-    line: &[u8; LINE_LEN],
-    hash: KeyHash,
-) -> bool {
-    let (first, second) = params.rounds(hash);
-    let mut missing = V::splat(constants.proof, 0);
-    for part in Part::all() {
-        let words: V = part.load_line(constants.proof, line);
-        let multipliers = constants.multipliers(&part, words.shift_right(params.word_positions()));
-        let mut bits = constants.bits::<WINDOW>(first, &part, multipliers);
-        if let (true, Some(second)) = (TWO, second) {
-            bits = bits.or(constants.bits::<true>(second, &part, multipliers));
-        }
-        missing = missing.or(bits.without(words));
-    }
-    missing.is_zero()
-}
-
-/// As the portable `may_contain`.
-#[cfg(simd_x86_64)]
-#[inline(always)]
-pub(super) fn may_contain<V: Lanes>(proof: V::Proof, params: Params, lines: &[u8], hash: KeyHash) -> bool {
-    let line = super::line_at(lines, params.start_of(hash));
-    let constants = Constants::<V>::new(proof, params);
-    by_shape!(params, line_may_contain::<V>(params, constants, line, hash))
-}
-
-/// Hashes whose lines are prefetched together.
-const BATCH: usize = 16;
-
-/// Calls `probe` with the line of each hash. The lines of the next hashes are prefetched before those of the current
-/// are read.
-#[inline(always)]
-pub(super) fn probe_all(
-    lines: &[u8],
-    hashes: &[KeyHash],
-    answers: &mut [bool],
-    probe: impl Fn(&[u8; LINE_LEN], KeyHash) -> bool,
-) {
-    assert!(lines.len() >= LINE_LEN, "a filter has a line");
-    let lines_len = (lines.len() & !(LINE_LEN - 1)) as u64;
-    let mut ahead = hashes.chunks(BATCH);
-    // Every start written is that of line `fast_range(hash, num_lines)`: a fast range over LINE_LEN times as many,
-    // rounded down. With `lines_len`, not 0, a multiple of LINE_LEN, it is at most `lines_len - LINE_LEN`.
-    let mut prepare_next = |starts: &mut [usize; BATCH]| {
-        for (start, &hash) in starts.iter_mut().zip(ahead.next().unwrap_or(&[])) {
-            *start = fast_range(hash.get(), lines_len) as usize & !(LINE_LEN - 1);
-            prefetch(lines, *start);
-        }
-    };
-    let mut starts = [[0; BATCH]; 2];
-    prepare_next(&mut starts[0]);
-    for (turn, (hashes, answers)) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)).enumerate() {
-        prepare_next(&mut starts[(turn + 1) % 2]);
-        for ((answer, &start), &hash) in answers.iter_mut().zip(&starts[turn % 2]).zip(hashes) {
-            // SAFETY: `start + LINE_LEN <= lines_len <= lines.len()`: `start` is 0 or as `prepare_next` wrote it, and
-            // the assertion has shown that there is a line.
-            let line = unsafe { &*lines.as_ptr().add(start).cast() };
-            *answer = probe(line, hash);
-        }
-    }
-}
-
-#[cfg(simd_x86_64)]
-#[inline(always)]
-fn each_may_contain<V: Lanes, const WINDOW: bool, const TWO: bool>(
-    proof: V::Proof,
-    params: Params,
-    lines: &[u8],
-    hashes: &[KeyHash],
-    answers: &mut [bool],
-) {
-    let constants = Constants::<V>::new(proof, params);
-    let probe = |line: &_, hash| line_may_contain::<V, WINDOW, TWO>(params, constants, line, hash);
-    probe_all(lines, hashes, answers, probe);
-}
-
-/// An answer for each hash.
-#[cfg(simd_x86_64)]
-#[inline(always)]
-pub(super) fn all_may_contain<V: Lanes>(
-    proof: V::Proof,
-    params: Params,
-    lines: &[u8],
-    hashes: &[KeyHash],
-    answers: &mut [bool],
-) {
-    by_shape!(params, each_may_contain::<V>(proof, params, lines, hashes, answers))
 }
 
 /// Adds the bits of `round` under consecutive salts to `tries`. A salt's products follow from the one before by an
@@ -277,7 +172,7 @@ fn add_to_tries<V: Lanes, const WINDOW: bool, const SALTS: usize>(
     }
 }
 
-/// The words of one line, trying `SALTS` salts at a time: as many as the registers hold.
+/// Returns the words of one line, trying `SALTS` salts at a time, which the registers hold.
 #[inline(always)]
 fn choose_by<V: Lanes, const SALTS: usize, const WINDOW: bool, const TWO: bool>(
     proof: V::Proof,
@@ -308,7 +203,7 @@ fn choose_by<V: Lanes, const SALTS: usize, const WINDOW: bool, const TWO: bool>(
     chosen
 }
 
-/// As the portable `choose_words`. `MAX_SALTS` is what the registers hold: 8 or 16.
+/// The portable `choose_words`, with vectors. `MAX_SALTS`, 8 or 16, is the number of salts that registers hold.
 #[inline(always)]
 pub(super) fn choose_words<V: Lanes, const MAX_SALTS: usize>(
     proof: V::Proof,
@@ -354,7 +249,7 @@ fn insert_by<V: Lanes, const WINDOW: bool, const TWO: bool>(
     }
 }
 
-/// As the portable `insert`.
+/// The portable `insert`, with vectors.
 #[inline(always)]
 pub(super) fn insert<V: Lanes>(
     proof: V::Proof,

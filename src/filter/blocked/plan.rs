@@ -1,4 +1,4 @@
-//! From a size to a number of lines and probes.
+//! The plan: from a size to a number of lines and probes.
 
 use super::build::build;
 use super::sizing::{self, DEFAULT_SALT_BITS, MAX_SALT_BITS};
@@ -11,13 +11,13 @@ use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS, Solution, Tar
 use crate::filter::speed::Speed;
 
 const LINE_BITS: u64 = LINE_LEN as u64 * 8;
-/// With fewer lines than this, the difference of a whole line shows.
+/// The number of lines below which a single line makes a difference.
 const FEW_LINES: u64 = 64;
 
-/// All of a filter's dimensions are known before it is built.
+/// The plan is the parameters: all of a filter's dimensions are known before it is built.
 pub(crate) type Plan = Params;
 
-/// 2^`salt_bits` salts are tried for each word.
+/// The settings: 2^`salt_bits` salts are tried for each word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Settings {
     salt_bits: u32,
@@ -62,17 +62,17 @@ impl KindSettings for Settings {
         (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
     }
 
-    /// The size that meets a rate takes up to a millisecond to find.
+    /// Finding the size that meets a rate takes up to a millisecond.
     fn solved(self, rate: f64) -> Self {
         Self { solution: Some(self.solve(rate)), ..self }
     }
 
-    /// A line, and with less than a bit an entry it would pass nearly every key.
+    /// A block has at least one line, and with less than a bit an entry it would pass nearly every key.
     fn min_payload_len(num_entries: u64) -> u64 {
         num_entries.div_ceil(8).max(LINE_LEN as u64)
     }
 
-    /// A line at least, and where lines are few the nearest number of them.
+    /// A block has at least one line, and a few lines are rounded to their nearest number.
     fn max_overhead(_num_entries: u64, num_blocks: u64) -> u64 {
         num_blocks.saturating_mul(LINE_LEN as u64)
     }
@@ -84,10 +84,10 @@ impl KindSettings for Settings {
                 (bits_of(num_entries, millibits).div_ceil(LINE_BITS).max(1), num_probes)
             }
             Target::Bits(bits) => {
-                // Where lines are few, half of one decides; but never beyond a cap.
+                // A few lines are rounded to the nearest number, but never beyond a cap.
                 let rounding = if bits.is_cap || bits.total >= FEW_LINES * LINE_BITS { 0 } else { LINE_BITS / 2 };
                 let num_lines = (bits.total.saturating_add(rounding) / LINE_BITS).max(1);
-                // Probes for the lines there are, not for the bits that were given.
+                // The number of probes is chosen for the actual lines, not for the requested bits.
                 let millibits = u128::from(num_lines) * u128::from(LINE_BITS) * 1000 / u128::from(num_entries);
                 let millibits = millibits.clamp(u128::from(MIN_MILLIBITS), u128::from(MAX_MILLIBITS)) as u32;
                 (num_lines, sizing::num_probes(millibits, self.salt_bits))

@@ -15,8 +15,8 @@ pub(super) fn may_contain(_: Portable, params: &Params, lines: &[u8], hash: KeyH
     line_may_contain(*params, line_at(lines, params.start_of(hash)), hash)
 }
 
-/// Looks at the line in two halves: one absent key in sixteen needs the second, and the branch between them is
-/// the only one that depends on data.
+/// Compares the line in two halves: one absent key in sixteen needs the second, and the branch between them is the only
+/// one that depends on data.
 #[inline(always)]
 fn line_may_contain(params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
     let rounds = params.rounds(hash);
@@ -30,7 +30,7 @@ fn line_may_contain(params: Params, line: &[u8; LINE_LEN], hash: KeyHash) -> boo
     half(0..middle) && half(middle..WORDS)
 }
 
-/// Hashes whose lines are prefetched before the first of them is probed.
+/// The number of hashes whose lines are prefetched before the first of them is probed.
 const BATCH: usize = 32;
 
 pub(super) fn all_may_contain(_: Portable, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {

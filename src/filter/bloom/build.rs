@@ -1,4 +1,4 @@
-//! From hashes to bits.
+//! The builder: from hashes to bits.
 
 use super::Params;
 use super::sizing::MAX_NUM_PROBES;
@@ -6,7 +6,7 @@ use crate::cpu::prefetch;
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
 use crate::hash::KeyHash;
-use crate::hashes::check_suspects;
+use crate::hash_set::check_suspects;
 use std::vec::Vec;
 
 /// Appends the bits of `hashes` to `out`.
@@ -17,7 +17,7 @@ pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Output<'_>) -> Re
     let bits = out.append_zeros(params.payload_len() as usize)?;
     // A duplicate finds all its bits already set.
     let mut suspects = Vec::new();
-    // The best numbers at 10, 12 and 16 bits an entry, known when compiling: a sixth faster.
+    // The best numbers for 10, 12 and 16 bits an entry are compile-time constants, which is a sixth faster.
     match params.num_probes {
         7 => insert(Params { num_probes: 7, ..*params }, bits, hashes, &mut suspects),
         8 => insert(Params { num_probes: 8, ..*params }, bits, hashes, &mut suspects),
@@ -27,10 +27,10 @@ pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Output<'_>) -> Re
     Ok(check_suspects(hashes, &mut suspects)?)
 }
 
-/// Hashes whose lines are prefetched together: more than a processor has line buffers.
+/// The number of hashes whose lines are prefetched together: more than a processor has line buffers.
 const BATCH: usize = 32;
 
-/// Sets the bits of `hashes` and appends to `present` those that had all of theirs set before. Their positions are
+/// Sets the bits of `hashes` and appends to `present` the hashes whose bits were all set before. Positions are
 /// computed, and their lines prefetched, batch by batch: beyond the caches this takes a fifth of the time.
 #[inline(always)]
 pub(super) fn insert(params: Params, bits: &mut [u8], hashes: &[u64], present: &mut Vec<u64>) {
@@ -55,5 +55,5 @@ pub(super) fn insert(params: Params, bits: &mut [u8], hashes: &[u64], present: &
     }
 }
 
-/// Probes before the first branch: where most of their bits are clear it is seldom mispredicted.
+/// The number of probes before the first branch, which is seldom mispredicted where most of their bits are clear.
 const FIRST: usize = 4;

@@ -1,4 +1,4 @@
-//! From a size to a number of bits and probes.
+//! The plan: from a size to a number of bits and probes.
 
 use super::build::build;
 use super::{MAX_BITS, Params, sizing};
@@ -8,15 +8,15 @@ use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
 use crate::filter::speed::Speed;
 
-/// Sizes tried to meet a rate.
+/// The number of sizes that are tried to meet a rate.
 const MAX_TRIES: u32 = 1000;
-/// In filters of up to this many bits the rate is computed exactly; above, the familiar formula is right to 1e-4.
+/// The greatest number of bits for which the rate is computed exactly; above, the familiar formula is right to 1e-4.
 const EXACT_BITS_MAX: u64 = 1 << 16;
 
-/// All of a filter's dimensions are known before it is built.
+/// The plan is the parameters: all of a filter's dimensions are known before it is built.
 pub(crate) type Plan = Params;
 
-/// Nothing is set but the size.
+/// The settings: none but the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
     solution: Option<Solution>,
@@ -36,12 +36,12 @@ impl KindSettings for Settings {
         Self { solution: Some(solve(rate)) }
     }
 
-    /// With less than a bit an entry it would pass nearly every key.
+    /// A filter with less than a bit an entry would pass nearly every key.
     fn min_payload_len(num_entries: u64) -> u64 {
         num_entries.div_ceil(8)
     }
 
-    /// A byte at least.
+    /// A block has at least one byte.
     fn max_overhead(_num_entries: u64, num_blocks: u64) -> u64 {
         num_blocks
     }
@@ -71,8 +71,8 @@ fn solve(rate: f64) -> Solution {
     sizing::millibits_for_false_positive_rate(rate).into()
 }
 
-/// A filter of few bits errs more than one of many with as many bits an entry: `num_bytes`, which meets `rate` in large
-/// filters, or the few more that meet it exactly.
+/// Returns `num_bytes`, which meets `rate` in large filters, or the few more bytes that a small filter needs: it errs
+/// more than a large one with equal bits an entry.
 fn bytes_that_meet(rate: f64, num_bytes: u64, num_entries: u64, num_probes: u32) -> u64 {
     let mut tried = num_bytes;
     // The excess is a few bytes in all; the bound keeps any formula from making a build hang.

@@ -8,7 +8,7 @@ use super::Params;
 use crate::cpu::prefetch;
 use crate::hash::KeyHash;
 
-/// Probes before the first branch.
+/// The number of probes before the first branch.
 const FIRST: u8 = 4;
 
 /// Branches after [`FIRST`] bits: most absent keys then end at one branch that is seldom mispredicted, where one after
@@ -23,7 +23,7 @@ pub(super) fn may_contain(params: &Params, bits: &[u8], hash: KeyHash) -> bool {
     first == 1 && probed.fold(1, |all, bit| all & bit) == 1
 }
 
-/// An answer for each hash, by batches.
+/// Answers for each hash, batch by batch.
 pub(super) fn all_may_contain(params: &Params, bits: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
     let prefetch = |hash| prefetch_first(params, bits, hash);
     in_batches(bits, hashes, answers, prefetch, |hash| may_contain(params, bits, hash));

@@ -1,17 +1,17 @@
-//! From hashes to slots.
+//! The builder: from hashes to slots.
 
 use super::peel::{Index, Peeling};
 use super::sizing::MAX_SEEDS;
 use super::slots::Slots;
 use super::{Layout, Params};
-use crate::bytes;
+use crate::bits;
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
-use crate::hashes::check_sorted;
+use crate::hash_set::check_sorted;
 use std::vec::Vec;
 
-/// Appends the payload of `hashes`, in any order. Keeps 13 bytes for each slot meanwhile (17 where they are more
-/// than 2³²), and 8 for each entry where the first seed fails.
+/// Appends the payload of `hashes`, in any order. Meanwhile it keeps 13 bytes for each slot (17 if there are more than
+/// 2³²), and 8 for each entry if the first seed fails.
 pub(super) fn build(plan: Params, hashes: &mut [u64], out: &mut Output<'_>) -> Result<Params, Unbuilt> {
     let payload = out.append_zeros(plan.payload_len() as usize)?;
     match u32::try_from(plan.num_slots()) {
@@ -37,7 +37,7 @@ pub(super) fn solve<I: Index>(plan: Params, hashes: &mut [u64], payload: &mut [u
         let mut peeling = Peeling::<I>::new(slots, params.num_slots() as usize);
         if peeling.peel(seeded) {
             let Layout { fingerprint_bits, fingerprint_mask, .. } = Layout::new(params);
-            pack(&peeling.solve(fingerprint_mask), fingerprint_bits, payload);
+            bits::pack(&peeling.solve(fingerprint_mask), fingerprint_bits, payload);
             return Ok(params);
         }
         if seed == 0 {
@@ -46,21 +46,4 @@ pub(super) fn solve<I: Index>(plan: Params, hashes: &mut [u64], payload: &mut [u
         }
     }
     Err(Unbuilt::Unsolved { num_seeds: MAX_SEEDS, num_entries: hashes.len() as u64 })
-}
-
-/// Packs `contents`, of `width` bits each, without gaps.
-fn pack(contents: &[u64], width: u32, payload: &mut [u8]) {
-    let (mut word, mut filled, mut at) = (0, 0, 0);
-    for &bits in contents {
-        word |= bits << filled;
-        filled += width;
-        if filled >= u64::BITS {
-            bytes::put_u64(payload, at, word);
-            at += 8;
-            filled -= u64::BITS;
-            word = bits >> (width - filled);
-        }
-    }
-    let rest = payload[at..].iter_mut().take(filled.div_ceil(8) as usize);
-    (0..).step_by(8).zip(rest).for_each(|(shift, byte)| *byte = (word >> shift) as u8);
 }

@@ -1,13 +1,13 @@
-//! Which slot each entry decides: entries are taken away one after the other, each with a slot that no other entry has
-//! then (section 3 of the paper).
+//! Peeling: the order in which entries are taken away, and the slot that each of them owns. The [parent](super)
+//! explains it.
 
 use super::ARITY;
 use super::slots::{Slots, fingerprint};
 use crate::hash::fast_range;
-use crate::hashes::{MAX_PARTS, Partitions};
+use crate::hash_set::{MAX_PARTS, Partitions};
 use std::vec::Vec;
 
-/// Hashes up to which the table stays in a cache in any order.
+/// The greatest number of hashes for which the table stays in a cache in any order.
 const MAX_UNGROUPED: usize = 1 << 14;
 
 /// A slot's number, in as few bytes as the table allows.
@@ -36,12 +36,13 @@ impl Index for u64 {
     }
 }
 
-/// The entries of each slot, and the order in which they are taken away. Takes 9 bytes a slot, and as many
-/// as a slot's number.
+/// The entries of each slot, and the order in which they are taken away. It takes 9 bytes a slot, and the bytes of a
+/// slot's number.
 pub(super) struct Peeling<I> {
     slots: Slots,
     counts: Vec<u8>,
-    /// The sum (XOR) of the hashes under the seed; once all are taken away, of an entry's own slot its hash, else zero.
+    /// The sum (XOR) of each slot's hashes under the seed. Once all are taken away, an entry's own slot has its hash,
+    /// others zero.
     sums: Vec<u64>,
     /// The slot of each entry, in the order in which they were taken away.
     own: Vec<I>,
@@ -52,28 +53,27 @@ impl<I: Index> Peeling<I> {
         Self { slots, counts: std::vec![0; num_slots], sums: std::vec![0; num_slots], own: Vec::new() }
     }
 
-    /// Takes away all of `hashes`, which are under the seed and may be reordered; whether that was possible. Depends on
-    /// their set alone, and not on their order.
+    /// Takes away all of `hashes`, which are under the seed and may be reordered. Returns whether that was possible,
+    /// which depends on their set alone, not on their order.
     pub(super) fn peel(&mut self, hashes: &mut [u64]) -> bool {
         let num_hashes = hashes.len();
         self.add_all(hashes) && self.take_away(num_hashes)
     }
 
-    /// The contents of all slots: of each entry's own, the last taken away first, what makes its four add up to its
-    /// fingerprint, in the bits of `mask`. The other three were not taken before, so they are known; those that are no
-    /// entry's own are zero.
+    /// Returns the contents of all slots. From the entry taken away last to the first, an entry's own slot gets the
+    /// contents that make its four add up to its fingerprint, in the bits of `mask`.
     pub(super) fn solve(mut self, mask: u32) -> Vec<u64> {
         for own in self.own.iter().rev() {
             let hash = self.sums[own.get()];
-            // The own slot's sum is still the hash, which takes itself away.
+            // The own slot's sum is still the hash, so it cancels the initial value.
             let sum = self.slots.of(hash).into_iter().fold(hash, |sum, slot| sum ^ self.sums[slot as usize]);
             self.sums[own.get()] = sum ^ u64::from(fingerprint(hash) & mask);
         }
         self.sums
     }
 
-    /// Adds hashes by groups of neighbouring segments, so that slots are counted in a cache. False if a slot has more
-    /// than can be counted.
+    /// Adds hashes by groups of neighbouring segments, so that slots are counted in a cache. Returns `false` if a slot
+    /// has more than can be counted.
     fn add_all(&mut self, hashes: &mut [u64]) -> bool {
         if hashes.len() <= MAX_UNGROUPED {
             return self.add(hashes);
@@ -99,12 +99,14 @@ impl<I: Index> Peeling<I> {
         is_counted
     }
 
-    /// Segment by segment, from its first slot to its last; then those that these leave to one entry, in turn. (All at
-    /// hand are independent of each other, so that the processor overlaps them; and they are in few segments.)
+    /// Takes entries away segment by segment, from the first slot to the last, then by the slots that these leave to
+    /// one entry, in turn. (The slots at hand are independent of each other, so that the processor overlaps them, and
+    /// they are in few segments.)
     fn take_away(&mut self, num_hashes: usize) -> bool {
         let Self { slots, counts, sums, own } = self;
-        // Slots taken, then, from `next` to `end`, slots that were alone when they were listed. None is listed twice: a
-        // slot is alone when its segment is reached, or becomes so later; all that did so before are taken by then.
+        // `own` has the slots taken and then, from `next` to `end`, slots that were alone when they were listed. None
+        // is listed twice: a slot is alone when its segment is reached, or becomes so later; all that did so before are
+        // taken by then.
         own.resize(counts.len() + ARITY, I::new(0));
         let mut num_taken = 0;
         for segment in (0..counts.len()).step_by(slots.segment_len()) {
@@ -122,7 +124,7 @@ impl<I: Index> Peeling<I> {
                 own[num_taken] = slot;
                 num_taken += 1;
                 let hash = sums[slot.get()];
-                // Without branches that cannot be foreseen: the own slot loses the hash, too; each place is written.
+                // To avoid unpredictable branches, the own slot loses the hash, too, and each place is written.
                 for other in slots.of(hash) {
                     let (count, sum) = (&mut counts[other as usize], &mut sums[other as usize]);
                     (*count, *sum) = (*count - 1, *sum ^ hash);

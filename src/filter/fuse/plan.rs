@@ -1,4 +1,4 @@
-//! From a size to fingerprints and segments.
+//! The plan: from a size to fingerprints and segments.
 
 use super::Params;
 use super::build::build;
@@ -8,10 +8,10 @@ use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong, Unbuilt};
 use crate::filter::size::Target;
 use crate::filter::speed::Speed;
 
-/// All dimensions but the seed, which is 0, are known before a filter is built.
+/// The plan is the parameters: all dimensions but the seed, which is 0, are known before a filter is built.
 pub(crate) type Plan = Params;
 
-/// Nothing is set but the size.
+/// The settings: none but the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Settings;
 
@@ -26,15 +26,15 @@ impl KindSettings for Settings {
         (sizing::false_positive_rate(MAX_FINGERPRINT_BITS), sizing::false_positive_rate(1))
     }
 
-    /// Fingerprints of one bit.
+    /// The least payload has fingerprints of one bit.
     fn min_payload_len(num_entries: u64) -> u64 {
         match plan_of(1, num_entries) {
             Ok(Planned { payload_bytes, .. }) | Err(TooLong { payload_bytes }) => payload_bytes,
         }
     }
 
-    /// Where entries are few, a byte and those that follow the slots: in one bit each, they take less than the fewest
-    /// bits per key.
+    /// The overhead of few entries is a byte, and the bytes that follow the slots: with fingerprints of one bit, slots
+    /// take less than the fewest bits per key.
     fn max_overhead(_num_entries: u64, num_blocks: u64) -> u64 {
         num_blocks.saturating_mul(super::WORD_LEN + 1)
     }
@@ -53,7 +53,7 @@ impl KindSettings for Settings {
     }
 }
 
-/// The plan with fingerprints of `fingerprint_bits` bits.
+/// Returns the plan with fingerprints of `fingerprint_bits` bits.
 fn plan_of(fingerprint_bits: u32, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
     let (log2_segment_len, num_segments) = sizing::dimensions(num_entries);
     match u32::try_from(num_segments) {

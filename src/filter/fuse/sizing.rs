@@ -1,8 +1,8 @@
 //! Binary fuse filters: fingerprints from a rate, slots from a number of entries.
 //!
 //! With fingerprints of *f* bits an absent key passes with probability 2⁻ᶠ, and each slot takes *f* bits. A million
-//! entries need 1.07 slots each, fewer entries more: the share of slots lost at both ends of the table, and that which
-//! luck takes, are larger.
+//! entries need 1.07 slots each, fewer entries more: the shares of slots that are lost at both ends of the table and to
+//! luck are larger.
 //!
 //! Source: T. M. Graf, D. Lemire, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, ACM JEA 27, 2022, section
 //! 4, for four slots an entry; the least number of slots an entry is measured for this hash.
@@ -10,30 +10,30 @@
 use crate::math::Formula;
 use crate::math::float::pow2;
 
-/// None for filters that do not set bits.
+/// The published formulas: none, as these filters do not set bits.
 pub(crate) const FORMULAS: &[Formula] = &[];
 
 /// The greatest number of bits of a fingerprint: a rate of 2⁻³².
-pub const MAX_FINGERPRINT_BITS: u32 = 32;
+pub(crate) const MAX_FINGERPRINT_BITS: u32 = 32;
 
-/// Segments of up to 2¹⁸ slots: three offsets are taken from 64 bits.
+/// The greatest logarithm of a segment's slots: three offsets are taken from 64 bits.
 pub(crate) const MAX_LOG2_SEGMENT_LEN: u32 = 18;
 
-/// Seeds that are tried.
+/// The number of seeds that are tried.
 pub(crate) const MAX_SEEDS: u32 = 64;
 
-/// For more entries than this a segment has half as many slots as the formula for fewer gives.
+/// The greatest number of entries for which a segment has twice the slots of the formula for more.
 #[cfg(feature = "std")]
 const MAX_FEW: u64 = 150;
-/// Slots an entry in tables of many entries: 1.0609 are enough for one set in two of a million.
+/// The slots an entry in tables of many entries: 1.0609 are enough for one set in two of a million.
 #[cfg(feature = "std")]
 const MIN_SLOTS_PER_KEY: f64 = 1.07;
-/// Slots an entry in tables of few.
+/// The greatest number of slots an entry, in tables of few.
 #[cfg(feature = "std")]
 const MAX_SLOTS_PER_KEY: f64 = 2.0;
 
-/// The base-2 logarithm of a segment's slots, and the number of segments that hashes start in, for `num_entries` (at
-/// least 1) entries. At least one seed in three suits them.
+/// Returns the base-2 logarithm of a segment's slots and the number of segments in which hashes start, for
+/// `num_entries` (at least 1) entries. At least one seed in three suits them.
 #[cfg(feature = "std")]
 pub(super) fn dimensions(num_entries: u64) -> (u32, u64) {
     use crate::math::float::ln;
@@ -47,20 +47,13 @@ pub(super) fn dimensions(num_entries: u64) -> (u32, u64) {
     (log2_segment_len, num_segments.max(1))
 }
 
-/// The fewest bits of a fingerprint, 1 to [`MAX_FINGERPRINT_BITS`], whose rate is at most `rate`; the most if none is.
-///
-/// ```
-/// use filterblock::sizing::fuse::fingerprint_bits_for_false_positive_rate;
-///
-/// assert_eq!(fingerprint_bits_for_false_positive_rate(1.0 / 256.0), 8);
-/// assert_eq!(fingerprint_bits_for_false_positive_rate(0.01), 7);
-/// ```
+/// The fewest bits of a fingerprint, 1 to `MAX_FINGERPRINT_BITS`, whose rate is at most `rate`; the most if none is.
 #[must_use]
-pub fn fingerprint_bits_for_false_positive_rate(rate: f64) -> u32 {
+pub(crate) fn fingerprint_bits_for_false_positive_rate(rate: f64) -> u32 {
     (1..MAX_FINGERPRINT_BITS).find(|&bits| false_positive_rate(bits) <= rate).unwrap_or(MAX_FINGERPRINT_BITS)
 }
 
-/// The rate at which absent keys pass fingerprints of `fingerprint_bits` bits, at most [`MAX_FINGERPRINT_BITS`]: 2⁻ᶠ.
+/// The rate at which absent keys pass fingerprints of `fingerprint_bits` bits, at most `MAX_FINGERPRINT_BITS`: 2⁻ᶠ.
 #[must_use]
 pub fn false_positive_rate(fingerprint_bits: u32) -> f64 {
     pow2(-(fingerprint_bits.min(MAX_FINGERPRINT_BITS) as i32))

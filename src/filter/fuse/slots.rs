@@ -4,20 +4,20 @@ use super::sizing::MAX_LOG2_SEGMENT_LEN;
 use super::{ARITY, Params};
 use crate::hash::{fast_range, mix};
 
-/// Both halves of the hash's product with it make the offsets.
+/// A multiplier: the two halves of the hash's product with it make the offsets.
 const OFFSET_MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
-/// The upper half of the hash's product with it is the fingerprint.
+/// A multiplier: the upper half of the lower word of the hash's product with it is the fingerprint.
 const FINGERPRINT_MULTIPLIER: u64 = 0xa24b_aed4_963e_e407;
-/// Sets the hashes of one seed apart from those of another.
+/// A multiplier that makes the hashes under one seed independent of those under another.
 const SEED_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Which slots a hash has: what a query needs of the dimensions.
+/// The dimensions that determine a hash's slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slots {
-    /// Slots of the segments in which a hash may start.
+    /// The number of slots of the segments in which a hash may start.
     num_starts: u64,
     segment_len: u64,
-    /// 0 for seed 0, which leaves hashes as they are.
+    /// The number that is mixed into hashes; 0 for seed 0, which leaves them as they are.
     seed: u64,
 }
 
@@ -35,7 +35,7 @@ impl Slots {
         self.segment_len as usize
     }
 
-    /// The hash under the seed.
+    /// Returns the hash under the seed.
     #[inline(always)]
     pub(super) const fn seeded(&self, hash: u64) -> u64 {
         match self.seed {
@@ -44,7 +44,7 @@ impl Slots {
         }
     }
 
-    /// The four slots of a hash under the seed, one in each of four neighbouring segments.
+    /// Returns the four slots of a hash under the seed, one in each of four neighbouring segments.
     #[inline(always)]
     pub(super) fn of(&self, seeded: u64) -> [u64; ARITY] {
         let product = u128::from(seeded) * u128::from(OFFSET_MULTIPLIER);
@@ -58,7 +58,7 @@ impl Slots {
     }
 }
 
-/// Of a hash under the seed; as many of the lower bits count as the filter's fingerprints have.
+/// Returns the fingerprint of a hash under the seed. Only the lower `fingerprint_bits` bits count.
 #[inline(always)]
 pub(super) const fn fingerprint(seeded: u64) -> u32 {
     (seeded.wrapping_mul(FINGERPRINT_MULTIPLIER) >> 32) as u32

@@ -1,32 +1,25 @@
 //! The search with AVX2: 16 remainders are unpacked and summed at a time; of 16 codes the remainders are summed by
 //! prefix, which leaves the zeros that must precede the code sought among the unary bits.
 
+use super::Layout;
 use super::decode::Cursor;
-use super::search::{self, Lanes};
-use super::{Layout, Params};
+use super::search::{self, Lanes, MAX_REMAINDER_BITS};
 use crate::cpu::{Avx2, avx2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 
-/// Widest remainder: wherever in its byte it starts, it is within two bytes.
-const MAX_REMAINDER_BITS: u32 = 9;
-/// Codes of a vector.
+/// The number of codes of a vector.
 const LANES: usize = 16;
-/// Bytes of a load, which has the remainders of half a vector.
+/// The number of bytes of a load, which contains the remainders of half a vector.
 const LOAD_LEN: usize = 16;
-/// Vectors of which remainders are summed.
+/// The number of vectors of remainders that are added up.
 const VECTORS: usize = 5;
 const MOST_SUMMED: usize = VECTORS * LANES;
-/// Bytes that loads of a vector take at most, and those of all vectors.
+/// The greatest number of bytes that the loads of a vector take, and that of all vectors.
 const VECTOR_LEN: u64 = LOAD_LEN as u64 + MAX_REMAINDER_BITS as u64;
 const SUMMED_LEN: u64 = VECTOR_LEN + 2 * (VECTORS - 1) as u64 * MAX_REMAINDER_BITS as u64;
-/// Zeros that a window of 57 bits has at least before the last code of a vector, if that is not in it.
+/// The least number of zeros that a window of 57 bits has before the last code of a vector, if that code is not in it.
 const MOST_ZEROS: u64 = 57 - LANES as u64;
-
-/// Filters whose remainders fit. (No bound depends on it: the loads are checked for any width.)
-pub(super) fn suits(params: &Params) -> bool {
-    params.remainder_bits() <= MAX_REMAINDER_BITS
-}
 
 avx2! {
     pub(super) fn may_contain(proof, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
@@ -34,15 +27,15 @@ avx2! {
     }
 }
 
-/// How eight remainders come from the 16 bytes up to the last one's end, the first of them uppermost: the two bytes
-/// of each, and the factor that moves it to the top of its lane.
+/// The steps from the 16 bytes up to the last remainder's end to eight remainders, the first of them uppermost: the two
+/// bytes of each, and the factor that moves it to the top of its lane.
 #[repr(C, align(32))]
 struct Unpack {
     bytes: [u8; LOAD_LEN],
     factors: [u16; LANES / 2],
 }
 
-/// By the width of remainders, and the bits of the last byte that are beyond the last one's end.
+/// The steps by the width of remainders and by the bits of the last byte that are beyond the last remainder's end.
 static UNPACK: [[Unpack; 8]; MAX_REMAINDER_BITS as usize + 1] = {
     const NONE: Unpack = Unpack { bytes: [0x80; LOAD_LEN], factors: [0; LANES / 2] };
     let mut all = [const { [NONE; 8] }; MAX_REMAINDER_BITS as usize + 1];
@@ -68,7 +61,7 @@ static UNPACK: [[Unpack; 8]; MAX_REMAINDER_BITS as usize + 1] = {
     all
 };
 
-/// From lane `MOST_SUMMED - count` on, the first `count` lanes are ones.
+/// A table of masks: from lane `MOST_SUMMED - count` on, the first `count` lanes are ones.
 static FIRST: [u16; 2 * MOST_SUMMED] = {
     let mut lanes = [0; 2 * MOST_SUMMED];
     let mut i = 0;
@@ -84,7 +77,7 @@ struct Aligned([u16; LANES]);
 
 static IOTA: Aligned = Aligned([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
-/// Bits of a lane that are zero if a whole number of zeros, and not a negative one, is left.
+/// The bits of a lane that are zero if the number of zeros left is whole and not negative.
 static UNFIT: [u16; MAX_REMAINDER_BITS as usize + 1] = {
     let mut unfit = [0; MAX_REMAINDER_BITS as usize + 1];
     let mut r = 0;
@@ -104,7 +97,7 @@ struct Unpacker {
 }
 
 impl Unpacker {
-    /// For remainders of `width` bits up to bit `end`.
+    /// Prepares to take remainders of `width` bits up to bit `end`.
     #[inline(always)]
     fn new(_proof: Avx2, width: usize, end: u64) -> Option<Self> {
         let unpack = &UNPACK.get(width)?[(end.wrapping_neg() % 8) as usize];
@@ -116,13 +109,15 @@ impl Unpacker {
         }
     }
 
-    /// The remainders of the vector that `index` others precede, of which the last byte is before `end`.
+    /// Returns the remainders of the vector that `index` others precede and whose last byte is before `end`.
     ///
     /// # Safety
-    /// From `end - LOAD_LEN - 2 * index * width - width` to `end` there are bytes. The processor has AVX2.
+    /// The bytes from `end - LOAD_LEN - 2 * index * width - width` to `end` are valid for reads. The processor has
+    /// AVX2.
     #[inline(always)]
     unsafe fn vector(&self, end: *const u8, index: usize) -> __m256i {
-        // SAFETY: this function's contract.
+        // SAFETY: the caller's `end` has the bytes before it from which both halves are loaded, and the processor has
+        // AVX2: this function's contract.
         unsafe {
             let low = end.sub(LOAD_LEN + 2 * index * self.width);
             let high = low.sub(self.width);
@@ -174,8 +169,8 @@ impl Lanes for Avx2 {
         }
     }
 
-    /// Of each code the zeros are computed that must precede it, if it is the one sought; where these are a whole
-    /// number, the one that ends them is looked for.
+    /// For each code the number of zeros is computed that must precede it if it is the one sought. Where that number is
+    /// whole, the one that ends the zeros is looked up.
     #[inline(always)]
     fn contains_soon(self, codes: &[u8], remainder_bits: u32, cursor: Cursor, window: u64) -> Option<bool> {
         let Cursor { left, unary, remainders } = cursor;
@@ -195,7 +190,7 @@ impl Lanes for Avx2 {
             let rest = _mm256_sub_epi16(_mm256_set1_epi16(left as i16), before);
             _mm256_store_si256(zeros.0.as_mut_ptr().cast(), rest);
             let unfit = _mm256_and_si256(rest, _mm256_set1_epi16(unfit as i16));
-            // One bit of the two that a lane has.
+            // A lane has two bits; one of them is taken.
             _mm256_movemask_epi8(_mm256_cmpeq_epi16(unfit, _mm256_setzero_si256())) as u32 & 0x5555_5555
         };
         // SAFETY: the proof includes BMI2.
@@ -208,7 +203,7 @@ impl Lanes for Avx2 {
         if !(passed | exhausted) {
             return None;
         }
-        // Mostly there is none or one: the first is looked at in any case, which takes less than a mispredicted branch.
+        // Mostly there is none or one. The first is examined in any case, which takes less than a mispredicted branch.
         loop {
             let lane = u64::from(candidates.trailing_zeros()) / 2;
             let one = position(lane);
@@ -223,13 +218,13 @@ impl Lanes for Avx2 {
     }
 }
 
-/// The sums of each lane and those before it.
+/// Returns the sums of each lane and those before it.
 ///
 /// # Safety
 /// The processor has AVX2.
 #[inline(always)]
 pub(super) unsafe fn prefix_sums(lanes: __m256i) -> __m256i {
-    // SAFETY: this function's contract.
+    // SAFETY: the processor has AVX2, by this function's contract; no memory is accessed.
     unsafe {
         let pairs = _mm256_add_epi16(lanes, _mm256_slli_si256::<2>(lanes));
         let quadruples = _mm256_add_epi16(pairs, _mm256_slli_si256::<4>(pairs));

@@ -2,37 +2,31 @@
 //! prefix, the positions of the ones among the unary bits give the quotients, and the sum of both is compared with what
 //! is sought.
 
+use super::Layout;
 use super::avx2::prefix_sums;
 use super::decode::Cursor;
-use super::search::{self, Lanes};
-use super::{Layout, Params};
+use super::search::{self, Lanes, MAX_REMAINDER_BITS};
 use crate::cpu::{Avx512Vbmi2, avx512_vbmi2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 
-/// Widest remainder: what is sought in a window is below 41 · 2^r, and what 16 codes of it add up to fits a lane.
-const MAX_REMAINDER_BITS: u32 = 9;
-/// Remainders of a vector.
+/// The number of remainders of a vector.
 const LANES: usize = 32;
-/// Bytes of a vector.
+/// The number of bytes of a vector.
 const VECTOR_LEN: usize = 64;
-/// Bytes of half a vector, which codes are compared in.
+/// The number of bytes of half a vector, in which codes are compared.
 const HALF_LEN: usize = 32;
-/// Codes that are compared.
+/// The number of codes that are compared.
 const CODES: usize = 16;
-/// Vectors of which remainders are summed.
+/// The number of vectors of remainders that are added up.
 const VECTORS: usize = 3;
-/// Bytes before a bucket's end that the loads for the sum are within.
+/// The number of bytes before a bucket's end in which the loads for the sum are.
 const SUMMED_LEN: u64 = (LANES / 8 * VECTORS * MAX_REMAINDER_BITS as usize + 1) as u64;
-/// In place of a one's position: beyond the window, and whatever the width, above what is left of a value.
+/// A position for a one that is not in the window: beyond it, and for any width above the rest of a value.
 const NO_ONE: i8 = 127;
-/// Zeros that a window of 57 bits has at least before the last code that is compared, if that is not in it.
+/// The least number of zeros that a window of 57 bits has before the last code that is compared, if that code is not in
+/// it.
 const MOST_ZEROS: u64 = 57 - CODES as u64;
-
-/// Filters whose remainders fit. (No bound depends on it: the loads are checked for any width.)
-pub(super) fn suits(params: &Params) -> bool {
-    params.remainder_bits() <= MAX_REMAINDER_BITS
-}
 
 avx512_vbmi2! {
     pub(super) fn may_contain(proof, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
@@ -50,7 +44,7 @@ impl Bytes {
         unsafe { _mm512_load_si512(self.0.as_ptr().cast()) }
     }
 
-    /// Two bytes a lane.
+    /// Returns the constants of two bytes a lane.
     const fn from_lanes(lanes: [u16; LANES]) -> Self {
         let mut bytes = [0; VECTOR_LEN];
         let mut i = 0;
@@ -62,24 +56,23 @@ impl Bytes {
     }
 }
 
-/// How 32 remainders come from the 64 bytes up to the last one's end, the first of them uppermost.
+/// The steps from the 64 bytes up to the last remainder's end to 32 remainders, the first of them uppermost.
 struct Unpack {
-    /// How far each vector's load ends before the last remainder: as little as can be, so that it reads few lines.
+    /// The distance from each vector's load to the last remainder, as short as possible so that few lines are read.
     load_ends: [usize; VECTORS],
-    /// For each group of four, the eight bytes that hold it wherever in its byte it starts.
+    /// The eight bytes that contain each group of four, from any bit of its first byte on.
     groups: [Bytes; VECTORS],
-    /// For each remainder, the bits of its group from which on its lane's two bytes are taken, if the last byte is
-    /// full.
+    /// The bit of its group from which each remainder's two bytes are taken, if the last byte is full.
     bits: Bytes,
     /// The remainders' bits of a lane.
     mask: Bytes,
     /// The bits of the remainders up to a lane's own, which lie between it and the bucket's end; of 16.
     below: [u16; CODES],
-    /// What a code adds besides its remainder and 2^r for each bit before its one; of 16.
+    /// The constant part of the values of 16 codes: besides their remainders, and 2^r for each bit before their ones.
     index: [u16; CODES],
 }
 
-/// By the width of remainders.
+/// The steps by the width of remainders.
 static UNPACK: [Unpack; MAX_REMAINDER_BITS as usize + 1] = {
     const NONE: Unpack = Unpack {
         load_ends: [0; VECTORS],

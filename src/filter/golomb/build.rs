@@ -1,4 +1,4 @@
-//! From sorted hashes to directory and codes.
+//! The builder: from sorted hashes to directory and codes.
 
 use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope};
 use crate::filter::output::{NoRoom, Output};
@@ -6,7 +6,7 @@ use crate::hash::KeyHash;
 use crate::{bits, bytes};
 use std::vec::Vec;
 
-/// The gaps of the bucket that `keys` fall into, as stored.
+/// Returns the gaps, as stored, of the bucket that contains `keys`.
 fn gaps(buckets: Buckets, keys: &[u64]) -> impl Iterator<Item = u64> {
     let mut next_least = 0;
     keys.iter().filter_map(move |&key| {
@@ -29,8 +29,8 @@ fn for_each_bucket(buckets: Buckets, hashes: &[u64], mut visit: impl FnMut(u64, 
     }
 }
 
-/// Appends directory and codes of `hashes` (sorted, distinct). Works in two passes, the first for the lengths; keeps 8
-/// bytes a bucket meanwhile.
+/// Appends directory and codes of `hashes` (sorted, distinct). It makes two passes, the first for the lengths, and
+/// keeps 8 bytes a bucket meanwhile.
 pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Output<'_>) -> Result<Params, NoRoom> {
     let Plan { buckets, remainder_bits } = plan;
     let width = u32::from(remainder_bits);
@@ -66,7 +66,7 @@ pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Output<'_>) -> Result<
     Ok(params)
 }
 
-/// How far each bucket's start lies from the line through its group's anchor.
+/// Returns the deviation of each bucket's start from the line through its group's anchor.
 fn deviations(starts: &[u64], slope: Slope) -> impl Iterator<Item = i64> {
     let buckets = &starts[..starts.len() - 1];
     buckets.chunks(GROUP as usize).flat_map(move |group| {
@@ -74,7 +74,7 @@ fn deviations(starts: &[u64], slope: Slope) -> impl Iterator<Item = i64> {
     })
 }
 
-/// The least width whose biased range holds every deviation.
+/// Returns the least width whose biased range contains every deviation.
 fn directory_bits(starts: &[u64], slope: Slope) -> u8 {
     let bits_for = |d: i64| match d {
         0 => 0,

@@ -1,4 +1,4 @@
-//! A bucket's codes: one after the other, or only as far as a query needs.
+//! Decoding of a bucket: one code after the other, or only as far as a query needs.
 
 use crate::bits;
 use crate::hash::fast_range;
@@ -12,13 +12,13 @@ pub(super) struct Bucket<'a> {
     pub(super) remainder_bits: u32,
 }
 
-/// A bucket's offsets, rising, one by one: for counting, and what every search is tested against.
+/// The ascending offsets of a bucket, one by one: for counting, and as the reference for every search.
 pub(super) struct Offsets<'a> {
     bucket: Bucket<'a>,
-    /// First bit of the unary window, and what is left of it.
+    /// The first bit of the unary window, and the bits that are left of it.
     window_start: u64,
     window: u64,
-    /// Offsets decoded so far.
+    /// The number of offsets decoded so far.
     count: u64,
     /// The last remainder's first bit.
     remainders_start: u64,
@@ -28,34 +28,34 @@ pub(super) struct Offsets<'a> {
 /// Unary bits taken at a time.
 const WINDOW_BITS: u32 = bits::MAX_FIELD_BITS;
 
-/// What a search needs and only the filter's dimensions decide.
+/// Constants of a search that depend on the filter's dimensions alone.
 ///
 /// The sum of a run of remainders is taken some of them at a time: even and odd ones are added as neighbours in slots
 /// of twice their width, then the slots by a multiplication.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
-    /// Ones where a slot has its lower half.
+    /// A mask of the lower half of each slot.
     lower_halves: u64,
     /// A one in each slot.
     slots: u64,
-    /// Unary bits per unit of value on average, in 2⁻⁶⁴.
+    /// The average number of unary bits per unit of value, in 2⁻⁶⁴.
     unary_rate: u64,
-    /// Loads of remainders per unary bit on average, in 2⁻¹⁶.
+    /// The average number of loads of remainders per unary bit, in 2⁻¹⁶.
     load_rate: u32,
     remainder_bits: u8,
-    /// Remainders taken at a time.
+    /// The number of remainders taken at a time.
     count: u8,
-    /// First bit of the uppermost slot, which gets the sum of all.
+    /// The first bit of the uppermost slot, which receives the sum of all.
     uppermost: u8,
-    /// Bits of a word beyond a slot's width.
+    /// The number of bits of a word beyond a slot's width.
     beyond_slot: u8,
 }
 
 impl Tuning {
-    /// For buckets of `bucket_bits` bits and `entries` entries on average.
+    /// Computes the constants for buckets of `bucket_bits` bits and `entries` entries on average.
     pub(super) const fn new(remainder_bits: u32, bucket_range: u64, bucket_bits: u64, entries: u64) -> Self {
-        // As many as one load holds, and as many as a slot holds the sum of: (2^r + 1) · (2^r − 1) = 2^2r − 1. Without
-        // remainders there is nothing to load.
+        // The count is limited by the remainders in one load, and by those whose sum fits a slot: (2^r + 1) · (2^r − 1)
+        // = 2^2r − 1. Without remainders there is nothing to load.
         let by_load = match bits::MAX_FIELD_BITS.checked_div(remainder_bits) {
             Some(count) => count,
             None => bits::MAX_FIELD_BITS,
@@ -72,7 +72,7 @@ impl Tuning {
         }
         let unary_bits = bucket_bits.saturating_sub(entries * remainder_bits as u64);
         let unary_rate = ((unary_bits as u128) << 64) / bucket_range as u128;
-        // No more codes than unary bits: what says otherwise is damage, and must not make loads of nothing.
+        // There are no more codes than unary bits. Damage may suggest otherwise and must not cause needless loads.
         let most = (1 << 16) / count as u64;
         let load_rate = match ((entries << 16) / count as u64).checked_div(unary_bits) {
             Some(rate) if rate < most => rate,
@@ -91,14 +91,14 @@ impl Tuning {
         }
     }
 
-    /// Unary bits that precede a code of value `sought`, on average.
+    /// Returns the average number of unary bits that precede a code of value `sought`.
     #[inline(always)]
     const fn unary_bits_before(&self, sought: u64) -> u64 {
         fast_range(sought, self.unary_rate)
     }
 
-    /// Unary bits that nearly always end less than 16 codes below a code of value `sought`: farther from the start they
-    /// deviate more.
+    /// Returns a number of unary bits that nearly always end less than 16 codes below a code of value `sought`. Far
+    /// from the start they deviate more.
     #[cfg(simd_x86_64)]
     #[inline(always)]
     pub(super) fn early_skip(&self, sought: u64) -> u64 {
@@ -107,22 +107,22 @@ impl Tuning {
             .min(MOST_EARLY_SKIP_BITS)
     }
 
-    /// Unary bits that nearly always end a few codes below a code of value `sought`.
+    /// Returns a number of unary bits that nearly always end a few codes below a code of value `sought`.
     #[inline(always)]
     fn first_skip(&self, sought: u64) -> u64 {
         let mean = self.unary_bits_before(sought);
         mean.saturating_sub(mean / 32 + SLACK_BITS).min(MOST_SKIP_BITS)
     }
 
-    /// Loads in which the remainders of a run of `unary_bits` unary bits mostly are: too few cost a branch, too many a
-    /// load.
+    /// Returns the number of loads that mostly contain the remainders of a run of `unary_bits` unary bits. A load too
+    /// few costs a branch, a load too many a load.
     #[inline(always)]
     fn likely_loads(&self, unary_bits: u64) -> u64 {
         1 + (((unary_bits + SLACK_BITS) * u64::from(self.load_rate)) >> 16)
     }
 
-    /// The sum of the `count` remainders that end before bit `end` of `codes`, in as many loads as `unary_bits` unary
-    /// bits mostly have remainders for, if not more.
+    /// Returns the sum of the `count` remainders that end before bit `end` of `codes`. It takes the number of loads
+    /// that `unary_bits` unary bits mostly need, or more.
     #[inline(always)]
     fn sum(&self, codes: &[u8], mut end: u64, mut count: u64, unary_bits: u64) -> u64 {
         let width = u32::from(self.remainder_bits);
@@ -146,10 +146,10 @@ impl Tuning {
     }
 }
 
-/// How far a search has come.
+/// The state of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
-    /// What is left of the value sought.
+    /// The rest of the value sought, above the codes that were skipped.
     pub(super) left: u64,
     /// The next unary bit.
     pub(super) unary: u64,
@@ -157,20 +157,21 @@ pub(super) struct Cursor {
     pub(super) remainders: u64,
 }
 
-/// Unary bits of deviation from the mean that are allowed for.
+/// The deviation from the mean, in unary bits, that is allowed for.
 const SLACK_BITS: u64 = 3;
-/// Most unary bits that are skipped in one go.
+/// The greatest number of unary bits that are skipped at once.
 const MOST_SKIP_BITS: u64 = 4 * WINDOW_BITS as u64;
-/// Most unary bits that a search with vectors skips: from any bit of the first byte on, three words have them.
+/// The greatest number of unary bits that a search with vectors skips: three words contain them from any bit of the
+/// first byte on.
 #[cfg(simd_x86_64)]
 const MOST_EARLY_SKIP_BITS: u64 = 3 * 64 - 7;
-/// Unary bits that a search with vectors stays below the mean: it compares the 16 codes that follow, which have some 34
-/// unary bits.
+/// The number of unary bits by which a search with vectors stays below the mean: it compares the 16 codes that follow,
+/// which have some 34 unary bits.
 #[cfg(simd_x86_64)]
 const EARLY_SLACK_BITS: u64 = 9;
-/// Codes that are decoded together in the end: as many remainders of 9 bits as one load holds.
+/// The number of codes that are decoded together in the end: one load contains six remainders of 9 bits.
 const SOON: u32 = 6;
-/// Values nearer than this many unary bits are not skipped to.
+/// The least distance to a value, in unary bits, over which codes are skipped.
 const FAR_BITS: u64 = 16;
 
 impl<'a> Bucket<'a> {
@@ -186,12 +187,12 @@ impl<'a> Bucket<'a> {
         }
     }
 
-    /// Whether `sought` is one of the offsets. Skips by rank what lies below it, then decodes.
+    /// Returns whether `sought` is one of the offsets. It skips by rank the codes below it, then decodes.
     ///
-    /// Of the codes in a run of unary bits only their number and the sum of their remainders are needed to know the
-    /// value after it. The first run is guessed from what is sought alone, so that no branch waits for the codes; it
-    /// nearly always ends a few codes below. Where it does not, as in overfull buckets, runs follow that cannot lead
-    /// too far: a unary bit advances the value by at most 2^r, a zero by just that, a one by its remainder and one.
+    /// The value after a run of unary bits follows from the number of its codes and the sum of their remainders. The
+    /// length of the first run is guessed from `sought` alone, so that no branch waits for the codes; it nearly always
+    /// ends a few codes below. If it does not, as in overfull buckets, further runs follow that cannot lead too far: a
+    /// unary bit advances the value by at most 2^r, a zero by exactly that, a one by its remainder and one.
     #[inline(always)]
     pub(super) fn contains(self, tuning: &Tuning, sought: u64) -> bool {
         let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };
@@ -210,8 +211,8 @@ impl<'a> Bucket<'a> {
         }
     }
 
-    /// Whether one load has the remainders of the next [`SOON`] codes, and a window all their unary bits that lie below
-    /// the value sought.
+    /// Returns whether one load contains the remainders of the next [`SOON`] codes, and a window those of their unary
+    /// bits that lie below the value sought.
     #[inline(always)]
     fn fits_one_load(self, cursor: Cursor) -> bool {
         let width_of_all = SOON * self.remainder_bits;
@@ -220,8 +221,8 @@ impl<'a> Bucket<'a> {
             && cursor.left >> self.remainder_bits < u64::from(WINDOW_BITS - SOON)
     }
 
-    /// Whether the value sought is among the next [`SOON`] codes, or where these end if they lie below it: without a
-    /// branch on where it is, as a branch that is mispredicted keeps the next query from starting.
+    /// Returns whether the value sought is among the next [`SOON`] codes, or the cursor after them if they lie below
+    /// it. There is no branch on its place: a mispredicted branch would keep the next query from starting.
     #[inline(always)]
     fn contains_soon(self, cursor: Cursor) -> Result<bool, Cursor> {
         let Bucket { codes, remainder_bits, .. } = self;
@@ -232,11 +233,11 @@ impl<'a> Bucket<'a> {
         }
         let fields = bits::read(codes, remainders - u64::from(width_of_all), width_of_all);
         let mut window = bits::read(codes, unary, WINDOW_BITS);
-        // Below zero when passed, which no gap equals.
+        // This is below zero once the value is passed, and then no gap equals it.
         let mut left = left as i64;
         let (mut found, mut sound, mut used, mut next) = (false, true, 0, remainders);
         for i in 1..=SOON {
-            // 64 if there is none in the window, whose zeros alone then pass the value.
+            // The result is 64 if the window has no one; its zeros alone then pass the value.
             let one = u64::from(window.trailing_zeros());
             next -= u64::from(remainder_bits);
             sound &= unary + one < next;
@@ -253,8 +254,8 @@ impl<'a> Bucket<'a> {
         Err(Cursor { left: left as u64, unary: unary + used, remainders: next })
     }
 
-    /// `cursor` moved by `unary_bits` (at most [`MOST_SKIP_BITS`]), or `None` if that leads beyond the value sought or
-    /// beyond the last code.
+    /// Returns `cursor` moved by `unary_bits` (at most [`MOST_SKIP_BITS`]), or `None` if that leads beyond the value
+    /// sought or beyond the last code.
     #[inline(always)]
     fn skip(self, tuning: &Tuning, cursor: Cursor, unary_bits: u64) -> Option<Cursor> {
         let Cursor { left, unary, remainders } = cursor;
@@ -275,7 +276,7 @@ impl<'a> Bucket<'a> {
         Some(Cursor { left, unary: unary_after, remainders: after })
     }
 
-    /// Code by code.
+    /// Searches code by code.
     #[inline(always)]
     fn contains_from(self, cursor: Cursor) -> bool {
         let Bucket { codes, remainder_bits, .. } = self;

@@ -4,9 +4,9 @@
 use super::avx2;
 #[cfg(simd_avx512)]
 use super::avx512;
-#[cfg(simd_x86_64)]
-use super::bmi2;
 use super::{Layout, Params, portable};
+#[cfg(simd_x86_64)]
+use super::{bmi2, search};
 use crate::hash::KeyHash;
 
 crate::cpu::engines! {
@@ -15,12 +15,12 @@ crate::cpu::engines! {
         #[cfg(simd_x86_64)]
         Bmi2 => bmi2,
         #[cfg(simd_x86_64)]
-        Avx2 => avx2 if avx2::suits,
+        Avx2 => avx2 if search::suits,
         #[cfg(simd_avx512)]
-        Avx512Vbmi2 => avx512 if avx512::suits,
+        Avx512Vbmi2 => avx512 if search::suits,
     }
 
-    /// Whether the offset of `hash` is in its bucket.
+    /// Returns whether the offset of `hash` is in its bucket.
     #[inline]
     fn may_contain(layout: &Layout, payload: &[u8], hash: KeyHash) -> bool;
 }

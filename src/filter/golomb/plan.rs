@@ -1,4 +1,4 @@
-//! From a size to a range, and what the code of a remainder takes of it.
+//! The plan: from a size to a range and to the width of remainders.
 
 use super::build::build;
 use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, MAX_SHORT_REMAINDER_BITS};
@@ -10,19 +10,27 @@ use crate::filter::size::Target;
 use crate::filter::speed::Speed;
 use crate::math::float::{exp, exp_m1, pow2};
 
-/// Greatest range an entry is given, 2⁴⁸: its best remainder is no wider than allowed.
+/// The greatest range for an entry, 2⁴⁸: its best remainder is no wider than allowed.
 const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
-/// Least and greatest rate that is legal.
+/// The least and the greatest legal rate.
 const RATE_LIMITS: (f64, f64) = (1.0 / (1u64 << 40) as f64, 0.25);
 
-/// What is known before the gaps are: only a build finds out how wide the directory's fields are.
+/// All that is known before a build, which alone determines the width of the directory's fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub(super) buckets: Buckets,
     pub(super) remainder_bits: u8,
 }
 
-/// Nothing is set but the size.
+#[cfg(test)]
+impl Plan {
+    /// Returns the plan of buckets of any size.
+    pub(in crate::filter) fn of_buckets(num: u64, range: u64, remainder_bits: u32) -> Self {
+        Self { buckets: Buckets { num, range }, remainder_bits: remainder_bits as u8 }
+    }
+}
+
+/// The settings: none but the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Settings;
 
@@ -38,20 +46,20 @@ impl KindSettings for Settings {
         RATE_LIMITS
     }
 
-    /// The codes' length shows only when they are written.
+    /// The codes' length is known only when they are written.
     fn min_payload_len(_num_entries: u64) -> u64 {
         0
     }
 
-    /// Rounding of codes and directory to bytes. And the gaps' sum is given, so the remainders decide how much is left
-    /// to the unary parts: their sum spreads by √(n/12) in units of a bit, and the ends of buckets by about √n / 6.
-    /// Allowed is six times both, 2 · √n bits. Over several blocks the √n add up to at most √(n · blocks).
+    /// Codes and directory are rounded to bytes. The sum of the gaps is given, so the remainders decide how much is
+    /// left to the unary parts: their sum spreads by √(n/12) in units of a bit, and the ends of buckets by about √n /
+    /// 6. Six times both is allowed, 2 · √n bits. Over several blocks the √n add up to at most √(n · blocks).
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let luck = num_entries.saturating_mul(num_blocks).isqrt() / 4 + 1;
         num_blocks.saturating_mul(8).saturating_add(luck)
     }
 
-    /// Never too long for the format: the hash's 64 bits are the limit.
+    /// A plan is never too long for the format: the hash's 64 bits are the limit.
     fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, TooLong> {
         let num_buckets = num_entries.div_ceil(ENTRIES_PER_BUCKET);
         let range_per_entry = match target {
@@ -74,9 +82,9 @@ impl KindSettings for Settings {
     }
 }
 
-/// What the directory takes, in thousandths of a bit an entry, where the codes take about `code_millibits`. A bucket's
-/// length varies with its Poisson number of entries, so a group's last start lies some √(GROUP · ENTRIES_PER_BUCKET)
-/// codes off the line, four times that at worst.
+/// Returns the expected size of the directory, in thousandths of a bit an entry, if the codes take about
+/// `code_millibits`. A bucket's length varies with its Poisson number of entries, so a group's last start lies some
+/// √(GROUP · ENTRIES_PER_BUCKET) codes off the line, four times that at worst.
 fn expected_directory_millibits(code_millibits: u32) -> u32 {
     let furthest_bits = 4 * (GROUP * ENTRIES_PER_BUCKET).isqrt() * u64::from(code_millibits) / 1000;
     let width = 1 + u64::BITS - furthest_bits.leading_zeros();
@@ -86,9 +94,9 @@ fn expected_directory_millibits(code_millibits: u32) -> u32 {
 
 /// The expected length of codes and directory, in bytes.
 ///
-/// Of a range of M values an entry, a share of 1 − e^(−1/M) is taken. Gaps between values that are taken are geometric,
-/// for which [`sizing::code_bits_per_entry`] is exact; but the first of a bucket is counted from the bucket's start,
-/// which saves (1 − e^(−1/M)) 2^r q/(1 − q)² bits a bucket, q = e^(−2^r/M).
+/// If the range has M values an entry, a share of 1 − e^(−1/M) of them is taken. Gaps between values that are taken are
+/// geometric, for which [`sizing::code_bits_per_entry`] is exact; but the first of a bucket is counted from the
+/// bucket's start, which saves (1 − e^(−1/M)) 2^r q/(1 − q)² bits a bucket, q = e^(−2^r/M).
 fn expected_payload_bytes(buckets: Buckets, remainder_bits: u32, num_entries: u64) -> u64 {
     let num_buckets = buckets.num as f64;
     let range = num_buckets * buckets.range as f64;
@@ -109,9 +117,10 @@ fn expected_payload_bytes(buckets: Buckets, remainder_bits: u32, num_entries: u6
     ((code_bits - num_buckets * saved_bits + directory_bits) / 8.0) as u64 + 1
 }
 
-/// The range an entry may have if the codes are to take `millibits` an entry. Entries that share an offset are coded
-/// once: of n entries in a range of M·n, a share of M(1 − e^(−1/M)) is, each of them with M divided by that share. And
-/// the formula's gaps start at 0 where distinct ones start at 1: −ln(1 − 1/M) is 1/(M − ½), but for terms of 1/M³.
+/// The range that an entry may have if the codes are to take `millibits` an entry. Entries that share an offset are
+/// coded once: of n entries in a range of M·n, a share of M(1 − e^(−1/M)) is, each of them with M divided by that
+/// share. And the formula's gaps start at 0 where distinct ones start at 1: −ln(1 − 1/M) is 1/(M − ½), except for terms
+/// of 1/M³.
 fn range_for(millibits: u32) -> f64 {
     let (mut range, mut share) = (1.0, 1.0);
     for _ in 0..4 {

@@ -8,22 +8,22 @@
 //! Sources: S. W. Golomb, *Run-length encodings*, IEEE Trans. Inf. Theory 12 (1966). R. F. Rice, *Some practical
 //! universal noiseless coding techniques*, JPL 79-22 (1979). F. Putze, P. Sanders, J. Singler, *Cache-, hash- and
 //! space-efficient Bloom filters*, ACM JEA 14 (2009), §5. A. Kiely, *Selecting the Golomb parameter in Rice coding*,
-//! IPN Progress Report 42-159 (2004): the golden-ratio rule of [`best_remainder_bits`].
+//! IPN Progress Report 42-159 (2004): the golden-ratio rule of `best_remainder_bits`.
 //!
-//! A range per entry is at least 1 (distinct values) and at most [`MAX_RANGE_PER_ENTRY`]; values outside, and
+//! A range per entry is at least 1 (distinct values) and at most `MAX_RANGE_PER_ENTRY`; values outside, and
 //! NaN, count as the nearer end (NaN as 1).
 
 use crate::math::Formula;
 use crate::math::float::{exp_m1, ln_1p, pow2};
 
-/// None for filters that set bits.
+/// The published formulas: none, as they are for filters that set bits.
 pub(crate) const FORMULAS: &[Formula] = &[];
 
 /// 2^64: hashes have 64 bits, so no entry has a wider share of the universe.
-pub const MAX_RANGE_PER_ENTRY: f64 = 18_446_744_073_709_551_616.0;
+pub(crate) const MAX_RANGE_PER_ENTRY: f64 = 18_446_744_073_709_551_616.0;
 
 /// The widest remainder: one bit less than the hash.
-pub const MAX_REMAINDER_BITS: u32 = 63;
+pub(crate) const MAX_REMAINDER_BITS: u32 = 63;
 
 /// ln φ, φ the golden ratio: see [`best_remainder_bits`].
 const LN_GOLDEN_RATIO: f64 = 0.481_211_825_059_603_47;
@@ -42,17 +42,10 @@ fn divisor(remainder_bits: u32) -> f64 {
 
 /// The expected size of one code, in bits: r + 1 + 1/(e^λ − 1), λ = 2^r / M.
 ///
-/// The limit of long gaps. Coding a gap as it is costs about 2^−(r+1) bits more, coding the gap less 1, as distinct
-/// values allow, as much less. Source: Golomb 1966; Putze et al. 2009, §5.
-///
-/// ```
-/// use filterblock::sizing::golomb::code_bits_per_entry;
-///
-/// // A rate of 1/128: 1.55 bits above the lower bound of 7.
-/// assert!((code_bits_per_entry(128.0, 6) - 8.5415).abs() < 1e-4);
-/// ```
+/// This is the limit of long gaps. Coding a gap as it is costs about 2^−(r+1) bits more; coding the gap less 1, as
+/// distinct values allow, costs 2^−(r+1) bits less. Source: Golomb 1966; Putze et al. 2009, §5.
 #[must_use]
-pub fn code_bits_per_entry(range_per_entry: f64, remainder_bits: u32) -> f64 {
+pub(crate) fn code_bits_per_entry(range_per_entry: f64, remainder_bits: u32) -> f64 {
     let lambda = divisor(remainder_bits) / clamp_range(range_per_entry);
     f64::from(remainder_bits) + 1.0 + 1.0 / exp_m1(lambda)
 }
@@ -62,12 +55,8 @@ pub fn code_bits_per_entry(range_per_entry: f64, remainder_bits: u32) -> f64 {
 /// One bit more pays while x/(x² − 1) > 1 with x = e^λ, that is while e^λ is below the golden ratio φ: r is the
 /// smallest with 2^r ≥ M ln φ (Kiely 2004, §III). λ is then in [0.481, 0.962), around
 /// ln 2, and the code takes 1.470 to 1.563 bits more than log₂ M.
-///
-/// ```
-/// assert_eq!(filterblock::sizing::golomb::best_remainder_bits(128.0), 6);
-/// ```
 #[must_use]
-pub fn best_remainder_bits(range_per_entry: f64) -> u32 {
+pub(crate) fn best_remainder_bits(range_per_entry: f64) -> u32 {
     let least = clamp_range(range_per_entry) * LN_GOLDEN_RATIO;
     let mut remainder_bits = 0;
     while remainder_bits < MAX_REMAINDER_BITS && divisor(remainder_bits) < least {
@@ -79,18 +68,11 @@ pub fn best_remainder_bits(range_per_entry: f64) -> u32 {
 /// The largest range per entry whose code, at its best remainder width, takes `millibits_for_codes` thousandths of a
 /// bit an entry (to 1e-12 bits).
 ///
-/// The false-positive rate is its reciprocal. For each r the code size is solved for M (M = 2^r / ln(1 + 1/q) with
-/// q = bits − r − 1 for the quotient) and the largest taken. 1, a filter that says "maybe" to everything, where fewer
-/// than 1.582 bits are given; at most [`MAX_RANGE_PER_ENTRY`].
-///
-/// ```
-/// use filterblock::sizing::golomb::range_for_millibits;
-///
-/// // 8.5415 bits a code buy a rate of 1/128.
-/// assert!((range_for_millibits(8_541) - 128.0).abs() < 0.1);
-/// ```
+/// The false-positive rate is its reciprocal. For each r the code size is solved for M (M = 2^r / ln(1 + 1/q) with q =
+/// bits − r − 1 for the quotient) and the largest is taken. The result is 1, a filter that answers *maybe* to
+/// everything, for fewer than 1.582 bits, and at most [`MAX_RANGE_PER_ENTRY`].
 #[must_use]
-pub fn range_for_millibits(millibits_for_codes: u32) -> f64 {
+pub(crate) fn range_for_millibits(millibits_for_codes: u32) -> f64 {
     let bits = f64::from(millibits_for_codes) / 1_000.0;
     let mut range = 1.0;
     let mut remainder_bits = 0;

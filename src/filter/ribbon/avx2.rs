@@ -8,45 +8,43 @@ use core::arch::x86_64::*;
 #[cfg(feature = "std")]
 use super::band::Cell;
 
-/// Columns of a vector.
+/// The number of columns of a vector.
 const LANES: usize = 4;
 /// Bytes of a vector.
 const VECTOR_LEN: usize = 32;
-/// Bytes of the words of two vectors, which are summed together.
+/// The number of bytes of the words of two vectors, which are added up together.
 const GROUP_LEN: usize = 2 * VECTOR_LEN;
 
-/// Columns that are solved together: more would not stay in registers.
+/// The number of columns that are solved together: more would not stay in registers.
 #[cfg(feature = "std")]
 const MOST_SOLVED: usize = 4 * LANES;
-
-/// A mistake made on purpose, which tests must notice: the last blocks are read as if others followed.
-const OVER_READ: usize = if cfg!(filterblock_mistake = "columns") { GROUP_LEN } else { 0 };
 
 impl Sums for Avx2 {
     const GROUP: u32 = 2 * LANES as u32;
 
     #[inline(always)]
     fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool> {
-        if window.second + GROUP_LEN > payload.len() + OVER_READ {
+        if window.second + GROUP_LEN > payload.len() {
             return None;
         }
-        // SAFETY: the comparison above, and `first` is before `second`.
+        // SAFETY: the comparison above shows that a group from `second` on is within `payload`, and `first` is before
+        // `second`.
         let sums = unsafe { sums(self, payload, window, 0) | sums(self, payload, window, VECTOR_LEN) << LANES };
         Some((sums ^ window.fingerprint) << (u32::BITS - window.columns.min(Self::GROUP)) == 0)
     }
 
-    /// A call for all columns but the first: a loop would take registers that a caller wants back.
+    /// Calls a function for all columns but the first: a loop would take registers that a caller wants back.
     #[inline(always)]
     fn agrees_alone(self, payload: &[u8], window: &Window) -> Option<bool> {
         match self.first_agree(payload, window)? {
-            // SAFETY: the proof is of the features.
+            // SAFETY: `self` is the proof that the processor has the features.
             true if window.columns > Self::GROUP => unsafe { agrees_called(self, payload, window.after(Self::GROUP)) },
             answer => Some(answer),
         }
     }
 }
 
-/// [`Sums::agrees`]. Given a copy of the window: one that is lent would be in memory for each query.
+/// Answers like [`Sums::agrees`]. It takes a copy of the window: a reference would need it in memory for each query.
 ///
 /// # Safety
 /// The processor has the features.
@@ -73,10 +71,10 @@ avx2! {
     }
 }
 
-/// The sums of four columns, whose words begin at `at`.
+/// Returns the sums of four columns, whose words begin at `at`.
 ///
 /// # Safety
-/// From `first + at` and from `second + at` on, `payload` has a vector.
+/// `payload` has a vector from `first + at` and from `second + at` on.
 #[inline(always)]
 unsafe fn sums(proof: Avx2, payload: &[u8], window: &Window, at: usize) -> u32 {
     // SAFETY: `proof` is of AVX2, and the loads are those of this function's contract.
@@ -90,30 +88,30 @@ unsafe fn sums(proof: Avx2, payload: &[u8], window: &Window, at: usize) -> u32 {
     parities(proof, summed)
 }
 
-/// The parity of each of four words.
+/// Returns the parity of each of four words.
 #[inline(always)]
 fn parities(proof: Avx2, words: __m256i) -> u32 {
     // SAFETY: `proof` is of AVX2.
     unsafe {
-        // The lowest bit of each goes to the top.
+        // The lowest bit of each word goes to the top.
         _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_slli_epi64::<63>(sums_of_ones(proof, words)))) as u32
     }
 }
 
-/// Of each word a number that is odd where its number of ones is.
+/// Returns for each word a number that is odd if its number of ones is odd.
 #[inline(always)]
 fn sums_of_ones(_proof: Avx2, words: __m256i) -> __m256i {
     // SAFETY: `_proof` is of AVX2.
     unsafe {
         let halves = _mm256_xor_si256(words, _mm256_srli_epi64::<4>(words));
-        // Of each half-byte.
+        // This is a table of the parity of each half-byte.
         let parity = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0));
         let of_bytes = _mm256_shuffle_epi8(parity, _mm256_and_si256(halves, _mm256_set1_epi8(0xf)));
         _mm256_sad_epu8(of_bytes, _mm256_setzero_si256())
     }
 }
 
-/// Solves the columns of `words`, at most `N` vectors, of which the first is `first_column`. A step waits for the one
+/// Solves the columns of `words`, at most `N` vectors, from `first_column` on. A step waits for the one
 /// before it: the vectors' steps overlap.
 #[cfg(feature = "std")]
 #[inline(always)]

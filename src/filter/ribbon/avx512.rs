@@ -10,9 +10,9 @@ use core::arch::x86_64::*;
 #[cfg(feature = "std")]
 use super::band::Cell;
 
-/// Columns of a vector.
+/// The number of columns of a vector.
 const LANES: u32 = 8;
-/// A ^ (B & C), for three bits in this order.
+/// The truth table of A ^ (B & C), for three bits in this order.
 const XOR_OF_AND: i32 = 0x78;
 
 impl Sums for Avx512Bitalg {
@@ -20,9 +20,9 @@ impl Sums for Avx512Bitalg {
 
     #[inline(always)]
     fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool> {
-        // Always so: what the loads below read. It pays for them.
+        // This always holds. It is the check for the loads below.
         assert!(window.first <= window.second && window.end() <= payload.len());
-        // SAFETY: the comparison above, and the proof is of the features.
+        // SAFETY: the loads are within `payload`, by the assertion above, and `self` proves the features.
         Some(unsafe { first_agree(payload, window) })
     }
 }
@@ -36,10 +36,10 @@ avx512_bitalg! {
     }
 }
 
-/// Whether the sum of each of the first columns, a vector or all, is its bit of the fingerprint.
+/// Returns whether the sum of each of the first columns, a vector or all, is its bit of the fingerprint.
 ///
 /// # Safety
-/// From `first` and from `second` on, `payload` has `columns` words.
+/// `payload` has `columns` words from `first` and from `second` on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq")]
 unsafe fn first_agree(payload: &[u8], window: &Window) -> bool {

@@ -1,9 +1,9 @@
-//! Elimination: equations become rows, at most one to a slot, each of which begins at its slot.
+//! Banding: equations become rows, at most one for each slot, and each row begins at its slot.
 
 use super::row::{Row, WIDTH};
 use std::vec::Vec;
 
-/// The row of a slot: its coefficients, 0 if it has none, and its fingerprint, then 0 too.
+/// The row of a slot: its coefficients and its fingerprint. Both are 0 in a slot without a row.
 pub(super) type Cell = [u64; 2];
 
 /// The rows of neighbouring slots.
@@ -23,12 +23,12 @@ impl Band {
         &mut self.cells
     }
 
-    /// Whether the window of `row` ends within the last slot. Then so does that of its sum with rows that are there.
+    /// Returns whether the window of `row` ends within the last slot. If so, its sums with the rows in place do, too.
     pub(super) fn has_room(&self, row: &Row) -> bool {
         row.start + WIDTH <= self.cells.len() as u64
     }
 
-    /// Inserts `row`, for which there is room, unless it contradicts the rows that are there.
+    /// Inserts `row`, for which there is room, unless it contradicts the rows in place.
     pub(super) fn insert(&mut self, row: &Row) -> Result<(), Contradiction> {
         let mut at = Cursor::new(row);
         while !at.step(&mut self.cells) {
@@ -39,18 +39,18 @@ impl Band {
         Ok(())
     }
 
-    /// Takes the row of slot `at` back. Rows inserted before it do not depend on it.
+    /// Takes the row of slot `at` back. Rows that were inserted before it do not depend on it.
     pub(super) fn remove(&mut self, at: usize) {
         self.cells[at] = [0; 2];
     }
 
-    /// The blocks, last block first: its number, and its rows.
+    /// Returns each block's number and rows, from the last block to the first.
     pub(super) fn blocks_backwards(&self) -> impl Iterator<Item = (usize, &[Cell])> {
         self.cells.chunks_exact(WIDTH as usize).enumerate().rev()
     }
 }
 
-/// No solution satisfies the equation and those before it.
+/// An error: no solution satisfies the equation together with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction;
 
@@ -59,7 +59,7 @@ pub(super) struct Contradiction;
 pub(super) struct Cursor {
     /// The slot of its first coefficient.
     pub(super) at: usize,
-    /// 0 once it is the sum of rows that are there, but for its fingerprint.
+    /// The coefficients; 0 once the left side is the sum of rows in place.
     pub(super) coefficients: u64,
     pub(super) fingerprint: u32,
 }
@@ -83,7 +83,7 @@ impl Cursor {
         self.fingerprint ^= cell[1] as u32;
         let zeros = sum.trailing_zeros();
         self.at += zeros as usize;
-        // All 64 are zeros of a sum of 0, which stays as it is.
+        // A sum of 0 has 64 zeros, and a wrapping shift by 64 leaves it 0.
         self.coefficients = sum.wrapping_shr(zeros);
         false
     }

@@ -1,4 +1,4 @@
-//! From hashes to solution, thresholds and numbers of blocks.
+//! The builder: from hashes to solution, thresholds and numbers of blocks.
 
 use super::band::Band;
 use super::engine::Engine;
@@ -11,11 +11,11 @@ use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN, Params, Plan, WORD_LEN};
 use crate::bytes;
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
-use crate::hashes::{Repeated, check_sorted};
+use crate::hash_set::{Repeated, check_sorted};
 use std::vec::Vec;
 
-/// Appends the payload of `hashes`, in any order. Keeps the hashes that are bumped meanwhile, the thresholds, and 32
-/// bytes for each slot of the stretches that are filled in turns.
+/// Appends the payload of `hashes`, in any order. Meanwhile it keeps the bumped hashes, the thresholds, and 32 bytes
+/// for each slot of the stretches that are filled in turns.
 pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
     let mut params = plan.params();
     let (mut thresholds, mut num_blocks) = (Vec::new(), Vec::new());
@@ -37,7 +37,7 @@ pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, paral
         let mut of_layer = std::vec![0; layer.thresholds_len() as usize];
         bumped = build_layer(Whole { params, layer }, entering, solution, &mut of_layer, parallel)?;
         if bumped.is_empty() {
-            // With none to bump to, this layer is the last, and has no thresholds.
+            // No layer follows, so this one is the last and has no thresholds.
             break;
         }
         thresholds.extend(of_layer);
@@ -51,7 +51,7 @@ pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, paral
     Ok(params)
 }
 
-/// The hashes after `steps` changes, in order, if they differ.
+/// Returns the hashes, rehashed by `steps`, in order, if they differ.
 fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
     let mut hashes: Vec<u64> = hashes.iter().map(|&hash| rehashed(hash, steps)).collect();
     check_sorted(&mut hashes)?;

@@ -1,4 +1,4 @@
-//! The engines of ribbon.
+//! The engines of ribbon, and the functions that each of them has.
 
 #[cfg(simd_x86_64)]
 use super::avx2;
@@ -25,11 +25,11 @@ crate::cpu::engines! {
         Neon => neon,
     }
 
-    /// Whether the sums of the rows of `hash` are its fingerprint.
+    /// Returns whether the slots that `hash` selects add up to its fingerprint.
     #[inline]
     fn may_contain(layout: &Layout, payload: &[u8], hash: KeyHash) -> bool;
 
-    /// The same for each hash. Both slices have the same length.
+    /// Answers for each hash. Both slices have the same length.
     fn may_contain_all(layout: &Layout, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
 
     /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block
@@ -37,12 +37,12 @@ crate::cpu::engines! {
     #[cfg(feature = "std")]
     fn solve(rows: &[Cell], words: &mut [u64]);
 
-    /// Takes steps of insertion until one of the stretches has no coefficients left; returns which, and where all of
-    /// them are.
+    /// Takes steps of insertion until one of the stretches has no coefficients left. Returns its number and the places
+    /// of all.
     #[cfg(feature = "std")]
     fn take_turns(turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]);
 
-    /// The same for one stretch.
+    /// Takes steps of one stretch until no coefficients are left; returns where it is.
     #[cfg(feature = "std")]
     fn take_all_turns(turn: Turn<'_>) -> Place;
 }

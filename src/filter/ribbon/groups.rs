@@ -5,13 +5,14 @@ use super::layer::Layer;
 use super::sizing::STRETCH;
 use super::turns::IN_TURNS;
 use crate::hash::fast_range;
-use crate::hashes::{MAX_PARTS, Partitions};
+use crate::hash_set::{MAX_PARTS, Partitions};
 use std::vec::Vec;
 
-/// Slots of a part, unless there would be too many parts: its hashes are put in order in a level-1 cache.
+/// The logarithm of the slots of a part, unless there would be too many parts. A part's hashes are put in order in a
+/// level-1 cache.
 const MIN_LOG2_PART: u32 = 11;
 
-/// Hashes in parts of neighbouring slots; a group of parts is what some whole stretches hold.
+/// The hashes in parts of neighbouring slots. A group of parts has the hashes of some whole stretches.
 pub(super) struct Groups<'a> {
     parts: Partitions<'a>,
     num_parts: usize,
@@ -19,16 +20,16 @@ pub(super) struct Groups<'a> {
     num_starts: u64,
 }
 
-/// The hashes of a group: bucket by bucket, and in each of them the last starts first.
+/// The hashes of a group in the order of insertion: bucket by bucket, and in each the last starts first.
 #[derive(Default)]
 pub(super) struct Group {
-    /// And what earlier groups left behind them.
+    /// The hashes, followed by leftovers of earlier groups.
     pub(super) hashes: Vec<u64>,
-    /// How many are in each bucket.
+    /// The number of hashes in each bucket.
     pub(super) per_bucket: Vec<usize>,
-    /// Those of a part, as they come.
+    /// The hashes of a part, before they are put in order.
     part: Vec<u64>,
-    /// Of each start in the part how many they are, then the place of the next one.
+    /// For each start in the part the number of its hashes, and later the place of the next one.
     places: Vec<usize>,
 }
 
@@ -45,13 +46,13 @@ impl<'a> Groups<'a> {
         Self { parts: Partitions::new(hashes, num_parts, part_of), num_parts, log2_part, num_starts }
     }
 
-    /// Stretches of a group; the last one may have fewer.
+    /// The number of stretches of a group; the last group may have fewer.
     pub(super) fn num_stretches(&self) -> usize {
         IN_TURNS.max(1 << self.log2_part.saturating_sub(STRETCH.ilog2()))
     }
 
-    /// Replaces the contents of `into` by group `index`. (Which of the hashes with one start are first decides nothing:
-    /// whether equations contradict each other does not depend on their order.)
+    /// Replaces the contents of `into` by group `index`. (The order of hashes with the same start decides nothing, see
+    /// the [module](super).)
     pub(super) fn gather(&self, index: usize, into: &mut Group) {
         into.per_bucket.clear();
         let mut end = 0;
@@ -67,7 +68,7 @@ impl Group {
     /// Puts the hashes of a part of `num_slots` after the first `end` hashes, by their starts. Returns the new end.
     fn append_part(&mut self, mut end: usize, num_slots: usize, start_of: impl Fn(u64) -> u64) -> usize {
         let Self { hashes, per_bucket, part, places } = self;
-        // Only the order within a bucket is reversed.
+        // This reverses the order within a bucket only.
         let place_of = |hash| (start_of(hash) ^ (BUCKET - 1)) as usize & (num_slots - 1);
         places.clear();
         places.resize(num_slots, 0);

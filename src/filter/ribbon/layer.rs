@@ -1,25 +1,24 @@
-//! Where a layer's parts are in a payload.
+//! The places of a layer's parts in a payload.
 
 use super::row::WIDTH;
 use super::{BUCKET, Params};
 
-/// A layer: its blocks of slots, in each of them a word for each column.
+/// A layer: blocks of slots, with one word in a block for each column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer {
-    /// At least 2: a row's window reaches into the block after the one that it starts in.
+    /// The number of blocks, at least 2: a row's window reaches into the block after the one in which it starts.
     pub(super) num_blocks: u64,
-    /// Slots that rows start in.
+    /// The number of slots in which rows start.
     pub(super) num_starts: u64,
-    /// Columns that are compared of the rows, but for those that start in wide blocks.
+    /// The number of columns that queries compare, unless the row starts in a wide block.
     pub(super) columns: u32,
-    /// Blocks in which rows start of which one column more is compared: the first ones.
+    /// The number of wide blocks in which rows start: one column more is compared for these rows.
     num_wide: u32,
-    /// Blocks that store one column more: those that rows with it start in, and the one that the last of these reach
-    /// into.
+    /// The number of blocks that store one column more: the wide ones, and the block into which their last rows reach.
     num_wide_blocks: u64,
-    /// Of the solution's first word in the payload, counted in words.
+    /// The place of the solution's first word in the payload, in words.
     pub(super) first_word: u64,
-    /// Of the thresholds' first byte in the payload.
+    /// The place of the thresholds' first byte in the payload.
     pub(super) thresholds_at: u64,
 }
 
@@ -30,12 +29,12 @@ impl Layer {
         let num_wide_blocks = num_wide + (num_wide > 0) as u64;
         let num_starts = (num_blocks - 1) * WIDTH;
         let columns = params.columns as u32;
-        // Below the number of blocks, which is stored in 32 bits.
+        // This is less than the number of blocks, which is stored in 32 bits.
         let num_wide = num_wide as u32;
         Self { num_blocks, num_starts, columns, num_wide, num_wide_blocks, first_word: 0, thresholds_at }
     }
 
-    /// The same layer, of whose rows at most the first `columns` are compared.
+    /// Returns this layer with at most the first `columns` columns compared.
     pub(super) const fn comparing(self, columns: u32) -> Self {
         if columns > self.columns {
             return self;
@@ -43,33 +42,34 @@ impl Layer {
         Self { columns, num_wide: 0, ..self }
     }
 
-    /// The layer that follows this one.
+    /// Returns the layer that follows this one.
     pub(super) const fn next(&self, params: &Params, num_blocks: u64) -> Self {
         let first_word = self.first_word + self.num_words(params);
         let thresholds_at = self.thresholds_at + self.thresholds_len();
         Self { first_word, ..Self::first(params, num_blocks, thresholds_at) }
     }
 
-    /// Whether all blocks store the same number of columns: the usual case, which the others need not slow down.
+    /// Returns whether all blocks store the same number of columns: the usual case, which wide blocks must not slow
+    /// down.
     #[inline(always)]
     pub(super) const fn is_even(&self) -> bool {
         self.num_wide_blocks == 0
     }
 
-    /// The first word of `block`, counted from the layer's first.
+    /// Returns the place of the first word of `block`, counted from the layer's first word.
     #[inline(always)]
     pub(super) const fn word_of(&self, params: &Params, block: u64) -> u64 {
         let wide = self.num_wide_blocks;
         block * params.columns as u64 + if block < wide { block } else { wide }
     }
 
-    /// Columns that `block` stores.
+    /// Returns the number of columns that `block` stores.
     #[inline(always)]
     pub(super) const fn columns_of(&self, params: &Params, block: u64) -> usize {
         params.columns as usize + (block < self.num_wide_blocks) as usize
     }
 
-    /// Columns that are compared of the rows that start in `block`.
+    /// Returns the number of columns that are compared for rows that start in `block`.
     #[inline(always)]
     pub(super) const fn columns_from(&self, block: u64) -> u32 {
         self.columns + (block < self.num_wide as u64) as u32
@@ -83,7 +83,7 @@ impl Layer {
         self.num_starts.div_ceil(BUCKET)
     }
 
-    /// Bytes of its thresholds, where it has any.
+    /// Returns the length of the thresholds, if the layer has any, in bytes.
     pub(super) const fn thresholds_len(&self) -> u64 {
         self.num_buckets().div_ceil(4)
     }

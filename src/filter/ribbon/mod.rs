@@ -1,27 +1,189 @@
-//! Bumped ribbon retrieval: a filter a few thousandths above the least possible size
-//! (Dillinger, Hübschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and Approximate Membership using Ribbon",
-//! 2022).
+//! Bumped ribbon retrieval: a filter 0.4 to 1.1 % above the least possible size, or 8 % where it is built fastest.
 //!
-//! A hash stands for a linear equation over bits: the sum of the rows of a table, over 64 neighbouring slots chosen by
-//! its coefficients, is its fingerprint. The builder solves the equations of all entries; a query computes the sum and
-//! compares. An absent hash passes if its fingerprint, of *r* bits, agrees by chance: 2⁻ʳ, whatever the entries are.
+//! The least possible size of a filter with false-positive rate *p* is log₂(1/p) bits an entry. A Bloom filter takes
+//! 1.44 times as much. This kind stores no bits of entries. It stores a *function* of hashes that returns the right *r*
+//! bits for each entry, and any *r* bits for other hashes: a retrieval data structure. This essay explains how the
+//! function is stored, why a query is right, why it is small and fast, how the builder works, and what was measured.
+//! Section 8 of `format-spec.md` states the bytes.
 //!
-//! The table stands in *blocks* of 64 slots, each of *r* words, one for each *column*: bit *i* of a word belongs to
-//! slot *i* of its block. So a query reads the words of two neighbouring blocks, and sums up a column as the parity of
-//! a word.
+//! # What is stored: the solution of a system of equations
 //!
-//! Not all equations can be solved with so few slots. Where a *bucket* of 128 slots has too many, those of its first
-//! slots are *bumped*: a threshold of two bits for each bucket says from where on. They are stored in the next *layer*,
-//! a table of its own and a hundredth to a twentieth as large, and so on. The last layer bumps none.
+//! Every hash defines a *fingerprint* of *r* bits, and one linear equation over bits: the sum modulo 2 of certain
+//! *slots* of a table is the fingerprint. A slot holds *r* bits, one in each *column*, so the equation holds for each
+//! column by itself. The equation concerns only slots in a window of 64 neighbours: it has a *start*, which is uniform
+//! over the table, and 64 *coefficients*, of which the first is always 1 (`row.rs`).
+//!
+//! The builder chooses the table such that the equations of all entries hold. A query computes the sum of the slots
+//! that its hash selects and compares it with its fingerprint. Sorted by start, the coefficients form the band that
+//! gives ribbon its name; here with windows of 4 slots, one column, and the result on the right:
 //!
 //! ```text
-//!   | solution: layer 0, layer 1, ... | thresholds: layer 0, ... (none of the last) | blocks of each layer, 4 bytes each |
+//!   slot   0 1 2 3 4 5 6 7                    after elimination       solution, from the last slot to the first
+//!   a      1 1 0 1 . . . .  = 1        slot 0   1 1 0 1 . . . .  = 1    s3 = 1                 (free slots are 0)
+//!   b      . 1 0 1 1 . . .  = 0        slot 1   . 1 0 1 1 . . .  = 0    s2 = 1 + s4      = 1
+//!   c      . 1 1 1 0 . . .  = 1        slot 2   . . 1 0 1 . . .  = 1    s1 = 0 + s3 + s4 = 1
+//!   d      . . . 1 0 1 1 .  = 1        slot 3   . . . 1 0 1 1 .  = 1    s0 = 1 + s1 + s3 = 1
 //! ```
 //!
-//! A rate between two powers of two: the first blocks of each layer have one column more.
+//! *Banding* (`band.rs`) turns the left side into the middle, one equation after the other. An equation becomes the row
+//! of its first slot if that slot has none: a, b and d do. Otherwise the row of that slot is added to it, which cancels
+//! the first coefficient, and what remains starts later: slot 1, where c starts, has the row b, and b + c starts one
+//! slot later. The sum still fits the window, because both rows began at the same slot. So elimination is an XOR of two
+//! 64-bit words and a shift, moves to the right only, and changes no row that is in place.
 //!
-//! Each column is a filter of one bit of its own. So the first words of each block are a filter of fewer columns: a
-//! copy of them is a *thinned* filter, and a reader may leave the others unread.
+//! If nothing remains of the coefficients, there are two cases. A second copy of c would reduce to 0 = 0: it follows
+//! from the others and takes no slot. With c's coefficients and the result 0 it would reduce to 0 = 1: no table
+//! satisfies all five, and the equation is *refused*.
+//!
+//! *Back-substitution* then goes from the last slot to the first. A slot with a row has the one value that makes its
+//! row true, given the later slots; a slot without a row is *free* and set to 0. This is done for all columns, which
+//! differ in their results only.
+//!
+//! # Bumping: equations that do not fit move to the next layer
+//!
+//! With *n* equations over *n* slots some are refused: in some places more equations start than there are slots. A
+//! standard ribbon filter needs enough spare slots that no equation at all is refused, and the number of spare slots an
+//! entry grows with the number of entries. *Bumped* ribbon gives up on those that do not fit. They form a second, much
+//! smaller system, a *layer* with slots of its own; what that layer refuses goes to a third one, and so on. So the
+//! first layer may have even fewer slots than entries (0.95 to 1.2 an entry, 0.995 by default), and hardly a slot stays
+//! free.
+//!
+//! A query must know which layer holds its equation. To mark each refused equation would cost too much. Instead, a
+//! layer is cut into *buckets* of 128 slots, each with a *threshold* of two bits. The threshold selects one of four
+//! limits, 128, 116, 96 and 0, and equations whose start is at least that far from the last slot of the bucket are
+//! bumped: none, those that start in the first 12 slots, those in the first 32, or all of the bucket. A query reads the
+//! threshold of its start and either computes the sum in this layer or rehashes and enters the next one (`search.rs`).
+//!
+//! The first slots of a bucket are the ones to bump, because elimination moves rows to the right. The surplus of one
+//! bucket lands on the first slots of the next, and the equations that start there find them taken.
+//!
+//! # The last layer bumps nothing
+//!
+//! Bumping must end. Up to 4096 entries, one layer without thresholds is smaller than two layers: with so few equations
+//! 1.024 slots an entry suffice for one seed in two. So the last layer has that many slots (or as many as the first, if
+//! that is more), keeps all its equations, and is built under the first of 32 *seeds* that refuses none. After 16
+//! failures it grows with each seed, up to three times the blocks, so that a build fails only if the hash function
+//! does. The seed and the number of blocks of each layer are stored. A filter of few entries has this layer alone. A
+//! layer that happens to bump nothing is last as well, and the eighth layer is last in any case.
+//!
+//! All other layers need no seed: whatever does not fit is bumped. Each layer but the first sees a hash mixed anew
+//! (`rehashed`), as otherwise the equations that were crowded together in one layer would be crowded in the next.
+//!
+//! # Why a query is right
+//!
+//! Which layer answers for a hash depends on thresholds and starts alone, not on whether the hash is stored. The
+//! builder follows the same path as the query: it moves on exactly the equations that the threshold of their bucket
+//! bumps. So each entry's equation is kept in the one layer that the query for it ends in. All equations kept in a
+//! layer hold in its solution, as none was refused. Hence the sum is the fingerprint, in every column, and no entry is
+//! ever denied.
+//!
+//! An absent hash has a fingerprint that no slot depends on. It agrees with the sum in *r* columns with probability
+//! 2⁻ʳ, in whichever layer the query ends, whatever the entries are and however full the table is. (A hash equal to an
+//! entry's passes, too: all kinds share that limit.)
+//!
+//! # Why it is small
+//!
+//! With *s* slots an entry in all layers together, the size is *r* · *s* bits an entry, plus 2 bits for 128 slots and 4
+//! bytes for each layer. The limit is *r* bits, so the overhead has two parts: free slots and thresholds. The slots of
+//! the first layer decide the first part. With 0.995 slots an entry 1.3 % of the entries are bumped, all layers
+//! together have 1.0085 slots an entry, and 0.85 % of the slots are free. With 0.965 slots 3.6 % are bumped and 0.2 %
+//! are free; with 1.075 next to none is bumped, and 7 % are free. (No formula is known for the bumped share:
+//! `sizing::bumped_share` is a table of measurements.) Thresholds take 1/64 bit an entry: 0.2 % with 8 columns. In all,
+//! a million keys at 2⁻⁸ take 8.033, 8.084 and 8.626 bits each with 0.965, 0.995 and 1.075 slots.
+//!
+//! # Rates between two powers of two
+//!
+//! A rate between 2⁻ʳ and 2⁻⁽ʳ⁺¹⁾ needs a fraction of a column. The first blocks of each layer are *wide*: equations
+//! that start there have one column more. If these are a share *a* of the starts, the rate is 2⁻ʳ · (1 − a/2) for
+//! *r* + *a* bits an entry. That is at most 0.086 bits above the limit, where whole columns alone would cost up to one
+//! bit. All wide blocks come first, so that the offset of a block is a product, plus the lesser of its number and that
+//! of the wide blocks (`layer.rs`). An equation is always solved for all columns, and narrow blocks do not store the
+//! last. So thresholds do not depend on where the wide blocks end.
+//!
+//! # Why a query is fast
+//!
+//! Slots are stored by *blocks* of 64, and in a block by columns: bit *i* of its word *k* is slot *i* in column *k*. A
+//! window of 64 slots overlaps two neighbouring blocks. Shifted to the start, the coefficients are a mask for each of
+//! them, the same for all columns, and the sum of a column is the parity of
+//!
+//! ```text
+//!   (word k of the first block & mask of the first)  ^  (word k of the second block & mask of the second)
+//! ```
+//!
+//! So 64 slots are added up by a few instructions a column, all columns lie in 16 · *r* consecutive bytes (two or three
+//! cache lines at 8 columns), and vectors take 8 columns at once. Were the table stored by slots, up to 64 of them
+//! would be read one by one. The sum ends at the first 8 columns that differ, as those of absent hashes do but for one
+//! in 256. The threshold is one more byte, of an array so small that it is mostly cached, and the branch on it is
+//! nearly always taken the same way. Layers below the first answer for 1.3 % of the queries by default and are left to
+//! portable code out of line.
+//!
+//! # How the builder works
+//!
+//! For each layer (`build.rs`):
+//!
+//! 1. *Group* (`groups.rs`). Hashes are partitioned by start into parts of 2048 slots, and each part, which fits a
+//!    level-1 cache, is put in the order of insertion by counting: buckets in ascending order, and within a bucket the
+//!    last starts first.
+//! 2. *Insert* (`stretch.rs`, `turns.rs`). The equations of a bucket are inserted in that order. When one is refused,
+//!    its distance from the bucket's last slot selects the least threshold that bumps it. Equations of the bucket that
+//!    are in place and lie beyond that limit are taken back. They were inserted after all that remain, by the order,
+//!    and no row that remains contains them: so taking back is clearing their slots. The rest of the bucket is bumped
+//!    unseen.
+//! 3. *Solve* (`build.rs`, `portable.rs`). Back-substitution keeps, for each column, the 64 slots that follow the
+//!    current one in one word. Each slot shifts the word by one and adds the parity of coefficients & word. After 64
+//!    slots that word is the block's word of the column, ready to be stored.
+//!
+//! The order of two hashes with the same start decides nothing: both are kept or both bumped, and whether a set of
+//! equations is consistent does not depend on their order. So the bytes follow from the *set* of hashes, as the format
+//! demands.
+//!
+//! A layer is solved in *stretches* of 2¹⁷ slots. An equation whose window would cross the end of a stretch is bumped,
+//! with its bucket, and so stretches are independent: each one's rows stay in a cache, and any number of cores builds
+//! the same bytes. The cuts are part of the format, as they decide what is bumped; they cost 0.05 % of the size. Each
+//! step of an insertion waits for the one before it (load, add, count zeros), so that two stretches are filled *in
+//! turns*, a step of each.
+//!
+//! A repeated hash shows as an equation that reduces to 0 = 0. Few others do, so only these suspects are looked up
+//! among the hashes of their bucket. If one occurs twice, the builder removes duplicates and starts again.
+//!
+//! # Thinning
+//!
+//! Columns are independent filters of one bit: any number of them, at least one, answers without false negatives. The
+//! first words of each block, copied with thresholds and directory, are a *thinned* filter with fewer columns and a
+//! higher rate; its size is that of a filter built so, within 0.5 %. No key is needed, and a reader may as well leave
+//! columns in place and unread. `thinned_from` states how many columns were solved for. Otherwise a thinned filter
+//! could be taken for the one that its table was written with, and nobody could rebuild its bytes from the entries:
+//! whether an equation is refused depends on all columns of its fingerprint, stored or not.
+//!
+//! # What was tried and measured
+//!
+//! Times are ratios to the code before, paired in one process on one core with AVX2, unless stated otherwise.
+//! `docs/performance.md` has the times of today, beside RocksDB's Ribbon filter and others.
+//!
+//! - *Limits other than 116 and 96.* Of 78 pairs, in steps of 4, the best saved 0.02 % of the size with 1.0 slots an
+//!   entry (300 000 entries), and nothing with 0.965.
+//! - *One layer up to 4096 entries*, instead of a small second layer. At 2⁻⁸ a thousand keys take 8.22 bits each
+//!   instead of 8.74, 10 000 take 8.06 instead of 8.11, 100 000 take 8.044 instead of 8.050.
+//! - *Two stretches in turns*: a build of a million entries at 2⁻⁸ takes 84 ns an entry instead of 104. A third stretch
+//!   gained a few hundredths more.
+//! - *Grouping by parts instead of sorting all hashes, and solving columns in vectors*: a build of a million entries
+//!   .73, of 30 000 entries .85. The sort alone had taken 31 to 38 % of the time.
+//! - *Finding and summing windows in one function for each engine*, with 8 columns: absent keys .69 to .75 among
+//!   10 000, .77 to .80 among a million, batches .73 to .81. Before, a window was passed through memory.
+//! - *Ending a query at the first columns that differ*, among 10 000 keys: with 10 columns .78, with 18 columns .70;
+//!   present keys .96 to 1.03.
+//!
+//! # Papers
+//!
+//! - P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, *Fast Succinct Retrieval and Approximate Membership
+//!   Using Ribbon*, SEA 2022 (arXiv 2109.01892): bumping, buckets and their thresholds, layers, and an analysis. This
+//!   kind is its variant with windows of 64 slots, buckets of 128 and thresholds of two bits.
+//! - P. C. Dillinger, S. Walzer, *Ribbon filter: practically smaller than Bloom and Xor*, 2021 (arXiv 2103.02515): the
+//!   standard ribbon filter, banding as insertion into a table, and the storage of the solution by columns in blocks.
+//!   The comments of RocksDB's `util/ribbon_alg.h` explain both at length.
+//! - M. Dietzfelbinger, S. Walzer, *Efficient Gauss Elimination for Near-Quadratic Matrices with One Short Random Block
+//!   per Row, with Applications*, ESA 2019: equations in a short window, and why eliminating them in the order of their
+//!   starts is fast.
 
 #[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
@@ -37,17 +199,17 @@ mod build;
 mod engine;
 #[cfg(feature = "std")]
 mod groups;
-#[cfg(all(test, feature = "std", target_os = "linux"))]
-mod guard_pages;
 mod layer;
 #[cfg(simd_neon)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
 mod neon;
+mod params;
 #[cfg(feature = "std")]
 mod plan;
 mod portable;
 mod row;
 mod search;
+#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
 pub mod sizing;
 #[cfg(feature = "std")]
 mod stretch;
@@ -61,144 +223,29 @@ mod turns;
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-use super::seam::{Columns, KindParams, KindView, PARAMS_LEN, StoredParams};
-use super::trailer::Trailer;
+use super::seam::{Columns, KindView};
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
 use crate::{bits, math::float::pow2};
 use engine::Engine;
 use layer::Layer;
+pub(crate) use params::Params;
 use row::WIDTH;
-use sizing::MAX_COLUMNS;
 
-/// Slots that share a threshold.
+/// The number of slots that share a threshold.
 const BUCKET: u64 = 128;
-/// By a bucket's threshold: from which distance to the bucket's last slot on rows that start there are bumped.
+/// The limits that thresholds select: a row is bumped if it starts at least this far from its bucket's last slot.
 const LIMITS: [u64; 4] = [BUCKET, 116, 96, 0];
 const MAX_LAYERS: usize = 8;
-/// Bytes of a layer's number of blocks.
+/// The bytes of a layer's number of blocks.
 const NUM_BLOCKS_LEN: usize = 4;
 const WORD_LEN: usize = 8;
-/// In a compact frame in place of the length of `wide_share`: `thinned_from` follows, and the share is 0.
-const THINNED: u8 = 0xf;
 
-/// Dimensions: stored as `columns: u8` at 0, `num_layers: u8` at 1, `last_seed: u8` at 2, `thinned_from: u8` at 3,
-/// `wide_share: u32` at 4, zeros at 8..12. How many blocks a layer has is stored at the payload's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Params {
-    columns: u8,
-    num_layers: u8,
-    /// Seeds that failed in the last layer.
-    last_seed: u8,
-    /// In a thinned filter, the columns of the widest blocks that it was thinned from, which are more than its own; 0
-    /// in others.
-    thinned_from: u8,
-    /// The share of the blocks in which rows with one column more start, in units of 2⁻³².
-    wide_share: u32,
-}
-
-/// In a compact frame: `wide_share` without its leading zero bytes, `last_seed`, `columns`, and a byte of `num_layers`
-/// in the upper four bits and the length of `wide_share` in the lower four. In a thinned filter, `thinned_from` is in
-/// place of `wide_share`, and [`THINNED`] in place of its length.
-impl KindParams for Params {
-    fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
-        stored.check_reserved(8..PARAMS_LEN)?;
-        let [columns, num_layers, last_seed, thinned_from] = [0, 1, 2, 3].map(|i| stored.bytes[i]);
-        Self::new([columns, num_layers, last_seed], bytes::u32_at(stored.bytes, 4).into(), thinned_from.into())
-    }
-
-    fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError> {
-        let lens = trailer.pop()?;
-        let (columns, last_seed) = (trailer.pop()?, trailer.pop()?);
-        let (wide_share, thinned_from) = match lens & 0xf {
-            0 => (0, 0),
-            THINNED => (0, trailer.pop_short(1)?),
-            len => (trailer.pop_short(len)?, 0),
-        };
-        Self::new([columns, lens >> 4, last_seed], wide_share, thinned_from)
-    }
-
-    #[cfg(feature = "std")]
-    fn encode(&self) -> [u8; PARAMS_LEN] {
-        let mut out = [0; PARAMS_LEN];
-        (out[0], out[1], out[2], out[3]) = (self.columns, self.num_layers, self.last_seed, self.thinned_from);
-        bytes::put_u32(&mut out, 4, self.wide_share);
-        out
-    }
-
-    #[cfg(feature = "std")]
-    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
-        let len = match self.thinned_from {
-            0 => bytes::push_short(out, self.wide_share.into()),
-            from => {
-                out.push(from);
-                THINNED
-            }
-        };
-        out.extend([self.last_seed, self.columns, self.num_layers << 4 | len]);
-    }
-}
-
-impl Params {
-    fn new([columns, num_layers, last_seed]: [u8; 3], wide_share: u64, thinned_from: u64) -> Result<Self, DecodeError> {
-        let is_thinned = thinned_from > 0;
-        let max_columns = u64::from(MAX_COLUMNS - u32::from(wide_share > 0 || is_thinned));
-        // A thinned filter has whole columns.
-        let max_share = if is_thinned { 0 } else { u32::MAX };
-        let min_from = if is_thinned { u64::from(columns) + 1 } else { 0 };
-        for (name, value, min, max) in [
-            ("columns", u64::from(columns), 1, max_columns),
-            ("num_layers", u64::from(num_layers), 1, MAX_LAYERS as u64),
-            ("last_seed", u64::from(last_seed), 0, u64::from(sizing::MAX_SEEDS - 1)),
-            ("wide_share", wide_share, 0, u64::from(max_share)),
-            ("thinned_from", thinned_from, min_from, u64::from(MAX_COLUMNS)),
-        ] {
-            if !(min..=max).contains(&value) {
-                return Err(DecodeError::Parameter { name, value, min, max });
-            }
-        }
-        Ok(Self { columns, num_layers, last_seed, thinned_from: thinned_from as u8, wide_share: wide_share as u32 })
-    }
-
-    const fn num_layers(&self) -> usize {
-        self.num_layers as usize
-    }
-
-    /// Blocks of a layer of `num_blocks` in which rows with one column more start: its share of those that rows start
-    /// in, rounded up.
-    const fn num_wide(&self, num_blocks: u64) -> u64 {
-        ((num_blocks - 1) * self.wide_share as u64).div_ceil(1 << 32)
-    }
-
-    /// Columns of the widest blocks.
-    const fn most_columns(&self) -> u32 {
-        self.columns as u32 + (self.wide_share > 0) as u32
-    }
-
-    /// The bits of a fingerprint that are stored at all.
-    #[cfg(feature = "std")]
-    const fn fingerprint_mask(&self) -> u32 {
-        u32::MAX >> (u32::BITS - self.most_columns())
-    }
-
-    /// Changes of the hash on entering layer `index`.
-    #[inline(always)]
-    const fn steps(&self, index: usize) -> u8 {
-        let seed = if index + 1 == self.num_layers() { self.last_seed } else { 0 };
-        (index > 0) as u8 + seed
-    }
-
-    /// Length of the numbers of blocks at the payload's end.
-    const fn directory_len(&self) -> usize {
-        self.num_layers() * NUM_BLOCKS_LEN
-    }
-}
-
-/// Blocks of each layer, in their order; zeros beyond the last.
+/// The number of blocks of each layer, in order, followed by zeros.
 type NumBlocks = [u32; MAX_LAYERS];
 
-/// The blocks of each layer, from the payload's end.
+/// Reads the numbers of blocks from the payload's end.
 fn num_blocks(params: &Params, payload: &[u8]) -> Result<NumBlocks, DecodeError> {
     let actual_bytes = payload.len() as u64;
     let declared_bytes = params.directory_len() as u64;
@@ -218,22 +265,22 @@ fn num_blocks(params: &Params, payload: &[u8]) -> Result<NumBlocks, DecodeError>
     Ok(num_blocks)
 }
 
-/// Where the parts of a payload are: what is known of a filter without it.
+/// The places of a payload's parts: all that is known about a filter without its payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     params: Params,
     engine: Engine,
-    /// Changes of the hash on entering the first layer.
+    /// The steps of the first layer, see [`Params::steps`].
     first_steps: u8,
     first: Layer,
     num_blocks: NumBlocks,
-    /// The most columns that queries compare.
+    /// The greatest number of columns that queries compare.
     compared: u8,
     payload_len: u64,
 }
 
 impl Layout {
-    /// All layers, in their order.
+    /// Returns all layers in order.
     fn layers(&self) -> impl Iterator<Item = Layer> + '_ {
         let mut layer = self.first;
         (0..self.params.num_layers()).map(move |index| {
@@ -244,7 +291,7 @@ impl Layout {
         })
     }
 
-    /// Layer `index`, which follows `layer`.
+    /// Returns layer `index`, which follows `layer`.
     fn next(&self, layer: &Layer, index: usize) -> Layer {
         layer.next(&self.params, self.num_blocks[index].into()).comparing(self.compared.into())
     }
@@ -262,7 +309,7 @@ impl<'a> KindView<'a> for View<'a> {
 
     fn check(params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
         let num_blocks = num_blocks(&params, payload)?;
-        // At most 8 · 2³² · 33 words of 8 bytes: no overflow.
+        // The sum cannot overflow: there are at most 8 · 2³² · 33 words of 8 bytes.
         let blocks = || num_blocks.iter().take(params.num_layers()).map(|&num| u64::from(num));
         let num_words: u64 = blocks().map(|num| Layer::first(&params, num, 0).num_words(&params)).sum();
         let first = Layer::first(&params, u64::from(num_blocks[0]), num_words * WORD_LEN as u64);
@@ -276,7 +323,7 @@ impl<'a> KindView<'a> for View<'a> {
         }
         for layer in layout.layers().take(params.num_layers() - 1) {
             let end = layer.thresholds_at + layer.thresholds_len();
-            // Within the payload, by the comparison above.
+            // The comparison above has shown that this range is within the payload.
             let thresholds = &payload[layer.thresholds_at as usize..end as usize];
             if let Some(found) = bits::padding(thresholds, layer.num_buckets() * 2) {
                 return Err(DecodeError::Padding { offset_bytes: base + end - 1, found });
@@ -289,6 +336,11 @@ impl<'a> KindView<'a> for View<'a> {
     fn new(layout: &'a Layout, payload: &'a [u8]) -> Self {
         assert!(payload.len() as u64 == layout.payload_len, "the bytes of a filter changed their length");
         Self { layout, payload }
+    }
+
+    #[cfg(all(test, feature = "std"))]
+    fn with_each_engine(layout: &Layout) -> std::vec::Vec<Layout> {
+        Engine::all(&layout.params).map(|engine| Layout { engine, ..*layout }).collect()
     }
 
     fn params(&self) -> &Params {
@@ -312,8 +364,8 @@ impl<'a> KindView<'a> for View<'a> {
         }
     }
 
-    /// An absent hash agrees with a fingerprint of *c* bits by 2⁻ᶜ; its start is uniform, and so it is in the next
-    /// layer if the start is bumped.
+    /// An absent hash agrees with a fingerprint of *c* bits with probability 2⁻ᶜ. Its start is uniform, also in the
+    /// next layer if it is bumped.
     fn predicted_fpr(&self) -> f64 {
         let (mut rate, mut entered) = (0.0, 1.0);
         for (index, layer) in self.layout.layers().enumerate() {
@@ -365,7 +417,7 @@ impl<'a> KindView<'a> for View<'a> {
 }
 
 impl View<'_> {
-    /// Starts in `block` of a layer with thresholds that are not bumped.
+    /// Returns the number of starts in `block` that are not bumped, in a layer with thresholds.
     fn held_of(&self, layer: &Layer, block: u64) -> u64 {
         let limit = search::limit(self.payload, layer, block * WIDTH);
         // A bucket is two blocks, and the last slots are bumped last.

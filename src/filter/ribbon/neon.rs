@@ -10,9 +10,9 @@ use core::arch::aarch64::*;
 #[cfg(feature = "std")]
 use super::band::Cell;
 
-/// Bytes of a vector: two words.
+/// The number of bytes of a vector: two words.
 const VECTOR_LEN: usize = 16;
-/// Bytes of the words of eight columns, which are summed together.
+/// The number of bytes of the words of eight columns, which are added up together.
 const GROUP_LEN: usize = 4 * VECTOR_LEN;
 
 impl Sums for Neon {
@@ -23,7 +23,8 @@ impl Sums for Neon {
         if window.second + GROUP_LEN > payload.len() {
             return None;
         }
-        // SAFETY: the comparison above, and `first` is before `second`.
+        // SAFETY: the comparison above shows that a group from `second` on is within `payload`, and `first` is before
+        // `second`.
         let sums = unsafe { sums_of_group(self, payload, window) };
         Some((sums ^ window.fingerprint) << (u32::BITS - window.columns.min(Self::GROUP)) == 0)
     }
@@ -38,10 +39,10 @@ neon! {
     }
 }
 
-/// The sums of the first eight columns.
+/// Returns the sums of the first eight columns.
 ///
 /// # Safety
-/// From `first` and from `second` on, `payload` has their words.
+/// `payload` has their words from `first` and from `second` on.
 #[inline(always)]
 unsafe fn sums_of_group(_proof: Neon, payload: &[u8], window: &Window) -> u32 {
     // SAFETY: `_proof` is of NEON, and the loads are those of this function's contract.
@@ -53,7 +54,7 @@ unsafe fn sums_of_group(_proof: Neon, payload: &[u8], window: &Window) -> u32 {
             let second = vandq_u8(vld1q_u8(words.add(window.second + vector * VECTOR_LEN)), masks[1]);
             vcntq_u8(veorq_u8(first, second))
         });
-        // Of the eight bytes of a word, in turn: four, two, one.
+        // The eight bytes of a word are added up by steps: to four, two, one.
         let of_words = vpaddq_u8(vpaddq_u8(ones[0], ones[1]), vpaddq_u8(ones[2], ones[3]));
         let of_words = vget_low_u8(vpaddq_u8(of_words, of_words));
         let parities = vand_u8(of_words, vdup_n_u8(1));

@@ -1,4 +1,4 @@
-//! From a size to columns.
+//! The plan: from a size to columns.
 
 use super::build::build;
 use super::sizing::{self, Expected, MAX_COLUMNS, MAX_MILLISLOTS, MIN_MILLISLOTS};
@@ -10,10 +10,10 @@ use crate::filter::size::{MILLISLOTS, Target};
 use crate::filter::speed::Speed;
 use crate::math::float::pow2;
 
-/// Layers that filters of up to some millions of entries have at most.
+/// The greatest number of layers that filters of up to some millions of entries have.
 const LIKELY_LAYERS: u64 = 4;
 
-/// What is known before the layers are: how many blocks they have, only a build finds out.
+/// All that is known before a build, which alone determines the layers' numbers of blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     columns: u8,
@@ -22,14 +22,14 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// But for the layers.
+    /// Returns the parameters, of which a build sets those of the layers.
     pub(super) fn params(&self) -> Params {
         let Self { columns, wide_share, .. } = *self;
         Params { columns, num_layers: 1, last_seed: 0, thinned_from: 0, wide_share }
     }
 }
 
-/// Thousandths of a slot of the first layer an entry.
+/// The settings: the slots of the first layer, in thousandths of a slot an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Settings {
     millislots: u32,
@@ -67,16 +67,16 @@ impl KindSettings for Settings {
         (sizing::false_positive_rate(MAX_COLUMNS, 0), sizing::false_positive_rate(1, 0))
     }
 
-    /// How many entries are bumped shows only when they are inserted.
+    /// The number of bumped entries is known only when they are inserted.
     fn min_payload_len(_num_entries: u64) -> u64 {
         0
     }
 
-    /// Where entries are few, one column of two blocks, and its number. In filters of more than one layer, for each
-    /// layer a word where blocks with one column more end, one where their share is rounded up, and its number; and the
-    /// number of bumped entries spreads by less than √n / 4, each of which takes a slot of at most 32 bits: allowed is
-    /// six times that. (A filter of few entries that no seed of sixteen solves has more blocks: not one in ten
-    /// thousand.)
+    /// A filter of few entries may exceed its share by one column of two blocks, and the number of blocks. In filters
+    /// of several layers, each layer adds a word where wide blocks end, a word where their share is rounded up, and the
+    /// number of blocks. The number of bumped entries spreads by less than √n / 4, and each of them takes a slot of at
+    /// most 32 bits: six times that spread is allowed. (A filter of few entries that none of sixteen seeds solves has
+    /// more blocks; that happens to fewer than one in ten thousand.)
     fn max_overhead(num_entries: u64, num_blocks: u64) -> u64 {
         let of_layer = (2 * WORD_LEN + NUM_BLOCKS_LEN) as u64;
         let num_layered = (num_entries / sizing::MAX_ENTRIES_OF_LAST).min(num_blocks);
@@ -113,7 +113,7 @@ fn columns_for(num_bits: u64, num_slots: u64, num_blocks: u64) -> (u32, u32) {
         0 => (1, 0),
         columns if columns >= u64::from(MAX_COLUMNS) => (MAX_COLUMNS, 0),
         columns => {
-            // The rest is below the divisor, so fewer blocks than rows start in have one column more.
+            // The rest is below the divisor, so at least one of the blocks in which rows start stays narrow.
             let rest = u128::from(num_bits % num_slots) * u128::from(num_blocks) / u128::from(num_slots);
             let wide = rest.saturating_sub(1);
             (columns as u32, ((wide << 32) / u128::from(num_blocks - 1)) as u32)
@@ -128,8 +128,8 @@ impl KindPlan for Plan {
         build(self, hashes, out, parallel)
     }
 
-    /// Each of an absent hash's fingerprint's bits agrees by chance, and in each layer the same share of blocks has one
-    /// more, but for rounding.
+    /// Each bit of an absent hash's fingerprint agrees by chance, and in each layer the same share of blocks has one
+    /// column more, except for rounding.
     fn expected_fpr(&self, num_entries: u64) -> f64 {
         let num_blocks = sizing::num_blocks_of_first(num_entries, self.millislots);
         let wide = self.params().num_wide(num_blocks) as f64 / (num_blocks - 1) as f64;

@@ -12,7 +12,7 @@ use super::band::Cell;
 #[cfg(feature = "std")]
 use super::turns::{self, IN_TURNS, Place, Turn};
 
-/// `compiled_for! { engine! }`: what engines differ in only by their instructions.
+/// `compiled_for! { engine! }` defines the functions in which engines differ only by their instructions.
 #[cfg(any(simd_x86_64, simd_neon))]
 macro_rules! compiled_for {
     ($engine:ident!) => {
@@ -79,7 +79,7 @@ pub(super) fn may_contain_all(
     search::may_contain_all(sums, layout, payload, hashes, answers);
 }
 
-/// Whether the sum of each column is its bit of the fingerprint.
+/// Returns whether the sum of each column is its bit of the fingerprint.
 #[inline(always)]
 pub(super) fn agrees(payload: &[u8], window: &Window) -> bool {
     let len = window.columns as usize * 8;
@@ -95,7 +95,7 @@ pub(super) fn agrees(payload: &[u8], window: &Window) -> bool {
 /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block after it
 /// (zeros if none), on return its own.
 ///
-/// The sum of a stored row is its fingerprint; of a slot without a row both are zero, and so is its solution.
+/// The sum of a stored row is its fingerprint. In a slot without a row both are zero, and so is the solution.
 #[cfg(feature = "std")]
 #[inline(always)]
 pub(super) fn solve(_: Portable, rows: &[Cell], words: &mut [u64]) {

@@ -1,33 +1,33 @@
-//! What a hash stands for in a layer: one linear equation over its slots.
+//! The equation of a hash in a layer: one linear equation over its slots.
 
 use crate::hash::{fast_range, mix};
 
-/// Coefficients of a row, and slots of a block.
+/// The number of coefficients of a row, and of slots of a block.
 pub(super) const WIDTH: u64 = 64;
 
-/// Both halves of the hash's product with it make the coefficients.
+/// A multiplier: the two halves of the hash's product with it make the coefficients.
 const COEFFICIENT_MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
-/// The upper half of the hash's product with it is the fingerprint.
+/// A multiplier: the upper half of the lower word of the hash's product with it is the fingerprint.
 const FINGERPRINT_MULTIPLIER: u64 = 0xa24b_aed4_963e_e407;
-/// Sets the hashes of one layer apart from those of another.
+/// A multiplier that makes the hashes of one layer independent of those of another.
 const LAYER_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The sum (XOR) of the solution's rows at `start` + *i*, for each bit *i* set in `coefficients`, is `fingerprint`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) start: u64,
-    /// Odd: the row at `start` always counts.
+    /// The coefficients, of which the first is 1: the slot at `start` always counts.
     pub(super) coefficients: u64,
-    /// Bit *c* belongs to column *c*.
+    /// The fingerprint, of which bit *c* belongs to column *c*.
     pub(super) fingerprint: u32,
 }
 
 impl Row {
-    /// No equation: the end of some.
+    /// The end of a queue of equations, which has no coefficients.
     #[cfg(feature = "std")]
     pub(super) const NONE: Self = Self { start: 0, coefficients: 0, fingerprint: 0 };
 
-    /// Of `hash`, in a layer whose rows begin in its first `num_starts` slots.
+    /// Returns the equation of `hash` in a layer whose rows start in its first `num_starts` slots.
     #[inline(always)]
     pub(super) const fn new(hash: u64, num_starts: u64) -> Self {
         let product = hash as u128 * COEFFICIENT_MULTIPLIER as u128;
@@ -39,7 +39,8 @@ impl Row {
     }
 }
 
-/// The hash in the layer that is entered by `steps`: 1 for the next one, and one more for each seed that failed there.
+/// Returns the hash in the layer that it enters with `steps`: 1 for a further layer, and one more for each seed that
+/// failed there.
 #[inline(always)]
 pub(super) const fn rehashed(hash: u64, steps: u8) -> u64 {
     match steps {

@@ -7,18 +7,18 @@ use crate::cpu::{Portable, prefetch};
 use crate::filter::seam::{BATCH, MAX_CACHED_LEN};
 use crate::hash::KeyHash;
 
-/// What a query sums up: the words of two neighbouring blocks. All offsets are within the payload.
+/// The words of two neighbouring blocks that a query adds up. All offsets are within the payload.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// Where the words of the block that the row starts in begin, in bytes.
+    /// The offset, in bytes, of the words of the block in which the row starts.
     pub(super) first: usize,
-    /// Where those of the next block begin.
+    /// The offset of the words of the next block.
     pub(super) second: usize,
-    /// Words of each block that are compared.
+    /// The number of words of each block that are compared.
     pub(super) columns: u32,
-    /// Which slots of the first block are summed, and which of the second.
+    /// The slots of the first block that are added up, and those of the second.
     pub(super) masks: [u64; 2],
-    /// The sums that an entry has; bits beyond the columns do not count.
+    /// The sums that an entry would have; bits beyond the columns do not count.
     pub(super) fingerprint: u32,
 }
 
@@ -48,7 +48,7 @@ impl Window {
         prefetch(payload, self.end() - 1);
     }
 
-    /// Without its first `columns` columns, which are not all.
+    /// Returns the window without its first `columns` columns, which are not all.
     #[inline(always)]
     pub(super) fn after(self, columns: u32) -> Self {
         let len = columns as usize * WORD_LEN;
@@ -61,14 +61,14 @@ impl Window {
         }
     }
 
-    /// The end of what is read, in bytes.
+    /// Returns the end of the bytes that are read.
     #[inline(always)]
     pub(super) fn end(&self) -> usize {
         self.second + self.columns as usize * WORD_LEN
     }
 }
 
-/// From which distance to its bucket's last slot on rows are bumped that start in the bucket of `start`.
+/// Rows in `start`'s bucket are bumped from this distance to the bucket's last slot on.
 #[inline(always)]
 pub(super) fn limit(payload: &[u8], layer: &Layer, start: u64) -> u64 {
     let bucket = start / BUCKET;
@@ -76,7 +76,7 @@ pub(super) fn limit(payload: &[u8], layer: &Layer, start: u64) -> u64 {
     LIMITS[usize::from(byte >> (bucket % 4 * 2) & 3)]
 }
 
-/// What to sum up for `hash` in the first layer, unless it is bumped there: by one in a hundred, or less.
+/// Returns the window of `hash` in the first layer, unless it is bumped there, as one hash in a hundred is.
 #[inline(always)]
 pub(super) fn window_of(layout: &Layout, payload: &[u8], hash: KeyHash) -> Result<Window, Bumped> {
     let layer = &layout.first;
@@ -93,7 +93,7 @@ pub(super) fn window_of(layout: &Layout, payload: &[u8], hash: KeyHash) -> Resul
 pub(super) struct Bumped(u64);
 
 impl Bumped {
-    /// The answer of the layers below the first; `false` if each of them bumps the hash: then no entry has it.
+    /// Returns the answer of the layers below the first. The last of them bumps nothing, so one of them answers.
     #[inline(never)]
     pub(super) fn may_contain(self, layout: &Layout, payload: &[u8]) -> bool {
         let (params, mut layer, mut hash) = (&layout.params, layout.first, self.0);
@@ -111,14 +111,14 @@ impl Bumped {
 
 /// An engine's sums.
 pub(super) trait Sums: Copy {
-    /// Columns that are summed together.
+    /// The number of columns that are added up together.
     const GROUP: u32;
 
-    /// Whether the sum of each of the window's first columns, a group or all, is its bit of the fingerprint. `None`
-    /// where the engine would read beyond the payload.
+    /// Returns whether the sum of each of the window's first columns, a group or all, is its bit of the fingerprint.
+    /// Returns `None` if the engine would read beyond the payload.
     fn first_agree(self, payload: &[u8], window: &Window) -> Option<bool>;
 
-    /// The same for all columns. Most absent hashes differ in the first ones.
+    /// Compares all columns, group by group. Most absent hashes differ in the first group.
     #[inline(always)]
     fn agrees(self, payload: &[u8], window: &Window) -> Option<bool> {
         let mut window = *window;
@@ -130,15 +130,15 @@ pub(super) trait Sums: Copy {
         }
     }
 
-    /// The same for one query by itself.
+    /// Compares all columns for a single query, outside a batch.
     #[inline(always)]
     fn agrees_alone(self, payload: &[u8], window: &Window) -> Option<bool> {
         self.agrees(payload, window)
     }
 }
 
-/// Where an engine has no answer, the portable one finds the window anew: passed on, it would be written to memory for
-/// each query.
+/// Answers for one hash. If the engine has no answer, the portable engine computes the window again: a window that is
+/// passed on would be written to memory for each query.
 #[inline(always)]
 pub(super) fn may_contain(sums: impl Sums, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
     match window_of(layout, payload, hash) {
@@ -149,7 +149,7 @@ pub(super) fn may_contain(sums: impl Sums, layout: &Layout, payload: &[u8], hash
     }
 }
 
-/// Batch by batch: where all windows are, and then what they hold.
+/// Answers batch by batch: all windows are computed and prefetched, and then compared.
 #[inline(always)]
 pub(super) fn may_contain_all(
     sums: impl Sums,

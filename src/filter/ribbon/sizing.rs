@@ -1,63 +1,59 @@
 //! Bumped ribbon retrieval: columns from a rate, slots from a number of entries.
 //!
 //! With *r* columns an absent key passes with probability 2⁻ʳ, and each slot takes *r* bits. The slots of the first
-//! layer are a setting, [`MIN_MILLISLOTS`] to [`MAX_MILLISLOTS`] thousandths of a slot an entry: with fewer of them
-//! more entries are bumped to the next layer, and a build takes longer. About as many slots as are spared above are
-//! then needed below, so the least size is at some .95 slots an entry.
+//! layer are a setting, `MIN_MILLISLOTS` to `MAX_MILLISLOTS` thousandths of a slot an entry: with fewer of them
+//! more entries are bumped to the next layer, and a build takes longer. From some .95 slots an entry on down, further
+//! bumped entries need as much room in the next layer as the first one saves, so the least size is there.
 //!
 //! Source: P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, *Fast Succinct Retrieval and Approximate
-//! Membership using Ribbon*, SEA 2022. What share of the entries is bumped follows from no formula: [`bumped_share`] is
+//! Membership using Ribbon*, SEA 2022. No formula is known for the share of bumped entries: `bumped_share` is
 //! measured.
 
 use crate::math::Formula;
 use crate::math::float::pow2;
 
-/// None for filters that do not set bits.
+/// The published formulas: none, as these filters do not set bits.
 pub(crate) const FORMULAS: &[Formula] = &[];
 
 /// The greatest number of columns, and bits of a fingerprint: a rate of 2⁻³².
-pub const MAX_COLUMNS: u32 = 32;
+pub(crate) const MAX_COLUMNS: u32 = 32;
 /// The fewest thousandths of a slot an entry.
-pub const MIN_MILLISLOTS: u32 = 950;
+pub(crate) const MIN_MILLISLOTS: u32 = 950;
 /// The most thousandths of a slot an entry.
-pub const MAX_MILLISLOTS: u32 = 1_200;
-/// Thousandths of a slot an entry for the smallest filters worth their time: 0.5 % above the least possible size.
-pub const SMALL_MILLISLOTS: u32 = 965;
-/// Thousandths of a slot an entry unless set: 1.1 % above the least possible size, and faster queries, as few entries
-/// are bumped.
-pub const DEFAULT_MILLISLOTS: u32 = 995;
-/// Thousandths of a slot an entry for the fastest builds: 8 % above the least possible size.
-pub const FAST_BUILD_MILLISLOTS: u32 = 1_075;
+pub(crate) const MAX_MILLISLOTS: u32 = 1_200;
+/// The default of the thousandths of a slot an entry: 1.1 % above the least possible size, and faster queries, as few
+/// entries are bumped.
+pub(crate) const DEFAULT_MILLISLOTS: u32 = 995;
 
-/// Seeds that are tried in the last layer.
+/// The number of seeds that are tried in the last layer.
 pub(crate) const MAX_SEEDS: u32 = 32;
-/// Slots of a stretch: they are solved apart from those of others.
+/// The number of slots of a stretch, which is solved apart from others.
 #[cfg(feature = "std")]
 pub(super) const STRETCH: u64 = 1 << 17;
-/// For so few entries a layer that bumps none is the smaller one.
+/// The greatest number of entries for which a layer that bumps none is the smaller one.
 #[cfg(feature = "std")]
 pub(super) const MAX_ENTRIES_OF_LAST: u64 = 4096;
-/// Thousandths of a slot an entry that a layer needs which bumps none: then one seed in two solves it, up to
+/// The thousandths of a slot an entry that a layer needs if it bumps none: one seed in two solves it, up to
 /// [`MAX_ENTRIES_OF_LAST`] entries. Measured: 200 sets for each of 33 numbers of entries.
 #[cfg(feature = "std")]
 const MILLISLOTS_OF_LAST: u32 = 1_024;
-/// Seeds that are tried before a last layer is given more blocks.
+/// The number of seeds that are tried before a last layer gets more blocks.
 #[cfg(feature = "std")]
 const SEEDS_OF_A_SIZE: u32 = 16;
 
-/// Slots of a block.
+/// The number of slots of a block.
 #[cfg(feature = "std")]
 const WIDTH: u64 = super::WIDTH;
 
-/// Blocks of a layer that bumps, the one included that rows only reach into.
+/// Returns the number of blocks of a layer that bumps, including the last, into which rows only reach.
 #[cfg(feature = "std")]
 pub(super) fn num_blocks(num_entries: u64, millislots: u32) -> u64 {
     let num_slots = u128::from(num_entries) * u128::from(millislots) / 1000;
     (num_slots.div_ceil(u128::from(WIDTH)) as u64).max(2)
 }
 
-/// Blocks of the last layer, the one that they reach into included. After some seeds that failed it has more with each:
-/// with the last seed three times as many.
+/// Returns the number of blocks of the last layer, including the one into which rows only reach. After
+/// [`SEEDS_OF_A_SIZE`] seeds it grows with each seed, to three times the blocks with the last one.
 #[cfg(feature = "std")]
 pub(super) fn num_blocks_of_last(num_entries: u64, millislots: u32, seed: u32) -> u64 {
     let millislots = u128::from(millislots.max(MILLISLOTS_OF_LAST));
@@ -67,7 +63,7 @@ pub(super) fn num_blocks_of_last(num_entries: u64, millislots: u32, seed: u32) -
     least + (least * more).div_ceil(u64::from(MAX_SEEDS - SEEDS_OF_A_SIZE) / 2)
 }
 
-/// Blocks of the first layer, which is the last where entries are few.
+/// Returns the number of blocks of the first layer, which is the last where entries are few.
 #[cfg(feature = "std")]
 pub(super) fn num_blocks_of_first(num_entries: u64, millislots: u32) -> u64 {
     if num_entries <= MAX_ENTRIES_OF_LAST {
@@ -76,39 +72,27 @@ pub(super) fn num_blocks_of_first(num_entries: u64, millislots: u32) -> u64 {
     num_blocks(num_entries, millislots)
 }
 
-/// Entries of a million that are bumped, with .95 slots an entry and each .01 more. Measured: three sets of a million.
+/// The number of entries out of a million that are bumped, with .95 slots an entry and each .01 more, measured with
+/// three sets of a million.
 const BUMPED_OF_A_MILLION: [u32; 15] =
     [50_750, 40_900, 31_700, 23_270, 16_030, 10_180, 5_860, 2_990, 1_490, 730, 310, 80, 30, 10, 0];
 
-/// The share of a layer's entries that are bumped to the next one, where they have `millislots` thousandths of a slot
-/// each; linear between measured points, 0 from 1.09 slots on.
-///
-/// ```
-/// use filterblock::sizing::ribbon::{bumped_share, SMALL_MILLISLOTS};
-///
-/// assert!((bumped_share(SMALL_MILLISLOTS) - 0.0363).abs() < 1e-4);
-/// ```
+/// The share of a layer's entries that are bumped to the next one if the layer has `millislots` thousandths of a slot
+/// an entry; linear between measured points, 0 from 1.09 slots on.
 #[must_use]
-pub fn bumped_share(millislots: u32) -> f64 {
+pub(crate) fn bumped_share(millislots: u32) -> f64 {
     let above = f64::from(millislots.clamp(MIN_MILLISLOTS, MAX_MILLISLOTS) - MIN_MILLISLOTS) / 10.0;
     let at = |index: usize| BUMPED_OF_A_MILLION.get(index).copied().map_or(0.0, f64::from);
     let index = above as usize;
     (at(index) + (at(index + 1) - at(index)) * (above - index as f64)) / 1e6
 }
 
-/// The columns whose rate is at most `rate`: how many all entries have, and the share of the entries that have one
+/// The columns whose rate is at most `rate`: the number that all entries have, and the share of entries that have one
 /// more, in units of 2⁻³², rounded up.
 ///
 /// A share *a* of one column more gives the rate 2⁻ʳ (1 − a/2). At least 1 column; with [`MAX_COLUMNS`] none has more.
-///
-/// ```
-/// use filterblock::sizing::ribbon::columns_for_false_positive_rate;
-///
-/// assert_eq!(columns_for_false_positive_rate(1.0 / 256.0), (8, 0));
-/// assert_eq!(columns_for_false_positive_rate(0.75 / 256.0), (8, 1 << 31));
-/// ```
 #[must_use]
-pub fn columns_for_false_positive_rate(rate: f64) -> (u32, u32) {
+pub(crate) fn columns_for_false_positive_rate(rate: f64) -> (u32, u32) {
     let (mut columns, mut scaled) = (0, rate);
     while columns < MAX_COLUMNS && scaled <= 0.5 {
         scaled *= 2.0;
@@ -136,17 +120,17 @@ pub fn false_positive_rate(columns: u32, wide_share: u32) -> f64 {
     pow2(-(columns.min(MAX_COLUMNS) as i32)) * (1.0 - f64::from(wide_share) / pow2(33))
 }
 
-/// What the layers of `num_entries` entries take.
+/// The size of all layers of a filter.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Expected {
-    /// Slots of all layers: bits of a column.
+    /// The number of slots of all layers: the bits of a column.
     pub(super) num_slots: u64,
-    /// Bytes of thresholds and numbers of blocks.
+    /// The bytes of thresholds and numbers of blocks.
     pub(super) other_bytes: u64,
 }
 
-/// What the layers of `num_entries` (at least 1) entries take on average.
+/// Returns the average size of the layers of `num_entries` (at least 1) entries.
 #[cfg(feature = "std")]
 pub(super) fn expected(num_entries: u64, millislots: u32) -> Expected {
     use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN};

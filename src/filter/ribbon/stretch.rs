@@ -1,5 +1,5 @@
-//! A part of a layer that is solved apart from the others, so that it stays in a cache and all cores can take part: a
-//! row whose window would cross its end is bumped.
+//! A stretch: a part of a layer that is filled and solved apart from the others. The [parent](super) explains the order
+//! of insertion and thresholds.
 
 use super::band::Band;
 use super::build::solve;
@@ -11,7 +11,7 @@ use super::sizing::STRETCH;
 use super::turns::{IN_TURNS, Place, Turn};
 use super::{BUCKET, LIMITS, Params};
 use crate::bits;
-use crate::hashes::{Repeated, check_suspects};
+use crate::hash_set::{Repeated, check_suspects};
 use std::vec::Vec;
 
 /// The layer that stretches belong to.
@@ -24,13 +24,14 @@ pub(super) struct Whole {
 pub(super) struct Stretch<'a> {
     pub(super) first_slot: u64,
     pub(super) solution: &'a mut [u8],
-    /// Zeros.
+    /// The stretch's part of the thresholds, zeros at first.
     pub(super) thresholds: &'a mut [u8],
-    /// Those of its hashes that are bumped.
+    /// The stretch's hashes that are bumped.
     pub(super) bumped: Vec<u64>,
 }
 
-/// What a thread needs to build stretches: 16 bytes for each slot of [`IN_TURNS`] stretches, and the hashes of a group.
+/// The memory in which a thread builds stretches: 16 bytes for each slot of [`IN_TURNS`] stretches, and the hashes of a
+/// group.
 #[derive(Default)]
 pub(super) struct Workspace {
     pub(super) group: Group,
@@ -89,7 +90,7 @@ impl Whole {
         Ok(())
     }
 
-    /// The row of `hash`, which starts in a stretch that begins at `first_slot`.
+    /// Returns the row of `hash`, which starts in the stretch that begins at `first_slot`.
     #[inline(always)]
     fn row(&self, hash: u64, first_slot: u64, mask: u32) -> Row {
         let row = Row::new(hash, self.layer.num_starts);
@@ -104,7 +105,7 @@ struct Entering<'a> {
 }
 
 impl<'a> Entering<'a> {
-    /// Takes the hashes of the first `num_buckets`, or of all.
+    /// Takes the hashes of the first `num_buckets` buckets, or of all.
     fn split_off(&mut self, num_buckets: usize) -> Self {
         let (per_bucket, later) = self.per_bucket.split_at(num_buckets.min(self.per_bucket.len()));
         let (hashes, later_hashes) = self.hashes.split_at(per_bucket.iter().sum());
@@ -120,34 +121,34 @@ struct Filling<'a, 's> {
     band: &'a mut Band,
     mask: u32,
     later: Entering<'a>,
-    /// The bucket, counted from the stretch's first, and its hashes.
+    /// The current bucket, counted from the stretch's first, and its hashes.
     bucket: u64,
     of_bucket: &'a [u64],
-    /// Their rows, and one without coefficients.
+    /// The rows of these hashes, and one without coefficients.
     queue: Vec<Row>,
     slots: Vec<u32>,
     place: Place,
-    /// Of these hashes there may be an equal one in the bucket.
+    /// The hashes that may have an equal one in the bucket.
     suspects: Vec<u64>,
 }
 
 impl<'a, 's> Filling<'a, 's> {
     fn new(whole: &'a Whole, later: Entering<'a>, stretch: &'a mut Stretch<'s>, band: &'a mut Band) -> Self {
         let Whole { params, layer } = whole;
-        // The last stretch has the layer's last block, too, in which no row starts.
+        // The last stretch also has the layer's last block, in which no row starts.
         let is_last = stretch.first_slot + STRETCH >= layer.num_starts;
         let end = if is_last { layer.num_blocks * WIDTH } else { stretch.first_slot + STRETCH };
         band.clear((end - stretch.first_slot) as usize);
         let queue = std::vec![Row::NONE];
         let mask = params.fingerprint_mask();
         let place = Place::at(&queue, 0);
-        // Before the first bucket.
+        // The number before that of the first bucket.
         let bucket = u64::MAX;
         let (slots, suspects) = (Vec::new(), Vec::new());
         Self { whole, stretch, band, mask, later, bucket, of_bucket: &[], queue, slots, place, suspects }
     }
 
-    /// Whether no bucket is left.
+    /// Returns whether no bucket is left.
     fn is_full(&self) -> bool {
         self.of_bucket.is_empty()
     }
@@ -156,7 +157,7 @@ impl<'a, 's> Filling<'a, 's> {
         Turn { cells: self.band.cells(), queue: &self.queue, slots: &mut self.slots, place: self.place }
     }
 
-    /// Goes on to the next bucket whose rows there are some of, and room for.
+    /// Goes on to the next bucket that has rows and room for them.
     fn next_bucket(&mut self) -> Result<(), Repeated> {
         check_suspects(self.of_bucket, &mut self.suspects)?;
         self.suspects.clear();
@@ -182,12 +183,12 @@ impl<'a, 's> Filling<'a, 's> {
         Ok(())
     }
 
-    /// Goes on where an equation, or the queue, has no coefficients left.
+    /// Goes on after an equation, or the queue, has no coefficients left.
     fn go_on(&mut self) -> Result<(), Repeated> {
         let Place { next, cursor } = self.place;
         if let Some(&hash) = self.of_bucket.get(next) {
             if cursor.fingerprint == 0 {
-                // It follows from those before it: as that of an equal hash does.
+                // The equation follows from those before it, as that of an equal hash does.
                 self.suspects.push(hash);
                 self.slots[next] = u32::MAX;
                 self.place = Place::at(&self.queue, next + 1);
@@ -201,7 +202,7 @@ impl<'a, 's> Filling<'a, 's> {
         self.next_bucket()
     }
 
-    /// Sets the threshold that bumps the equation at hand and the fewest others, and takes those back that it bumps.
+    /// Sets the least threshold that bumps the current equation, and takes back the rows in place that it bumps.
     fn refuse(&mut self) {
         let next = self.place.next;
         let refused = distance(&self.queue[next]);
@@ -218,7 +219,7 @@ impl<'a, 's> Filling<'a, 's> {
     }
 }
 
-/// From the start of `row` to its bucket's last slot.
+/// Returns the distance from the start of `row` to its bucket's last slot.
 fn distance(row: &Row) -> u64 {
     !row.start % BUCKET
 }

@@ -3,10 +3,10 @@
 use super::{Params, View, WORD_LEN};
 use std::vec::Vec;
 
-/// Appends the payload of the first `columns` columns, of which at least one other is left out.
+/// Appends the payload of the first `columns` columns, which are fewer than the stored ones.
 ///
-/// Rows, thresholds and layers do not depend on how many columns are stored, only on how many were solved for. So the
-/// copy is what a writer of that many would store that leaves the others out.
+/// Thresholds and layers depend on the columns that were solved for, not on those that are stored: see the essay of the
+/// [parent](super).
 pub(super) fn thin(view: &View<'_>, columns: u32, out: &mut Vec<u8>) -> Params {
     let (layout, payload) = (view.layout, view.payload);
     let params = &layout.params;

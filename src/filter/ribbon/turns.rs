@@ -1,9 +1,9 @@
-//! Insertion in turns: a step of one equation waits for the step before it, but not for those of another stretch.
+//! Insertion in turns: a step of an equation waits for the step before it, but not for the steps of another stretch.
 
 use super::band::{Cell, Cursor};
 use super::row::Row;
 
-/// Stretches that are filled in turns. Each needs some registers; a third one gains a few hundredths.
+/// The number of stretches that are filled in turns. Each needs some registers; a third one gains a few hundredths.
 pub(super) const IN_TURNS: usize = 2;
 
 /// A stretch that is being filled.
@@ -11,12 +11,12 @@ pub(super) struct Turn<'a> {
     pub(super) cells: &'a mut [Cell],
     /// The equations of a bucket in the order of their insertion, and one without coefficients.
     pub(super) queue: &'a [Row],
-    /// For each of them that is inserted its slot.
+    /// The slot of each inserted equation.
     pub(super) slots: &'a mut [u32],
     pub(super) place: Place,
 }
 
-/// Where a stretch is in its queue.
+/// A stretch's place in its queue.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     /// The equation that is being inserted.
@@ -25,12 +25,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// At the beginning of equation `next`.
+    /// Returns the place at the beginning of equation `next`.
     pub(super) fn at(queue: &[Row], next: usize) -> Self {
         Self { next, cursor: Cursor::new(&queue[next]) }
     }
 
-    /// Takes a step. `false` if there are no coefficients left: those of an equation, or at the queue's end.
+    /// Takes a step. Returns `false` if no coefficients are left, at the end of an equation or of the queue.
     #[inline(always)]
     fn step(&mut self, turn: &mut Turn<'_>) -> bool {
         if self.cursor.step(turn.cells) {
@@ -42,10 +42,10 @@ impl Place {
     }
 }
 
-/// Takes steps until one of the stretches has no coefficients left; returns which, and where all of them are.
+/// Takes steps until one of the stretches has no coefficients left. Returns its number and the places of all.
 #[inline(always)]
 pub(super) fn take<const N: usize>(mut turns: [Turn<'_>; N]) -> (usize, [Place; N]) {
-    // Apart from `turns`, so that they stay in registers.
+    // They are kept apart from `turns` so that they stay in registers.
     let mut places: [Place; N] = core::array::from_fn(|lane| turns[lane].place);
     loop {
         for lane in 0..N {

@@ -3,6 +3,7 @@
 
 mod fuse;
 mod golomb;
+pub mod index;
 pub mod ribbon;
 
 pub use fuse::Fuse;

@@ -54,7 +54,7 @@ pub fn write(rows: &[Row<'_>], setting: &[(&str, Value)], prefix: &Path) -> Resu
     Ok(())
 }
 
-/// What was measured, on what, and how it is drawn.
+/// The figures, the machine that they are from, and how they are drawn.
 fn facts(num_keys: usize, setting: &[(&str, Value)]) -> Vec<String> {
     let value = |name| {
         let value = setting.iter().find(|(other, _)| *other == name).map(|(_, value)| value);
@@ -101,7 +101,7 @@ fn series(rows: &[&Row<'_>], metric: Metric) -> Vec<Series> {
     all.into_iter().map(series).collect()
 }
 
-/// None without samples, and where all or none of the absent keys have passed, because such a rate has no limit.
+/// Returns `None` without samples, and if all or none of the absent keys have passed, because such a rate has no limit.
 fn mark(row: &Row<'_>, rate: f64, metric: Metric) -> Option<Mark> {
     let limit = -rate.log2();
     let percent_over = (row.bits_per_key / limit - 1.0) * 100.0;

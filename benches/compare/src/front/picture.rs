@@ -204,7 +204,7 @@ impl Picture<'_> {
             if let Some(line) = line_to(label.mark, area) {
                 root.draw(&PathElement::new(line, color.mix(0.6)))?;
             }
-            // The side next to the mark is exact, whatever the width of the reader's font.
+            // The side next to the mark is exact for every width of the reader's font.
             let (x, side) = match label.mark.0 {
                 x if x <= area.left => (area.left, HPos::Left),
                 x if x >= area.right => (area.right, HPos::Right),
@@ -266,7 +266,7 @@ fn name_style(is_bold: bool, color: RGBColor) -> TextStyle<'static> {
     font.color(&color).pos(Pos::new(HPos::Left, VPos::Center))
 }
 
-/// What `text` covers.
+/// Returns the rectangle that `text` covers.
 fn area_of(text: &str, (x, y): Place) -> Area {
     let width = (text.chars().count() as f64 * CHARACTER_WIDTH * TEXT_PX).ceil() as i32;
     let half_height = (TEXT_PX * 0.6).ceil() as i32;

@@ -50,7 +50,7 @@ impl Drop for Engine {
 
 impl Filter for Engine {
     fn num_bytes(&self) -> usize {
-        // SAFETY: `raw` is alive.
+        // SAFETY: `raw` came from a build function and is freed only by `drop`.
         unsafe { engine_num_bytes(self.raw.as_ptr()) }
     }
 

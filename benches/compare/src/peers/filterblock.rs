@@ -2,14 +2,13 @@
 
 use crate::keys::Key;
 use crate::peer::{BATCH_LEN, Batches, Caller, Filter, Peer, Size, apart, query_each};
-use ::filterblock::sizing::ribbon::{FAST_BUILD_MILLISLOTS, SMALL_MILLISLOTS};
 use ::filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, OpenOptions};
 use anyhow::Result;
 
 /// Keeps a block in memory as a database would.
 pub type Buffer = AlignedBytes;
 
-/// With the library's defaults.
+/// Builds with the library's defaults.
 pub fn policy(kind: FilterKind, size: Size) -> FilterPolicy {
     match size {
         Size::Bits(bits) => FilterPolicy::with_bits_per_key(kind, f64::from(bits)),
@@ -20,12 +19,12 @@ pub fn policy(kind: FilterKind, size: Size) -> FilterPolicy {
 }
 
 /// From keys to a block in memory. It is opened as trusted, because the peers verify no digest either.
-pub fn build(policy: FilterPolicy, keys: &[Key]) -> Result<FilterBlock<Buffer>> {
+pub fn build(policy: &FilterPolicy, keys: &[Key]) -> Result<FilterBlock<Buffer>> {
     let mut builder = FilterBlockBuilder::new(policy);
-    builder.reserve(keys.len());
+    builder.try_reserve(keys.len())?;
     keys.iter().for_each(|key| builder.add_key(key));
     let block = Buffer::copy_of(&builder.finish()?);
-    Ok(OpenOptions::new().trusted(true).open_owned(block)?)
+    Ok(OpenOptions::new().with_digest_check(false).open_owned(block)?)
 }
 
 impl Filter for FilterBlock<Buffer> {
@@ -55,7 +54,7 @@ impl Batches for FilterBlock<Buffer> {
     }
 }
 
-/// What a reader that is made once and kept over all queries would gain: nothing, if lookups are as they should be.
+/// A reader that is made once and kept over all queries. It should gain nothing over lookups in a filter.
 struct Kept(FilterBlock<Buffer>);
 
 impl Filter for Kept {
@@ -70,12 +69,12 @@ impl Filter for Kept {
 }
 
 fn kept_peer(kind: &'static str, size: Size, policy: FilterPolicy) -> Peer {
-    let build = move |keys: &[Key]| Ok(Box::new(Kept(build(policy, keys)?)) as Box<dyn Filter>);
+    let build = move |keys: &[Key]| Ok(Box::new(Kept(build(&policy, keys)?)) as Box<dyn Filter>);
     Peer { name: "filterblock", kind, size, build: Box::new(build) }
 }
 
 fn peer(kind: &'static str, size: Size, policy: FilterPolicy) -> Peer {
-    let build = move |keys: &[Key]| Ok(Box::new(build(policy, keys)?) as Box<dyn Filter>);
+    let build = move |keys: &[Key]| Ok(Box::new(build(&policy, keys)?) as Box<dyn Filter>);
     Peer { name: "filterblock", kind, size, build: Box::new(build) }
 }
 
@@ -84,14 +83,14 @@ fn peer(kind: &'static str, size: Size, policy: FilterPolicy) -> Peer {
 pub fn with_bits(bits: u32) -> Vec<Peer> {
     let size = Size::Bits(bits);
     let (bloom, blocked) = (policy(FilterKind::Bloom, size), policy(FilterKind::Blocked, size));
-    let salted = |salt_bits| blocked.self_check(false).salt_bits(salt_bits).expect("a legal choice");
+    let salted = |salt_bits| blocked.clone().with_self_check(false).with_salt_bits(salt_bits).expect("a legal choice");
     vec![
-        peer("bloom", size, bloom.self_check(false)),
-        kept_peer("bloom, kept reader", size, bloom.self_check(false)),
+        peer("bloom", size, bloom.clone().with_self_check(false)),
+        kept_peer("bloom, kept reader", size, bloom.clone().with_self_check(false)),
         peer("bloom self-checked", size, bloom),
-        peer("blocked", size, blocked.self_check(false)),
-        kept_peer("blocked, kept reader", size, blocked.self_check(false)),
-        peer("blocked self-checked", size, blocked),
+        peer("blocked", size, blocked.clone().with_self_check(false)),
+        kept_peer("blocked, kept reader", size, blocked.clone().with_self_check(false)),
+        peer("blocked self-checked", size, blocked.clone()),
         peer("blocked no choice", size, salted(0)),
         peer("blocked 16 salts", size, salted(4)),
     ]
@@ -104,30 +103,29 @@ pub fn with_rates() -> Vec<Peer> {
     for size in [Size::Percent(1.0), Size::Percent(0.1)] {
         let golomb = policy(FilterKind::Golomb, size);
         peers.extend([
-            peer("golomb", size, golomb.self_check(false)),
-            kept_peer("golomb, kept reader", size, golomb.self_check(false)),
+            peer("golomb", size, golomb.clone().with_self_check(false)),
+            kept_peer("golomb, kept reader", size, golomb.clone().with_self_check(false)),
             peer("golomb self-checked", size, golomb),
         ]);
     }
     for size in [Size::Percent(1.0), Size::Percent(0.1)] {
         let ribbon = policy(FilterKind::Ribbon, size);
-        let sized = |millislots| {
-            let slots_per_key = f64::from(millislots) / 1e3;
-            ribbon.self_check(false).slots_per_key(slots_per_key).expect("a legal number of slots")
+        let sized = |slots_per_key| {
+            ribbon.clone().with_self_check(false).with_slots_per_key(slots_per_key).expect("a legal number of slots")
         };
         peers.extend([
-            peer("ribbon", size, ribbon.self_check(false)),
-            kept_peer("ribbon, kept reader", size, ribbon.self_check(false)),
-            peer("ribbon self-checked", size, ribbon),
-            peer("ribbon smallest", size, sized(SMALL_MILLISLOTS)),
-            peer("ribbon fast build", size, sized(FAST_BUILD_MILLISLOTS)),
+            peer("ribbon", size, ribbon.clone().with_self_check(false)),
+            kept_peer("ribbon, kept reader", size, ribbon.clone().with_self_check(false)),
+            peer("ribbon self-checked", size, ribbon.clone()),
+            peer("ribbon smallest", size, sized(0.965)),
+            peer("ribbon fast build", size, sized(1.075)),
         ]);
     }
     for size in [Size::Percent(1.0), Size::Percent(0.4), Size::Percent(0.1)] {
         let fuse = policy(FilterKind::Fuse, size);
         peers.extend([
-            peer("fuse", size, fuse.self_check(false)),
-            kept_peer("fuse, kept reader", size, fuse.self_check(false)),
+            peer("fuse", size, fuse.clone().with_self_check(false)),
+            kept_peer("fuse, kept reader", size, fuse.clone().with_self_check(false)),
             peer("fuse self-checked", size, fuse),
         ]);
     }

@@ -4,9 +4,9 @@ use crate::cells::{Key, PREFIX_LEN};
 use crate::engine::{Counts, Engine, Settings};
 use crate::filters::{Filter, Residence};
 use anyhow::Result;
-use filterblock::kv::{Cell, Durability, Error, FilterResidence, Maintenance, Purpose, Store, StoreOptions};
-use filterblock::ledger::Outcome;
 use filterblock::{FilterKind, FilterPolicy};
+use filterblock_engine::ledger::Outcome;
+use filterblock_kv::{Cell, Durability, Error, FilterResidence, Maintenance, Purpose, Store, StoreOptions};
 use std::path::Path;
 
 /// As in the peers.
@@ -36,10 +36,10 @@ fn with_filters(options: StoreOptions, settings: &Settings) -> Result<StoreOptio
         Filter::Fuse => FilterKind::Fuse,
     };
     let policy = FilterPolicy::with_bits_per_key(kind, f64::from(Settings::BITS_PER_KEY))?;
-    let options = options.filter(Purpose::RowColumn, policy);
+    let options = options.filter(Purpose::RowColumn, policy.clone());
     let options = if settings.has_prefixes { options.prefix_filter(PREFIX_LEN as u16, policy) } else { options };
     // The cache's limit includes filters in memory; the peers' limits do not.
-    let cached = options.filter_residence(FilterResidence::Cached);
+    let cached = options.clone().filter_residence(FilterResidence::Cached);
     let options = match settings.filters.residence {
         Residence::Memory => options,
         Residence::Half => options.filter_memory_bytes(settings.held_filter_bytes()),

@@ -101,7 +101,7 @@ struct Rocksdb {
 // SAFETY: the library documents its database and options as safe for concurrent use by threads; nothing here changes
 // the options once they are made.
 unsafe impl Send for Rocksdb {}
-// SAFETY: see `Send`.
+// SAFETY: the library documents its database and options as safe for concurrent use by threads, see `Send`.
 unsafe impl Sync for Rocksdb {}
 
 /// RocksDB sizes a Ribbon filter by the bits of a Bloom filter of the same rate. With these it takes
@@ -227,7 +227,7 @@ impl Engine for Rocksdb {
         let options = rocksdb_flushoptions_create();
         // SAFETY: database and options are alive; the latter are freed once, after their use.
         let flushed = checked(|error| unsafe { rocksdb_flush(self.db.as_ptr(), options, error) });
-        // SAFETY: as stated.
+        // SAFETY: `options` came from `rocksdb_flushoptions_create`, and its only use, the flush, has returned.
         unsafe { rocksdb_flushoptions_destroy(options) };
         flushed
     }
@@ -258,7 +258,7 @@ impl Engine for Rocksdb {
             filter_bytes: Some(of("block.cache.filter.bytes.insert")?),
             negatives: Some(of("bloom.filter.useful")? + prefix_negatives),
             positives: Some(positives + prefix_probes - prefix_negatives),
-            // Which prefixes were present is not counted.
+            // RocksDB does not count which prefixes were present.
             false_positives: (prefix_probes == 0).then_some(false_positives),
         })
     }

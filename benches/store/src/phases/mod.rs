@@ -1,4 +1,4 @@
-//! What a child process does with one engine.
+//! The phases of a child process with one engine.
 
 mod fill;
 mod load;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// What is measured in one process.
+/// The measurement of one process.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -61,7 +61,7 @@ impl Phase {
     }
 }
 
-/// What is measured: a line of a table.
+/// The measured subject: a line of a table.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     pub phase: Phase,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Which filters a database has.
+/// The filters of a database.
 #[derive(Clone, Debug)]
 pub enum FilterChoice {
     /// None.
@@ -24,7 +24,7 @@ const NONE: &str = "none";
 const BLOOM: &str = "slatedb:";
 
 impl FilterChoice {
-    /// What SlateDB's builders take.
+    /// Returns the policies that SlateDB's builders take.
     pub fn policies(&self) -> Vec<Arc<dyn slatedb::FilterPolicy>> {
         match self {
             Self::None => Vec::new(),

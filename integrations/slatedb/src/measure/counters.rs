@@ -15,13 +15,13 @@ pub struct Counters {
     pub negatives: u64,
     /// Filters that did not.
     pub positives: u64,
-    /// Of these, those of tables that do not have the key.
+    /// The number of these in tables that do not have the key.
     pub false_positives: u64,
-    /// As `negatives`, of prefixes.
+    /// The `negatives` of prefixes.
     pub prefix_negatives: u64,
-    /// As `positives`, of prefixes.
+    /// The `positives` of prefixes.
     pub prefix_positives: u64,
-    /// Data blocks that were looked for in a cache, found or not. Without caches there are none.
+    /// The number of data blocks that were looked up in a cache, found or not; 0 without caches.
     pub data_blocks: u64,
     /// Requests to the object store for a range of an object.
     pub range_requests: u64,
@@ -55,7 +55,7 @@ impl Counters {
         }
     }
 
-    /// What was counted since `earlier`.
+    /// Returns the difference to `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -10,10 +10,10 @@ use slatedb::{CompactorBuilder, Db, FilterPolicy, VersionedManifest, WriteBatch}
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a compaction may take.
+/// The greatest time of a compaction.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How often background tasks look for work.
+/// The interval at which background tasks look for work.
 const POLL: Duration = Duration::from_millis(100);
 
 /// A database's place and its filters.
@@ -34,7 +34,7 @@ impl Database {
         Ok(Self { store, path, filters })
     }
 
-    /// The same database, read and written with other filters.
+    /// Returns the same database, read and written with other filters.
     #[must_use]
     pub fn with_filters(&self, filters: FilterChoice) -> Self {
         Self { filters, ..self.clone() }
@@ -61,7 +61,7 @@ impl Database {
         self.open_uncompacted_with(self.filters.policies()).await
     }
 
-    /// As [`Database::open_uncompacted`], with other filters than the database's.
+    /// Opens the database like [`Database::open_uncompacted`], with other filters than its own.
     ///
     /// # Errors
     /// SlateDB's.
@@ -123,11 +123,12 @@ impl Database {
         let worker = CompactionWorkerOptions {
             max_sst_size: max_table_bytes,
             compactions_poll_interval: POLL,
-            // Only the size parts tables.
+            // Only the size divides tables.
             max_subcompactions: 1,
             ..CompactionWorkerOptions::default()
         };
-        // At least two sources: a sorted run by itself would be rewritten until the compactor is stopped.
+        // A compaction needs at least two sources: a single sorted run would be rewritten until the compactor is
+        // stopped.
         let sources = num_sources.max(2).to_string();
         let scheduler = [("min_compaction_sources", &sources), ("max_compaction_sources", &sources)];
         let options = CompactorOptions {

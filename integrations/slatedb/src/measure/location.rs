@@ -11,16 +11,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Where a database is stored.
+/// The place where a database is stored.
 #[derive(Clone, Debug)]
 pub enum Location {
-    /// In a directory.
+    /// A directory.
     Directory(PathBuf),
-    /// In a bucket. Endpoint and credentials come from `AWS_ENDPOINT`, `AWS_ACCESS_KEY_ID` and the like.
+    /// A bucket. Endpoint and credentials come from `AWS_ENDPOINT`, `AWS_ACCESS_KEY_ID` and the like.
     Bucket {
         /// The bucket's name.
         bucket: String,
-        /// What the names of the database's objects begin with.
+        /// The prefix of the names of the database's objects.
         prefix: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What filters save on an object store, counted.
+//! Counts of what filters save on an object store.
 //!
 //! [`CountingStore`] counts below SlateDB, in front of the object store; [`Counters`] reads what SlateDB counts itself.
 

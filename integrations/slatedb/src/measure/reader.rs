@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// What a reader keeps in memory.
+/// The parts of tables that a reader keeps in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
     /// Nothing: each lookup fetches the filters that it needs.
@@ -63,7 +63,7 @@ pub struct Reader {
 /// Rows that are looked up at a time, where several are.
 const TASKS: u64 = 8;
 
-/// What a cache may hold, in bytes: more than a database has that is measured.
+/// The capacity of a cache in bytes: more than the measured databases have.
 const CACHE_BYTES: u64 = 1 << 30;
 
 fn cache() -> Option<Arc<dyn slatedb::db_cache::DbCache>> {
@@ -78,7 +78,7 @@ impl Reader {
     pub async fn open(database: &Database, caching: Caching) -> Result<Self> {
         let store = CountingStore::new(database.store.clone());
         let recorder = Arc::new(DefaultMetricsRecorder::new());
-        // Requests in the background would be counted among those of lookups.
+        // Requests in the background would count as requests of lookups.
         let options = DbReaderOptions {
             skip_wal_replay: true,
             manifest_poll_interval: Duration::from_secs(1 << 20),
@@ -151,7 +151,7 @@ impl Reader {
         verify(&self.db, numbers).await
     }
 
-    /// As [`Reader::verify`], several rows at a time.
+    /// Verifies like [`Reader::verify`], several rows at a time.
     ///
     /// # Errors
     /// As [`Reader::verify`].

@@ -31,18 +31,18 @@ impl AddAssign for Requests {
 /// Requests for tables, by the part of the table that they begin in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// For filters.
+    /// The reads of filters.
     pub filters: Requests,
-    /// For indexes.
+    /// The reads of indexes.
     pub indexes: Requests,
-    /// For data blocks.
+    /// The reads of data blocks.
     pub data: Requests,
-    /// For what else a table has: metadata and statistics.
+    /// The reads of a table's other parts: metadata and statistics.
     pub others: Requests,
 }
 
 impl Parts {
-    /// Of all parts.
+    /// Returns the reads of all parts.
     pub fn sum(&self) -> Requests {
         let mut sum = self.filters;
         [self.indexes, self.data, self.others].into_iter().for_each(|part| sum += part);
@@ -50,7 +50,7 @@ impl Parts {
     }
 }
 
-/// What was read of which object.
+/// The ranges that were read of each object.
 type Reads = Vec<(Path, Range<u64>)>;
 
 /// Passes everything on to another store, and records what is read of tables: the objects in a directory `compacted`.
@@ -61,13 +61,13 @@ pub struct CountingStore {
 }
 
 impl CountingStore {
-    /// In front of `inner`, with nothing recorded.
+    /// Returns a recorder in front of `inner`, with nothing recorded.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Self {
         Self { inner, reads: Arc::default() }
     }
 
-    /// What was read since the last call, by the parts of the tables that `manifest` lists. Tables of another manifest
-    /// count among the others.
+    /// Returns the reads since the last call, by the parts of the tables that `manifest` lists. Tables of another
+    /// manifest count among the others.
     pub fn take(&self, manifest: &VersionedManifest) -> Parts {
         let reads = std::mem::take(&mut *self.reads.lock().unwrap_or_else(PoisonError::into_inner));
         let tables: HashMap<_, _> =

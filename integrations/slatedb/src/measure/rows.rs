@@ -24,7 +24,7 @@ pub fn row(i: u64) -> Row {
     Row { key, value }
 }
 
-/// The key of number `i` among those of no row, within the range of the rows' keys.
+/// Returns absent key number `i`, within the range of the rows' keys.
 pub fn absent_key(i: u64) -> [u8; 16] {
     key(FIRST_ABSENT + i)
 }

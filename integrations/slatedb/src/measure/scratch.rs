@@ -38,7 +38,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system.
+        // Files that cannot be removed are left to the system.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

@@ -53,7 +53,7 @@ async fn filters_avoid_99_of_100_reads_for_absent_keys() -> Result<()> {
         let standard_error = (expected * (1.0 - rate)).sqrt();
         assert!(
             (found - expected).abs() <= 4.0 * standard_error,
-            "{filters}: {found} reads in vain, {expected} expected"
+            "{filters}: {found} wasted reads, {expected} expected"
         );
         println!("counted: {filters}: {} of {} data-block reads avoided", counters.negatives, without.parts.data.num);
     }

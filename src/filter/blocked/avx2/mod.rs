@@ -2,41 +2,19 @@
 
 mod probe;
 
-use probe::Constants;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
-use super::{Params, WORDS};
+use super::{Params, WORDS, query};
 use crate::cpu::{Avx2, avx2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 use std::vec::Vec;
 
-avx2! {
-    pub(super) fn may_contain(proof, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-        lanes::may_contain::<Words>(proof, *params, lines, hash)
-    }
+query::compiled_for! { avx2!, 8 }
 
-    pub(super) fn all_may_contain(proof, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        match Constants::of(params) {
-            Some(constants) => probe::probe_all(proof, constants, lines, hashes, answers),
-            None => lanes::all_may_contain::<Words>(proof, params, lines, hashes, answers),
-        }
-    }
-
-    pub(super) fn choose_words(proof, params: Params, keys: &[u64]) -> [u64; WORDS] {
-        lanes::choose_words::<Words, 8>(proof, params, keys)
-    }
-
-    pub(super) fn insert(
-        proof, params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>,
-    ) {
-        lanes::insert::<Words>(proof, params, lines, first_line, keys, present)
-    }
-}
-
-/// Products of the lower halves: what `_mm256_mul_epu32` is for. The compiler knows that as a masking and a
-/// multiplication of whole words, and where a factor is constant it is left with three multiplications.
+/// Returns the products of the lower halves, in assembly. The compiler takes `_mm256_mul_epu32` as a masking and a
+/// multiplication of whole words, and makes three multiplications of it if a factor is constant.
 ///
 /// # Safety
 /// The processor has AVX2.
@@ -104,12 +82,6 @@ impl Lanes for Words {
     }
 
     #[inline(always)]
-    fn shift_right(self, count: u32) -> Self {
-        // SAFETY: `self` was made from a proof of AVX2.
-        unsafe { Self(_mm256_srl_epi64(self.0, _mm_cvtsi32_si128(count as i32))) }
-    }
-
-    #[inline(always)]
     fn add_product(self, factor: Self, other: Self) -> Self {
         // SAFETY: `self` was made from a proof of AVX2.
         unsafe { Self(_mm256_add_epi64(self.0, _mm256_mul_epu32(factor.0, other.0))) }
@@ -121,7 +93,7 @@ impl Lanes for Words {
         unsafe { Self(multiply_low(_mm256_set1_epi32(value as i32), multipliers.0)) }
     }
 
-    /// No count is above 63; but where the compiler does not see that, it adds a comparison and two operations.
+    /// No count is above 63. The compiler adds a comparison and two operations if it does not know that.
     #[inline(always)]
     fn shift_to(self, product: Self, positions: Self) -> Self {
         // SAFETY: `self` was made from a proof of AVX2.

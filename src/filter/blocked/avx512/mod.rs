@@ -5,35 +5,13 @@ mod probe;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
-use super::{MAX_LINES, Params, WORDS};
+use super::{Params, WORDS, query};
 use crate::cpu::{Avx512Bitalg, avx512_bitalg};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
-use probe::Constants;
 use std::vec::Vec;
 
-avx512_bitalg! {
-    pub(super) fn may_contain(proof, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-        lanes::may_contain::<Words>(proof, *params, lines, hash)
-    }
-
-    pub(super) fn all_may_contain(proof, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        match Constants::of(params) {
-            Some(constants) if params.num_lines < MAX_LINES => probe::probe_all(constants, lines, hashes, answers),
-            _ => lanes::all_may_contain::<Words>(proof, params, lines, hashes, answers),
-        }
-    }
-
-    pub(super) fn choose_words(proof, params: Params, keys: &[u64]) -> [u64; WORDS] {
-        lanes::choose_words::<Words, 16>(proof, params, keys)
-    }
-
-    pub(super) fn insert(
-        proof, params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>,
-    ) {
-        lanes::insert::<Words>(proof, params, lines, first_line, keys, present)
-    }
-}
+query::compiled_for! { avx512_bitalg!, 16 }
 
 /// Eight words, made from an [`Avx512Bitalg`] alone.
 #[derive(Clone, Copy)]
@@ -91,12 +69,6 @@ impl Lanes for Words {
     }
 
     #[inline(always)]
-    fn shift_right(self, count: u32) -> Self {
-        // SAFETY: `self` was made from a proof of AVX-512F.
-        unsafe { Self(_mm512_srl_epi64(self.0, _mm_cvtsi32_si128(count as i32))) }
-    }
-
-    #[inline(always)]
     fn add_product(self, factor: Self, other: Self) -> Self {
         // SAFETY: `self` was made from a proof of AVX-512 IFMA.
         unsafe { Self(_mm512_madd52lo_epu64(self.0, factor.0, other.0)) }
@@ -109,8 +81,8 @@ impl Lanes for Words {
         unsafe { Self(_mm512_madd52lo_epu64(_mm512_setzero_si512(), _mm512_set1_epi64(value as i64), multipliers.0)) }
     }
 
-    /// By a rotation, which is a shift for all that is shifted here: for a shift the compiler adds a comparison, as it
-    /// does not know that no count is above 63.
+    /// Shifts by a rotation, which gives the same for all words here. For a shift the compiler would add a comparison,
+    /// as it does not know that no count is above 63.
     #[inline(always)]
     fn shift_to(self, product: Self, positions: Self) -> Self {
         // SAFETY: `self` was made from a proof of AVX-512 IFMA.

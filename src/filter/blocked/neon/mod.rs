@@ -5,34 +5,16 @@ mod probe;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
-use super::{Params, WORDS};
+use super::{Params, WORDS, query};
 use crate::cpu::{Neon, neon};
 use crate::hash::KeyHash;
 use core::arch::aarch64::*;
 use std::vec::Vec;
 
-neon! {
-    pub(super) fn may_contain(proof, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
-        probe::may_contain(proof, *params, lines, hash)
-    }
+query::compiled_for! { neon!, 8 }
 
-    pub(super) fn all_may_contain(proof, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        probe::all_may_contain(proof, params, lines, hashes, answers)
-    }
-
-    pub(super) fn choose_words(proof, params: Params, keys: &[u64]) -> [u64; WORDS] {
-        lanes::choose_words::<Words, 8>(proof, params, keys)
-    }
-
-    pub(super) fn insert(
-        proof, params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>,
-    ) {
-        lanes::insert::<Words>(proof, params, lines, first_line, keys, present)
-    }
-}
-
-/// Four words, made from a [`Neon`] alone. Of products the first vector has all four, in 32 bits each, and the second
-/// has nothing.
+/// Four words, made from a [`Neon`] alone. Four products are in the first vector, in 32 bits each; the second is then
+/// unused.
 #[derive(Clone, Copy)]
 struct Words(uint64x2_t, uint64x2_t);
 

@@ -1,19 +1,18 @@
-//! The probe. With at most one position in each word it is compiled into the loop that calls it: intrinsics are inlined
-//! there too, as NEON is among the features that every target with this engine is compiled for.
+//! The probe. If each word has at most one position, it is compiled into the loop that calls it: intrinsics are inlined
+//! there too, as every target with this engine is compiled for NEON.
 
-use super::super::inlined::OVER_READ;
-use super::super::lanes::{self, by_shape};
 use super::super::{
-    LINE_LEN, MAX_SALT_BITS, Params, Round, SALT_MULTIPLIER, WORD_MULTIPLIERS, WORDS, line_at, window_start,
+    LINE_LEN, MAX_SALT_BITS, Params, Round, SALT_MULTIPLIER, WORD_MULTIPLIERS, WORDS, query, window_start,
 };
 use crate::cpu::Neon;
 use crate::hash::KeyHash;
 use core::arch::aarch64::*;
 
-/// Not among [`Constants`]: only of constants does the compiler know which of two products waits for the line.
+/// The multiplier is not among [`Constants`]: only with a constant does the compiler know which of two products waits
+/// for the line.
 const MULTIPLIERS: &[u32; WORDS] = &WORD_MULTIPLIERS;
 
-/// For each length of a window, ones where a word is in it; the bytes from [`WORDS`] − start on are those of a window
+/// The windows of each length: ones where a word is in the window. The bytes from [`WORDS`] − start on are the window
 /// that starts at word `start`.
 static WINDOWS: [[u8; 2 * WORDS]; WORDS + 1] = {
     let mut windows = [[0; 2 * WORDS]; WORDS + 1];
@@ -29,17 +28,18 @@ static WINDOWS: [[u8; 2 * WORDS]; WORDS + 1] = {
     windows
 };
 
-/// What depends on the number of salt bits: vectors, which a query loads in one step.
+/// The vectors that depend on the number of salt bits, which a query loads in one step.
 #[derive(Debug)]
 #[repr(align(32))]
 struct Constants {
-    /// From the upper half of a word to its salt: to the right, as it is negative. A shift by 32 leaves zero.
+    /// The shift from the upper half of a word to its salt. It is negative, so to the right, and a shift by 32 leaves
+    /// zero.
     salt_shift: [i32; 4],
-    /// Positions of a word.
+    /// The number of positions of a word.
     positions: [u32; 4],
 }
 
-/// For each number of salt bits.
+/// The constants for each number of salt bits.
 static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
     const NONE: Constants = Constants { salt_shift: [-(u32::BITS as i32); 4], positions: [u64::BITS; 4] };
     let (mut all, mut salt_bits) = ([NONE; MAX_SALT_BITS as usize + 1], 1);
@@ -51,34 +51,56 @@ static CONSTANTS: [Constants; MAX_SALT_BITS as usize + 1] = {
     all
 };
 
-/// A one for each word that a window of `row` of [`WINDOWS`] holds, if it begins at word `start`, of eight.
+/// Returns a one for each of the eight words that are in the window of `row` of [`WINDOWS`] that begins at word
+/// `start`.
 #[inline(always)]
 fn ones(row: &[u8; 2 * WORDS], start: u32) -> &[u8; WORDS] {
     row[WORDS - start as usize..].first_chunk().expect("windows begin in the first of two times all words")
 }
 
-/// The probe for one set of parameters, without a call.
+/// The probe for a number of salt bits, and of words that the first round probes.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Probe {
     constants: &'static Constants,
-    /// Of [`WINDOWS`], also where all words are probed: that takes four instructions, of which none waits for the line,
-    /// where two kinds of probe would have to be told apart.
+    /// The row of [`WINDOWS`] of the first round.
     window: &'static [u8; 2 * WORDS],
     proof: Neon,
 }
 
 impl Probe {
-    /// For one probe at most to each word.
-    pub(in super::super) fn new(proof: Neon, params: Params) -> Option<Self> {
-        let window = WINDOWS.get(params.num_probes() as usize)?;
-        Some(Self { constants: &CONSTANTS[usize::from(params.salt_bits)], window, proof })
+    #[inline(always)]
+    pub(in super::super) fn new(proof: Neon, params: Params) -> Self {
+        let window = &WINDOWS[WORDS.min(params.num_probes() as usize)];
+        Self { constants: &CONSTANTS[usize::from(params.salt_bits)], window, proof }
     }
 
-    /// Whether all bits of `hash` are set in its line.
+    /// Returns whether all bits of the only round of `hash` are set in its line. The window is applied also where all
+    /// words are probed: that takes four instructions, none of which waits for the line, and makes a second kind of
+    /// probe unnecessary.
     #[inline(always)]
-    pub(in super::super) fn all_hit(self, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
+    pub(in super::super) fn all_hit_inlined(self, line: &[u8; LINE_LEN], hash: KeyHash) -> bool {
         Line::load(self.proof, self.constants, line).missing(hash.get() as u32, ones(self.window, window_start(hash)))
             == 0
+    }
+}
+
+impl query::Probe for Probe {
+    #[inline(always)]
+    fn all_hit<const WINDOW: bool, const TWO: bool>(
+        self,
+        line: &[u8; LINE_LEN],
+        (first, second): (Round, Option<Round>),
+    ) -> bool {
+        let line = Line::load(self.proof, self.constants, line);
+        let of_first = if WINDOW { ones(self.window, first.window_start) } else { &[1; WORDS] };
+        let missing = line.missing(first.value, of_first);
+        match second {
+            Some(second) if TWO => {
+                let of_second = ones(&WINDOWS[second.window_len as usize], second.window_start);
+                missing | line.missing(second.value, of_second) == 0
+            }
+            _ => missing == 0,
+        }
     }
 }
 
@@ -93,7 +115,7 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     #[inline(always)]
     fn load(_proof: Neon, constants: &'a Constants, line: &[u8; LINE_LEN]) -> Self {
-        let line = line.as_ptr().wrapping_add(OVER_READ);
+        let line = line.as_ptr();
         // SAFETY: `_proof` is of NEON; four vectors of 16 bytes are a line, and one is `salt_shift`.
         unsafe {
             let vectors = [0, 16, 32, 48].map(|at| vld1q_u8(line.add(at)));
@@ -106,11 +128,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// A byte for each word: the bit that `value` picks in it, if it is not set. `ones` has a 1 for each word probed.
+    /// Returns a byte for each word: the bit that `value` selects in it, if it is not set. `ones` has a 1 for each word
+    /// probed.
     ///
-    /// As products are taken modulo 2^32, that by a salted multiplier is a sum, `value · multiplier + salt · (value ·
-    /// step)`: only the salt waits for the line. Instead of whole words the eight bytes that hold the positions are
-    /// tested, from a table of four vectors, which is as long as a line.
+    /// Products are taken modulo 2^32, so the product with a salted multiplier is a sum, `value · multiplier + salt ·
+    /// (value · step)`: only the salt waits for the line. Instead of whole words the eight bytes that contain the
+    /// positions are tested, from a table of four vectors, which is as long as a line.
     #[inline(always)]
     fn missing(self, value: u32, ones: &[u8; WORDS]) -> u64 {
         let of_salt = value.wrapping_mul(SALT_MULTIPLIER);
@@ -118,8 +141,8 @@ impl<'a> Line<'a> {
         // numbers in `positions` and of the eight bytes of `ones`.
         unsafe {
             let positions = vld1q_u32(self.constants.positions.as_ptr());
-            // The fast ranges of four words, the upper halves of their products: positions are in even bytes, and those
-            // of two vectors fit one.
+            // The fast ranges of four words are the upper halves of their products: positions are in even bytes, and
+            // the positions of two vectors fit one.
             let ranges = |first_word, salts| {
                 let multipliers = vld1q_u32(MULTIPLIERS.as_ptr().add(first_word));
                 let products = vmlaq_n_u32(vmulq_n_u32(multipliers, value), salts, of_salt);
@@ -135,55 +158,4 @@ impl<'a> Line<'a> {
             vget_lane_u64::<0>(vreinterpret_u64_u8(missing))
         }
     }
-
-    #[inline(always)]
-    fn missing_of<const WINDOW: bool>(self, round: Round) -> u64 {
-        match WINDOW {
-            true => self.missing(round.value, ones(&WINDOWS[round.window_len as usize], round.window_start)),
-            false => self.missing(round.value, &[1; WORDS]),
-        }
-    }
-}
-
-#[inline(always)]
-fn line_may_contain<const WINDOW: bool, const TWO: bool>(
-    proof: Neon,
-    constants: &Constants,
-    params: Params,
-    line: &[u8; LINE_LEN],
-    hash: KeyHash,
-) -> bool {
-    let ((first, second), line) = (params.rounds(hash), Line::load(proof, constants, line));
-    let missing = line.missing_of::<WINDOW>(first);
-    match second {
-        Some(second) if TWO => missing | line.missing_of::<true>(second) == 0,
-        _ => missing == 0,
-    }
-}
-
-/// As the portable `may_contain`.
-#[inline(always)]
-pub(super) fn may_contain(proof: Neon, params: Params, lines: &[u8], hash: KeyHash) -> bool {
-    let (constants, line) = (&CONSTANTS[usize::from(params.salt_bits)], line_at(lines, params.start_of(hash)));
-    by_shape!(params, line_may_contain(proof, constants, params, line, hash))
-}
-
-#[inline(always)]
-fn each_may_contain<const WINDOW: bool, const TWO: bool>(
-    proof: Neon,
-    constants: &Constants,
-    params: Params,
-    lines: &[u8],
-    hashes: &[KeyHash],
-    answers: &mut [bool],
-) {
-    let probe = |line: &_, hash| line_may_contain::<WINDOW, TWO>(proof, constants, params, line, hash);
-    lanes::probe_all(lines, hashes, answers, probe);
-}
-
-/// An answer for each hash.
-#[inline(always)]
-pub(super) fn all_may_contain(proof: Neon, params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-    let constants = &CONSTANTS[usize::from(params.salt_bits)];
-    by_shape!(params, each_may_contain(proof, constants, params, lines, hashes, answers))
 }

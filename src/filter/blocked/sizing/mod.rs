@@ -32,35 +32,32 @@ mod model;
 mod probes;
 
 use model::WordFill;
-pub use probes::{best_num_probes, num_probes};
+#[cfg(test)]
+pub(crate) use probes::best_num_probes;
+pub(crate) use probes::num_probes;
 
-/// The most probes a key.
-pub const MAX_NUM_PROBES: u32 = 16;
+/// The greatest number of probes a key.
+pub(crate) const MAX_NUM_PROBES: u32 = 16;
 
-/// The most salt bits a word.
-pub const MAX_SALT_BITS: u32 = 6;
+/// The greatest number of salt bits a word.
+pub(crate) const MAX_SALT_BITS: u32 = 6;
 
-/// The salt bits of a word unless a policy sets them: 8 salts are tried.
-pub const DEFAULT_SALT_BITS: u32 = 3;
+/// The default of a word's salt bits: 8 salts are tried.
+pub(crate) const DEFAULT_SALT_BITS: u32 = 3;
 
 /// The smallest size for which a number of probes is proposed: 2 bits a key, in thousandths of a bit.
-pub const MIN_MILLIBITS: u32 = 2_000;
+pub(crate) const MIN_MILLIBITS: u32 = 2_000;
 
 /// The largest size [`millibits_for_false_positive_rate`] proposes: 64 bits a key, in thousandths of a bit.
-pub const MAX_MILLIBITS: u32 = 64_000;
+pub(crate) const MAX_MILLIBITS: u32 = 64_000;
 
-/// Below 1 bit a key (in thousandths) every rate here is taken for 1.
+/// The size below which every rate here is 1: 1 bit a key, in thousandths of a bit.
 const LEAST_MODELLED_MILLIBITS: u32 = 1_000;
 
-/// Of plain blocked filters, without the choice of salts.
+/// The published formulas: those of plain blocked filters, without the choice of salts.
 pub(crate) const FORMULAS: &[Formula] = &[
-    Formula { name: "512-bit lines, approximation", source: "Putze et al. 2009", rate: putze, exact: putze_exact },
-    Formula {
-        name: "512-bit lines, exact",
-        source: "Putze et al. 2009, Bose et al. 2008",
-        rate: putze_exact,
-        exact: putze_exact,
-    },
+    Formula { name: "512-bit lines, approximation", source: "Putze et al. 2009", rate: putze },
+    Formula { name: "512-bit lines, exact", source: "Putze et al. 2009, Bose et al. 2008", rate: putze_exact },
 ];
 
 fn putze(of: Dimensions) -> f64 {
@@ -71,13 +68,13 @@ fn putze_exact(of: Dimensions) -> f64 {
     putze_exact_false_positive_rate(LINE_BITS, of.millibits(), of.num_probes)
 }
 
-/// Bits of a line.
+/// The number of bits of a line.
 const LINE_BITS: u32 = 512;
 
 /// The false-positive rate of our blocked filter at `millibits` thousandths of a bit a key; 0 ..= 1.
 ///
-/// `num_probes` is 1 ..= 16 (more count as 16, none gives 1), `salt_bits` 0 ..= 6 (more count as 6). 1 below 1 bit a
-/// key. It holds for filters of many lines; the hash floor is not included. Source: the [module](self).
+/// `num_probes` is 1 ..= 16 (more count as 16, none gives 1), `salt_bits` 0 ..= 6 (more count as 6). The rate is 1
+/// below 1 bit a key. It holds for filters of many lines; the hash floor is not included. Source: the [module](self).
 ///
 /// ```
 /// use filterblock::sizing::blocked::false_positive_rate;
@@ -98,16 +95,9 @@ pub fn false_positive_rate(millibits: u32, num_probes: u32, salt_bits: u32) -> f
 /// [`num_probes`], is at most `rate`; and that number of probes. (About 9 to 10 bits, where the number changes to 8,
 /// one part in a hundred fewer might do.)
 ///
-/// Saturates at both ends of the range. `salt_bits` above 6 count as 6.
-///
-/// ```
-/// use filterblock::sizing::blocked::millibits_for_false_positive_rate;
-///
-/// // One false positive in a hundred at 8.74 bits a key; the classic filter needs 9.59.
-/// assert_eq!(millibits_for_false_positive_rate(0.01, 4), (8_740, 7));
-/// ```
+/// The result saturates at both ends of the range. `salt_bits` above 6 count as 6.
 #[must_use]
-pub fn millibits_for_false_positive_rate(rate: f64, salt_bits: u32) -> (u32, u32) {
+pub(crate) fn millibits_for_false_positive_rate(rate: f64, salt_bits: u32) -> (u32, u32) {
     let fill = WordFill::new(salt_bits.min(MAX_SALT_BITS), MIN_MILLIBITS);
     let millibits = fewest_millibits(MIN_MILLIBITS, MAX_MILLIBITS, |millibits| {
         model::rate(&fill, millibits, num_probes(millibits, salt_bits)) <= rate
@@ -116,9 +106,9 @@ pub fn millibits_for_false_positive_rate(rate: f64, salt_bits: u32) -> (u32, u32
 }
 
 /// The longest line [`putze_false_positive_rate`] models, in bits: a page of 4 KiB.
-pub const MAX_BITS_PER_LINE: u32 = 1 << 15;
+pub(crate) const MAX_BITS_PER_LINE: u32 = 1 << 15;
 
-/// The keys of a line, or `None` where the rate is taken for 1.
+/// The keys of a line, or `None` where the rate is 1.
 fn keys_per_line(bits_per_line: u32, millibits: u32) -> Option<Poisson> {
     if bits_per_line == 0 || millibits < LEAST_MODELLED_MILLIBITS {
         return None;
@@ -130,15 +120,10 @@ fn keys_per_line(bits_per_line: u32, millibits: u32) -> Option<Poisson> {
 ///
 /// B is `bits_per_line` (above [`MAX_BITS_PER_LINE`] the rate is that of [`MAX_BITS_PER_LINE`]), c the bits a key,
 /// given as `millibits` thousandths, k is `num_probes`, each falling anywhere in the line. The inner term is an
-/// approximation; [`putze_exact_false_positive_rate`] has none. 1 for no line, no probes, or below 1 bit a key.
-/// Source: Putze et al. 2009, §3, equation 3.
-///
-/// ```
-/// let rate = filterblock::sizing::blocked::putze_false_positive_rate(512, 10_000, 6);
-/// assert!((rate - 9.576e-3).abs() < 5e-7);
-/// ```
+/// approximation; [`putze_exact_false_positive_rate`] has none. The rate is 1 for no line, no probes, or below 1 bit a
+/// key. Source: Putze et al. 2009, §3, equation 3.
 #[must_use]
-pub fn putze_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes: u32) -> f64 {
+pub(crate) fn putze_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes: u32) -> f64 {
     let bits_per_line = bits_per_line.min(MAX_BITS_PER_LINE);
     if num_probes == 0 {
         return 1.0;
@@ -153,18 +138,13 @@ pub fn putze_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes:
     })
 }
 
-/// As [`putze_false_positive_rate`], with the exact rate of a line of i keys (Bose et al., see
+/// The rate of [`putze_false_positive_rate`], with the exact rate of a line of i keys (Bose et al., see
 /// [`bloom`](crate::sizing::bloom)) inside the sum; 0 ..= 1.
 ///
-/// 1 also above 64 probes. Its work grows with the square of `num_probes` and with `bits_per_line`: tens of
+/// The rate is 1 above 64 probes, too. The work grows with the square of `num_probes` and with `bits_per_line`: tens of
 /// microseconds at 512 bits, 0.3 seconds at the far end of every range.
-///
-/// ```
-/// let rate = filterblock::sizing::blocked::putze_exact_false_positive_rate(512, 10_000, 6);
-/// assert!((rate - 9.665e-3).abs() < 5e-7);
-/// ```
 #[must_use]
-pub fn putze_exact_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes: u32) -> f64 {
+pub(crate) fn putze_exact_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes: u32) -> f64 {
     let bits_per_line = bits_per_line.min(MAX_BITS_PER_LINE);
     if num_probes == 0 || num_probes > occupancy::MAX_BALLS {
         return 1.0;

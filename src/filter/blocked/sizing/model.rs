@@ -4,12 +4,12 @@ use super::{LEAST_MODELLED_MILLIBITS, MAX_NUM_PROBES};
 use crate::math::float::{powi, sqrt};
 use crate::math::poisson::Poisson;
 
-/// Bits of a line. The format's figure, repeated here because this module depends on no other.
+/// The number of bits of a line: the format's figure, repeated here because this module depends on no other.
 const BITS_PER_LINE: u32 = 512;
 const BITS_PER_WORD: usize = 64;
 const WORDS_PER_LINE: usize = 8;
 
-/// Keys in the fullest line that matters, at 1 bit a key; each throws at most two balls into a word.
+/// The number of keys in the fullest line that matters, at 1 bit a key. Each throws at most two balls into a word.
 const MAX_KEYS: usize = 800;
 const MAX_BALLS: usize = 2 * MAX_KEYS;
 
@@ -22,14 +22,14 @@ fn keys_per_line(millibits: u32) -> Poisson {
 
 /// The fill X/R of one word after the choice of its salt, by the number of balls thrown into it.
 pub(super) struct WordFill {
-    /// E\[X/R\]: what a word probed once lets pass.
+    /// E\[X/R\]: the share of absent keys that pass a word probed once.
     once: [f64; MAX_BALLS + 1],
-    /// E\[(X/R)²\]: what a word probed twice lets pass.
+    /// E\[(X/R)²\]: the share of absent keys that pass a word probed twice.
     twice: [f64; MAX_BALLS + 1],
 }
 
 impl WordFill {
-    /// For filters of at least `millibits` thousandths of a bit a key.
+    /// Computes the fills for filters of at least `millibits` thousandths of a bit a key.
     pub(super) fn new(salt_bits: u32, millibits: u32) -> Self {
         let bits = BITS_PER_WORD - salt_bits as usize;
         let least = millibits.max(LEAST_MODELLED_MILLIBITS);
@@ -45,7 +45,7 @@ impl WordFill {
     }
 }
 
-/// One more ball into the bits of a word: `set[x]` is the probability that x are set.
+/// Throws one more ball into the bits of a word: `set[x]` is the probability that x are set.
 fn throw(set: &mut [f64]) {
     let bits = (set.len() - 1) as f64;
     for x in (1..set.len()).rev() {
@@ -71,17 +71,17 @@ fn moments_of_least(set: &[f64], salt_bits: u32) -> (f64, f64) {
     (first / bits, second / (bits * bits))
 }
 
-/// How the probes of a key are laid over the words of a line.
+/// The distribution of a key's probes over the words of a line.
 struct Layout {
-    /// Balls each key throws into each word.
+    /// The number of balls that each key throws into each word.
     always: usize,
     /// The probability that it throws one more.
     extra: f64,
-    /// Words an absent key probes twice, and once.
+    /// The numbers of words that an absent key probes twice, and once.
     doubled: usize,
     single: usize,
-    /// Sums of the correlations of ball counts over the pairs of words an absent key probes: both twice, one twice,
-    /// both once.
+    /// The sums of the correlations of ball counts over the pairs of words that an absent key probes: both twice, one
+    /// twice, both once.
     both_doubled: f64,
     mixed: f64,
     both_single: f64,
@@ -138,7 +138,7 @@ struct Factor {
 }
 
 impl Factor {
-    /// From the factor given the number of balls; for up to `most_keys` keys.
+    /// Averages the factor given the number of balls, for up to `most_keys` keys.
     fn new(of_balls: &[f64; MAX_BALLS + 1], most_keys: usize, layout: &Layout) -> Self {
         let mut factor = Self { mean: [0.0; MAX_KEYS + 1], mean_square: [0.0; MAX_KEYS + 1] };
         let mut scratch = *of_balls;
@@ -159,8 +159,8 @@ impl Factor {
 
 /// Writes to `averages[n]` the average of `values[balls]` over the balls that n keys throw into a word.
 ///
-/// Key by key: `values[j]` becomes the average with j balls in the word beforehand, and each key shortens the
-/// useful part.
+/// This is done key by key: `values[j]` becomes the average with j balls in the word beforehand, and each key shortens
+/// the useful part.
 fn average(values: &mut [f64; MAX_BALLS + 1], averages: &mut [f64], layout: &Layout) {
     let most_keys = averages.len() - 1;
     for (keys, slot) in averages.iter_mut().enumerate() {

@@ -4,8 +4,8 @@ use super::{MAX_NUM_PROBES, MAX_SALT_BITS, MIN_MILLIBITS};
 
 /// `[salt_bits][i]`: the fewest millibits, from [`MIN_MILLIBITS`] on, at which i + 2 probes or more are best.
 ///
-/// A table and not a computation, because it decides the bytes of a filter: it stays when the model is refined, until a
-/// release says otherwise. Printed by the test below.
+/// It is a table and not a computation because it decides the bytes of a filter: it stays when the model is refined,
+/// until a release changes it. The test below prints it.
 const THRESHOLDS: [[u32; MAX_NUM_PROBES as usize - 1]; MAX_SALT_BITS as usize + 1] = [
     [2093, 3598, 5086, 6601, 8318, 10209, 12230, 13755, 16088, 18646, 21387, 24326, 27840, 31977, 36702],
     [2000, 3407, 4815, 6246, 7858, 9623, 11501, 12893, 15036, 17373, 19866, 22528, 25682, 29363, 33539],
@@ -19,17 +19,9 @@ const THRESHOLDS: [[u32; MAX_NUM_PROBES as usize - 1]; MAX_SALT_BITS as usize + 
 /// The number of probes, 1 ..= 16, with the lowest [`false_positive_rate`](super::false_positive_rate) at `millibits`
 /// thousandths of a bit a key; the smaller where two tie.
 ///
-/// Sizes below [`MIN_MILLIBITS`] count as that, `salt_bits` above 6 as 6.
-///
-/// ```
-/// use filterblock::sizing::blocked::best_num_probes;
-///
-/// assert_eq!(best_num_probes(10_000, 0), 6);
-/// // The choice of salts leaves fewer bits set, and room for another probe.
-/// assert_eq!(best_num_probes(10_000, 4), 7);
-/// ```
+/// Sizes below [`MIN_MILLIBITS`] count as [`MIN_MILLIBITS`], `salt_bits` above 6 as 6.
 #[must_use]
-pub fn best_num_probes(millibits: u32, salt_bits: u32) -> u32 {
+pub(crate) fn best_num_probes(millibits: u32, salt_bits: u32) -> u32 {
     let thresholds = &THRESHOLDS[salt_bits.min(MAX_SALT_BITS) as usize];
     let size = millibits.max(MIN_MILLIBITS);
     let mut num_probes = 1;
@@ -41,9 +33,9 @@ pub fn best_num_probes(millibits: u32, salt_bits: u32) -> u32 {
     num_probes
 }
 
-/// `[salt_bits]`: from and up to which millibits, inclusive, one probe to each word is taken. From where it has at most
-/// 4 % more false positives than the best number, which is then 7; up to where it has at most 25 % more than the best,
-/// which is then 10 or 11. Printed by the test below.
+/// `[salt_bits]`: the least and the greatest millibits, inclusive, for which one probe is taken in each word. At the
+/// least it has at most 4 % more false positives than the best number, which is 7 there; at the greatest at most 25 %
+/// more than the best, which is 10 or 11. The test below prints the table.
 const WHOLE_LINE: [[u32; 2]; MAX_SALT_BITS as usize + 1] =
     [[10937, 19472], [10257, 18252], [9769, 17403], [9399, 16780], [9109, 16306], [8875, 15933], [8681, 15633]];
 
@@ -52,21 +44,13 @@ const WHOLE_LINE: [[u32; 2]; MAX_SALT_BITS as usize + 1] =
 ///
 /// Eight probes are one to each word. That needs no window and no second round, so a query is the fastest there is:
 /// measured in the caller's loop, 10 bits and 7 probes took half as long again, 16 bits and 11 probes twice as long.
-///
-/// ```
-/// use filterblock::sizing::blocked::{best_num_probes, num_probes};
-///
-/// assert_eq!((best_num_probes(10_000, 4), num_probes(10_000, 4)), (7, 8));
-/// assert_eq!((best_num_probes(16_000, 4), num_probes(16_000, 4)), (11, 8));
-/// assert_eq!((best_num_probes(20_000, 4), num_probes(20_000, 4)), (13, 13));
-/// ```
 #[must_use]
-pub fn num_probes(millibits: u32, salt_bits: u32) -> u32 {
+pub(crate) fn num_probes(millibits: u32, salt_bits: u32) -> u32 {
     let [from, to] = WHOLE_LINE[salt_bits.min(MAX_SALT_BITS) as usize];
     if (from..=to).contains(&millibits) { NUM_WORDS } else { best_num_probes(millibits, salt_bits) }
 }
 
-/// Words of a line.
+/// The number of words of a line.
 const NUM_WORDS: u32 = 8;
 
 #[cfg(test)]
@@ -116,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_best_number_never_falls_with_the_size() {
-        // What the bisection above, and a table of thresholds at all, take for granted.
+        // The bisection above, and the table of thresholds, rely on this.
         for salt_bits in 0..=MAX_SALT_BITS {
             let fill = WordFill::new(salt_bits, MIN_MILLIBITS);
             for millibits in (MIN_MILLIBITS..=MAX_MILLIBITS).step_by(487) {

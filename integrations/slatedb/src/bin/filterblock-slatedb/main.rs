@@ -96,7 +96,7 @@ impl Place {
     }
 }
 
-/// What a database is filled with.
+/// The contents of a database.
 #[derive(Args, Clone, Copy)]
 struct Shape {
     /// Rows

@@ -1,0 +1,45 @@
+"""Counts the code of each package, and fails where it exceeds its budget in `.ci/weight.txt`.
+
+Code is a line that is neither blank nor a comment. Unit tests, `mod tests { … }` at the end of a file and files of
+tests, are counted apart.
+"""
+
+import re
+import subprocess
+import sys
+
+BUDGET = ".ci/weight.txt"
+COMMENT = {"rs": "//", "c": "//", "cc": "//", "h": "//", "py": "#"}
+UNIT_TESTS = re.compile(r"(^|/)(tests|guard_pages)\.rs$")
+
+
+def code_lines(path):
+    """The lines of code of a file: outside and inside of unit tests."""
+    comment = COMMENT[path.rsplit(".", 1)[1]]
+    lines = [line for line in open(path, encoding="utf-8").read().splitlines()]
+    begin = next((at for at, line in enumerate(lines) if line.startswith("mod tests {")), len(lines))
+    if UNIT_TESTS.search(path) and "/tests/" not in path:
+        begin = 0
+    is_code = [bool(line.strip()) and not line.strip().startswith(comment) for line in lines]
+    return sum(is_code[:begin]), sum(is_code[begin:])
+
+
+def main():
+    paths = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout.split()
+    paths = [path for path in paths if path.rsplit(".", 1)[-1] in COMMENT]
+    exceeded = []
+    print(f"{'code':>7} {'budget':>7} {'unit tests':>10}  part")
+    for entry in open(BUDGET, encoding="utf-8").read().splitlines():
+        if not entry or entry.startswith("#"):
+            continue
+        budget, name, pattern = entry.split()
+        counts = [code_lines(path) for path in paths if re.match(pattern, path)]
+        code, unit = (sum(column) for column in zip(*counts, strict=True))
+        print(f"{code:7} {budget:>7} {unit:10}  {name}")
+        if code > int(budget):
+            exceeded.append(name)
+    if exceeded:
+        sys.exit(f"over the budget of {BUDGET}: {', '.join(exceeded)}. Before raising it: what can go?")
+
+
+main()

@@ -1,0 +1,182 @@
+//! Files that hold a filter block: how one is read and shown, and the message when it is refused.
+
+use crate::exit::Failure;
+use crate::open_args::Expected;
+use crate::output::shell_word;
+use filterblock::{
+    DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyTransform, MAGIC,
+};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+const UNREADABLE: &str = "Nothing was queried or checked. Run `filterblock build --help` to see how a block is made.";
+const HEADER_BYTES: u64 = HEADER_LEN as u64;
+/// The most that is read from a pipe or a device whose header's checksum is wrong.
+const MAX_UNVOUCHED_BYTES: u64 = 1 << 30;
+/// The payload's length in a header.
+const LENGTH_FIELD: std::ops::Range<usize> = 32..40;
+
+/// The bytes of the file at `path`, which holds one block as far as its header and its length show: the rest is read
+/// only then.
+pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure> {
+    let failure = |error: io::Error| Failure::io(path, "cannot read", &error, UNREADABLE);
+    if path.is_dir() {
+        let stats = expected.key.command(format_args!("stats {}", shell_word(path)));
+        let next = format!("Nothing was queried or checked. If it is a store, run {stats}.");
+        return Err(Failure::io(path, "cannot read", &io::ErrorKind::IsADirectory.into(), &next));
+    }
+    let mut file = File::open(path).map_err(failure)?;
+    let metadata = file.metadata().map_err(failure)?;
+    let file_len = metadata.is_file().then_some(metadata.len());
+    let mut bytes = Vec::new();
+    (&mut file).take(HEADER_BYTES).read_to_end(&mut bytes).map_err(failure)?;
+    let refused = |bytes: &[u8], error| Failure::damaged(describe(path, file_len, bytes, &error, expected));
+    let declared_bytes = match expected.options().open(&bytes) {
+        Err(DecodeError::PayloadLength { declared_bytes, .. }) => declared_bytes,
+        Ok(_) | Err(DecodeError::PayloadDigest { .. }) => 0,
+        Err(error) if error.class() == DecodeErrorClass::Mismatch => 0,
+        // The payload shows whether the header is damaged or the block belongs to another context. It is read only if
+        // it has the length that the header gives, right or not.
+        Err(error @ DecodeError::HeaderChecksum { .. }) => {
+            let field = bytes.get(LENGTH_FIELD).unwrap_or_default();
+            let stated_bytes = field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+            if file_len.is_some_and(|len| stated_bytes != len.saturating_sub(HEADER_BYTES)) {
+                return Err(refused(&bytes, error));
+            }
+            stated_bytes.min(MAX_UNVOUCHED_BYTES)
+        }
+        Err(error) => return Err(refused(&bytes, error)),
+    };
+    let of_another_len = |bytes: &[u8], actual_bytes| {
+        refused(&bytes[..HEADER_LEN], DecodeError::PayloadLength { declared_bytes, actual_bytes })
+    };
+    if let Some(actual_bytes) = file_len.map(|len| len.saturating_sub(HEADER_BYTES)) {
+        if actual_bytes != declared_bytes {
+            return Err(of_another_len(&bytes, actual_bytes));
+        }
+    }
+    // One more shows that there is more.
+    file.take(declared_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failure)?;
+    match bytes.len() as u64 - HEADER_BYTES {
+        actual_bytes if actual_bytes != declared_bytes => Err(of_another_len(&bytes, actual_bytes)),
+        _ => Ok(bytes),
+    }
+}
+
+/// Opens a file's only block, which [`read`] has read.
+pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], expected: &Expected) -> Result<FilterBlockReader<'a>, Failure> {
+    let refused = |error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error, expected));
+    expected.options().open(bytes).map_err(refused)
+}
+
+/// The format version in the header of an opened block: the byte after the magic.
+pub(crate) fn version(block: &[u8]) -> u8 {
+    block.get(MAGIC.len()).copied().unwrap_or(FORMAT_VERSION)
+}
+
+/// File, offset, length, kind and version if they can be trusted, failed check, consequence, next command. `start` has
+/// at least the header, if there is one; `len` is the length of the file, if it has one.
+fn describe(path: &Path, len: Option<u64>, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
+    let failed = match *error {
+        // `read` gives no more than the header where the length of the rest is wrong.
+        DecodeError::PayloadLength { declared_bytes, actual_bytes } if start.len() > HEADER_LEN => format!(
+            "the entry count and the parameters imply {declared_bytes} bytes of payload, the length field \
+             {actual_bytes}"
+        ),
+        DecodeError::PayloadLength { declared_bytes, actual_bytes } => {
+            format!("the length field declares {declared_bytes} bytes of payload, the file has {actual_bytes}")
+        }
+        error => error.to_string(),
+    };
+    let what = located(path, 0, &dimensions(len, start, error), &failed);
+    format!("{what}{}. {}", text_mode_note(start, error), consequence(path, start, error, expected))
+}
+
+/// The first half of the message: as `t.fb: filter block at offset 0 (4133 bytes, bloom v1): payload digest …`.
+pub(crate) fn what_failed(path: &Path, offset: u64, block: &[u8], error: &DecodeError) -> String {
+    located(path, offset, &dimensions(Some(block.len() as u64), block, error), &error.to_string())
+}
+
+fn located(path: &Path, offset: u64, dimensions: &str, failed: &str) -> String {
+    format!("{}: filter block at offset {offset} ({dimensions}): {failed}", path.display())
+}
+
+/// Describes a block as in `4133 bytes, bloom v1`, without kind and version unless a checksum covers them.
+fn dimensions(len: Option<u64>, start: &[u8], error: &DecodeError) -> String {
+    let len = len.map_or_else(|| "of unknown length".to_owned(), |len| format!("{len} bytes"));
+    let Some(tag) = trusted_tag(start, error) else {
+        return len;
+    };
+    let kind = FilterKind::from_tag(tag).map_or_else(|| format!("kind {tag}"), |kind| kind.name().to_owned());
+    format!("{len}, {kind} v{}", version(start))
+}
+
+/// The kind's tag, unless its header failed the check.
+fn trusted_tag(bytes: &[u8], error: &DecodeError) -> Option<u8> {
+    match error {
+        DecodeError::TooShort { .. } | DecodeError::Magic { .. } | DecodeError::HeaderChecksum { .. } => None,
+        _ => bytes.get(MAGIC.len() + 1).copied(),
+    }
+}
+
+/// Notes a magic as a copy in text mode leaves it: a line end rewritten either way, the upper bit cleared, or the first
+/// byte encoded or replaced as UTF-8.
+fn text_mode_note(bytes: &[u8], error: &DecodeError) -> &'static str {
+    let forms: [&[u8]; 5] = [b"\xf1FBLK\r\r\n", b"\xf1FBLK\n\x1a", b"\x71FBLK", b"\xc3\xb1FBLK", b"\xef\xbf\xbdFBLK"];
+    let is_of_magic = matches!(error, DecodeError::Magic { .. } | DecodeError::TooShort { .. });
+    match is_of_magic && forms.iter().any(|form| bytes.starts_with(form)) {
+        true => "; the file was changed by a copy in text mode, which rewrites line ends or characters",
+        false => "",
+    }
+}
+
+/// The advice to replace a block. It is not a command that could be run word for word: it would write over the file,
+/// with a seed, a key or a context that lookups do not expect.
+pub(crate) const BUILD_AGAIN: &str = "To replace it, build a block from the keys of its table, with the kind, size, \
+                                      seed, key and context that it had; `filterblock build --help` lists the flags.";
+
+/// The consequence of `error`, and the next step.
+fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
+    if !start.starts_with(&MAGIC) {
+        return "It holds no block. Run `filterblock build --help` to see how one is made. A compact frame shows only its \
+                length: --compact-frame reads one."
+            .to_owned();
+    }
+    let file = shell_word(path);
+    match error.class() {
+        DecodeErrorClass::Damaged => format!("Filter ignored: lookups stay correct but slower. {BUILD_AGAIN}"),
+        DecodeErrorClass::Newer => format!(
+            "Filter ignored: lookups stay correct but slower. A newer filterblock than this {} reads it. {BUILD_AGAIN}",
+            env!("CARGO_PKG_VERSION")
+        ),
+        DecodeErrorClass::Mismatch => match error {
+            DecodeError::WrongContext { found, .. } => {
+                let inspect = expected.key.command(format_args!("inspect --context {found:#x} {file}"));
+                format!(
+                    "Filter ignored: its checksums are right, but it is bound to another number, and nothing else was \
+                     checked. If it is the right block, run {inspect}."
+                )
+            }
+            DecodeError::WrongHash { found: 1, .. } => "Filter ignored: its checksums are right, but it was hashed \
+                 without a secret key, and nothing else was checked. Leave out --hash-key-file."
+                .to_owned(),
+            DecodeError::KeyNeeded { .. }
+            | DecodeError::WrongSeed { .. }
+            | DecodeError::WrongKey { .. }
+            | DecodeError::WrongHash { .. } => format!(
+                "Filter ignored: its checksums are right, but it was hashed under another key or seed; its structure \
+                 and its answers were not checked. If you have its key, run `filterblock inspect{} --hash-key-file KEY \
+                 {file}`.",
+                expected.context_flag()
+            ),
+            _ => "Filter ignored: its entries were not made of these keys.".to_owned(),
+        },
+        _ => "Filter ignored: lookups stay correct but slower.".to_owned(),
+    }
+}
+
+/// Whether this tool can derive entries from lines.
+pub(crate) fn takes_keys(transform: KeyTransform) -> bool {
+    !matches!(transform, KeyTransform::Custom(_))
+}

@@ -1,0 +1,206 @@
+//! `filterblock build`: from keys to a block in a file.
+
+use crate::answers::row_and_column;
+use crate::exit::{self, Code, Failure};
+use crate::filter::Filter;
+use crate::keys::{Keys, Seen};
+use crate::open_args::{self, parse_transform};
+use crate::output::{self, object, shell_word};
+use crate::output_file::OutputFile;
+use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, Size, kind_or};
+use crate::units::{parse_bytes, parse_rate, parse_u64};
+use filterblock::{
+    BuildError, CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
+};
+use std::collections::TryReserveError;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Build a block from keys
+///
+/// Reads one key per line and writes one filter block. The same keys give the same bytes, whatever their order and
+/// however often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or not at
+/// all.
+#[derive(clap::Args)]
+#[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/lines.txt"), include_str!("help/build.txt")))]
+pub(crate) struct Args {
+    /// The structure, or auto: the one that costs least for the number of distinct keys
+    #[arg(long, value_name = "KIND", default_value = FilterKind::default().name(), value_parser = kind_or(&[AUTO]))]
+    kind: String,
+    /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given
+    #[arg(long, value_name = "B", conflicts_with_all = ["fpr", "max_bytes"])]
+    bits_per_key: Option<f64>,
+    /// Size: the smallest block whose expected false-positive rate is at most this, as 0.01 or 1%
+    #[arg(long, value_name = "P", conflicts_with = "max_bytes", value_parser = parse_rate)]
+    fpr: Option<f64>,
+    /// Size: the best block of at most this many bytes, as 65536 or 64KiB
+    #[arg(long, value_name = "N", value_parser = parse_bytes)]
+    max_bytes: Option<u64>,
+    /// Kind, size and all other settings as the library writes them, such as ribbon:fpr=1%,slots_per_key=1.05 or
+    /// auto:12,level=4,seed=7
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["kind", "bits_per_key", "fpr", "max_bytes", "seed", "transform"])]
+    policy: Option<FilterPolicy>,
+    /// Seed of the hash, decimal or 0x…
+    #[arg(long, value_name = "S", default_value = "0", value_parser = parse_u64)]
+    seed: u64,
+    /// Hash by SipHash-1-3 under the secret key in a file of 16 bytes, or of 32 hexadecimal digits
+    #[arg(long, value_name = "F", conflicts_with_all = ["seed", "policy"])]
+    hash_key_file: Option<PathBuf>,
+    /// What entries are made of: whole-key, row, row+column, prefix:LEN or whole-key+prefix:LEN
+    #[arg(long, value_name = "T", default_value_t, value_parser = parse_transform)]
+    transform: KeyTransform,
+    /// Bind the block to this number, which its readers must then give
+    #[arg(long, value_name = "C", default_value = "0", value_parser = parse_u64)]
+    context: u64,
+    /// Write a compact frame: no header and no checksums, for filters that are checksummed and described elsewhere
+    #[arg(long, conflicts_with = "context")]
+    compact_frame: bool,
+    /// Make a filter of no keys, which denies every key; without this an empty input is an error
+    #[arg(long)]
+    allow_empty: bool,
+    /// The file to write, replaced if it exists; '-' is standard output, and then the summary goes to standard error
+    #[arg(long, short, value_name = "F")]
+    output: PathBuf,
+    /// Keys end with NUL, not with a newline
+    #[arg(long, short = '0')]
+    null: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+    /// File of keys; standard input if omitted, or for '-'
+    #[arg(value_name = "KEYS", default_value = "-", hide_default_value = true)]
+    keys: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let policy = policy(args)?;
+    let target = OutputFile::new(&args.output, "No key was read. Name a file in a directory that can be written to.")?;
+    for (input, what) in [(Some(&args.keys), "the keys"), (args.hash_key_file.as_ref(), "the hash key")] {
+        let input = input.and_then(|path| fs::canonicalize(path).ok());
+        if input.is_some_and(|input| target.path() == Some(&input)) {
+            let message = format!("{what} and the output are one file, which the filter would replace");
+            return Err(Failure::usage("build", message).into());
+        }
+    }
+    let mut builder = FilterBlockBuilder::new(&policy);
+    builder.set_context(args.context);
+    if args.allow_empty {
+        builder.allow_empty();
+    }
+    let mut keys = Keys::open(&args.keys, args.null, "Nothing was written. Run `filterblock build --help`.")?;
+    while let Some(key) = keys.next_key()? {
+        // The key, and its prefix.
+        if let Err(error) = builder.try_reserve(2) {
+            return Err(keys.out_of_memory(error).into());
+        }
+        match (policy.transform(), row_and_column(key)) {
+            (KeyTransform::Row, _) => builder.add_row(key),
+            (KeyTransform::RowColumn, Some((row, column))) => builder.add_row_column(row, column),
+            (KeyTransform::RowColumn, None) => return Err(keys.without_column().into()),
+            _ => builder.add_key(key),
+        }
+    }
+    let num_without_entry = builder.num_without_entry();
+    let seen = keys.seen();
+    let mut block = Vec::new();
+    make_room(&policy, builder.num_added(), &mut block).map_err(|error| keys.out_of_memory(error))?;
+    let built = match args.compact_frame {
+        true => builder.finish_compact_into(&mut block),
+        false => builder.finish_into(&mut block),
+    };
+    built.map_err(|error| refused(args, &error, &builder))?;
+    target.write(&block)?;
+    warn_of_carriage_returns(args, seen);
+    if num_without_entry > 0 {
+        exit::message(format_args!(
+            "{}: {num_without_entry} of {} keys are shorter than the prefix and have no entry: they are 'maybe' in every \
+             such filter.",
+            args.output.display(),
+            seen.num_keys
+        ));
+    }
+    summarize(args, &policy, seen, &block)?;
+    Ok(Code::Ok.into())
+}
+
+fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
+    if let Some(policy) = &args.policy {
+        return Ok(policy.clone());
+    }
+    let size = match (args.bits_per_key, args.fpr, args.max_bytes) {
+        (_, Some(rate), _) => Size::FalsePositiveRate(rate),
+        (.., Some(bytes)) => Size::MaxBytes(bytes),
+        (bits, ..) => Size::BitsPerKey(bits.unwrap_or(DEFAULT_BITS_PER_KEY)),
+    };
+    let hasher = match &args.hash_key_file {
+        Some(path) if matches!(path.try_exists(), Ok(false)) => return Err(no_hash_key(path)),
+        Some(path) => open_args::read_hash_key(path)?,
+        None => KeyHasher::new(args.seed),
+    };
+    let policy = size.policy(&args.kind).map_err(|error| Failure::usage("build", error))?;
+    Ok(policy.with_hasher(hasher).with_transform(args.transform))
+}
+
+/// A key is drawn only where it replaces nothing, and so that no other user can read it.
+fn no_hash_key(path: &Path) -> Failure {
+    let message = format!(
+        "{}: cannot read the hash key: no such file. Nothing was read. For a new key, run `(umask 077; set -C; head \
+         -c 16 /dev/urandom > {})`.",
+        path.display(),
+        shell_word(path)
+    );
+    Failure::new(Code::Io, message)
+}
+
+/// Reserves the memory for a block of `num_entries`, a sixteenth more for kinds whose length depends on the keys, and
+/// fails unless there is also what building it takes.
+fn make_room(policy: &FilterPolicy, num_entries: u64, block: &mut Vec<u8>) -> Result<(), TryReserveError> {
+    // A number that is too large for a block is refused by the builder.
+    let block_bytes = policy.expected_block_len(num_entries).unwrap_or(0);
+    block.try_reserve_exact((block_bytes + block_bytes / 16) as usize + 4096)?;
+    Vec::<u8>::new().try_reserve_exact((num_entries / 2) as usize + (4 << 20))
+}
+
+/// The builder could not meet the policy.
+fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Failure {
+    if exit::code_of_build(error) == Code::Damaged {
+        return Failure::damaged(format!("{}: not written: {error}", args.output.display()));
+    }
+    let bytes = args.max_bytes.map_or_else(String::new, |bytes| format!(" --max-bytes {bytes}"));
+    let calc = format!("filterblock calc --entries {}{bytes}", builder.num_added());
+    let next = if bytes.is_empty() || builder.num_added() == 0 { "filterblock calc --help" } else { &calc };
+    Failure::usage("build", format_args!("{error}. {} was not written. Run `{next}`", args.output.display()))
+}
+
+/// Keys from a file with CR LF line ends are rarely intended.
+fn warn_of_carriage_returns(args: &Args, seen: Seen) {
+    if seen.num_keys > 0 && seen.num_ending_in_cr == seen.num_keys && !args.null {
+        exit::message(format_args!(
+            "{}: each of the {} keys ends in a carriage return, which is now part of it. If the lines were meant \
+             to end in CR LF, run the same command on the output of `sed 's/\\r$//' KEYS`.",
+            args.output.display(),
+            seen.num_keys
+        ));
+    }
+}
+
+fn summarize(args: &Args, policy: &FilterPolicy, seen: Seen, bytes: &[u8]) -> anyhow::Result<()> {
+    let (hasher, transform) = (policy.hasher(), policy.transform());
+    let filter = match args.compact_frame {
+        true => Filter::Frame(CompactFrameReader::open(bytes, policy)?),
+        false => Filter::Block(OpenOptions::new().with_context(args.context).expect(policy).open(bytes)?),
+    };
+    let keys_read = object([("keys_read", seen.num_keys.into())]);
+    let mut note = format!(" from {}", output::count(seen.num_keys, "key"));
+    if args.compact_frame {
+        let hash = match &args.hash_key_file {
+            Some(path) => format!("--hash-key-file {}", shell_word(path)),
+            None => format!("--seed {:#x}", hasher.seed()),
+        };
+        note.push_str(&format!(
+            "; to be queried with --compact-frame {hash} --transform {transform}, which it does not store"
+        ));
+    }
+    Ok(filter.report(&args.output, args.json, keys_read, &note)?)
+}

@@ -1,0 +1,132 @@
+//! The data of a demo: rows to load, and absent rows.
+
+use super::webtable;
+use crate::exit::{Code, Failure};
+use crate::keys::Keys;
+use filterblock::KeyHasher;
+use std::io;
+use std::path::Path;
+
+/// Memory that a run takes for each row of a list besides the row itself, and for each row of the web table: the peak
+/// measured with all kinds, and a quarter more.
+const BYTES_PER_LISTED_ROW: u64 = 400;
+const BYTES_PER_WEB_ROW: u64 = 1700;
+
+/// What follows if the lists cannot be read, or take too much memory.
+const NOT_RUN: &str = "Nothing was run. Name files that can be read, and that fit into memory.";
+
+/// A column and its value.
+pub(super) type Column = (Vec<u8>, Vec<u8>);
+
+/// A row that is loaded, and a column that it does not have.
+pub(super) struct DataRow {
+    pub(super) row: Vec<u8>,
+    pub(super) columns: Vec<Column>,
+    pub(super) absent_column: Vec<u8>,
+}
+
+pub(super) struct Dataset {
+    pub(super) name: String,
+    /// In order, each row once.
+    pub(super) rows: Vec<DataRow>,
+    /// In order, between the first and the last row, none of them loaded.
+    pub(super) absent_rows: Vec<Vec<u8>>,
+    /// Number of rows given as absent, but repeated, loaded or outside the key range, and so dropped.
+    pub(super) num_absent_dropped: u64,
+}
+
+/// A 64-bit number that depends only on `stream` and `i`, so that the data is the same on every machine.
+pub(super) fn random(stream: &[u8], i: u64) -> u64 {
+    KeyHasher::new(i).hash(stream).get()
+}
+
+impl Dataset {
+    /// Sorts, and drops what is not absent or not within the key range.
+    fn new(name: String, mut rows: Vec<DataRow>, mut absent_rows: Vec<Vec<u8>>) -> Self {
+        rows.sort_unstable_by(|a, b| a.row.cmp(&b.row));
+        rows.dedup_by(|a, b| a.row == b.row);
+        let num_given = absent_rows.len();
+        absent_rows.sort_unstable();
+        absent_rows.dedup();
+        absent_rows.retain(|absent| is_absent_among(&rows, absent));
+        let num_absent_dropped = (num_given - absent_rows.len()) as u64;
+        Self { name, rows, absent_rows, num_absent_dropped }
+    }
+
+    /// The built-in web table.
+    pub(super) fn web_table(num_rows: u64) -> Result<Self, Failure> {
+        require_memory(num_rows, BYTES_PER_WEB_ROW, 0).map_err(|error| {
+            let message = format!(
+                "web table: cannot keep {num_rows} rows in memory: {error}. Nothing was run. Run `filterblock demo \
+                 --rows N` with fewer rows."
+            );
+            Failure::new(Code::Io, message)
+        })?;
+        let (rows, absent_rows) = webtable::generate(num_rows);
+        Ok(Self::new("built-in web table".to_owned(), rows, absent_rows))
+    }
+
+    /// Rows from files, one per line, each with one column.
+    pub(super) fn from_files(keys: &Path, absent: &Path) -> Result<Self, Failure> {
+        let data_row = |row: Vec<u8>| {
+            let value = format!("{:016x}", KeyHasher::new(0).hash(&row).get()).into_bytes();
+            let columns = vec![(b"contents:".to_vec(), value)];
+            DataRow { row, columns, absent_column: b"anchor:".to_vec() }
+        };
+        let (rows, absent_rows) = (read(keys)?, read(absent)?);
+        let list_bytes: usize = rows.iter().chain(&absent_rows).map(Vec::len).sum();
+        // A row is copied to a memtable, a table and a query.
+        require_memory(rows.len() as u64, BYTES_PER_LISTED_ROW, 3 * list_bytes as u64).map_err(|error| {
+            let failed = format!("cannot keep a store of its {} rows in memory", rows.len());
+            Failure::io(keys, &failed, &error, NOT_RUN)
+        })?;
+        let rows = rows.into_iter().map(data_row).collect();
+        let name = format!("{}, absent rows from {}", keys.display(), absent.display());
+        Ok(Self::new(name, rows, absent_rows))
+    }
+
+    /// Whether the data allows a demo.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match (self.rows.len(), self.absent_rows.len()) {
+            (rows, _) if rows < 100 => Err(format!("the demo needs at least 100 distinct rows, not {rows}")),
+            (_, 0) => Err("none of the absent rows is absent and between the first and the last row".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn num_cells(&self) -> u64 {
+        self.rows.iter().map(|row| row.columns.len() as u64).sum()
+    }
+}
+
+fn is_absent_among(rows: &[DataRow], row: &[u8]) -> bool {
+    let place = rows.binary_search_by(|loaded| loaded.row.as_slice().cmp(row));
+    place.is_err_and(|place| place > 0 && place < rows.len())
+}
+
+/// Fails unless there is memory for a run of `num_rows` rows, which cannot report a lack of it any more.
+fn require_memory(num_rows: u64, bytes_per_row: u64, more_bytes: u64) -> io::Result<()> {
+    let bytes = num_rows.saturating_mul(bytes_per_row).saturating_add(more_bytes);
+    let mut memory = Vec::<u8>::new();
+    memory.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    // A compiler may leave out an allocation that nothing sees.
+    std::hint::black_box(&memory);
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
+    // Given back when there is no more memory, so that there is some for the message.
+    let spare = Vec::<u8>::with_capacity(1 << 20);
+    let mut keys = Vec::new();
+    let mut source = Keys::open(path, false, NOT_RUN)?;
+    while let Some(key) = source.next_key()? {
+        let mut row = Vec::new();
+        if let Err(error) = row.try_reserve_exact(key.len()).and_then(|()| keys.try_reserve(1)) {
+            drop(spare);
+            return Err(source.out_of_memory(error));
+        }
+        row.extend_from_slice(key);
+        keys.push(row);
+    }
+    Ok(keys)
+}

@@ -1,0 +1,201 @@
+//! A filter in a block or in a compact frame, and its figures.
+
+use crate::exit::{self, Failure};
+use crate::keys::is_dash;
+use crate::open_args::{ExpectedArgs, parse_transform};
+use crate::output::{self, Output, object};
+use crate::units::parse_u64;
+use crate::{block_file, frame_file};
+use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+use std::path::Path;
+
+pub(crate) enum Filter<'a> {
+    Block(FilterBlockReader<'a>),
+    Frame(CompactFrameReader<'a>),
+}
+
+/// The same call of both readers.
+macro_rules! of_either {
+    ($self:ident, $reader:ident => $result:expr) => {
+        match $self {
+            Self::Block($reader) => $result,
+            Self::Frame($reader) => $result,
+        }
+    };
+}
+
+impl Filter<'_> {
+    pub(crate) fn transform(&self) -> KeyTransform {
+        of_either!(self, reader => reader.transform())
+    }
+
+    pub(crate) fn hasher(&self) -> &KeyHasher {
+        of_either!(self, reader => reader.hasher())
+    }
+
+    pub(crate) fn may_contain_hash(&self, hash: KeyHash) -> bool {
+        of_either!(self, reader => reader.may_contain_hash(hash))
+    }
+
+    /// Reads the whole payload.
+    pub(crate) fn false_positive_rate(&self) -> f64 {
+        of_either!(self, reader => reader.false_positive_rate())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Block(reader) => reader.num_entries() == 0,
+            Self::Frame(reader) => reader.kind().is_none(),
+        }
+    }
+
+    /// A frame without entries names no kind.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Block(reader) => reader.kind().name(),
+            Self::Frame(reader) => reader.kind().map_or("none", FilterKind::name),
+        }
+    }
+
+    /// The figures under their names in JSON, without those that the filter does not have.
+    pub(crate) fn figures(&self) -> Map<String, Value> {
+        let mut figures = object([("kind", self.kind_name().into())]);
+        if let Self::Block(reader) = self {
+            figures.extend(object([
+                ("version", block_file::version(reader.as_bytes()).into()),
+                ("num_entries", reader.num_entries().into()),
+                ("bits_per_key", reader.bits_per_key().into()),
+            ]));
+        }
+        let len = match self {
+            Self::Block(reader) => ("block_len_bytes", reader.block_len()),
+            Self::Frame(reader) => ("frame_len_bytes", reader.frame_len()),
+        };
+        figures.extend(object([
+            ("num_probes", of_either!(self, reader => reader.num_probes()).into()),
+            ("num_columns", of_either!(self, reader => reader.num_compared_columns()).into()),
+            ("thinned_from", of_either!(self, reader => reader.thinned_from()).into()),
+            ("predicted_fpr", self.false_positive_rate().into()),
+            (len.0, len.1.into()),
+        ]));
+        figures.extend(hash_figures(self.hasher()));
+        let fill = of_either!(self, reader => reader.fill());
+        figures.extend(object([("transform", self.transform().to_string().into()), ("fill", json!(fill))]));
+        figures
+    }
+
+    /// Reports that the filter was written to `output`: on standard error if `output` is standard output. `more`
+    /// precedes the figures of the JSON object, `note` follows those for people.
+    pub(crate) fn report(
+        &self,
+        output: &Path,
+        json: bool,
+        more: Map<String, Value>,
+        note: &str,
+    ) -> Result<(), Failure> {
+        let report = if json {
+            let mut figures = object([("output", output.to_string_lossy().into())]);
+            figures.extend(more.into_iter().chain(self.figures()));
+            Value::from(figures).to_string()
+        } else {
+            format!("{}: {}{note}", output.display(), self.summary())
+        };
+        if is_dash(output) {
+            exit::message(report);
+            return Ok(());
+        }
+        output::print(|out| writeln!(out, "{report}"))
+    }
+
+    fn summary(&self) -> String {
+        let (entries, len) = match self {
+            Self::Block(reader) => (format!("{} distinct entries", reader.num_entries()), reader.block_len()),
+            Self::Frame(reader) => ("compact frame".to_owned(), reader.frame_len()),
+        };
+        let columns = of_either!(self, reader => reader.num_compared_columns().zip(reader.thinned_from()));
+        let columns = columns.map_or_else(String::new, |(num, from)| format!(", {num} of {from} columns"));
+        let bits = match self {
+            Self::Block(reader) => reader.bits_per_key().map(|bits| format!(", {bits:.3} bits/key")),
+            Self::Frame(_) => None,
+        };
+        format!(
+            "{}{columns}, {entries}, {len} bytes{}, predicted false-positive rate {}",
+            self.kind_name(),
+            bits.unwrap_or_default(),
+            output::rate(self.false_positive_rate())
+        )
+    }
+}
+
+/// Flags of the subcommands that open a filter in a block or in a compact frame.
+#[derive(clap::Args)]
+pub(crate) struct FilterArgs {
+    #[command(flatten)]
+    pub(crate) expected: ExpectedArgs,
+    /// F is a compact frame: it stores neither hash nor transform, which must be those that it was built with
+    #[arg(long, help_heading = FRAME, conflicts_with = "context")]
+    pub(crate) compact_frame: bool,
+    /// The seed of the hash, decimal or 0x…
+    #[arg(long, value_name = "S", help_heading = FRAME, requires = "compact_frame", conflicts_with = "hash_key_file")]
+    #[arg(value_parser = parse_u64)]
+    seed: Option<u64>,
+    /// What entries are made of: whole-key, row, row+column, prefix:LEN or whole-key+prefix:LEN
+    #[arg(long, value_name = "T", help_heading = FRAME, requires = "compact_frame", value_parser = parse_transform)]
+    transform: Option<KeyTransform>,
+}
+
+const FRAME: &str = "For a compact frame";
+
+impl FilterArgs {
+    /// Opens the filter in the file at `path`, and passes it to `use_filter`.
+    pub(crate) fn with_filter<T>(
+        &self,
+        path: &Path,
+        use_filter: impl FnOnce(Filter<'_>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let expected = self.expected.read()?;
+        if self.compact_frame {
+            let hasher = expected.key.hasher.unwrap_or_else(|| KeyHasher::new(self.seed.unwrap_or(0)));
+            let entries = EntryHasher::new(hasher, self.transform.unwrap_or_default());
+            let bytes = frame_file::read(path)?;
+            let frame = frame_file::open(path, &bytes, &entries)?;
+            return use_filter(Filter::Frame(frame));
+        }
+        let bytes = block_file::read(path, &expected)?;
+        use_filter(Filter::Block(block_file::open(path, &bytes, &expected)?))
+    }
+
+    /// Fails for a compact frame unless hash and transform are given: under others keys that are present are denied.
+    pub(crate) fn require_for_queries(&self) -> Result<(), Failure> {
+        let has_hash = self.seed.is_some() || self.expected.key.hash_key_file.is_some();
+        if self.compact_frame && !(has_hash && self.transform.is_some()) {
+            let message = "a compact frame stores neither hash nor transform, and under others keys that are present are \
+                           denied: give --transform and --seed or --hash-key-file as `filterblock build` was given them";
+            return Err(Failure::usage("query", message));
+        }
+        Ok(())
+    }
+}
+
+/// The hash, and its seed or the id of its secret key.
+pub(crate) fn hash_figures(hasher: &KeyHasher) -> Map<String, Value> {
+    let (hash, seed) = if hasher.hash_id() == 1 { ("xxh3-64", "seed") } else { ("siphash-1-3", "hash_key_id") };
+    object([("hash", hash.into()), (seed, output::hex(hasher.seed()).into())])
+}
+
+/// Prints figures for people, a line each.
+pub(crate) fn print_figures(out: &mut Output, figures: &Map<String, Value>, indent: &str) -> io::Result<()> {
+    for (name, value) in figures {
+        let text = match (name.as_str(), value.as_f64(), value) {
+            ("predicted_fpr" | "fill", Some(rate), _) => output::rate(rate),
+            ("bits_per_key", Some(bits), _) => format!("{bits:.3}"),
+            ("thinned_from", ..) => format!("{value} columns"),
+            (.., Value::String(text)) => text.clone(),
+            _ => value.to_string(),
+        };
+        writeln!(out, "{indent}{name:<20} {text}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! `filterblock inspect`: the figures of a block.
+
+use crate::exit::Code;
+use crate::filter::{FilterArgs, print_figures};
+use crate::output;
+use crate::table_file;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Show a block's kind, size, rate and fill
+///
+/// The block is checked before anything is shown. The false-positive rate is predicted from the payload; the fill is
+/// the share of set bits (golomb: of the hash range that is occupied). For a table of the store all filters are shown,
+/// each with its offset in the file.
+#[derive(clap::Args)]
+#[command(after_help = include_str!("help/inspect.txt"))]
+pub(crate) struct Args {
+    /// The file with the block, or a table of the store
+    #[arg(value_name = "F")]
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if !args.filter.compact_frame && table_file::is_table(&args.file) {
+        args.filter.expected.without_context("inspect", &args.file)?;
+        return table_file::inspect(&args.file, &args.filter.expected.read()?.key, args.json);
+    }
+    let figures = args.filter.with_filter(&args.file, |filter| Ok(filter.figures()))?;
+    output::print(|out| if args.json { out.json(&figures) } else { print_figures(out, &figures, "") })?;
+    Ok(Code::Ok.into())
+}

@@ -1,0 +1,179 @@
+//! Keys from a file or standard input, one at a time through one buffer.
+//!
+//! A key is any bytes up to the delimiter: no character set is assumed, a carriage return before the newline belongs to
+//! the key, and an empty line is the empty key. The last key needs no delimiter after it.
+
+use crate::exit::{self, Code, Failure};
+use std::collections::TryReserveError;
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Take};
+use std::path::{Path, PathBuf};
+
+const BUFFER_BYTES: usize = 1 << 18;
+/// The longest line: room for the longest cell of a store with each of its bytes escaped.
+const MAX_KEY_BYTES: usize = 128 << 20;
+/// The most that is read from a device, which may have no end.
+const MAX_DEVICE_BYTES: u64 = 16 << 20;
+
+/// Marks at the beginning of text, what they mean, and the command that removes them.
+const MARKS: [(&[u8], &str); 3] = [
+    (
+        b"\xef\xbb\xbf",
+        "a UTF-8 byte-order mark, whose bytes are now part of the first line. To drop them, run `tail -c +4`",
+    ),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+];
+const UTF_16: &str =
+    "the mark of UTF-16, but lines are taken as bytes, NULs included. To convert it, run `iconv -f UTF-16 -t UTF-8`";
+
+/// A source of keys.
+pub(crate) struct Keys {
+    input: BufReader<Take<File>>,
+    name: PathBuf,
+    delimiter: u8,
+    key: Vec<u8>,
+    seen: Seen,
+    num_bytes: u64,
+    /// The consequence of a failure to read, for its message.
+    consequence: &'static str,
+}
+
+/// Counts of the keys.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Seen {
+    pub(crate) num_keys: u64,
+    /// Keys with a carriage return at the end.
+    pub(crate) num_ending_in_cr: u64,
+}
+
+/// Whether `path` denotes standard input or output.
+pub(crate) fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+impl Keys {
+    /// Opens `path`, or standard input for `-`.
+    pub(crate) fn open(path: &Path, null: bool, consequence: &'static str) -> Result<Self, Failure> {
+        let name = if is_dash(path) { PathBuf::from("standard input") } else { path.to_owned() };
+        let failure = |error| Failure::io(&name, "cannot open", &error, consequence);
+        let file = if is_dash(path) { stdin() } else { File::open(path) }.map_err(failure)?;
+        let metadata = file.metadata().map_err(failure)?;
+        if metadata.is_dir() {
+            return Err(failure(io::ErrorKind::IsADirectory.into()));
+        }
+        if file.is_terminal() {
+            exit::message(format_args!("{}: reading lines from the terminal, up to Ctrl-D", name.display()));
+        }
+        let limit = if is_device(&file, &metadata) { MAX_DEVICE_BYTES + 1 } else { u64::MAX };
+        let input = BufReader::with_capacity(BUFFER_BYTES, file.take(limit));
+        let delimiter = if null { 0 } else { b'\n' };
+        let (key, seen, num_bytes) = (Vec::new(), Seen::default(), 0);
+        Ok(Self { input, name, delimiter, key, seen, num_bytes, consequence })
+    }
+
+    /// The next key; `None` after the last one. Warns of an input that is empty or not in bytes of one character each.
+    pub(crate) fn next_key(&mut self) -> Result<Option<&[u8]>, Failure> {
+        if self.num_bytes == 0 {
+            self.warn_of_encoding()?;
+        }
+        self.key.clear();
+        let mut is_ended = false;
+        while !is_ended {
+            let (name, consequence) = (&self.name, self.consequence);
+            let failure = |error| Failure::io(name, "cannot read", &error, consequence);
+            let chunk = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.map_err(failure)?,
+            };
+            let end = chunk.iter().position(|&byte| byte == self.delimiter);
+            let (part, len) = end.map_or((chunk, chunk.len()), |end| (&chunk[..end], end + 1));
+            if self.key.len() + part.len() > MAX_KEY_BYTES {
+                return Err(failure(io::Error::other(format!("a line of more than {MAX_KEY_BYTES} bytes"))));
+            }
+            self.key.try_reserve(part.len()).map_err(|error| failure(error.into()))?;
+            self.key.extend_from_slice(part);
+            // Nothing is returned only at the end of the input.
+            is_ended = end.is_some() || len == 0;
+            self.input.consume(len);
+            self.num_bytes += len as u64;
+            if len == 0 && self.input.get_ref().limit() == 0 {
+                let reason = format!("more than {MAX_DEVICE_BYTES} bytes from a device, which may have no end");
+                return Err(failure(io::Error::other(reason)));
+            }
+            if len == 0 && self.key.is_empty() {
+                if self.seen.num_keys == 0 {
+                    let advice = "empty: nothing was read. Check the file, or the command that writes it.";
+                    exit::message(format_args!("{}: {advice}", self.name.display()));
+                }
+                return Ok(None);
+            }
+        }
+        self.seen.num_keys += 1;
+        self.seen.num_ending_in_cr += u64::from(self.key.last() == Some(&b'\r'));
+        Ok(Some(&self.key))
+    }
+
+    /// Whether the next key may have to be waited for.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.input.buffer().is_empty()
+    }
+
+    /// The keys so far.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// The failure to remember a key.
+    pub(crate) fn out_of_memory(&self, error: TryReserveError) -> Failure {
+        let failed = format!("cannot keep key {} in memory", self.seen.num_keys);
+        Failure::io(&self.name, &failed, &error.into(), self.consequence)
+    }
+
+    /// The failure to find a column in the last key.
+    pub(crate) fn without_column(&self) -> Failure {
+        let message = format!(
+            "{}: line {}: no tab: expected a row, a tab and a column, of which the entries are made. {}",
+            self.name.display(),
+            self.seen.num_keys,
+            self.consequence
+        );
+        Failure::new(Code::Usage, message)
+    }
+
+    fn warn_of_encoding(&mut self) -> Result<(), Failure> {
+        let start = self.input.fill_buf();
+        let start = start.map_err(|error| Failure::io(&self.name, "cannot read", &error, self.consequence))?;
+        if let Some((_, meaning)) = MARKS.iter().find(|(mark, _)| start.starts_with(mark)) {
+            exit::message(format_args!("{}: begins with {meaning} on it.", self.name.display()));
+        }
+        Ok(())
+    }
+}
+
+/// Standard input without a buffer that other readers would share.
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+fn stdin() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// Whether `file` is a device such as /dev/zero.
+fn is_device(file: &File, metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        metadata.file_type().is_char_device() && !file.is_terminal()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, metadata);
+        false
+    }
+}

@@ -1,0 +1,84 @@
+//! The command-line tool: builds, queries, shows and checks filter blocks, calculates their sizes, and manages a small
+//! row/column store that embeds them.
+
+mod answers;
+mod block_file;
+mod build;
+mod calc;
+mod completions;
+mod demo;
+mod exit;
+mod filter;
+mod frame_file;
+mod inspect;
+mod interrupt;
+mod keys;
+mod open_args;
+mod output;
+mod output_file;
+mod policy_args;
+mod query;
+mod store;
+mod table_file;
+mod thin;
+mod units;
+mod verdict;
+mod verify;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use filterblock::FORMAT_VERSION;
+use std::process::ExitCode;
+use std::sync::LazyLock;
+use store::{fill, get, rebuild, repair, scan, stats};
+
+/// The text that `--version` prints after the name.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{} (format version {FORMAT_VERSION})", env!("CARGO_PKG_VERSION")));
+
+/// Builds, queries, shows and checks filter blocks: small files that rule out keys which a table does not hold
+///
+/// fill, get, scan, stats, rebuild and repair work on a small row/column store that embeds filter blocks.
+#[derive(Parser)]
+#[command(name = "filterblock", version = VERSION.as_str(), after_help = include_str!("help/filterblock.txt"))]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Build(build::Args),
+    Query(query::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
+    Thin(thin::Args),
+    Calc(calc::Args),
+    Fill(fill::Args),
+    Get(get::Args),
+    Scan(scan::Args),
+    Stats(stats::Args),
+    Rebuild(rebuild::Args),
+    Repair(repair::Args),
+    Demo(demo::Args),
+    Completions(completions::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match &Cli::parse().command {
+        Command::Build(args) => build::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Thin(args) => thin::run(args),
+        Command::Calc(args) => calc::run(args),
+        Command::Fill(args) => fill::run(args),
+        Command::Get(args) => get::run(args),
+        Command::Scan(args) => scan::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Rebuild(args) => rebuild::run(args),
+        Command::Repair(args) => repair::run(args),
+        Command::Demo(args) => demo::run(args),
+        Command::Completions(args) => completions::run(args, &mut Cli::command()),
+    };
+    result.unwrap_or_else(|error| exit::report(&error))
+}

@@ -1,0 +1,308 @@
+//! `filterblock rebuild`: new filters for existing tables.
+
+use super::filters::{KindArgs, NONE};
+use super::{NOTHING_READ, failure, open_quietly, warning_text, with_key};
+use crate::exit::{self, Code, Failure};
+use crate::interrupt;
+use crate::open_args::HashKeyArgs;
+use crate::output::{self, Output, shell_word};
+use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, Size};
+use crate::units::parse_u64;
+use filterblock::{FilterPolicy, HEADER_LEN, KeyHasher};
+use filterblock_kv::{
+    Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
+    TableStats,
+};
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Filters with fewer entries do not show the bits per key that they were built for: their blocks are rounded up.
+const TELLING_ENTRIES: u64 = 1000;
+/// Legal bits per key.
+const LEGAL_BITS: std::ops::RangeInclusive<f64> = 2.0..=64.0;
+
+/// Rebuild the filters of a store, or those of one table
+///
+/// Reads the tables and leaves them unchanged; new filters are written to separate files. Without kind and size each
+/// filter keeps its own (with less than 1000 entries: 10 bits per key), and an unusable one gets those of the largest
+/// filter for the same purpose. With --kind all tables get filters for rows and for cells, of 10 bits per key unless a
+/// size is given.
+#[derive(clap::Args)]
+#[command(after_help = include_str!("../help/rebuild.txt"))]
+pub(crate) struct Args {
+    /// The directory of a store, or one of its tables, as DIR/000123.sst
+    #[arg(value_name = "DIR|TABLE")]
+    place: PathBuf,
+    #[command(flatten)]
+    filters: KindArgs,
+    /// Write prefix filters of this length for all tables; if omitted, existing ones keep their length
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    prefix_len: Option<u16>,
+    /// A new seed of the hash, decimal or 0x…, for these filters and all later ones
+    #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with_all = ["random_seed", "hash_key_file"])]
+    seed: Option<u64>,
+    /// A new random seed
+    #[arg(long, conflicts_with = "hash_key_file")]
+    random_seed: bool,
+    #[command(flatten)]
+    key: HashKeyArgs,
+    /// Give the store the key of --hash-key-file in place of its own key or seed, or without it a seed in place of its
+    /// key. Filters under another key do not show their kind and size: they are made like unusable ones
+    #[arg(long)]
+    change_hash_key: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (dir, file) = split(&args.place)?;
+    let file = file.as_deref();
+    if args.change_hash_key && file.is_some() {
+        let message = "--change-hash-key is for all tables of a store: name its directory";
+        return Err(Failure::usage("rebuild", message).into());
+    }
+    let key = args.key.read()?;
+    if args.change_hash_key && key.hasher.is_none() {
+        check_has_key(&dir)?;
+    }
+    let changing = |options: StoreOptions| options.change_hash_key(args.change_hash_key);
+    let stats = open_quietly(&dir, changing(StoreOptions::default()), &key, NOTHING_READ)?.stats();
+    if file.is_some() && wanted(&stats, file).is_empty() {
+        let (table, store) = (args.place.display(), dir.display());
+        let list = key.command(format_args!("stats {}", shell_word(&dir)));
+        let message = format!("{table} is no table of the store {store}; {list} lists them");
+        return Err(Failure::usage("rebuild", message).into());
+    }
+    let plan = Plan::new(args, &stats)?;
+    let seed = if args.random_seed { Some(rand::random()) } else { args.seed };
+    let store = Store::open_dir(&dir, with_key(changing(plan.store_options()), &key));
+    let store = store.map_err(|error| failure(&dir, &key, &error, "Nothing was changed."))?;
+    interrupt::will_remove_unfinished(&dir);
+    let num_warnings = store.warnings().len();
+    // Opening has written the cells that were in a log only to a table.
+    let tables = wanted(&store.stats(), file);
+    let mut report = RebuildReport::default();
+    let rebuilt = rebuild(&store, &plan, &tables, seed, &mut report);
+    for warning in store.warnings().iter().skip(num_warnings) {
+        exit::message(warning_text(&dir, &key, warning));
+    }
+    let mut done =
+        format!("{} of {} have new filters.", report.tables.len(), output::count(tables.len() as u64, "table"));
+    if args.change_hash_key {
+        let needed = if key.hasher.is_some() { "this key" } else { "no key" };
+        let rebuild = key.command(format_args!("rebuild {}", shell_word(&dir)));
+        done.push_str(&format!(" The store needs {needed} from now on; {rebuild} finishes the change."));
+    }
+    interrupt::forget_unfinished(&dir);
+    rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &key, &error, &done))?;
+    output::print(|out| print(args, out, &dir, &report, (seed, key.hasher)))?;
+    Ok(Code::Ok.into())
+}
+
+/// Refuses to take a key from a store that has none, and no filters under one that it had.
+fn check_has_key(dir: &Path) -> Result<(), Failure> {
+    let store = Store::open_dir(dir, StoreOptions::default().read_only(true));
+    if !store.is_ok_and(|store| store.warnings().is_empty()) {
+        return Ok(());
+    }
+    let (dir, store) = (dir.display(), shell_word(dir));
+    let message = format!(
+        "--change-hash-key without --hash-key-file takes its key from a store, and the filters of {dir} are hashed with a \
+         seed, under no secret key. Nothing was changed. To give it a key, run `filterblock rebuild {store} \
+         --change-hash-key --hash-key-file KEY`; for another seed, `filterblock rebuild {store} --random-seed`"
+    );
+    Err(Failure::usage("rebuild", message))
+}
+
+/// The directory of the store, and the file of a single table.
+fn split(place: &Path) -> Result<(PathBuf, Option<String>), Failure> {
+    if place.extension().is_none_or(|extension| extension != "sst" && extension != "flt") || place.is_dir() {
+        return Ok((place.to_owned(), None));
+    }
+    let name = place.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| Failure::usage("rebuild", format_args!("{}: no table's name", place.display())))?;
+    let dir = place.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((dir.to_owned(), Some(name.to_owned())))
+}
+
+/// Returns the tables whose filters are rebuilt: all, or the one with this file, its own or that of its filters.
+fn wanted(stats: &Stats, file: Option<&str>) -> Vec<TableStats> {
+    let is_wanted =
+        |table: &&TableStats| file.is_none_or(|file| file == table.file || table.filter_file.as_deref() == Some(file));
+    stats.tables.iter().filter(is_wanted).cloned().collect()
+}
+
+fn rebuild(
+    store: &Store,
+    plan: &Plan<'_>,
+    tables: &[TableStats],
+    seed: Option<u64>,
+    report: &mut RebuildReport,
+) -> Result<(), Error> {
+    for table in tables {
+        let mut options = RebuildOptions::new().table(table.number);
+        for purpose in Purpose::ALL {
+            options = options.filter(purpose, plan.policy(table, purpose));
+        }
+        if let Some(seed) = seed {
+            options = options.seed(seed);
+        }
+        report.tables.extend(store.rebuild_filters(&options)?.tables);
+    }
+    Ok(())
+}
+
+fn print(
+    args: &Args,
+    out: &mut Output,
+    dir: &Path,
+    report: &RebuildReport,
+    (seed, key): (Option<u64>, Option<KeyHasher>),
+) -> io::Result<()> {
+    if args.json {
+        let table = |table: &RebuiltTable| {
+            json!({
+                "file": table.file,
+                "filter_file": table.filter_file,
+                "bytes_before": table.bytes_before,
+                "bytes_now": table.bytes_now,
+            })
+        };
+        return out.json(&json!({
+            "store": dir.to_string_lossy(),
+            "seed": seed.map(output::hex),
+            "hash_key_id": key.map(|key| output::hex(key.seed())),
+            "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
+        }));
+    }
+    for RebuiltTable { file, filter_file, bytes_before, bytes_now, .. } in &report.tables {
+        let path = dir.join(file);
+        writeln!(out, "{}: filters of {bytes_now} bytes in {filter_file}, {bytes_before} before", path.display())?;
+    }
+    writeln!(out, "{}: new filters for {}", dir.display(), output::count(report.tables.len() as u64, "table"))?;
+    match key {
+        Some(key) if args.change_hash_key => {
+            writeln!(out, "all hashed under the secret key {}", output::hex(key.seed()))
+        }
+        None if args.change_hash_key => writeln!(out, "all hashed with a seed, under no secret key"),
+        _ => Ok(()),
+    }
+}
+
+/// The filters that tables get.
+struct Plan<'a> {
+    args: &'a Args,
+    stats: &'a Stats,
+    prefix_len: Option<u16>,
+    /// The given policies, by [`Purpose::ALL`]; otherwise filters keep their own.
+    given: Option<[Option<FilterPolicy>; Purpose::ALL.len()]>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
+        let prefix_len = args.prefix_len.or_else(|| prefix_len(stats));
+        let KindArgs { kind, bits_per_key, fpr } = &args.filters;
+        if kind.as_deref() == Some(NONE) && (bits_per_key.is_some() || fpr.is_some() || args.prefix_len.is_some()) {
+            return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size or a prefix"));
+        }
+        let mut plan = Self { args, stats, prefix_len, given: None };
+        if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {
+            let mut given = [const { None }; Purpose::ALL.len()];
+            for (given, purpose) in given.iter_mut().zip(Purpose::ALL) {
+                let kind = kind.as_deref().unwrap_or_else(|| kind_of(stats, purpose));
+                *given = args.filters.policy_of("rebuild", kind)?;
+            }
+            plan.given = Some(given);
+        }
+        Ok(plan)
+    }
+
+    /// The options of the store during the rebuild: no maintenance of its own. A log that was not closed becomes a
+    /// table, with filters like the others.
+    fn store_options(&self) -> StoreOptions {
+        let options = with_filters(self.prefix_len, |purpose| self.usual(purpose));
+        options.create(false).maintenance(Maintenance::Inline { seed: 0 })
+    }
+
+    /// The filter that a table gets for a purpose.
+    fn policy(&self, table: &TableStats, purpose: Purpose) -> Option<FilterPolicy> {
+        let filter = table.filters.iter().find(|filter| filter.purpose == purpose);
+        let has_one = filter.is_some() || table.unusable.contains(&purpose);
+        let is_given = match purpose {
+            Purpose::Row | Purpose::RowColumn => self.args.filters.kind.is_some(),
+            // A prefix filter, or one of a later version.
+            _ => self.args.prefix_len.is_some(),
+        };
+        if !has_one && !is_given {
+            return None;
+        }
+        match (&self.given, filter.and_then(as_it_is)) {
+            (None, Some(policy)) => Some(policy),
+            (Some(_), _) | (None, None) => self.usual(purpose),
+        }
+    }
+
+    /// Returns the given policy, or the policy of the largest filter for this purpose.
+    fn usual(&self, purpose: Purpose) -> Option<FilterPolicy> {
+        match &self.given {
+            Some(given) => given[purpose as usize].clone(),
+            None => like_largest(self.stats, purpose),
+        }
+    }
+}
+
+/// Options with the filters that the store of `stats` has.
+pub(super) fn filters_like(stats: &Stats) -> StoreOptions {
+    with_filters(prefix_len(stats), |purpose| like_largest(stats, purpose))
+}
+
+/// Options with filters of rows and cells, and of prefixes of this length.
+fn with_filters(prefix_len: Option<u16>, policy: impl Fn(Purpose) -> Option<FilterPolicy>) -> StoreOptions {
+    let mut options = StoreOptions::without_filters();
+    for purpose in [Purpose::Row, Purpose::RowColumn] {
+        options = options.filter(purpose, policy(purpose));
+    }
+    match prefix_len {
+        Some(len) => options.prefix_filter(len, policy(Purpose::Prefix)),
+        None => options,
+    }
+}
+
+fn prefix_len(stats: &Stats) -> Option<u16> {
+    stats.tables.iter().find_map(|table| table.prefix_len)
+}
+
+/// The policy of the largest filter for this purpose, or the default one.
+fn like_largest(stats: &Stats, purpose: Purpose) -> Option<FilterPolicy> {
+    let default = || Size::BitsPerKey(DEFAULT_BITS_PER_KEY).policy(kind_of(stats, purpose)).ok();
+    largest(stats, purpose).and_then(as_it_is).or_else(default)
+}
+
+fn kind_of(stats: &Stats, purpose: Purpose) -> &'static str {
+    largest(stats, purpose).map_or(AUTO, |filter| filter.kind.name())
+}
+
+fn largest(stats: &Stats, purpose: Purpose) -> Option<&FilterStats> {
+    let filters = stats.tables.iter().flat_map(|table| &table.filters);
+    filters.filter(|filter| filter.purpose == purpose).max_by_key(|filter| filter.num_entries)
+}
+
+/// The policy of a filter, as far as its block shows it.
+fn as_it_is(filter: &FilterStats) -> Option<FilterPolicy> {
+    if filter.num_entries < TELLING_ENTRIES {
+        return FilterPolicy::with_bits_per_key(filter.kind, DEFAULT_BITS_PER_KEY).ok();
+    }
+    if FilterPolicy::len_depends_on_keys(filter.kind) || FilterPolicy::rate_has_steps(filter.kind) {
+        // Its size depends on its entries' hashes, or has coarse steps; its rate is exact except for the last digits.
+        return FilterPolicy::with_false_positive_rate(filter.kind, filter.predicted_fpr * (1.0 + 1e-9)).ok();
+    }
+    // The builder takes the header out of the given bits, up to one part in 64 of them.
+    let (entries, header_bits) = (filter.num_entries as f64, HEADER_LEN as f64 * 8.0);
+    let payload = (filter.bytes as f64 * 8.0 - header_bits) / entries;
+    // Rounded to a tenth, so that differences do not add up over repeated rebuilds.
+    let bits = ((payload + (payload / 63.0).min(header_bits / entries)) * 10.0).round() / 10.0;
+    FilterPolicy::with_bits_per_key(filter.kind, bits.clamp(*LEGAL_BITS.start(), *LEGAL_BITS.end())).ok()
+}

@@ -1,0 +1,137 @@
+//! `filterblock verify`: checksums, structure, and with keys the two promises of a filter: none of its keys is
+//! missing, and absent keys pass no more often than predicted.
+
+use crate::answers::{self, Answers};
+use crate::block_file;
+use crate::exit::{Code, Failure};
+use crate::filter::Filter;
+use crate::keys::{self, Keys};
+use crate::open_args::{Expected, ExpectedArgs};
+use crate::output::{self, Output, shell_word};
+use crate::store;
+use crate::table_file;
+use crate::verdict::Verdict;
+use filterblock::FilterBlockReader;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Check blocks, tables and stores, and the answers of filters against keys
+///
+/// Checks checksums and structure; for a table also every cell, and that its filters miss none; for a store the same,
+/// and how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
+/// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for each
+/// key). Continues after a bad file; the exit code is the worst of all.
+#[derive(clap::Args)]
+#[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/verify.txt")))]
+pub(crate) struct Args {
+    /// Files with a block each, tables of a store, or directories of stores
+    #[arg(value_name = "F", required = true)]
+    files: Vec<PathBuf>,
+    /// The keys that each of the blocks was built from; '-' is standard input, for one block
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// Keys end with NUL, not with a newline
+    #[arg(long, short = '0', requires = "keys")]
+    null: bool,
+    /// Print a JSON object for each file, one per line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    expected: ExpectedArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.files.len() > 1 && args.keys.as_deref().is_some_and(keys::is_dash) {
+        let message = "standard input can be read only once: name a file of keys, or a single block";
+        return Err(Failure::usage("verify", message).into());
+    }
+    let expected = args.expected.read()?;
+    let mut out = Output::new();
+    let mut worst = Code::Ok;
+    for path in &args.files {
+        let (is_store, is_table) = (path.is_dir(), table_file::is_table(path));
+        if is_store || is_table {
+            args.expected.without_context("verify", path)?;
+        }
+        let verdict = if !is_store && !is_table {
+            verify_block(args, &expected, path)?
+        } else if args.keys.is_some() {
+            let (path, what) = (path.display(), if is_store { "store" } else { "table" });
+            let message = format!("{path} is a {what}, which is checked against its own cells: leave out --keys");
+            Failure::usage("verify", message).into()
+        } else {
+            let verify = if is_store { store::verify::verify } else { table_file::verify };
+            verify(path, &expected.key).unwrap_or_else(Verdict::from)
+        };
+        worst = worst.max(verdict.print(path, args.json, &mut out).map_err(output::failure)?);
+    }
+    out.finish()?;
+    Ok(worst.into())
+}
+
+/// Checks one block. An error is one of the list of keys, which every other block would meet as well.
+fn verify_block(args: &Args, expected: &Expected, path: &Path) -> Result<Verdict, Failure> {
+    let bytes = match block_file::read(path, expected) {
+        Ok(bytes) => bytes,
+        Err(failure) => return Ok(failure.into()),
+    };
+    let reader = match block_file::open(path, &bytes, expected) {
+        Ok(reader) => reader,
+        Err(failure) => return Ok(failure.into()),
+    };
+    let (version, predicted_fpr) = (block_file::version(&bytes), reader.false_positive_rate());
+    let mut verdict = Verdict::default();
+    let block = format!(
+        "{}: filter block at offset 0 ({} bytes, {} v{version})",
+        path.display(),
+        reader.block_len(),
+        reader.kind()
+    );
+    if args.keys.is_some() && !block_file::takes_keys(reader.transform()) {
+        return Ok(without_keys(&block, &reader, &expected.command(format_args!("verify {}", shell_word(path)))).into());
+    }
+    verdict.text = format!(
+        "{}: ok: {} v{version}, {} entries, {} bytes; checksums and structure are right\n",
+        path.display(),
+        reader.kind(),
+        reader.num_entries(),
+        reader.block_len()
+    );
+    if let Some(list) = &args.keys {
+        let keys = Keys::open(list, args.null, "Not all keys were checked. Run `filterblock verify --help`.")?;
+        let answers = answers::ask(&reader, keys)?;
+        verdict.text.push_str(&answers.text(reader.num_entries(), predicted_fpr));
+        verdict.figures = answers.figures(predicted_fpr);
+        if let Some(failure) = missing(&block, &answers) {
+            verdict.failures.push(failure);
+            verdict.text.clear();
+        }
+    }
+    verdict.figures = Filter::Block(reader).figures().into_iter().chain(verdict.figures).collect();
+    Ok(verdict)
+}
+
+/// Refuses a list of keys for a block whose entries only an engine can make.
+fn without_keys(block: &str, reader: &FilterBlockReader<'_>, verify: &str) -> Failure {
+    Failure::damaged(format!(
+        "{block}: keys cannot be looked up in it: its entries (transform {}) are made from keys by the engine's own \
+         code, which this tool does not have. Its checksums and its structure are right, but a file of keys cannot tell \
+         whether entries are missing, nor how often absent keys pass: no key was checked; only that engine can tell. \
+         Leave out --keys: run {verify}.",
+        reader.transform()
+    ))
+}
+
+/// The worst failure of a filter: it denies keys of its table.
+fn missing(block: &str, answers: &Answers) -> Option<Failure> {
+    let (key, hash) = answers.first_missing.as_ref()?;
+    Some(Failure::damaged(format!(
+        "{block}: {} of {} keys are answered 'no', the first \"{}\" (hash {}). Do not use it for a table of these keys: \
+         lookups would not find them. If it is the filter of other keys, name their list. {}",
+        answers.num_missing,
+        answers.num_keys,
+        output::printable(key),
+        output::hex(hash.get()),
+        block_file::BUILD_AGAIN
+    )))
+}

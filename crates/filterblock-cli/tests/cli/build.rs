@@ -1,0 +1,227 @@
+//! `filterblock build`.
+
+use crate::{KINDS, Place, lines, stderr};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn bytes_do_not_depend_on_order_or_repetition() {
+    for kind in KINDS {
+        let place = Place::with_block(kind);
+        let mut shuffled: Vec<String> = lines("key", 1000).lines().map(|line| format!("{line}\n")).collect();
+        shuffled.reverse();
+        shuffled.extend_from_within(100..300);
+        place.write("shuffled.txt", shuffled.concat());
+        place.expect(0, &format!("build --kind {kind} --output again.fb shuffled.txt"));
+        assert_eq!(place.read("t.fb"), place.read("again.fb"), "{kind}");
+        place.expect(0, &format!("build --kind {kind} --seed 1 --output seeded.fb keys.txt"));
+        assert_ne!(place.read("t.fb"), place.read("seeded.fb"), "{kind}");
+    }
+}
+
+#[test]
+fn keys_come_from_standard_input_by_default_or_for_a_dash() {
+    let place = Place::with_block("blocked");
+    for line in ["build --kind blocked --output s.fb", "build --kind blocked --output s.fb -"] {
+        let output = place.with_stdin(line, lines("key", 1000).as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(stderr(&output), "", "no progress where standard error is no terminal");
+        assert_eq!(place.read("s.fb"), place.read("t.fb"));
+        fs::remove_file(place.path("s.fb")).unwrap();
+    }
+}
+
+#[test]
+fn the_summary_has_the_figures_of_the_block() {
+    let place = Place::new();
+    place.write("keys.txt", lines("key", 1000) + &lines("key", 10));
+    let summary = place.json(0, "build --kind golomb --fpr 1% --seed 0x2a --output t.fb --json keys.txt");
+    assert_eq!(summary["keys_read"], 1010);
+    assert_eq!(summary["num_entries"], 1000);
+    assert_eq!(summary["block_len_bytes"], place.read("t.fb").len());
+    assert_eq!(summary["seed"], "0x000000000000002a");
+    assert_eq!(summary["kind"], "golomb");
+    let fpr = summary["predicted_fpr"].as_f64().unwrap();
+    assert!(fpr > 0.008 && fpr <= 0.0105, "{fpr}");
+    let bits = summary["bits_per_key"].as_f64().unwrap();
+    assert!((bits - place.read("t.fb").len() as f64 * 8.0 / 1000.0).abs() < 1e-9);
+    let text = place.expect(0, "build --kind golomb --output t.fb keys.txt");
+    assert_eq!(text.lines().count(), 1);
+    for part in ["t.fb", "golomb", "1000 distinct", "1010 keys", "bits/key", "predicted"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn given_sizes_are_met() {
+    let place = Place::with_block("blocked");
+    for kind in KINDS {
+        place.expect(0, &format!("build --kind {kind} --bits-per-key 12.5 --output b.fb keys.txt"));
+        let bits = place.read("b.fb").len() as f64 * 8.0 / 1000.0;
+        assert!((11.5..13.5).contains(&bits), "{kind}: {bits}");
+        place.expect(0, &format!("build --kind {kind} --max-bytes 1KiB --output b.fb keys.txt"));
+        let len = place.read("b.fb").len();
+        assert!((900..=1024).contains(&len), "{kind}: {len}");
+    }
+    place.expect(0, "build --policy blocked:10,salt_bits=0 --output s0.fb keys.txt");
+    assert_ne!(place.read("s0.fb"), place.read("t.fb"));
+    assert_eq!(place.read("s0.fb").len(), place.read("t.fb").len());
+}
+
+#[test]
+fn keys_are_bytes() {
+    let place = Place::new();
+    // Not UTF-8, an empty line, a carriage return, and no newline at the end: four keys.
+    place.write("keys.bin", b"\xff\xfe\x80\n\nwindows\r\nlast");
+    let summary = place.json(0, "build --kind golomb --fpr 0.000001 --output t.fb --json keys.bin");
+    assert_eq!(summary["num_entries"], 4);
+    for (key, code) in [
+        (&b"\xff\xfe\x80"[..], 0),
+        (b"", 0),
+        (b"windows\r", 0),
+        (b"last", 0),
+        (b"windows", 1),
+        (b"last\n", 1),
+        (b"\xff\xfe", 1),
+    ] {
+        place.write("one", [key, b"\0"].concat());
+        let output = place.expect(0, "query t.fb --null --summary --json --keys one");
+        let answer: Value = serde_json::from_str(&output).unwrap();
+        assert_eq!(answer["no"], code, "{key:?}");
+    }
+}
+
+#[test]
+fn nul_separated_keys_may_hold_newlines() {
+    let place = Place::new();
+    place.write("keys.bin", b"two\nlines\0\0plain");
+    let summary = place.json(0, "build --kind golomb --fpr 0.000001 --null --output t.fb --json keys.bin");
+    assert_eq!(summary["num_entries"], 3);
+    for (key, code) in [("two\nlines", 0), ("", 0), ("plain", 0), ("two", 1), ("lines", 1)] {
+        let status = place.command(["query", "t.fb", key]).output().unwrap().status;
+        assert_eq!(status.code(), Some(code), "{key:?}");
+    }
+}
+
+#[test]
+fn crlf_files_cause_a_warning() {
+    let place = Place::new();
+    place.write("crlf.txt", "a\r\nb\r\n");
+    place.write("mixed.txt", "a\r\nb\n");
+    assert!(stderr(&place.run("build --kind bloom --output t.fb crlf.txt")).contains("carriage return"));
+    assert_eq!(stderr(&place.run("build --kind bloom --output t.fb mixed.txt")), "");
+}
+
+#[test]
+fn no_keys_make_a_block_that_denies_everything_if_allowed() {
+    for kind in KINDS {
+        let place = Place::new();
+        let message = place.expect_failure(2, &format!("build --kind {kind} --output t.fb"));
+        assert!(message.contains("t.fb was not written") && message.contains("--help"), "{message}");
+        assert!(!place.path("t.fb").exists());
+        let output = place.with_stdin(&format!("build --kind {kind} --allow-empty --output t.fb --json"), b"");
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&summary["num_entries"], summary.get("bits_per_key")), (&0.into(), None));
+        assert_eq!(place.expect(1, "query t.fb any"), "no\tany\n");
+        assert_eq!(place.json(0, "inspect t.fb --json")["num_entries"], 0);
+    }
+}
+
+#[test]
+fn impossible_requests_are_refused_and_nothing_is_written() {
+    let place = Place::with_block("blocked");
+    place.write("old.fb", "old");
+    for (options, part) in [
+        ("--kind bloom --bits-per-key 1", "legal range"),
+        ("--kind bloom --bits-per-key NaN", "legal range"),
+        ("--kind golomb --fpr 1.5", "legal range"),
+        ("--kind golomb --max-bytes 10", "legal range"),
+        ("--kind golomb --max-bytes 100", "at least"),
+        ("--policy blocked:10,salt_bits=7", "legal range"),
+        ("--policy blocked:10 --kind blocked", "cannot be used with"),
+        ("--policy blocked", "a kind and a size"),
+        ("--kind auto --bits-per-key 1", "legal range"),
+        ("--policy auto:10,level=256", "is not a number"),
+        ("--policy blocked:10,level=3", "is not a setting"),
+        ("--kind bloom --seed 0x10000000000000000", "64-bit"),
+        ("--kind bloom --seed -1", ""),
+        ("--kind cuckoo", "bloom, blocked, golomb, ribbon, fuse"),
+        ("--kind bloom --bits-per-key 10 --fpr 1%", "cannot be used with"),
+        ("--kind bloom --fpr 1% --max-bytes 1000", "cannot be used with"),
+    ] {
+        let message = place.expect_failure(2, &format!("build {options} --output old.fb keys.txt"));
+        assert!(message.contains(part), "{options}: {message}");
+        assert_eq!(place.read("old.fb"), b"old", "{options}");
+    }
+    place.expect_failure(2, "build --kind bloom keys.txt");
+}
+
+#[test]
+fn the_kind_has_a_default() {
+    let place = Place::with_block("blocked");
+    place.expect(0, "build --output default.fb keys.txt");
+    assert!(place.read("default.fb") == place.read("t.fb"));
+    assert!(place.expect(0, "build --help").contains("[default: blocked]"));
+}
+
+/// The block is that of the kind which `calc` names for as many keys.
+#[test]
+fn the_kind_can_be_chosen() {
+    let place = Place::with_block("blocked");
+    let num_keys = place.json(0, "inspect t.fb --json")["num_entries"].as_u64().unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    for workload in
+        ["level=2", "level=0", "queries=0,byte_ns=4000000000", "queries=0,byte_ns=0", "level=6,read_ns=1000000000"]
+    {
+        let options: String =
+            workload.split(',').map(|setting| format!(" --{}", setting.replace('_', "-").replace('=', " "))).collect();
+        let calc = place.json(0, &format!("calc --entries {num_keys} --fpr 1%{options} --json"));
+        let kind = calc["choice"]["kind"].as_str().unwrap().to_owned();
+        let built = place.json(0, &format!("build --policy auto:fpr=1%,{workload} --output auto.fb --json keys.txt"));
+        assert_eq!(built["kind"], kind.as_str(), "{options}");
+        place.expect(0, &format!("build --kind {kind} --fpr 1% --output kind.fb keys.txt"));
+        assert!(place.read("auto.fb") == place.read("kind.fb"), "{options}");
+        kinds.insert(kind);
+    }
+    // The default workload is that of level 2.
+    place.expect(0, "build --kind auto --fpr 1% --output auto.fb keys.txt");
+    place.expect(0, "build --policy auto:fpr=1%,level=2 --output kind.fb keys.txt");
+    assert!(place.read("auto.fb") == place.read("kind.fb"));
+    assert!(kinds.len() > 1, "{kinds:?}");
+}
+
+#[test]
+fn file_errors_exit_with_4_and_leave_no_debris() {
+    let place = Place::with_block("blocked");
+    fs::create_dir(place.path("directory")).unwrap();
+    for line in [
+        "build --kind bloom --output x.fb missing.txt",
+        "build --kind bloom --output x.fb directory",
+        "build --kind bloom --output directory keys.txt",
+        "build --kind bloom --output missing/x.fb keys.txt",
+        "build --kind bloom --output t.fb/x.fb keys.txt",
+    ] {
+        let message = place.expect_failure(4, line);
+        assert!(message.contains(": cannot "), "{line}: {message}");
+    }
+    let mut names: Vec<_> = fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["absent.txt", "directory", "keys.txt", "t.fb"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_target_is_replaced_atomically_and_links_stay_links() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let place = Place::with_block("blocked");
+    let old = fs::metadata(place.path("t.fb")).unwrap();
+    // Readable like any new file, not only by the owner.
+    fs::write(place.path("plain"), "").unwrap();
+    assert_eq!(old.permissions().mode(), fs::metadata(place.path("plain")).unwrap().permissions().mode());
+    std::os::unix::fs::symlink("t.fb", place.path("link.fb")).unwrap();
+    place.expect(0, "build --kind bloom --output link.fb keys.txt");
+    assert!(fs::symlink_metadata(place.path("link.fb")).unwrap().is_symlink());
+    assert_ne!(fs::metadata(place.path("t.fb")).unwrap().ino(), old.ino(), "renamed into place, not overwritten");
+    assert_eq!(place.json(0, "inspect t.fb --json")["kind"], "bloom");
+    place.expect_failure(4, "build --kind bloom --output /dev/null keys.txt");
+}

@@ -1,0 +1,118 @@
+//! Filters of other entries than whole keys, and compact frames.
+
+use crate::{KINDS, Place, lines, stderr};
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
+use std::fmt::Write as _;
+
+/// Two columns for each of 100 rows.
+fn cells() -> String {
+    (0..200).fold(String::new(), |mut text, i| {
+        let _ = writeln!(text, "row-{}\tcolumn-{}", i / 2, i % 2);
+        text
+    })
+}
+
+#[test]
+fn pairs_are_rows_tabs_and_columns() {
+    let place = Place::new();
+    place.write("cells.txt", cells());
+    place.expect(0, "build --transform row+column --output c.fb cells.txt");
+    let policy =
+        FilterPolicy::with_bits_per_key(FilterKind::default(), 10.0).unwrap().with_transform(KeyTransform::RowColumn);
+    let mut builder = FilterBlockBuilder::new(&policy);
+    for line in cells().lines() {
+        let (row, column) = line.split_once('\t').unwrap();
+        builder.add_row_column(row.as_bytes(), column.as_bytes());
+    }
+    assert_eq!(place.read("c.fb"), builder.finish().unwrap());
+    let answers = place.expect(0, "query c.fb --keys cells.txt");
+    assert_eq!(answers, cells().lines().map(|line| format!("maybe\t{line}\n")).collect::<String>());
+    place.write("others.txt", cells().replace("column-", "other-"));
+    let others = place.expect(0, "query c.fb --keys others.txt");
+    assert!(others.lines().filter(|line| line.starts_with("no\t")).count() > 190, "{others}");
+    let verified = place.expect(0, "verify c.fb --keys cells.txt");
+    assert!(verified.contains("200"), "{verified}");
+    // Further tabs belong to the column.
+    place.write("tabs.txt", "row\ta\tb\n");
+    place.expect(0, "build --transform row+column --output tabs.fb tabs.txt");
+    assert_eq!(place.expect(0, "query tabs.fb --keys tabs.txt"), "maybe\trow\ta\tb\n");
+}
+
+#[test]
+fn a_line_without_a_column_is_named_and_nothing_is_written() {
+    let place = Place::new();
+    place.write("bad.txt", "row-1\tcolumn\nrow-2\n");
+    let message = place.expect_failure(2, "build --transform row+column --output bad.fb bad.txt");
+    assert!(message.starts_with("bad.txt: line 2: no tab: expected a row, a tab and a column"), "{message}");
+    assert!(message.contains("Nothing was written") && !place.path("bad.fb").exists(), "{message}");
+}
+
+#[test]
+fn rows_and_prefixes_are_entries() {
+    let place = Place::new();
+    place.write("keys.txt", lines("key", 1000) + "k\n");
+    for (transform, asked, answer, num_short) in [
+        ("row", "key-7", "maybe", 0),
+        ("prefix:4", "key-unseen", "maybe", 1),
+        ("prefix:4", "other", "no", 1),
+        ("prefix:4", "ke", "maybe", 1),
+        ("whole-key+prefix:4", "key-7", "maybe", 0),
+        ("whole-key+prefix:4", "key-", "maybe", 0),
+    ] {
+        let output =
+            place.run(&format!("build --kind fuse --fpr 0.01% --transform {transform} --output t.fb keys.txt"));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let warning = stderr(&output);
+        assert_eq!(warning.contains("1 of 1001 keys are shorter than the prefix"), num_short == 1, "{warning}");
+        assert_eq!(place.json(0, "inspect t.fb --json")["transform"], transform);
+        let code = if answer == "no" { 1 } else { 0 };
+        assert_eq!(place.expect(code, &format!("query t.fb {asked}")), format!("{answer}\t{asked}\n"), "{transform}");
+    }
+    let message = place.expect_failure(2, "build --transform custom:200:1 --output t.fb keys.txt");
+    assert!(message.contains("the engine's own code is needed"), "{message}");
+}
+
+#[test]
+fn compact_frames_are_built_queried_and_shown() {
+    for kind in KINDS {
+        let place = Place::with_block(kind);
+        let built = place.expect(0, &format!("build --kind {kind} --compact-frame --seed 7 --output f.fb keys.txt"));
+        let flags = "--compact-frame --seed 0x7 --transform whole-key";
+        assert!(built.contains(flags), "{built}");
+        let policy = FilterPolicy::with_bits_per_key(kind.parse().unwrap(), 10.0).unwrap().with_seed(7);
+        let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy), Vec::new());
+        lines("key", 1000).lines().for_each(|key| builder.add_key(key.as_bytes()));
+        builder.finish_compact_into(&mut frame).unwrap();
+        assert_eq!(place.read("f.fb"), frame, "{kind}");
+        let answers = place.expect(0, &format!("query f.fb {flags} --keys keys.txt --summary"));
+        assert_eq!(answers, "1000 queries: 1000 maybe, 0 no\n");
+        let absent = place.json(0, &format!("query f.fb {flags} --keys absent.txt --summary --json"));
+        assert!(absent["no"].as_u64().unwrap() > 950, "{kind}: {absent}");
+        let shown = place.json(0, "inspect f.fb --compact-frame --json");
+        assert_eq!((&shown["kind"], &shown["frame_len_bytes"]), (&kind.into(), &frame.len().into()));
+        // What it does not store is not guessed, and a block is no frame.
+        for line in ["query f.fb --compact-frame key-1", "query f.fb --compact-frame --seed 7 key-1"] {
+            assert!(place.expect_failure(2, line).contains("stores neither hash nor transform"));
+        }
+        let message = place.expect_failure(2, &format!("query t.fb {flags} key-1"));
+        assert!(message.contains("begins as a block does"), "{message}");
+        place.expect_failure(2, &format!("query f.fb {flags} --context 1 key-1"));
+        place.expect_failure(3, "query f.fb key-1");
+        place.write("cut.fb", &frame[..frame.len() - 1]);
+        let message = place.expect_failure(3, &format!("query cut.fb {flags} key-1"));
+        assert!(
+            message.starts_with(&format!("cut.fb: compact frame at offset 0 ({} bytes): ", frame.len() - 1)),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_compact_frame_without_entries_denies_every_key() {
+    let place = Place::new();
+    place.write("none.txt", "");
+    place.run("build --compact-frame --allow-empty --output f.fb none.txt");
+    assert_eq!(place.read("f.fb"), [0x10]);
+    let asked = "query f.fb --compact-frame --seed 0 --transform whole-key --explain key";
+    assert!(place.expect(1, asked).contains("the filter has no entries"));
+}

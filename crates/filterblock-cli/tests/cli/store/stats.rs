@@ -1,0 +1,91 @@
+//! `filterblock stats`.
+
+use super::{filter_at, flip, tables, with_store};
+use crate::{Place, field_names, stderr};
+use filterblock_kv::{Store, StoreOptions};
+
+#[test]
+fn figures_match_the_store() {
+    let place = with_store();
+    let json = place.json(0, "stats db --json");
+    let fields = [
+        "store",
+        "hash_key_id",
+        "cells_in_log",
+        "levels",
+        "tables",
+        "unreadable",
+        "filter_memory_bytes",
+        "filter_memory_bytes_max",
+        "warnings",
+        "ledger",
+    ];
+    assert_eq!(field_names(&json), fields);
+    let store = Store::open_dir(&place.path("db"), StoreOptions::default().read_only(true)).unwrap();
+    let stats = store.stats();
+    assert_eq!(json["tables"].as_array().unwrap().len(), stats.tables.len());
+    for (json, table) in json["tables"].as_array().unwrap().iter().zip(&stats.tables) {
+        assert_eq!((&json["file"], &json["level"]), (&table.file.as_str().into(), &table.level.into()));
+        assert_eq!((&json["cells"], &json["file_bytes"]), (&table.num_cells.into(), &table.file_bytes.into()));
+        for (json, filter) in json["filters"].as_array().unwrap().iter().zip(&table.filters) {
+            assert_eq!((&json["kind"], &json["bytes"]), (&filter.kind.name().into(), &filter.bytes.into()));
+            assert_eq!(json["bits_per_key"], filter.bytes as f64 * 8.0 / filter.num_entries as f64);
+            assert_eq!(json["predicted_fpr"], filter.predicted_fpr);
+        }
+    }
+    assert_eq!(json["levels"][0]["cells"], 5000);
+    assert_eq!(json["levels"][0]["filter_bytes"], stats.tables.iter().map(|table| table.filter_bytes).sum::<u64>());
+    let text = place.expect(0, "stats db");
+    for table in &stats.tables {
+        assert_eq!(text.matches(&table.file).count(), table.filters.len(), "{text}");
+    }
+    assert!(text.starts_with("db: 2 tables, 0 cells in the log only\n") && !text.contains("lookups"), "{text}");
+}
+
+#[test]
+fn the_ledger_shows_the_outcome_of_lookups() {
+    let place = with_store();
+    place.write("rows.txt", (0..4000).map(|row| format!("row-{row:05}\n")).collect::<String>());
+    let ledger = &place.json(0, "stats db --ask rows.txt --json")["ledger"];
+    let rows = &ledger["total"]["row"];
+    assert_eq!(rows["lookups"], 8000);
+    let outcome = |name: &str| rows["outcomes"][name].as_u64().unwrap();
+    assert_eq!(outcome("true_positive"), 2500);
+    assert_eq!(outcome("out_of_key_range") + outcome("avoided") + outcome("false_positive"), 5500);
+    let text = place.expect(0, "stats db --ask rows.txt");
+    assert!(text.contains("lookups") && text.contains("observed FPR"), "{text}");
+    assert!(place.expect_failure(4, "stats db --ask missing.txt").starts_with("missing.txt: cannot open: "));
+    let output = place.with_stdin("stats db --ask - --json", b"row-00001\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn unusable_filters_cause_a_warning() {
+    let place = with_store();
+    let table = &tables(&place)[0];
+    let offset = filter_at(&place, table, 0);
+    flip(&place, &format!("db/{table}"), offset + 90);
+    let output = place.run("stats db --json");
+    let start = format!("db/{table}: filter block at offset {offset} (");
+    let end = format!("lookups stay correct but slower. Run `filterblock rebuild db/{table}`.\n");
+    let message = stderr(&output);
+    assert!(message.starts_with(&start) && message.ends_with(&end), "{message}");
+    let json = place.json(0, "stats db --json");
+    assert_eq!(json["warnings"][0], message.trim_end());
+    assert_eq!(json["tables"][0]["unusable_filters"][0], "row");
+    assert!(place.expect(0, "stats db").contains("unusable"));
+}
+
+#[test]
+fn names_are_quoted_in_commands_to_run() {
+    let place: Place = with_store();
+    let table = &tables(&place)[0];
+    flip(&place, &format!("db/{table}"), filter_at(&place, table, 0) + 90);
+    std::fs::rename(place.path("db"), place.path("two words")).unwrap();
+    let output = place.command(["stats", "two words"]).output().unwrap();
+    let message = stderr(&output);
+    assert!(message.ends_with(&format!("Run `filterblock rebuild 'two words/{table}'`.\n")), "{message}");
+    let rebuilt = place.command(["rebuild", &format!("two words/{table}")]).output().unwrap();
+    assert_eq!(rebuilt.status.code(), Some(0));
+    assert_eq!(stderr(&place.command(["stats", "two words"]).output().unwrap()), "");
+}

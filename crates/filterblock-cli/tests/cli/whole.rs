@@ -1,0 +1,121 @@
+//! Help, version, completions.
+
+use crate::Place;
+
+const SUBCOMMANDS: [&str; 14] = [
+    "build",
+    "query",
+    "inspect",
+    "verify",
+    "thin",
+    "calc",
+    "fill",
+    "get",
+    "scan",
+    "stats",
+    "rebuild",
+    "repair",
+    "demo",
+    "completions",
+];
+
+#[test]
+fn help_ends_with_examples() {
+    let place = Place::new();
+    for line in ["--help", "-h"] {
+        assert!(place.expect(0, line).contains("\nExamples:\n  filterblock build "));
+    }
+    let overview = place.expect(0, "--help");
+    for code in ["0  done", "1  ", "2  ", "3  ", "4  "] {
+        assert!(overview.contains(&format!("\n  {code}")), "{overview}");
+    }
+    for subcommand in SUBCOMMANDS {
+        let help = place.expect(0, &format!("{subcommand} --help"));
+        assert!(help.contains(&format!("\nExamples:\n  filterblock {subcommand}")), "{help}");
+        assert!(overview.contains(&format!("\n  {subcommand} ")), "{overview}");
+    }
+}
+
+#[test]
+fn version_names_the_format_too() {
+    let place = Place::new();
+    let expected =
+        format!("filterblock {} (format version {})\n", env!("CARGO_PKG_VERSION"), filterblock::FORMAT_VERSION);
+    assert_eq!(place.expect(0, "--version"), expected);
+}
+
+#[test]
+fn completions_know_the_subcommands() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = place.expect(0, &format!("completions {shell}"));
+        for subcommand in SUBCOMMANDS {
+            assert!(script.contains(subcommand), "{shell}: {subcommand}");
+        }
+    }
+    place.expect_failure(2, "completions tcsh");
+}
+
+#[test]
+fn unknown_commands_exit_with_2() {
+    let place = Place::new();
+    place.expect_failure(2, "mend");
+    place.expect_failure(2, "build --unknown");
+    let output = place.command([""; 0]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// The examples of the overview work, run in their order.
+#[test]
+fn the_examples_work() {
+    let place = Place::new();
+    place.write("keys.txt", "some-key\nother\n");
+    let help = place.expect(0, "--help");
+    let examples: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  filterblock ")).collect();
+    assert_eq!(examples.len(), 13);
+    // The demo is slow and has its own tests.
+    for example in examples.into_iter().filter(|&example| example != "demo") {
+        place.expect(0, example);
+    }
+}
+
+/// The budget in `docs/tool.md` is about ten bits for each entry of its list, which has 104 334 words on Debian.
+#[test]
+fn the_shown_budget_fits() {
+    let place = Place::new();
+    place.write("words", crate::lines("word", 104_334));
+    let page = include_str!("../../../../docs/tool.md");
+    let example = page.lines().find(|line| line.contains(" --max-bytes ")).unwrap();
+    let line = example.strip_prefix("filterblock ").unwrap().replace("/usr/share/dict/words", "words");
+    let summary = place.json(0, &format!("{line} --json"));
+    let number = |name: &str| summary[name].as_f64().unwrap();
+    let bits = number("filter_bytes") * 8.0 / number("filter_entries");
+    assert!((8.0..12.0).contains(&bits), "{bits} bits per key: {summary}");
+}
+
+/// The figures in `docs/kinds.md` are what the tool prints.
+#[test]
+fn calc_prints_what_is_shown() {
+    let page = include_str!("../../../../docs/kinds.md");
+    let shown: Vec<_> = page.split("$ filterblock calc ").skip(1).collect();
+    assert_eq!(shown.len(), 2);
+    for example in shown {
+        let (line, rest) = example.split_once('\n').unwrap();
+        let output = Place::new().expect(0, &format!("calc {line}"));
+        assert!(rest.starts_with(&output), "calc {line} prints:\n{output}");
+    }
+}
+
+/// The sum in `docs/store.md` is what the tool prints; numbers of tables may differ.
+#[test]
+fn memory_holds_what_is_shown() {
+    let place = Place::new();
+    let page = include_str!("../../../../docs/store.md");
+    let (before, after) = page.split_once(" --filter-memory-bytes 128KiB\n").unwrap();
+    let [.., fill, stats] = before.lines().collect::<Vec<_>>()[..] else { panic!("two commands") };
+    place.expect(0, fill.strip_prefix("filterblock ").unwrap());
+    let output =
+        place.expect(0, &format!("{} --filter-memory-bytes 128KiB", stats.strip_prefix("filterblock ").unwrap()));
+    let sum = |text: &str| text[text.find("filters in memory: ").unwrap()..].lines().next().unwrap().to_owned();
+    assert_eq!(sum(after), sum(&output));
+}

@@ -1,0 +1,44 @@
+//! What callers may do with the public types: send them to other threads, keep them across a caught panic, print, copy
+//! and compare them.
+
+use core::fmt::{Debug, Display};
+use core::hash::Hash;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use std::error::Error;
+
+fn shared<T: Send + Sync + Unpin + Debug>() {}
+fn unwinds<T: UnwindSafe + RefUnwindSafe>() {}
+fn value<T: Copy + Debug + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
+fn equal<T: Copy + PartialEq>() {}
+fn eq<T: Eq + Hash>() {}
+fn error<
+    T: Error + Debug + Display + Clone + PartialEq + Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static,
+>() {
+}
+
+/// `each!(bound: Type, Type)`
+macro_rules! each {
+    ($bound:ident: $($Type:ty),+ $(,)?) => { $($bound::<$Type>();)+ };
+}
+
+#[test]
+fn of_ledger_and_budget() {
+    use filterblock_engine::ledger::{
+        Account, Accounts, BlockCounters, FilterFacts, Imbalance, Ledger, LedgerReport, LevelTally, Lookup,
+        LookupClass, LookupCounters, Outcome, TableCounters, Tally,
+    };
+
+    use filterblock_engine::budget::{ElasticFilter, Run, Share};
+    each!(shared: ElasticFilter);
+    each!(unwinds: ElasticFilter);
+    each!(value: Run, Share);
+    each!(equal: Run, Share);
+    each!(shared: Account, Accounts, BlockCounters, Ledger, LedgerReport, Lookup<'_>, LookupCounters);
+    each!(shared: TableCounters);
+    each!(unwinds: Account, Accounts, BlockCounters, Ledger, LedgerReport, Lookup<'_>, LookupCounters);
+    each!(unwinds: TableCounters);
+    each!(value: FilterFacts, LevelTally, LookupClass, Outcome, Tally);
+    each!(equal: FilterFacts, LevelTally, LookupClass, Tally);
+    each!(eq: Outcome);
+    each!(error: Imbalance);
+}

@@ -1,0 +1,171 @@
+//! Filters of a table that is opened outside a store.
+
+use super::{
+    DecodeError, EntryHasher, FilterKind, KeyHasher, KeyTransform, OpenOptions, PartitionHandle, PartitionedFilter,
+    Probe, Purpose, index_at, may_contain_cell, open_index, unpadded_len,
+};
+use filterblock::FilterBlockReader;
+
+/// A filter of a table, with what is needed to open it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct TableFilter {
+    /// The filter's purpose.
+    pub purpose: Purpose,
+    /// The transform of its entries.
+    pub transform: KeyTransform,
+    /// The offset of its bytes in the table's file.
+    pub offset: u64,
+    /// The length of its bytes. For a partitioned filter this includes padding; see [`TablePartitions::len_bytes`].
+    pub len: u64,
+    /// The length of a partitioned filter's index, its last bytes; 0 for a filter that is one block.
+    pub index_len: u32,
+    /// The context that the block, or the index, is bound to.
+    pub context: u64,
+    /// The hasher of its entries; see [`TableFile::hashed_by`](super::super::TableFile::hashed_by).
+    pub hasher: KeyHasher,
+    /// The block, or the partitions and their index, unchecked.
+    pub bytes: Vec<u8>,
+}
+
+impl TableFilter {
+    /// Options that check that a block, or an index, belongs here.
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions::new().with_context(self.context).expect(&EntryHasher::new(self.hasher.clone(), self.transform))
+    }
+
+    /// Whether it is opened by [`open_partitions`](Self::open_partitions), and not by [`open`](Self::open).
+    pub fn is_partitioned(&self) -> bool {
+        self.index_len > 0
+    }
+
+    /// Opens the block with every check.
+    ///
+    /// # Errors
+    /// The error of [`OpenOptions::open`], and the error for a partitioned filter, which is not a block.
+    pub fn open(&self) -> Result<FilterBlockReader<'_>, DecodeError> {
+        self.open_options().open(&self.bytes).map_err(|error| self.key_needed(error))
+    }
+
+    /// Opens the index of a partitioned filter and all partitions, with every check.
+    ///
+    /// ```
+    /// use filterblock_kv::{Store, StoreOptions, TableFile};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default().partition_filters(512))?;
+    /// for row in 0..2_000u32 {
+    ///     store.put(&row.to_be_bytes(), b"column", b"value")?;
+    /// }
+    /// store.flush()?;
+    /// let table = TableFile::open(&dir.path().join(&store.stats().tables[0].file))?;
+    /// for filter in table.filters() {
+    ///     let filter = filter.open_partitions()?;
+    ///     assert!(filter.partitions().len() > 3 && filter.partitions().all(|(_, opened)| opened.is_ok()));
+    ///     assert!(filter.false_positive_rate().is_some_and(|rate| rate < 0.02));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`PartitionedFilter::open`](filterblock::partition::PartitionedFilter::open), for the index; also for a
+    /// filter that is one block, which has none. A partition that does not open has an error of its own.
+    pub fn open_partitions(&self) -> Result<TablePartitions<'_>, DecodeError> {
+        TablePartitions::open(&self.bytes, self.index_len, self.open_options()).map_err(|error| self.key_needed(error))
+    }
+
+    fn key_needed(&self, error: DecodeError) -> DecodeError {
+        match error {
+            // Without the key, its id is treated as a seed.
+            DecodeError::WrongHash { expected: 1, .. } => DecodeError::KeyNeeded { key_id: self.hasher.seed() },
+            other => other,
+        }
+    }
+
+    /// Opens the filter to probe it for cells; `None` if it does not open.
+    pub(crate) fn probe(&self) -> Option<Probe<'_>> {
+        if self.is_partitioned() {
+            let filter = self.open_partitions().ok()?;
+            return Some(Box::new(move |key| {
+                may_contain_cell(Some(&filter.index), |number| filter.partitions[number].as_ref().ok(), key)
+            }));
+        }
+        let filter = self.open().ok()?;
+        Some(Box::new(move |key| may_contain_cell(None::<&PartitionedFilter<&[u8]>>, |_| Some(&filter), key)))
+    }
+}
+
+/// A partitioned filter of a [`TableFile`](super::super::TableFile), opened with every check.
+#[derive(Debug)]
+pub struct TablePartitions<'a> {
+    index: PartitionedFilter<&'a [u8]>,
+    index_len: u32,
+    partitions: Vec<Result<FilterBlockReader<'a>, DecodeError>>,
+}
+
+impl<'a> TablePartitions<'a> {
+    /// Opens the filter in `bytes`, whose last `index_len` bytes are its index.
+    pub(super) fn open(bytes: &'a [u8], index_len: u32, options: OpenOptions) -> Result<Self, DecodeError> {
+        let index_at = index_at(bytes.len() as u64, index_len)?;
+        let (before, index) = bytes.split_at(index_at as usize);
+        let index = open_index(index, index_at, options)?;
+        // They end before the index.
+        let open = |p: PartitionHandle| index.open_partition(p, &before[p.offset as usize..][..p.len as usize]);
+        let partitions = index.partitions().map(open).collect();
+        Ok(Self { index, index_len, partitions })
+    }
+
+    /// The index.
+    pub fn index(&self) -> &PartitionedFilter<&'a [u8]> {
+        &self.index
+    }
+
+    /// Returns each partition's place, its offset counted from the filter's, and its block, if that passes every check.
+    pub fn partitions(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (PartitionHandle, &Result<FilterBlockReader<'a>, DecodeError>)> {
+        self.index.partitions().zip(&self.partitions)
+    }
+
+    /// Length of the partitions and the index in bytes, without the padding to pages.
+    pub fn len_bytes(&self) -> u64 {
+        unpadded_len(&self.index, self.index_len)
+    }
+
+    fn usable(&self) -> impl Iterator<Item = &FilterBlockReader<'a>> {
+        self.partitions.iter().flatten()
+    }
+
+    /// The mean of `value` over the usable partitions, by `weight`.
+    fn mean(
+        &self,
+        value: impl Fn(&FilterBlockReader<'a>) -> f64,
+        weight: impl Fn(&FilterBlockReader<'a>) -> u64,
+    ) -> Option<f64> {
+        let (mut sum, mut weights) = (0.0, 0);
+        for filter in self.usable() {
+            sum += value(filter) * weight(filter) as f64;
+            weights += weight(filter);
+        }
+        self.usable().next().map(|_| sum / weights.max(1) as f64)
+    }
+
+    /// The kind of its partitions; `None` if none is usable.
+    pub fn kind(&self) -> Option<FilterKind> {
+        self.usable().next().map(|filter| filter.kind())
+    }
+
+    /// The share of absent keys, from 0 to 1, that pass the usable partitions, predicted from their bits and weighted
+    /// by their entries; `None` without one.
+    pub fn false_positive_rate(&self) -> Option<f64> {
+        self.mean(|filter| filter.false_positive_rate(), |filter| filter.num_entries())
+    }
+
+    /// The [fill](filterblock::FilterBlock::fill) of the usable partitions, weighted by their lengths; `None` without
+    /// one.
+    pub fn fill(&self) -> Option<f64> {
+        self.mean(|filter| filter.fill(), |filter| filter.block_len() as u64)
+    }
+}

@@ -1,0 +1,217 @@
+//! The filters of open tables: from a footer's handles to a lookup's answer.
+//!
+//! A lookup queries the [`TableFilters`] of a table for a purpose; that finds the [`OpenFilter`], which finds the
+//! block, by the index if it is partitioned, and probes it where it [is kept](filter::Residence): in memory, in the
+//! cache, or as its first columns. Everything that reads a filter from storage is in `stored`.
+
+mod columns;
+mod file;
+mod filter;
+mod loaded;
+mod stored;
+mod writer;
+
+pub use columns::ColumnStats;
+pub(crate) use columns::Point;
+pub use file::{TableFilter, TablePartitions};
+pub use filter::FilterStats;
+pub(crate) use filter::{EntryHashes, OpenFilter, Verdict};
+pub(crate) use loaded::{Loaded, Probe};
+pub(crate) use stored::read_filter;
+pub(crate) use writer::{FilterPolicies, FilterWriter};
+
+use super::cache::{FileId, FilterResidence, PinnedBytes};
+use super::cell::CellKey;
+use super::context::{OpenFile, TableContext};
+use super::error::Error;
+use super::footer::{FilterHandle, Footer, filter_context, open_footer, padded};
+use super::manifest::HasherId;
+use super::names::FileName;
+use super::purpose::Purpose;
+use super::storage::{PAGE_LEN, PageBuf, ReadableFile, WritableFile, read_exact_at};
+use super::warning::{FilterProblem, Warning, claimed_format};
+use columns::{ColumnSums, HeldColumns};
+use core::ops::Deref;
+use filterblock::partition::{PartitionHandle, PartitionedFilter};
+use filterblock::{DecodeError, EntryHasher, FilterBlock, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
+use filterblock_engine::ledger::{BlockCounters, FilterFacts, TableCounters};
+use loaded::BlockRef;
+use std::sync::Arc;
+use stored::{Location, Stored, index_at, may_contain_cell, open_index, unpadded_len};
+
+/// A table's filter for one purpose.
+#[derive(Clone, Debug, Default)]
+enum Slot {
+    #[default]
+    Missing,
+    Unusable,
+    Open(Arc<OpenFilter>),
+}
+
+/// The filters of an open table, from its own file or from one that was written later.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TableFilters {
+    slots: [Slot; Purpose::ALL.len()],
+    /// The length of the prefixes of the prefix filter that was written, usable or not.
+    pub(crate) stored_prefix_len: Option<u16>,
+    /// The number of their own file, and that file.
+    file: Option<(u64, Arc<OpenFile>)>,
+}
+
+impl TableFilters {
+    /// Reads and opens the filters in a file whose footer is `footer`, the table's own or another one.
+    pub(crate) fn open(file: &OpenFile, source: &Arc<dyn ReadableFile>, footer: &Footer, table: &Footer) -> Self {
+        let mut filters = Self::default();
+        for (handle, offset) in footer.filter_locations() {
+            let Some((purpose, transform)) = handle.purpose() else {
+                let (claimed_format, problem) = ("unread".to_owned(), filters.unknown(handle));
+                let (name, len_bytes) = (file.name.clone(), handle.len);
+                file.context.warn(Warning { file: name, offset, len_bytes, claimed_format, problem });
+                continue;
+            };
+            let hasher = footer.hasher(&file.context.hasher.read());
+            filters.note_prefix_len(transform);
+            let options = OpenOptions::new().expect(&EntryHasher::new(hasher, transform));
+            let location = Location {
+                context: Arc::clone(&file.context),
+                file: file.name.clone(),
+                file_id: file.id,
+                source: Arc::clone(source),
+                offset,
+                len: handle.len,
+                options: options.with_context(filter_context(footer.number, purpose)),
+                entries_max: table.entries_max(purpose),
+            };
+            let opened = OpenFilter::open(purpose, location, handle.index_len);
+            filters.slots[purpose.index()] = opened.map_or(Slot::Unusable, |filter| Slot::Open(Arc::new(filter)));
+        }
+        filters
+    }
+
+    /// Reads and opens the filters of file `number`, which were rebuilt for the table of `footer`. If the file itself
+    /// cannot be opened, every filter that the table was written with is unusable.
+    pub(crate) fn open_file(context: &Arc<TableContext>, number: u64, footer: &Footer) -> Self {
+        let name = FileName::Filters(number).to_string();
+        let file = OpenFile::new(context, name.clone());
+        let opened = context.storage.open(&name).map_err(|error| Error::io(&name, "open", error)).and_then(|source| {
+            let (filters, _, _) = open_footer(&name, &*source)?;
+            match (filters.number == number, filters.table == footer.table) {
+                (false, _) => Err(Error::Misplaced { file: name.clone(), named: number, stored: filters.number }),
+                (_, false) => Err(Error::Misplaced { file: name.clone(), named: footer.table, stored: filters.table }),
+                _ => Ok((source, filters)),
+            }
+        });
+        let mut filters = match opened {
+            Ok((source, own)) => Self::open(&file, &source, &own, footer),
+            Err(error) => {
+                let mut filters = Self::default();
+                let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
+                purposes.for_each(|purpose| filters.slots[purpose.index()] = Slot::Unusable);
+                let transforms = footer.filters.iter().filter_map(|handle| handle.purpose());
+                transforms.for_each(|(_, transform)| filters.note_prefix_len(transform));
+                let (claimed_format, problem) = ("unread".to_owned(), FilterProblem::Unreadable(error.to_string()));
+                context.warn(Warning { file: name, offset: 0, len_bytes: 0, claimed_format, problem });
+                filters
+            }
+        };
+        filters.file = Some((number, Arc::new(file)));
+        filters
+    }
+
+    /// Returns the same filters with these columns in memory, by purpose.
+    pub(crate) fn holding(&self, columns: [u32; Purpose::ALL.len()]) -> Self {
+        let mut filters = self.clone();
+        for (slot, columns) in filters.slots.iter_mut().zip(columns) {
+            if let Slot::Open(filter) = slot {
+                *slot = filter.holding(columns).map_or_else(|| slot.clone(), |filter| Slot::Open(Arc::new(filter)));
+            }
+        }
+        filters
+    }
+
+    /// The columns in memory, by purpose.
+    pub(crate) fn num_held(&self) -> [u32; Purpose::ALL.len()] {
+        Purpose::ALL.map(|purpose| self.get(purpose).map_or(0, OpenFilter::num_held))
+    }
+
+    /// The number of their file, unless they are in the table's own.
+    pub(crate) fn file_number(&self) -> Option<u64> {
+        self.file.as_ref().map(|(number, _)| *number)
+    }
+
+    pub(crate) fn mark_obsolete(&self) {
+        self.file.iter().for_each(|(_, file)| file.mark_obsolete());
+    }
+
+    /// The reason why a filter is not probed. If its purpose is known, the ledger counts that purpose's lookups as
+    /// without usable filter.
+    fn unknown(&mut self, handle: FilterHandle) -> FilterProblem {
+        let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
+            return FilterProblem::UnknownPurpose(handle.purpose_id);
+        };
+        self.slots[purpose.index()] = Slot::Unusable;
+        FilterProblem::UnknownParameter { purpose, param: handle.param }
+    }
+
+    /// The purpose whose filter answers lookups of cells. A row filter can replace a row+column filter that was never
+    /// written, but not one that is damaged: the damage must show in the ledger.
+    pub(crate) fn purpose_for_cells(&self) -> Purpose {
+        match (&self.slots[Purpose::RowColumn.index()], &self.slots[Purpose::Row.index()]) {
+            (Slot::Missing, Slot::Open(_) | Slot::Unusable) => Purpose::Row,
+            _ => Purpose::RowColumn,
+        }
+    }
+
+    /// The answer of a purpose's filter. A read of it is counted under filter blocks.
+    pub(crate) fn probe(&self, purpose: Purpose, hashes: &EntryHashes<'_>, counters: &TableCounters) -> Verdict {
+        match &self.slots[purpose.index()] {
+            Slot::Missing => Verdict::NoFilter,
+            Slot::Unusable => Verdict::Unusable,
+            Slot::Open(filter) => filter.probe(hashes, counters.filter_blocks()),
+        }
+    }
+
+    /// The length of the prefix filter's entries, if it is usable.
+    pub(crate) fn prefix_len(&self) -> Option<u16> {
+        self.get(Purpose::Prefix).and(self.stored_prefix_len)
+    }
+
+    fn note_prefix_len(&mut self, transform: KeyTransform) {
+        if let KeyTransform::FixedPrefix { len } = transform {
+            self.stored_prefix_len = Some(len);
+        }
+    }
+
+    /// Returns the facts for the ledger about the usable filters that are probed.
+    pub(crate) fn facts(&self) -> [Option<FilterFacts>; Purpose::ALL.len()] {
+        Purpose::ALL.map(|purpose| self.get(purpose)?.facts())
+    }
+
+    /// Length of the usable filters.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.usable().map(|filter| filter.stored_stats.bytes).sum()
+    }
+
+    /// The usable filters.
+    pub(crate) fn usable(&self) -> impl Iterator<Item = &OpenFilter> {
+        Purpose::ALL.into_iter().filter_map(|purpose| self.get(purpose))
+    }
+
+    /// Whether there is a filter of this purpose, usable or not.
+    pub(crate) fn has(&self, purpose: Purpose) -> bool {
+        !matches!(self.slots[purpose.index()], Slot::Missing)
+    }
+
+    /// Whether there is a filter of this purpose that is unusable.
+    pub(crate) fn is_unusable(&self, purpose: Purpose) -> bool {
+        matches!(self.slots[purpose.index()], Slot::Unusable)
+    }
+
+    /// The usable filter of a purpose.
+    pub(crate) fn get(&self, purpose: Purpose) -> Option<&OpenFilter> {
+        match &self.slots[purpose.index()] {
+            Slot::Open(filter) => Some(filter),
+            Slot::Missing | Slot::Unusable => None,
+        }
+    }
+}

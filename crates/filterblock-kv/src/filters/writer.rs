@@ -1,0 +1,176 @@
+//! Building a table's filters while its cells are written, and the file of rebuilt filters.
+
+use super::{
+    CellKey, Error, FilterHandle, FilterProblem, Footer, KeyHasher, PAGE_LEN, Purpose, Warning, WritableFile,
+    filter_context,
+};
+use core::convert::Infallible;
+use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
+use filterblock::{BuildError, FilterBlockBuilder, FilterPolicy};
+
+/// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its hasher and transform set.
+pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
+
+/// A cache line: the lines of a blocked filter are as long.
+const PARTITION_ALIGNMENT: usize = 64;
+
+#[derive(Debug)]
+struct FilterInProgress {
+    purpose: Purpose,
+    /// Has the entries until a first partition is closed: a filter that would be a single one is one block.
+    builder: FilterBlockBuilder,
+    partitioned: Option<Partitioned>,
+}
+
+/// A filter that is written partitioned if it becomes large enough.
+#[derive(Debug)]
+struct Partitioned {
+    builder: PartitionedFilterBuilder,
+    /// The closed partitions.
+    pages: Vec<u8>,
+    error: Option<BuildError>,
+}
+
+impl Partitioned {
+    fn new(policy: &FilterPolicy, context: u64, bytes: u64) -> Option<Self> {
+        let builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?.with_context(context);
+        Some(Self { builder, pages: Vec::new(), error: None })
+    }
+
+    fn add(&mut self, purpose: Purpose, key: CellKey<'_>) {
+        let store = |block: &[u8]| append(&mut self.pages, block);
+        let added = match purpose {
+            Purpose::RowColumn => self.builder.add_row_column(key.row, key.column, store),
+            Purpose::Row => self.builder.add_row(key.row, store),
+            Purpose::Prefix => self.builder.add_key(key.row, store),
+        };
+        if let Err(PartitionBuildError::Build { error, .. }) = added {
+            self.error = Some(error);
+        }
+    }
+
+    /// Appends the pages and the index to `out`, and returns the length of both together, and that of the index.
+    fn finish_into(mut self, out: &mut Vec<u8>) -> Result<(usize, u32), BuildError> {
+        let too_large = BuildError::TooLarge { num_entries: 0, payload_bytes: u64::MAX, max_bytes: u32::MAX.into() };
+        let index = self.builder.finish(|block| append(&mut self.pages, block)).map_err(|error| match error {
+            PartitionBuildError::Build { error, .. } => error,
+            // Cells come in order, so what is left is an error before, or an index beyond 4 GiB.
+            _ => self.error.unwrap_or(too_large),
+        })?;
+        let index_len = u32::try_from(index.len()).map_err(|_| too_large)?;
+        let Ok(index_at) = append(&mut self.pages, &index);
+        out.extend_from_slice(&self.pages);
+        Ok((index_at as usize + index.len(), index_len))
+    }
+}
+
+/// Appends a partition and returns its offset: behind the one before, or at the next page if it would otherwise lie in
+/// more pages than its length takes. So a lookup reads as few pages as it can, and small partitions share a page.
+fn append(pages: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
+    pages.resize(pages.len().next_multiple_of(PARTITION_ALIGNMENT), 0);
+    if (pages.len() % PAGE_LEN + block.len()).div_ceil(PAGE_LEN) > block.len().div_ceil(PAGE_LEN) {
+        pages.resize(pages.len().next_multiple_of(PAGE_LEN), 0);
+    }
+    let offset = pages.len();
+    pages.extend_from_slice(block);
+    Ok(offset as u64)
+}
+
+/// The filters of a table that is being written.
+#[derive(Debug)]
+pub(crate) struct FilterWriter {
+    filters: Vec<FilterInProgress>,
+}
+
+impl FilterWriter {
+    /// Filters for the file with this number; partitioned above `partition_bytes`, if given.
+    pub(crate) fn new(file_number: u64, policies: &FilterPolicies, partition_bytes: Option<u64>) -> Self {
+        let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
+            let (policy, context) = (policy.as_ref()?, filter_context(file_number, purpose));
+            let partitioned = partition_bytes.and_then(|bytes| Partitioned::new(policy, context, bytes));
+            let mut builder = FilterBlockBuilder::new(policy);
+            builder.set_context(context);
+            Some(FilterInProgress { purpose, builder, partitioned })
+        });
+        Self { filters: filters.collect() }
+    }
+
+    /// Adds a cell, in order. `last` is the one before it.
+    pub(crate) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
+        // Cells of a row are neighbours: its entry is added with the first of them.
+        for filter in &mut self.filters {
+            let is_repeated = filter.purpose != Purpose::RowColumn && last.is_some_and(|last| last.row == key.row);
+            if is_repeated {
+                continue;
+            }
+            if let Some(partitioned) = &mut filter.partitioned {
+                partitioned.add(filter.purpose, key);
+                if !partitioned.pages.is_empty() {
+                    filter.builder.clear();
+                    continue;
+                }
+            }
+            match filter.purpose {
+                Purpose::RowColumn => filter.builder.add_row_column(key.row, key.column),
+                Purpose::Row => filter.builder.add_row(key.row),
+                Purpose::Prefix => filter.builder.add_key(key.row),
+            }
+        }
+    }
+
+    /// Appends the filter blocks, each in whole pages, to `out`, whose end will be stored at `offset` of `file`, and
+    /// adds them to `footer`. A filter that cannot be built is left out with a warning: the table does not need it.
+    pub(crate) fn finish_into(
+        self,
+        file: &str,
+        mut offset: u64,
+        out: &mut Vec<u8>,
+        footer: &mut Footer,
+    ) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for mut filter in self.filters {
+            let start = out.len();
+            let partitioned = filter.partitioned.filter(|partitioned| !partitioned.pages.is_empty());
+            let built = match partitioned {
+                Some(partitioned) => partitioned.finish_into(out),
+                None => filter.builder.finish_into(out).map(|len| (len, 0)),
+            };
+            match built {
+                Ok((len, index_len)) => {
+                    let (purpose_id, transform) = (filter.purpose.id(), filter.builder.policy().transform());
+                    let param = transform.to_wire().param;
+                    footer.filters.push(FilterHandle { purpose_id, param, len: len as u64, index_len });
+                    out.resize(start + len.next_multiple_of(PAGE_LEN), 0);
+                    offset += (out.len() - start) as u64;
+                }
+                Err(error) => warnings.push(Warning {
+                    file: file.to_owned(),
+                    offset,
+                    len_bytes: 0,
+                    claimed_format: filter.builder.policy().kind_name().to_owned(),
+                    problem: FilterProblem::NotBuilt(error),
+                }),
+            }
+        }
+        warnings
+    }
+
+    /// Writes a file of filters for the existing table of `footer`. The caller syncs and renames it.
+    pub(crate) fn finish(
+        self,
+        file: &str,
+        number: u64,
+        hasher: KeyHasher,
+        footer: &Footer,
+        out: &mut dyn WritableFile,
+    ) -> Result<Vec<Warning>, Error> {
+        let (seed, filters) = (hasher.seed(), Vec::new());
+        let mut footer = Footer { number, seed, data_len: 0, index_len: 0, filters, ..footer.clone() };
+        let mut bytes = Vec::new();
+        let warnings = self.finish_into(file, 0, &mut bytes, &mut footer);
+        let page = footer.encode(bytes.len() as u64);
+        bytes.extend_from_slice(&page);
+        out.write_all(&bytes).map_err(|error| Error::io(file, "write", error))?;
+        Ok(warnings)
+    }
+}

@@ -1,0 +1,372 @@
+//! The configuration of a store.
+
+use super::cache::FilterResidence;
+use super::error::Error;
+use super::manifest::{HasherId, NUM_LEVELS};
+use super::purpose::Purpose;
+use filterblock::{FilterPolicy, FilterSize, KeyHasher, Workload};
+use std::time::Duration;
+
+/// The number of tables in level 0 from which writers are slowed down, as a multiple of the number at which compaction
+/// begins.
+pub(crate) const SLOW_LEVEL0_FACTOR: usize = 2;
+
+/// When a write becomes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// A write is durable before it is acknowledged. Writes of several threads share a sync.
+    Always,
+    /// A write is durable about this long after it was acknowledged. A crash of the machine may lose the last writes,
+    /// but no write without all later ones; a crash of the process alone loses nothing.
+    Interval(Duration),
+    /// A write is durable when the memtable is full, or on [`Store::sync`](super::Store::sync). Crashes lose what they
+    /// lose with [`Durability::Interval`].
+    Never,
+}
+
+/// Which thread flushes and compacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Maintenance {
+    /// A thread of the store.
+    Background,
+    /// The writing thread, between its writes, at moments that `seed` decides, for tests: the same writes produce the
+    /// same files.
+    Inline {
+        /// The seed that decides when due work is done.
+        seed: u64,
+    },
+}
+
+/// The configuration of a store. Filters apply to tables written from now on; older tables keep theirs. A value outside
+/// of its range is refused when a store is opened ([`Error::OutOfRange`]).
+#[must_use]
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    pub(crate) filters: FilterOptions,
+    pub(crate) hasher: Option<KeyHasher>,
+    pub(crate) change_hash_key: bool,
+    pub(crate) memtable_bytes_max: usize,
+    pub(crate) durability: Durability,
+    pub(crate) maintenance: Maintenance,
+    pub(crate) cache_bytes: u64,
+    pub(crate) filter_residence: FilterResidence,
+    pub(crate) level0_tables_max: usize,
+    pub(crate) level_bytes_base: u64,
+    pub(crate) level_ratio: u32,
+    pub(crate) table_bytes_max: u64,
+    pub(crate) read_only: bool,
+    pub(crate) create: bool,
+}
+
+/// The filters that tables get.
+#[derive(Clone, Debug)]
+pub(crate) struct FilterOptions {
+    /// The policies by purpose.
+    everywhere: [Option<FilterPolicy>; Purpose::ALL.len()],
+    /// The policies by level and purpose, for levels with a filter of their own, or none; they override `everywhere`.
+    by_level: [[Option<Option<FilterPolicy>>; Purpose::ALL.len()]; NUM_LEVELS],
+    pub(crate) prefix_len: u16,
+    pub(crate) budget_bytes: Option<u64>,
+    /// The limit of the memory for filters with columns.
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) skip_last_level: bool,
+    pub(crate) partition_bytes: Option<u64>,
+}
+
+impl FilterOptions {
+    /// The budget of the columns that memory holds, if tables hold some only.
+    pub(crate) fn column_budget(&self, residence: FilterResidence) -> Option<u64> {
+        self.memory_bytes.filter(|_| residence == FilterResidence::Pinned)
+    }
+
+    /// The configured policy, before the budget resizes it.
+    pub(crate) fn policy(&self, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
+        let of_level = self.by_level[level][purpose.index()].as_ref();
+        let policy = of_level.unwrap_or(&self.everywhere[purpose.index()]).clone();
+        policy.map(|policy| policy.with_level(level as u8).with_transform(purpose.transform(self.prefix_len)))
+    }
+
+    fn policies(&self) -> impl Iterator<Item = &FilterPolicy> {
+        let by_level = self.by_level.iter().flatten().flatten();
+        self.everywhere.iter().chain(by_level).flatten()
+    }
+}
+
+/// Checks that a policy's hasher is the store's, or one that the store may replace: seeds are the store's to set.
+pub(crate) fn check_hasher(policy: &FilterPolicy, store: &KeyHasher) -> Result<(), Error> {
+    let key_ids = [policy.hasher(), store].map(|hasher| HasherId::of(hasher).key_id());
+    let is_unset = *policy.hasher() == KeyHasher::default();
+    if is_unset || key_ids[0] == key_ids[1] { Ok(()) } else { Err(Error::ConflictingHashKeys { key_ids }) }
+}
+
+impl StoreOptions {
+    /// No filters.
+    pub const fn without_filters() -> Self {
+        Self {
+            filters: FilterOptions {
+                everywhere: [const { None }; Purpose::ALL.len()],
+                by_level: [const { [const { None }; Purpose::ALL.len()] }; NUM_LEVELS],
+                prefix_len: 0,
+                budget_bytes: None,
+                memory_bytes: None,
+                skip_last_level: false,
+                partition_bytes: None,
+            },
+            hasher: None,
+            change_hash_key: false,
+            memtable_bytes_max: 8 << 20,
+            durability: Durability::Always,
+            maintenance: Maintenance::Background,
+            cache_bytes: 32 << 20,
+            filter_residence: FilterResidence::Pinned,
+            level0_tables_max: 4,
+            level_bytes_base: 64 << 20,
+            level_ratio: 10,
+            table_bytes_max: 16 << 20,
+            read_only: false,
+            create: true,
+        }
+    }
+
+    /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform, and the
+    /// level of an [automatic](FilterPolicy::auto) one, which chooses a kind for each table; under a budget, for all
+    /// tables of a level together. A policy [hashed](FilterPolicy::with_hasher) under a secret key gives the store that
+    /// key, as [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
+    pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
+        self.filters.everywhere[purpose.index()] = policy.into();
+        self
+    }
+
+    /// Writes a filter for `purpose` into every table of one level, 0 to 6, or none. This overrides
+    /// [`StoreOptions::filter`], in any order of calls.
+    ///
+    /// Flushes write to level 0, whose tables are short-lived and are all probed by a lookup: a kind that is fast to
+    /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays. An
+    /// automatic policy, such as the default one, chooses by these rules itself.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchLevel`] for a deeper level.
+    pub fn level_filter(
+        mut self,
+        level: usize,
+        purpose: Purpose,
+        policy: impl Into<Option<FilterPolicy>>,
+    ) -> Result<Self, Error> {
+        let of_level = self.filters.by_level.get_mut(level).ok_or(Error::NoSuchLevel { level, max: NUM_LEVELS - 1 })?;
+        of_level[purpose.index()] = Some(policy.into());
+        Ok(self)
+    }
+
+    /// Writes a filter of the rows' first `len` bytes, at least 1, into every table. Scans whose rows must all start
+    /// with the same `len` bytes probe it. Shorter rows are not entries, and it is never probed for them.
+    pub fn prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
+        self.filters.prefix_len = len;
+        self.filter(Purpose::Prefix, policy)
+    }
+
+    /// All filters of the store together take at most `bytes` bytes. The store then chooses the bits per key of the
+    /// policies so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get more
+    /// bits per key. Solved for every table written, from the true numbers of entries. Blocks count with their headers,
+    /// and the indexes of partitioned filters; the padding to pages of 4 KiB in a file does not count.
+    pub const fn filter_budget_bytes(mut self, bytes: u64) -> Self {
+        self.filters.budget_bytes = Some(bytes);
+        self
+    }
+
+    /// The filters that stay in memory take at most `bytes` bytes together. Filters with
+    /// [columns](filterblock::FilterBlock::thin) hold only the first of them. Their number is chosen for each table
+    /// such that the lookups counted so far would have caused the fewest wasted reads. Tables store all columns, so the
+    /// choice follows the lookups without a rebuilt filter. It is solved again when tables have come or gone and after
+    /// some ten thousands of lookups, as a job of maintenance; in a store that is open read-only, once, from the
+    /// tables' sizes.
+    ///
+    /// A filter without a column in memory is not probed: lookups that reach its table read from it. That applies to
+    /// all filters if `bytes` is less than the fewest columns take, headers included. Answers do not change.
+    ///
+    /// If a [partitioned](StoreOptions::partition_filters) filter has columns, memory holds the same number of them for
+    /// every partition, and no lookup loads one. Filters of other kinds and the indexes of partitioned filters have no
+    /// columns; they count first, at their full size, and no column is held if they take more than `bytes`. Partitions
+    /// of other kinds still come through the cache, whose memory [`StoreOptions::cache_bytes`] limits, and do not
+    /// count. With [`FilterResidence::Cached`] this has no effect.
+    pub const fn filter_memory_bytes(mut self, bytes: u64) -> Self {
+        self.filters.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// Writes no filter into tables of the deepest level. This saves the most memory, and costs a read for each absent
+    /// key.
+    pub const fn skip_last_level_filters(mut self, skip: bool) -> Self {
+        self.filters.skip_last_level = skip;
+        self
+    }
+
+    /// Writes filters of more than `bytes` bytes, 256 to 2³⁰, as [partitions](filterblock::partition) of about that
+    /// size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their indexes stay
+    /// in memory: a lookup loads the partition that it needs through the cache, under every
+    /// [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap remain one block.
+    /// Off unless set.
+    pub const fn partition_filters(mut self, bytes: u64) -> Self {
+        self.filters.partition_bytes = Some(bytes);
+        self
+    }
+
+    /// The seed of the hash for filters of a new store; an existing store keeps its own until its filters are rebuilt
+    /// with another. Random unless set, as it should be wherever others choose the keys.
+    pub const fn seed(self, seed: u64) -> Self {
+        self.hashed_by(KeyHasher::new(seed))
+    }
+
+    /// The hasher of all filters. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from
+    /// then on opens with this key only; with a seed as [`StoreOptions::seed`].
+    ///
+    /// ```
+    /// use filterblock::KeyHasher;
+    /// use filterblock_kv::{Error, Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let key = KeyHasher::keyed(*b"drawn at random!");
+    /// Store::open_dir(dir.path(), StoreOptions::default().hashed_by(key.clone()))?.close()?;
+    /// let refused = Store::open_dir(dir.path(), StoreOptions::default()).unwrap_err();
+    /// assert!(matches!(refused, Error::HashKey { stored: Some(id), given: None } if id == key.seed()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn hashed_by(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = Some(hasher);
+        self
+    }
+
+    /// Whether a store is opened although the secret key is another one than its own, is missing, or is given to a
+    /// store that has none. Filters are then written with the given hasher, or with a random seed; those under the old
+    /// key are ignored, with a warning each, until they are [rebuilt](super::Store::rebuild_filters). No data depends
+    /// on a key, so that a lost one costs the filters only. Read-only, the store is left unchanged. False unless set.
+    pub const fn change_hash_key(mut self, change: bool) -> Self {
+        self.change_hash_key = change;
+        self
+    }
+
+    /// Checks that every value is within its range.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let interval_ms = match self.durability {
+            Durability::Interval(interval) => u64::try_from(interval.as_millis()).unwrap_or(u64::MAX),
+            Durability::Always | Durability::Never => 0,
+        };
+        let prefix = Purpose::Prefix.index();
+        let has_prefix_filter = self.filters.everywhere[prefix].is_some()
+            || self.filters.by_level.iter().any(|level| level[prefix].as_ref().is_some_and(Option::is_some));
+        let prefix_len_min = u64::from(has_prefix_filter);
+        let ranges = [
+            ("memtable_bytes_max", self.memtable_bytes_max as u64, 1, u64::MAX),
+            ("table_bytes_max", self.table_bytes_max, 1, u64::MAX),
+            ("level0_tables_max", self.level0_tables_max as u64, 1, 1_000_000),
+            ("level_bytes' base", self.level_bytes_base, 1, u64::MAX),
+            ("level_bytes' ratio", self.level_ratio.into(), 2, u32::MAX.into()),
+            ("cache_bytes", self.cache_bytes, 0, 1 << 44),
+            ("partition_filters", self.filters.partition_bytes.unwrap_or(256), 256, 1 << 30),
+            ("prefix_filter's length", self.filters.prefix_len.into(), prefix_len_min, u16::MAX.into()),
+            ("durability's interval in milliseconds", interval_ms, 0, 24 * 60 * 60 * 1000),
+        ];
+        match ranges.into_iter().find(|&(_, given, min, max)| !(min..=max).contains(&given)) {
+            Some((option, given, min, max)) => Err(Error::OutOfRange { option, given, min, max }),
+            None => Ok(()),
+        }
+    }
+
+    /// The hasher that was given, by a policy or for all. A policy's seed gives none.
+    ///
+    /// # Errors
+    /// [`Error::ConflictingHashKeys`].
+    pub(crate) fn given_hasher(&self) -> Result<Option<KeyHasher>, Error> {
+        let is_keyed = |hasher: &&KeyHasher| HasherId::of(hasher).key_id().is_some();
+        let mut of_policies = self.filters.policies().map(FilterPolicy::hasher);
+        let given = self.hasher.as_ref().or_else(|| of_policies.find(is_keyed));
+        if let Some(hasher) = given {
+            self.filters.policies().try_for_each(|policy| check_hasher(policy, hasher))?;
+        }
+        Ok(given.cloned())
+    }
+
+    /// The memtable is flushed when it takes about this many bytes of memory, at least 1. 8 MiB unless set. Up to two
+    /// more memtables may be waiting to be flushed.
+    pub const fn memtable_bytes_max(mut self, bytes: usize) -> Self {
+        self.memtable_bytes_max = bytes;
+        self
+    }
+
+    /// Sets when a write becomes durable, [`Durability::Always`] unless set. An interval is at most a day.
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Sets which thread flushes and compacts, [`Maintenance::Background`] unless set.
+    pub const fn maintenance(mut self, maintenance: Maintenance) -> Self {
+        self.maintenance = maintenance;
+        self
+    }
+
+    /// Caches data blocks and filters in at most `bytes` bytes of memory, up to 2⁴⁴ (16 TiB). 32 MiB unless set; 0
+    /// caches no data block.
+    pub const fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// Sets the place of filters, [`FilterResidence::Pinned`] unless set.
+    pub const fn filter_residence(mut self, residence: FilterResidence) -> Self {
+        self.filter_residence = residence;
+        self
+    }
+
+    /// Level 0 is compacted when it has `tables` tables, 1 to 1 000 000. 4 unless set. Writes slow down at twice as
+    /// many, and wait at six times as many.
+    pub const fn level0_tables_max(mut self, tables: usize) -> Self {
+        self.level0_tables_max = tables;
+        self
+    }
+
+    /// Level 1 is compacted when its tables have `base` bytes, at least 1, each deeper level at `ratio` times, at least
+    /// 2, the size of the level above. 64 MiB and 10 unless set.
+    pub const fn level_bytes(mut self, base: u64, ratio: u32) -> Self {
+        self.level_bytes_base = base;
+        self.level_ratio = ratio;
+        self
+    }
+
+    /// Compaction begins a new table when one has about `bytes` bytes, at least 1. 16 MiB unless set.
+    pub const fn table_bytes_max(mut self, bytes: u64) -> Self {
+        self.table_bytes_max = bytes;
+        self
+    }
+
+    /// Opens the store without changing anything in its directory, as its manifest describes it then. Any number of
+    /// readers may do so at once, also while another process, or this one, writes: they see what was written before,
+    /// and nothing of what is written later. A writer removes tables that it has merged into others: a lookup that
+    /// needs such a table fails if its file is not open any more ([`FileStorage`](super::FileStorage) holds a limited
+    /// number of descriptors), and the store is to be opened again.
+    pub const fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Whether a store is created where there is none. True unless set.
+    pub const fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+}
+
+impl Default for StoreOptions {
+    /// Filters of 10 bits per key for rows and for cells, of the kind that costs least at the table's level
+    /// ([`Workload::of_level`]).
+    fn default() -> Self {
+        let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::default()).ok();
+        Self::without_filters().filter(Purpose::Row, policy.clone()).filter(Purpose::RowColumn, policy)
+    }
+}

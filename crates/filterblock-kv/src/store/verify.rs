@@ -1,0 +1,154 @@
+//! Verifying tables, and filters against the keys of their tables.
+
+use super::{Arc, Error, FilterKind, KeyHasher, Probes, Purpose, RowsFromTo, Shared, Table, Unreadable};
+
+/// The least number of probes for absent keys, so that rates of a percent are measured to a tenth of themselves.
+const MIN_ABSENT: u64 = 10_000;
+
+/// The result of [`Store::verify`](super::Store::verify).
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// The tables that could be opened, in the order in which lookups search them.
+    pub tables: Vec<TableVerification>,
+    /// The rows that cannot be read, and why: of tables that could not be opened, and of single data blocks.
+    pub unreadable: Vec<UnreadableRows>,
+    /// Cells that are in logs only, which were checked when the store was opened.
+    pub log_cells: u64,
+}
+
+/// Rows some of whose cells cannot be read: lookups of them fail, unless a newer cell is the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnreadableRows {
+    /// The table's file.
+    pub file: String,
+    /// The table's level, from 0.
+    pub level: usize,
+    /// The first and the last of the rows.
+    pub rows: RowsFromTo,
+    /// The error that a lookup of them gives.
+    pub reason: String,
+}
+
+impl UnreadableRows {
+    pub(super) fn of_table(table: &Unreadable) -> Self {
+        let (file, level) = (table.file.clone(), table.state.level);
+        Self { file, level, rows: (*table.state.rows).clone(), reason: table.error.to_string() }
+    }
+
+    fn new(table: &Table, (first, last): (&[u8], &[u8]), error: &Error) -> Self {
+        let rows = (first.to_vec(), last.to_vec());
+        Self { file: table.file().to_owned(), level: table.level, rows, reason: error.to_string() }
+    }
+}
+
+impl VerifyReport {
+    /// Keys that a filter denies although its table has them: each hides data. Always 0, unless the library has a
+    /// defect.
+    #[must_use]
+    pub fn false_negatives(&self) -> u64 {
+        self.filters().map(|filter| filter.false_negatives).sum()
+    }
+
+    /// All filters that could be probed.
+    pub fn filters(&self) -> impl Iterator<Item = &FilterVerification> {
+        self.tables.iter().flat_map(|table| &table.filters)
+    }
+}
+
+/// A table whose data blocks were read and checked.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TableVerification {
+    /// Its file.
+    pub file: String,
+    /// Its level, from 0.
+    pub level: usize,
+    /// Cells that could be read, tombstones included.
+    pub num_cells: u64,
+    /// The filters that could be probed.
+    pub filters: Vec<FilterVerification>,
+    /// The purposes whose filters could not.
+    pub unusable: Vec<Purpose>,
+}
+
+/// A filter that was probed for all keys of its table, and for absent keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FilterVerification {
+    /// The filter's purpose.
+    pub purpose: Purpose,
+    /// Its kind.
+    pub kind: FilterKind,
+    /// Cells for whose entry it was probed.
+    pub present_asked: u64,
+    /// The number of these that it denies.
+    pub false_negatives: u64,
+    /// Random hashes for which it was probed.
+    pub absent_asked: u64,
+    /// The number of these that it does not deny.
+    pub false_positives: u64,
+    /// The rate predicted from its bits.
+    pub predicted_fpr: f64,
+}
+
+impl FilterVerification {
+    /// False positives per probe for an absent key.
+    #[must_use]
+    pub fn observed_fpr(&self) -> f64 {
+        self.false_positives as f64 / self.absent_asked.max(1) as f64
+    }
+}
+
+impl Shared {
+    pub(super) fn verify(&self) -> VerifyReport {
+        let view = self.view();
+        let mut report = VerifyReport {
+            log_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
+            unreadable: view.version.unreadable.iter().map(|table| UnreadableRows::of_table(table)).collect(),
+            ..VerifyReport::default()
+        };
+        for table in view.version.tables() {
+            match verify_table(table, &mut report.unreadable) {
+                Ok(verified) => report.tables.push(verified),
+                Err(error) => {
+                    let rows = (table.first_key().row, table.last_key().row);
+                    report.unreadable.push(UnreadableRows::new(table, rows, &error));
+                }
+            }
+        }
+        report
+    }
+}
+
+fn verify_table(table: &Arc<Table>, unreadable: &mut Vec<UnreadableRows>) -> Result<TableVerification, Error> {
+    let (loaded, walk) = table.verify()?;
+    let damaged = |(block, error): &(usize, Error)| UnreadableRows::new(table, table.block_rows(*block), error);
+    unreadable.extend(walk.damaged.iter().map(damaged));
+    let absent_asked = walk.num_cells.max(MIN_ABSENT);
+    let mut filters = Vec::new();
+    for (filter, Probes { asked, denied }) in loaded.iter().zip(walk.probes) {
+        let stats = filter.filter.stored_stats;
+        let false_positives =
+            (0..absent_asked).filter(|&i| filter.may_contain_absent(i, random_hash(i))).count() as u64;
+        filters.push(FilterVerification {
+            purpose: stats.purpose,
+            kind: stats.kind,
+            present_asked: asked,
+            false_negatives: denied,
+            absent_asked,
+            false_positives,
+            predicted_fpr: stats.predicted_fpr,
+        });
+    }
+    let is_unusable = |&purpose: &Purpose| table.filters.has(purpose) && filters.iter().all(|f| f.purpose != purpose);
+    let unusable = Purpose::ALL.into_iter().filter(is_unusable).collect();
+    let (file, level) = (table.file().to_owned(), table.level);
+    Ok(TableVerification { file, level, num_cells: walk.num_cells, filters, unusable })
+}
+
+/// A hash that no key of a table has, barring a 64-bit collision.
+fn random_hash(i: u64) -> filterblock::KeyHash {
+    filterblock::KeyHash::from_raw(KeyHasher::new(i).hash(b"absent").get())
+}

@@ -1,0 +1,166 @@
+//! Workloads made from a seed, and the options of the store that they run on.
+
+use filterblock::{FilterKind, FilterPolicy};
+use filterblock_kv::{Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, StoreOptions};
+
+/// SplitMix64: the same numbers from the same seed on every machine.
+#[derive(Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn bytes(&mut self, len: u64) -> Vec<u8> {
+        (0..len).map(|_| (self.next() >> 56) as u8).collect()
+    }
+}
+
+/// Rows that are prefixes of others, the empty one, and bytes above 0x80.
+pub(crate) const ROWS: [&[u8]; 8] = [b"", b"a", b"a\0", b"aa", b"ab", b"b", b"b\xff\xfe", b"\xff"];
+pub(crate) const COLUMNS: [&[u8]; 3] = [b"", b"\0", b"contents:"];
+/// Length of the prefixes in filters of rows' prefixes.
+pub(crate) const PREFIX_LEN: u16 = 1;
+
+/// A write of a cell, or its deletion.
+#[derive(Clone, Debug)]
+pub(crate) struct Write {
+    pub(crate) row: &'static [u8],
+    pub(crate) column: &'static [u8],
+    pub(crate) value: Option<Vec<u8>>,
+}
+
+/// A batch of writes.
+pub(crate) type Batch = Vec<Write>;
+
+/// A step of a workload.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Write(Batch),
+    Sync,
+    Flush,
+    Compact,
+    Settle,
+    RebuildFilters(Box<RebuildOptions>),
+    /// Asks for everything.
+    Read,
+    /// Takes a snapshot and keeps it.
+    Hold,
+    /// Reads the snapshot and drops it.
+    Release,
+    /// Closes the store, or drops it, and opens it again.
+    Reopen {
+        close: bool,
+    },
+}
+
+impl Step {
+    /// For messages: without the values.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Write(batch) => format!("write of {} cells", batch.len()),
+            Self::RebuildFilters(_) => "rebuild filters".to_owned(),
+            other => format!("{other:?}"),
+        }
+    }
+}
+
+fn write(random: &mut Random) -> Write {
+    let row = ROWS[random.below(ROWS.len() as u64) as usize];
+    let column = COLUMNS[random.below(COLUMNS.len() as u64) as usize];
+    // Small ones, around a page, and of several pages. Random bytes, so that no two long ones are the same.
+    let len = match random.below(20) {
+        0..12 => random.below(50),
+        12..17 => 300 + random.below(900),
+        17..19 => 3900 + random.below(400),
+        _ => 8000 + random.below(1500),
+    };
+    let value = (random.below(4) > 0).then(|| random.bytes(len));
+    Write { row, column, value }
+}
+
+fn policy(random: &mut Random) -> FilterPolicy {
+    let kind = FilterKind::ALL[random.below(FilterKind::ALL.len() as u64) as usize];
+    FilterPolicy::with_bits_per_key(kind, 8.0 + random.below(5) as f64).expect("a policy")
+}
+
+fn step(random: &mut Random) -> Step {
+    match random.below(100) {
+        0..62 => Step::Write(vec![write(random)]),
+        62..74 => Step::Write((0..2 + random.below(5)).map(|_| write(random)).collect()),
+        74..80 => Step::Sync,
+        80..85 => Step::Flush,
+        85..87 => Step::Compact,
+        87..89 => Step::Settle,
+        89..91 => Step::RebuildFilters(Box::new(rebuild_options(random))),
+        91..93 => Step::Hold,
+        93..95 => Step::Release,
+        _ => Step::Reopen { close: random.below(2) == 0 },
+    }
+}
+
+/// A workload of `num_steps` steps.
+pub(crate) fn steps(seed: u64, num_steps: usize) -> Vec<Step> {
+    let mut random = Random::new(seed);
+    (0..num_steps).map(|_| step(&mut random)).collect()
+}
+
+/// A short workload with one step of every kind, in an order that the seed decides, and writes between.
+pub(crate) fn steps_of_every_kind(seed: u64) -> Vec<Step> {
+    let mut random = Random::new(seed);
+    let rebuild = Step::RebuildFilters(Box::new(rebuild_options(&mut random)));
+    let reopen = Step::Reopen { close: random.below(2) == 0 };
+    let mut rare = vec![Step::Sync, Step::Flush, Step::Compact, Step::Read, rebuild, reopen];
+    let mut steps = Vec::new();
+    while !rare.is_empty() {
+        for _ in 0..random.below(3) {
+            steps.push(Step::Write((0..1 + random.below(3)).map(|_| write(&mut random)).collect()));
+        }
+        steps.push(rare.swap_remove(random.below(rare.len() as u64) as usize));
+    }
+    steps.push(Step::Write(vec![write(&mut random)]));
+    steps
+}
+
+fn rebuild_options(random: &mut Random) -> RebuildOptions {
+    let policy = policy(random);
+    RebuildOptions::new().filter(Purpose::Row, policy.clone()).filter(Purpose::RowColumn, policy)
+}
+
+/// Options of a store so small that a few writes fill it, so that it is flushed and compacted through several levels
+/// all the time.
+pub(crate) fn options(seed: u64, durability: Durability) -> StoreOptions {
+    let mut random = Random::new(seed ^ 0x6f70_7469_6f6e_7321);
+    let residence = [FilterResidence::Pinned, FilterResidence::Cached][random.below(2) as usize];
+    let mut options = StoreOptions::without_filters()
+        .filter(Purpose::Row, policy(&mut random))
+        .filter(Purpose::RowColumn, policy(&mut random))
+        .seed(random.next())
+        .durability(durability)
+        .maintenance(Maintenance::Inline { seed: random.next() })
+        .memtable_bytes_max(3000 + random.below(5000) as usize)
+        .level0_tables_max(2)
+        .level_bytes(30_000, 2)
+        .table_bytes_max(6000 + random.below(8000))
+        .filter_residence(residence)
+        .cache_bytes(random.below(2) * 40_000);
+    if random.below(2) == 0 {
+        options = options.prefix_filter(PREFIX_LEN, policy(&mut random));
+    }
+    if random.below(3) == 0 {
+        options = options.filter_budget_bytes(2000);
+    }
+    options.skip_last_level_filters(random.below(4) == 0)
+}

@@ -1,0 +1,215 @@
+//! A budget of filter bytes over five levels against the same bytes spread evenly, and filters chosen by level.
+
+use crate::fixture::{inline, open, policy};
+use crate::rows::scattered;
+use crate::sim::{CrashKind, SimStorage};
+use filterblock::{FilterKind, FilterPolicy};
+use filterblock_engine::ledger::{Ledger, LedgerReport, Outcome};
+use filterblock_kv::{Durability, Error, Maintenance, Purpose, Stats, Store, StoreOptions};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A debug build takes ten times as long, so it writes less.
+const SPARSENESS: u64 = if cfg!(debug_assertions) { 4 } else { 1 };
+const NUM_CELLS: u64 = 320_000 / SPARSENESS;
+const NUM_ABSENT: u64 = 200_000 / SPARSENESS;
+const PURPOSE: Purpose = Purpose::RowColumn;
+
+/// Levels of about 100 KB, 4 times as much, …
+fn options() -> StoreOptions {
+    StoreOptions::without_filters()
+        .seed(11)
+        .durability(Durability::Never)
+        .maintenance(Maintenance::Inline { seed: 2 })
+        .cache_bytes(0)
+        .memtable_bytes_max(42 << 10)
+        .level0_tables_max(4)
+        .level_bytes((96 << 10) / SPARSENESS, 4)
+        .table_bytes_max((26 << 10) / SPARSENESS)
+}
+
+fn bloom(bits_per_key: f64) -> FilterPolicy {
+    FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits_per_key).unwrap()
+}
+
+fn filter_bytes(stats: &Stats) -> u64 {
+    stats.tables.iter().map(|table| table.filter_bytes).sum()
+}
+
+/// Writes all cells, settling 16 times meanwhile and once at the end, each time followed by `check`. Two tables of the
+/// last cells stay in level 0.
+fn load(options: StoreOptions, mut check: impl FnMut(&Stats)) -> Store {
+    let store = Store::open(Arc::new(SimStorage::new()), options).unwrap();
+    for i in 0..NUM_CELLS {
+        store.put(&scattered(i), b"c", &[(i % 251) as u8]).unwrap();
+        if i + 200 == NUM_CELLS {
+            store.flush().unwrap();
+        }
+        if i + 400 < NUM_CELLS && (i + 1) % (NUM_CELLS / 16) == 0 {
+            store.settle().unwrap();
+            check(&store.stats());
+        }
+    }
+    store.flush().unwrap();
+    store.settle().unwrap();
+    check(&store.stats());
+    store
+}
+
+/// Looks up absent rows.
+fn ask_absent(store: &Store) -> LedgerReport {
+    for i in NUM_CELLS..NUM_CELLS + NUM_ABSENT {
+        assert_eq!(store.get(&scattered(i), b"c").unwrap(), None);
+    }
+    let report = store.ledger_report();
+    assert_eq!(report.check(), Ok(()));
+    report
+}
+
+/// Tables, keys, filter bytes and false positives of a level.
+#[derive(Default)]
+struct Line {
+    tables: u64,
+    keys: u64,
+    bytes: u64,
+    false_positives: u64,
+    asked: u64,
+}
+
+fn by_level(stats: &Stats) -> BTreeMap<usize, Line> {
+    let mut lines: BTreeMap<usize, Line> = BTreeMap::new();
+    for table in &stats.tables {
+        let line = lines.entry(table.level).or_default();
+        line.tables += 1;
+        line.keys += table.num_cells;
+        line.bytes += table.filter_bytes;
+        line.false_positives += table.ledger.of(PURPOSE).count(Outcome::FalsePositive);
+        line.asked += table.ledger.of(PURPOSE).absent_asked();
+    }
+    lines
+}
+
+fn print(name: &str, lines: &BTreeMap<usize, Line>) {
+    for (level, line) in lines {
+        let Line { tables, keys, bytes, false_positives, asked } = line;
+        let bits = 8.0 * *bytes as f64 / *keys as f64;
+        println!(
+            "{name:<8} level {level}: {tables:>3} tables {keys:>7} keys {bytes:>7} filter bytes {bits:>5.2} bits per key \
+             {false_positives:>6} false positives of {asked:>7}"
+        );
+    }
+}
+
+#[test]
+fn a_budget_saves_a_quarter_of_the_false_positives_of_the_same_bytes() {
+    let uniform = load(options().filter(PURPOSE, bloom(8.0)), |_| {});
+    let budget = filter_bytes(&uniform.stats());
+    let mut highest = 0;
+    let solved = load(options().filter(PURPOSE, bloom(8.0)).filter_budget_bytes(budget), |stats| {
+        assert!(filter_bytes(stats) <= budget, "{} of {budget}", filter_bytes(stats));
+        highest = highest.max(filter_bytes(stats));
+    });
+    // All levels have the same kind of data.
+    for i in (0..NUM_CELLS).step_by(7) {
+        for store in [&uniform, &solved] {
+            assert_eq!(store.get(&scattered(i), b"c").unwrap(), Some(vec![(i % 251) as u8]));
+        }
+    }
+    assert!(uniform.scan(..).map(Result::unwrap).eq(solved.scan(..).map(Result::unwrap)));
+
+    let before: [Ledger; 2] = [&uniform, &solved].map(Store::ledger);
+    let reports = [&uniform, &solved].map(ask_absent);
+    for (name, store) in [("uniform", &uniform), ("budget", &solved)] {
+        let lines = by_level(&store.stats());
+        print(name, &lines);
+        let depth = lines.len();
+        assert!(depth >= 5, "{depth} levels");
+    }
+    let false_positives: Vec<u64> = (reports.iter().zip(&before))
+        .map(|(report, before)| report.total.since(before).of(PURPOSE).count(Outcome::FalsePositive))
+        .collect();
+    let [of_uniform, of_budget] = false_positives[..] else { panic!("two stores") };
+    let ratio = of_budget as f64 / of_uniform as f64;
+    println!("{NUM_CELLS} cells, {budget} filter bytes uniformly, at most {highest} with that budget");
+    println!(
+        "{NUM_ABSENT} absent rows: {of_uniform} false positives uniformly, {of_budget} with the budget: {ratio:.3}"
+    );
+    assert!(highest > budget / 2, "the budget is used");
+    assert!(of_uniform > 1_000 && of_budget > 100, "enough to be compared");
+    assert!(ratio <= 0.75, "{ratio}");
+}
+
+#[test]
+fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
+    let golomb = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 8.0).unwrap();
+    let ribbon = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 8.0).unwrap();
+    let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
+    let of_levels = |options: StoreOptions| {
+        let options = options
+            .level_filter(0, PURPOSE, blocked.clone())
+            .unwrap()
+            .level_filter(2, PURPOSE, golomb.clone())
+            .unwrap();
+        options.level_filter(3, PURPOSE, None).unwrap().level_filter(4, PURPOSE, ribbon.clone()).unwrap()
+    };
+    // The order of the calls makes no difference.
+    let orders = [of_levels(options().filter(PURPOSE, bloom(8.0))), of_levels(options()).filter(PURPOSE, bloom(8.0))];
+    let beyond = options().level_filter(7, PURPOSE, blocked);
+    assert!(matches!(beyond, Err(Error::NoSuchLevel { level: 7, max: 6 })), "{beyond:?}");
+    for (by_level, skip) in orders.into_iter().zip([false, true]) {
+        let store = load(by_level.skip_last_level_filters(skip), |_| {});
+        let stats = store.stats();
+        let deepest = stats.tables.iter().map(|table| table.level).max().unwrap();
+        let mut counts: BTreeMap<(usize, Option<FilterKind>), u64> = BTreeMap::new();
+        for table in &stats.tables {
+            assert!(table.filters.iter().all(|filter| filter.purpose == PURPOSE));
+            *counts.entry((table.level, table.filters.first().map(|filter| filter.kind))).or_default() += 1;
+        }
+        println!("skip {skip}: {counts:?}");
+        for &(level, kind) in counts.keys() {
+            let asked = match level {
+                0 => Some(FilterKind::Blocked),
+                2 => Some(FilterKind::Golomb),
+                3 => None,
+                4 => Some(FilterKind::Ribbon),
+                _ => Some(FilterKind::Bloom),
+            };
+            let expected = if skip && level == deepest { None } else { asked };
+            assert_eq!(kind, expected, "level {level} of {deepest}");
+        }
+        assert!(deepest >= 4);
+    }
+}
+
+#[test]
+fn filters_that_cannot_shrink_to_the_budget_are_not_rebuilt_for_ever() {
+    let small = policy(FilterKind::Blocked, 10.0);
+    let above_golomb = inline().filter(Purpose::Row, policy(FilterKind::Golomb, 24.0));
+    let above_golomb = above_golomb.level_filter(0, Purpose::Row, small.clone()).unwrap();
+    let some_by_level = inline().filter(Purpose::Row, policy(FilterKind::Blocked, 24.0));
+    let some_by_level = some_by_level.level_filter(0, Purpose::RowColumn, small).unwrap();
+    let mut num_budgets = 0;
+    for options in [above_golomb, some_by_level] {
+        let options = options.level0_tables_max(1000).table_bytes_max(4096);
+        let storage = SimStorage::new();
+        let store = open(&storage, options.clone());
+        for i in 0..1500u32 {
+            store.put(format!("row{i:06}").as_bytes(), b"c", &[0; 20]).unwrap();
+        }
+        store.compact().unwrap();
+        store.put(b"row000000", b"c", b"x").unwrap();
+        store.flush().unwrap();
+        let tables = store.stats().tables;
+        let total: u64 = tables.iter().map(|table| table.filter_bytes).sum();
+        store.close().unwrap();
+        for budget in (total / 3..total).step_by(64) {
+            let image = storage.crash_image(CrashKind::Everything);
+            let store = open(&image, options.clone().filter_budget_bytes(budget));
+            // Enough to build the filters of each table twenty times.
+            image.crash_after(image.num_operations() + 20 * 12 * tables.len() as u64);
+            store.settle().unwrap();
+            num_budgets += 1;
+        }
+    }
+    assert!(num_budgets > 50, "{num_budgets}");
+}

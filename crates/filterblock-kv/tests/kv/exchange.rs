@@ -1,0 +1,119 @@
+//! The directory of a small store, written on one machine and read on others.
+
+use crate::between_machines;
+use filterblock::{FilterKind, FilterPolicy};
+use filterblock_kv::{Durability, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const ROWS: usize = 1_500;
+const WRITES: usize = 6_000;
+const WRITES_IN_BATCH: usize = 8;
+
+type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
+
+/// Flushes and compactions at fixed points, several levels, every kind of filter, sized by rates and by a budget.
+fn options() -> StoreOptions {
+    let bits = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+    let rate = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.01).expect("legal");
+    StoreOptions::without_filters()
+        .filter(Purpose::Row, bits(FilterKind::Blocked, 9.5))
+        .filter(Purpose::RowColumn, rate)
+        .prefix_filter(13, bits(FilterKind::Bloom, 12.0))
+        .level_filter(0, Purpose::RowColumn, bits(FilterKind::Bloom, 10.0))
+        .expect("a level")
+        .level_filter(2, Purpose::Row, bits(FilterKind::Ribbon, 9.5))
+        .expect("a level")
+        .level_filter(2, Purpose::RowColumn, bits(FilterKind::Fuse, 9.5))
+        .expect("a level")
+        .filter_budget_bytes(9_000)
+        .seed(0xfeed_f00d_dead_beef)
+        .memtable_bytes_max(60_000)
+        .level0_tables_max(2)
+        .level_bytes(64 << 10, 2)
+        .table_bytes_max(48 << 10)
+        .maintenance(Maintenance::Inline { seed: 5 })
+        .durability(Durability::Never)
+}
+
+fn row(number: u64) -> Vec<u8> {
+    format!("{}.example/{:04}", ["com", "net", "org"][(number % 3) as usize], number % ROWS as u64).into_bytes()
+}
+
+/// A deterministic sequence of well-spread 64-bit numbers (SplitMix64).
+fn numbers(seed: u64) -> impl Iterator<Item = u64> {
+    (1u64..).map(move |i| {
+        let mut z = seed.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    })
+}
+
+/// The writes in their order; a write without a value is a deletion.
+fn writes() -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
+    numbers(11).take(WRITES).map(|number| {
+        let column = if number >> 32 & 1 == 0 { b"title".to_vec() } else { vec![0x80, 0xff, 0x00] };
+        let value = format!("{number:x}").repeat((number >> 33) as usize % 4).into_bytes();
+        (row(number >> 16), column, (number >> 40 & 7 != 0).then_some(value))
+    })
+}
+
+fn cells() -> Cells {
+    let mut cells = Cells::new();
+    for (row, column, value) in writes() {
+        match value {
+            Some(value) => cells.insert((row, column), value),
+            None => cells.remove(&(row, column)),
+        };
+    }
+    cells
+}
+
+/// Filters are rebuilt near the end; the last writes are only in a log.
+fn write_store(dir: &Path) {
+    let store = Store::open_dir(dir, options()).expect("a store");
+    let writes: Vec<_> = writes().collect();
+    for (batch_number, part) in writes.chunks(WRITES_IN_BATCH).enumerate() {
+        let mut batch = WriteBatch::new();
+        for (row, column, value) in part {
+            match value {
+                Some(value) => batch.put(row, column, value).expect("legal"),
+                None => batch.delete(row, column).expect("legal"),
+            };
+        }
+        store.write(batch).expect("a write");
+        if batch_number == WRITES / WRITES_IN_BATCH * 9 / 10 {
+            store.rebuild_filters(&RebuildOptions::new().seed(0x0123_4567_89ab_cdef)).expect("filters");
+        }
+    }
+    let stats = store.stats();
+    assert!(stats.memtable_cells > 0, "a log with something in it");
+    assert!(stats.tables.iter().any(|table| table.filter_file.is_some()), "filters in files of their own");
+    assert!(stats.tables.iter().any(|table| table.level >= 2), "several levels");
+    let is_used = |kind| stats.tables.iter().flat_map(|table| &table.filters).any(|filter| filter.kind == kind);
+    assert!(FilterKind::ALL.iter().copied().all(is_used), "every kind: {stats:?}");
+    store.close().expect("a closed store");
+}
+
+/// Checks every cell, as many absent ones, a scan of all, and every filter. Returns the number of answers.
+fn check_store(dir: &Path) -> usize {
+    let store = Store::open_dir(dir, options().read_only(true)).expect("a store");
+    let cells = cells();
+    for ((row, column), value) in &cells {
+        assert_eq!(store.get(row, column).expect("an answer").as_ref(), Some(value));
+        assert_eq!(store.get(row, b"no such column").expect("an answer"), None);
+    }
+    let scanned = store.scan(..).map(|cell| cell.expect("a cell"));
+    assert!(scanned.map(|cell| ((cell.row, cell.column), cell.value)).eq(cells.clone()), "the scan");
+    let report = store.verify();
+    assert_eq!(report.false_negatives(), 0);
+    assert!(report.tables.iter().all(|table| !table.filters.is_empty() && table.unusable.is_empty()));
+    assert!(store.warnings().is_empty(), "{:?}", store.warnings());
+    3 * cells.len()
+}
+
+#[test]
+fn machines_read_stores_that_others_write() {
+    between_machines::exchange("store", "files of a store", write_store, check_store);
+}

@@ -1,0 +1,180 @@
+//! A full disk: what fails reports it, what was acknowledged stays, and nothing is left behind that keeps the disk
+//! full.
+
+use crate::changed::{Change, Changed};
+use crate::sim::{CrashKind, SimStorage};
+use filterblock_kv::{Durability, Error, Maintenance, Storage, Store, StoreOptions, WritableFile};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The most bytes that all files have together.
+#[derive(Clone, Debug)]
+struct Capacity(Arc<AtomicU64>);
+
+/// A simulated disk of limited size.
+type SmallDisk = Changed<Capacity>;
+
+impl SmallDisk {
+    fn new() -> Self {
+        Self { inner: SimStorage::new(), change: Capacity(Arc::new(AtomicU64::new(u64::MAX))) }
+    }
+
+    fn used(&self) -> u64 {
+        // A file may be removed meanwhile.
+        self.inner.names().iter().filter_map(|name| self.inner.contents(name)).map(|bytes| bytes.len() as u64).sum()
+    }
+
+    /// Leaves room for `bytes` more.
+    fn leave(&self, bytes: u64) {
+        self.change.0.store(self.used() + bytes, Ordering::Relaxed);
+    }
+
+    fn grow(&self) {
+        self.change.0.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    fn open(&self) -> Result<Store, Error> {
+        self.open_with(StoreOptions::default())
+    }
+
+    fn open_with(&self, options: StoreOptions) -> Result<Store, Error> {
+        Store::open(Arc::new(self.clone()), options.seed(1))
+    }
+}
+
+#[derive(Debug)]
+struct SmallFile {
+    disk: SmallDisk,
+    file: Box<dyn WritableFile>,
+}
+
+impl io::Write for SmallFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // As systems do: a write takes what fits, and fails only if nothing does.
+        let room = self.disk.change.0.load(Ordering::Relaxed).saturating_sub(self.disk.used());
+        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        if fits == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write(&bytes[..fits])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl WritableFile for SmallFile {
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
+
+impl Change for Capacity {
+    fn create(&self, disk: &SimStorage, name: &str) -> io::Result<Box<dyn WritableFile>> {
+        let file = disk.create(name)?;
+        Ok(Box::new(SmallFile { disk: Changed { inner: disk.clone(), change: self.clone() }, file }))
+    }
+}
+
+fn row(i: u32) -> Vec<u8> {
+    format!("row{i:05}").into_bytes()
+}
+
+fn put(store: &Store, i: u32) -> Result<(), Error> {
+    store.put(&row(i), b"column", &[i as u8; 500])
+}
+
+fn has_all(store: &Store, rows: core::ops::Range<u32>) {
+    for i in rows {
+        assert_eq!(store.get(&row(i), b"column").unwrap().as_deref(), Some(&[i as u8; 500][..]), "{i}");
+    }
+}
+
+fn is_full(error: &Error) -> bool {
+    error.to_string().contains("no storage space") || error.to_string().contains("No space left")
+}
+
+/// A store of 400 kB in a log, and none in tables.
+fn with_a_log() -> SmallDisk {
+    let disk = SmallDisk::new();
+    let store = disk.open().unwrap();
+    (0..800).for_each(|i| put(&store, i).unwrap());
+    store.close().unwrap();
+    disk
+}
+
+#[test]
+fn an_opening_without_room_leaves_nothing_behind() {
+    let full = with_a_log();
+    let copy = || SmallDisk { inner: full.inner.crash_image(CrashKind::Everything), ..SmallDisk::new() };
+    // With room for the table, what follows it may not fit.
+    let table_bytes = copy().open().unwrap().stats().tables[0].file_bytes;
+    let around = (0..600).step_by(19).map(|more| table_bytes + more);
+    let mut num_refused = 0;
+    for room in [0, 100, 5_000, 100_000, 300_000].into_iter().chain(around) {
+        let disk = copy();
+        let used = disk.used();
+        disk.leave(room);
+        for _ in 0..3 {
+            let Err(refused) = disk.open() else { break };
+            num_refused += 1;
+            assert!(is_full(&refused), "{refused}");
+            let names = disk.inner.names();
+            assert!(names.iter().all(|name| !name.ends_with(".tmp") && !name.ends_with(".sst")), "{room}: {names:?}");
+            // One manifest is left: the old one, or a new one of the same state.
+            assert!(disk.used() <= used + 100, "{room}: {} bytes where there were {used}", disk.used());
+            let readable = disk.open_with(StoreOptions::default().read_only(true)).unwrap();
+            has_all(&readable, 0..800);
+        }
+        disk.grow();
+        has_all(&disk.open().unwrap(), 0..800);
+    }
+    assert!(num_refused > 20, "{num_refused}");
+}
+
+#[test]
+fn leftovers_go_before_anything_is_written() {
+    let disk = with_a_log();
+    // What an interrupted flush leaves, and a compaction whose inputs were not removed.
+    let leftovers = ["000900.sst.tmp", "000901.sst", "MANIFEST.tmp"];
+    leftovers.into_iter().for_each(|name| disk.inner.replace(name, vec![7; 200_000]));
+    disk.leave(1_000);
+    has_all(&disk.open().unwrap(), 0..800);
+    let names = disk.inner.names();
+    assert!(leftovers.iter().all(|&leftover| names.iter().all(|name| name != leftover)), "{names:?}");
+}
+
+#[test]
+fn a_store_goes_on_when_there_is_room_again() {
+    for maintenance in [Maintenance::Background, Maintenance::Inline { seed: 5 }] {
+        for room in (0..60_000).step_by(731) {
+            let disk = SmallDisk::new();
+            let options = StoreOptions::default().memtable_bytes_max(4_000).level0_tables_max(2);
+            let options = options.durability(Durability::Never).maintenance(maintenance);
+            let store = disk.open_with(options).unwrap();
+            put(&store, 0).unwrap();
+            disk.leave(room);
+            let mut acknowledged = 1;
+            let refused = loop {
+                match put(&store, acknowledged) {
+                    Ok(()) => acknowledged += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert!(is_full(&refused), "{refused}");
+            let flushed = store.flush().and_then(|()| store.settle());
+            flushed.err().iter().for_each(|error| assert!(is_full(error), "room {room}: {error}"));
+            has_all(&store, 0..acknowledged);
+            disk.grow();
+            // An attempt made before may be reported only now.
+            let _ = store.settle();
+            (acknowledged..acknowledged + 20).for_each(|i| put(&store, i).unwrap());
+            store.compact().unwrap();
+            has_all(&store, 0..acknowledged + 20);
+            store.close().unwrap();
+            has_all(&disk.open().unwrap(), 0..acknowledged + 20);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The same memory for the filters of five levels and more, divided by the tables' sizes alone, and by the lookups that
+//! were counted as well.
+
+use crate::columns::{Zipf, held, in_vain};
+use crate::sim::SimStorage;
+use filterblock::{FilterKind, FilterPolicy};
+use filterblock_engine::ledger::Tally;
+use filterblock_kv::{Durability, Maintenance, Purpose, Store, StoreOptions};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const NUM_ROWS: u64 = 1 << 16;
+/// Lookups that make the store choose the columns anew, and fewer than that.
+const NUM_COUNTED: u64 = 1 << 15;
+const NUM_ASKED: u64 = 30_000;
+const MAINTENANCE: Maintenance = Maintenance::Inline { seed: 2 };
+
+/// Levels of about 24 KiB, 4 times as much, …
+fn options() -> StoreOptions {
+    let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.5f64.powi(16)).unwrap();
+    StoreOptions::without_filters()
+        .seed(11)
+        .durability(Durability::Never)
+        .maintenance(MAINTENANCE)
+        .cache_bytes(0)
+        .memtable_bytes_max(64 << 10)
+        .level_bytes(24 << 10, 4)
+        .table_bytes_max(16 << 10)
+        .filter(Purpose::RowColumn, policy)
+}
+
+fn row(number: u64) -> Vec<u8> {
+    format!("row-{number:08}").into_bytes()
+}
+
+/// Every row once, in an order in which each table of level 0 spans all of them.
+fn loaded(options: StoreOptions) -> Arc<SimStorage> {
+    let storage = Arc::new(SimStorage::new());
+    let store = Store::open(storage.clone(), options).unwrap();
+    for i in 0..NUM_ROWS {
+        store.put(&row(i * 40_503 % NUM_ROWS), b"c", b"value").unwrap();
+        if i % 4_096 == 4_000 {
+            store.settle().unwrap();
+        }
+    }
+    store.flush().unwrap();
+    store.settle().unwrap();
+    store.close().unwrap();
+    storage
+}
+
+/// Looks up columns that popular rows do not have, each once, and now and then one that they have. Popular rows lie
+/// side by side.
+fn ask(store: &Store, zipf: &mut Zipf, lookups: std::ops::Range<u64>) -> Tally {
+    let before = *store.ledger().of(Purpose::RowColumn);
+    for i in lookups {
+        let rank = zipf.draw();
+        assert_eq!(store.get(&row(rank), format!("c{i}").as_bytes()).unwrap(), None);
+        if i % 16 == 0 {
+            assert_eq!(store.get(&row(rank), b"c").unwrap().as_deref(), Some(&b"value"[..]));
+        }
+    }
+    assert_eq!(store.ledger_report().check(), Ok(()));
+    store.ledger().of(Purpose::RowColumn).since(&before)
+}
+
+/// Columns held by level.
+fn by_level(store: &Store) -> BTreeMap<usize, Vec<u32>> {
+    let mut levels: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for table in store.stats().tables {
+        levels.entry(table.level).or_default().extend(table.filters.iter().map(|filter| filter.columns.unwrap().held));
+    }
+    levels
+}
+
+/// Reads in vain with as much memory as `columns` columns of every filter take, by sizes and by counted lookups.
+fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64) -> [f64; 2] {
+    let stored =
+        Store::open(storage.clone(), options.clone().filter_memory_bytes(u64::MAX).read_only(true)).unwrap().stats();
+    let memory_bytes = stored.filter_memory_bytes * columns / 16;
+    let options = options.filter_memory_bytes(memory_bytes);
+    let (counted, asked) = (0..NUM_COUNTED, NUM_COUNTED..NUM_COUNTED + NUM_ASKED);
+    let mut after_counted = Zipf::new(NUM_ROWS);
+    for _ in counted.clone() {
+        after_counted.draw();
+    }
+
+    // Read-only: the columns are chosen once.
+    let store = Store::open(storage.clone(), options.clone().read_only(true)).unwrap();
+    let by_size = by_level(&store);
+    assert!(by_size.len() >= 5, "{by_size:?}");
+    let before = in_vain(&ask(&store, &mut after_counted.clone(), asked.clone()));
+    assert_eq!(by_level(&store), by_size);
+    store.close().unwrap();
+
+    let store = Store::open(storage.clone(), options).unwrap();
+    assert_eq!(by_level(&store), by_size);
+    ask(&store, &mut Zipf::new(NUM_ROWS), counted);
+    store.settle().unwrap();
+    let stats = store.stats();
+    assert!(stats.filter_memory_bytes <= memory_bytes && held(&stats).iter().all(|columns| columns.stored == 16));
+    let after = in_vain(&ask(&store, &mut after_counted, asked));
+    println!("{memory_bytes} bytes: {before} reads in vain by sizes, {after} by lookups, {:.3} times", after / before);
+    println!("  {by_size:?}\n  {:?}", by_level(&store));
+    store.close().unwrap();
+    [before, after]
+}
+
+#[test]
+fn counted_lookups_halve_the_reads_in_vain() {
+    let options = options();
+    let storage = loaded(options.clone());
+    for columns in [4, 8] {
+        let [before, after] = reads_in_vain(&storage, options.clone(), columns);
+        assert!(after <= before * 0.5, "{columns}: {before} reads in vain, then {after}");
+    }
+}
+
+#[test]
+fn counted_lookups_halve_the_reads_in_vain_of_partitioned_filters() {
+    let options = options().partition_filters(512);
+    let storage = loaded(options.clone());
+    let [before, after] = reads_in_vain(&storage, options, 8);
+    assert!(after <= before * 0.5, "{before} reads in vain, then {after}");
+}

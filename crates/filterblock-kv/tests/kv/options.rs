@@ -1,0 +1,80 @@
+//! Options at the ends of their ranges, and beyond.
+
+use crate::fixture::{inline, open, policy};
+use crate::sim::SimStorage;
+use filterblock::FilterKind;
+use filterblock_kv::{Durability, Error, Purpose, Store};
+use std::sync::Arc;
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[test]
+fn extreme_options_make_odd_stores_that_work() {
+    for options in [
+        inline().memtable_bytes_max(1),
+        inline().memtable_bytes_max(usize::MAX),
+        inline().table_bytes_max(1),
+        inline().level_bytes(1, 2).level0_tables_max(1),
+        inline().level_bytes(u64::MAX, u32::MAX).table_bytes_max(u64::MAX).level0_tables_max(1_000_000),
+        inline().cache_bytes(1),
+        inline().cache_bytes(1 << 44),
+        inline().partition_filters(256),
+        inline().partition_filters(1 << 30),
+        inline().durability(Durability::Interval(Duration::ZERO)),
+        inline().durability(Durability::Interval(DAY)),
+        inline().filter(Purpose::Row, policy(FilterKind::Bloom, 10.0)).filter_budget_bytes(0),
+        inline().prefix_filter(1, policy(FilterKind::Bloom, 10.0)),
+        inline().prefix_filter(u16::MAX, policy(FilterKind::Bloom, 10.0)),
+    ] {
+        let storage = SimStorage::new();
+        let store = open(&storage, options.clone());
+        for i in 0..60u8 {
+            store.put(&[i], b"column", &[i; 100]).unwrap();
+        }
+        store.settle().unwrap();
+        store.compact().unwrap();
+        store.close().unwrap();
+        let store = open(&storage, options);
+        assert!((0..60u8).all(|i| store.get(&[i], b"column").unwrap() == Some(vec![i; 100])));
+        assert_eq!(store.scan_prefix(&[7]).count(), 1);
+        assert_eq!(store.ledger_report().check(), Ok(()));
+    }
+}
+
+#[test]
+fn options_out_of_their_range_are_refused_before_anything_is_touched() {
+    let bloom = policy(FilterKind::Bloom, 10.0);
+    let second = Duration::from_secs(1);
+    let cases = [
+        (inline().memtable_bytes_max(0), "memtable_bytes_max", 0, 1, u64::MAX),
+        (inline().table_bytes_max(0), "table_bytes_max", 0, 1, u64::MAX),
+        (inline().level0_tables_max(0), "level0_tables_max", 0, 1, 1_000_000),
+        (inline().level0_tables_max(1_000_001), "level0_tables_max", 1_000_001, 1, 1_000_000),
+        (inline().level_bytes(0, 2), "level_bytes' base", 0, 1, u64::MAX),
+        (inline().level_bytes(1, 1), "level_bytes' ratio", 1, 2, u32::MAX.into()),
+        (inline().cache_bytes((1 << 44) + 1), "cache_bytes", (1 << 44) + 1, 0, 1 << 44),
+        (inline().partition_filters(255), "partition_filters", 255, 256, 1 << 30),
+        (inline().partition_filters((1 << 30) + 1), "partition_filters", (1 << 30) + 1, 256, 1 << 30),
+        (inline().prefix_filter(0, bloom.clone()), "prefix_filter's length", 0, 1, 65_535),
+        (inline().level_filter(3, Purpose::Prefix, bloom).unwrap(), "prefix_filter's length", 0, 1, 65_535),
+        (
+            inline().durability(Durability::Interval(DAY + second)),
+            "durability's interval in milliseconds",
+            86_401_000,
+            0,
+            86_400_000,
+        ),
+    ];
+    for (options, option, given, min, max) in cases {
+        let storage = SimStorage::new();
+        let refused = Store::open(Arc::new(storage.clone()), options.clone()).unwrap_err();
+        let is_right = matches!(&refused, Error::OutOfRange { option: o, given: g, min: low, max: high }
+            if (*o, *g, *low, *high) == (option, given, min, max));
+        assert!(is_right, "{option}: {refused}");
+        assert_eq!(storage.num_operations(), 0);
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Store::open_dir(&dir.path().join("db"), options).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,118 @@
+//! From hashes to a payload: the kind, its plan, and the repeated hashes.
+
+use crate::error::BuildError;
+use crate::filter::output::{NoRoom, Output};
+use crate::filter::size::{Bits, FilterSize, Target};
+use crate::filter::{Params, Unbuilt};
+use crate::frame::HEADER_LEN;
+use crate::policy::{FilterPolicy, SizedKind, closer};
+use std::vec::Vec;
+
+impl From<NoRoom> for BuildError {
+    fn from(NoRoom { needed_bytes, actual_bytes }: NoRoom) -> Self {
+        Self::OutputTooShort { needed_bytes, actual_bytes }
+    }
+}
+
+/// The hashes of one table, from which a payload is built.
+pub(super) struct Payload<'a> {
+    pub(super) policy: &'a FilterPolicy,
+    pub(super) hashes: &'a mut Vec<u64>,
+    pub(super) parallel: bool,
+}
+
+impl Payload<'_> {
+    /// Sorts the hashes and drops repeated ones. Returns whether there were any.
+    fn sort(&mut self) -> bool {
+        let num_hashes = self.hashes.len();
+        #[cfg(feature = "rayon")]
+        if self.parallel {
+            rayon::slice::ParallelSliceMut::par_sort_unstable(&mut self.hashes[..]);
+        }
+        // This takes linear time if they are sorted already.
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        self.hashes.len() < num_hashes
+    }
+
+    /// Appends the payload; without entries it appends nothing and returns `None`. It assumes that the hashes are
+    /// distinct until a build finds one twice, or they are too many for a size; then it starts again with the distinct
+    /// ones.
+    pub(super) fn build(&mut self, out: &mut Output<'_>, header_len: usize) -> Result<Option<Params>, BuildError> {
+        if self.hashes.is_empty() {
+            return Ok(None);
+        }
+        let (first, others) = match self.policy.kinds_for(self.hashes.len() as u64) {
+            Ok(kinds) => kinds,
+            Err(error) => return if self.sort() { self.build(out, header_len) } else { Err(error) },
+        };
+        let (start, capacity) = (out.len(), out.capacity());
+        let mut built = self.build_kind(&first, out, header_len);
+        for of_kind in &others {
+            // Hashes that do not fit under one kind may fit under the next.
+            let Err(Some(refusal @ (BuildError::ByteCap { .. } | BuildError::Unsolved { .. }))) = built else { break };
+            out.truncate(start, capacity);
+            if self.sort() {
+                return self.build(out, header_len);
+            }
+            built =
+                self.build_kind(of_kind, out, header_len).map_err(|error| error.map(|error| closer(refusal, error)));
+        }
+        match built {
+            Ok(params) => Ok(Some(params)),
+            Err(error) => {
+                // A plan that counts repeated hashes may be many times too large, or of another kind.
+                out.truncate(start, capacity);
+                match (self.sort(), error) {
+                    (false, Some(error)) => Err(error),
+                    _ => self.build(out, header_len),
+                }
+            }
+        }
+    }
+
+    /// Appends the payload of one kind. The error is `None` after repeated hashes were found and dropped.
+    fn build_kind(
+        &mut self,
+        of_kind: &SizedKind,
+        out: &mut Output<'_>,
+        header_len: usize,
+    ) -> Result<Params, Option<BuildError>> {
+        if of_kind.settings.needs_order() && self.sort() {
+            return Err(None);
+        }
+        let (kind, num_entries) = (of_kind.kind(), self.hashes.len() as u64);
+        let (start, capacity) = (out.len(), out.capacity());
+        of_kind.check_cap(num_entries)?;
+        let (mut target, mut cut_bits) = (of_kind.target(num_entries, header_len), 0);
+        loop {
+            let planned = of_kind.plan(target, num_entries)?.plan;
+            let plan = if header_len == 0 { planned.in_compact_frame() } else { planned };
+            let params = plan.build(self.hashes, out, self.parallel).map_err(|unbuilt| match unbuilt {
+                Unbuilt::Repeated => None,
+                Unbuilt::NoRoom(no_room) => Some(no_room.into()),
+                Unbuilt::Unsolved { num_seeds, num_entries } => {
+                    Some(BuildError::Unsolved { kind, num_seeds, num_entries })
+                }
+            })?;
+            let frame_bytes = (out.len() - start + HEADER_LEN) as u64;
+            let cap_bytes = match of_kind.size {
+                FilterSize::MaxBytes(cap_bytes) if frame_bytes > cap_bytes => cap_bytes,
+                _ => return Ok(params),
+            };
+            // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach
+            // a fit or nothing.
+            out.truncate(start, capacity);
+            cut_bits = ((frame_bytes - cap_bytes) * 8).max(cut_bits * 2);
+            target = match target {
+                Target::Bits(Bits { total, is_cap, .. }) if total > 0 => {
+                    Target::Bits(Bits::new(total.saturating_sub(cut_bits), num_entries, is_cap))
+                }
+                _ => {
+                    let min_bytes = frame_bytes;
+                    return Err(Some(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries }));
+                }
+            };
+        }
+    }
+}

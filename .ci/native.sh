@@ -35,8 +35,12 @@ clippy_lane() {
   done
 }
 
-proves "docs" "documentation without broken links"
-docs_lane() { RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features; }
+proves "docs" "documentation without broken links, with all features and with those that \`cargo doc\` has by default"
+docs_lane() {
+  export RUSTDOCFLAGS="-D warnings"
+  cargo doc --no-deps
+  cargo doc --no-deps --all-features
+}
 
 proves "package" "that the published files suffice for a build, and for the examples of the documentation"
 # package_lane <packages>...
@@ -58,14 +62,16 @@ cargo_tool() {
 }
 
 # Advisories would need their database from the network on every run, and would fail a change for what has not changed.
-proves "licences, bans, sources" "licences, banned and repeated crates, and where crates come from"
+proves "licences, bans, sources" "licences, banned and repeated crates, and where crates come from, of the packages in crates/ as well"
+# The workspace without benchmarks still has the fuzz targets.
 deny_lane() {
   cargo_tool cargo-deny
-  lean cargo deny check --hide-inclusion-graph licenses bans sources
+  lean cargo deny --workspace --exclude filterblock-fuzz --exclude filterblock-portable \
+    check --hide-inclusion-graph licenses bans sources
 }
 
 # Beside the newest tag of a release. Until there is one, what the last version wrote is read by the tests of golden files.
-proves "interface since the last release" "that no public item is gone or changed, unless the version says so"
+proves "interface since the last release" "that no public item of the core is gone or changed, unless its version says so; the packages in crates/ are not compared"
 interface_lane() {
   cargo_tool cargo-semver-checks
   local tag entry copy=$PWD/target/ci/interface
@@ -99,7 +105,8 @@ proves "reader without std" "that a reader needs no standard library"
 proves "engines, optimised" "the engines of this processor, in a release build"
 engines_lane() {
   report_missing_engines
-  lean cargo test -p filterblock --release --config profile.release.package.filterblock.codegen-units=1 --lib filter:: -- --nocapture
+  lean cargo test -p filterblock --release --config profile.release.package.filterblock.codegen-units=1 \
+    --lib filter:: -- --nocapture
 }
 
 # Engines that this processor cannot run.
@@ -149,6 +156,7 @@ stores_lane() {
   cargo run --manifest-path benches/store/Cargo.toml "${engines[@]}" --bin filterblock-store-compare -- --n 20000 --gets 300 --rounds 1 --memory 1MiB \
     --phases absent,present,prefix-absent,prefix-present --keys zipfian --filters bloom,ribbon --dir target/ci
   cargo run -p filterblock-store-compare "${engines[@]}" --bin adversary -- --rows 4000 --crafted 500
+  cargo run -p filterblock-store-compare "${engines[@]}" --bin elastic -- --rows 20000 --lookups 1000 --dir target/ci
   comparison store rocksdb
 }
 

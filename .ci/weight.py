@@ -10,7 +10,7 @@ import sys
 
 BUDGET = ".ci/weight.txt"
 COMMENT = {"rs": "//", "c": "//", "cc": "//", "h": "//", "py": "#"}
-UNIT_TESTS = re.compile(r"(^|/)(tests|guard_pages)\.rs$")
+UNIT_TESTS = re.compile(r"(^|/)((set_)?tests|guard_pages|guarded)\.rs$")
 
 
 def code_lines(path):

@@ -49,7 +49,7 @@
 //! |---|---|---|
 //! | [`Bloom`](FilterKind::Bloom) | up to one cache line per probe | union, intersection, cardinality |
 //! | [`Blocked`](FilterKind::Blocked) | one cache line | the fastest queries |
-//! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | quick builds of few bits, in little memory |
+//! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | few bits, built in little memory; filters of a few dozen keys |
 //! | [`Ribbon`](FilterKind::Ribbon) | a threshold and two or three neighbouring lines | the smallest blocks |
 //! | [`Fuse`](FilterKind::Fuse) | four lines, independent of each other | few bits and fast queries on any processor |
 //!

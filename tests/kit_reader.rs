@@ -1,6 +1,6 @@
-//! The reader alone answers the conformance kit: `cargo test --no-default-features --test kit_reader`. With the
-//! portable code only, which defines what the others do, and without a builder; so it is what mutants of the reader are
-//! tested by (.cargo/mutants-kit.toml).
+//! The reader alone answers the conformance kit: `cargo test -p filterblock --no-default-features --test
+//! kit_reader`. It has only the portable code, which defines what the others do, and no builder; so mutants of the
+//! reader are tested by it (.cargo/mutants-kit.toml).
 
 #[path = "kit/answers.rs"]
 mod answers;

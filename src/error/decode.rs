@@ -27,7 +27,7 @@ impl fmt::Display for DecodeErrorClass {
     }
 }
 
-/// The reason the reasons why bytes were not accepted as a filter. All variants mean *maybe* to a storage engine.
+/// The reason why bytes were not accepted as a filter. All variants mean *maybe* to a storage engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {

@@ -2,6 +2,8 @@
 //!
 //! Constants, so that the same policy chooses the same kind on every machine. `cargo bench --bench speeds` measures
 //! them and prints them as each kind has them.
+//!
+//! The processor on which the constants were measured was not recorded.
 
 /// The greatest length of blocks for which the cached figure holds.
 const CACHED_LEN_LOG2: u32 = 17;

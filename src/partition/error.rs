@@ -61,7 +61,7 @@ pub enum PartitionBuildError<E> {
     Build {
         /// The partition's number, from 0.
         partition: u32,
-        /// Why.
+        /// The builder's error.
         error: BuildError,
     },
     /// The caller could not store a partition.

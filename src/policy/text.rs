@@ -69,6 +69,9 @@ const SETTING: &str = "a setting: seed=…, transform=…, salt_bits=…, slots_
 const AUTO_SETTING: &str = "a setting: level=…, queries=…, read_ns=…, byte_ns=…, seed=…, transform=…, salt_bits=…, \
                             slots_per_key=… or self_check=on|off";
 const NUMBER: &str = "a number";
+const NUMBER_OF_8_BITS: &str = "a whole number from 0 to 255";
+const NUMBER_OF_16_BITS: &str = "a whole number from 0 to 65535";
+const NUMBER_OF_32_BITS: &str = "a whole number from 0 to 4294967295";
 const TRANSFORM_TEXT: &str =
     "a transform: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or custom:ID:PARAM";
 
@@ -76,15 +79,15 @@ fn syntax(found: &str, expected: &'static str) -> ParsePolicyError {
     ParsePolicyError::Syntax { found: found.to_string(), expected }
 }
 
-fn number<T: FromStr>(text: &str) -> Result<T, ParsePolicyError> {
-    text.parse().map_err(|_| syntax(text, NUMBER))
+fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, ParsePolicyError> {
+    text.parse().map_err(|_| syntax(text, expected))
 }
 
 /// Parses a number in decimal, or in hexadecimal with `0x`.
 fn integer(text: &str) -> Result<u64, ParsePolicyError> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).map_err(|_| syntax(text, NUMBER)),
-        None => number(text),
+        None => number(text, NUMBER),
     }
 }
 
@@ -121,10 +124,10 @@ impl FromStr for FilterPolicy {
             }
             if let Some(of_policy) = workload {
                 workload = Some(match name {
-                    LEVEL => of_policy.with_level(number(value)?),
+                    LEVEL => of_policy.with_level(number(value, NUMBER_OF_8_BITS)?),
                     QUERIES => of_policy.with_num_queries(integer(value)?),
-                    READ_NS => of_policy.with_read_ns(number(value)?),
-                    BYTE_NS => of_policy.with_byte_ns(number(value)?),
+                    READ_NS => of_policy.with_read_ns(number(value, NUMBER_OF_32_BITS)?),
+                    BYTE_NS => of_policy.with_byte_ns(number(value, NUMBER_OF_32_BITS)?),
                     _ => of_policy,
                 });
             }
@@ -132,8 +135,8 @@ impl FromStr for FilterPolicy {
                 (LEVEL | QUERIES | READ_NS | BYTE_NS, _) if workload.is_some() => policy,
                 (SEED, seed) => policy.with_seed(integer(seed)?),
                 (TRANSFORM, transform) => policy.with_transform(transform.parse()?),
-                (SALT_BITS, bits) => policy.with_salt_bits(number(bits)?)?,
-                (SLOTS_PER_KEY, slots) => policy.with_slots_per_key(number(slots)?)?,
+                (SALT_BITS, bits) => policy.with_salt_bits(number(bits, NUMBER)?)?,
+                (SLOTS_PER_KEY, slots) => policy.with_slots_per_key(number(slots, NUMBER)?)?,
                 (SELF_CHECK, "on") => policy.with_self_check(true),
                 (SELF_CHECK, "off") => policy.with_self_check(false),
                 _ => return Err(syntax(part, setting)),
@@ -157,8 +160,8 @@ impl FilterPolicy {
                 policy.size()
             }
             Some(("fpr", rate)) => FilterSize::FalsePositiveRate(match rate.strip_suffix('%') {
-                Some(percent) => number::<f64>(percent)? / 100.0,
-                None => number(rate)?,
+                Some(percent) => number::<f64>(percent, NUMBER)? / 100.0,
+                None => number(rate, NUMBER)?,
             }),
             Some(("max", bytes)) => FilterSize::MaxBytes(integer(bytes)?),
             Some(_) => return Err(syntax(text, SIZE)),
@@ -238,9 +241,12 @@ impl FromStr for KeyTransform {
             "whole-key" => Self::WholeKey,
             "row" => Self::Row,
             "row+column" => Self::RowColumn,
-            "prefix" => Self::FixedPrefix { len: number(param()?)? },
-            "whole-key+prefix" => Self::WholeKeyAndPrefix { len: number(param()?)? },
-            "custom" => Self::Custom(CustomTransform::new(number(param()?)?, number(param()?)?)?),
+            "prefix" => Self::FixedPrefix { len: number(param()?, NUMBER_OF_16_BITS)? },
+            "whole-key+prefix" => Self::WholeKeyAndPrefix { len: number(param()?, NUMBER_OF_16_BITS)? },
+            "custom" => Self::Custom(CustomTransform::new(
+                number(param()?, NUMBER_OF_16_BITS)?,
+                number(param()?, NUMBER_OF_16_BITS)?,
+            )?),
             _ => return Err(syntax(text, TRANSFORM_TEXT)),
         };
         match parts.next() {

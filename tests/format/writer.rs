@@ -451,6 +451,15 @@ fn texts_that_are_no_policies_are_refused() {
             other => panic!("{text}: {other:?}"),
         }
     }
+    for (text, message) in [
+        ("blocked:10,transform=prefix:65536", "'65536' is not a whole number from 0 to 65535"),
+        ("blocked:10,transform=whole-key+prefix:70000", "'70000' is not a whole number from 0 to 65535"),
+        ("auto:10,level=256", "'256' is not a whole number from 0 to 255"),
+        ("auto:10,read_ns=4294967296", "'4294967296' is not a whole number from 0 to 4294967295"),
+        ("blocked:fpr=ten", "'ten' is not a number"),
+    ] {
+        assert_eq!(text.parse::<FilterPolicy>().unwrap_err().to_string(), message, "{text}");
+    }
     for (text, twice) in [
         ("blocked:10,seed=1,seed=2", "seed"),
         ("blocked:10,salt_bits=3,seed=1,salt_bits=3", "salt_bits"),

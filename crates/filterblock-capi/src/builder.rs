@@ -202,7 +202,7 @@ impl Frame {
         allocator: &'a Allocator,
     ) -> Result<(Allocated<'a>, usize), Failure> {
         if let Ok(max_len) = self.max_len(builder) {
-            // SAFETY: the functions of `allocator` are as documented, by the caller's promise.
+            // SAFETY: the functions of `allocator` keep to its documentation: rules 1 and 4.
             let mut memory = unsafe { Allocated::new(allocator, max_len) }?;
             match self.finish_into_slice(builder, memory.as_mut()) {
                 Ok(len) => return Ok((memory, len)),
@@ -216,7 +216,7 @@ impl Frame {
             Self::Block => again.finish_into(&mut frame)?,
             Self::Compact => again.finish_compact_into(&mut frame)?,
         };
-        // SAFETY: the functions of `allocator` are as documented, by the caller's promise.
+        // SAFETY: the functions of `allocator` keep to its documentation: rules 1 and 4.
         let mut memory = unsafe { Allocated::new(allocator, frame.len()) }?;
         memory.as_mut().copy_from_slice(&frame);
         *builder = again;

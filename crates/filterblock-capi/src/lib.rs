@@ -6,7 +6,7 @@
 //!
 //! 1. A pointer to bytes, keys or answers is valid for the length that is given with it; a null pointer with the length
 //!    0 is an empty slice. A pointer to a result is null or valid for writes. Handles are null, or come from the call
-//!    that makes them and have not been freed. A structure that begins with `size` is valid for as many bytes.
+//!    that makes them and have not been freed. A structure that begins with `size` is valid for that many bytes.
 //! 2. A reader borrows its block, unless it is opened with `FILTERBLOCK_OPEN_COPY`: the bytes outlive it and do not
 //!    change.
 //! 3. Readers, counters and policies may be used by several threads at once, until one changes or frees them. A builder

@@ -41,7 +41,7 @@ impl<'a> Allocated<'a> {
         let (Some(alloc), Some(_)) = (allocator.alloc, allocator.free) else {
             return Err(Failure::argument("allocator"));
         };
-        // SAFETY: `alloc` gives null or memory of `len` bytes that nothing else uses, by the caller's promise.
+        // SAFETY: `alloc` keeps to its documentation: it gives null or memory of `len` bytes that nothing else uses.
         let memory = unsafe { filled(alloc(allocator.context, len).cast::<u8>(), len, 0) };
         Ok(Self { allocator, memory: memory.ok_or_else(Failure::no_memory)? })
     }

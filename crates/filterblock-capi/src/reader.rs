@@ -81,7 +81,7 @@ unsafe fn open(
 ) -> Result<Reader, Failure> {
     let OpenOptions { context, expected, flags, reserved, .. } = match options.is_null() {
         true => OpenOptions::zeroed(),
-        // SAFETY: `options` is valid for as many bytes as its size states, by the caller's promise.
+        // SAFETY: by rule 1 `options` is valid for the number of bytes that its size states.
         false => unsafe { versioned::read(options, "options") }?,
     };
     if flags & !(FILTERBLOCK_OPEN_TRUSTED | FILTERBLOCK_OPEN_COPY) | reserved != 0 {
@@ -93,11 +93,11 @@ unsafe fn open(
     }
     let digest_check = flags & FILTERBLOCK_OPEN_TRUSTED == 0;
     let mut options = filterblock::OpenOptions::new().with_context(context).with_digest_check(digest_check);
-    // SAFETY: `options->expected` is null or a handle, by the caller's promise.
+    // SAFETY: `options->expected` is null or a handle by rule 1.
     if let Some(Policy(policy)) = unsafe { expected.as_ref() } {
         options = options.expect(policy);
     }
-    // SAFETY: `block` is valid for `block_len` bytes, by the caller's promise.
+    // SAFETY: `block` is valid for `block_len` bytes by rule 1, and unless copied outlives the reader by rule 2.
     let borrowed = required(unsafe { bytes(block, block_len) }, "block")?;
     let owned = copy.then(|| AlignedBytes::copy_of(borrowed));
     let bytes = owned.as_ref().map_or(borrowed, AsRef::as_ref);

@@ -37,7 +37,7 @@ pub(crate) unsafe fn read<T: Versioned>(given: *const T, name: &'static str) -> 
         return Err(Failure::new(Status::Argument, message));
     }
     let (mut read, own_size) = (T::zeroed(), size_of::<T>());
-    // SAFETY: `given` is valid for `size` bytes, by the caller's promise, and `read` for `own_size`.
+    // SAFETY: `given` is valid for `size` bytes by rule 1, and `read` for `own_size`.
     let has_more = unsafe {
         ptr::copy_nonoverlapping(given, (&raw mut read).cast(), size.min(own_size));
         (own_size..size).any(|at| given.add(at).read() != 0)
@@ -67,7 +67,7 @@ pub(crate) unsafe fn write<T: Versioned>(place: *mut T, value: T, name: &'static
     if size < T::MIN_SIZE {
         return Err(Failure::argument(name));
     }
-    // SAFETY: `place` is valid for `size` bytes, by the caller's promise, and `value` has no fewer.
+    // SAFETY: `place` is valid for `size` bytes by rule 1, and `value` has no fewer.
     unsafe {
         ptr::copy_nonoverlapping((&raw const value).cast(), place, size);
         place.cast::<usize>().write(size);

@@ -75,6 +75,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let policy = policy(args)?;
+    if let KeyTransform::FixedPrefix { len: 0 } | KeyTransform::WholeKeyAndPrefix { len: 0 } = policy.transform() {
+        return Err(Failure::usage("build", "a prefix of 0 bytes is the same entry for every key").into());
+    }
     let target = OutputFile::new(&args.output, "No key was read. Name a file in a directory that can be written to.")?;
     for (input, what) in [(Some(&args.keys), "the keys"), (args.hash_key_file.as_ref(), "the hash key")] {
         let input = input.and_then(|path| fs::canonicalize(path).ok());

@@ -93,8 +93,8 @@ fn choice(args: &Args) -> Option<Choice> {
         ("read_ns", args.read_ns.map(u64::from)),
         ("byte_ns", args.byte_ns.map(u64::from)),
     ];
-    let setting = |(name, value): (&str, Option<u64>)| value.map(|value| format!(",{name}={value}"));
-    let settings: String = settings.into_iter().filter_map(setting).collect();
+    let settings: String =
+        settings.into_iter().filter_map(|(name, value)| Some(format!(",{name}={}", value?))).collect();
     let policy: FilterPolicy = format!("{AUTO}:{size}{settings}").parse().ok()?;
     policy.choice(args.entries?).ok()
 }
@@ -217,11 +217,7 @@ impl Report {
             let mut cells = figures.as_ref().map_or_else(|| vec!["-".to_owned()], Figures::cells);
             if let Some((choice, cost)) = choice.and_then(|choice| Some((choice, cost_of(choice, kind)?))) {
                 let build_ns = cost.build_ns / choice.num_entries() as f64;
-                cells.extend([
-                    format!("{build_ns:.0}"),
-                    format!("{:.0}", cost.query_ns),
-                    format!("{:.3}", cost.total_ns() / 1e6),
-                ]);
+                cells.extend([format!("{build_ns:.0}"), format!("{:.0}", cost.query_ns), ms(cost)]);
             }
             table.push([vec![(*kind).to_owned()], cells].concat());
         }
@@ -235,15 +231,17 @@ fn cost_of<'a>(choice: &'a Choice, kind: &str) -> Option<&'a KindCost> {
     choice.costs().find(|cost| cost.kind.name() == kind)
 }
 
-/// Why a kind is chosen. The constants behind the costs are those of one machine: a few per cent tell nothing.
+/// The reason why a kind is chosen. The costs rest on constants of one machine, so that a few per cent mean nothing.
 fn reason(choice: &Choice) -> String {
-    const EQUAL_SHARE: f64 = 0.05;
     let (best, queries) = (choice.cost(), choice.workload().num_queries(choice.num_entries()));
-    let (kind, best_ms) = (best.kind, best.total_ns() / 1e6);
-    let next = choice.costs().nth(1).map(|next| match next.total_ns() / 1e6 {
-        ms if ms < best_ms * (1.0 + EQUAL_SHARE) => format!("{}, the next, costs about the same", next.kind),
-        ms => format!("{}, the next, {ms:.3} ms", next.kind),
-    });
-    let next = next.unwrap_or_else(|| "no other kind can have this size".to_owned());
-    format!("{kind} costs least, {best_ms:.3} ms if queried {queries} times for absent keys; {next}")
+    let next = match choice.costs().nth(1) {
+        None => "no other kind can have this size".to_owned(),
+        Some(next) if next.total_ns() < best.total_ns() * 1.05 => format!("next is {}, about the same", next.kind),
+        Some(next) => format!("next is {}, {} ms", next.kind, ms(next)),
+    };
+    format!("{} costs least, {} ms if queried {queries} times for absent keys; {next}", best.kind, ms(best))
+}
+
+fn ms(cost: &KindCost) -> String {
+    output::three_digits(cost.total_ns() / 1e6)
 }

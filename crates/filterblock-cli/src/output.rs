@@ -80,16 +80,17 @@ pub(crate) fn failure(error: io::Error) -> Failure {
 
 /// A rate for people: per cent where that reads well, a power of ten below.
 pub(crate) fn rate(rate: f64) -> String {
-    if rate == 0.0 {
-        return "0 %".to_owned();
+    match rate {
+        0.0 => "0 %".to_owned(),
+        rate if rate < 1e-5 => format!("{rate:.2e}"),
+        rate => format!("{} %", three_digits(rate * 100.0)),
     }
-    if rate < 1e-5 {
-        return format!("{rate:.2e}");
-    }
-    let percent = rate * 100.0;
-    // Three significant digits.
-    let decimals = (2 - percent.log10().floor() as i32).clamp(0, 6) as usize;
-    format!("{percent:.decimals$} %")
+}
+
+/// Formats a number that is at least 1e-4 by its whole part, or by three digits.
+pub(crate) fn three_digits(number: f64) -> String {
+    let decimals = (2 - number.log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{number:.decimals$}")
 }
 
 /// Returns a count with its noun, as in `1 table` or `2 tables`.

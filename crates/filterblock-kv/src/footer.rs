@@ -25,8 +25,8 @@
 //! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
 //! A filter with any other parameter is not probed, like one with an unknown purpose.
 //!
-//! A filter whose index length is 0 is one block. Otherwise it is partitioned: its last bytes, as many, are an index,
-//! under the filter's context; the partitions are before it, at the index's offsets from the filter's start. A writer
+//! A filter whose index length is 0 is one block. Otherwise it is partitioned: its last bytes, of that length, are an
+//! index, written under the filter's context; the partitions are before it, at the index's offsets from the filter's start. A writer
 //! gives each a multiple of 64, and a place where it lies in no more pages than its length takes.
 
 use super::encoding::masked_crc;

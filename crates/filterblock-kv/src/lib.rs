@@ -120,7 +120,7 @@ pub use store::{
 };
 pub use warning::{FilterProblem, Warning};
 
-/// The store's example.
+/// The README's example.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/store.md")]
+#[doc = include_str!("../README.md")]
 struct Page;

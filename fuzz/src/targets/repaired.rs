@@ -34,7 +34,7 @@ fn open_under(key: Option<[u8; 16]>, block: &[u8], mode: Repair) -> Reached {
                 reached = Reached::Compared;
             }
             Err(DecodeError::Magic { .. } | DecodeError::HeaderChecksum { .. } | DecodeError::WrongContext { .. }) => {
-                panic!("repaired in vain: {mode:?}")
+                panic!("repaired, but refused: {mode:?}")
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }

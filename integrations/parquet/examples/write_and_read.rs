@@ -1,7 +1,7 @@
 //! A Parquet file with two row groups whose filters are made here, written and read by arrow-rs.
 //!
 //! ```sh
-//! cargo run --example write_and_read [FILE]
+//! cargo run -p filterblock-parquet --example write_and_read [FILE]
 //! ```
 
 use bytes::Bytes;

@@ -2,7 +2,7 @@
 //! and a store in memory; elsewhere each has its own process, the same bucket, and the same text in its options.
 //!
 //! ```sh
-//! cargo run --release --example one_policy -- ribbon:fpr=1%
+//! cargo run --release -p filterblock-slatedb --example one_policy -- ribbon:fpr=1%
 //! ```
 
 use filterblock_slatedb::FilterBlockPolicy;

@@ -20,6 +20,20 @@ fn bytes_do_not_depend_on_order_or_repetition() {
 }
 
 #[test]
+fn prefixes_without_a_byte_and_beyond_the_limit_are_refused() {
+    let place = Place::with_block("blocked");
+    for arguments in
+        ["--transform prefix:0", "--transform whole-key+prefix:0", "--policy blocked:10,transform=prefix:0"]
+    {
+        let message = place.expect_failure(2, &format!("build {arguments} --output p.fb keys.txt"));
+        assert!(message.contains("a prefix of 0 bytes is the same entry for every key"), "{message}");
+    }
+    let message = place.expect_failure(2, "build --transform prefix:70000 --output p.fb keys.txt");
+    assert!(message.contains("'70000' is not a whole number from 0 to 65535"), "{message}");
+    assert!(!place.path("p.fb").exists());
+}
+
+#[test]
 fn keys_come_from_standard_input_by_default_or_for_a_dash() {
     let place = Place::with_block("blocked");
     for line in ["build --kind blocked --output s.fb", "build --kind blocked --output s.fb -"] {
@@ -141,7 +155,7 @@ fn impossible_requests_are_refused_and_nothing_is_written() {
         ("--policy blocked:10 --kind blocked", "cannot be used with"),
         ("--policy blocked", "a kind and a size"),
         ("--kind auto --bits-per-key 1", "legal range"),
-        ("--policy auto:10,level=256", "is not a number"),
+        ("--policy auto:10,level=256", "is not a whole number from 0 to 255"),
         ("--policy blocked:10,level=3", "is not a setting"),
         ("--kind bloom --seed 0x10000000000000000", "64-bit"),
         ("--kind bloom --seed -1", ""),

@@ -5,6 +5,8 @@ mod build;
 mod calc;
 mod damage;
 mod demo;
+#[cfg(unix)]
+mod documents;
 mod forms;
 mod input;
 mod inspect;
@@ -61,6 +63,16 @@ impl Place {
         let mut command = Command::new("sh");
         command.current_dir(self.dir.path()).env("FB", env!("CARGO_BIN_EXE_filterblock")).stdin(Stdio::null());
         command.args(["-c", script]).output().unwrap()
+    }
+
+    /// Runs `script`, which calls the tool by its name, in a shell that ends at the first failure.
+    #[cfg(unix)]
+    fn shell_with_tool(&self, script: &str) -> Output {
+        let tool = std::path::Path::new(env!("CARGO_BIN_EXE_filterblock"));
+        let path = format!("{}:{}", tool.parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new("sh");
+        command.current_dir(self.dir.path()).env("PATH", path).stdin(Stdio::null());
+        command.args(["-euc", script]).output().unwrap()
     }
 
     /// Runs a command as a message names it.

@@ -93,7 +93,7 @@ fn rebuilding_and_a_level_of_its_own_choose_by_the_level_too() {
 #[test]
 fn under_a_budget_and_with_partitions() {
     let budget = NUM_CELLS * 2 * 9 / 8;
-    // Where a read in vain costs nothing, another kind is chosen than at the neighbouring levels.
+    // Where a wasted read costs nothing, another kind is chosen than at the neighbouring levels.
     let free_reads = FilterPolicy::auto(SIZE, Workload::default().with_read_ns(0)).unwrap();
     let mut options = StoreOptions::default().filter_budget_bytes(budget);
     for purpose in [Purpose::Row, Purpose::RowColumn] {

@@ -93,7 +93,7 @@ pub(crate) fn held(stats: &Stats) -> Vec<ColumnStats> {
     stats.tables.iter().flat_map(|table| &table.filters).map(|filter| filter.columns.unwrap()).collect()
 }
 
-/// Reads in vain, and how many were expected of the filters in memory.
+/// Wasted reads, and how many were expected of the filters in memory.
 pub(crate) fn in_vain(tally: &Tally) -> f64 {
     let observed = tally.count(Outcome::FalsePositive) as f64;
     let expected = tally.expected_false_positives;
@@ -128,8 +128,8 @@ fn columns_follow_the_lookups() {
         assert!(stats.filter_memory_bytes <= MEMORY_BYTES);
         assert!(by_lookups[0].held >= by_size[0].held + 2, "{by_lookups:?}");
         let after = in_vain(&ask(&store, &mut zipf, NUM_ASKED / 16 * 15));
-        println!("{before} reads in vain, then {after}: {by_size:?}, then {by_lookups:?}");
-        assert!(after <= before * 0.5, "{before} reads in vain, then {after}");
+        println!("{before} wasted reads, then {after}: {by_size:?}, then {by_lookups:?}");
+        assert!(after <= before * 0.5, "{before} wasted reads, then {after}");
         store.close().unwrap();
     }
 }

@@ -73,7 +73,7 @@ fn by_level(store: &Store) -> BTreeMap<usize, Vec<u32>> {
     levels
 }
 
-/// Reads in vain with as much memory as `columns` columns of every filter take, by sizes and by counted lookups.
+/// Wasted reads with as much memory as `columns` columns of every filter take, by sizes and by counted lookups.
 fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64) -> [f64; 2] {
     let stored =
         Store::open(storage.clone(), options.clone().filter_memory_bytes(u64::MAX).read_only(true)).unwrap().stats();
@@ -100,7 +100,7 @@ fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64)
     let stats = store.stats();
     assert!(stats.filter_memory_bytes <= memory_bytes && held(&stats).iter().all(|columns| columns.stored == 16));
     let after = in_vain(&ask(&store, &mut after_counted, asked));
-    println!("{memory_bytes} bytes: {before} reads in vain by sizes, {after} by lookups, {:.3} times", after / before);
+    println!("{memory_bytes} bytes: {before} wasted reads by sizes, {after} by lookups, {:.3} times", after / before);
     println!("  {by_size:?}\n  {:?}", by_level(&store));
     store.close().unwrap();
     [before, after]
@@ -112,7 +112,7 @@ fn counted_lookups_halve_the_reads_in_vain() {
     let storage = loaded(options.clone());
     for columns in [4, 8] {
         let [before, after] = reads_in_vain(&storage, options.clone(), columns);
-        assert!(after <= before * 0.5, "{columns}: {before} reads in vain, then {after}");
+        assert!(after <= before * 0.5, "{columns}: {before} wasted reads, then {after}");
     }
 }
 
@@ -121,5 +121,5 @@ fn counted_lookups_halve_the_reads_in_vain_of_partitioned_filters() {
     let options = options().partition_filters(512);
     let storage = loaded(options.clone());
     let [before, after] = reads_in_vain(&storage, options, 8);
-    assert!(after <= before * 0.5, "{before} reads in vain, then {after}");
+    assert!(after <= before * 0.5, "{before} wasted reads, then {after}");
 }

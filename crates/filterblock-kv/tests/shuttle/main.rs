@@ -1,5 +1,5 @@
-//! Schedules of the store's threads, tried by the thousand: `RUSTFLAGS="--cfg shuttle" cargo test --release --features
-//! kv --test shuttle`. Empty without that `cfg`.
+//! Schedules of the store's threads, tried by the thousand: `RUSTFLAGS="--cfg shuttle" cargo test --release -p
+//! filterblock-kv --test shuttle`. Empty without that `cfg`.
 //!
 //! Every lock, condition variable, thread and shared integer of the store is then one of [`shuttle`]'s, which decides
 //! at each of them which thread continues: at random, or by priorities that change a few times (probabilistic

@@ -21,7 +21,7 @@
 //! factors to the product, the correlation being that of the two words' ball counts.
 //!
 //! Against a simulation of the model at 2 to 24 bits a key, at the best number of probes and two to either side, no
-//! difference beyond the noise of 0.1 to 0.4 % was seen (`tests/sizing` repeats a part of it).
+//! difference beyond the noise of 0.1 to 0.4 % was seen (`src/sizing/tests.rs` repeats a part of it).
 
 use crate::math::float::{exp_m1, ln_1p, powi};
 use crate::math::occupancy::{self, AllHit, distinct_bins};

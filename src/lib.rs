@@ -74,8 +74,8 @@
 //! # Stability
 //!
 //! - The crate follows semantic versioning; raising the oldest supported compiler is a minor version. Enums and structs
-//!   that will grow are `non_exhaustive`. The texts of messages and of `Debug` are not covered, nor are features and
-//!   `cfg`s that are not listed above.
+//!   that will grow are `non_exhaustive`. Variants of error enums gain fields in minor versions: match fields with `..`.
+//!   The texts of messages and of `Debug` are not covered, nor are features and `cfg`s that are not listed above.
 //! - The format has a version of its own ([`FORMAT_VERSION`]). Every block ever written as a version that was released
 //!   stays readable. A later writer may choose other parameters for the same policy: the changelog lists such changes
 //!   under *Format*.

@@ -1,5 +1,9 @@
 //! Blocks, frames, keys, hashes and answers that lie flush against pages that cannot be read, through the whole
-//! library. Engines that this processor would not choose are tested in `src/filter/guard_pages.rs`.
+//! library: what opening reads before any payload is checked, truncated and damaged headers, and keys as they are
+//! hashed.
+//!
+//! These tests reach only the engine that a reader chooses on this processor. `src/filter/guard_pages.rs` therefore
+//! runs all engines, which are private, on payloads alone. Both use `src/cpu/guarded.rs`.
 #![cfg(target_os = "linux")]
 
 #[path = "../src/cpu/guarded.rs"]

@@ -7,7 +7,6 @@ use core::hash::Hash;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::str::FromStr;
 use filterblock::partition::{PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
-use filterblock::sizing::{Dimensions, Formula};
 use filterblock::{
     CompactFrameReader, CustomTransform, DecodeError, DecodeErrorClass, EntryHasher, FilterBlock, FilterBlockReader,
     FilterKind, KeyHash, KeyHasher, KeyTransform, OpenError, OpenOptions, ThinError, TransformId, UnknownKindName,
@@ -39,8 +38,8 @@ fn of_the_reader() {
     each!(unwinds: FilterBlock<Vec<u8>>, FilterBlock<Arc<[u8]>>, CompactFrameReader<'_>, PartitionedFilter<Vec<u8>>);
     each!(cloned: FilterBlockReader<'static>, PartitionedFilter<&'static [u8]>, OpenOptions, EntryHasher, KeyHasher);
     each!(value: CompactFrameReader<'static>, KeyHash, KeyTransform, CustomTransform, TransformId, FilterKind);
-    each!(value: DecodeErrorClass, PartitionHandle, PartitionLookup, Dimensions, Formula);
-    each!(equal: PartitionLookup, Dimensions);
+    each!(value: DecodeErrorClass, PartitionHandle, PartitionLookup);
+    each!(equal: PartitionLookup);
     each!(eq: KeyHash, KeyTransform, CustomTransform, FilterKind, DecodeErrorClass, PartitionHandle);
     each!(text: FilterKind);
     each!(error: DecodeError, ThinError, UnknownKindName, OpenError<Vec<u8>>, PartitionError<DecodeError>);

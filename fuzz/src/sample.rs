@@ -42,23 +42,23 @@ fn policy(kind: FilterKind) -> FilterPolicy {
 /// All purposes and all kinds; every flush and compaction runs at once and in this thread.
 pub fn options() -> StoreOptions {
     StoreOptions::without_filters()
-        .filter(Purpose::Row, policy(FilterKind::Golomb))
-        .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
-        .prefix_filter(2, policy(FilterKind::Blocked))
-        .level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
+        .with_filter(Purpose::Row, policy(FilterKind::Golomb))
+        .with_filter(Purpose::RowColumn, policy(FilterKind::Bloom))
+        .with_prefix_filter(2, policy(FilterKind::Blocked))
+        .with_level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
         .expect("a level")
-        .level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))
+        .with_level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))
         .expect("a level")
-        .seed(5)
-        .cache_bytes(64 << 10)
-        .maintenance(Maintenance::Inline { seed: 1 })
-        .level0_tables_max(100)
-        .durability(Durability::Never)
+        .with_seed(5)
+        .with_cache_bytes(64 << 10)
+        .with_maintenance(Maintenance::Inline { seed: 1 })
+        .with_max_level0_tables(100)
+        .with_durability(Durability::Never)
 }
 
 /// The same, with filters in a cache that is too small for them.
 pub fn crowded_options() -> StoreOptions {
-    options().filter_residence(FilterResidence::Cached).cache_bytes(10 << 10)
+    options().with_filter_residence(FilterResidence::Cached).with_cache_bytes(10 << 10)
 }
 
 /// A directory with these files.
@@ -140,7 +140,7 @@ fn make() -> Sample {
     let shallow_keys = core::mem::take(&mut writer.keys);
     let levels = levels(&store);
     let [(0, shallow), (1.., deep)] = levels[..] else { panic!("tables of two levels: {levels:?}") };
-    let rebuilt = store.rebuild_filters(&RebuildOptions::new().table(shallow)).expect("filters").tables.remove(0);
+    let rebuilt = store.rebuild_filters(&RebuildOptions::new().with_table(shallow)).expect("filters").tables.remove(0);
     let mut batch = WriteBatch::new();
     batch.put(b"a00", b"x", b"in the log").expect("a cell");
     batch.delete(b"a03", b"y").expect("a cell");

@@ -30,7 +30,7 @@ pub struct Opened {
 /// opening that fails. Where writing is refused, so is reading, or a scan of everything.
 pub fn open(files: &Files, options: StoreOptions) -> Option<Opened> {
     let storage = storage(files);
-    let read_only = open_unchanged(&storage, options.clone().read_only(true), files);
+    let read_only = open_unchanged(&storage, options.clone().with_read_only(true), files);
     let opened = Store::open(Arc::new(storage.clone()), options.clone());
     match (read_only, opened) {
         (Some(before), Ok(store)) => {

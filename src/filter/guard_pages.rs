@@ -1,5 +1,8 @@
 //! Every kind with every engine of this processor, on payloads, hashes and answers that lie flush against pages that
 //! cannot be read. AddressSanitizer does not see what assembly reads.
+//!
+//! The engines and the shapes of their payloads are private, so this is a unit test. `tests/guard_pages.rs` has what
+//! only the whole library reads: headers, frames and keys, intact and damaged.
 
 use super::blocked::sizing::{MAX_NUM_PROBES, MAX_SALT_BITS};
 use super::output::Output;

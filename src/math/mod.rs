@@ -3,11 +3,8 @@
 #[cfg(feature = "std")]
 pub(crate) mod cardinality;
 pub(crate) mod float;
-mod formula;
 pub(crate) mod occupancy;
 pub(crate) mod poisson;
-
-pub use formula::{Dimensions, Formula};
 
 /// The fewest bits a key with which any filter can have this false-positive rate: log₂(1/`rate`).
 ///
@@ -32,12 +29,9 @@ pub fn bits_lower_bound(rate: f64) -> f64 {
 ///
 /// Every kind here sees keys only through their 64-bit hash, so this is a floor under each rate: 5e-14 at a million
 /// entries. Source: n uniform hashes miss one value with probability (1 − 2^-64)^n.
-///
-/// ```
-/// assert!(filterblock::sizing::hash_collision_rate(1_000_000) < 5.5e-14);
-/// ```
 #[must_use]
-pub fn hash_collision_rate(num_entries: u64) -> f64 {
+#[cfg(feature = "std")]
+pub(crate) fn hash_collision_rate(num_entries: u64) -> f64 {
     -float::exp_m1(-(num_entries as f64) / float::pow2(64))
 }
 

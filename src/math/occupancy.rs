@@ -28,40 +28,8 @@ pub(crate) fn distinct_bins(num_bins: u64, num_balls: u32) -> [f64; STATES] {
     probability
 }
 
-/// `[d]`: the probability that d given bins of `num_bins` are all hit, as balls are thrown one by one.
-///
-/// With one ball more, d bins are all hit if they were before, or if all but one of them were and it hits that one.
-#[derive(Clone, Debug)]
-pub(crate) struct AllHit {
-    probability: [f64; STATES],
-    most: usize,
-    bins: f64,
-}
-
-impl AllHit {
-    /// Starts with no ball thrown. `num_bins` > 0. It answers for d ≤ `most`, which is at most `num_bins` and
-    /// [`MAX_BALLS`].
-    pub(crate) fn new(num_bins: u64, most: usize) -> Self {
-        let mut probability = [0.0; STATES];
-        probability[0] = 1.0;
-        Self { probability, most, bins: num_bins as f64 }
-    }
-
-    /// Throws one ball.
-    pub(crate) fn throw(&mut self) {
-        for given in (1..=self.most).rev() {
-            let hit = given as f64 / self.bins;
-            self.probability[given] = (1.0 - hit) * self.probability[given] + hit * self.probability[given - 1];
-        }
-    }
-
-    /// The probabilities for d = 0 ..= [`MAX_BALLS`]; 0 beyond `most`.
-    pub(crate) fn probabilities(&self) -> &[f64; STATES] {
-        &self.probability
-    }
-}
-
-/// Returns the answers of [`AllHit`] after `num_balls` throws, in O(d³ log `num_balls`) steps: for filters of any size.
+/// `[d]`: the probability that d given bins of `num_bins` > 0 are all hit by `num_balls` balls, for d ≤ `most`, which is
+/// at most `num_bins` and [`MAX_BALLS`]; 0 beyond. Takes O(d³ log `num_balls`) steps: for filters of any size.
 ///
 /// The count of given bins not yet hit is a Markov chain that only falls. This raises its (triangular) transition
 /// matrix to a power by squaring. The diagonal, (1 − u/m)^balls, is taken from its closed form, because the
@@ -192,16 +160,27 @@ mod tests {
         }
     }
 
+    /// [`all_hit`] one ball after the other: d bins are all hit if they were before, or if all but one of them were and
+    /// the ball hits that one.
+    fn by_single_throws(num_bins: u64, most: usize, num_balls: u32) -> [f64; STATES] {
+        let mut probability = [0.0; STATES];
+        probability[0] = 1.0;
+        for _ in 0..num_balls {
+            for given in (1..=most).rev() {
+                let hit = given as f64 / num_bins as f64;
+                probability[given] = (1.0 - hit) * probability[given] + hit * probability[given - 1];
+            }
+        }
+        probability
+    }
+
     #[test]
     fn the_chain_agrees_with_single_throws() {
         for (bins, balls) in [(1u64, 3u32), (2, 1), (3, 10), (512, 512), (4096, 3000), (1 << 20, 40_000)] {
             let most = bins.min(40) as usize;
-            let mut one_by_one = AllHit::new(bins, most);
-            for _ in 0..balls {
-                one_by_one.throw();
-            }
+            let one_by_one = by_single_throws(bins, most, balls);
             let squared = all_hit(bins, most, u128::from(balls));
-            for (given, (ours, reference)) in squared.iter().zip(one_by_one.probabilities()).enumerate() {
+            for (given, (ours, reference)) in squared.iter().zip(one_by_one).enumerate() {
                 let close = (ours - reference).abs() <= 2e-11 * reference;
                 assert!(close, "{bins} {balls} {given}: {ours:e} against {reference:e}");
             }

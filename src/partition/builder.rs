@@ -27,7 +27,7 @@ use std::vec::Vec;
 pub struct PartitionedFilterBuilder {
     /// The builder of the open partition.
     filter: FilterBlockBuilder,
-    entries_max: u64,
+    max_entries: u64,
     context: u64,
     /// The context that was given after a partition had been closed under this one.
     has_late_context: bool,
@@ -60,7 +60,7 @@ impl PartitionedFilterBuilder {
     pub fn new(policy: &FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
         let policy = limit.with_kind(policy)?;
         Ok(Self {
-            entries_max: limit.entries_max(&policy)?,
+            max_entries: limit.max_entries(&policy)?,
             filter: FilterBlockBuilder::new(&policy),
             context: 0,
             has_late_context: false,
@@ -231,7 +231,7 @@ impl PartitionedFilterBuilder {
         self.check()?;
         if self.num_added > 0 {
             match self.last[..].cmp(order_key) {
-                Ordering::Less if self.filter.num_added() >= self.entries_max => self.close(Some(order_key), store)?,
+                Ordering::Less if self.filter.num_added() >= self.max_entries => self.close(Some(order_key), store)?,
                 Ordering::Less | Ordering::Equal => {}
                 Ordering::Greater => {
                     return self.fail(PartitionBuildError::Unordered { num_added: self.num_added });

@@ -128,9 +128,9 @@ fn check_partitions(index: &[u8], facts: &Facts) -> Result<(), DecodeError> {
         return Err(out_of_range("num_partitions", num_partitions, 0, records_max));
     }
     // Every partition has an entry.
-    let entries_max = if num_partitions == 0 { 0 } else { u64::MAX };
-    if !(num_partitions..=entries_max).contains(&facts.num_entries) {
-        return Err(out_of_range("num_entries", facts.num_entries, num_partitions, entries_max));
+    let max_entries = if num_partitions == 0 { 0 } else { u64::MAX };
+    if !(num_partitions..=max_entries).contains(&facts.num_entries) {
+        return Err(out_of_range("num_entries", facts.num_entries, num_partitions, max_entries));
     }
     let separators_len = payload_len - num_partitions * RECORD_LEN as u64;
     // This fits `usize`, as the index is longer.

@@ -28,12 +28,12 @@ impl PartitionLimit {
     pub(super) fn with_kind(self, policy: &FilterPolicy) -> Result<FilterPolicy, BuildError> {
         match policy.kind() {
             Some(_) => Ok(policy.clone()),
-            None => Ok(policy.choice(self.entries_max(policy)?)?.policy()),
+            None => Ok(policy.choice(self.max_entries(policy)?)?.policy()),
         }
     }
 
     /// Returns the number of entries at which a partition is full.
-    pub(super) fn entries_max(self, policy: &FilterPolicy) -> Result<u64, BuildError> {
+    pub(super) fn max_entries(self, policy: &FilterPolicy) -> Result<u64, BuildError> {
         if let FilterSize::MaxBytes(cap_bytes) = policy.size() {
             return Err(BuildError::CappedPartitions { cap_bytes });
         }
@@ -59,6 +59,7 @@ fn legal(name: &'static str, asked: u64, min: u64, max: u64) -> Result<u64, Buil
 mod tests {
     use super::PartitionLimit;
     use crate::error::BuildError;
+    use crate::filter::Settings;
     use crate::kind::FilterKind;
     use crate::policy::FilterPolicy;
 
@@ -68,16 +69,17 @@ mod tests {
             for bits in [4.0, 10.0, 64.0] {
                 let policy = FilterPolicy::with_bits_per_key(kind, bits).unwrap();
                 for bytes in [256, 1 << 15, 1 << 30] {
-                    let entries = PartitionLimit::Bytes(bytes).entries_max(&policy).unwrap();
+                    let entries = PartitionLimit::Bytes(bytes).max_entries(&policy).unwrap();
                     let len = |entries| policy.expected_block_len(entries).unwrap();
                     assert!(len(entries) <= bytes, "{kind} {bits} {bytes}: {entries}");
                     let more = entries + entries / 16 + 16;
                     assert!(len(more) > bytes, "{kind} {bits} {bytes}: {entries} and {more}");
                 }
             }
-            for rate in [*FilterPolicy::rate_limits(kind).start(), *FilterPolicy::rate_limits(kind).end()] {
+            let (least, most) = Settings::new(kind).rate_limits();
+            for rate in [least, most] {
                 let policy = FilterPolicy::with_false_positive_rate(kind, rate).unwrap();
-                assert!(PartitionLimit::Bytes(256).entries_max(&policy).unwrap() >= 1);
+                assert!(PartitionLimit::Bytes(256).max_entries(&policy).unwrap() >= 1);
             }
         }
     }
@@ -92,10 +94,10 @@ mod tests {
             PartitionLimit::Entries(0),
             PartitionLimit::Entries((1 << 32) + 1),
         ] {
-            assert!(matches!(limit.entries_max(&policy), Err(BuildError::Setting { .. })), "{limit:?}");
+            assert!(matches!(limit.max_entries(&policy), Err(BuildError::Setting { .. })), "{limit:?}");
         }
         let capped = FilterPolicy::with_max_bytes(FilterKind::ALL[0], 1000).unwrap();
-        let refused = PartitionLimit::default().entries_max(&capped);
+        let refused = PartitionLimit::default().max_entries(&capped);
         assert_eq!(refused, Err(BuildError::CappedPartitions { cap_bytes: 1000 }));
     }
 }

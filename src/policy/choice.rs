@@ -7,11 +7,7 @@ use crate::filter::size::{FilterSize, bits_of};
 use crate::frame::HEADER_LEN;
 use crate::kind::FilterKind;
 use core::cmp::Ordering;
-use core::fmt;
 use std::vec::Vec;
-
-/// The least part of a saving that a cost must have to be named in the reason.
-const LEAST_TOLD_PART: f64 = 50.0;
 
 /// The bytes that cost nothing beside a size in bits or bytes: the header, and the rounding to whole lines.
 const GRANTED_OVERHEAD_BYTES: u64 = HEADER_LEN as u64 + 64;
@@ -69,16 +65,6 @@ impl KindCost {
     fn order(&self, other: &Self) -> Ordering {
         self.total_ns().total_cmp(&other.total_ns()).then(self.query_ns.total_cmp(&other.query_ns))
     }
-
-    /// Returns the parts of the total, each with its name.
-    fn parts(&self) -> [(&'static str, f64); 4] {
-        [
-            ("building", self.build_ns),
-            ("queries", self.queries_ns),
-            ("wasted reads", self.reads_ns),
-            ("bytes held", self.bytes_ns),
-        ]
-    }
 }
 
 /// Returns the number of bytes of a block that cost nothing.
@@ -91,7 +77,7 @@ fn granted_bytes(size: FilterSize, num_entries: u64) -> u64 {
     size_bytes.saturating_add(GRANTED_OVERHEAD_BYTES)
 }
 
-/// The kind chosen for a number of entries, with the costs of the alternatives. Its [text](fmt::Display) is the reason.
+/// The kind chosen for a number of entries, with the costs of the alternatives.
 ///
 /// ```
 /// use filterblock::{FilterPolicy, FilterSize, Workload};
@@ -100,7 +86,9 @@ fn granted_bytes(size: FilterSize, num_entries: u64) -> u64 {
 /// let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::default().with_num_queries(2_000_000))?;
 /// let choice = policy.choice(1_000_000)?;
 /// assert_eq!(choice.policy().kind(), Some(choice.kind()));
-/// println!("{choice}");
+/// for cost in choice.costs() {
+///     println!("{}: {:.0} ns, {} bytes", cost.kind, cost.total_ns(), cost.block_len);
+/// }
 /// # Ok(())
 /// # }
 /// ```
@@ -109,8 +97,6 @@ pub struct Choice {
     policy: FilterPolicy,
     num_entries: u64,
     workload: Workload,
-    /// Whether the policy chooses the kind.
-    is_automatic: bool,
     best: (KindCost, SizedKind),
     /// The costs of the alternatives, from the next best on.
     others: Vec<(KindCost, SizedKind)>,
@@ -145,54 +131,6 @@ impl Choice {
     /// Returns the workload of the costs: [`Workload::default`] for a policy that names its kind.
     pub fn workload(&self) -> Workload {
         self.workload
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let best = self.cost();
-        if !self.is_automatic {
-            return write!(f, "{}: named by the policy", best.kind);
-        }
-        let least = self.costs().map(|cost| cost.block_len).min().unwrap_or(best.block_len);
-        let queries = self.workload.num_queries(self.num_entries);
-        write!(f, "{}: {:.2} times the least size", best.kind, best.block_len as f64 / least as f64)?;
-        write!(f, "; costs {} if queried {queries} times for absent keys", Nanoseconds(best.total_ns()))?;
-        let Some(next) = self.costs().nth(1) else {
-            return f.write_str(". No other kind can have this size");
-        };
-        write!(f, ". Next is {}, {}", next.kind, Nanoseconds(next.total_ns()))?;
-        let mut parts: Vec<_> = best.parts().into_iter().zip(next.parts()).collect();
-        // The greatest saving comes first, the greatest cost in return last.
-        let saving = |&((_, best), (_, next)): &((&str, f64), (&str, f64))| next - best;
-        parts.sort_by(|a, b| saving(b).total_cmp(&saving(a)));
-        let [Some(saved), Some(paid)] = [parts.first(), parts.last()] else { return Ok(()) };
-        let least_told = saving(saved) / LEAST_TOLD_PART;
-        for (verb, part, is_told) in
-            [("saves", saved, saving(saved) > 0.0), ("pays", paid, -saving(paid) > least_told.max(0.0))]
-        {
-            if is_told {
-                let ((name, best), (_, next)) = *part;
-                write!(f, "; {verb} most in {name}, {} instead of {}", Nanoseconds(best), Nanoseconds(next))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Formats a time in a unit that leaves one to three digits before the point.
-struct Nanoseconds(f64);
-
-impl fmt::Display for Nanoseconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            ns if ns < 1e3 => (ns, "ns"),
-            ns if ns < 1e6 => (ns / 1e3, "µs"),
-            ns if ns < 1e9 => (ns / 1e6, "ms"),
-            ns => (ns / 1e9, "s"),
-        };
-        let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-        write!(f, "{value:.digits$} {unit}")
     }
 }
 
@@ -233,8 +171,7 @@ impl FilterPolicy {
             return Err(refused.unwrap_or(BuildError::Setting { name: "kinds", asked: 0, min: 1, max: u64::MAX }));
         };
         ranked.reverse();
-        let is_automatic = self.workload().is_some();
-        Ok(Choice { policy: self.clone(), num_entries, workload, is_automatic, best, others: ranked })
+        Ok(Choice { policy: self.clone(), num_entries, workload, best, others: ranked })
     }
 
     /// Returns the kind for a block of `num_entries` entries, and the kinds that a builder tries after it.

@@ -7,7 +7,6 @@ use crate::filter::Settings;
 use crate::filter::size::{FilterSize, MILLISLOTS, SALT_BITS};
 use crate::hash::KeyHasher;
 use crate::kind::FilterKind;
-use core::ops::RangeInclusive;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// The name in place of a kind's, for policies that choose it.
@@ -146,12 +145,6 @@ impl FilterPolicy {
             self.kind = KindChoice::Cheapest(workload.with_level(level));
         }
         self
-    }
-
-    /// Returns the legal false-positive rates for `kind`.
-    pub fn rate_limits(kind: FilterKind) -> RangeInclusive<f64> {
-        let (min, max) = Settings::new(kind).rate_limits();
-        min..=max
     }
 
     /// Hashes entries by XXH3-64 with this seed. Give all tables of a store the same, so that one hash probes them all;

@@ -27,7 +27,7 @@
 //! use filterblock::sizing::{blocked, bloom};
 //!
 //! // Ten bits a key, and the probes that a writer takes.
-//! let classic = bloom::exact_false_positive_rate(10_000_000, 1_000_000, 7);
+//! let classic = bloom::false_positive_rate(10_000_000, 1_000_000, 7);
 //! let blocked = blocked::false_positive_rate(10_000, 8, 3);
 //! assert!(blocked < classic, "word-wise choice beats the classic filter, inside one cache line");
 //! ```
@@ -40,25 +40,12 @@ mod tests;
 use crate::kind::kinds;
 
 #[doc(inline)]
-pub use crate::math::{Dimensions, Formula, bits_lower_bound, hash_collision_rate};
+pub use crate::math::bits_lower_bound;
 
 /// A module for each kind, from its folder.
 macro_rules! modules {
     ({} $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
         $(#[doc(inline)] pub use crate::filter::$module::sizing as $module;)*
-
-        /// Published formulas for the rates of the filters here that set bits, and of those that they come from.
-        ///
-        /// ```
-        /// use filterblock::sizing::{Dimensions, formulas};
-        ///
-        /// let filter = Dimensions::new(1024, 100, 7);
-        /// let exact = formulas().find(|formula| formula.name == "exact").map(|formula| formula.rate(filter));
-        /// assert!((exact.unwrap_or(1.0) - 0.007_366_258).abs() < 1e-9);
-        /// ```
-        pub fn formulas() -> impl Iterator<Item = &'static Formula> {
-            [$(crate::filter::$module::sizing::FORMULAS),*].into_iter().flatten()
-        }
     };
 }
 kinds!(modules);

@@ -1,7 +1,8 @@
 //! Sorted sets of hashes: the size of their codes beside their entropy and Elias-Fano coding.
 
 use super::tests::{Random, any_size, any_u32, assert_near, assert_rate};
-use super::{bits_lower_bound, golomb, hash_collision_rate};
+use super::{bits_lower_bound, golomb};
+use crate::math::hash_collision_rate;
 use proptest::prelude::*;
 
 /// The range per entry as [`golomb`] limits it.
@@ -86,6 +87,7 @@ proptest! {
         prop_assert!((1.0..=golomb::MAX_RANGE_PER_ENTRY).contains(&fitting));
         prop_assert!(golomb::range_for_millibits(bits.saturating_add(1)) >= fitting);
         assert_rate(hash_collision_rate(n));
+        assert_rate(golomb::false_positive_rate(range));
         prop_assert!(bits_lower_bound(range) >= 0.0);
     }
 }

@@ -1,7 +1,8 @@
 //! The mathematics of the kinds: published vectors, simulation, monotonicity, extremes.
 
-use super::{bits_lower_bound, blocked, bloom, fuse, golomb, hash_collision_rate, ribbon};
+use super::{bits_lower_bound, blocked, bloom, fuse, golomb, ribbon};
 use crate::math::cardinality;
+use crate::math::hash_collision_rate;
 use proptest::prelude::*;
 
 pub(super) fn assert_near(value: f64, expected: f64, tolerance: f64, what: &str) {
@@ -40,7 +41,7 @@ fn examples() {
     // At 100 million bits the approximation has become the truth.
     let (bits, entries) = (100_000_000, 10_000_000);
     let approximate = bloom::approximate_false_positive_rate(bits, entries, 7);
-    assert_ratio(bloom::exact_false_positive_rate(bits, entries, 7), approximate, 1e-7, "many bits");
+    assert_ratio(bloom::false_positive_rate(bits, entries, 7), approximate, 1e-7, "many bits");
     assert_eq!(bloom::best_num_probes(10_000), 7);
     assert_eq!(bloom::millibits_for_false_positive_rate(0.01), (9_593, 7));
     assert_eq!(bloom::millibits_for_false_positive_rate(0.0), (64_000, 44));
@@ -52,8 +53,6 @@ fn examples() {
     }
     // One false positive in a hundred at 8.74 bits a key; the classic filter needs 9.59.
     assert_eq!(blocked::millibits_for_false_positive_rate(0.01, 4), (8_740, 7));
-    assert_near(blocked::putze_false_positive_rate(512, 10_000, 6), 9.576e-3, 5e-7, "Putze");
-    assert_near(blocked::putze_exact_false_positive_rate(512, 10_000, 6), 9.665e-3, 5e-7, "Putze, exact");
 
     assert_eq!(golomb::best_remainder_bits(128.0), 6);
     // 8.5415 bits a code buy a rate of 1/128.
@@ -75,6 +74,16 @@ fn examples() {
 
 // ---------------------------------------------------------------------------------------------------- classic filter
 
+/// Goel and Gupta's upper bound (1 − e^(−k(n+½)/(m−1)))^k (*Small subset queries and Bloom filters using ternary
+/// associative memories, with applications*, SIGMETRICS 2010).
+fn goel_gupta_rate(num_bits: u64, num_entries: u64, num_probes: u32) -> f64 {
+    match (num_bits, num_entries) {
+        (_, 0) => 0.0,
+        (0 | 1, _) => 1.0,
+        (m, n) => (-(-f64::from(num_probes) * (n as f64 + 0.5) / (m - 1) as f64).exp_m1()).powf(num_probes.into()),
+    }
+}
+
 #[test]
 fn classic_rates_match_the_published_vectors() {
     let vectors = [
@@ -84,21 +93,21 @@ fn classic_rates_match_the_published_vectors() {
     ];
     for (m, n, k, approximate, exact, bound) in vectors {
         assert_near(bloom::approximate_false_positive_rate(m, n, k), approximate, 5.1e-10, "approximation");
-        assert_near(bloom::exact_false_positive_rate(m, n, k), exact, 5.1e-10, "exact");
-        assert_near(bloom::goel_gupta_false_positive_rate(m, n, k), bound, 5.1e-10, "Goel-Gupta");
+        assert_near(bloom::false_positive_rate(m, n, k), exact, 5.1e-10, "exact");
+        assert_near(goel_gupta_rate(m, n, k), bound, 5.1e-10, "Goel-Gupta");
     }
 }
 
 #[test]
 fn the_exact_rate_by_hand() {
     // One bit: set by the first entry. One entry of one probe: the absent key must hit the same bit.
-    assert_eq!(bloom::exact_false_positive_rate(1, 1, 1), 1.0);
-    assert_ratio(bloom::exact_false_positive_rate(7, 1, 1), 1.0 / 7.0, 1e-14, "1/7");
+    assert_eq!(bloom::false_positive_rate(1, 1, 1), 1.0);
+    assert_ratio(bloom::false_positive_rate(7, 1, 1), 1.0 / 7.0, 1e-14, "1/7");
     // Two bits, one entry of two probes: one bit set with probability 1/2 (then 1/4 pass), else both.
-    assert_ratio(bloom::exact_false_positive_rate(2, 1, 2), 0.5 * 0.25 + 0.5, 1e-14, "5/8");
+    assert_ratio(bloom::false_positive_rate(2, 1, 2), 0.5 * 0.25 + 0.5, 1e-14, "5/8");
     // The whole range of sizes: from m = 2^60 on, the asymptotic rate to all digits that are left.
     let asymptotic = bloom::asymptotic_false_positive_rate(10_000, 7);
-    assert_ratio(bloom::exact_false_positive_rate(10 << 59, 1 << 59, 7), asymptotic, 1e-11, "2^62 bits");
+    assert_ratio(bloom::false_positive_rate(10 << 59, 1 << 59, 7), asymptotic, 1e-11, "2^62 bits");
 }
 
 #[test]
@@ -119,7 +128,7 @@ fn the_exact_rate_agrees_with_a_simulated_filter() {
     let mean = sum / count;
     let error = ((squares / count - mean * mean) / count).sqrt();
     assert!(error < 0.002 * mean, "too noisy to tell");
-    let exact = bloom::exact_false_positive_rate(num_bits, num_entries, num_probes);
+    let exact = bloom::false_positive_rate(num_bits, num_entries, num_probes);
     assert_near(mean, exact, 4.0 * error, "simulated");
     // And the simulation does tell the exact rate from the approximation.
     assert!((mean - bloom::approximate_false_positive_rate(num_bits, num_entries, num_probes)).abs() > 8.0 * error);
@@ -128,11 +137,7 @@ fn the_exact_rate_agrees_with_a_simulated_filter() {
 #[test]
 fn classic_rates_saturate() {
     type Rate = fn(u64, u64, u32) -> f64;
-    let rates: [Rate; 3] = [
-        bloom::approximate_false_positive_rate,
-        bloom::goel_gupta_false_positive_rate,
-        bloom::exact_false_positive_rate,
-    ];
+    let rates: [Rate; 3] = [bloom::approximate_false_positive_rate, goel_gupta_rate, bloom::false_positive_rate];
     for rate in rates {
         for num_bits in [0, 1, 2, 4096, u64::MAX] {
             for num_probes in [0, 1, 64, u32::MAX] {
@@ -144,7 +149,7 @@ fn classic_rates_saturate() {
         assert_eq!(rate(1000, 1, 0), 1.0);
         assert_near(rate(1000, u64::MAX, 7), 1.0, 1e-14, "a full filter");
     }
-    assert_eq!(bloom::exact_false_positive_rate(1000, 1, 65), 1.0);
+    assert_eq!(bloom::false_positive_rate(1000, 1, 65), 1.0);
     assert_eq!(bloom::asymptotic_false_positive_rate(0, 7), 1.0);
     assert_eq!(bloom::asymptotic_false_positive_rate(1000, 0), 1.0);
 }
@@ -187,41 +192,6 @@ fn classic_sizes_are_the_fewest() {
 }
 
 // ---------------------------------------------------------------------------------------------------- blocked filter
-
-/// Half a unit in the fourth digit.
-fn half_unit(value: f64) -> f64 {
-    10f64.powf(value.log10().floor()) * 0.000_501
-}
-
-#[test]
-fn putze_matches_the_published_vectors() {
-    for (bits_per_key, num_probes, plain, exact) in
-        [(10_000, 6, 9.576e-3, 9.665e-3), (16_000, 9, 8.256e-4, 8.439e-4), (20_000, 10, 1.973e-4, 2.030e-4)]
-    {
-        // Four published digits.
-        let ours = blocked::putze_false_positive_rate(512, bits_per_key, num_probes);
-        assert_near(ours, plain, half_unit(plain), "plain");
-        let ours = blocked::putze_exact_false_positive_rate(512, bits_per_key, num_probes);
-        assert_near(ours, exact, half_unit(exact), "exact inner occupancy");
-    }
-}
-
-#[test]
-fn long_lines_approach_the_classic_filter() {
-    let classic = bloom::asymptotic_false_positive_rate(10_000, 7);
-    let mut before = 1.0;
-    for bits_per_line in [64, 512, 4096, blocked::MAX_BITS_PER_LINE] {
-        let exact = blocked::putze_exact_false_positive_rate(bits_per_line, 10_000, 7);
-        assert!(exact > classic && exact < before);
-        assert!(exact > blocked::putze_false_positive_rate(bits_per_line, 10_000, 7));
-        before = exact;
-    }
-    assert_ratio(before, classic, 0.004, "a line of 4 KiB");
-    assert_eq!(
-        blocked::putze_false_positive_rate(u32::MAX, 10_000, 7),
-        blocked::putze_false_positive_rate(blocked::MAX_BITS_PER_LINE, 10_000, 7)
-    );
-}
 
 #[test]
 fn rates_match_the_measured_filter() {
@@ -397,8 +367,7 @@ fn a_small_stack_is_enough() {
     let worker = std::thread::Builder::new().stack_size(128 << 10).spawn(|| {
         blocked::false_positive_rate(2_000, 13, 6)
             + f64::from(blocked::millibits_for_false_positive_rate(0.001, 4).0)
-            + bloom::exact_false_positive_rate(1 << 40, 1 << 36, 64)
-            + blocked::putze_exact_false_positive_rate(512, 2_000, 64)
+            + bloom::false_positive_rate(1 << 40, 1 << 36, 64)
     });
     assert!(worker.unwrap().join().unwrap() > 10_000.0);
 }
@@ -429,11 +398,11 @@ proptest! {
     fn classic_rates_are_rates(m in any_size(), n in any_size(), k in 0..80u32, wild in any_u32()) {
         for k in [k, wild] {
             assert_rate(bloom::approximate_false_positive_rate(m, n, k));
-            assert_rate(bloom::goel_gupta_false_positive_rate(m, n, k));
+            assert_rate(goel_gupta_rate(m, n, k));
             assert_rate(bloom::asymptotic_false_positive_rate(wild, k));
         }
         if k < 20 {
-            assert_rate(bloom::exact_false_positive_rate(m, n, k));
+            assert_rate(bloom::false_positive_rate(m, n, k));
         }
         prop_assert!((1..=64).contains(&bloom::best_num_probes(wild)));
     }
@@ -442,16 +411,16 @@ proptest! {
     fn the_exact_rate_lies_between_the_approximation_and_the_bound(
         m in 2..1_000_000u64, n in 1..100_000u64, k in 1..24u32,
     ) {
-        let exact = bloom::exact_false_positive_rate(m, n, k);
+        let exact = bloom::false_positive_rate(m, n, k);
         prop_assert!(bloom::approximate_false_positive_rate(m, n, k) <= exact * (1.0 + 1e-10));
-        prop_assert!(exact <= bloom::goel_gupta_false_positive_rate(m, n, k) * (1.0 + 1e-10));
+        prop_assert!(exact <= goel_gupta_rate(m, n, k) * (1.0 + 1e-10));
     }
 
     #[test]
     fn the_exact_rate_rises_with_entries_and_falls_with_bits(m in 2..100_000u64, n in 1..50_000u64, k in 1..16u32) {
-        let rate = bloom::exact_false_positive_rate(m, n, k);
-        prop_assert!(bloom::exact_false_positive_rate(m, n + 1, k) >= rate * (1.0 - 1e-11));
-        prop_assert!(bloom::exact_false_positive_rate(m + 1, n, k) <= rate * (1.0 + 1e-11));
+        let rate = bloom::false_positive_rate(m, n, k);
+        prop_assert!(bloom::false_positive_rate(m, n + 1, k) >= rate * (1.0 - 1e-11));
+        prop_assert!(bloom::false_positive_rate(m + 1, n, k) <= rate * (1.0 + 1e-11));
     }
 
     #[test]
@@ -475,12 +444,10 @@ proptest! {
 
     #[test]
     fn blocked_rates_are_rates_and_fall_with_the_size(
-        millibits in prop_oneof![1_000..70_000u32, any_u32()], k in 0..18u32, t in 0..8u32, line in 0..2_000u32,
+        millibits in prop_oneof![1_000..70_000u32, any_u32()], k in 0..18u32, t in 0..8u32,
     ) {
         let rate = blocked::false_positive_rate(millibits, k, t);
         assert_rate(rate);
-        assert_rate(blocked::putze_false_positive_rate(line, millibits, k));
-        assert_rate(blocked::putze_exact_false_positive_rate(line, millibits, k));
         let larger = millibits.saturating_add(millibits / 500);
         prop_assert!(blocked::false_positive_rate(larger, k, t) <= rate * (1.0 + 1e-12));
         prop_assert!((1..=16).contains(&blocked::best_num_probes(millibits, t)));

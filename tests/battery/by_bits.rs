@@ -42,7 +42,8 @@ impl Rates {
     pub(crate) fn new(policy: FilterPolicy, hashes: &[KeyHash], block: &[u8]) -> Self {
         let num_entries = hashes.len() as u64;
         let formula = policy.expected_false_positive_rate(num_entries).expect("a size that is built");
-        let floor = sizing::hash_collision_rate(num_entries);
+        // Hashes of 64 bits: an absent key has one of the entries' with this probability.
+        let floor = num_entries as f64 / 2f64.powi(64);
         let formula_of_bits = (formula - floor) / (1.0 - floor);
         match Oracle::open(block) {
             Oracle::Bloom { num_probes, num_bits, bits } => {

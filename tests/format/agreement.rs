@@ -1,6 +1,6 @@
 //! The library against the oracle, for many small sets of entries and all settings: equal bytes and equal answers.
 
-use crate::material::{hex, numbers};
+use crate::material::{hex, numbers, rate_limits};
 use crate::oracle::Oracle;
 use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn policies() -> Vec<FilterPolicy> {
         for bits in [2.0, 3.0, 4.7, 6.2, 8.0, 9.9, 12.0, 16.0, 21.5, 30.0, 60.0, 64.0] {
             all.push(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"));
         }
-        let (least, most) = FilterPolicy::rate_limits(kind).into_inner();
+        let (least, most) = rate_limits(kind);
         for rate in [least, 1.0 / 65536.0, 0.001, 0.01, most] {
             all.push(FilterPolicy::with_false_positive_rate(kind, rate).expect("legal"));
         }

@@ -1,8 +1,8 @@
 //! Shared by several tests: deterministic keys, blocks built from them, hexadecimal, transforms by their ids.
 
-use filterblock::{CustomTransform, KeyHash, KeyTransform};
 #[cfg(feature = "std")]
-use filterblock::{FilterBlockBuilder, FilterPolicy};
+use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy};
+use filterblock::{CustomTransform, KeyHash, KeyTransform};
 
 /// A deterministic sequence of well-spread 64-bit numbers (SplitMix64).
 pub fn numbers(seed: u64) -> impl Iterator<Item = u64> {
@@ -64,4 +64,13 @@ pub fn frame_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
 /// The numbers as hashes.
 pub fn hashes(numbers: impl IntoIterator<Item = u64>) -> Vec<KeyHash> {
     numbers.into_iter().map(KeyHash::from_raw).collect()
+}
+
+/// The least and the greatest false-positive rate of a kind, which the refusal of any other names.
+#[cfg(feature = "std")]
+pub fn rate_limits(kind: FilterKind) -> (f64, f64) {
+    match FilterPolicy::with_false_positive_rate(kind, 0.0) {
+        Err(BuildError::FalsePositiveRate { min, max, .. }) => (min, max),
+        other => panic!("{kind}: a rate of 0: {other:?}"),
+    }
 }

@@ -1,5 +1,6 @@
 //! Settings: which are legal, and the errors for the others.
 
+use crate::material::rate_limits;
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, FilterSize};
 
 #[test]
@@ -11,7 +12,7 @@ fn illegal_settings_are_refused_with_the_legal_range() {
             assert_eq!((min, max), (2.0, 64.0));
             assert!(error.to_string().contains("2 to 64"), "{error}");
         }
-        let (least, most) = FilterPolicy::rate_limits(kind).into_inner();
+        let (least, most) = rate_limits(kind);
         for asked in [-0.1, 0.0, least / 2.0, most * 1.01, 1.0, f64::NAN] {
             let error = FilterPolicy::with_false_positive_rate(kind, asked).expect_err("illegal");
             assert!(matches!(error, BuildError::FalsePositiveRate { min, max, .. } if (min, max) == (least, most)));

@@ -51,7 +51,7 @@ fn the_exact_formula_predicts_the_largest_bloom_filters() {
         let reader = FilterBlockReader::open(&block).expect("intact");
         let num_bits = (block.len() as u64 - 64) * 8;
         let num_probes = reader.num_probes().expect("probes");
-        let exact = sizing::bloom::exact_false_positive_rate(num_bits, num_entries as u64, num_probes);
+        let exact = sizing::bloom::false_positive_rate(num_bits, num_entries as u64, num_probes);
         let ratio = reader.false_positive_rate() / exact;
         assert!((ratio - 1.0).abs() < 0.01, "{bits} bits, {millions} million: block / formula = {ratio}");
     }
@@ -76,7 +76,7 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
                 let num_bits = (block.len() as u64 - 64) * 8;
                 let num_probes = reader.num_probes().expect("probes");
                 if exact == 0.0 {
-                    exact = sizing::bloom::exact_false_positive_rate(num_bits, num_entries as u64, num_probes);
+                    exact = sizing::bloom::false_positive_rate(num_bits, num_entries as u64, num_probes);
                 }
                 // Observed, not computed from the fill, because the probes of absent keys are under test, too.
                 let passed =
@@ -120,9 +120,9 @@ fn small_tables_get_the_requested_size_or_rate() {
             let block = builder.finish().expect("a block");
             let num_probes = FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes");
             let num_bits = (block.len() as u64 - 64) * 8;
-            let exact = sizing::bloom::exact_false_positive_rate(num_bits, num_entries as u64, num_probes);
+            let exact = sizing::bloom::false_positive_rate(num_bits, num_entries as u64, num_probes);
             assert!(exact <= rate, "{num_entries} entries: {exact} for {rate}");
-            let fewer = sizing::bloom::exact_false_positive_rate(
+            let fewer = sizing::bloom::false_positive_rate(
                 num_bits - 8 * (2 + num_bits / 8 / 512),
                 num_entries as u64,
                 num_probes,

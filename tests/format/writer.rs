@@ -1,6 +1,6 @@
 //! What a table writer needs of the builder and the policy.
 
-use crate::material::{keys, numbers};
+use crate::material::{keys, numbers, rate_limits};
 use filterblock::{
     BuildError, CompactFrameReader, CustomTransform, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind,
     FilterPolicy, KeyHash, KeyHasher, KeyTransform, OpenOptions, ParsePolicyError, TransformId, probe_tables,
@@ -149,7 +149,7 @@ fn lengths_and_numbers_of_entries_are_inverses() {
 fn blocks_have_their_expected_length() {
     let mut hashes = numbers(17);
     for &kind in FilterKind::ALL {
-        let (least, most) = FilterPolicy::rate_limits(kind).into_inner();
+        let (least, most) = rate_limits(kind);
         let rates = [0.25, 0.1, 0.01, 0.001, 1e-6, 1e-10].into_iter().filter(|rate| (least..=most).contains(rate));
         let by_rate = rates.map(|rate| FilterPolicy::with_false_positive_rate(kind, rate));
         let by_bits = [2.0, 3.7, 10.0, 24.0, 64.0].map(|bits| FilterPolicy::with_bits_per_key(kind, bits));

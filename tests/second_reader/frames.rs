@@ -1,6 +1,7 @@
 //! Random frames, a third of them damaged, and the queries that both readers answer.
 
 use crate::assembled::{Header, Shape, raw_block, repair};
+use crate::material::rate_limits;
 use crate::oracle::{int, mix, range};
 use crate::trailers;
 use filterblock::{
@@ -155,7 +156,7 @@ fn policy(random: &mut Random) -> FilterPolicy {
         let kind = random.pick(FilterKind::ALL);
         let policy = match random.below(4) {
             0 => {
-                let (least, most) = FilterPolicy::rate_limits(kind).into_inner();
+                let (least, most) = rate_limits(kind);
                 let share = random.below(1 << 20) as f64 / f64::from(1 << 20);
                 FilterPolicy::with_false_positive_rate(kind, least * (most / least).powf(share))
             }

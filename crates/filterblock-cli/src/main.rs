@@ -1,5 +1,6 @@
 //! The command-line tool: builds, queries, shows and checks filter blocks, calculates their sizes, and manages a small
 //! row/column store that embeds them.
+#![forbid(unsafe_code)]
 
 mod answers;
 mod block_file;

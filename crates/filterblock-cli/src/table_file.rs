@@ -110,7 +110,7 @@ fn partitions_figures(
     partitions: &TablePartitions<'_>,
     num_unusable: usize,
 ) -> Map<String, Value> {
-    let (index, bytes) = (partitions.index(), partitions.len_bytes());
+    let (index, bytes) = (partitions.index(), partitions.unpadded_len());
     let num_entries = index.num_entries();
     let mut figures = object([
         ("kind", partitions.kind().map(FilterKind::name).into()),
@@ -147,7 +147,7 @@ fn open(path: &Path, key: &HashKey) -> Result<TableFile, Failure> {
         let message = format!("{path}: its filters are not hashed under a secret key. Leave out --hash-key-file.");
         return Err(Failure::damaged(message));
     }
-    Ok(table.hashed_by(hasher))
+    Ok(table.with_hasher(hasher))
 }
 
 /// Shows a table and its filters.

@@ -2,6 +2,7 @@
 //! [`budget`] of bytes that is divided among the filters of all tables.
 //!
 //! Both use only what the crate `filterblock` publishes.
+#![forbid(unsafe_code)]
 
 pub mod budget;
 pub mod ledger;

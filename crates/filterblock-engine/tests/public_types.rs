@@ -24,20 +24,20 @@ macro_rules! each {
 #[test]
 fn of_ledger_and_budget() {
     use filterblock_engine::ledger::{
-        Account, Accounts, BlockCounters, FilterFacts, Imbalance, Ledger, LedgerReport, LevelTally, Lookup,
+        Account, Accounts, BlockCounters, ClassKind, FilterFacts, Imbalance, Ledger, LedgerReport, LevelTally, Lookup,
         LookupClass, LookupCounters, Outcome, TableCounters, Tally,
     };
 
-    use filterblock_engine::budget::{ElasticFilter, Run, Share};
+    use filterblock_engine::budget::{ColumnPoint, ElasticFilter, Run, Share};
     each!(shared: ElasticFilter);
     each!(unwinds: ElasticFilter);
-    each!(value: Run, Share);
-    each!(equal: Run, Share);
+    each!(value: ColumnPoint, Run, Share);
+    each!(equal: ColumnPoint, Run, Share);
     each!(shared: Account, Accounts, BlockCounters, Ledger, LedgerReport, Lookup<'_>, LookupCounters);
     each!(shared: TableCounters);
     each!(unwinds: Account, Accounts, BlockCounters, Ledger, LedgerReport, Lookup<'_>, LookupCounters);
     each!(unwinds: TableCounters);
-    each!(value: FilterFacts, LevelTally, LookupClass, Outcome, Tally);
+    each!(value: ClassKind, FilterFacts, LevelTally, LookupClass, Outcome, Tally);
     each!(equal: FilterFacts, LevelTally, LookupClass, Tally);
     each!(eq: Outcome);
     each!(error: Imbalance);

@@ -31,9 +31,11 @@ impl Cell {
 
 /// The key of a cell. The derived order, row before column, is the order of cells everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CellKey<'a> {
-    pub(crate) row: &'a [u8],
-    pub(crate) column: &'a [u8],
+pub struct CellKey<'a> {
+    /// The row.
+    pub row: &'a [u8],
+    /// The column.
+    pub column: &'a [u8],
 }
 
 impl CellKey<'_> {

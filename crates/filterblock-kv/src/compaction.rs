@@ -66,7 +66,7 @@ pub(crate) fn pick(version: &Version, options: &StoreOptions, has_failed: bool) 
 /// Returns the fill of a level: 1 is full.
 fn score(version: &Version, options: &StoreOptions, level: usize) -> f64 {
     if level == 0 {
-        return version.level(0).len() as f64 / options.level0_tables_max as f64;
+        return version.level(0).len() as f64 / options.max_level0_tables as f64;
     }
     let ratio = f64::from(options.level_ratio).powi(level as i32 - 1);
     let bytes: u64 = version.level(level).iter().map(|table| table.reader().file_len).sum();

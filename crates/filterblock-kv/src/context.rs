@@ -3,7 +3,7 @@
 use super::cache::{BlockCache, FileId, FilterResidence};
 use super::storage::Storage;
 use super::sync::{Mutex, RwLock};
-use super::warning::{FilterProblem, Warning};
+use super::warning::Warning;
 use filterblock::KeyHasher;
 use filterblock_engine::ledger::Accounts;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct TableContext {
 
 impl TableContext {
     pub(crate) fn warn(&self, warning: Warning) {
-        if let FilterProblem::NotBuilt(_) = warning.problem {
+        if warning.problem.is_missing() {
             self.accounts.note_filter_not_built();
         }
         self.warnings.lock().push(warning);

@@ -93,7 +93,7 @@ pub enum Error {
         file: String,
     },
     /// The store's filters are hashed under a secret key that was not given, or a key was given and they are not.
-    /// Opening with [`change_hash_key`](super::StoreOptions::change_hash_key) gives the store another key, or none.
+    /// Opening with [`change_hash_key`](super::StoreOptions::with_key_change) gives the store another key, or none.
     HashKey {
         /// The id of the store's key; `None` if its hashes have a seed.
         stored: Option<u64>,

@@ -212,7 +212,7 @@ impl Footer {
     }
 
     /// Distinct entries that a filter of this purpose can have.
-    pub(crate) fn entries_max(&self, purpose: Purpose) -> u64 {
+    pub(crate) fn max_entries(&self, purpose: Purpose) -> u64 {
         match purpose {
             Purpose::RowColumn => self.num_cells,
             Purpose::Row | Purpose::Prefix => self.num_rows,

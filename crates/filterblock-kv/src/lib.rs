@@ -33,13 +33,13 @@
 //!
 //! # Filters
 //!
-//! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::filter`]), by level if
+//! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::with_filter`]), by level if
 //! wanted. A [budget](filterblock_engine::budget) in bytes for the whole store is allocated for the least sum of
 //! false-positive rates whenever a table is written. An absent row *and* an absent column of a row that exists each
 //! save their read; a scan whose rows share a prefix skips tables without such rows.
 //!
 //! All filters of a store have one hasher. Where strangers choose the keys, give it a secret key
-//! ([`StoreOptions::hashed_by`]): the store's files then contain the key's id only, and the store opens with this key
+//! ([`StoreOptions::with_hasher`]): the store's files then contain the key's id only, and the store opens with this key
 //! only.
 //!
 //! Every lookup of one cell, one row or one prefix in one table ends in exactly one
@@ -73,6 +73,7 @@
 //! All I/O goes through [`Storage`]: files, direct I/O, or a storage of the caller's. The trait is public for simulated
 //! disks, such as that of the store's tests, which loses, tears and reorders what was not synced; an engine that only
 //! stores data uses [`Store::open_dir`].
+#![forbid(unsafe_code)]
 
 mod batch;
 mod bytes;
@@ -103,7 +104,7 @@ mod warning;
 
 pub use batch::{MAX_BATCH_LEN, WriteBatch};
 pub use cache::{CacheStats, FilterResidence};
-pub use cell::{Cell, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
+pub use cell::{Cell, CellKey, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
 pub use filters::{ColumnStats, FilterStats, TableFilter, TablePartitions};
 pub use options::{Durability, Maintenance, StoreOptions};
@@ -115,8 +116,8 @@ pub use storage::{
 };
 pub use store::{
     FilterVerification, LevelStats, LostRows, RebuildOptions, RebuildReport, RebuiltTable, RepairOptions, RepairReport,
-    RepairedFilters, RepairedLog, RepairedTable, RowsFromTo, Scan, Snapshot, Stats, Store, TableStats,
-    TableVerification, UnreadableRows, VerifyReport,
+    RepairedFilters, RepairedLog, RepairedTable, Scan, Snapshot, Stats, Store, TableStats, TableVerification,
+    UnreadableRows, VerifyReport,
 };
 pub use warning::{FilterProblem, Warning};
 

@@ -47,15 +47,15 @@ pub struct StoreOptions {
     pub(crate) filters: FilterOptions,
     pub(crate) hasher: Option<KeyHasher>,
     pub(crate) change_hash_key: bool,
-    pub(crate) memtable_bytes_max: usize,
+    pub(crate) max_memtable_bytes: usize,
     pub(crate) durability: Durability,
     pub(crate) maintenance: Maintenance,
     pub(crate) cache_bytes: u64,
     pub(crate) filter_residence: FilterResidence,
-    pub(crate) level0_tables_max: usize,
+    pub(crate) max_level0_tables: usize,
     pub(crate) level_bytes_base: u64,
     pub(crate) level_ratio: u32,
-    pub(crate) table_bytes_max: u64,
+    pub(crate) max_table_bytes: u64,
     pub(crate) read_only: bool,
     pub(crate) create: bool,
 }
@@ -71,7 +71,6 @@ pub(crate) struct FilterOptions {
     pub(crate) budget_bytes: Option<u64>,
     /// The limit of the memory for filters with columns.
     pub(crate) memory_bytes: Option<u64>,
-    pub(crate) skip_last_level: bool,
     pub(crate) partition_bytes: Option<u64>,
 }
 
@@ -111,20 +110,19 @@ impl StoreOptions {
                 prefix_len: 0,
                 budget_bytes: None,
                 memory_bytes: None,
-                skip_last_level: false,
                 partition_bytes: None,
             },
             hasher: None,
             change_hash_key: false,
-            memtable_bytes_max: 8 << 20,
+            max_memtable_bytes: 8 << 20,
             durability: Durability::Always,
             maintenance: Maintenance::Background,
             cache_bytes: 32 << 20,
             filter_residence: FilterResidence::Pinned,
-            level0_tables_max: 4,
+            max_level0_tables: 4,
             level_bytes_base: 64 << 20,
             level_ratio: 10,
-            table_bytes_max: 16 << 20,
+            max_table_bytes: 16 << 20,
             read_only: false,
             create: true,
         }
@@ -133,14 +131,14 @@ impl StoreOptions {
     /// Writes a filter for `purpose` into every table, or none. The store sets the policy's seed and transform, and the
     /// level of an [automatic](FilterPolicy::auto) one, which chooses a kind for each table; under a budget, for all
     /// tables of a level together. A policy [hashed](FilterPolicy::with_hasher) under a secret key gives the store that
-    /// key, as [`StoreOptions::hashed_by`] does. For [`Purpose::Prefix`], use [`StoreOptions::prefix_filter`].
-    pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
+    /// key, as [`StoreOptions::with_hasher`] does. For [`Purpose::Prefix`], use [`StoreOptions::with_prefix_filter`].
+    pub fn with_filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.filters.everywhere[purpose.index()] = policy.into();
         self
     }
 
     /// Writes a filter for `purpose` into every table of one level, 0 to 6, or none. This overrides
-    /// [`StoreOptions::filter`], in any order of calls.
+    /// [`StoreOptions::with_filter`], in any order of calls.
     ///
     /// Flushes write to level 0, whose tables are short-lived and are all probed by a lookup: a kind that is fast to
     /// build and to probe suits them. The deepest level holds nearly all keys: there the smallest kind pays. An
@@ -148,7 +146,7 @@ impl StoreOptions {
     ///
     /// # Errors
     /// [`Error::NoSuchLevel`] for a deeper level.
-    pub fn level_filter(
+    pub fn with_level_filter(
         mut self,
         level: usize,
         purpose: Purpose,
@@ -161,16 +159,16 @@ impl StoreOptions {
 
     /// Writes a filter of the rows' first `len` bytes, at least 1, into every table. Scans whose rows must all start
     /// with the same `len` bytes probe it. Shorter rows are not entries, and it is never probed for them.
-    pub fn prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
+    pub fn with_prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.filters.prefix_len = len;
-        self.filter(Purpose::Prefix, policy)
+        self.with_filter(Purpose::Prefix, policy)
     }
 
     /// All filters of the store together take at most `bytes` bytes. The store then chooses the bits per key of the
     /// policies so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get more
     /// bits per key. Solved for every table written, from the true numbers of entries. Blocks count with their headers,
     /// and the indexes of partitioned filters; the padding to pages of 4 KiB in a file does not count.
-    pub const fn filter_budget_bytes(mut self, bytes: u64) -> Self {
+    pub const fn with_filter_budget_bytes(mut self, bytes: u64) -> Self {
         self.filters.budget_bytes = Some(bytes);
         self
     }
@@ -185,41 +183,34 @@ impl StoreOptions {
     /// A filter without a column in memory is not probed: lookups that reach its table read from it. That applies to
     /// all filters if `bytes` is less than the fewest columns take, headers included. Answers do not change.
     ///
-    /// If a [partitioned](StoreOptions::partition_filters) filter has columns, memory holds the same number of them for
+    /// If a [partitioned](StoreOptions::with_partition_bytes) filter has columns, memory holds the same number of them for
     /// every partition, and no lookup loads one. Filters of other kinds and the indexes of partitioned filters have no
     /// columns; they count first, at their full size, and no column is held if they take more than `bytes`. Partitions
-    /// of other kinds still come through the cache, whose memory [`StoreOptions::cache_bytes`] limits, and do not
+    /// of other kinds still come through the cache, whose memory [`StoreOptions::with_cache_bytes`] limits, and do not
     /// count. With [`FilterResidence::Cached`] this has no effect.
-    pub const fn filter_memory_bytes(mut self, bytes: u64) -> Self {
+    pub const fn with_filter_memory_bytes(mut self, bytes: u64) -> Self {
         self.filters.memory_bytes = Some(bytes);
-        self
-    }
-
-    /// Writes no filter into tables of the deepest level. This saves the most memory, and costs a read for each absent
-    /// key.
-    pub const fn skip_last_level_filters(mut self, skip: bool) -> Self {
-        self.filters.skip_last_level = skip;
         self
     }
 
     /// Writes filters of more than `bytes` bytes, 256 to 2³⁰, as [partitions](filterblock::partition) of about that
     /// size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their indexes stay
     /// in memory: a lookup loads the partition that it needs through the cache, under every
-    /// [residence](StoreOptions::filter_residence) of filters. Filters of a policy with a byte cap remain one block.
+    /// [residence](StoreOptions::with_filter_residence) of filters. Filters of a policy with a byte cap remain one block.
     /// Off unless set.
-    pub const fn partition_filters(mut self, bytes: u64) -> Self {
+    pub const fn with_partition_bytes(mut self, bytes: u64) -> Self {
         self.filters.partition_bytes = Some(bytes);
         self
     }
 
     /// The seed of the hash for filters of a new store; an existing store keeps its own until its filters are rebuilt
     /// with another. Random unless set, as it should be wherever others choose the keys.
-    pub const fn seed(self, seed: u64) -> Self {
-        self.hashed_by(KeyHasher::new(seed))
+    pub const fn with_seed(self, seed: u64) -> Self {
+        self.with_hasher(KeyHasher::new(seed))
     }
 
     /// The hasher of all filters. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from
-    /// then on opens with this key only; with a seed as [`StoreOptions::seed`].
+    /// then on opens with this key only; with a seed as [`StoreOptions::with_seed`].
     ///
     /// ```
     /// use filterblock::KeyHasher;
@@ -228,13 +219,13 @@ impl StoreOptions {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let dir = tempfile::tempdir()?;
     /// let key = KeyHasher::keyed(*b"drawn at random!");
-    /// Store::open_dir(dir.path(), StoreOptions::default().hashed_by(key.clone()))?.close()?;
+    /// Store::open_dir(dir.path(), StoreOptions::default().with_hasher(key.clone()))?.close()?;
     /// let refused = Store::open_dir(dir.path(), StoreOptions::default()).unwrap_err();
     /// assert!(matches!(refused, Error::HashKey { stored: Some(id), given: None } if id == key.seed()));
     /// # Ok(())
     /// # }
     /// ```
-    pub const fn hashed_by(mut self, hasher: KeyHasher) -> Self {
+    pub const fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = Some(hasher);
         self
     }
@@ -243,7 +234,7 @@ impl StoreOptions {
     /// store that has none. Filters are then written with the given hasher, or with a random seed; those under the old
     /// key are ignored, with a warning each, until they are [rebuilt](super::Store::rebuild_filters). No data depends
     /// on a key, so that a lost one costs the filters only. Read-only, the store is left unchanged. False unless set.
-    pub const fn change_hash_key(mut self, change: bool) -> Self {
+    pub const fn with_key_change(mut self, change: bool) -> Self {
         self.change_hash_key = change;
         self
     }
@@ -262,13 +253,13 @@ impl StoreOptions {
             || self.filters.by_level.iter().any(|level| level[prefix].as_ref().is_some_and(Option::is_some));
         let prefix_len_min = u64::from(has_prefix_filter);
         let ranges = [
-            ("memtable_bytes_max", self.memtable_bytes_max as u64, 1, u64::MAX),
-            ("table_bytes_max", self.table_bytes_max, 1, u64::MAX),
-            ("level0_tables_max", self.level0_tables_max as u64, 1, 1_000_000),
+            ("max_memtable_bytes", self.max_memtable_bytes as u64, 1, u64::MAX),
+            ("max_table_bytes", self.max_table_bytes, 1, u64::MAX),
+            ("max_level0_tables", self.max_level0_tables as u64, 1, 1_000_000),
             ("level_bytes' base", self.level_bytes_base, 1, u64::MAX),
             ("level_bytes' ratio", self.level_ratio.into(), 2, u32::MAX.into()),
             ("cache_bytes", self.cache_bytes, 0, 1 << 44),
-            ("partition_filters", self.filters.partition_bytes.unwrap_or(256), 256, 1 << 30),
+            ("partition_bytes", self.filters.partition_bytes.unwrap_or(256), 256, 1 << 30),
             ("prefix_filter's length", self.filters.prefix_len.into(), prefix_len_min, u16::MAX.into()),
             ("durability's interval in milliseconds", interval_ms, 0, 24 * 60 * 60 * 1000),
         ];
@@ -294,54 +285,54 @@ impl StoreOptions {
 
     /// The memtable is flushed when it takes about this many bytes of memory, at least 1. 8 MiB unless set. Up to two
     /// more memtables may be waiting to be flushed.
-    pub const fn memtable_bytes_max(mut self, bytes: usize) -> Self {
-        self.memtable_bytes_max = bytes;
+    pub const fn with_max_memtable_bytes(mut self, bytes: usize) -> Self {
+        self.max_memtable_bytes = bytes;
         self
     }
 
     /// Sets when a write becomes durable, [`Durability::Always`] unless set. An interval is at most a day.
-    pub const fn durability(mut self, durability: Durability) -> Self {
+    pub const fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
     /// Sets which thread flushes and compacts, [`Maintenance::Background`] unless set.
-    pub const fn maintenance(mut self, maintenance: Maintenance) -> Self {
+    pub const fn with_maintenance(mut self, maintenance: Maintenance) -> Self {
         self.maintenance = maintenance;
         self
     }
 
     /// Caches data blocks and filters in at most `bytes` bytes of memory, up to 2⁴⁴ (16 TiB). 32 MiB unless set; 0
     /// caches no data block.
-    pub const fn cache_bytes(mut self, bytes: u64) -> Self {
+    pub const fn with_cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
         self
     }
 
     /// Sets the place of filters, [`FilterResidence::Pinned`] unless set.
-    pub const fn filter_residence(mut self, residence: FilterResidence) -> Self {
+    pub const fn with_filter_residence(mut self, residence: FilterResidence) -> Self {
         self.filter_residence = residence;
         self
     }
 
     /// Level 0 is compacted when it has `tables` tables, 1 to 1 000 000. 4 unless set. Writes slow down at twice as
     /// many, and wait at six times as many.
-    pub const fn level0_tables_max(mut self, tables: usize) -> Self {
-        self.level0_tables_max = tables;
+    pub const fn with_max_level0_tables(mut self, tables: usize) -> Self {
+        self.max_level0_tables = tables;
         self
     }
 
     /// Level 1 is compacted when its tables have `base` bytes, at least 1, each deeper level at `ratio` times, at least
     /// 2, the size of the level above. 64 MiB and 10 unless set.
-    pub const fn level_bytes(mut self, base: u64, ratio: u32) -> Self {
+    pub const fn with_level_bytes(mut self, base: u64, ratio: u32) -> Self {
         self.level_bytes_base = base;
         self.level_ratio = ratio;
         self
     }
 
     /// Compaction begins a new table when one has about `bytes` bytes, at least 1. 16 MiB unless set.
-    pub const fn table_bytes_max(mut self, bytes: u64) -> Self {
-        self.table_bytes_max = bytes;
+    pub const fn with_max_table_bytes(mut self, bytes: u64) -> Self {
+        self.max_table_bytes = bytes;
         self
     }
 
@@ -350,13 +341,13 @@ impl StoreOptions {
     /// and nothing of what is written later. A writer removes tables that it has merged into others: a lookup that
     /// needs such a table fails if its file is not open any more ([`FileStorage`](super::FileStorage) holds a limited
     /// number of descriptors), and the store is to be opened again.
-    pub const fn read_only(mut self, read_only: bool) -> Self {
+    pub const fn with_read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
     /// Whether a store is created where there is none. True unless set.
-    pub const fn create(mut self, create: bool) -> Self {
+    pub const fn with_create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
@@ -367,6 +358,6 @@ impl Default for StoreOptions {
     /// ([`Workload::of_level`]).
     fn default() -> Self {
         let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::default()).ok();
-        Self::without_filters().filter(Purpose::Row, policy.clone()).filter(Purpose::RowColumn, policy)
+        Self::without_filters().with_filter(Purpose::Row, policy.clone()).with_filter(Purpose::RowColumn, policy)
     }
 }

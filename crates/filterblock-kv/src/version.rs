@@ -23,7 +23,7 @@ pub(crate) struct Unreadable {
 
 impl Unreadable {
     fn overlaps(&self, rows: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
-        !is_after(&self.state.rows.0, rows.1) && !is_before(&self.state.rows.1, rows.0)
+        !is_after(self.state.rows.start(), rows.1) && !is_before(self.state.rows.end(), rows.0)
     }
 
     /// Whether lookups search it before `table`. One of the same deeper level has other cells.

@@ -33,6 +33,18 @@ pub enum FilterProblem {
     },
     /// It could not be built, so the table was written without it.
     NotBuilt(BuildError),
+    /// It was built as partitions for which no index can be written, so the table was written without it.
+    NotIndexed {
+        /// The number of its partitions before the last.
+        num_partitions: u32,
+    },
+}
+
+impl FilterProblem {
+    /// Whether the table was written without the filter.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::NotBuilt(_) | Self::NotIndexed { .. })
+    }
 }
 
 impl fmt::Display for FilterProblem {
@@ -48,6 +60,9 @@ impl fmt::Display for FilterProblem {
                 write!(f, "has {num_entries} entries, and its table can have {max} at most")
             }
             Self::NotBuilt(error) => write!(f, "not written: {error}"),
+            Self::NotIndexed { num_partitions } => {
+                write!(f, "not written: the index of more than {num_partitions} partitions is longer than 4 GiB")
+            }
         }
     }
 }
@@ -61,7 +76,7 @@ pub struct Warning {
     /// The offset of the filter block in it.
     pub offset: u64,
     /// The filter block's length.
-    pub len_bytes: u64,
+    pub len: u64,
     /// Kind and version in the block's bytes, which may be damaged themselves.
     pub claimed_format: String,
     /// The problem.
@@ -70,13 +85,13 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, offset, len_bytes, claimed_format, problem } = self;
-        if let FilterProblem::NotBuilt(_) = problem {
+        let Self { file, offset, len, claimed_format, problem } = self;
+        if problem.is_missing() {
             return write!(f, "{file}: filter {problem}. Lookups stay correct but slower.");
         }
         write!(
             f,
-            "{file}: filter block at offset {offset} ({len_bytes} bytes, {claimed_format}): {problem}. \
+            "{file}: filter block at offset {offset} ({len} bytes, {claimed_format}): {problem}. \
              Filter ignored: lookups stay correct but slower. "
         )?;
         match problem {

@@ -61,7 +61,10 @@ type Shape = (&'static str, StoreOptions, Write);
 fn small_tables() -> std::result::Result<Vec<Shape>, Box<dyn Error>> {
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
     let golomb = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.01)?;
-    let bare = options().filter(Purpose::Row, None).filter(Purpose::RowColumn, None).filter(Purpose::Prefix, None);
+    let bare = options()
+        .with_filter(Purpose::Row, None)
+        .with_filter(Purpose::RowColumn, None)
+        .with_filter(Purpose::Prefix, None);
     let one: Write = |store| store.put(b"row", b"column", b"value");
     let tombstones: Write = |store| (0..5u8).try_for_each(|i| store.delete(&[i], b"column"));
     let columns: Write = |store| (0..9u8).try_for_each(|i| store.put(b"the same row", &[i], &[i; 9]));
@@ -74,9 +77,9 @@ fn small_tables() -> std::result::Result<Vec<Shape>, Box<dyn Error>> {
         ("one", options(), one),
         ("bare", bare.clone(), near),
         ("tombstones", options(), tombstones),
-        ("columns", bare.clone().filter(Purpose::RowColumn, golomb), columns),
-        ("lengths", bare.clone().prefix_filter(3, blocked.clone()), lengths),
-        ("blocks", bare.filter(Purpose::Row, blocked), blocks),
+        ("columns", bare.clone().with_filter(Purpose::RowColumn, golomb), columns),
+        ("lengths", bare.clone().with_prefix_filter(3, blocked.clone()), lengths),
+        ("blocks", bare.with_filter(Purpose::Row, blocked), blocks),
     ])
 }
 
@@ -115,11 +118,11 @@ fn rebuilt(kind: FilterKind, purpose: Purpose) -> std::result::Result<Vec<u8>, B
     let sample = sample();
     let storage = crate::sample::storage(&sample.files);
     let store = open(&storage);
-    let mut options = RebuildOptions::new().table(sample.shallow.number);
+    let mut options = RebuildOptions::new().with_table(sample.shallow.number);
     for other in Purpose::ALL {
-        options = options.filter(other, None);
+        options = options.with_filter(other, None);
     }
-    options = options.filter(purpose, FilterPolicy::with_bits_per_key(kind, 9.0)?);
+    options = options.with_filter(purpose, FilterPolicy::with_bits_per_key(kind, 9.0)?);
     let name = store.rebuild_filters(&options)?.tables.remove(0).filter_file;
     let mut file = storage.contents(&name).ok_or("no file of filters")?;
     // The number, which the contexts follow when they are repaired.

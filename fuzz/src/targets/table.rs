@@ -89,7 +89,7 @@ fn open_file(file: &[u8]) -> Option<bool> {
     let table = TableFile::open(on_disk.path()).inspect_err(check_error).ok()?;
     assert!(table.filters().len() + table.num_unknown_filters() <= 8);
     assert!(table.num_blocks() <= file.len() as u64 && table.data_len() <= file.len() as u64);
-    assert!(table.key_range().is_none_or(|[first, last]| first <= last));
+    assert!(table.key_range().is_none_or(|keys| keys.start() <= keys.end()));
     for filter in table.filters() {
         if let Err(error) = filter.open() {
             assert!(!table.warning(filter, error).to_string().is_empty());

@@ -78,7 +78,7 @@ fn bytes_that_meet(rate: f64, num_bytes: u64, num_entries: u64, num_probes: u32)
     // The excess is a few bytes in all; the bound keeps any formula from making a build hang.
     for _ in 0..MAX_TRIES {
         let num_bits = tried.saturating_mul(8);
-        if sizing::exact_false_positive_rate(num_bits, num_entries, num_probes) <= rate {
+        if sizing::false_positive_rate(num_bits, num_entries, num_probes) <= rate {
             break;
         }
         tried = tried.saturating_add(1 + tried / 4096);
@@ -95,7 +95,7 @@ impl KindPlan for Plan {
 
     fn expected_fpr(&self, num_entries: u64) -> f64 {
         let rate = match self.num_bits {
-            ..=EXACT_BITS_MAX => sizing::exact_false_positive_rate,
+            ..=EXACT_BITS_MAX => sizing::false_positive_rate,
             _ => sizing::approximate_false_positive_rate,
         };
         rate(self.num_bits, num_entries, self.num_probes())

@@ -1,22 +1,20 @@
 //! The classic Bloom filter: `num_entries` keys, each setting `num_probes` uniform bits of `num_bits`.
 //!
-//! Three rates for the same filter, each with its use:
+//! Two rates for the same filter:
 //!
 //! - `approximate_false_positive_rate`, Bloom's own formula: a little too low, visibly so under some thousand bits;
-//! - `goel_gupta_false_positive_rate`, a proven upper bound with as little work;
-//! - [`exact_false_positive_rate`], the truth for uniform independent probes, at any size.
+//! - [`false_positive_rate`], the truth for uniform independent probes, at any size.
 //!
 //! Sources: B. H. Bloom, *Space/time trade-offs in hash coding with allowable errors*, CACM 13 (1970). P. Bose et al.,
 //! *On the false-positive rate of Bloom filters*, IPL 108 (2008): the approximation is a strict lower bound.
 //! K. Christensen, A. Roginsky, M. Jimeno, *A new analysis of the false positive rate of a Bloom filter*, IPL 110
-//! (2010). A. Goel, P. Gupta, *Small subset queries and Bloom filters using ternary associative memories, with
-//! applications*, SIGMETRICS 2010.
+//! (2010).
 
+use crate::math::fewest_millibits;
 use crate::math::float::{LN_2, exp_m1, ln_1p, powi};
 use crate::math::occupancy::{self, all_hit, distinct_bins};
-use crate::math::{Dimensions, Formula, fewest_millibits};
 
-/// The most probes a key that [`best_num_probes`] proposes and [`exact_false_positive_rate`] handles.
+/// The most probes a key that [`best_num_probes`] proposes and [`false_positive_rate`] handles.
 pub(crate) const MAX_NUM_PROBES: u32 = occupancy::MAX_BALLS;
 
 /// The smallest size [`millibits_for_false_positive_rate`] proposes: 1 bit a key, in thousandths of a bit.
@@ -24,24 +22,6 @@ pub(crate) const MIN_MILLIBITS: u32 = 1_000;
 
 /// The largest size [`millibits_for_false_positive_rate`] proposes: 64 bits a key, in thousandths of a bit.
 pub(crate) const MAX_MILLIBITS: u32 = 64_000;
-
-pub(crate) const FORMULAS: &[Formula] = &[
-    Formula { name: "approximation", source: "Bloom 1970", rate: approximate },
-    Formula { name: "exact", source: "Bose et al. 2008, Christensen et al. 2010", rate: exact },
-    Formula { name: "upper bound", source: "Goel, Gupta 2010", rate: goel_gupta },
-];
-
-fn approximate(of: Dimensions) -> f64 {
-    approximate_false_positive_rate(of.num_bits, of.num_entries, of.num_probes)
-}
-
-fn exact(of: Dimensions) -> f64 {
-    exact_false_positive_rate(of.num_bits, of.num_entries, of.num_probes)
-}
-
-fn goel_gupta(of: Dimensions) -> f64 {
-    goel_gupta_false_positive_rate(of.num_bits, of.num_entries, of.num_probes)
-}
 
 /// Bloom's approximation (1 − (1 − 1/m)^(kn))^k of the false-positive rate; 0 ..= 1.
 ///
@@ -60,21 +40,6 @@ pub(crate) fn approximate_false_positive_rate(num_bits: u64, num_entries: u64, n
     powi(-exp_m1(f64::from(num_probes) * num_entries as f64 * ln_miss), num_probes)
 }
 
-/// Goel and Gupta's upper bound (1 − e^(−k(n+½)/(m−1)))^k on the false-positive rate; 0 ..= 1.
-///
-/// 0 for no entries; 1 for fewer than two bits or no probes.
-#[must_use]
-pub(crate) fn goel_gupta_false_positive_rate(num_bits: u64, num_entries: u64, num_probes: u32) -> f64 {
-    if num_entries == 0 {
-        return 0.0;
-    }
-    if num_bits < 2 {
-        return 1.0;
-    }
-    let probes_per_bit = f64::from(num_probes) * (num_entries as f64 + 0.5) / (num_bits - 1) as f64;
-    powi(-exp_m1(-probes_per_bit), num_probes)
-}
-
 /// The exact false-positive rate E[(X/m)^k], X the number of set bits; 0 ..= 1.
 ///
 /// The rate of Bose et al. and Christensen et al., for uniform independent probes and a random absent key, in another
@@ -85,12 +50,12 @@ pub(crate) fn goel_gupta_false_positive_rate(num_bits: u64, num_entries: u64, nu
 /// 0 for no entries; 1 for no bits, no probes, or more than 64. Rates under 1e-300 may come out as 0.
 ///
 /// ```
-/// use filterblock::sizing::bloom::exact_false_positive_rate;
+/// use filterblock::sizing::bloom::false_positive_rate;
 ///
-/// assert!((exact_false_positive_rate(1024, 100, 7) - 0.007_366_258).abs() < 1e-9);
+/// assert!((false_positive_rate(1024, 100, 7) - 0.007_366_258).abs() < 1e-9);
 /// ```
 #[must_use]
-pub fn exact_false_positive_rate(num_bits: u64, num_entries: u64, num_probes: u32) -> f64 {
+pub fn false_positive_rate(num_bits: u64, num_entries: u64, num_probes: u32) -> f64 {
     if num_entries == 0 {
         return 0.0;
     }
@@ -109,7 +74,7 @@ pub fn exact_false_positive_rate(num_bits: u64, num_entries: u64, num_probes: u3
 
 /// The rate of a large filter of `millibits` thousandths of a bit a key: (1 − e^(−k/c))^k with c bits a key; 0 ..= 1.
 ///
-/// The limit of the three rates above as the filter grows. 1 for no bits or no probes.
+/// The limit of the two rates above as the filter grows. 1 for no bits or no probes.
 #[must_use]
 pub(crate) fn asymptotic_false_positive_rate(millibits: u32, num_probes: u32) -> f64 {
     if millibits == 0 {
@@ -153,8 +118,8 @@ mod tests {
     /// One entry sets at most 64 of 1000 bits, which 64 probes of an absent key hardly ever all meet.
     #[test]
     fn the_most_probes_have_a_rate_and_more_have_none() {
-        assert!(exact_false_positive_rate(1_000, 1, MAX_NUM_PROBES) < 1e-60);
-        assert_eq!(exact_false_positive_rate(1_000, 1, MAX_NUM_PROBES + 1), 1.0);
+        assert!(false_positive_rate(1_000, 1, MAX_NUM_PROBES) < 1e-60);
+        assert_eq!(false_positive_rate(1_000, 1, MAX_NUM_PROBES + 1), 1.0);
     }
 
     #[test]

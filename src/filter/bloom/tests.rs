@@ -1,7 +1,7 @@
 //! Builds and probes of any number of bits.
 
 use super::build::{build, insert};
-use super::sizing::{MAX_NUM_PROBES, exact_false_positive_rate};
+use super::sizing::{MAX_NUM_PROBES, false_positive_rate};
 use super::{KindView, Params, View};
 use crate::error::DecodeError;
 use crate::filter::output::Output;
@@ -67,7 +67,7 @@ fn any_number_of_bits_and_probes_will_do() {
                 let share = absent as f64 / 500.0;
                 (passed, filters, squares) = (passed + share, filters + 1.0, squares + share * share);
             }
-            let exact = exact_false_positive_rate(num_bits, num_entries, num_probes);
+            let exact = false_positive_rate(num_bits, num_entries, num_probes);
             let mean = passed / filters;
             let sigma = ((squares / filters - mean * mean) / filters).sqrt().max((exact / (filters * 500.0)).sqrt());
             assert!((mean - exact).abs() <= 4.0 * sigma, "{params:?}: {mean} passed, {exact} expected, ± {sigma}");

@@ -7,11 +7,7 @@
 //! Source: T. M. Graf, D. Lemire, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, ACM JEA 27, 2022, section
 //! 4, for four slots an entry; the least number of slots an entry is measured for this hash.
 
-use crate::math::Formula;
 use crate::math::float::pow2;
-
-/// The published formulas: none, as these filters do not set bits.
-pub(crate) const FORMULAS: &[Formula] = &[];
 
 /// The greatest number of bits of a fingerprint: a rate of 2⁻³².
 pub(crate) const MAX_FINGERPRINT_BITS: u32 = 32;

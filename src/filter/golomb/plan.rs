@@ -153,7 +153,7 @@ impl KindPlan for Plan {
     /// Each hash takes one of the range's values, and the values taken are the false positives.
     fn expected_fpr(&self, num_entries: u64) -> f64 {
         let range = self.buckets.num as f64 * self.buckets.range as f64;
-        -exp_m1(-(num_entries as f64) / range)
+        sizing::false_positive_rate(range / num_entries as f64)
     }
 }
 

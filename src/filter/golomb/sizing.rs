@@ -1,7 +1,7 @@
 //! Sorted hash offsets, Golomb-Rice coded.
 //!
 //! n distinct hashes are reduced to a universe of U values and stored in order as gaps. An absent key is a false
-//! positive if its value is taken: with probability n/U = 1/M, where **M = U/n is the range per entry**. The gaps are
+//! positive if its value is taken: with probability n/U = 1/M at most, where **M = U/n is the range per entry**. The gaps are
 //! geometric with mean M; Golomb's code for them, with a divisor of 2^r (Rice's case), writes the quotient in unary and
 //! the remainder in r bits, and costs r + 1 + 1/(e^λ − 1) bits a gap, λ = 2^r / M.
 //!
@@ -13,11 +13,7 @@
 //! A range per entry is at least 1 (distinct values) and at most `MAX_RANGE_PER_ENTRY`; values outside, and
 //! NaN, count as the nearer end (NaN as 1).
 
-use crate::math::Formula;
 use crate::math::float::{exp_m1, ln_1p, pow2};
-
-/// The published formulas: none, as they are for filters that set bits.
-pub(crate) const FORMULAS: &[Formula] = &[];
 
 /// 2^64: hashes have 64 bits, so no entry has a wider share of the universe.
 pub(crate) const MAX_RANGE_PER_ENTRY: f64 = 18_446_744_073_709_551_616.0;
@@ -38,6 +34,19 @@ fn clamp_range(range_per_entry: f64) -> f64 {
 /// 2^`remainder_bits`, infinite beyond 1023.
 fn divisor(remainder_bits: u32) -> f64 {
     pow2(remainder_bits.min(1_024) as i32)
+}
+
+/// The false-positive rate, 1 − e^(−1/M), where M is the range per entry: the share of the range that the entries take,
+/// as two of them may take the same value. The hash floor is not included. Source: the [module](self).
+///
+/// ```
+/// use filterblock::sizing::golomb::false_positive_rate;
+///
+/// assert!((false_positive_rate(128.0) - 1.0 / 128.0).abs() < 0.000_04);
+/// ```
+#[must_use]
+pub fn false_positive_rate(range_per_entry: f64) -> f64 {
+    -exp_m1(-1.0 / clamp_range(range_per_entry))
 }
 
 /// The expected size of one code, in bits: r + 1 + 1/(e^λ − 1), λ = 2^r / M.

@@ -9,11 +9,7 @@
 //! Membership using Ribbon*, SEA 2022. No formula is known for the share of bumped entries: `bumped_share` is
 //! measured.
 
-use crate::math::Formula;
 use crate::math::float::pow2;
-
-/// The published formulas: none, as these filters do not set bits.
-pub(crate) const FORMULAS: &[Formula] = &[];
 
 /// The greatest number of columns, and bits of a fingerprint: a rate of 2⁻³².
 pub(crate) const MAX_COLUMNS: u32 = 32;
@@ -114,10 +110,11 @@ pub(crate) fn columns_for_false_positive_rate(rate: f64) -> (u32, u32) {
     }
 }
 
-/// The rate at which absent keys pass: 2⁻ʳ (1 − a/2), where *r* is `columns` and *a* is `wide_share` / 2³².
+/// The rate at which absent keys pass: 2⁻ʳ (1 − a/2), where *r* is `columns`, and *a*, the share of the slots that have
+/// one column more, is `wide_per_2_32` / 2³².
 #[must_use]
-pub fn false_positive_rate(columns: u32, wide_share: u32) -> f64 {
-    pow2(-(columns.min(MAX_COLUMNS) as i32)) * (1.0 - f64::from(wide_share) / pow2(33))
+pub fn false_positive_rate(columns: u32, wide_per_2_32: u32) -> f64 {
+    pow2(-(columns.min(MAX_COLUMNS) as i32)) * (1.0 - f64::from(wide_per_2_32) / pow2(33))
 }
 
 /// The size of all layers of a filter.

@@ -49,13 +49,13 @@ fn row(number: u64) -> String {
 
 fn load(dir: &Path, num_rows: u64, policy: FilterPolicy, hasher: KeyHasher) -> Result<Store> {
     let options = StoreOptions::without_filters()
-        .filter(Purpose::Row, policy.clone())
-        .hashed_by(hasher)
-        .memtable_bytes_max(usize::MAX)
-        .level0_tables_max(1_000_000)
-        .maintenance(Maintenance::Inline { seed: 0 })
-        .cache_bytes(0)
-        .durability(Durability::Never);
+        .with_filter(Purpose::Row, policy.clone())
+        .with_hasher(hasher)
+        .with_max_memtable_bytes(usize::MAX)
+        .with_max_level0_tables(1_000_000)
+        .with_maintenance(Maintenance::Inline { seed: 0 })
+        .with_cache_bytes(0)
+        .with_durability(Durability::Never);
     let store = Store::open_dir(dir, options)?;
     for table in 0..NUM_TABLES {
         for number in (table..num_rows).step_by(NUM_TABLES as usize) {
@@ -115,7 +115,7 @@ impl Lookups {
 fn attack(arguments: &Arguments, kind: FilterKind, dir: &Path) -> Result<[String; 9]> {
     let policy = FilterPolicy::with_bits_per_key(kind, arguments.bits_per_key)?;
     let load = |name: &str, hasher| load(&dir.join(name), arguments.rows, policy.clone(), hasher);
-    let rebuild = |store: &Store, seed| store.rebuild_filters(&RebuildOptions::new().seed(seed));
+    let rebuild = |store: &Store, seed| store.rebuild_filters(&RebuildOptions::new().with_seed(seed));
 
     let copy = load("copy", KeyHasher::new(KNOWN_SEED))?;
     let (mut crafted, mut tried) = (Vec::new(), arguments.rows..arguments.rows + MAX_TRIED);

@@ -50,14 +50,14 @@ fn row(number: u64) -> Vec<u8> {
 fn options(num_rows: u64) -> Result<StoreOptions> {
     let base_bytes = (num_rows * VALUE.len() as u64 / 128).max(1 << 12);
     Ok(StoreOptions::without_filters()
-        .filter(Purpose::RowColumn, FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 10.0)?)
-        .hashed_by(KeyHasher::new(SEED))
-        .memtable_bytes_max(24 * base_bytes as usize)
-        .level_bytes(base_bytes, 4)
-        .table_bytes_max(6 * base_bytes)
-        .maintenance(Maintenance::Inline { seed: SEED })
-        .cache_bytes(0)
-        .durability(Durability::Never))
+        .with_filter(Purpose::RowColumn, FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 10.0)?)
+        .with_hasher(KeyHasher::new(SEED))
+        .with_max_memtable_bytes(24 * base_bytes as usize)
+        .with_level_bytes(base_bytes, 4)
+        .with_max_table_bytes(6 * base_bytes)
+        .with_maintenance(Maintenance::Inline { seed: SEED })
+        .with_cache_bytes(0)
+        .with_durability(Durability::Never))
 }
 
 /// Writes the rows in no order, so that every table of level 0 spans all of them.
@@ -91,7 +91,7 @@ fn main() -> Result<()> {
     let dir = tempfile::tempdir_in(&arguments.dir)?;
     load(dir.path(), arguments.rows)?;
     let open = |bytes, read_only| -> Result<Store> {
-        let options = options(arguments.rows)?.filter_memory_bytes(bytes).read_only(read_only);
+        let options = options(arguments.rows)?.with_filter_memory_bytes(bytes).with_read_only(read_only);
         Ok(Store::open_dir(dir.path(), options)?)
     };
     let memory_bytes = open(u64::MAX, true)?.stats().filter_memory_bytes * arguments.memory_percent / 100;

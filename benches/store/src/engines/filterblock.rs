@@ -16,12 +16,12 @@ struct Filterblock(Store);
 
 pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
     let options = with_filters(StoreOptions::without_filters(), settings)?
-        .memtable_bytes_max(usize::try_from(settings.memtable_bytes)?)
-        .level0_tables_max(usize::from(settings.level0_tables))
-        .level_bytes(settings.level_base_bytes(), u32::from(Settings::LEVEL_RATIO))
-        .table_bytes_max(settings.table_bytes)
-        .maintenance(Maintenance::Background)
-        .durability(Durability::Never);
+        .with_max_memtable_bytes(usize::try_from(settings.memtable_bytes)?)
+        .with_max_level0_tables(usize::from(settings.level0_tables))
+        .with_level_bytes(settings.level_base_bytes(), u32::from(Settings::LEVEL_RATIO))
+        .with_max_table_bytes(settings.table_bytes)
+        .with_maintenance(Maintenance::Background)
+        .with_durability(Durability::Never);
     Ok(Box::new(Filterblock(Store::open_dir(dir, options)?)))
 }
 
@@ -29,25 +29,25 @@ pub fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>> {
 /// is separate; RocksDB has whole keys and prefixes in one filter, with the same bits per entry.
 fn with_filters(options: StoreOptions, settings: &Settings) -> Result<StoreOptions> {
     let kind = match settings.filters.filter {
-        Filter::None => return Ok(options.cache_bytes(settings.cache_bytes)),
+        Filter::None => return Ok(options.with_cache_bytes(settings.cache_bytes)),
         Filter::Bloom => FilterKind::Bloom,
         Filter::Blocked => FilterKind::Blocked,
         Filter::Ribbon => FilterKind::Ribbon,
         Filter::Fuse => FilterKind::Fuse,
     };
     let policy = FilterPolicy::with_bits_per_key(kind, f64::from(Settings::BITS_PER_KEY))?;
-    let options = options.filter(Purpose::RowColumn, policy.clone());
-    let options = if settings.has_prefixes { options.prefix_filter(PREFIX_LEN as u16, policy) } else { options };
+    let options = options.with_filter(Purpose::RowColumn, policy.clone());
+    let options = if settings.has_prefixes { options.with_prefix_filter(PREFIX_LEN as u16, policy) } else { options };
     // The cache's limit includes filters in memory; the peers' limits do not.
-    let cached = options.clone().filter_residence(FilterResidence::Cached);
+    let cached = options.clone().with_filter_residence(FilterResidence::Cached);
     let options = match settings.filters.residence {
         Residence::Memory => options,
-        Residence::Half => options.filter_memory_bytes(settings.held_filter_bytes()),
+        Residence::Half => options.with_filter_memory_bytes(settings.held_filter_bytes()),
         // Filters smaller than a partition come through the cache, too.
-        Residence::Partitioned => cached.partition_filters(PARTITION_BYTES),
+        Residence::Partitioned => cached.with_partition_bytes(PARTITION_BYTES),
         Residence::Disk => cached,
     };
-    Ok(options.cache_bytes(settings.cache_bytes + settings.held_filter_bytes()))
+    Ok(options.with_cache_bytes(settings.cache_bytes + settings.held_filter_bytes()))
 }
 
 fn pass_on(mut cells: impl Iterator<Item = Result<Cell, Error>>, seen: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {

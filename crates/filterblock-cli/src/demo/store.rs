@@ -33,15 +33,15 @@ impl LoadedStore {
     /// it, and loads `data` into it.
     pub(super) fn new(data: &Dataset, policy: Option<FilterPolicy>, parent: &Path) -> Result<Self, Failure> {
         let options = StoreOptions::without_filters()
-            .filter(Purpose::Row, policy.clone())
-            .filter(Purpose::RowColumn, policy.clone())
-            .hashed_by(KeyHasher::new(SEED))
+            .with_filter(Purpose::Row, policy.clone())
+            .with_filter(Purpose::RowColumn, policy.clone())
+            .with_hasher(KeyHasher::new(SEED))
             // The same tables in every run, and every read a read of the device.
-            .memtable_bytes_max(usize::MAX)
-            .maintenance(Maintenance::Inline { seed: SEED })
-            .level0_tables_max(1_000_000)
-            .cache_bytes(0)
-            .durability(Durability::Never);
+            .with_max_memtable_bytes(usize::MAX)
+            .with_maintenance(Maintenance::Inline { seed: SEED })
+            .with_max_level0_tables(1_000_000)
+            .with_cache_bytes(0)
+            .with_durability(Durability::Never);
         let dir = parent.join(policy.map_or("none", |policy| policy.kind_name()));
         let storage = FileStorage::open_direct(&dir).map_err(|error| stopped(&dir, "cannot open", &error))?;
         let opened = Store::open(Arc::new(storage), options);

@@ -98,12 +98,12 @@ fn parse_sync(text: &str) -> Result<Durability, String> {
 
 impl Args {
     fn options(&self, key: &HashKey) -> Result<StoreOptions, Failure> {
-        let options = with_key(self.filters.options("fill")?.durability(self.sync), key)
-            .memtable_bytes_max(usize::try_from(self.memtable_bytes).unwrap_or(usize::MAX))
-            .level_bytes(self.level_bytes, 10)
-            .table_bytes_max(self.table_bytes);
+        let options = with_key(self.filters.options("fill")?.with_durability(self.sync), key)
+            .with_max_memtable_bytes(usize::try_from(self.memtable_bytes).unwrap_or(usize::MAX))
+            .with_level_bytes(self.level_bytes, 10)
+            .with_max_table_bytes(self.table_bytes);
         Ok(match self.seed {
-            Some(seed) => options.seed(seed),
+            Some(seed) => options.with_seed(seed),
             None => options,
         })
     }

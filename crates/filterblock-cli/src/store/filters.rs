@@ -76,20 +76,20 @@ impl FilterArgs {
         }
         let policy = self.kind.policy_of(subcommand, kind)?;
         let mut options = StoreOptions::without_filters();
-        options = options.filter(Purpose::Row, policy.clone()).filter(Purpose::RowColumn, policy.clone());
+        options = options.with_filter(Purpose::Row, policy.clone()).with_filter(Purpose::RowColumn, policy.clone());
         if let Some(len) = self.prefix_len {
-            options = options.prefix_filter(len, policy);
+            options = options.with_prefix_filter(len, policy);
         }
         for (level, kind) in &self.level_kinds {
             let policy = self.kind.policy_of(subcommand, kind)?;
             let prefix = self.prefix_len.map(|_| Purpose::Prefix);
             for purpose in [Purpose::Row, Purpose::RowColumn].into_iter().chain(prefix) {
-                let set = options.level_filter(*level, purpose, policy.clone());
+                let set = options.with_level_filter(*level, purpose, policy.clone());
                 options = set.map_err(|error| Failure::usage(subcommand, error))?;
             }
         }
         Ok(match self.max_bytes {
-            Some(bytes) => options.filter_budget_bytes(bytes),
+            Some(bytes) => options.with_filter_budget_bytes(bytes),
             None => options,
         })
     }

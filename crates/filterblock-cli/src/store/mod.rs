@@ -25,7 +25,7 @@ const MANIFEST_NAME: &str = "MANIFEST";
 
 /// `options` with the secret key, if one was given.
 pub(crate) fn with_key(options: StoreOptions, key: &HashKey) -> StoreOptions {
-    key.hasher.clone().map_or(options.clone(), |hasher| options.hashed_by(hasher))
+    key.hasher.clone().map_or(options.clone(), |hasher| options.with_hasher(hasher))
 }
 
 /// Opens the store without changing it, and warns of filters that are not used or not under its key.
@@ -39,7 +39,7 @@ pub(crate) fn open_for_reading(dir: &Path, key: &HashKey, options: StoreOptions)
 
 /// The message for rows that cannot be read, and a command that can be followed.
 pub(crate) fn unreadable_text(dir: &Path, key: &HashKey, unreadable: &UnreadableRows) -> String {
-    let rows = match &unreadable.rows {
+    let rows = match (unreadable.rows.start(), unreadable.rows.end()) {
         (first, last) if first == last => format!("row \"{}\"", output::printable(first)),
         (first, last) => format!("rows from \"{}\" to \"{}\"", output::printable(first), output::printable(last)),
     };
@@ -63,10 +63,10 @@ pub(crate) fn unreadable_json(unreadable: &[UnreadableRows]) -> Value {
 }
 
 /// The first and the last row of a range.
-pub(crate) fn rows_json((first, last): &(Vec<u8>, Vec<u8>)) -> Map<String, Value> {
+pub(crate) fn rows_json(rows: &std::ops::RangeInclusive<Vec<u8>>) -> Map<String, Value> {
     let mut object = Map::new();
-    output::put_bytes(&mut object, "first_row", first);
-    output::put_bytes(&mut object, "last_row", last);
+    output::put_bytes(&mut object, "first_row", rows.start());
+    output::put_bytes(&mut object, "last_row", rows.end());
     object
 }
 
@@ -74,7 +74,7 @@ const NOTHING_READ: &str = "Nothing was read.";
 
 /// Opens the store without changing it; `done` is as for [`failure`].
 fn open_quietly(dir: &Path, options: StoreOptions, key: &HashKey, done: &str) -> Result<Store, Failure> {
-    let opened = Store::open_dir(dir, with_key(options, key).read_only(true));
+    let opened = Store::open_dir(dir, with_key(options, key).with_read_only(true));
     opened.map_err(|error| failure(dir, key, &error, done))
 }
 
@@ -181,9 +181,9 @@ fn next_for_key(dir: &Path, key: &HashKey, stored: Option<u64>, given: Option<u6
     let change = key.command(format_args!("rebuild {store} --change-hash-key"));
     // The given key is used, even if the store has another: filters that it opens are still hashed as before the
     // change.
-    let opened = Store::open_dir(dir, with_key(StoreOptions::default(), key).change_hash_key(true).read_only(true));
-    let unfinished = opened.ok().map(|store| store.stats()).filter(|stats| num_tables_under(stats, given) > 0);
-    if let Some(stats) = unfinished {
+    let options = with_key(StoreOptions::default(), key).with_key_change(true).with_read_only(true);
+    let stats = Store::open_dir(dir, options).ok().map(|store| store.stats());
+    if let Some(stats) = stats.filter(|stats| num_tables_under(stats, given) > 0) {
         let old = if given.is_some() { "the given key" } else { "a seed" };
         let num_tables = output::count(stats.tables.len() as u64, "table");
         let begun = format!(

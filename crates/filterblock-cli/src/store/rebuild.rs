@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.change_hash_key && key.hasher.is_none() {
         check_has_key(&dir)?;
     }
-    let changing = |options: StoreOptions| options.change_hash_key(args.change_hash_key);
+    let changing = |options: StoreOptions| options.with_key_change(args.change_hash_key);
     let stats = open_quietly(&dir, changing(StoreOptions::default()), &key, NOTHING_READ)?.stats();
     if file.is_some() && wanted(&stats, file).is_empty() {
         let (table, store) = (args.place.display(), dir.display());
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Refuses to take a key from a store that has none, and no filters under one that it had.
 fn check_has_key(dir: &Path) -> Result<(), Failure> {
-    let store = Store::open_dir(dir, StoreOptions::default().read_only(true));
+    let store = Store::open_dir(dir, StoreOptions::default().with_read_only(true));
     if !store.is_ok_and(|store| store.warnings().is_empty()) {
         return Ok(());
     }
@@ -143,12 +143,12 @@ fn rebuild(
     report: &mut RebuildReport,
 ) -> Result<(), Error> {
     for table in tables {
-        let mut options = RebuildOptions::new().table(table.number);
+        let mut options = RebuildOptions::new().with_table(table.number);
         for purpose in Purpose::ALL {
-            options = options.filter(purpose, plan.policy(table, purpose));
+            options = options.with_filter(purpose, plan.policy(table, purpose));
         }
         if let Some(seed) = seed {
-            options = options.seed(seed);
+            options = options.with_seed(seed);
         }
         report.tables.extend(store.rebuild_filters(&options)?.tables);
     }
@@ -224,7 +224,7 @@ impl<'a> Plan<'a> {
     /// table, with filters like the others.
     fn store_options(&self) -> StoreOptions {
         let options = with_filters(self.prefix_len, |purpose| self.usual(purpose));
-        options.create(false).maintenance(Maintenance::Inline { seed: 0 })
+        options.with_create(false).with_maintenance(Maintenance::Inline { seed: 0 })
     }
 
     /// The filter that a table gets for a purpose.
@@ -263,10 +263,10 @@ pub(super) fn filters_like(stats: &Stats) -> StoreOptions {
 fn with_filters(prefix_len: Option<u16>, policy: impl Fn(Purpose) -> Option<FilterPolicy>) -> StoreOptions {
     let mut options = StoreOptions::without_filters();
     for purpose in [Purpose::Row, Purpose::RowColumn] {
-        options = options.filter(purpose, policy(purpose));
+        options = options.with_filter(purpose, policy(purpose));
     }
     match prefix_len {
-        Some(len) => options.prefix_filter(len, policy(Purpose::Prefix)),
+        Some(len) => options.with_prefix_filter(len, policy(Purpose::Prefix)),
         None => options,
     }
 }

@@ -34,17 +34,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (dir, key) = (&args.dir, args.key.read()?);
-    let how = RepairOptions::new().give_up_unreadable(args.give_up_unreadable);
+    let how = RepairOptions::new().with_give_up_unreadable(args.give_up_unreadable);
     // If the store opens, it shows which filters its tables have.
     let opened = open_quietly(dir, StoreOptions::default(), &key, NOTHING_READ);
     let like = opened.map_or_else(|_| StoreOptions::default(), |store| filters_like(&store.stats()));
-    let options = with_key(like.create(false).maintenance(Maintenance::Inline { seed: 0 }), &key);
+    let options = with_key(like.with_create(false).with_maintenance(Maintenance::Inline { seed: 0 }), &key);
     let plan = || Store::repair_dir(dir, options.clone(), how);
     let report = plan();
     let mut report = report.map_err(|error| refused(args, &key, &error, "Nothing was changed."))?;
     if args.apply && !report.is_empty() {
         interrupt::will_remove_unfinished(dir);
-        let applied = Store::repair_dir(dir, options, how.apply(true));
+        let applied = Store::repair_dir(dir, options, how.with_apply(true));
         interrupt::forget_unfinished(dir);
         report = applied.map_err(|error| {
             refused(args, &key, &error, "The store is as it was, or repaired; the same command again finishes.")

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let key = args.key.read()?;
     let options = StoreOptions::default();
     let options = match args.filter_memory_bytes {
-        Some(bytes) => options.filter_memory_bytes(bytes),
+        Some(bytes) => options.with_filter_memory_bytes(bytes),
         None => options,
     };
     let store = open_for_reading(&args.dir, &key, options)?;
@@ -77,7 +77,7 @@ fn json(args: &Args, key: &HashKey, store: &Store) -> Value {
         "tables": stats.tables,
         "unreadable": unreadable_json(&stats.unreadable),
         "filter_memory_bytes": stats.filter_memory_bytes,
-        "filter_memory_bytes_max": stats.filter_memory_bytes_max,
+        "filter_memory_bytes_max": stats.max_filter_memory_bytes,
         "warnings": warnings,
         "ledger": ledger,
     })
@@ -102,7 +102,7 @@ fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
     write!(out, "{}", output::table(&rows))?;
     writeln!(out)?;
     write!(out, "{}", output::table(&filter_rows(&stats)))?;
-    if let Some(max) = stats.filter_memory_bytes_max {
+    if let Some(max) = stats.max_filter_memory_bytes {
         writeln!(
             out,
             "

@@ -10,9 +10,9 @@ fn with_table() -> Place {
     let place = Place::new();
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
     let options = StoreOptions::without_filters()
-        .filter(Purpose::Row, policy(FilterKind::Blocked))
-        .filter(Purpose::RowColumn, policy(FilterKind::Golomb))
-        .seed(7);
+        .with_filter(Purpose::Row, policy(FilterKind::Blocked))
+        .with_filter(Purpose::RowColumn, policy(FilterKind::Golomb))
+        .with_seed(7);
     let store = Store::open_dir(&place.path("store"), options).unwrap();
     for row in 0..500 {
         let row = format!("row-{row:05}");
@@ -125,10 +125,10 @@ fn with_partitioned_table() -> Place {
     let place = Place::new();
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
     let options = StoreOptions::without_filters()
-        .filter(Purpose::Row, policy.clone())
-        .filter(Purpose::RowColumn, policy)
-        .partition_filters(512)
-        .seed(7);
+        .with_filter(Purpose::Row, policy.clone())
+        .with_filter(Purpose::RowColumn, policy)
+        .with_partition_bytes(512)
+        .with_seed(7);
     let store = Store::open_dir(&place.path("store"), options).unwrap();
     for row in 0..3000 {
         store.put(format!("row-{row:05}").as_bytes(), b"a", b"value").unwrap();

@@ -163,7 +163,8 @@ impl Ordeal<'_> {
     /// All cells, by scanning. Half of the time the store is only read, and the next process has to recover it.
     fn open_and_verify(&mut self) -> Cells {
         let read_only = self.random.one_in(2);
-        let options = StoreOptions::default().durability(Durability::Never).read_only(read_only).create(false);
+        let options =
+            StoreOptions::default().with_durability(Durability::Never).with_read_only(read_only).with_create(false);
         let store = match Store::open_dir(self.dir, options) {
             Ok(store) => store,
             // Killed before the store was created.

@@ -1,36 +1,45 @@
 //! The allocation of memory to filters that store more [columns](filterblock::FilterBlock::thin) than fit.
 
+/// A filter of which some first columns are held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ColumnPoint {
+    /// The bytes that it takes.
+    pub bytes: u64,
+    /// The share of absent keys that pass it, from 0 to 1.
+    pub false_positive_rate: f64,
+}
+
 /// A filter whose first columns can be held without the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElasticFilter {
-    points: Vec<(u64, f64)>,
+    points: Vec<ColumnPoint>,
     weight: f64,
 }
 
 impl ElasticFilter {
-    /// A filter with 1, 2, … columns: the bytes that it takes, which ascend, and the share of absent keys that pass it,
-    /// which descends. The weight is 1 unless set.
-    pub fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
+    /// A filter with 1, 2, … columns: its bytes ascend, its rate descends. The weight is 1 unless set.
+    pub fn new(points: impl IntoIterator<Item = ColumnPoint>) -> Self {
         Self { points: points.into_iter().collect(), weight: 1.0 }
     }
 
     /// The number of lookups of absent keys that probe it, on any scale common to the filters. One with a weight of 0
     /// is not held.
     #[must_use]
-    pub fn weight(mut self, weight: f64) -> Self {
+    pub fn with_weight(mut self, weight: f64) -> Self {
         self.weight = weight;
         self
     }
 
     /// Returns bytes and rate of the first `columns` columns.
-    fn at(&self, columns: usize) -> (u64, f64) {
-        columns.checked_sub(1).map_or((0, 1.0), |index| self.points[index])
+    fn at(&self, columns: usize) -> ColumnPoint {
+        columns.checked_sub(1).map_or(ColumnPoint { bytes: 0, false_positive_rate: 1.0 }, |index| self.points[index])
     }
 
     /// Returns the reads that a step saves for each byte.
     fn slope(&self, from: usize, to: usize) -> f64 {
-        let ((from_bytes, from_rate), (to_bytes, to_rate)) = (self.at(from), self.at(to));
-        self.weight * (from_rate - to_rate) / to_bytes.saturating_sub(from_bytes).max(1) as f64
+        let (from, to) = (self.at(from), self.at(to));
+        let saved = self.weight * (from.false_positive_rate - to.false_positive_rate);
+        saved / to.bytes.saturating_sub(from.bytes).max(1) as f64
     }
 
     /// The corners of the lower hull, from no columns on (Andrew's monotone chain).
@@ -75,11 +84,11 @@ struct Step {
 /// any other choice.
 ///
 /// ```
-/// use filterblock_engine::budget::{ElasticFilter, hold_columns};
+/// use filterblock_engine::budget::{ColumnPoint, ElasticFilter, hold_columns};
 ///
 /// // Three filters of 16 columns of 1000 bytes each. Lookups of absent keys favour the first.
-/// let columns = || (1..=16u32).map(|columns| (64 + 1000 * u64::from(columns), 0.5f64.powi(columns as i32)));
-/// let filters = [64_000.0, 1_000.0, 0.0].map(|weight| ElasticFilter::new(columns()).weight(weight));
+/// let with = |columns: u64| ColumnPoint { bytes: 64 + 1000 * columns, false_positive_rate: 0.5f64.powi(columns as i32) };
+/// let filters = [64_000.0, 1_000.0, 0.0].map(|weight| ElasticFilter::new((1..=16).map(with)).with_weight(weight));
 /// assert_eq!(hold_columns(&filters, 20_200), [13, 7, 0]);
 /// ```
 pub fn hold_columns(filters: &[ElasticFilter], budget_bytes: u64) -> Vec<u32> {
@@ -97,7 +106,7 @@ pub fn hold_columns(filters: &[ElasticFilter], budget_bytes: u64) -> Vec<u32> {
     steps.sort_by(|a, b| b.slope.total_cmp(&a.slope));
     let (mut held, mut left_bytes) = (vec![0; filters.len()], budget_bytes);
     for Step { filter, from, to, .. } in steps {
-        let bytes = filters[filter].at(to).0.saturating_sub(filters[filter].at(from).0);
+        let bytes = filters[filter].at(to).bytes.saturating_sub(filters[filter].at(from).bytes);
         // A step is not taken if one before it did not fit.
         if held[filter] == from && bytes <= left_bytes {
             held[filter] = to;
@@ -109,7 +118,7 @@ pub fn hold_columns(filters: &[ElasticFilter], budget_bytes: u64) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ElasticFilter, hold_columns};
+    use super::{ColumnPoint, ElasticFilter, hold_columns};
 
     fn mix(mut z: u64) -> u64 {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -118,11 +127,15 @@ mod tests {
     }
 
     fn bytes(filters: &[ElasticFilter], held: &[u32]) -> u64 {
-        filters.iter().zip(held).map(|(filter, &columns)| filter.at(columns as usize).0).sum()
+        filters.iter().zip(held).map(|(filter, &columns)| filter.at(columns as usize).bytes).sum()
     }
 
     fn loss(filters: &[ElasticFilter], held: &[u32]) -> f64 {
-        filters.iter().zip(held).map(|(filter, &columns)| filter.weight * filter.at(columns as usize).1).sum()
+        filters
+            .iter()
+            .zip(held)
+            .map(|(filter, &columns)| filter.weight * filter.at(columns as usize).false_positive_rate)
+            .sum()
     }
 
     /// Every choice of columns.
@@ -136,13 +149,19 @@ mod tests {
         all
     }
 
+    /// A filter of up to `most` columns, each of `column` bytes, beside `other` bytes.
+    fn filter_of(most: u64, other: u64, column: u64) -> ElasticFilter {
+        let with = |columns| (other + columns * column, 0.5f64.powi(columns as i32));
+        let point = |(bytes, false_positive_rate)| ColumnPoint { bytes, false_positive_rate };
+        ElasticFilter::new((1..=most).map(with).map(point))
+    }
+
     fn random(seed: u64) -> Vec<ElasticFilter> {
         let filter = |index: u64| {
             let number = |what: u64| mix(seed * 1_000 + index * 10 + what);
             let (column, other) = (1 + number(0) % 300, number(1) % 500);
             let most = 1 + number(2) % 6;
-            let points = (1..=most).map(|columns| (other + columns * column, 0.5f64.powi(columns as i32)));
-            ElasticFilter::new(points).weight((number(3) % 1_000) as f64)
+            filter_of(most, other, column).with_weight((number(3) % 1_000) as f64)
         };
         (0..4).map(filter).collect()
     }
@@ -177,7 +196,8 @@ mod tests {
                         last = last.min(filter.slope(corners[at - 1], columns));
                     }
                     if let Some(&to) = corners.get(at + 1) {
-                        let (slope, savings) = (filter.slope(columns, to), filter.at(columns).1 - filter.at(to).1);
+                        let slope = filter.slope(columns, to);
+                        let savings = filter.at(columns).false_positive_rate - filter.at(to).false_positive_rate;
                         if slope > next.0 {
                             next = (slope, filter.weight * savings);
                         }
@@ -195,16 +215,15 @@ mod tests {
     #[test]
     fn odd_filters_take_nothing_that_does_not_save() {
         assert!(hold_columns(&[], 100).is_empty());
-        let points = || [(100, 0.5), (200, 0.25)];
-        let filters = [f64::NAN, -1.0, 0.0, f64::INFINITY].map(|weight| ElasticFilter::new(points()).weight(weight));
+        let filters = [f64::NAN, -1.0, 0.0, f64::INFINITY].map(|weight| filter_of(2, 0, 100).with_weight(weight));
         assert_eq!(hold_columns(&filters, 1_000), [0, 0, 0, 2]);
         assert_eq!(hold_columns(&[ElasticFilter::new([])], 1_000), [0]);
-        assert_eq!(hold_columns(&[ElasticFilter::new(points())], 99), [0]);
-        assert_eq!(hold_columns(&[ElasticFilter::new(points())], 100), [1]);
-        assert_eq!(hold_columns(&[ElasticFilter::new(points())], u64::MAX), [2]);
+        assert_eq!(hold_columns(&[filter_of(2, 0, 100)], 99), [0]);
+        assert_eq!(hold_columns(&[filter_of(2, 0, 100)], 100), [1]);
+        assert_eq!(hold_columns(&[filter_of(2, 0, 100)], u64::MAX), [2]);
         // Beside ten columns' worth of other bytes, one column or two save less a byte than three.
-        let heavy = ElasticFilter::new((1..=8).map(|columns| (1_000 + 100 * columns, 0.5f64.powi(columns as i32))));
-        let light = ElasticFilter::new((1..=8).map(|columns| (100 * columns, 0.5f64.powi(columns as i32))));
+        let heavy = filter_of(8, 1_000, 100);
+        let light = filter_of(8, 0, 100);
         assert_eq!(heavy.corners()[..3], [0, 3, 4]);
         assert_eq!(light.corners(), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
     }

@@ -17,13 +17,13 @@
 //! // Five levels, each ten times the one above, and 10 bits for each of their keys. The deepest has the smallest kind.
 //! let level = |i: u32| {
 //!     let kind = if i < 4 { FilterKind::Blocked } else { FilterKind::Golomb };
-//!     Run::new(kind, 1_000 * 10u64.pow(i)).num_blocks(2u64.pow(i))
+//!     Run::new(kind, 1_000 * 10u64.pow(i)).with_num_blocks(2u64.pow(i))
 //! };
 //! let runs: Vec<Run> = (0..5).map(level).collect();
 //! let budget_bytes = 11_111_000 * 10 / 8;
 //! let shares = allocate(&runs, budget_bytes);
 //! assert!(shares.is_sorted_by(|above, below| above.expected_fpr <= below.expected_fpr));
-//! assert!(shares.iter().map(|share| share.len_bytes_max).sum::<u64>() <= budget_bytes);
+//! assert!(shares.iter().map(|share| share.max_len).sum::<u64>() <= budget_bytes);
 //! // What the tables of level 3 are built with; none, where a filter would not pay.
 //! let policy = shares[3].policy(FilterKind::Blocked).expect("a filter pays here");
 //! assert!(shares[3].millibits_per_key > 10_000 && policy.kind() == Some(FilterKind::Blocked));
@@ -38,7 +38,7 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-pub use columns::{ElasticFilter, hold_columns};
+pub use columns::{ColumnPoint, ElasticFilter, hold_columns};
 use filterblock::{FilterKind, FilterPolicy, HEADER_LEN};
 use rates::Rates;
 
@@ -66,7 +66,7 @@ impl Run {
 
     /// Sets the number of blocks, one a table, over which the entries are spread; 0 counts as 1.
     #[must_use]
-    pub const fn num_blocks(mut self, num_blocks: u64) -> Self {
+    pub const fn with_num_blocks(mut self, num_blocks: u64) -> Self {
         self.num_blocks = if num_blocks == 0 { 1 } else { num_blocks };
         self
     }
@@ -74,7 +74,7 @@ impl Run {
     /// The number of lookups of absent keys that probe these filters, on any scale common to the runs. A run gets no
     /// filter unless its weight is above zero.
     #[must_use]
-    pub const fn weight(mut self, weight: f64) -> Self {
+    pub const fn with_weight(mut self, weight: f64) -> Self {
         self.weight = weight;
         self
     }
@@ -86,7 +86,7 @@ impl Run {
     }
 
     /// Returns the greatest length of blocks of `millibits` thousandths of a bit per key, in bytes; 0 for no filter.
-    fn len_bytes_max(&self, millibits: u32) -> u64 {
+    fn max_len(&self, millibits: u32) -> u64 {
         if millibits == 0 {
             return 0;
         }
@@ -102,13 +102,13 @@ pub struct Share {
     /// The thousandths of a bit per key, 2 000 to 64 000; 0 for no filter.
     pub millibits_per_key: u32,
     /// The greatest length of the run's blocks together, in bytes, headers included.
-    pub len_bytes_max: u64,
+    pub max_len: u64,
     /// The expected false-positive rate; 1 for no filter.
     pub expected_fpr: f64,
 }
 
 impl Share {
-    const NONE: Self = Self { millibits_per_key: 0, len_bytes_max: 0, expected_fpr: 1.0 };
+    const NONE: Self = Self { millibits_per_key: 0, max_len: 0, expected_fpr: 1.0 };
 
     /// The policy that builds the run's filters; `None` for no filter.
     pub fn policy(&self, kind: FilterKind) -> Option<FilterPolicy> {
@@ -146,7 +146,7 @@ fn allocate_by(runs: &[Run], budget_bytes: u64, rates: impl Fn(FilterKind) -> &'
         if millibits > 0 {
             shares[*index] = Share {
                 millibits_per_key: millibits,
-                len_bytes_max: run.len_bytes_max(millibits),
+                max_len: run.max_len(millibits),
                 expected_fpr: unit.rate(millibits),
             };
         }

@@ -20,7 +20,7 @@ fn random_runs(seed: u64, num: u64) -> Vec<Run> {
         let kind = FilterKind::ALL[(draw(4 * index) % 3) as usize];
         let entries = 10f64.powf(2.0 + (draw(4 * index + 1) % 4_000) as f64 / 1_000.0) as u64;
         let weight = 1.0 + (draw(4 * index + 2) % 30) as f64 / 10.0;
-        Run::new(kind, entries).num_blocks(1 + draw(4 * index + 3) % 3).weight(weight)
+        Run::new(kind, entries).with_num_blocks(1 + draw(4 * index + 3) % 3).with_weight(weight)
     };
     (1..=1 + draw(0) % num).map(run).collect()
 }
@@ -30,7 +30,7 @@ fn loss(runs: &[Run], shares: &[Share]) -> f64 {
 }
 
 fn bytes(shares: &[Share]) -> u64 {
-    shares.iter().map(|share| share.len_bytes_max).sum()
+    shares.iter().map(|share| share.max_len).sum()
 }
 
 /// What `bits` bits for each key of each run cost.
@@ -53,7 +53,7 @@ fn brute_force(runs: &[Run], budget_bytes: u64) -> f64 {
     let options = |run: &Run| -> Vec<(u64, f64)> {
         let unit = unit(run, Rates::of(run.kind));
         let sizes = (MIN_MILLIBITS..=24_000).step_by(500);
-        let filters = sizes.map(|size| (run.len_bytes_max(size), run.weight * unit.rate(size)));
+        let filters = sizes.map(|size| (run.max_len(size), run.weight * unit.rate(size)));
         core::iter::once((0, run.weight)).chain(filters).collect()
     };
     let mut sums = vec![(0, 0.0)];
@@ -177,7 +177,7 @@ fn sizes_that_do_not_pay_are_not_chosen() {
             for (share, run) in shares.iter().zip(&runs).filter(|(share, _)| share.millibits_per_key > 0) {
                 // A line from no filter to this one must not pass above a smaller one.
                 let unit = unit(run, Rates::of(kind));
-                let pay = |size: u32| (1.0 - unit.rate(size)) / run.len_bytes_max(size) as f64;
+                let pay = |size: u32| (1.0 - unit.rate(size)) / run.max_len(size) as f64;
                 let smaller = rates::sizes().take_while(|&size| size <= share.millibits_per_key).map(pay);
                 let ends_here = bytes(&shares) + run.num_entries / 8 + 2 > uniform_bytes(&runs, eighths) / 8;
                 assert!(smaller.fold(0.0, f64::max) >= pay(share.millibits_per_key) * (1.0 - 1e-12));
@@ -188,7 +188,7 @@ fn sizes_that_do_not_pay_are_not_chosen() {
         }
     }
     let weights = [0.0, -1.0, f64::NAN, f64::INFINITY, 1.0];
-    let runs = weights.map(|weight| Run::new(FilterKind::Golomb, 1_000).weight(weight));
+    let runs = weights.map(|weight| Run::new(FilterKind::Golomb, 1_000).with_weight(weight));
     let sizes = allocate(&runs, 10_000).into_iter().map(|share| share.millibits_per_key > 0);
     assert_eq!(sizes.collect::<Vec<_>>(), [false, false, false, false, true]);
 }
@@ -196,12 +196,12 @@ fn sizes_that_do_not_pay_are_not_chosen() {
 #[test]
 fn extremes_are_borne() {
     assert_eq!(allocate(&[], 1 << 20), []);
-    let runs = [0, 1, 1 << 40, u64::MAX].map(|entries| Run::new(FilterKind::Bloom, entries).num_blocks(0));
+    let runs = [0, 1, 1 << 40, u64::MAX].map(|entries| Run::new(FilterKind::Bloom, entries).with_num_blocks(0));
     assert!(allocate(&runs, 0).iter().all(|share| *share == Share::NONE));
     for budget in [1, 100, 1 << 30, 1 << 45, u64::MAX] {
         let shares = allocate(&runs, budget);
         assert_eq!(shares[0], Share::NONE, "nothing to be asked for");
-        assert!(shares.iter().map(|share| u128::from(share.len_bytes_max)).sum::<u128>() <= u128::from(budget));
+        assert!(shares.iter().map(|share| u128::from(share.max_len)).sum::<u128>() <= u128::from(budget));
         assert_eq!(shares[1].millibits_per_key > 0, budget >= 100);
     }
     // Runs that are alike share what does not do for all, in order.
@@ -235,7 +235,7 @@ fn build(run: &Run, share: &Share, seed: u64, evenly: bool) -> (u64, f64) {
 #[test]
 fn built_blocks_keep_to_the_budget() {
     for &kind in FilterKind::ALL {
-        let runs = [(800, 1), (9_000, 3), (100_000, 5)].map(|(n, blocks)| Run::new(kind, n).num_blocks(blocks));
+        let runs = [(800, 1), (9_000, 3), (100_000, 5)].map(|(n, blocks)| Run::new(kind, n).with_num_blocks(blocks));
         for bits in [1, 2, 4, 7, 10, 20] {
             let budget = uniform_bytes(&runs, bits);
             let shares = allocate(&runs, budget);
@@ -255,7 +255,7 @@ fn built_blocks_keep_to_the_budget() {
             );
             assert!(total <= budget, "{kind}, {bits} bits: {total} bytes of {budget}");
             for ((bytes, _), share) in built.iter().zip(&shares) {
-                assert!(*bytes <= share.len_bytes_max, "{bytes} bytes, {share:?}");
+                assert!(*bytes <= share.max_len, "{bytes} bytes, {share:?}");
             }
             let expected = loss(&runs, &shares);
             assert!((rate / expected - 1.0).abs() < 0.1, "{kind}, {bits} bits: {rate} for {expected}");
@@ -270,12 +270,12 @@ fn no_block_is_longer_than_stated() {
         for entries in [1, 2, 3, 10, 63, 64, 65, 100, 129, 500, 1_000, 4_096, 10_000] {
             for millibits in [2_000, 2_500, 3_000, 5_000, 8_000, 10_000, 16_000, 30_000, 64_000] {
                 let run = Run::new(kind, entries);
-                let len_bytes_max = run.len_bytes_max(millibits);
-                let share = Share { millibits_per_key: millibits, len_bytes_max, expected_fpr: 0.0 };
+                let max_len = run.max_len(millibits);
+                let share = Share { millibits_per_key: millibits, max_len, expected_fpr: 0.0 };
                 for seed in 0..20_000u64.div_ceil(entries).min(30) {
                     let (bytes, _) = build(&run, &share, seed, true);
-                    assert!(bytes <= len_bytes_max, "{kind}, {entries} of {millibits}: {bytes} > {len_bytes_max}");
-                    nearest = nearest.min(len_bytes_max - bytes);
+                    assert!(bytes <= max_len, "{kind}, {entries} of {millibits}: {bytes} > {max_len}");
+                    nearest = nearest.min(max_len - bytes);
                     blocks += 1;
                 }
             }

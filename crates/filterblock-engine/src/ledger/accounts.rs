@@ -18,11 +18,21 @@ pub struct Account {
     pub table: u64,
     /// Its level, from 0.
     pub level: u32,
-    /// The name of each class, and the kind of its filter if the table has a usable one.
+    /// The kind of each class's filter.
     #[serde(serialize_with = "super::serialize::kinds")]
-    pub kinds: Vec<(&'static str, Option<FilterKind>)>,
+    pub kinds: Vec<ClassKind>,
     /// Its sums.
     pub ledger: Ledger,
+}
+
+/// The kind of the filter that a table has for a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClassKind {
+    /// The name of the class.
+    pub purpose: &'static str,
+    /// The kind; `None` for a table without a usable filter.
+    pub kind: Option<FilterKind>,
 }
 
 impl Account {
@@ -117,7 +127,8 @@ impl Books {
 }
 
 fn add_by_level(by_level: &mut BTreeMap<Key, Tally>, account: &Account) {
-    for (class, (&(_, kind), (_, tally))) in account.kinds.iter().zip(account.ledger.classes()).enumerate() {
+    for (class, (&ClassKind { kind, .. }, (_, tally))) in account.kinds.iter().zip(account.ledger.classes()).enumerate()
+    {
         if kind.is_some() || *tally != Tally::default() {
             let sum = by_level.entry((account.level, class, kind)).or_default();
             *sum = *sum + *tally;

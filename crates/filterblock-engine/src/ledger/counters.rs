@@ -1,5 +1,6 @@
 //! The live counters of a table: relaxed atomics, no locks.
 
+use super::accounts::ClassKind;
 use super::class::LookupClass;
 use super::outcome::Outcome;
 use super::sums::Ledger;
@@ -105,10 +106,10 @@ pub struct BlockCounters {
 }
 
 impl BlockCounters {
-    /// Blocks of `len_bytes` bytes were read from storage, by one read.
-    pub fn note_read(&self, len_bytes: usize) {
+    /// Blocks of `len` bytes were read from storage, by one read.
+    pub fn note_read(&self, len: usize) {
         count(&self.reads, 1);
-        count(&self.bytes, len_bytes as u64);
+        count(&self.bytes, len as u64);
     }
 
     /// A block was found in the cache.
@@ -182,8 +183,11 @@ impl TableCounters {
     }
 
     /// The classes and the kinds of their usable filters.
-    pub(super) fn kinds(&self) -> Vec<(&'static str, Option<FilterKind>)> {
-        let kind = |(class, filter): (&LookupClass, &Option<FilterFacts>)| (class.purpose(), filter.map(|of| of.kind));
+    pub(super) fn kinds(&self) -> Vec<ClassKind> {
+        let kind = |(class, filter): (&LookupClass, &Option<FilterFacts>)| ClassKind {
+            purpose: class.purpose(),
+            kind: filter.map(|of| of.kind),
+        };
         self.classes.iter().zip(&self.filters).map(kind).collect()
     }
 

@@ -86,7 +86,7 @@ mod tally;
 mod tests;
 mod text;
 
-pub use accounts::{Account, Accounts, LedgerReport, LevelTally};
+pub use accounts::{Account, Accounts, ClassKind, LedgerReport, LevelTally};
 pub use class::LookupClass;
 pub use counters::{BlockCounters, FilterFacts, Lookup, LookupCounters, TableCounters};
 pub use outcome::Outcome;

@@ -1,5 +1,6 @@
 //! The report for programs: the parts that serde's derive does not make. The rate of no queries is null.
 
+use super::accounts::ClassKind;
 use super::class::LookupClass;
 use super::outcome::Outcome;
 use super::tally::Tally;
@@ -17,11 +18,8 @@ pub(super) fn kind<S: Serializer>(kind: &Option<FilterKind>, serializer: S) -> R
 }
 
 /// A map from every purpose to the kind of its filter.
-pub(super) fn kinds<S: Serializer>(
-    kinds: &[(&'static str, Option<FilterKind>)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(kinds.iter().map(|(purpose, kind)| (purpose, kind.map(FilterKind::name))))
+pub(super) fn kinds<S: Serializer>(kinds: &[ClassKind], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(kinds.iter().map(|of| (of.purpose, of.kind.map(FilterKind::name))))
 }
 
 /// A map from every purpose to its sums.

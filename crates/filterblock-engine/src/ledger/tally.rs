@@ -102,8 +102,8 @@ impl Tally {
             let most = costly + self.count(Outcome::Failed);
             at_most("data-block reads + cache hits ≤ outcomes that cost a read + failed", blocks, most)?;
         }
-        let bytes_max = if self.data_block_reads == 0 { 0 } else { u64::MAX };
-        at_most("no bytes without data-block reads", self.data_block_bytes, bytes_max)
+        let max_bytes = if self.data_block_reads == 0 { 0 } else { u64::MAX };
+        at_most("no bytes without data-block reads", self.data_block_bytes, max_bytes)
     }
 }
 

@@ -51,11 +51,11 @@ pub struct CacheStats {
     /// Blocks held.
     pub num_blocks: u64,
     /// Their memory use in bytes.
-    pub len_bytes: u64,
+    pub held_bytes: u64,
     /// Memory use of pinned filters in bytes.
     pub pinned_bytes: u64,
     /// Limit of both together in bytes. Pinned filters may exceed it; then nothing else is held.
-    pub limit_bytes: u64,
+    pub max_bytes: u64,
 }
 
 /// Memory use of a block besides its bytes: its entry, 69 bytes in a table of up to three times as many slots as
@@ -224,7 +224,7 @@ impl BlockCache {
 
     pub(crate) fn stats(&self) -> CacheStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let (num_blocks, len_bytes) =
+        let (num_blocks, held_bytes) =
             self.blocks.as_ref().map_or((0, 0), |blocks| (blocks.len() as u64, blocks.weight()));
         CacheStats {
             data_hits: load(&self.data.hits),
@@ -232,9 +232,9 @@ impl BlockCache {
             filter_hits: load(&self.filters.hits),
             filter_misses: load(&self.filters.misses),
             num_blocks,
-            len_bytes,
+            held_bytes,
             pinned_bytes: self.pins.bytes(),
-            limit_bytes: self.pins.limit_bytes,
+            max_bytes: self.pins.limit_bytes,
         }
     }
 }

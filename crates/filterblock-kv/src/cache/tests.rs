@@ -125,10 +125,10 @@ impl Run {
 
     fn check(&self, limit_bytes: u64) {
         let stats = self.cache.stats();
-        assert_eq!(stats.limit_bytes, limit_bytes);
+        assert_eq!(stats.max_bytes, limit_bytes);
         let left = limit_bytes.saturating_sub(stats.pinned_bytes);
-        assert!(stats.len_bytes <= left, "{stats:?}");
-        assert!(stats.len_bytes >= stats.num_blocks * ENTRY_OVERHEAD);
+        assert!(stats.held_bytes <= left, "{stats:?}");
+        assert!(stats.held_bytes >= stats.num_blocks * ENTRY_OVERHEAD);
         assert_eq!([stats.data_hits, stats.filter_hits], self.found);
         assert_eq!(stats.data_hits + stats.data_misses, self.asked[0]);
         assert_eq!(stats.filter_hits + stats.filter_misses, self.asked[1]);
@@ -231,6 +231,6 @@ fn threads_share_it() {
         }
     });
     let stats = cache.stats();
-    assert!(stats.len_bytes <= LIMIT && stats.pinned_bytes == 0, "{stats:?}");
+    assert!(stats.held_bytes <= LIMIT && stats.pinned_bytes == 0, "{stats:?}");
     assert_eq!(stats.data_hits + stats.data_misses, 80_000);
 }

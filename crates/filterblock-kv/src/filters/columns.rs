@@ -2,9 +2,10 @@
 
 use super::{Arc, FilterBlock, OpenOptions, PageBuf, PinnedBytes, Stored};
 use filterblock::AlignedBytes;
+use filterblock_engine::budget::ColumnPoint;
 use serde::Serialize;
 
-/// The columns and bytes of a filter in memory, if a [budget](super::super::StoreOptions::filter_memory_bytes) decides
+/// The columns and bytes of a filter in memory, if a [budget](super::super::StoreOptions::with_filter_memory_bytes) decides
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -17,14 +18,11 @@ pub struct ColumnStats {
     pub held_bytes: u64,
 }
 
-/// Bytes and rate of a filter with some of its columns.
-pub(crate) type Point = (u64, f64);
-
 /// Sums over the blocks of a filter that all have 1, 2, … columns, or all columns that they have.
 #[derive(Debug, Default)]
 pub(super) struct ColumnSums {
     /// Bytes, and rate times entries.
-    sums: Vec<Point>,
+    sums: Vec<(u64, f64)>,
     num_entries: u64,
     has_columns: bool,
 }
@@ -53,9 +51,12 @@ impl ColumnSums {
     }
 
     /// The filter with 1, 2, … columns; `None` if no block has columns.
-    pub(super) fn into_points(self) -> Option<Vec<Point>> {
+    pub(super) fn into_points(self) -> Option<Vec<ColumnPoint>> {
         let num_entries = self.num_entries.max(1) as f64;
-        let points = self.sums.into_iter().map(|(bytes, passed)| (bytes, passed / num_entries));
+        let points = self
+            .sums
+            .into_iter()
+            .map(|(bytes, passed)| ColumnPoint { bytes, false_positive_rate: passed / num_entries });
         self.has_columns.then(|| points.collect())
     }
 }

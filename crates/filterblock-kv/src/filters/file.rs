@@ -16,13 +16,13 @@ pub struct TableFilter {
     pub transform: KeyTransform,
     /// The offset of its bytes in the table's file.
     pub offset: u64,
-    /// The length of its bytes. For a partitioned filter this includes padding; see [`TablePartitions::len_bytes`].
+    /// The length of its bytes. For a partitioned filter this includes padding; see [`TablePartitions::unpadded_len`].
     pub len: u64,
     /// The length of a partitioned filter's index, its last bytes; 0 for a filter that is one block.
     pub index_len: u32,
     /// The context that the block, or the index, is bound to.
     pub context: u64,
-    /// The hasher of its entries; see [`TableFile::hashed_by`](super::super::TableFile::hashed_by).
+    /// The hasher of its entries; see [`TableFile::with_hasher`](super::super::TableFile::with_hasher).
     pub hasher: KeyHasher,
     /// The block, or the partitions and their index, unchecked.
     pub bytes: Vec<u8>,
@@ -54,7 +54,7 @@ impl TableFilter {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let dir = tempfile::tempdir()?;
-    /// let store = Store::open_dir(dir.path(), StoreOptions::default().partition_filters(512))?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default().with_partition_bytes(512))?;
     /// for row in 0..2_000u32 {
     ///     store.put(&row.to_be_bytes(), b"column", b"value")?;
     /// }
@@ -130,7 +130,7 @@ impl<'a> TablePartitions<'a> {
     }
 
     /// Length of the partitions and the index in bytes, without the padding to pages.
-    pub fn len_bytes(&self) -> u64 {
+    pub fn unpadded_len(&self) -> u64 {
         unpadded_len(&self.index, self.index_len)
     }
 

@@ -2,9 +2,10 @@
 
 use super::{
     Arc, BlockCounters, BlockRef, CellKey, ColumnStats, ColumnSums, FilterBlock, FilterKind, FilterResidence, HasherId,
-    HeldColumns, KeyHash, KeyHasher, Loaded, Location, PageBuf, PinnedBytes, Point, Purpose, Stored,
+    HeldColumns, KeyHash, KeyHasher, Loaded, Location, Lookup, Outcome, PageBuf, PinnedBytes, Purpose, Stored,
 };
 use core::cell::OnceCell;
+use filterblock_engine::budget::ColumnPoint;
 use filterblock_engine::ledger::FilterFacts;
 use serde::{Serialize, Serializer};
 
@@ -47,6 +48,19 @@ pub(crate) enum Verdict {
     Maybe,
     NoFilter,
     Unusable,
+}
+
+impl Verdict {
+    /// Ends a lookup that has read a block, given whether it found anything and whether that was a value.
+    pub(crate) fn end(self, lookup: Lookup<'_>, found: bool, has_value: bool) {
+        match self {
+            Self::NoFilter => lookup.end_unfiltered(Outcome::NoFilter, found),
+            Self::Unusable => lookup.end_unfiltered(Outcome::FilterUnusable, found),
+            Self::No | Self::Maybe if has_value => lookup.end(Outcome::TruePositive),
+            Self::No | Self::Maybe if found => lookup.end(Outcome::Tombstone),
+            Self::No | Self::Maybe => lookup.end(Outcome::FalsePositive),
+        }
+    }
 }
 
 /// A usable filter of a table.
@@ -92,7 +106,7 @@ pub(super) enum Residence {
     /// The filter is in storage only, except the first of its columns.
     Columns {
         /// The filter with 1, 2, … columns.
-        points: Arc<[Point]>,
+        points: Arc<[ColumnPoint]>,
         held: Option<HeldColumns>,
     },
 }
@@ -184,7 +198,7 @@ impl OpenFilter {
     }
 
     /// The filter with 1, 2, … columns, if it is kept by columns and can be read.
-    pub(crate) fn points(&self) -> Option<&[Point]> {
+    pub(crate) fn points(&self) -> Option<&[ColumnPoint]> {
         match &self.residence {
             Residence::Columns { points, .. } if !self.stored.has_failed() => Some(points),
             _ => None,

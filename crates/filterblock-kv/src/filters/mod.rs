@@ -8,15 +8,16 @@ mod columns;
 mod file;
 mod filter;
 mod loaded;
+mod prefix_lookup;
 mod stored;
 mod writer;
 
 pub use columns::ColumnStats;
-pub(crate) use columns::Point;
 pub use file::{TableFilter, TablePartitions};
 pub use filter::FilterStats;
 pub(crate) use filter::{EntryHashes, OpenFilter, Verdict};
 pub(crate) use loaded::{Loaded, Probe};
+pub(crate) use prefix_lookup::PrefixLookup;
 pub(crate) use stored::read_filter;
 pub(crate) use writer::{FilterPolicies, FilterWriter};
 
@@ -34,7 +35,7 @@ use columns::{ColumnSums, HeldColumns};
 use core::ops::Deref;
 use filterblock::partition::{PartitionHandle, PartitionedFilter};
 use filterblock::{DecodeError, EntryHasher, FilterBlock, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
-use filterblock_engine::ledger::{BlockCounters, FilterFacts, TableCounters};
+use filterblock_engine::ledger::{BlockCounters, FilterFacts, Lookup, Outcome, TableCounters};
 use loaded::BlockRef;
 use std::sync::Arc;
 use stored::{Location, Stored, index_at, may_contain_cell, open_index, unpadded_len};
@@ -65,8 +66,8 @@ impl TableFilters {
         for (handle, offset) in footer.filter_locations() {
             let Some((purpose, transform)) = handle.purpose() else {
                 let (claimed_format, problem) = ("unread".to_owned(), filters.unknown(handle));
-                let (name, len_bytes) = (file.name.clone(), handle.len);
-                file.context.warn(Warning { file: name, offset, len_bytes, claimed_format, problem });
+                let (name, len) = (file.name.clone(), handle.len);
+                file.context.warn(Warning { file: name, offset, len, claimed_format, problem });
                 continue;
             };
             let hasher = footer.hasher(&file.context.hasher.read());
@@ -80,7 +81,7 @@ impl TableFilters {
                 offset,
                 len: handle.len,
                 options: options.with_context(filter_context(footer.number, purpose)),
-                entries_max: table.entries_max(purpose),
+                max_entries: table.max_entries(purpose),
             };
             let opened = OpenFilter::open(purpose, location, handle.index_len);
             filters.slots[purpose.index()] = opened.map_or(Slot::Unusable, |filter| Slot::Open(Arc::new(filter)));
@@ -110,7 +111,7 @@ impl TableFilters {
                 let transforms = footer.filters.iter().filter_map(|handle| handle.purpose());
                 transforms.for_each(|(_, transform)| filters.note_prefix_len(transform));
                 let (claimed_format, problem) = ("unread".to_owned(), FilterProblem::Unreadable(error.to_string()));
-                context.warn(Warning { file: name, offset: 0, len_bytes: 0, claimed_format, problem });
+                context.warn(Warning { file: name, offset: 0, len: 0, claimed_format, problem });
                 filters
             }
         };

@@ -21,17 +21,17 @@ pub(super) struct Location {
     pub(super) options: OpenOptions,
     /// The greatest number of entries that the table can have for it. A block that claims more is not of this table,
     /// even with right checksums, and its number is not used in any computation.
-    pub(super) entries_max: u64,
+    pub(super) max_entries: u64,
 }
 
 impl Location {
     fn check_num_entries(&self, num_entries: u64) -> Result<(), FilterProblem> {
-        let max = self.entries_max;
+        let max = self.max_entries;
         if num_entries <= max { Ok(()) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
     }
 
-    fn warn(&self, offset: u64, len_bytes: u64, claimed_format: String, problem: FilterProblem) {
-        self.context.warn(Warning { file: self.file.clone(), offset, len_bytes, claimed_format, problem });
+    fn warn(&self, offset: u64, len: u64, claimed_format: String, problem: FilterProblem) {
+        self.context.warn(Warning { file: self.file.clone(), offset, len, claimed_format, problem });
     }
 }
 

@@ -50,14 +50,17 @@ impl Partitioned {
     }
 
     /// Appends the pages and the index to `out`, and returns the length of both together, and that of the index.
-    fn finish_into(mut self, out: &mut Vec<u8>) -> Result<(usize, u32), BuildError> {
-        let too_large = BuildError::TooLarge { num_entries: 0, payload_bytes: u64::MAX, max_bytes: u32::MAX.into() };
-        let index = self.builder.finish(|block| append(&mut self.pages, block)).map_err(|error| match error {
-            PartitionBuildError::Build { error, .. } => error,
-            // Cells come in order, so what is left is an error before, or an index beyond 4 GiB.
-            _ => self.error.unwrap_or(too_large),
-        })?;
-        let index_len = u32::try_from(index.len()).map_err(|_| too_large)?;
+    fn finish_into(mut self, out: &mut Vec<u8>) -> Result<(usize, u32), FilterProblem> {
+        let not_indexed = FilterProblem::NotIndexed { num_partitions: self.builder.num_partitions() };
+        let index = match (self.builder.finish(|block| append(&mut self.pages, block)), self.error) {
+            (Ok(index), _) => index,
+            (Err(PartitionBuildError::Build { error, .. }), _) | (Err(_), Some(error)) => {
+                return Err(FilterProblem::NotBuilt(error));
+            }
+            // Cells come in order, so what is left is the length of the index.
+            (Err(_), None) => return Err(not_indexed),
+        };
+        let index_len = u32::try_from(index.len()).map_err(|_| not_indexed)?;
         let Ok(index_at) = append(&mut self.pages, &index);
         out.extend_from_slice(&self.pages);
         Ok((index_at as usize + index.len(), index_len))
@@ -133,7 +136,7 @@ impl FilterWriter {
             let partitioned = filter.partitioned.filter(|partitioned| !partitioned.pages.is_empty());
             let built = match partitioned {
                 Some(partitioned) => partitioned.finish_into(out),
-                None => filter.builder.finish_into(out).map(|len| (len, 0)),
+                None => filter.builder.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt),
             };
             match built {
                 Ok((len, index_len)) => {
@@ -143,12 +146,12 @@ impl FilterWriter {
                     out.resize(start + len.next_multiple_of(PAGE_LEN), 0);
                     offset += (out.len() - start) as u64;
                 }
-                Err(error) => warnings.push(Warning {
+                Err(problem) => warnings.push(Warning {
                     file: file.to_owned(),
                     offset,
-                    len_bytes: 0,
+                    len: 0,
                     claimed_format: filter.builder.policy().kind_name().to_owned(),
-                    problem: FilterProblem::NotBuilt(error),
+                    problem,
                 }),
             }
         }

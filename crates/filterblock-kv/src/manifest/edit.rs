@@ -20,6 +20,7 @@ use super::super::encoding::{Cursor, Push};
 use super::super::error::Damage;
 use super::super::names::FileName;
 use core::cmp::Reverse;
+use core::ops::RangeInclusive;
 use filterblock::KeyHasher;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,7 +61,7 @@ impl Default for HasherId {
 }
 
 /// The first and the last row of a table.
-pub(crate) type Rows = Arc<(Vec<u8>, Vec<u8>)>;
+pub(crate) type Rows = Arc<RangeInclusive<Vec<u8>>>;
 
 /// A table in the manifest, with enough to distinguish it from another file of the same name, to know what is hidden
 /// if it cannot be read, and to find what is left of it.
@@ -222,7 +223,7 @@ pub(super) fn encode(edits: &[Edit]) -> Vec<u8> {
         numbers.iter().for_each(|&number| out.push_u64(number));
         if let Edit::TableAdded(TableState { filter_file, rows, .. }) = edit {
             out.push_u64(filter_file.unwrap_or(0));
-            for row in [&rows.0, &rows.1] {
+            for row in [rows.start(), rows.end()] {
                 // Rows have at most 65 535 bytes.
                 out.push_u16(row.len() as u16);
                 out.extend_from_slice(row);
@@ -268,7 +269,7 @@ fn next_edit(tag: u8, cursor: &mut Cursor<'_>) -> Option<Edit> {
             footer_crc: u32::try_from(cursor.u64()?).ok()?,
             max_seq: cursor.u64()?,
             filter_file: Some(cursor.u64()?).filter(|&file| file != 0),
-            rows: Arc::new((row(cursor)?, row(cursor)?)),
+            rows: Arc::new(row(cursor)?..=row(cursor)?),
         }),
         8 => Edit::TableRemoved(first),
         9 => Edit::TableMoved { number: first, level: usize::try_from(cursor.u64()?).ok()? },
@@ -284,7 +285,7 @@ mod tests {
     use super::{Arc, Edit, HasherId, State, TableState, decode, encode};
 
     fn all_edits() -> Vec<Edit> {
-        let rows = Arc::new((b"first".to_vec(), vec![7; 300]));
+        let rows = Arc::new(b"first".to_vec()..=vec![7; 300]);
         let (len, data_len, index_len) = (12_288, 4096, 100);
         let table = TableState {
             number: 5,

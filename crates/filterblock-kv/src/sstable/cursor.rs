@@ -95,7 +95,7 @@ impl TableCursor {
             Reading::Scan { prefix_len } => {
                 let len = table.filters.prefix_len().unwrap_or(prefix_len);
                 let prefix = safe_prefix(range.start(), range.end(), len).filter(|_| len > 0);
-                prefix.map(|prefix| PrefixLookup::begin(&table, prefix.into_owned()))
+                prefix.map(|prefix| PrefixLookup::begin(&table.filters, &table.counters, prefix.into_owned()))
             }
         };
         if blocks.is_empty() {

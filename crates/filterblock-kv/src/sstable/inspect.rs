@@ -1,9 +1,10 @@
 //! A table opened outside a store, for tools.
 
 use super::{
-    BLOCK_MAGIC, Error, FOOTER_LEN, FOOTER_MAGIC, FilterProblem, KeyHasher, PAGE_LEN, Purpose, TableFilter,
+    BLOCK_MAGIC, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterProblem, KeyHasher, PAGE_LEN, Purpose, TableFilter,
     TableReader, Warning, claimed_format, filter_context, open_file, read_filter,
 };
+use core::ops::RangeInclusive;
 use filterblock::DecodeError;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -82,7 +83,7 @@ impl TableFile {
 
     /// Opens the filters with a secret key, if it is the table's.
     #[must_use]
-    pub fn hashed_by(mut self, hasher: KeyHasher) -> Self {
+    pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         let hasher = self.reader.footer.hasher(&hasher);
         self.filters.iter_mut().for_each(|filter| filter.hasher = hasher.clone());
         self
@@ -129,10 +130,10 @@ impl TableFile {
         self.reader.footer.data_len
     }
 
-    /// The first and the last (row, column); `None` for a table of no cells.
-    pub fn key_range(&self) -> Option<[(&[u8], &[u8]); 2]> {
+    /// The first and the last cell's key; `None` for a table of no cells.
+    pub fn key_range(&self) -> Option<RangeInclusive<CellKey<'_>>> {
         let (first, last) = self.reader.index.key_range()?;
-        Some([(first.row, first.column), (last.row, last.column)])
+        Some(first..=last)
     }
 
     /// The warning for a filter of this table that does not open.
@@ -140,7 +141,7 @@ impl TableFile {
         Warning {
             file: self.reader.file.to_owned(),
             offset: filter.offset,
-            len_bytes: filter.len,
+            len: filter.len,
             claimed_format: claimed_format(&filter.bytes),
             problem: FilterProblem::Decode(error),
         }

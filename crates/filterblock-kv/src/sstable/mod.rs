@@ -14,7 +14,6 @@ mod cursor;
 mod data;
 mod index;
 mod inspect;
-mod prefix_lookup;
 mod reader;
 mod salvage;
 mod table;
@@ -34,7 +33,8 @@ use super::encoding::{Cursor, Push, masked_crc};
 use super::error::{Damage, Error};
 use super::fences::{Fences, partition_point};
 use super::filters::{
-    EntryHashes, FilterPolicies, FilterWriter, Loaded, Probe, TableFilter, TableFilters, Verdict, read_filter,
+    EntryHashes, FilterPolicies, FilterWriter, Loaded, PrefixLookup, Probe, TableFilter, TableFilters, Verdict,
+    read_filter,
 };
 use super::footer::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context, open_footer, padded, read_pages};
 use super::manifest::{Rows, TableState};
@@ -48,10 +48,8 @@ use block::{BLOCK_MAGIC, BlockBuilder, BlockReader, CellLocation, SHORT_HEADER_L
 use core::ops::{Bound, Range, RangeBounds};
 use data::{Block, TableData};
 use filterblock::KeyHasher;
-use filterblock_engine::ledger::{BlockCounters, Lookup, Outcome};
+use filterblock_engine::ledger::{BlockCounters, Outcome};
 use index::{BlockHandle, Index, IndexBuilder};
-use prefix_lookup::PrefixLookup;
 use reader::{Run, TableReader, check_is_named};
 use std::sync::Arc;
-use table::end;
 use walk::{Walk, check_cells};

@@ -169,8 +169,8 @@ impl Salvage {
                     let (Bound::Included(first) | Bound::Excluded(first), last) = keys else { continue };
                     match self.lost.last_mut().filter(|_| is_after_lost) {
                         // Neighbours are one range.
-                        Some(lost) => lost.rows = Arc::new((lost.rows.0.clone(), last.row.to_vec())),
-                        None => self.lose(Arc::new((first.row.to_vec(), last.row.to_vec())), reason),
+                        Some(lost) => lost.rows = Arc::new(lost.rows.start().clone()..=last.row.to_vec()),
+                        None => self.lose(Arc::new(first.row.to_vec()..=last.row.to_vec()), reason),
                     }
                     true
                 }
@@ -197,8 +197,8 @@ impl Salvage {
                 Err(error) => {
                     io_errors.check(error)?;
                     // Other cells of the last row may follow it.
-                    let first = last.map_or_else(|| self.state.rows.0.clone(), |last| last.row);
-                    self.lose(Arc::new((first, self.state.rows.1.clone())), reason);
+                    let first = last.map_or_else(|| self.state.rows.start().clone(), |last| last.row);
+                    self.lose(Arc::new(first..=self.state.rows.end().clone()), reason);
                     break;
                 }
             }
@@ -228,7 +228,7 @@ impl Salvage {
         let block = BlockReader::open(&self.file, self.state.number, offset, pages.as_slice())?;
         check_cells(&block, footer, bounds, last, |cell| {
             num_cells += 1;
-            is_of_table &= *self.state.rows.0 <= *cell.key.row && *cell.key.row <= *self.state.rows.1;
+            is_of_table &= **self.state.rows.start() <= *cell.key.row && *cell.key.row <= **self.state.rows.end();
         })?;
         match is_of_table {
             true => Ok(num_cells),

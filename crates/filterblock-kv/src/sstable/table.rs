@@ -1,7 +1,7 @@
 //! An open table: index and filters in memory, data blocks read one at a time.
 
 use super::{
-    Arc, BlockCounters, Bound, CellKey, CellValue, EntryHashes, Error, Footer, Loaded, Lookup, Outcome, Probe, Purpose,
+    Arc, BlockCounters, Bound, CellKey, CellValue, EntryHashes, Error, Footer, Loaded, Outcome, Probe, Purpose,
     TableContext, TableData, TableFilters, TableReader, TableState, Verdict, Walk, check_is_named,
 };
 use filterblock_engine::ledger::TableCounters;
@@ -86,7 +86,7 @@ impl Table {
             max_seq: self.footer().max_seq,
             footer_crc: self.data.reader.footer_crc,
             filter_file: self.filters.file_number(),
-            rows: Arc::new((self.first_key().row.to_vec(), self.last_key().row.to_vec())),
+            rows: Arc::new(self.first_key().row.to_vec()..=self.last_key().row.to_vec()),
         }
     }
 
@@ -145,7 +145,7 @@ impl Table {
     pub(crate) fn num_entries(&self, purpose: Purpose) -> u64 {
         self.filters
             .get(purpose)
-            .map_or_else(|| self.footer().entries_max(purpose), |filter| filter.stored_stats.num_entries)
+            .map_or_else(|| self.footer().max_entries(purpose), |filter| filter.stored_stats.num_entries)
     }
 
     /// The last write to the cell in this table, if any. `is_within` states whether the key is within the table's
@@ -170,12 +170,12 @@ impl Table {
         }
         match self.find_in_block(self.data.reader.index.find(key), key, lookup.blocks())? {
             Found::Cell(value) => {
-                end(lookup, verdict, true, value.is_some());
+                verdict.end(lookup, true, value.is_some());
                 return Ok(Some(value));
             }
             // The row filter is right.
             Found::RowOnly if purpose == Purpose::Row && verdict == Verdict::Maybe => lookup.end_entry_only(),
-            Found::RowOnly | Found::Nothing => end(lookup, verdict, false, false),
+            Found::RowOnly | Found::Nothing => verdict.end(lookup, false, false),
         }
         Ok(None)
     }
@@ -197,7 +197,7 @@ impl Table {
             self.collect_row(block, row, &mut columns)?;
         }
         let has_value = columns.iter().any(|(_, value)| value.is_some());
-        end(lookup, verdict, !columns.is_empty(), has_value);
+        verdict.end(lookup, !columns.is_empty(), has_value);
         Ok(columns)
     }
 
@@ -227,16 +227,5 @@ impl Table {
             }
         }
         Ok(())
-    }
-}
-
-/// Ends a lookup that has read a block, given whether it found anything and whether that was a value.
-pub(super) fn end(lookup: Lookup<'_>, verdict: Verdict, found: bool, has_value: bool) {
-    match verdict {
-        Verdict::NoFilter => lookup.end_unfiltered(Outcome::NoFilter, found),
-        Verdict::Unusable => lookup.end_unfiltered(Outcome::FilterUnusable, found),
-        Verdict::No | Verdict::Maybe if has_value => lookup.end(Outcome::TruePositive),
-        Verdict::No | Verdict::Maybe if found => lookup.end(Outcome::Tombstone),
-        Verdict::No | Verdict::Maybe => lookup.end(Outcome::FalsePositive),
     }
 }

@@ -5,7 +5,7 @@
 //! share the most rebuilt. Filters are written for a little less than the budget, so that this is rare.
 
 use super::{
-    Arc, Error, FilterKind, FilterPolicies, FilterPolicy, KeyHasher, MaintenanceState, Purpose, Shared, Table, Version,
+    Arc, Error, FilterKind, FilterPolicies, FilterPolicy, MaintenanceState, Purpose, Shared, Table, Version, rebuild,
 };
 use filterblock_engine::budget::{Run, Share, allocate};
 
@@ -47,99 +47,89 @@ type Shares = [Option<(FilterKind, Share)>; Purpose::ALL.len()];
 /// The shares of every sorted run's filters.
 struct Allocation(Vec<(SortedRun, Shares)>);
 
-impl Shared {
-    /// The hasher of filters to be written.
-    pub(super) fn hasher(&self) -> KeyHasher {
-        self.tables.hasher.read().clone()
-    }
+/// A policy for a table of `level` with the hasher and transform of the store; `None` for prefixes of length 0,
+/// whose filter would be useless.
+pub(super) fn complete(shared: &Shared, policy: FilterPolicy, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
+    let prefix_len = shared.tables.prefix_len;
+    let is_void = purpose == Purpose::Prefix && prefix_len == 0;
+    let policy = policy.with_level(level as u8).with_hasher(shared.hasher());
+    (!is_void).then(|| policy.with_transform(purpose.transform(prefix_len)))
+}
 
-    /// A policy for a table of `level` with the hasher and transform of the store; `None` for prefixes of length 0,
-    /// whose filter would be useless.
-    pub(super) fn complete(&self, policy: FilterPolicy, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
-        let prefix_len = self.tables.prefix_len;
-        let is_void = purpose == Purpose::Prefix && prefix_len == 0;
-        let policy = policy.with_level(level as u8).with_hasher(self.hasher());
-        (!is_void).then(|| policy.with_transform(purpose.transform(prefix_len)))
-    }
+/// The configured policy of a level, before the budget resizes it.
+fn configured(shared: &Shared, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
+    complete(shared, shared.options.filters.policy(level, purpose)?, level, purpose)
+}
 
-    /// The configured policy of a level, before the budget resizes it. `deepest` is the deepest level that has tables.
-    fn configured(&self, level: usize, deepest: usize, purpose: Purpose) -> Option<FilterPolicy> {
-        let filters = &self.options.filters;
-        let is_skipped = filters.skip_last_level && level > 0 && level >= deepest;
-        if is_skipped { None } else { self.complete(filters.policy(level, purpose)?, level, purpose) }
-    }
+/// The filters of tables to be written to `level` with `entries` in place of the tables `gone`.
+pub(super) fn choose(
+    shared: &Shared,
+    version: &Version,
+    gone: &[u64],
+    level: usize,
+    entries: Entries,
+) -> FilterPolicies {
+    let Some(budget) = shared.options.filters.budget_bytes else {
+        return Purpose::ALL.map(|purpose| configured(shared, level, purpose));
+    };
+    let stays = version.tables().filter(|table| !gone.contains(&table.number())).map(run_of);
+    let new = SortedRun { level, table: None, entries, num_tables: 1 + gone.len() as u64 };
+    allocate_all(shared, sorted_runs(stays.chain([new])), budget).filter_policies(shared, level, None)
+}
 
-    /// The filters of tables to be written to `level` with `entries` in place of the tables `gone`.
-    pub(super) fn filter_policies(
-        &self,
-        version: &Version,
-        gone: &[u64],
-        level: usize,
-        entries: Entries,
-    ) -> FilterPolicies {
-        let deepest = version.deepest().max(level);
-        let Some(budget) = self.options.filters.budget_bytes else {
-            return Purpose::ALL.map(|purpose| self.configured(level, deepest, purpose));
-        };
-        let stays = version.tables().filter(|table| !gone.contains(&table.number())).map(run_of);
-        let new = SortedRun { level, table: None, entries, num_tables: 1 + gone.len() as u64 };
-        self.allocation(sorted_runs(stays.chain([new])), deepest, budget).filter_policies(self, level, None)
-    }
-
-    fn allocation(&self, runs: Vec<SortedRun>, deepest: usize, budget: u64) -> Allocation {
-        let (mut units, mut targets) = (Vec::new(), Vec::new());
-        for (i, run) in runs.iter().enumerate() {
-            for purpose in Purpose::ALL {
-                let entries = run.entries[purpose.index()];
-                let policy = self.configured(run.level, deepest, purpose);
-                // The kind that is chosen for the configured size, which the budget then changes.
-                if let Some(kind) = policy.and_then(|policy| kind_of(&policy, entries / run.num_tables.max(1))) {
-                    units.push((kind, entries, run.num_tables));
-                    targets.push((i, purpose));
-                }
+fn allocate_all(shared: &Shared, runs: Vec<SortedRun>, budget: u64) -> Allocation {
+    let (mut units, mut targets) = (Vec::new(), Vec::new());
+    for (i, run) in runs.iter().enumerate() {
+        for purpose in Purpose::ALL {
+            let entries = run.entries[purpose.index()];
+            let policy = configured(shared, run.level, purpose);
+            // The kind that is chosen for the configured size, which the budget then changes.
+            if let Some(kind) = policy.and_then(|policy| kind_of(&policy, entries / run.num_tables.max(1))) {
+                units.push((kind, entries, run.num_tables));
+                targets.push((i, purpose));
             }
         }
-        let mut allocation = Allocation(runs.into_iter().map(|run| (run, Default::default())).collect());
-        let (part, whole) = WRITTEN_SHARE;
-        let budget = (u128::from(budget) * u128::from(part) / u128::from(whole)) as u64;
-        let shares = allocate_blocks(&units, budget, self.options.filters.partition_bytes);
-        for ((i, purpose), (&(kind, ..), share)) in targets.into_iter().zip(units.iter().zip(shares)) {
-            allocation.0[i].1[purpose.index()] = Some((kind, share));
-        }
-        allocation
     }
+    let mut allocation = Allocation(runs.into_iter().map(|run| (run, Default::default())).collect());
+    let (part, whole) = WRITTEN_SHARE;
+    let budget = (u128::from(budget) * u128::from(part) / u128::from(whole)) as u64;
+    let shares = allocate_blocks(&units, budget, shared.options.filters.partition_bytes);
+    for ((i, purpose), (&(kind, ..), share)) in targets.into_iter().zip(units.iter().zip(shares)) {
+        allocation.0[i].1[purpose.index()] = Some((kind, share));
+    }
+    allocation
+}
 
-    /// Rebuilds the filters of the table that exceeds its share the most. False if all filters are within the budget,
-    /// or no rebuild would help.
-    pub(super) fn shrink_filters(&self, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
-        let Some(budget) = self.options.filters.budget_bytes else {
-            return Ok(false);
-        };
-        let version = Arc::clone(&self.view().version);
-        let total: u64 = version.tables().map(|table| table.filters.bytes()).sum();
-        if total <= budget {
-            return Ok(false);
-        }
-        let shrunk = &mut maintenance.shrunk;
-        shrunk.retain(|number, _| version.tables().any(|table| table.number() == *number));
-        let allocation = self.allocation(sorted_runs(version.tables().map(run_of)), version.deepest(), budget);
-        let excess = |table: &&Arc<Table>| {
-            let (bytes, share) = (table.filters.bytes(), allocation.len_bytes(table));
-            // Filters of few keys exceed any small share. A table is retried only for a clearly smaller share, so that
-            // retries end.
-            let is_tried = shrunk.get(&table.number()).is_some_and(|&tried| share > tried / 8 * 7);
-            let excess = bytes.saturating_sub(share);
-            if excess > bytes / WORTHWHILE_PART && !is_tried { excess } else { 0 }
-        };
-        let Some(table) = version.tables().max_by_key(excess).filter(|table| excess(table) > 0) else {
-            return Ok(false);
-        };
-        let number = (table.level == 0).then_some(table.number());
-        let policies = allocation.filter_policies(self, table.level, number);
-        self.rebuild_table(table, &policies)?;
-        shrunk.insert(table.number(), allocation.len_bytes(table));
-        Ok(true)
+/// Rebuilds the filters of the table that exceeds its share the most. False if all filters are within the budget,
+/// or no rebuild would help.
+pub(super) fn shrink_filters(shared: &Shared, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
+    let Some(budget) = shared.options.filters.budget_bytes else {
+        return Ok(false);
+    };
+    let version = Arc::clone(&shared.view().version);
+    let total: u64 = version.tables().map(|table| table.filters.bytes()).sum();
+    if total <= budget {
+        return Ok(false);
     }
+    let shrunk = &mut maintenance.shrunk;
+    shrunk.retain(|number, _| version.tables().any(|table| table.number() == *number));
+    let allocation = allocate_all(shared, sorted_runs(version.tables().map(run_of)), budget);
+    let excess = |table: &&Arc<Table>| {
+        let (bytes, share) = (table.filters.bytes(), allocation.len_bytes(table));
+        // Filters of few keys exceed any small share. A table is retried only for a clearly smaller share, so that
+        // retries end.
+        let is_tried = shrunk.get(&table.number()).is_some_and(|&tried| share > tried / 8 * 7);
+        let excess = bytes.saturating_sub(share);
+        if excess > bytes / WORTHWHILE_PART && !is_tried { excess } else { 0 }
+    };
+    let Some(table) = version.tables().max_by_key(excess).filter(|table| excess(table) > 0) else {
+        return Ok(false);
+    };
+    let number = (table.level == 0).then_some(table.number());
+    let policies = allocation.filter_policies(shared, table.level, number);
+    rebuild::rebuild_table(shared, table, &policies)?;
+    shrunk.insert(table.number(), allocation.len_bytes(table));
+    Ok(true)
 }
 
 /// The kind of a policy's filters of `num_entries` entries; `None` if no kind can have its size.
@@ -177,7 +167,7 @@ fn allocate_blocks(units: &[Unit], budget: u64, partition_bytes: Option<u64>) ->
 fn allocate_partitions(units: &[Unit], budget: u64, partitions: &[u64]) -> Vec<Share> {
     let (mut runs, mut num_records) = (Vec::new(), 0);
     for (&(kind, entries, num_tables), num_partitions) in units.iter().zip(partitions) {
-        runs.push(Run::new(kind, entries).num_blocks(num_tables + num_partitions));
+        runs.push(Run::new(kind, entries).with_num_blocks(num_tables + num_partitions));
         if *num_partitions > 0 {
             num_records += num_tables + num_partitions;
         }
@@ -215,7 +205,7 @@ impl Allocation {
         let shares = self.shares(level, table);
         Purpose::ALL.map(|purpose| {
             let (kind, share) = shares[purpose.index()]?;
-            shared.complete(share.policy(kind)?, level, purpose)
+            complete(shared, share.policy(kind)?, level, purpose)
         })
     }
 

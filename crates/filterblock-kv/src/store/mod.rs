@@ -10,14 +10,17 @@
 //! newest memtable, whose entries carry sequence numbers. So a snapshot is a view and a number, and keeps alive
 //! everything that it sees.
 //!
+//! The state and what every job needs of it are in [`shared`]; each other file has the functions of one job, which take
+//! that state.
+//!
 //! Locks are taken in this order: writer, maintenance, manifest, directory, view. No thread waits for a lock while it
 //! holds a later one.
 
 mod background;
-mod columns;
 mod compact;
 mod filter_policies;
 mod flush;
+mod held_columns;
 mod open;
 mod panics;
 mod read;
@@ -31,7 +34,7 @@ mod write;
 
 pub use read::Snapshot;
 pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
-pub use repair::{LostRows, RepairOptions, RepairReport, RepairedFilters, RepairedLog, RepairedTable, RowsFromTo};
+pub use repair::{LostRows, RepairOptions, RepairReport, RepairedFilters, RepairedLog, RepairedTable};
 pub use scan::Scan;
 pub use stats::{LevelStats, Stats, TableStats};
 pub use verify::{FilterVerification, TableVerification, UnreadableRows, VerifyReport};
@@ -42,7 +45,7 @@ use super::cell::{Cell, CellKey, CellRef, CellValue, OwnedKey};
 use super::compaction::Compaction;
 use super::context::TableContext;
 use super::error::{Damage, Error};
-use super::filters::{EntryHashes, FilterPolicies, FilterStats, FilterWriter, OpenFilter, Point};
+use super::filters::{EntryHashes, FilterPolicies, FilterStats, FilterWriter, OpenFilter};
 use super::log::{LogContents, LogKind, LogWriter};
 use super::manifest::{
     Edit, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, NUM_LEVELS, State, TableState,
@@ -60,13 +63,14 @@ use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, RwLock, thr
 use super::version::{Unreadable, Version};
 use super::warning::{FilterProblem, Warning};
 use super::{batch, compaction, manifest};
-use columns::ColumnState;
 use core::ops::RangeBounds;
 use core::sync::atomic::Ordering;
 use filter_policies::entries_of;
 use filterblock::{FilterKind, FilterPolicy, KeyHasher};
 use filterblock_engine::ledger::{Ledger, LedgerReport};
 use flush::Output;
+use held_columns::ColumnState;
+use panics::PanicGuard;
 use shared::{MaintenanceState, Queue, Shared, View, Work, Writer};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -104,7 +108,7 @@ impl Store {
     /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`];
     /// [`Error::NotAStore`], [`Error::NoStore`]; [`Error::Io`]; and the damage of any file, filters
     /// excepted: a store does not open for writing without all of its data, and leaves a directory that it cannot open
-    /// unchanged. For [reading](StoreOptions::read_only) it opens without tables that cannot be read: lookups and scans
+    /// unchanged. For [reading](StoreOptions::with_read_only) it opens without tables that cannot be read: lookups and scans
     /// that may need one fail with the error of that table, and [`Stats::unreadable`] names their rows.
     pub fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<Self, Error> {
         let shared = Arc::new(open::open(storage, options)?);
@@ -113,7 +117,7 @@ impl Store {
     }
 
     /// Brings the store in the directory at `dir`, which no one may have open, back to what can be proved of it; or,
-    /// unless [`RepairOptions::apply`] is set, reports what that would do.
+    /// unless [`RepairOptions::with_apply`] is set, reports what that would do.
     ///
     /// Tables that do not open, or have damaged blocks, are replaced by their intact blocks; damaged logs by their
     /// intact batches; unusable filters are built anew, according to `options`. Of every cell the newest write that is
@@ -138,7 +142,7 @@ impl Store {
     ///
     /// let plan = Store::repair_dir(dir.path(), StoreOptions::default(), RepairOptions::new())?;
     /// assert!(!plan.is_applied && plan.may_have_lost(b"row"));
-    /// let report = Store::repair_dir(dir.path(), StoreOptions::default(), RepairOptions::new().apply(true))?;
+    /// let report = Store::repair_dir(dir.path(), StoreOptions::default(), RepairOptions::new().with_apply(true))?;
     /// assert!(report.is_applied);
     /// assert_eq!(Store::open_dir(dir.path(), StoreOptions::default())?.get(b"row", b"column")?, None);
     /// # Ok(())
@@ -158,7 +162,7 @@ impl Store {
     /// [`Error::OutOfRange`]; [`Error::HashKey`], [`Error::ConflictingHashKeys`]; [`Error::Locked`];
     /// [`Error::NotAStore`], [`Error::NoStore`]. A manifest is not repaired: [`Error::NoManifest`], or
     /// [`Error::Damaged`] with its name. [`Error::NewerVersion`] for any file. [`Error::Io`], also for what could not
-    /// be read, unless [`RepairOptions::give_up_unreadable`] is set.
+    /// be read, unless [`RepairOptions::with_give_up_unreadable`] is set.
     pub fn repair(storage: Arc<dyn Storage>, options: StoreOptions, how: RepairOptions) -> Result<RepairReport, Error> {
         repair::repair(storage, options, how)
     }
@@ -191,10 +195,10 @@ impl Store {
     /// [`Error::Panicked`] after a panic. [`Error::Stalled`] if memory is full and cannot be flushed.
     /// [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
-        let _guard = self.shared.panic_guard();
+        let _guard = PanicGuard::new(&self.shared);
         self.shared.check_writable()?;
-        self.shared.write(batch)?;
-        self.shared.run_some_inline();
+        write::write(&self.shared, batch)?;
+        background::run_some_inline(&self.shared);
         Ok(())
     }
 
@@ -203,8 +207,8 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] if the sync failed: the store then takes no more writes. [`Error::Poisoned`], [`Error::ReadOnly`].
     pub fn sync(&self) -> Result<(), Error> {
-        let _guard = self.shared.panic_guard();
-        self.shared.sync_log()
+        let _guard = PanicGuard::new(&self.shared);
+        write::sync_log(&self.shared)
     }
 
     /// The value of a cell.
@@ -213,7 +217,7 @@ impl Store {
     /// [`Error::Io`] or [`Error::Damaged`] if the answer could not be read.
     pub fn get(&self, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let (view, seq) = self.shared.view_and_seq();
-        self.shared.get(&view, seq, row, column)
+        read::get(&self.shared, &view, seq, row, column)
     }
 
     /// The columns of a row and their values; empty for a row that does not exist.
@@ -222,7 +226,7 @@ impl Store {
     /// As [`Store::get`].
     pub fn get_row(&self, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
         let (view, seq) = self.shared.view_and_seq();
-        self.shared.get_row(&view, seq, row)
+        read::get_row(&self.shared, &view, seq, row)
     }
 
     /// Returns the live cells of a range of rows, in order, as they are now. If all rows of the range must start with
@@ -254,7 +258,7 @@ impl Store {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let dir = tempfile::tempdir()?;
     /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?;
-    /// let store = Store::open_dir(dir.path(), StoreOptions::default().prefix_filter(5, policy))?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default().with_prefix_filter(5, policy))?;
     /// store.put(b"user1/name", b"", b"Ada")?;
     /// store.put(b"user2/name", b"", b"Bob")?;
     /// store.flush()?;
@@ -279,8 +283,8 @@ impl Store {
     /// log; but if a sync or the rename failed, further writes and flushes are refused with [`Error::Poisoned`], as it
     /// is unknown what is on the disk.
     pub fn flush(&self) -> Result<(), Error> {
-        let _guard = self.shared.panic_guard();
-        self.shared.flush()
+        let _guard = PanicGuard::new(&self.shared);
+        flush::flush(&self.shared)
     }
 
     /// Merges everything into one level, the deepest that has a table. This drops all overwritten cells and tombstones.
@@ -289,9 +293,9 @@ impl Store {
     /// As [`Store::flush`], and [`Error::Damaged`] for a table that cannot be read. Tables that overlap no such table
     /// may have been compacted then; nothing is lost.
     pub fn compact(&self) -> Result<(), Error> {
-        let _guard = self.shared.panic_guard();
-        self.shared.flush()?;
-        self.shared.compact_all()
+        let _guard = PanicGuard::new(&self.shared);
+        flush::flush(&self.shared)?;
+        compact::compact_all(&self.shared)
     }
 
     /// Does all due work, or waits until it is done: flushes, compactions, and rebuilding filters that exceed the
@@ -300,14 +304,14 @@ impl Store {
     /// # Errors
     /// The error of that work.
     pub fn settle(&self) -> Result<(), Error> {
-        let _guard = self.shared.panic_guard();
-        self.shared.settle()
+        let _guard = PanicGuard::new(&self.shared);
+        background::settle(&self.shared)
     }
 
     /// Checks every table, and probes every filter for every key of its table and for as many absent ones. Reads all
     /// tables. What cannot be read is in the report, as problems with filters are, and does not end it.
     pub fn verify(&self) -> VerifyReport {
-        self.shared.verify()
+        verify::verify(&self.shared)
     }
 
     /// Rebuilds the filters of all tables, with another kind, size or seed, and leaves the data unchanged. Reads all
@@ -317,8 +321,8 @@ impl Store {
     /// As [`Store::flush`] and [`Store::verify`]; some tables may then have their new filters.
     /// [`Error::ConflictingHashKeys`], with nothing changed.
     pub fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
-        let _guard = self.shared.panic_guard();
-        self.shared.rebuild_filters(options)
+        let _guard = PanicGuard::new(&self.shared);
+        rebuild::rebuild_filters(&self.shared, options)
     }
 
     /// The account of all table lookups since the store was opened.
@@ -343,7 +347,7 @@ impl Store {
 
     /// The contents of the store, table by table.
     pub fn stats(&self) -> Stats {
-        self.shared.stats()
+        stats::stats(&self.shared)
     }
 
     /// Closes the store: makes everything written durable and seals the log, so that later damage to it is
@@ -354,8 +358,8 @@ impl Store {
     /// [`Error::Io`] if the log could not be synced or sealed; [`Error::Poisoned`].
     pub fn close(mut self) -> Result<(), Error> {
         self.stop();
-        let _guard = self.shared.panic_guard();
-        self.shared.seal()
+        let _guard = PanicGuard::new(&self.shared);
+        write::seal(&self.shared)
     }
 
     /// Ends the background thread; a running compaction is abandoned.
@@ -372,7 +376,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.stop();
         // Does nothing if the store was closed before.
-        let _ = self.shared.seal();
+        let _ = write::seal(&self.shared);
         // Every lookup has ended, as there are no other holders.
         let is_settled = Arc::strong_count(&self.shared) == 1 && !std::thread::panicking();
         debug_assert!(!is_settled || self.ledger_report().check().is_ok(), "{:?}", self.ledger_report().check());

@@ -10,7 +10,7 @@ use super::{
     Instant, KeyHasher, LOCK_NAME, LockMode, LogContents, LogKind, LogState, LogWriter, MANIFEST_NAME,
     MANIFEST_TMP_NAME, MAX_FILE_NUMBER, Maintenance, MaintenanceState, Manifest, Memtable, Mutex, Ordering, Purpose,
     Queue, RwLock, Shared, State, Storage, StorageLock, StoreOptions, TMP_SUFFIX, Table, TableContext, TableState,
-    Unreadable, Version, View, Work, Writer, batch, manifest,
+    Unreadable, Version, View, Work, Writer, batch, flush, held_columns, manifest,
 };
 use filterblock_engine::ledger::Accounts;
 use std::hash::{BuildHasher, RandomState};
@@ -39,8 +39,8 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: StoreOptions) -> Result<S
     let hasher = hasher(state.hasher, given, &options)?;
     let memtable = replay(&*storage, &state.logs, &names)?;
     let shared = load(storage, options, hasher, Some(lock), &names, &state, memtable)?;
-    shared.take_over(&names, &state)?;
-    shared.hold_columns(&mut shared.maintenance.lock())?;
+    take_over(&shared, &names, &state)?;
+    held_columns::hold_columns(&shared, &mut shared.maintenance.lock())?;
     Ok(shared)
 }
 
@@ -60,10 +60,10 @@ fn open_for_reading(
         let names = list(&**storage)?;
         let loaded = replay(&**storage, &state.logs, &names)
             .and_then(|memtable| load(Arc::clone(storage), options.clone(), hasher, None, &names, &state, memtable));
-        let is_whole = loaded.as_ref().is_ok_and(Shared::is_whole);
+        let is_whole = loaded.as_ref().is_ok_and(is_whole);
         if is_whole || attempts == READ_ATTEMPTS || manifest::read(&**storage)? == state {
             let shared = loaded?;
-            shared.hold_columns(&mut shared.maintenance.lock())?;
+            held_columns::hold_columns(&shared, &mut shared.maintenance.lock())?;
             return Ok(shared);
         }
     }
@@ -294,76 +294,79 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
     Ok(())
 }
 
-impl Shared {
-    /// Whether every table and filter could be opened.
-    fn is_whole(&self) -> bool {
-        self.view().version.unreadable.is_empty() && self.tables.warnings.lock().is_empty()
-    }
+/// Whether every table and filter could be opened.
+fn is_whole(shared: &Shared) -> bool {
+    shared.view().version.unreadable.is_empty() && shared.tables.warnings.lock().is_empty()
+}
 
-    /// Removes files that do not belong to the loaded state, and writes to the disk what is in logs only.
-    fn take_over(&self, names: &[String], state: &State) -> Result<(), Error> {
-        // No manifest names them, so they may go before the new one is written, which needs a little room.
-        self.remove_files(names, is_unfinished);
-        self.begin_manifest(state)?;
-        self.remove_files(names, |name| FileName::parse(name).is_some_and(|file| !state.has(file)));
-        let written = self.write_replayed()?;
-        self.replace_logs(&state.logs, &[], written.as_slice())
-    }
+/// Removes files that do not belong to the loaded state, and writes to the disk what is in logs only.
+fn take_over(shared: &Shared, names: &[String], state: &State) -> Result<(), Error> {
+    // No manifest names them, so they may go before the new one is written, which needs a little room.
+    remove_files(shared, names, is_unfinished);
+    begin_manifest(shared, state)?;
+    remove_files(shared, names, |name| FileName::parse(name).is_some_and(|file| !state.has(file)));
+    let written = write_replayed(shared)?;
+    replace_logs(shared, &state.logs, &[], written.as_slice())
+}
 
-    /// Writes the manifest of the loaded state anew: the last records of the old one may not be durable, and without
-    /// them it names files that this one does not.
-    pub(super) fn begin_manifest(&self, state: &State) -> Result<(), Error> {
-        let (next_number, last_seq) = (self.next_number.load(Ordering::Relaxed), self.visible.load(Ordering::Relaxed));
-        let state = State { next_number, last_seq, ..state.clone() };
-        *self.manifest.lock() = Some(Manifest::create(Arc::clone(&self.tables.storage), state)?);
-        Ok(())
-    }
+/// Writes the manifest of the loaded state anew: the last records of the old one may not be durable, and without
+/// them it names files that this one does not.
+pub(super) fn begin_manifest(shared: &Shared, state: &State) -> Result<(), Error> {
+    let (next_number, last_seq) = (shared.next_number.load(Ordering::Relaxed), shared.visible.load(Ordering::Relaxed));
+    let state = State { next_number, last_seq, ..state.clone() };
+    *shared.manifest.lock() = Some(Manifest::create(Arc::clone(&shared.tables.storage), state)?);
+    Ok(())
+}
 
-    /// Writes what was in logs to a table of level 0.
-    pub(super) fn write_replayed(&self) -> Result<Option<Arc<Table>>, Error> {
-        let view = self.view();
-        let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
-        replayed.map(|memtable| self.write_memtable(memtable, &view.version)).transpose()
-    }
+/// Writes what was in logs to a table of level 0.
+pub(super) fn write_replayed(shared: &Shared) -> Result<Option<Arc<Table>>, Error> {
+    let view = shared.view();
+    let replayed = view.memtables.first().filter(|memtable| !memtable.is_empty());
+    replayed.map(|memtable| flush::write_memtable(shared, memtable, &view.version)).transpose()
+}
 
-    /// Replaces the tables `gone` by those that were written, and all logs by a new one, by one record of the manifest.
-    pub(super) fn replace_logs(&self, logs: &[LogState], gone: &[u64], written: &[Arc<Table>]) -> Result<(), Error> {
-        let number = self.new_number();
-        let log = self.begin_log(number).inspect_err(|_| written.iter().for_each(|table| table.mark_obsolete()))?;
-        let mut edits: Vec<Edit> = gone.iter().copied().map(Edit::TableRemoved).collect();
-        edits.extend(written.iter().map(|table| Edit::TableAdded(table.state())));
-        edits.extend(logs.iter().map(|log| Edit::LogEnded(log.number)));
-        edits.extend([Edit::Hasher(HasherId::of(&self.hasher())), Edit::LogBegun(number)]);
-        let committed = self.commit(&edits, |view| {
-            let version = view.version.changed(gone, written)?.with_unreadable(Vec::new());
-            Ok(View { memtables: vec![Arc::new(Memtable::new(number))], version: Arc::new(version) })
-        });
-        committed.inspect_err(|_| {
-            self.discard(written);
-            self.discard_log(number);
-        })?;
-        self.writer.lock().log = Some(log);
-        logs.iter().for_each(|log| self.remove_file(FileName::Log(log.number)));
-        Ok(())
-    }
+/// Replaces the tables `gone` by those that were written, and all logs by a new one, by one record of the manifest.
+pub(super) fn replace_logs(
+    shared: &Shared,
+    logs: &[LogState],
+    gone: &[u64],
+    written: &[Arc<Table>],
+) -> Result<(), Error> {
+    let number = shared.new_number();
+    let log = begin_log(shared, number).inspect_err(|_| written.iter().for_each(|table| table.mark_obsolete()))?;
+    let mut edits: Vec<Edit> = gone.iter().copied().map(Edit::TableRemoved).collect();
+    edits.extend(written.iter().map(|table| Edit::TableAdded(table.state())));
+    edits.extend(logs.iter().map(|log| Edit::LogEnded(log.number)));
+    edits.extend([Edit::Hasher(HasherId::of(&shared.hasher())), Edit::LogBegun(number)]);
+    let committed = shared.commit(&edits, |view| {
+        let version = view.version.changed(gone, written)?.with_unreadable(Vec::new());
+        Ok(View { memtables: vec![Arc::new(Memtable::new(number))], version: Arc::new(version) })
+    });
+    committed.inspect_err(|_| {
+        shared.discard(written);
+        shared.discard_log(number);
+    })?;
+    shared.writer.lock().log = Some(log);
+    logs.iter().for_each(|log| shared.remove_file(FileName::Log(log.number)));
+    Ok(())
+}
 
-    /// Creates a log, durably with everything before it in the directory.
-    pub(super) fn begin_log(&self, number: u64) -> Result<LogWriter, Error> {
-        let name = FileName::Log(number).to_string();
-        let create = || {
-            let mut log = LogWriter::create(&*self.tables.storage, &name, number, LogKind::WriteAhead)?;
-            // A log that the manifest names has a first record: without one it is damaged, not new.
-            log.sync().map_err(|error| self.poison(error))?;
-            self.sync_dir()?;
-            Ok(log)
-        };
-        create().inspect_err(|_| self.remove_file(FileName::Log(number)))
-    }
+/// Creates a log, durably with everything before it in the directory.
+pub(super) fn begin_log(shared: &Shared, number: u64) -> Result<LogWriter, Error> {
+    let name = FileName::Log(number).to_string();
+    let create = || {
+        let mut log = LogWriter::create(&*shared.tables.storage, &name, number, LogKind::WriteAhead)?;
+        // A log that the manifest names has a first record: without one it is damaged, not new.
+        log.sync().map_err(|error| shared.poison(error))?;
+        shared.sync_dir()?;
+        Ok(log)
+    };
+    create().inspect_err(|_| shared.remove_file(FileName::Log(number)))
+}
 
-    /// Removes those files of `names` that are obsolete. If this fails, the next opening tries again.
-    pub(super) fn remove_files(&self, names: &[String], is_obsolete: impl Fn(&str) -> bool) {
-        names.iter().filter(|name| is_obsolete(name)).for_each(|name| drop(self.tables.storage.remove(name)));
-    }
+/// Removes those files of `names` that are obsolete. If this fails, the next opening tries again.
+pub(super) fn remove_files(shared: &Shared, names: &[String], is_obsolete: impl Fn(&str) -> bool) {
+    names.iter().filter(|name| is_obsolete(name)).for_each(|name| drop(shared.tables.storage.remove(name)));
 }
 
 /// A hasher of an unpredictable seed, from the keys that the standard library draws for its own maps.

@@ -2,7 +2,7 @@
 
 use super::{
     Arc, BTreeMap, CellKey, CellValue, EntryHashes, Error, LevelCursor, MemoryCursor, Merge, Reading, RowRange, Scan,
-    Shared, Source, Table, View, prefix_range,
+    Shared, Source, Table, View, held_columns, prefix_range,
 };
 use core::ops::{Bound, RangeBounds};
 
@@ -43,7 +43,7 @@ impl Snapshot {
     /// # Errors
     /// As there.
     pub fn get(&self, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        self.shared.get(&self.view, self.seq, row, column)
+        get(&self.shared, &self.view, self.seq, row, column)
     }
 
     /// See [`Store::get_row`](super::Store::get_row).
@@ -51,7 +51,7 @@ impl Snapshot {
     /// # Errors
     /// As there.
     pub fn get_row(&self, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
-        self.shared.get_row(&self.view, self.seq, row)
+        get_row(&self.shared, &self.view, self.seq, row)
     }
 
     /// See [`Store::scan`](super::Store::scan).
@@ -69,75 +69,73 @@ impl Snapshot {
     fn scan_range(&self, range: RowRange) -> Scan {
         let sources = match range.is_empty() {
             true => Ok(Vec::new()),
-            false => self.shared.sources(&self.view, self.seq, range),
+            false => sources(&self.shared, &self.view, self.seq, range),
         };
         Scan::new(sources.map(Merge::new), Arc::clone(&self.shared))
     }
 }
 
-impl Shared {
-    pub(super) fn get(&self, view: &View, seq: u64, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let key = CellKey { row, column };
-        // The newest first, so the first value found is the last one written.
-        for memtable in &view.memtables {
-            if let Some(value) = memtable.get(key, seq) {
-                return Ok(value);
-            }
+pub(super) fn get(shared: &Shared, view: &View, seq: u64, row: &[u8], column: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    let key = CellKey { row, column };
+    // The newest first, so the first value found is the last one written.
+    for memtable in &view.memtables {
+        if let Some(value) = memtable.get(key, seq) {
+            return Ok(value);
         }
-        self.note_lookup();
-        let hashes = EntryHashes::new(key);
-        let rows = (Bound::Included(row), Bound::Included(row));
-        for (table, is_within) in view.version.tables_for_cell(key) {
-            if let Some(value) = table.get(key, is_within, &hashes)? {
-                view.version.check_readable(rows, Some(table))?;
-                return Ok(value);
-            }
-        }
-        view.version.check_readable(rows, None)?;
-        Ok(None)
     }
+    held_columns::note_lookup(shared);
+    let hashes = EntryHashes::new(key);
+    let rows = (Bound::Included(row), Bound::Included(row));
+    for (table, is_within) in view.version.tables_for_cell(key) {
+        if let Some(value) = table.get(key, is_within, &hashes)? {
+            view.version.check_readable(rows, Some(table))?;
+            return Ok(value);
+        }
+    }
+    view.version.check_readable(rows, None)?;
+    Ok(None)
+}
 
-    pub(super) fn get_row(&self, view: &View, seq: u64, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
-        let mut newest: BTreeMap<Vec<u8>, CellValue> = BTreeMap::new();
-        for memtable in &view.memtables {
-            let start = Bound::Included(CellKey { row, column: b"" });
-            for cell in memtable.cells_from(start, |key| key.row != row, seq, usize::MAX) {
-                newest.entry(cell.key.column).or_insert(cell.value);
-            }
+pub(super) fn get_row(shared: &Shared, view: &View, seq: u64, row: &[u8]) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
+    let mut newest: BTreeMap<Vec<u8>, CellValue> = BTreeMap::new();
+    for memtable in &view.memtables {
+        let start = Bound::Included(CellKey { row, column: b"" });
+        for cell in memtable.cells_from(start, |key| key.row != row, seq, usize::MAX) {
+            newest.entry(cell.key.column).or_insert(cell.value);
         }
-        view.version.check_readable((Bound::Included(row), Bound::Included(row)), None)?;
-        self.note_lookup();
-        let hashes = EntryHashes::new(CellKey { row, column: b"" });
-        for table in view.version.tables_for_row(row) {
-            for (column, value) in table.get_row(row, &hashes)? {
-                newest.entry(column).or_insert(value);
-            }
-        }
-        Ok(newest.into_iter().filter_map(|(column, value)| Some((column, value?))).collect())
     }
+    view.version.check_readable((Bound::Included(row), Bound::Included(row)), None)?;
+    held_columns::note_lookup(shared);
+    let hashes = EntryHashes::new(CellKey { row, column: b"" });
+    for table in view.version.tables_for_row(row) {
+        for (column, value) in table.get_row(row, &hashes)? {
+            newest.entry(column).or_insert(value);
+        }
+    }
+    Ok(newest.into_iter().filter_map(|(column, value)| Some((column, value?))).collect())
+}
 
-    fn sources(&self, view: &View, seq: u64, range: RowRange) -> Result<Vec<Source>, Error> {
-        view.version.check_readable((range.start(), range.end()), None)?;
-        let range = Arc::new(range);
-        let memory = |memtable: &Arc<_>| {
-            Source::Memory(MemoryCursor::new(Arc::clone(memtable), seq, range.start(), range.end.clone()))
-        };
-        let mut sources: Vec<Source> = view.memtables.iter().map(memory).collect();
-        let reading = Reading::Scan { prefix_len: self.tables.prefix_len };
-        let mut add = |tables: &[Arc<Table>]| {
-            let cursor = LevelCursor::new(tables.to_vec(), Arc::clone(&range), reading)?;
-            sources.push(Source::Tables(cursor));
-            Ok::<(), Error>(())
-        };
-        for table in view.version.level(0) {
-            add(core::slice::from_ref(table))?;
-        }
-        for (level, tables) in view.version.levels().enumerate().skip(1) {
-            let overlapping = view.version.overlapping_rows(level, (range.start(), range.end()));
-            if !overlapping.is_empty() {
-                add(&tables[overlapping])?;
-            }
-        }
-        Ok(sources)
+fn sources(shared: &Shared, view: &View, seq: u64, range: RowRange) -> Result<Vec<Source>, Error> {
+    view.version.check_readable((range.start(), range.end()), None)?;
+    let range = Arc::new(range);
+    let memory = |memtable: &Arc<_>| {
+        Source::Memory(MemoryCursor::new(Arc::clone(memtable), seq, range.start(), range.end.clone()))
+    };
+    let mut sources: Vec<Source> = view.memtables.iter().map(memory).collect();
+    let reading = Reading::Scan { prefix_len: shared.tables.prefix_len };
+    let mut add = |tables: &[Arc<Table>]| {
+        let cursor = LevelCursor::new(tables.to_vec(), Arc::clone(&range), reading)?;
+        sources.push(Source::Tables(cursor));
+        Ok::<(), Error>(())
+    };
+    for table in view.version.level(0) {
+        add(core::slice::from_ref(table))?;
     }
+    for (level, tables) in view.version.levels().enumerate().skip(1) {
+        let overlapping = view.version.overlapping_rows(level, (range.start(), range.end()));
+        if !overlapping.is_empty() {
+            add(&tables[overlapping])?;
+        }
+    }
+    Ok(sources)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Arc, Edit, Error, FileName, FilterPolicies, FilterPolicy, FilterWriter, HasherId, KeyHasher, LevelCursor, OwnedKey,
-    Purpose, Reading, RowRange, Shared, Table, check_hasher, entries_of,
+    Purpose, Reading, RowRange, Shared, Table, check_hasher, compact, entries_of, filter_policies,
 };
 
 /// The filters to rebuild and their new policies: according to the store's options, unless set here.
@@ -17,7 +17,7 @@ use super::{
 /// store.put(b"row", b"column", b"value")?;
 /// store.flush()?;
 /// let golomb = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001)?;
-/// let report = store.rebuild_filters(&RebuildOptions::new().filter(Purpose::RowColumn, golomb).seed(7))?;
+/// let report = store.rebuild_filters(&RebuildOptions::new().with_filter(Purpose::RowColumn, golomb).with_seed(7))?;
 /// assert_eq!(report.tables.len(), 1);
 /// # Ok(())
 /// # }
@@ -38,20 +38,20 @@ impl RebuildOptions {
 
     /// The filter of a purpose, or none, for these tables, in place of the store's options. Compaction still writes new
     /// tables according to the options, and filters that exceed the budget are still rebuilt to meet it.
-    pub fn filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
+    pub fn with_filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.policies[purpose.index()] = Some(policy.into());
         self
     }
 
     /// Sets a new seed for these filters and for all written from now on. It is not for a store with a secret key: see
-    /// [`StoreOptions::change_hash_key`](super::super::StoreOptions::change_hash_key).
-    pub fn seed(mut self, seed: u64) -> Self {
+    /// [`StoreOptions::with_key_change`](super::super::StoreOptions::with_key_change).
+    pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
     /// Rebuilds only the filters of the table with this number.
-    pub fn table(mut self, number: u64) -> Self {
+    pub fn with_table(mut self, number: u64) -> Self {
         self.table = Some(number);
         self
     }
@@ -79,76 +79,80 @@ pub struct RebuiltTable {
     pub bytes_now: u64,
 }
 
-impl Shared {
-    pub(super) fn rebuild_filters(&self, options: &RebuildOptions) -> Result<RebuildReport, Error> {
-        self.check_writable()?;
-        let _turn = self.maintenance.lock();
-        let given = options.policies.iter().flatten().flatten();
-        given.into_iter().try_for_each(|policy| check_hasher(policy, &self.hasher()))?;
-        if let Some(seed) = options.seed {
-            let key_id = HasherId::of(&self.hasher()).key_id();
-            if key_id.is_some() {
-                return Err(Error::ConflictingHashKeys { key_ids: [None, key_id] });
-            }
-            self.commit(&[Edit::Hasher(HasherId::Seed(seed))], |view| Ok(view.clone()))?;
-            *self.tables.hasher.write() = KeyHasher::new(seed);
+pub(super) fn rebuild_filters(shared: &Shared, options: &RebuildOptions) -> Result<RebuildReport, Error> {
+    shared.check_writable()?;
+    let _turn = shared.maintenance.lock();
+    let given = options.policies.iter().flatten().flatten();
+    given.into_iter().try_for_each(|policy| check_hasher(policy, &shared.hasher()))?;
+    if let Some(seed) = options.seed {
+        let key_id = HasherId::of(&shared.hasher()).key_id();
+        if key_id.is_some() {
+            return Err(Error::ConflictingHashKeys { key_ids: [None, key_id] });
         }
-        let version = Arc::clone(&self.view().version);
-        let mut report = RebuildReport::default();
-        for table in version.tables().filter(|table| options.table.is_none_or(|number| number == table.number())) {
-            let mut policies = self.filter_policies(&version, &[table.number()], table.level, entries_of([table]));
-            for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies.clone()) {
-                if let Some(asked) = asked {
-                    policies[purpose.index()] = asked.and_then(|policy| self.complete(policy, table.level, purpose));
-                }
-            }
-            report.tables.push(self.rebuild_table(table, &policies)?);
-        }
-        Ok(report)
+        shared.commit(&[Edit::Hasher(HasherId::Seed(seed))], |view| Ok(view.clone()))?;
+        *shared.tables.hasher.write() = KeyHasher::new(seed);
     }
+    let version = Arc::clone(&shared.view().version);
+    let mut report = RebuildReport::default();
+    for table in version.tables().filter(|table| options.table.is_none_or(|number| number == table.number())) {
+        let mut policies =
+            filter_policies::choose(shared, &version, &[table.number()], table.level, entries_of([table]));
+        for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies.clone()) {
+            if let Some(asked) = asked {
+                policies[purpose.index()] =
+                    asked.and_then(|policy| filter_policies::complete(shared, policy, table.level, purpose));
+            }
+        }
+        report.tables.push(rebuild_table(shared, table, &policies)?);
+    }
+    Ok(report)
+}
 
-    /// Replaces a table's filters. The caller holds the maintenance lock.
-    pub(super) fn rebuild_table(&self, table: &Arc<Table>, policies: &FilterPolicies) -> Result<RebuiltTable, Error> {
-        let file = FileName::Filters(self.new_number());
-        let tmp = file.tmp();
-        self.write_filters(table, policies, file).inspect_err(|_| {
-            // If this fails too, the next opening of the store removes it.
-            let _ = self.tables.storage.remove(&tmp);
-        })?;
-        let replaced = Arc::new(table.with_filter_file(file.number()));
-        let bytes_now = replaced.filters.bytes();
-        let edit = Edit::FiltersRebuilt { table: table.number(), file: file.number() };
-        let committed = self.commit_tables(&[edit], &[table.number()], &[Arc::clone(&replaced)]);
-        committed.inspect_err(|_| {
-            if !self.is_poisoned() {
-                replaced.mark_filters_obsolete();
-            }
-        })?;
-        table.mark_filters_obsolete();
-        let bytes_before = table.filters.bytes();
-        Ok(RebuiltTable { file: table.file().to_owned(), filter_file: file.to_string(), bytes_before, bytes_now })
-    }
-
-    /// Writes and syncs the file of a table's new filters.
-    fn write_filters(&self, table: &Arc<Table>, policies: &FilterPolicies, file: FileName) -> Result<(), Error> {
-        let tmp = file.tmp();
-        let partition_bytes = self.options.filters.partition_bytes;
-        let mut writer = FilterWriter::new(file.number(), policies, partition_bytes);
-        let (mut last, mut since_poll) = (None::<OwnedKey>, 0);
-        let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
-        while let Some(cell) = cells.current() {
-            writer.add(cell.key, last.as_ref().map(OwnedKey::as_key));
-            last.get_or_insert_default().assign(cell.key);
-            if !self.poll(&mut since_poll, &cell)? {
-                return Err(Error::Stalled { cause: "the store is being closed".to_owned() });
-            }
-            cells.advance()?;
+/// Replaces a table's filters. The caller holds the maintenance lock.
+pub(super) fn rebuild_table(
+    shared: &Shared,
+    table: &Arc<Table>,
+    policies: &FilterPolicies,
+) -> Result<RebuiltTable, Error> {
+    let file = FileName::Filters(shared.new_number());
+    let tmp = file.tmp();
+    write_filters(shared, table, policies, file).inspect_err(|_| {
+        // If this fails too, the next opening of the store removes it.
+        let _ = shared.tables.storage.remove(&tmp);
+    })?;
+    let replaced = Arc::new(table.with_filter_file(file.number()));
+    let bytes_now = replaced.filters.bytes();
+    let edit = Edit::FiltersRebuilt { table: table.number(), file: file.number() };
+    let committed = shared.commit_tables(&[edit], &[table.number()], &[Arc::clone(&replaced)]);
+    committed.inspect_err(|_| {
+        if !shared.is_poisoned() {
+            replaced.mark_filters_obsolete();
         }
-        let mut out = self.tables.storage.create(&tmp).map_err(|error| Error::io(&tmp, "create", error))?;
-        let warnings = writer.finish(&tmp, file.number(), self.hasher(), table.footer(), &mut *out)?;
-        self.publish(&mut *out, &tmp, file)?;
-        self.sync_dir()?;
-        warnings.into_iter().for_each(|warning| self.tables.warn(warning));
-        Ok(())
+    })?;
+    table.mark_filters_obsolete();
+    let bytes_before = table.filters.bytes();
+    Ok(RebuiltTable { file: table.file().to_owned(), filter_file: file.to_string(), bytes_before, bytes_now })
+}
+
+/// Writes and syncs the file of a table's new filters.
+fn write_filters(shared: &Shared, table: &Arc<Table>, policies: &FilterPolicies, file: FileName) -> Result<(), Error> {
+    let tmp = file.tmp();
+    let partition_bytes = shared.options.filters.partition_bytes;
+    let mut writer = FilterWriter::new(file.number(), policies, partition_bytes);
+    let (mut last, mut since_poll) = (None::<OwnedKey>, 0);
+    let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
+    while let Some(cell) = cells.current() {
+        writer.add(cell.key, last.as_ref().map(OwnedKey::as_key));
+        last.get_or_insert_default().assign(cell.key);
+        if !compact::poll(shared, &mut since_poll, &cell)? {
+            return Err(Error::Stalled { cause: "the store is being closed".to_owned() });
+        }
+        cells.advance()?;
     }
+    let mut out = shared.tables.storage.create(&tmp).map_err(|error| Error::io(&tmp, "create", error))?;
+    let warnings = writer.finish(&tmp, file.number(), shared.hasher(), table.footer(), &mut *out)?;
+    shared.publish(&mut *out, &tmp, file)?;
+    shared.sync_dir()?;
+    warnings.into_iter().for_each(|warning| shared.tables.warn(warning));
+    Ok(())
 }

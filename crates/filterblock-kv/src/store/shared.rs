@@ -1,8 +1,9 @@
 //! State that the threads of a store share.
 
 use super::{
-    Arc, AtomicBool, AtomicU64, BTreeMap, ColumnState, Condvar, Edit, Error, FileName, LogWriter, Manifest, Memtable,
-    Mutex, Ordering, RwLock, StorageLock, StoreOptions, Table, TableContext, Version, WriteBatch,
+    Arc, AtomicBool, AtomicU64, BTreeMap, ColumnState, Condvar, Edit, Error, FileName, KeyHasher, LogWriter, Manifest,
+    Memtable, Mutex, Ordering, RwLock, StorageLock, StoreOptions, Table, TableContext, Version, WritableFile,
+    WriteBatch,
 };
 
 /// The memtables, newest first, and the tables. Only the first memtable is written to.
@@ -173,5 +174,81 @@ impl Shared {
     /// Removes a file that nothing refers to. If this fails, the next opening of the store removes it.
     pub(super) fn remove_file(&self, file: FileName) {
         let _ = self.tables.storage.remove(&file.to_string());
+    }
+
+    /// Wakes waiting threads after progress.
+    pub(super) fn note_progress(&self) {
+        self.work.lock().progress += 1;
+        self.work_changed.notify_all();
+    }
+
+    /// Wakes the background thread, as there may be work.
+    pub(super) fn want_work(&self) {
+        self.work.lock().wanted = true;
+        self.work_changed.notify_all();
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.work.lock().stopping
+    }
+
+    /// Stops maintenance.
+    pub(super) fn stop(&self) {
+        self.work.lock().stopping = true;
+        self.work_changed.notify_all();
+    }
+
+    /// The hasher of filters to be written.
+    pub(super) fn hasher(&self) -> KeyHasher {
+        self.tables.hasher.read().clone()
+    }
+
+    /// Syncs a finished file and gives it its final name.
+    pub(super) fn publish(&self, out: &mut dyn WritableFile, tmp: &str, file: FileName) -> Result<(), Error> {
+        out.sync().map_err(|error| self.poison(Error::io(tmp, "sync", error)))?;
+        let name = file.to_string();
+        self.tables.storage.rename(tmp, &name).map_err(|error| self.poison(Error::io(&name, "rename", error)))
+    }
+
+    /// Makes the names of published files durable. One thread at a time: a failed sync is reported once but may lose
+    /// the names of several threads, so no other sync may succeed before the store is poisoned.
+    pub(super) fn sync_dir(&self) -> Result<(), Error> {
+        let _turn = self.directory.lock();
+        self.check_poison()?;
+        self.tables.storage.sync_dir().map_err(|error| self.poison(Error::io("store", "sync the directory", error)))
+    }
+
+    /// Removes tables that a failed commit has not named, which they would be after a failed sync for all that is
+    /// known.
+    pub(super) fn discard(&self, tables: &[Arc<Table>]) {
+        if !self.is_poisoned() {
+            tables.iter().for_each(|table| table.mark_obsolete());
+        }
+    }
+
+    /// Removes an unfinished table. If this fails, the next opening of the store removes it.
+    pub(super) fn abandon(&self, number: u64) {
+        let _ = self.tables.storage.remove(&FileName::Table(number).tmp());
+    }
+
+    /// Refuses writes, and wakes threads that wait for maintenance.
+    pub(super) fn note_panic(&self) {
+        self.has_panicked.store(true, Ordering::Release);
+        // This comes after the reason, which a thread reads that sees the store poisoned.
+        self.poison(Error::Panicked);
+        let mut work = self.work.lock();
+        work.busy = false;
+        work.failed = Some(Error::Panicked);
+        work.num_failures += 1;
+        work.progress += 1;
+        drop(work);
+        self.work_changed.notify_all();
+    }
+
+    /// Removes a log like [`Shared::discard`].
+    pub(super) fn discard_log(&self, number: u64) {
+        if !self.is_poisoned() {
+            self.remove_file(FileName::Log(number));
+        }
     }
 }

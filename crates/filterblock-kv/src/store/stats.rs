@@ -17,8 +17,8 @@ pub struct Stats {
     /// The id of the secret key under which filters are hashed, if they are.
     pub hash_key_id: Option<u64>,
     /// The most bytes that filters in memory may take; `None` unless
-    /// [set](super::super::StoreOptions::filter_memory_bytes).
-    pub filter_memory_bytes_max: Option<u64>,
+    /// [set](super::super::StoreOptions::with_filter_memory_bytes).
+    pub max_filter_memory_bytes: Option<u64>,
     /// The bytes of filters that stay in memory: the sum of [`FilterStats::held_bytes`]. More than the limit only where
     /// filters without columns and indexes of partitions already are, and then no column is held.
     pub filter_memory_bytes: u64,
@@ -114,41 +114,21 @@ impl Stats {
         }
         levels.into_values().collect()
     }
-
-    /// The share of lookups that reach a table of this level, if they may be for any key: all of them in level 0, one
-    /// table of each deeper level.
-    pub fn lookups_share(&self, level: usize) -> f64 {
-        let num_tables = self.tables.iter().filter(|table| table.level == level).count();
-        if level == 0 { 1.0 } else { 1.0 / num_tables.max(1) as f64 }
-    }
-
-    /// The expected wasted reads of data blocks by a lookup of an absent key, by the [predicted
-    /// rates](FilterStats::predicted_fpr) of one purpose's filters: their sum over the tables, each weighted by its
-    /// [share of lookups](Self::lookups_share). A table without a usable filter counts as a rate of 1. `None` where no
-    /// table has one.
-    pub fn expected_reads_in_vain(&self, purpose: Purpose) -> Option<f64> {
-        let of = |table: &TableStats| table.filters.iter().find(|filter| filter.purpose == purpose).copied();
-        let rate = |table: &TableStats| of(table).map_or(1.0, |filter| filter.predicted_fpr);
-        let any = self.tables.iter().any(|table| of(table).is_some());
-        any.then(|| self.tables.iter().map(|table| self.lookups_share(table.level) * rate(table)).sum())
-    }
 }
 
-impl Shared {
-    pub(super) fn stats(&self) -> Stats {
-        let view = self.view();
-        let tables: Vec<TableStats> = view.version.tables().map(table_stats).collect();
-        let filters = tables.iter().flat_map(|table| &table.filters);
-        Stats {
-            filter_memory_bytes_max: self.options.filters.column_budget(self.options.filter_residence),
-            filter_memory_bytes: filters.map(|filter| filter.held_bytes).sum(),
-            memtable_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
-            memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
-            hash_key_id: HasherId::of(&self.hasher()).key_id(),
-            cache: self.tables.cache.stats(),
-            unreadable: view.version.unreadable.iter().map(|table| UnreadableRows::of_table(table)).collect(),
-            tables,
-        }
+pub(super) fn stats(shared: &Shared) -> Stats {
+    let view = shared.view();
+    let tables: Vec<TableStats> = view.version.tables().map(table_stats).collect();
+    let filters = tables.iter().flat_map(|table| &table.filters);
+    Stats {
+        max_filter_memory_bytes: shared.options.filters.column_budget(shared.options.filter_residence),
+        filter_memory_bytes: filters.map(|filter| filter.held_bytes).sum(),
+        memtable_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
+        memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
+        hash_key_id: HasherId::of(&shared.hasher()).key_id(),
+        cache: shared.tables.cache.stats(),
+        unreadable: view.version.unreadable.iter().map(|table| UnreadableRows::of_table(table)).collect(),
+        tables,
     }
 }
 

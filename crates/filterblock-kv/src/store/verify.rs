@@ -1,6 +1,7 @@
 //! Verifying tables, and filters against the keys of their tables.
 
-use super::{Arc, Error, FilterKind, KeyHasher, Probes, Purpose, RowsFromTo, Shared, Table, Unreadable};
+use super::{Arc, Error, FilterKind, KeyHasher, Probes, Purpose, Shared, Table, Unreadable};
+use core::ops::RangeInclusive;
 
 /// The least number of probes for absent keys, so that rates of a percent are measured to a tenth of themselves.
 const MIN_ABSENT: u64 = 10_000;
@@ -26,7 +27,7 @@ pub struct UnreadableRows {
     /// The table's level, from 0.
     pub level: usize,
     /// The first and the last of the rows.
-    pub rows: RowsFromTo,
+    pub rows: RangeInclusive<Vec<u8>>,
     /// The error that a lookup of them gives.
     pub reason: String,
 }
@@ -38,7 +39,7 @@ impl UnreadableRows {
     }
 
     fn new(table: &Table, (first, last): (&[u8], &[u8]), error: &Error) -> Self {
-        let rows = (first.to_vec(), last.to_vec());
+        let rows = first.to_vec()..=last.to_vec();
         Self { file: table.file().to_owned(), level: table.level, rows, reason: error.to_string() }
     }
 }
@@ -101,25 +102,23 @@ impl FilterVerification {
     }
 }
 
-impl Shared {
-    pub(super) fn verify(&self) -> VerifyReport {
-        let view = self.view();
-        let mut report = VerifyReport {
-            log_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
-            unreadable: view.version.unreadable.iter().map(|table| UnreadableRows::of_table(table)).collect(),
-            ..VerifyReport::default()
-        };
-        for table in view.version.tables() {
-            match verify_table(table, &mut report.unreadable) {
-                Ok(verified) => report.tables.push(verified),
-                Err(error) => {
-                    let rows = (table.first_key().row, table.last_key().row);
-                    report.unreadable.push(UnreadableRows::new(table, rows, &error));
-                }
+pub(super) fn verify(shared: &Shared) -> VerifyReport {
+    let view = shared.view();
+    let mut report = VerifyReport {
+        log_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
+        unreadable: view.version.unreadable.iter().map(|table| UnreadableRows::of_table(table)).collect(),
+        ..VerifyReport::default()
+    };
+    for table in view.version.tables() {
+        match verify_table(table, &mut report.unreadable) {
+            Ok(verified) => report.tables.push(verified),
+            Err(error) => {
+                let rows = (table.first_key().row, table.last_key().row);
+                report.unreadable.push(UnreadableRows::new(table, rows, &error));
             }
         }
-        report
     }
+    report
 }
 
 fn verify_table(table: &Arc<Table>, unreadable: &mut Vec<UnreadableRows>) -> Result<TableVerification, Error> {

@@ -264,7 +264,7 @@ fn contents_read_only(storage: &SimStorage, options: StoreOptions, at: &dyn Fn()
         names.map(|name| (storage.contents(&name), name)).collect::<Vec<_>>()
     };
     let before = files();
-    let found = match Store::open(Arc::new(storage.clone()), options.read_only(true)) {
+    let found = match Store::open(Arc::new(storage.clone()), options.with_read_only(true)) {
         Ok(store) => contents(&store).unwrap_or_else(|error| panic!("{error}: {}", at())),
         Err(Error::NoStore) => State::new(),
         Err(error) => panic!("cannot be read: {error}: {}", at()),

@@ -136,7 +136,7 @@ pub(crate) fn steps_of_every_kind(seed: u64) -> Vec<Step> {
 
 fn rebuild_options(random: &mut Random) -> RebuildOptions {
     let policy = policy(random);
-    RebuildOptions::new().filter(Purpose::Row, policy.clone()).filter(Purpose::RowColumn, policy)
+    RebuildOptions::new().with_filter(Purpose::Row, policy.clone()).with_filter(Purpose::RowColumn, policy)
 }
 
 /// Options of a store so small that a few writes fill it, so that it is flushed and compacted through several levels
@@ -145,22 +145,22 @@ pub(crate) fn options(seed: u64, durability: Durability) -> StoreOptions {
     let mut random = Random::new(seed ^ 0x6f70_7469_6f6e_7321);
     let residence = [FilterResidence::Pinned, FilterResidence::Cached][random.below(2) as usize];
     let mut options = StoreOptions::without_filters()
-        .filter(Purpose::Row, policy(&mut random))
-        .filter(Purpose::RowColumn, policy(&mut random))
-        .seed(random.next())
-        .durability(durability)
-        .maintenance(Maintenance::Inline { seed: random.next() })
-        .memtable_bytes_max(3000 + random.below(5000) as usize)
-        .level0_tables_max(2)
-        .level_bytes(30_000, 2)
-        .table_bytes_max(6000 + random.below(8000))
-        .filter_residence(residence)
-        .cache_bytes(random.below(2) * 40_000);
+        .with_filter(Purpose::Row, policy(&mut random))
+        .with_filter(Purpose::RowColumn, policy(&mut random))
+        .with_seed(random.next())
+        .with_durability(durability)
+        .with_maintenance(Maintenance::Inline { seed: random.next() })
+        .with_max_memtable_bytes(3000 + random.below(5000) as usize)
+        .with_max_level0_tables(2)
+        .with_level_bytes(30_000, 2)
+        .with_max_table_bytes(6000 + random.below(8000))
+        .with_filter_residence(residence)
+        .with_cache_bytes(random.below(2) * 40_000);
     if random.below(2) == 0 {
-        options = options.prefix_filter(PREFIX_LEN, policy(&mut random));
+        options = options.with_prefix_filter(PREFIX_LEN, policy(&mut random));
     }
     if random.below(3) == 0 {
-        options = options.filter_budget_bytes(2000);
+        options = options.with_filter_budget_bytes(2000);
     }
-    options.skip_last_level_filters(random.below(4) == 0)
+    options
 }

@@ -138,7 +138,7 @@ fn open_and_ask(sample: &Sample, storage: &SimStorage, is_read_only: bool) -> (O
         now.retain(|name| name != "LOCK" || names.contains(name));
         assert_eq!(now, names);
     };
-    let store = match Store::open(Arc::new(storage.clone()), sample.options.clone().read_only(is_read_only)) {
+    let store = match Store::open(Arc::new(storage.clone()), sample.options.clone().with_read_only(is_read_only)) {
         Ok(store) => store,
         Err(error) => {
             assert_typed(&error);

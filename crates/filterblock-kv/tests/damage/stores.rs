@@ -53,19 +53,19 @@ fn policy(kind: FilterKind) -> FilterPolicy {
 /// All kinds: level 0 has its own.
 fn options() -> StoreOptions {
     StoreOptions::without_filters()
-        .filter(Purpose::Row, policy(FilterKind::Golomb))
-        .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
-        .prefix_filter(2, policy(FilterKind::Blocked))
-        .level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
+        .with_filter(Purpose::Row, policy(FilterKind::Golomb))
+        .with_filter(Purpose::RowColumn, policy(FilterKind::Bloom))
+        .with_prefix_filter(2, policy(FilterKind::Blocked))
+        .with_level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
         .unwrap()
-        .level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))
+        .with_level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))
         .unwrap()
-        .seed(5)
-        .cache_bytes(0)
-        .maintenance(Maintenance::Inline { seed: 1 })
-        .level0_tables_max(100)
-        .table_bytes_max(5_000)
-        .durability(Durability::Never)
+        .with_seed(5)
+        .with_cache_bytes(0)
+        .with_maintenance(Maintenance::Inline { seed: 1 })
+        .with_max_level0_tables(100)
+        .with_max_table_bytes(5_000)
+        .with_durability(Durability::Never)
 }
 
 fn open(storage: &SimStorage, options: StoreOptions) -> Store {
@@ -105,7 +105,7 @@ impl Writes<'_> {
 /// Two tables in level 1, one with rebuilt filters; two in level 0; writes and deletions in the log, which is sealed.
 fn write_closed(storage: &SimStorage) -> Cells {
     let mut cells = Cells::new();
-    let store = open(storage, options().filter(Purpose::Prefix, None));
+    let store = open(storage, options().with_filter(Purpose::Prefix, None));
     let mut writes = Writes { store: &store, cells: &mut cells };
     for i in (0..NUM_ROWS).filter(|i| i % 3 != 2) {
         writes.put(i, b"big", &[i as u8; 500]);
@@ -132,7 +132,7 @@ fn write_closed(storage: &SimStorage) -> Cells {
     writes.put(17, b"big", &[17; 100]);
     store.flush().unwrap();
     let table = store.stats().tables.iter().find(|table| table.level == 1).unwrap().number;
-    store.rebuild_filters(&RebuildOptions::new().table(table).seed(77)).unwrap();
+    store.rebuild_filters(&RebuildOptions::new().with_table(table).with_seed(77)).unwrap();
     let mut writes = Writes { store: &store, cells: &mut cells };
     for i in [1, 4, 20] {
         writes.put(i, b"small", b"in the log");
@@ -173,10 +173,10 @@ impl Sample {
     fn crashed_with(seed: u64) -> Option<Self> {
         let storage = SimStorage::new();
         let mut cells = write_closed(&storage);
-        let options = options().memtable_bytes_max(4_000).maintenance(Maintenance::Inline { seed });
+        let options = options().with_max_memtable_bytes(4_000).with_maintenance(Maintenance::Inline { seed });
         let store = open(&storage, options.clone());
         let newest = store.stats().tables[0].number;
-        store.rebuild_filters(&RebuildOptions::new().table(newest)).unwrap();
+        store.rebuild_filters(&RebuildOptions::new().with_table(newest)).unwrap();
         let logs = || storage.names().into_iter().filter(|name| Kind::of(name) == Some(Kind::Log)).collect::<Vec<_>>();
         let first = logs();
         let (mut before, mut i) = (cells.clone(), 0);

@@ -13,12 +13,12 @@ const SIZE: FilterSize = FilterSize::MillibitsPerKey(10_000);
 
 fn with_levels(options: StoreOptions) -> StoreOptions {
     options
-        .seed(11)
-        .durability(Durability::Never)
-        .maintenance(Maintenance::Inline { seed: 2 })
-        .memtable_bytes_max(32 << 10)
-        .level_bytes(48 << 10, 3)
-        .table_bytes_max(64 << 10)
+        .with_seed(11)
+        .with_durability(Durability::Never)
+        .with_maintenance(Maintenance::Inline { seed: 2 })
+        .with_max_memtable_bytes(32 << 10)
+        .with_level_bytes(48 << 10, 3)
+        .with_max_table_bytes(64 << 10)
 }
 
 /// A store with tables in level 0 and in several below.
@@ -78,12 +78,13 @@ fn rebuilding_and_a_level_of_its_own_choose_by_the_level_too() {
     let dear = Workload::default().with_num_queries(0).with_byte_ns(u32::MAX);
     let mut options = StoreOptions::default();
     for purpose in [Purpose::Row, Purpose::RowColumn] {
-        options = options.level_filter(0, purpose, policy(dear)).unwrap();
+        options = options.with_level_filter(0, purpose, policy(dear)).unwrap();
     }
     let store = load(options);
     check(&store.stats(), |level| if level == 0 { policy(dear) } else { of_level(level) });
     let given = policy(Workload::default().with_read_ns(7));
-    let rebuild = RebuildOptions::new().filter(Purpose::Row, given.clone()).filter(Purpose::RowColumn, given.clone());
+    let rebuild =
+        RebuildOptions::new().with_filter(Purpose::Row, given.clone()).with_filter(Purpose::RowColumn, given.clone());
     store.rebuild_filters(&rebuild).unwrap();
     check(&store.stats(), |level| given.clone().with_level(level as u8));
     assert!((0..=NUM_CELLS).all(|i| store.get(&scattered(i), b"c").unwrap().is_some()));
@@ -95,9 +96,9 @@ fn under_a_budget_and_with_partitions() {
     let budget = NUM_CELLS * 2 * 9 / 8;
     // Where a wasted read costs nothing, another kind is chosen than at the neighbouring levels.
     let free_reads = FilterPolicy::auto(SIZE, Workload::default().with_read_ns(0)).unwrap();
-    let mut options = StoreOptions::default().filter_budget_bytes(budget);
+    let mut options = StoreOptions::default().with_filter_budget_bytes(budget);
     for purpose in [Purpose::Row, Purpose::RowColumn] {
-        options = options.level_filter(3, purpose, free_reads.clone()).unwrap();
+        options = options.with_level_filter(3, purpose, free_reads.clone()).unwrap();
     }
     let store = load(options);
     store.settle().unwrap();
@@ -106,6 +107,6 @@ fn under_a_budget_and_with_partitions() {
     assert!(filter_bytes <= budget, "{filter_bytes} bytes of {budget}");
     let kinds = check(&stats, |level| if level == 3 { free_reads.clone().with_level(3) } else { of_level(level) });
     assert!(kinds.iter().map(|(_, kind)| kind).collect::<BTreeSet<_>>().len() > 1, "{stats:?}");
-    let store = load(StoreOptions::default().partition_filters(256));
+    let store = load(StoreOptions::default().with_partition_bytes(256));
     assert!(store.stats().tables.iter().any(|table| table.filters.iter().any(|filter| filter.num_entries > 500)));
 }

@@ -9,8 +9,9 @@ const NUM_PAIRS: u32 = 40;
 
 fn options() -> StoreOptions {
     // Tables come and go all the time.
-    let small = StoreOptions::default().memtable_bytes_max(6_000).table_bytes_max(8_000).level0_tables_max(2);
-    small.level_bytes(20_000, 2).durability(Durability::Never)
+    let small =
+        StoreOptions::default().with_max_memtable_bytes(6_000).with_max_table_bytes(8_000).with_max_level0_tables(2);
+    small.with_level_bytes(20_000, 2).with_durability(Durability::Never)
 }
 
 fn row(side: &str, pair: u32) -> Vec<u8> {
@@ -34,7 +35,7 @@ fn write(dir: &Path) -> ! {
         }
         if round % 64 == 0 {
             store.compact().unwrap();
-            store.rebuild_filters(&filterblock_kv::RebuildOptions::new().seed(round)).unwrap();
+            store.rebuild_filters(&filterblock_kv::RebuildOptions::new().with_seed(round)).unwrap();
         }
     }
     unreachable!()
@@ -91,7 +92,7 @@ fn a_reader_sees_one_moment_of_a_store_that_another_process_writes() {
     let (mut count, mut num_openings, mut num_moments) = (0, 0u64, 0u64);
     while Instant::now() < deadline || num_moments < 10 {
         assert_eq!(writer.0.try_wait().unwrap(), None, "the writer has ended");
-        let store = Store::open_dir(dir.path(), options().read_only(true)).unwrap();
+        let store = Store::open_dir(dir.path(), options().with_read_only(true)).unwrap();
         let now = check(&store, count);
         num_openings += 1;
         num_moments += u64::from(now > count);

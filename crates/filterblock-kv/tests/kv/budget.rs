@@ -18,14 +18,14 @@ const PURPOSE: Purpose = Purpose::RowColumn;
 /// Levels of about 100 KB, 4 times as much, …
 fn options() -> StoreOptions {
     StoreOptions::without_filters()
-        .seed(11)
-        .durability(Durability::Never)
-        .maintenance(Maintenance::Inline { seed: 2 })
-        .cache_bytes(0)
-        .memtable_bytes_max(42 << 10)
-        .level0_tables_max(4)
-        .level_bytes((96 << 10) / SPARSENESS, 4)
-        .table_bytes_max((26 << 10) / SPARSENESS)
+        .with_seed(11)
+        .with_durability(Durability::Never)
+        .with_maintenance(Maintenance::Inline { seed: 2 })
+        .with_cache_bytes(0)
+        .with_max_memtable_bytes(42 << 10)
+        .with_max_level0_tables(4)
+        .with_level_bytes((96 << 10) / SPARSENESS, 4)
+        .with_max_table_bytes((26 << 10) / SPARSENESS)
 }
 
 fn bloom(bits_per_key: f64) -> FilterPolicy {
@@ -102,10 +102,10 @@ fn print(name: &str, lines: &BTreeMap<usize, Line>) {
 
 #[test]
 fn a_budget_saves_a_quarter_of_the_false_positives_of_the_same_bytes() {
-    let uniform = load(options().filter(PURPOSE, bloom(8.0)), |_| {});
+    let uniform = load(options().with_filter(PURPOSE, bloom(8.0)), |_| {});
     let budget = filter_bytes(&uniform.stats());
     let mut highest = 0;
-    let solved = load(options().filter(PURPOSE, bloom(8.0)).filter_budget_bytes(budget), |stats| {
+    let solved = load(options().with_filter(PURPOSE, bloom(8.0)).with_filter_budget_bytes(budget), |stats| {
         assert!(filter_bytes(stats) <= budget, "{} of {budget}", filter_bytes(stats));
         highest = highest.max(filter_bytes(stats));
     });
@@ -146,18 +146,19 @@ fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
     let of_levels = |options: StoreOptions| {
         let options = options
-            .level_filter(0, PURPOSE, blocked.clone())
+            .with_level_filter(0, PURPOSE, blocked.clone())
             .unwrap()
-            .level_filter(2, PURPOSE, golomb.clone())
+            .with_level_filter(2, PURPOSE, golomb.clone())
             .unwrap();
-        options.level_filter(3, PURPOSE, None).unwrap().level_filter(4, PURPOSE, ribbon.clone()).unwrap()
+        options.with_level_filter(3, PURPOSE, None).unwrap().with_level_filter(4, PURPOSE, ribbon.clone()).unwrap()
     };
     // The order of the calls makes no difference.
-    let orders = [of_levels(options().filter(PURPOSE, bloom(8.0))), of_levels(options()).filter(PURPOSE, bloom(8.0))];
-    let beyond = options().level_filter(7, PURPOSE, blocked);
+    let orders =
+        [of_levels(options().with_filter(PURPOSE, bloom(8.0))), of_levels(options()).with_filter(PURPOSE, bloom(8.0))];
+    let beyond = options().with_level_filter(7, PURPOSE, blocked);
     assert!(matches!(beyond, Err(Error::NoSuchLevel { level: 7, max: 6 })), "{beyond:?}");
-    for (by_level, skip) in orders.into_iter().zip([false, true]) {
-        let store = load(by_level.skip_last_level_filters(skip), |_| {});
+    for by_level in orders {
+        let store = load(by_level, |_| {});
         let stats = store.stats();
         let deepest = stats.tables.iter().map(|table| table.level).max().unwrap();
         let mut counts: BTreeMap<(usize, Option<FilterKind>), u64> = BTreeMap::new();
@@ -165,16 +166,15 @@ fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
             assert!(table.filters.iter().all(|filter| filter.purpose == PURPOSE));
             *counts.entry((table.level, table.filters.first().map(|filter| filter.kind))).or_default() += 1;
         }
-        println!("skip {skip}: {counts:?}");
+        println!("{counts:?}");
         for &(level, kind) in counts.keys() {
-            let asked = match level {
+            let expected = match level {
                 0 => Some(FilterKind::Blocked),
                 2 => Some(FilterKind::Golomb),
                 3 => None,
                 4 => Some(FilterKind::Ribbon),
                 _ => Some(FilterKind::Bloom),
             };
-            let expected = if skip && level == deepest { None } else { asked };
             assert_eq!(kind, expected, "level {level} of {deepest}");
         }
         assert!(deepest >= 4);
@@ -184,13 +184,13 @@ fn levels_have_the_kinds_that_were_chosen_and_the_deepest_has_none() {
 #[test]
 fn filters_that_cannot_shrink_to_the_budget_are_not_rebuilt_for_ever() {
     let small = policy(FilterKind::Blocked, 10.0);
-    let above_golomb = inline().filter(Purpose::Row, policy(FilterKind::Golomb, 24.0));
-    let above_golomb = above_golomb.level_filter(0, Purpose::Row, small.clone()).unwrap();
-    let some_by_level = inline().filter(Purpose::Row, policy(FilterKind::Blocked, 24.0));
-    let some_by_level = some_by_level.level_filter(0, Purpose::RowColumn, small).unwrap();
+    let above_golomb = inline().with_filter(Purpose::Row, policy(FilterKind::Golomb, 24.0));
+    let above_golomb = above_golomb.with_level_filter(0, Purpose::Row, small.clone()).unwrap();
+    let some_by_level = inline().with_filter(Purpose::Row, policy(FilterKind::Blocked, 24.0));
+    let some_by_level = some_by_level.with_level_filter(0, Purpose::RowColumn, small).unwrap();
     let mut num_budgets = 0;
     for options in [above_golomb, some_by_level] {
-        let options = options.level0_tables_max(1000).table_bytes_max(4096);
+        let options = options.with_max_level0_tables(1000).with_max_table_bytes(4096);
         let storage = SimStorage::new();
         let store = open(&storage, options.clone());
         for i in 0..1500u32 {
@@ -204,7 +204,7 @@ fn filters_that_cannot_shrink_to_the_budget_are_not_rebuilt_for_ever() {
         store.close().unwrap();
         for budget in (total / 3..total).step_by(64) {
             let image = storage.crash_image(CrashKind::Everything);
-            let store = open(&image, options.clone().filter_budget_bytes(budget));
+            let store = open(&image, options.clone().with_filter_budget_bytes(budget));
             // Enough to build the filters of each table twenty times.
             image.crash_after(image.num_operations() + 20 * 12 * tables.len() as u64);
             store.settle().unwrap();

@@ -18,14 +18,14 @@ const MEMORY_BYTES: u64 = NUM_ROWS / 2 + 1_500;
 fn options(maintenance: Maintenance) -> StoreOptions {
     let rate = 0.5f64.powi(NUM_STORED as i32);
     StoreOptions::without_filters()
-        .seed(5)
-        .durability(Durability::Never)
-        .maintenance(maintenance)
-        .cache_bytes(0)
-        .memtable_bytes_max(256 << 10)
-        .level_bytes(8 << 20, 4)
-        .table_bytes_max(64 << 10)
-        .filter(Purpose::RowColumn, FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).unwrap())
+        .with_seed(5)
+        .with_durability(Durability::Never)
+        .with_maintenance(maintenance)
+        .with_cache_bytes(0)
+        .with_max_memtable_bytes(256 << 10)
+        .with_level_bytes(8 << 20, 4)
+        .with_max_table_bytes(64 << 10)
+        .with_filter(Purpose::RowColumn, FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).unwrap())
 }
 
 /// Rows with even numbers are present.
@@ -106,7 +106,7 @@ fn columns_follow_the_lookups() {
     for maintenance in [Maintenance::Inline { seed: 3 }, Maintenance::Background] {
         let storage = Arc::new(SimStorage::new());
         loaded(&storage, maintenance);
-        let store = open(&storage, options(maintenance).filter_memory_bytes(MEMORY_BYTES));
+        let store = open(&storage, options(maintenance).with_filter_memory_bytes(MEMORY_BYTES));
         let mut zipf = Zipf::new(NUM_ROWS);
 
         // By size alone: every table is taken to be as popular as the others.
@@ -115,7 +115,7 @@ fn columns_follow_the_lookups() {
         let by_size = held(&stats);
         assert!(by_size.len() >= 5, "{by_size:?}");
         assert!(by_size.iter().all(|columns| columns.stored == NUM_STORED && columns.held >= 3), "{by_size:?}");
-        assert_eq!(stats.filter_memory_bytes_max, Some(MEMORY_BYTES));
+        assert_eq!(stats.max_filter_memory_bytes, Some(MEMORY_BYTES));
         assert!((MEMORY_BYTES * 3 / 4..=MEMORY_BYTES).contains(&stats.filter_memory_bytes), "{stats:?}");
         let before = in_vain(&ask(&store, &mut zipf, NUM_ASKED / 16 * 15));
         assert_eq!(held(&store.stats()), by_size);
@@ -143,7 +143,7 @@ fn any_budget_gives_the_same_answers() {
     let stored = held_bytes_of_all(&storage, maintenance);
     for (memory_bytes, all_or_none) in [(0, Some(0)), (stored / 3, None), (stored, Some(NUM_STORED))] {
         for read_only in [false, true] {
-            let options = options(maintenance).filter_memory_bytes(memory_bytes).read_only(read_only);
+            let options = options(maintenance).with_filter_memory_bytes(memory_bytes).with_read_only(read_only);
             let store = open(&storage, options);
             let stats = store.stats();
             assert!(stats.filter_memory_bytes <= memory_bytes, "{stats:?}");
@@ -164,7 +164,7 @@ fn any_budget_gives_the_same_answers() {
 }
 
 fn held_bytes_of_all(storage: &Arc<SimStorage>, maintenance: Maintenance) -> u64 {
-    let store = open(storage, options(maintenance).filter_memory_bytes(u64::MAX));
+    let store = open(storage, options(maintenance).with_filter_memory_bytes(u64::MAX));
     let stats = store.stats();
     let stored: u64 = stats.tables.iter().map(|table| table.filter_bytes).sum();
     assert_eq!(stats.filter_memory_bytes, stored);
@@ -178,7 +178,7 @@ fn tables_that_come_are_given_columns() {
     let storage = Arc::new(SimStorage::new());
     let maintenance = Maintenance::Inline { seed: 6 };
     loaded(&storage, maintenance);
-    let store = open(&storage, options(maintenance).filter_memory_bytes(MEMORY_BYTES));
+    let store = open(&storage, options(maintenance).with_filter_memory_bytes(MEMORY_BYTES));
     for i in 0..500 {
         store.put(&row(2 * (i * 40) + 1), b"c", b"new").unwrap();
     }
@@ -195,20 +195,22 @@ fn tables_that_come_are_given_columns() {
     assert_eq!(store.verify().false_negatives(), 0);
 
     let blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
-    store.rebuild_filters(&RebuildOptions::new().filter(Purpose::RowColumn, blocked)).unwrap();
+    store.rebuild_filters(&RebuildOptions::new().with_filter(Purpose::RowColumn, blocked)).unwrap();
     store.settle().unwrap();
     let stats = store.stats();
     assert!(stats.tables.iter().flat_map(|table| &table.filters).all(|filter| filter.columns.is_none()));
     // They are held as a whole, and count.
     let stored: u64 = stats.tables.iter().map(|table| table.filter_bytes).sum();
     assert!(stored > MEMORY_BYTES, "{stored}");
-    assert_eq!((stats.filter_memory_bytes, stats.filter_memory_bytes_max), (stored, Some(MEMORY_BYTES)));
+    assert_eq!((stats.filter_memory_bytes, stats.max_filter_memory_bytes), (stored, Some(MEMORY_BYTES)));
     store.close().unwrap();
 
-    let cached =
-        options(maintenance).filter_memory_bytes(0).filter_residence(FilterResidence::Cached).cache_bytes(1 << 20);
+    let cached = options(maintenance)
+        .with_filter_memory_bytes(0)
+        .with_filter_residence(FilterResidence::Cached)
+        .with_cache_bytes(1 << 20);
     let store = open(&storage, cached);
     let stats = store.stats();
-    assert_eq!((stats.filter_memory_bytes_max, stats.filter_memory_bytes), (None, 0));
+    assert_eq!((stats.max_filter_memory_bytes, stats.filter_memory_bytes), (None, 0));
     assert_eq!(ask(&store, &mut Zipf::new(NUM_ROWS), 0).lookups, 0);
 }

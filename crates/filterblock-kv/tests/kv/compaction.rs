@@ -7,7 +7,7 @@ use filterblock_kv::WriteBatch;
 #[test]
 fn compaction_leaves_no_tombstone_in_any_level() {
     let storage = SimStorage::new();
-    let at = |base| inline().level0_tables_max(1).level_bytes(base, 2);
+    let at = |base| inline().with_max_level0_tables(1).with_level_bytes(base, 2);
     let write = |options, rows: &dyn Fn(&mut WriteBatch, u32)| {
         let store = open(&storage, options);
         let mut batch = WriteBatch::new();

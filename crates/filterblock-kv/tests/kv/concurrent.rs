@@ -16,19 +16,19 @@ const ROUNDS: u64 = 40 / SPARSENESS;
 fn options() -> StoreOptions {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
     StoreOptions::without_filters()
-        .filter(Purpose::Row, policy(FilterKind::Blocked))
-        .filter(Purpose::RowColumn, policy(FilterKind::Bloom))
-        .prefix_filter(3, policy(FilterKind::Blocked))
-        .level_filter(2, Purpose::RowColumn, policy(FilterKind::Golomb))
+        .with_filter(Purpose::Row, policy(FilterKind::Blocked))
+        .with_filter(Purpose::RowColumn, policy(FilterKind::Bloom))
+        .with_prefix_filter(3, policy(FilterKind::Blocked))
+        .with_level_filter(2, Purpose::RowColumn, policy(FilterKind::Golomb))
         .unwrap()
-        .level_filter(1, Purpose::Row, policy(FilterKind::Ribbon))
+        .with_level_filter(1, Purpose::Row, policy(FilterKind::Ribbon))
         .unwrap()
-        .durability(Durability::Never)
-        .maintenance(Maintenance::Background)
-        .cache_bytes(1 << 20)
-        .memtable_bytes_max(100_000)
-        .level_bytes(300_000, 3)
-        .table_bytes_max(100_000)
+        .with_durability(Durability::Never)
+        .with_maintenance(Maintenance::Background)
+        .with_cache_bytes(1 << 20)
+        .with_max_memtable_bytes(100_000)
+        .with_level_bytes(300_000, 3)
+        .with_max_table_bytes(100_000)
 }
 
 fn row(writer: usize, i: u64) -> Vec<u8> {
@@ -136,7 +136,7 @@ fn maintain(store: &Store, progress: &Progress) {
             0 => store.compact().unwrap(),
             1 => store.flush().unwrap(),
             2 => {
-                let report = store.rebuild_filters(&RebuildOptions::new().seed(turn)).unwrap();
+                let report = store.rebuild_filters(&RebuildOptions::new().with_seed(turn)).unwrap();
                 progress.num_rebuilt.fetch_add(report.tables.len() as u64, SeqCst);
             }
             _ => assert_eq!(store.verify().false_negatives(), 0),

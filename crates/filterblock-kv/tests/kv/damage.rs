@@ -15,11 +15,11 @@ const NUM_ROWS: u64 = 60;
 fn options() -> StoreOptions {
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).unwrap();
     StoreOptions::without_filters()
-        .filter(Purpose::Row, policy.clone())
-        .filter(Purpose::RowColumn, policy)
-        .seed(5)
-        .cache_bytes(0)
-        .maintenance(Maintenance::Inline { seed: 1 })
+        .with_filter(Purpose::Row, policy.clone())
+        .with_filter(Purpose::RowColumn, policy)
+        .with_seed(5)
+        .with_cache_bytes(0)
+        .with_maintenance(Maintenance::Inline { seed: 1 })
 }
 
 fn open(storage: &SimStorage) -> Result<Store, Error> {
@@ -99,7 +99,7 @@ fn a_damaged_filter_is_counted_and_reported_once_and_answers_stay_right() {
     let expected = format!(
         "{table}: filter block at offset 16384 ({} bytes, bloom v1): payload digest stored {stored:#018x}, computed \
          {computed:#018x}. Filter ignored: lookups stay correct but slower. Run `filterblock rebuild {table}`.",
-        warning.len_bytes
+        warning.len
     );
     assert_eq!(warning.to_string(), expected);
 
@@ -119,7 +119,7 @@ fn a_filter_of_more_entries_than_its_table_has_is_not_used() {
     let (storage, table) = storage();
     let others = SimStorage::new();
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 5.0).unwrap();
-    let store = Store::open(Arc::new(others.clone()), options().filter(Purpose::Row, policy)).unwrap();
+    let store = Store::open(Arc::new(others.clone()), options().with_filter(Purpose::Row, policy)).unwrap();
     (0..2 * NUM_ROWS).for_each(|i| store.put(&key(i), b"column", &value(i)).unwrap());
     store.flush().unwrap();
     store.close().unwrap();
@@ -148,7 +148,7 @@ fn a_filter_of_more_entries_than_its_table_has_is_not_used() {
 /// A store with a write that waits to be flushed, and the number of its last operation.
 fn unflushed() -> (SimStorage, Store, u64) {
     let (storage, _) = storage();
-    let store = Store::open(Arc::new(storage.clone()), options().durability(Durability::Never)).unwrap();
+    let store = Store::open(Arc::new(storage.clone()), options().with_durability(Durability::Never)).unwrap();
     store.put(b"new", b"column", b"value").unwrap();
     let last = storage.num_operations();
     (storage, store, last)
@@ -231,7 +231,7 @@ fn other_directories_are_refused_and_left_alone() {
         assert!(is_expected(&error), "{error}");
         assert!(names.iter().all(|name| storage.contents(name).as_deref() == Some(b"something")));
     }
-    for options in [options().create(false), options().read_only(true)] {
+    for options in [options().with_create(false), options().with_read_only(true)] {
         let error = Store::open(Arc::new(SimStorage::new()), options).unwrap_err();
         assert!(matches!(error, Error::NoStore), "{error}");
     }
@@ -240,7 +240,7 @@ fn other_directories_are_refused_and_left_alone() {
 #[test]
 fn a_store_is_open_once_for_writing_and_often_for_reading() {
     let (storage, _) = storage();
-    let reader = || Store::open(Arc::new(storage.clone()), options().read_only(true));
+    let reader = || Store::open(Arc::new(storage.clone()), options().with_read_only(true));
     let store = open(&storage).unwrap();
     assert!(matches!(open(&storage), Err(Error::Locked)));
     let early = reader().unwrap();

@@ -19,7 +19,7 @@ fn with_few_descriptors(test: &str) {
 
 fn options() -> StoreOptions {
     // No table is merged with others.
-    StoreOptions::default().durability(Durability::Never).level0_tables_max(1_000).cache_bytes(0)
+    StoreOptions::default().with_durability(Durability::Never).with_max_level0_tables(1_000).with_cache_bytes(0)
 }
 
 fn row(i: u32) -> Vec<u8> {
@@ -70,7 +70,7 @@ fn many_tables() {
     #[cfg(target_os = "linux")]
     assert!(held(dir.path()).len() <= 4 + 16, "{:?}", held(dir.path()));
     assert_eq!(store.scan(..).count() as u32, NUM_TABLES + 1);
-    store.rebuild_filters(&filterblock_kv::RebuildOptions::new().seed(3)).unwrap();
+    store.rebuild_filters(&filterblock_kv::RebuildOptions::new().with_seed(3)).unwrap();
     store.compact().unwrap();
     has(&store, 0..NUM_TABLES);
     // The descriptors of removed tables are closed.
@@ -89,7 +89,7 @@ fn none_left() {
     // How many descriptors are left to the store.
     for left in 0..6 {
         let dir = tempfile::tempdir().unwrap();
-        let inline = options().maintenance(Maintenance::Inline { seed: 1 });
+        let inline = options().with_maintenance(Maintenance::Inline { seed: 1 });
         let store = Store::open_dir(dir.path(), inline.clone()).unwrap();
         let mut acknowledged = 0;
         let mut write = |store: &Store, wanted: usize| {

@@ -9,7 +9,7 @@ fn put(store: &Store, row: &str) {
 }
 
 fn rows(dir: &Path) -> Vec<String> {
-    let store = Store::open_dir(dir, StoreOptions::default().create(false)).unwrap();
+    let store = Store::open_dir(dir, StoreOptions::default().with_create(false)).unwrap();
     store.scan(..).map(|cell| String::from_utf8(cell.unwrap().value).unwrap()).collect()
 }
 

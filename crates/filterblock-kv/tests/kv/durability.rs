@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 fn open(storage: &SimStorage, durability: Durability) -> Store {
-    Store::open(Arc::new(storage.clone()), StoreOptions::default().durability(durability)).unwrap()
+    Store::open(Arc::new(storage.clone()), StoreOptions::default().with_durability(durability)).unwrap()
 }
 
 /// The value of `row` after the worst crash, which leaves nothing unsynced.
@@ -58,8 +58,8 @@ fn an_interval_passes_without_another_write() {
 #[test]
 fn an_interval_passes_without_a_thread_for_maintenance_too() {
     let storage = SimStorage::new();
-    let options = StoreOptions::default().durability(Durability::Interval(Duration::from_millis(1)));
-    let options = options.maintenance(Maintenance::Inline { seed: 1 });
+    let options = StoreOptions::default().with_durability(Durability::Interval(Duration::from_millis(1)));
+    let options = options.with_maintenance(Maintenance::Inline { seed: 1 });
     let store = Store::open(Arc::new(storage.clone()), options).unwrap();
     store.put(b"row", b"column", b"value").unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -91,7 +91,7 @@ fn a_manifest_that_ends_with_blocks_of_an_older_one_ends_before_them() {
             seen.lock().unwrap().push(storage.crash_image(CrashKind::NothingUnsynced));
         }
     });
-    let options = StoreOptions::default().maintenance(Maintenance::Inline { seed: 1 });
+    let options = StoreOptions::default().with_maintenance(Maintenance::Inline { seed: 1 });
     for i in 0..4u8 {
         let store = Store::open(Arc::new(storage.clone()), options.clone()).unwrap();
         store.put(&[i], b"column", b"value").unwrap();
@@ -226,7 +226,7 @@ fn a_batch_is_one_write() {
 #[test]
 fn failed_background_work_is_reported_and_retried() {
     let storage = SimStorage::new();
-    let options = StoreOptions::default().memtable_bytes_max(2_000).durability(Durability::Never);
+    let options = StoreOptions::default().with_max_memtable_bytes(2_000).with_durability(Durability::Never);
     let store = Store::open(Arc::new(storage.clone()), options.clone()).unwrap();
     store.put(b"before", b"column", b"value").unwrap();
     storage.inject(Fault::persistent(FaultKind::NoSpace, 0));

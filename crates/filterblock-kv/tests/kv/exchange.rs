@@ -17,23 +17,23 @@ fn options() -> StoreOptions {
     let bits = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
     let rate = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.01).expect("legal");
     StoreOptions::without_filters()
-        .filter(Purpose::Row, bits(FilterKind::Blocked, 9.5))
-        .filter(Purpose::RowColumn, rate)
-        .prefix_filter(13, bits(FilterKind::Bloom, 12.0))
-        .level_filter(0, Purpose::RowColumn, bits(FilterKind::Bloom, 10.0))
+        .with_filter(Purpose::Row, bits(FilterKind::Blocked, 9.5))
+        .with_filter(Purpose::RowColumn, rate)
+        .with_prefix_filter(13, bits(FilterKind::Bloom, 12.0))
+        .with_level_filter(0, Purpose::RowColumn, bits(FilterKind::Bloom, 10.0))
         .expect("a level")
-        .level_filter(2, Purpose::Row, bits(FilterKind::Ribbon, 9.5))
+        .with_level_filter(2, Purpose::Row, bits(FilterKind::Ribbon, 9.5))
         .expect("a level")
-        .level_filter(2, Purpose::RowColumn, bits(FilterKind::Fuse, 9.5))
+        .with_level_filter(2, Purpose::RowColumn, bits(FilterKind::Fuse, 9.5))
         .expect("a level")
-        .filter_budget_bytes(9_000)
-        .seed(0xfeed_f00d_dead_beef)
-        .memtable_bytes_max(60_000)
-        .level0_tables_max(2)
-        .level_bytes(64 << 10, 2)
-        .table_bytes_max(48 << 10)
-        .maintenance(Maintenance::Inline { seed: 5 })
-        .durability(Durability::Never)
+        .with_filter_budget_bytes(9_000)
+        .with_seed(0xfeed_f00d_dead_beef)
+        .with_max_memtable_bytes(60_000)
+        .with_max_level0_tables(2)
+        .with_level_bytes(64 << 10, 2)
+        .with_max_table_bytes(48 << 10)
+        .with_maintenance(Maintenance::Inline { seed: 5 })
+        .with_durability(Durability::Never)
 }
 
 fn row(number: u64) -> Vec<u8> {
@@ -84,7 +84,7 @@ fn write_store(dir: &Path) {
         }
         store.write(batch).expect("a write");
         if batch_number == WRITES / WRITES_IN_BATCH * 9 / 10 {
-            store.rebuild_filters(&RebuildOptions::new().seed(0x0123_4567_89ab_cdef)).expect("filters");
+            store.rebuild_filters(&RebuildOptions::new().with_seed(0x0123_4567_89ab_cdef)).expect("filters");
         }
     }
     let stats = store.stats();
@@ -98,7 +98,7 @@ fn write_store(dir: &Path) {
 
 /// Checks every cell, as many absent ones, a scan of all, and every filter. Returns the number of answers.
 fn check_store(dir: &Path) -> usize {
-    let store = Store::open_dir(dir, options().read_only(true)).expect("a store");
+    let store = Store::open_dir(dir, options().with_read_only(true)).expect("a store");
     let cells = cells();
     for ((row, column), value) in &cells {
         assert_eq!(store.get(row, column).expect("an answer").as_ref(), Some(value));

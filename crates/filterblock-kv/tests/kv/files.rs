@@ -3,7 +3,7 @@
 use crate::ledger::{ask, load};
 use filterblock_engine::ledger::Outcome;
 use filterblock_kv::{
-    Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Purpose, Storage, Store, StoreOptions, TableFile,
+    CellKey, Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Purpose, Storage, Store, StoreOptions, TableFile,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn first_table(dir: &Path) -> PathBuf {
 #[test]
 fn a_full_memtable_flushes_itself() {
     let dir = tempfile::tempdir().unwrap();
-    let options = StoreOptions::default().memtable_bytes_max(10_000);
+    let options = StoreOptions::default().with_max_memtable_bytes(10_000);
     let store = Store::open_dir(dir.path(), options).unwrap();
     for i in 0..100u8 {
         store.put(&[i], b"column", &[i; 500]).unwrap();
@@ -51,7 +51,7 @@ fn limits_are_refused_and_the_largest_key_is_not() {
 #[test]
 fn direct_and_buffered_storage_give_the_same_bytes_and_count_the_same() {
     let dir = tempfile::tempdir().unwrap();
-    let options = StoreOptions::default().seed(7).cache_bytes(0);
+    let options = StoreOptions::default().with_seed(7).with_cache_bytes(0);
     load(&Store::open_dir(dir.path(), options.clone()).unwrap());
     let direct: Arc<dyn Storage> = Arc::new(FileStorage::open_direct(dir.path()).unwrap());
     let buffered: Arc<dyn Storage> = Arc::new(FileStorage::open(dir.path()).unwrap());
@@ -107,14 +107,15 @@ fn direct_storage_is_opened_by_many_at_once() {
 #[test]
 fn a_table_can_be_inspected_and_checked_from_outside() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open_dir(dir.path(), StoreOptions::default().seed(3)).unwrap();
+    let store = Store::open_dir(dir.path(), StoreOptions::default().with_seed(3)).unwrap();
     load(&store);
     let path = first_table(dir.path());
     assert!(TableFile::is_table(&path).unwrap());
     let table = TableFile::open(&path).unwrap();
     assert_eq!((table.seed(), table.num_cells(), table.num_tombstones()), (3, 2000, 0));
     assert!(path.ends_with(format!("{:06}.sst", table.number())));
-    assert_eq!(table.key_range(), Some([(&b"r0000"[..], &b"a"[..]), (b"r1998", b"c")]));
+    let (first, last) = (CellKey { row: b"r0000", column: b"a" }, CellKey { row: b"r1998", column: b"c" });
+    assert_eq!(table.key_range(), Some(first..=last));
     let [row, cell] = table.filters() else { panic!("two filters") };
     assert_eq!((row.purpose, cell.purpose), (Purpose::Row, Purpose::RowColumn));
     assert_eq!(row.open().unwrap().num_entries(), 1000);
@@ -138,7 +139,7 @@ fn a_table_can_be_inspected_and_checked_from_outside() {
 fn the_same_writes_give_the_same_bytes() {
     let table = || {
         let dir = tempfile::tempdir().unwrap();
-        load(&Store::open_dir(dir.path(), StoreOptions::default().seed(3)).unwrap());
+        load(&Store::open_dir(dir.path(), StoreOptions::default().with_seed(3)).unwrap());
         std::fs::read(first_table(dir.path())).unwrap()
     };
     assert_eq!(table(), table());
@@ -148,7 +149,7 @@ fn the_same_writes_give_the_same_bytes() {
 fn a_store_keeps_its_seed_whatever_the_options() {
     let dir = tempfile::tempdir().unwrap();
     load(&Store::open_dir(dir.path(), StoreOptions::default()).unwrap());
-    let store = Store::open_dir(dir.path(), StoreOptions::default().seed(99)).unwrap();
+    let store = Store::open_dir(dir.path(), StoreOptions::default().with_seed(99)).unwrap();
     ask(&store);
     assert!(store.warnings().is_empty());
     assert!(store.ledger().total().count(Outcome::Avoided) > 2000);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A store without filters, whose writing threads do its maintenance.
 pub(crate) fn inline() -> StoreOptions {
-    StoreOptions::without_filters().maintenance(Maintenance::Inline { seed: 1 }).seed(3)
+    StoreOptions::without_filters().with_maintenance(Maintenance::Inline { seed: 1 }).with_seed(3)
 }
 
 #[track_caller]

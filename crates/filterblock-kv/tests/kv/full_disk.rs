@@ -39,7 +39,7 @@ impl SmallDisk {
     }
 
     fn open_with(&self, options: StoreOptions) -> Result<Store, Error> {
-        Store::open(Arc::new(self.clone()), options.seed(1))
+        Store::open(Arc::new(self.clone()), options.with_seed(1))
     }
 }
 
@@ -125,7 +125,7 @@ fn an_opening_without_room_leaves_nothing_behind() {
             assert!(names.iter().all(|name| !name.ends_with(".tmp") && !name.ends_with(".sst")), "{room}: {names:?}");
             // One manifest is left: the old one, or a new one of the same state.
             assert!(disk.used() <= used + 100, "{room}: {} bytes where there were {used}", disk.used());
-            let readable = disk.open_with(StoreOptions::default().read_only(true)).unwrap();
+            let readable = disk.open_with(StoreOptions::default().with_read_only(true)).unwrap();
             has_all(&readable, 0..800);
         }
         disk.grow();
@@ -151,8 +151,8 @@ fn a_store_goes_on_when_there_is_room_again() {
     for maintenance in [Maintenance::Background, Maintenance::Inline { seed: 5 }] {
         for room in (0..60_000).step_by(731) {
             let disk = SmallDisk::new();
-            let options = StoreOptions::default().memtable_bytes_max(4_000).level0_tables_max(2);
-            let options = options.durability(Durability::Never).maintenance(maintenance);
+            let options = StoreOptions::default().with_max_memtable_bytes(4_000).with_max_level0_tables(2);
+            let options = options.with_durability(Durability::Never).with_maintenance(maintenance);
             let store = disk.open_with(options).unwrap();
             put(&store, 0).unwrap();
             disk.leave(room);

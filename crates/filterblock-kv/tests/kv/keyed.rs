@@ -22,12 +22,15 @@ fn policy(kind: FilterKind) -> FilterPolicy {
 
 /// Filters for every purpose, without a seed or key of their own.
 fn options(kind: FilterKind) -> StoreOptions {
-    let options = StoreOptions::without_filters().maintenance(Maintenance::Inline { seed: 1 });
-    options.filter(Purpose::Row, policy(kind)).filter(Purpose::RowColumn, policy(kind)).prefix_filter(5, policy(kind))
+    let options = StoreOptions::without_filters().with_maintenance(Maintenance::Inline { seed: 1 });
+    options
+        .with_filter(Purpose::Row, policy(kind))
+        .with_filter(Purpose::RowColumn, policy(kind))
+        .with_prefix_filter(5, policy(kind))
 }
 
 fn keyed() -> StoreOptions {
-    options(FilterKind::Blocked).hashed_by(key())
+    options(FilterKind::Blocked).with_hasher(key())
 }
 
 fn row(i: u32) -> Vec<u8> {
@@ -61,13 +64,13 @@ fn check_answers(store: &Store, num_rows: u32) {
 #[test]
 fn every_filter_is_hashed_under_the_key_however_it_is_written() {
     let by_policy = options(FilterKind::Golomb)
-        .filter(Purpose::RowColumn, policy(FilterKind::Blocked).with_hasher(key()))
-        .level_filter(1, Purpose::Row, policy(FilterKind::Bloom).with_hasher(key()))
+        .with_filter(Purpose::RowColumn, policy(FilterKind::Blocked).with_hasher(key()))
+        .with_level_filter(1, Purpose::Row, policy(FilterKind::Bloom).with_hasher(key()))
         .unwrap()
-        .level_filter(1, Purpose::RowColumn, policy(FilterKind::Ribbon).with_hasher(key()))
+        .with_level_filter(1, Purpose::RowColumn, policy(FilterKind::Ribbon).with_hasher(key()))
         .unwrap();
-    let cached = keyed().filter_residence(FilterResidence::Cached);
-    let budgeted = keyed().filter_budget_bytes(4_000);
+    let cached = keyed().with_filter_residence(FilterResidence::Cached);
+    let budgeted = keyed().with_filter_budget_bytes(4_000);
     for options in [keyed(), by_policy, cached, budgeted] {
         let dir = tempfile::tempdir().unwrap();
         let open = || Store::open_dir(dir.path(), options.clone()).unwrap();
@@ -92,7 +95,7 @@ fn every_filter_is_hashed_under_the_key_however_it_is_written() {
         for (name, _) in files(dir.path()).iter().filter(|(name, _)| name.ends_with(".sst")) {
             let table = TableFile::open(&dir.path().join(name)).unwrap();
             assert!(table.filters().iter().all(|filter| filter.open().is_err()), "none opens without the key");
-            let table = table.hashed_by(key());
+            let table = table.with_hasher(key());
             assert_eq!((table.seed(), table.filters().len()), (key().seed(), 3));
             assert!(table.filters().iter().all(|filter| *filter.open().unwrap().hasher() == key()));
             assert_eq!(table.check().unwrap().missing_in_row_filter, 0);
@@ -104,7 +107,7 @@ fn every_filter_is_hashed_under_the_key_however_it_is_written() {
 fn helpful_hasher(dir: &Path, key: KeyHasher) -> Option<(String, usize)> {
     let files = files(dir);
     let table = files.keys().find(|name| name.ends_with(".sst")).unwrap();
-    let table = TableFile::open(&dir.join(table)).unwrap().hashed_by(key.clone());
+    let table = TableFile::open(&dir.join(table)).unwrap().with_hasher(key.clone());
     let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Row).unwrap().open().unwrap();
     let known: Vec<Vec<u8>> = (0..60).step_by(2).map(row).collect();
     let helps =
@@ -142,7 +145,7 @@ fn no_file_holds_the_key_or_a_seed_that_helps_an_attacker() {
     }
     assert_eq!(helpful_hasher(dir.path(), key()), None);
     // The search finds the seed of a store that has one: it is in the table's footer.
-    let seeded = written(options(FilterKind::Blocked).seed(0x1234_5678_9abc_def0));
+    let seeded = written(options(FilterKind::Blocked).with_seed(0x1234_5678_9abc_def0));
     assert!(helpful_hasher(seeded.path(), KeyHasher::new(0x1234_5678_9abc_def0)).is_some());
 }
 
@@ -156,12 +159,15 @@ fn without_its_key_a_store_is_not_opened_and_not_changed() {
     let unkeyed = options(FilterKind::Blocked);
     for (options, expected) in [
         (unkeyed.clone(), None),
-        (unkeyed.clone().seed(key().seed()), None),
-        (unkeyed.clone().hashed_by(other_key()), Some(other_key().seed())),
-        (unkeyed.filter(Purpose::Row, policy(FilterKind::Bloom).with_hasher(other_key())), Some(other_key().seed())),
+        (unkeyed.clone().with_seed(key().seed()), None),
+        (unkeyed.clone().with_hasher(other_key()), Some(other_key().seed())),
+        (
+            unkeyed.with_filter(Purpose::Row, policy(FilterKind::Bloom).with_hasher(other_key())),
+            Some(other_key().seed()),
+        ),
     ] {
         for read_only in [false, true] {
-            match Store::open_dir(dir.path(), options.clone().read_only(read_only)) {
+            match Store::open_dir(dir.path(), options.clone().with_read_only(read_only)) {
                 Err(Error::HashKey { stored, given }) => assert_eq!((stored, given), (Some(key().seed()), expected)),
                 other => panic!("{other:?}"),
             }
@@ -185,13 +191,13 @@ fn a_key_for_a_store_that_has_none_is_refused() {
 fn hashers_that_do_not_agree_are_refused() {
     let id = |hasher: KeyHasher| Some(hasher.seed());
     let with = |hasher| policy(FilterKind::Bloom).with_hasher(hasher);
-    let level = |options: StoreOptions, hasher| options.level_filter(3, Purpose::RowColumn, with(hasher)).unwrap();
+    let level = |options: StoreOptions, hasher| options.with_level_filter(3, Purpose::RowColumn, with(hasher)).unwrap();
     let dir = tempfile::tempdir().unwrap();
     for (options, expected) in [
         (level(keyed(), other_key()), [id(other_key()), id(key())]),
         (level(keyed(), KeyHasher::new(5)), [None, id(key())]),
-        (keyed().filter(Purpose::Row, with(key())).seed(5), [id(key()), None]),
-        (level(keyed().filter(Purpose::Row, with(key())), other_key()), [id(other_key()), id(key())]),
+        (keyed().with_filter(Purpose::Row, with(key())).with_seed(5), [id(key()), None]),
+        (level(keyed().with_filter(Purpose::Row, with(key())), other_key()), [id(other_key()), id(key())]),
     ] {
         match Store::open_dir(dir.path(), options) {
             Err(Error::ConflictingHashKeys { key_ids }) => assert_eq!(key_ids, expected),
@@ -202,15 +208,15 @@ fn hashers_that_do_not_agree_are_refused() {
     let store = Store::open_dir(dir.path(), keyed()).unwrap();
     load(&store, 0..NUM_ROWS);
     store.flush().unwrap();
-    let seeded = RebuildOptions::new().seed(9);
-    let other = RebuildOptions::new().filter(Purpose::Row, with(other_key()));
+    let seeded = RebuildOptions::new().with_seed(9);
+    let other = RebuildOptions::new().with_filter(Purpose::Row, with(other_key()));
     for (options, expected) in [(seeded, [None, id(key())]), (other, [id(other_key()), id(key())])] {
         match store.rebuild_filters(&options) {
             Err(Error::ConflictingHashKeys { key_ids }) => assert_eq!(key_ids, expected),
             other => panic!("{other:?}"),
         }
     }
-    store.rebuild_filters(&RebuildOptions::new().filter(Purpose::Row, with(key()))).unwrap();
+    store.rebuild_filters(&RebuildOptions::new().with_filter(Purpose::Row, with(key()))).unwrap();
     check(&store, NUM_ROWS, id(key()));
 }
 
@@ -224,15 +230,15 @@ fn a_store_can_be_given_a_key_another_key_or_none() {
     // Filters of the old hasher can be read without it if it has a seed, as that is in the table.
     let (first, second) = (Some(key().seed()), Some(other_key().seed()));
     for (options, id, are_readable) in
-        [(keyed(), first, true), (unkeyed.clone().hashed_by(other_key()), second, false), (unkeyed, None, false)]
+        [(keyed(), first, true), (unkeyed.clone().with_hasher(other_key()), second, false), (unkeyed, None, false)]
     {
         let before = files(dir.path());
-        let store = Store::open_dir(dir.path(), options.clone().change_hash_key(true).read_only(true)).unwrap();
+        let store = Store::open_dir(dir.path(), options.clone().with_key_change(true).with_read_only(true)).unwrap();
         check_answers(&store, NUM_ROWS);
         assert_eq!(store.warnings().len(), if are_readable { 0 } else { 3 });
         drop(store);
         assert!(files(dir.path()) == before);
-        let store = Store::open_dir(dir.path(), options.clone().change_hash_key(true)).unwrap();
+        let store = Store::open_dir(dir.path(), options.clone().with_key_change(true)).unwrap();
         check_answers(&store, NUM_ROWS);
         assert_eq!(store.warnings().len(), if are_readable { 0 } else { 3 });
         store.rebuild_filters(&RebuildOptions::new()).unwrap();

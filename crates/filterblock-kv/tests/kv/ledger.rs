@@ -32,7 +32,7 @@ pub(crate) fn ask(store: &Store) {
 
 fn ledger_of(options: StoreOptions) -> Ledger {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open_dir(dir.path(), options.cache_bytes(0)).unwrap();
+    let store = Store::open_dir(dir.path(), options.with_cache_bytes(0)).unwrap();
     load(&store);
     ask(&store);
     let ledger = store.ledger();
@@ -43,8 +43,9 @@ fn ledger_of(options: StoreOptions) -> Ledger {
 
 #[test]
 fn with_both_filters_every_absent_key_is_avoided_or_a_false_positive() {
-    let options = StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy());
-    let ledger = ledger_of(options.seed(1));
+    let options =
+        StoreOptions::without_filters().with_filter(Purpose::Row, policy()).with_filter(Purpose::RowColumn, policy());
+    let ledger = ledger_of(options.with_seed(1));
     let (row, cell) = (ledger.of(Purpose::Row), ledger.of(Purpose::RowColumn));
     assert_eq!((row.lookups, cell.lookups), (2000, 4000));
     assert_eq!((row.count(Outcome::TruePositive), cell.count(Outcome::TruePositive)), (1000, 1000));
@@ -61,8 +62,9 @@ fn with_both_filters_every_absent_key_is_avoided_or_a_false_positive() {
 #[test]
 fn what_is_avoided_is_what_would_have_been_read() {
     let none = ledger_of(StoreOptions::without_filters());
-    let both =
-        ledger_of(StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy()));
+    let both = ledger_of(
+        StoreOptions::without_filters().with_filter(Purpose::Row, policy()).with_filter(Purpose::RowColumn, policy()),
+    );
     assert_eq!(none.total().count(Outcome::Avoided), 0);
     assert_eq!(none.data_block_reads() - both.data_block_reads(), both.total().count(Outcome::Avoided));
     // Key ranges are checked first, so filters do not change what they decide.
@@ -76,7 +78,7 @@ fn what_is_avoided_is_what_would_have_been_read() {
 
 #[test]
 fn a_row_filter_alone_answers_for_cells_and_is_right_about_rows() {
-    let ledger = ledger_of(StoreOptions::without_filters().filter(Purpose::Row, policy()));
+    let ledger = ledger_of(StoreOptions::without_filters().with_filter(Purpose::Row, policy()));
     let row = ledger.of(Purpose::Row);
     assert_eq!((row.lookups, ledger.of(Purpose::RowColumn).lookups), (6000, 0));
     assert_eq!(
@@ -92,8 +94,8 @@ fn a_row_filter_alone_answers_for_cells_and_is_right_about_rows() {
 #[test]
 fn a_row_filter_is_right_about_rows_that_end_a_block() {
     let dir = tempfile::tempdir().unwrap();
-    let options = StoreOptions::without_filters().filter(Purpose::Row, policy());
-    let store = Store::open_dir(dir.path(), options.seed(1)).unwrap();
+    let options = StoreOptions::without_filters().with_filter(Purpose::Row, policy());
+    let store = Store::open_dir(dir.path(), options.with_seed(1)).unwrap();
     load(&store);
     assert!(store.stats().tables[0].num_blocks > 10);
     for i in 0..999 {
@@ -105,7 +107,7 @@ fn a_row_filter_is_right_about_rows_that_end_a_block() {
 
 #[test]
 fn a_row_column_filter_alone_does_not_answer_for_rows() {
-    let ledger = ledger_of(StoreOptions::without_filters().filter(Purpose::RowColumn, policy()));
+    let ledger = ledger_of(StoreOptions::without_filters().with_filter(Purpose::RowColumn, policy()));
     let row = ledger.of(Purpose::Row);
     assert_eq!(row.count(Outcome::NoFilter) + row.count(Outcome::OutOfKeyRange), 2000);
     assert_eq!(row.unfiltered_found, 1000);
@@ -139,12 +141,14 @@ fn tombstones_hide_older_values_and_have_their_own_line() {
 
 #[test]
 fn cached_blocks_are_not_read_again_and_answers_stay() {
-    let options =
-        StoreOptions::without_filters().filter(Purpose::Row, policy()).filter(Purpose::RowColumn, policy()).seed(1);
+    let options = StoreOptions::without_filters()
+        .with_filter(Purpose::Row, policy())
+        .with_filter(Purpose::RowColumn, policy())
+        .with_seed(1);
     let none = ledger_of(options.clone());
     for residence in [FilterResidence::Pinned, FilterResidence::Cached] {
         let dir = tempfile::tempdir().unwrap();
-        let options = options.clone().filter_residence(residence).cache_bytes(4 << 20);
+        let options = options.clone().with_filter_residence(residence).with_cache_bytes(4 << 20);
         let store = Store::open_dir(dir.path(), options.clone()).unwrap();
         load(&store);
         ask(&store);
@@ -161,14 +165,14 @@ fn cached_blocks_are_not_read_again_and_answers_stay() {
         let num_blocks = store.stats().tables[0].num_blocks;
         assert_eq!(ledger.data_block_reads(), num_blocks, "each block is read once");
         assert_eq!(cache.data_misses, num_blocks);
-        assert!(cache.len_bytes + cache.pinned_bytes <= cache.limit_bytes);
+        assert!(cache.held_bytes + cache.pinned_bytes <= cache.max_bytes);
         let is_cached = residence == FilterResidence::Cached;
         assert_eq!((cache.pinned_bytes == 0, ledger.filter_block_cache_hits > 4000), (is_cached, is_cached));
         assert_eq!(ledger.filter_block_reads, 0, "they came into the cache when the table was written");
         drop(store);
 
         // With room for a few blocks only, filters are read repeatedly, and are right each time.
-        let store = Store::open_dir(dir.path(), options.cache_bytes(40 << 10)).unwrap();
+        let store = Store::open_dir(dir.path(), options.with_cache_bytes(40 << 10)).unwrap();
         ask(&store);
         ask(&store);
         let ledger = store.ledger();
@@ -186,7 +190,7 @@ fn filters_that_cannot_be_built_are_counted_and_answers_stay() {
     // A block of this length cannot hold that many rows.
     let too_small = FilterPolicy::with_max_bytes(FilterKind::Blocked, 65).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let options = StoreOptions::without_filters().filter(Purpose::Row, too_small);
+    let options = StoreOptions::without_filters().with_filter(Purpose::Row, too_small);
     let store = Store::open_dir(dir.path(), options).unwrap();
     load(&store);
     ask(&store);

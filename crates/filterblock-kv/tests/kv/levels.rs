@@ -19,14 +19,14 @@ const MAINTENANCE: Maintenance = Maintenance::Inline { seed: 2 };
 fn options() -> StoreOptions {
     let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.5f64.powi(16)).unwrap();
     StoreOptions::without_filters()
-        .seed(11)
-        .durability(Durability::Never)
-        .maintenance(MAINTENANCE)
-        .cache_bytes(0)
-        .memtable_bytes_max(64 << 10)
-        .level_bytes(24 << 10, 4)
-        .table_bytes_max(16 << 10)
-        .filter(Purpose::RowColumn, policy)
+        .with_seed(11)
+        .with_durability(Durability::Never)
+        .with_maintenance(MAINTENANCE)
+        .with_cache_bytes(0)
+        .with_max_memtable_bytes(64 << 10)
+        .with_level_bytes(24 << 10, 4)
+        .with_max_table_bytes(16 << 10)
+        .with_filter(Purpose::RowColumn, policy)
 }
 
 fn row(number: u64) -> Vec<u8> {
@@ -75,10 +75,11 @@ fn by_level(store: &Store) -> BTreeMap<usize, Vec<u32>> {
 
 /// Wasted reads with as much memory as `columns` columns of every filter take, by sizes and by counted lookups.
 fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64) -> [f64; 2] {
-    let stored =
-        Store::open(storage.clone(), options.clone().filter_memory_bytes(u64::MAX).read_only(true)).unwrap().stats();
+    let stored = Store::open(storage.clone(), options.clone().with_filter_memory_bytes(u64::MAX).with_read_only(true))
+        .unwrap()
+        .stats();
     let memory_bytes = stored.filter_memory_bytes * columns / 16;
-    let options = options.filter_memory_bytes(memory_bytes);
+    let options = options.with_filter_memory_bytes(memory_bytes);
     let (counted, asked) = (0..NUM_COUNTED, NUM_COUNTED..NUM_COUNTED + NUM_ASKED);
     let mut after_counted = Zipf::new(NUM_ROWS);
     for _ in counted.clone() {
@@ -86,7 +87,7 @@ fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64)
     }
 
     // Read-only: the columns are chosen once.
-    let store = Store::open(storage.clone(), options.clone().read_only(true)).unwrap();
+    let store = Store::open(storage.clone(), options.clone().with_read_only(true)).unwrap();
     let by_size = by_level(&store);
     assert!(by_size.len() >= 5, "{by_size:?}");
     let before = in_vain(&ask(&store, &mut after_counted.clone(), asked.clone()));
@@ -118,7 +119,7 @@ fn counted_lookups_halve_the_reads_in_vain() {
 
 #[test]
 fn counted_lookups_halve_the_reads_in_vain_of_partitioned_filters() {
-    let options = options().partition_filters(512);
+    let options = options().with_partition_bytes(512);
     let storage = loaded(options.clone());
     let [before, after] = reads_in_vain(&storage, options, 8);
     assert!(after <= before * 0.5, "{before} wasted reads, then {after}");

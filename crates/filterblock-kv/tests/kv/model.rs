@@ -75,8 +75,8 @@ fn all_options() -> Vec<StoreOptions> {
         let policy = FilterPolicy::with_bits_per_key(kind, 8.0).unwrap();
         for purposes in [&[Purpose::Row][..], &[Purpose::RowColumn], &Purpose::ALL] {
             let with = |options: StoreOptions, &purpose: &Purpose| match purpose {
-                Purpose::Prefix => options.prefix_filter(1, policy.clone()),
-                _ => options.filter(purpose, policy.clone()),
+                Purpose::Prefix => options.with_prefix_filter(1, policy.clone()),
+                _ => options.with_filter(purpose, policy.clone()),
             };
             all.push(purposes.iter().fold(StoreOptions::without_filters(), with));
         }
@@ -121,11 +121,11 @@ fn check_against_model(store: &Store, model: &Model) {
 /// Limits small enough for several levels of several tables.
 fn small(options: StoreOptions, seed: u64) -> StoreOptions {
     options
-        .maintenance(Maintenance::Inline { seed })
-        .memtable_bytes_max(3_000)
-        .level0_tables_max(2)
-        .level_bytes(40_000, 2)
-        .table_bytes_max(9_000)
+        .with_maintenance(Maintenance::Inline { seed })
+        .with_max_memtable_bytes(3_000)
+        .with_max_level0_tables(2)
+        .with_level_bytes(40_000, 2)
+        .with_max_table_bytes(9_000)
 }
 
 fn apply(op: &Op, store: &Store, model: &mut Model) {
@@ -158,7 +158,7 @@ fn apply(op: &Op, store: &Store, model: &mut Model) {
         Op::Compact => store.compact().unwrap(),
         Op::Settle => store.settle().unwrap(),
         Op::Rebuild { seed } => {
-            let report = store.rebuild_filters(&RebuildOptions::new().seed(*seed)).unwrap();
+            let report = store.rebuild_filters(&RebuildOptions::new().with_seed(*seed)).unwrap();
             assert_eq!(report.tables.len(), store.stats().tables.len());
         }
         Op::Reopen | Op::Kill | Op::Snapshot => {}

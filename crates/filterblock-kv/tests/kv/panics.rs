@@ -18,7 +18,7 @@ fn within_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + '
 }
 
 fn options() -> StoreOptions {
-    StoreOptions::default().memtable_bytes_max(4_000).durability(Durability::Never)
+    StoreOptions::default().with_max_memtable_bytes(4_000).with_durability(Durability::Never)
 }
 
 /// The next operation of this kind on a file of this ending panics.
@@ -92,7 +92,8 @@ fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
 #[test]
 fn a_panic_of_the_writer_that_leads_is_an_error_for_its_group() {
     let storage = SimStorage::new();
-    let store = Arc::new(Store::open(Arc::new(storage.clone()), options().durability(Durability::Always)).unwrap());
+    let store =
+        Arc::new(Store::open(Arc::new(storage.clone()), options().with_durability(Durability::Always)).unwrap());
     put(&store, 0).unwrap();
     let (reached, is_reached) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
@@ -132,7 +133,7 @@ fn a_panic_of_the_writer_that_leads_is_an_error_for_its_group() {
 #[test]
 fn a_panic_of_a_thread_that_does_its_own_maintenance_stops_writes() {
     let storage = SimStorage::new();
-    let inline = options().maintenance(Maintenance::Inline { seed: 1 });
+    let inline = options().with_maintenance(Maintenance::Inline { seed: 1 });
     let store = Store::open(Arc::new(storage.clone()), inline).unwrap();
     (0..5).for_each(|i| put(&store, i).unwrap());
     panic_at(&storage, OperationKind::Create, ".sst.tmp");

@@ -14,16 +14,16 @@ const PARTITION_BYTES: u64 = 512;
 fn options(kind: FilterKind) -> StoreOptions {
     let policy = FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
     StoreOptions::without_filters()
-        .filter(Purpose::Row, policy.clone())
-        .filter(Purpose::RowColumn, policy.clone())
-        .prefix_filter(6, policy)
-        .seed(5)
-        .cache_bytes(0)
-        .maintenance(Maintenance::Inline { seed: 1 })
+        .with_filter(Purpose::Row, policy.clone())
+        .with_filter(Purpose::RowColumn, policy.clone())
+        .with_prefix_filter(6, policy)
+        .with_seed(5)
+        .with_cache_bytes(0)
+        .with_maintenance(Maintenance::Inline { seed: 1 })
 }
 
 fn partitioned(kind: FilterKind) -> StoreOptions {
-    options(kind).partition_filters(PARTITION_BYTES)
+    options(kind).with_partition_bytes(PARTITION_BYTES)
 }
 
 /// Rows of different prefixes of six bytes, with a zero byte now and then.
@@ -86,7 +86,7 @@ fn partitioned_filters_answer_as_whole_ones() {
         assert_eq!(places_of(&bytes, &INDEX_MAGIC).len(), 3, "{kind}: an index for each filter");
         assert!(places_of(&bytes, &MAGIC).len() > 20, "{kind}: several partitions");
         for residence in [FilterResidence::Pinned, FilterResidence::Cached] {
-            let store = open(&storage, partitioned(kind).filter_residence(residence).cache_bytes(1 << 20));
+            let store = open(&storage, partitioned(kind).with_filter_residence(residence).with_cache_bytes(1 << 20));
             check_answers(&store);
             assert_eq!(store.warnings(), []);
             assert!(store.ledger().filter_block_cache_hits > 1000, "partitions are cached");
@@ -132,7 +132,7 @@ fn a_lookup_reads_one_partition() {
 fn partitions_waste_no_pages() {
     for &kind in FilterKind::ALL {
         for partition_bytes in [256, 512, 1500, 5000] {
-            let storage = written(options(kind).partition_filters(partition_bytes));
+            let storage = written(options(kind).with_partition_bytes(partition_bytes));
             let (name, bytes) = table_of(&storage);
             let store = open(&storage, options(kind));
             let stats = &store.stats().tables[0];
@@ -161,7 +161,8 @@ fn a_budget_counts_partitions_and_indexes() {
         for partition_bytes in [256, 512, 2048] {
             let budget = 3 * u64::from(NUM_ROWS);
             let storage = SimStorage::new();
-            let store = open(&storage, options(kind).partition_filters(partition_bytes).filter_budget_bytes(budget));
+            let store =
+                open(&storage, options(kind).with_partition_bytes(partition_bytes).with_filter_budget_bytes(budget));
             for i in 0..NUM_ROWS {
                 store.put(&row(i), b"title", b"value").unwrap();
             }
@@ -179,7 +180,7 @@ fn a_budget_counts_partitions_and_indexes() {
 #[test]
 fn filters_below_the_size_are_one_block() {
     for &kind in FilterKind::ALL {
-        let (plain, large) = (written(options(kind)), written(options(kind).partition_filters(1 << 30)));
+        let (plain, large) = (written(options(kind)), written(options(kind).with_partition_bytes(1 << 30)));
         assert!(table_of(&plain) == table_of(&large), "{kind}: the same bytes");
         assert!(places_of(&table_of(&plain).1, &INDEX_MAGIC).is_empty());
     }
@@ -253,7 +254,7 @@ fn index_bytes(stats: &Stats) -> u64 {
 #[test]
 fn a_budget_of_memory_holds_columns_of_partitions() {
     let storage = written(partitioned(FilterKind::Ribbon));
-    let opened = |bytes| open(&storage, partitioned(FilterKind::Ribbon).filter_memory_bytes(bytes));
+    let opened = |bytes| open(&storage, partitioned(FilterKind::Ribbon).with_filter_memory_bytes(bytes));
     let all = opened(u64::MAX).stats();
     assert_eq!(all.filter_memory_bytes, all.tables[0].filter_bytes);
     assert_eq!(all.tables[0].filters.len(), 3);
@@ -262,7 +263,7 @@ fn a_budget_of_memory_holds_columns_of_partitions() {
         let store = opened(bytes);
         let stats = store.stats();
         println!("{bytes}: {} held, of which {indexes} of indexes", stats.filter_memory_bytes);
-        assert_eq!((index_bytes(&stats), stats.filter_memory_bytes_max), (indexes, Some(bytes)));
+        assert_eq!((index_bytes(&stats), stats.max_filter_memory_bytes), (indexes, Some(bytes)));
         assert!(stats.filter_memory_bytes <= bytes.max(indexes), "{stats:?}");
         let filters = &stats.tables[0].filters;
         let held: Vec<_> = filters.iter().map(|filter| filter.columns.expect("columns")).collect();
@@ -292,7 +293,7 @@ fn a_budget_of_memory_counts_the_indexes_of_other_kinds() {
         let storage = written(partitioned(kind));
         let whole = written(options(kind));
         for bytes in [0, 1 << 20] {
-            let store = open(&storage, partitioned(kind).filter_memory_bytes(bytes).cache_bytes(1 << 20));
+            let store = open(&storage, partitioned(kind).with_filter_memory_bytes(bytes).with_cache_bytes(1 << 20));
             let stats = store.stats();
             let filters = &stats.tables[0].filters;
             assert!(filters.iter().all(|filter| filter.columns.is_none() && filter.held_bytes < filter.bytes / 2));
@@ -300,7 +301,7 @@ fn a_budget_of_memory_counts_the_indexes_of_other_kinds() {
             check_answers(&store);
             assert!(store.ledger().filter_block_cache_hits > 1000);
             // Filters of one block are held whole.
-            let stats = open(&whole, options(kind).filter_memory_bytes(bytes)).stats();
+            let stats = open(&whole, options(kind).with_filter_memory_bytes(bytes)).stats();
             assert_eq!(stats.filter_memory_bytes, stats.tables[0].filter_bytes);
         }
     }
@@ -313,10 +314,14 @@ fn columns_of_partitions_of_all_sizes_add_up() {
     for partition_bytes in [256, 700, 5_000] {
         for bits_per_key in [3.0, 9.5, 20.0] {
             let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, bits_per_key).unwrap();
-            let options = StoreOptions::without_filters().filter(Purpose::RowColumn, policy).seed(5).cache_bytes(0);
-            let options = options.maintenance(Maintenance::Inline { seed: 1 }).partition_filters(partition_bytes);
+            let options = StoreOptions::without_filters()
+                .with_filter(Purpose::RowColumn, policy)
+                .with_seed(5)
+                .with_cache_bytes(0);
+            let options =
+                options.with_maintenance(Maintenance::Inline { seed: 1 }).with_partition_bytes(partition_bytes);
             let storage = written(options.clone());
-            let all = open(&storage, options.clone().filter_memory_bytes(u64::MAX)).stats();
+            let all = open(&storage, options.clone().with_filter_memory_bytes(u64::MAX)).stats();
             assert_eq!(all.filter_memory_bytes, all.tables[0].filter_bytes, "{partition_bytes}, {bits_per_key}");
             let filter = &all.tables[0].filters[0];
             let columns = filter.columns.unwrap();
@@ -326,7 +331,7 @@ fn columns_of_partitions_of_all_sizes_add_up() {
             // Each step down takes less, and passes more.
             let mut last = (all.filter_memory_bytes, filter.predicted_fpr, columns.held);
             while last.2 > 0 {
-                let stats = open(&storage, options.clone().filter_memory_bytes(last.0 - 1)).stats();
+                let stats = open(&storage, options.clone().with_filter_memory_bytes(last.0 - 1)).stats();
                 let filter = &stats.tables[0].filters[0];
                 let next = (stats.filter_memory_bytes, filter.predicted_fpr, filter.columns.unwrap().held);
                 assert!(next.0 < last.0 && next.1 > last.1 && next.2 < last.2, "{last:?}, then {next:?}");
@@ -347,7 +352,7 @@ fn a_damaged_partition_holds_no_columns() {
         let mut bytes = sound.clone();
         bytes[at + 100] ^= 1;
         storage.replace(&name, bytes);
-        let store = open(&storage, partitioned(FilterKind::Ribbon).filter_memory_bytes(memory_bytes));
+        let store = open(&storage, partitioned(FilterKind::Ribbon).with_filter_memory_bytes(memory_bytes));
         assert_eq!(store.warnings().len(), 1);
         assert_eq!(store.warnings()[0].offset, at as u64);
         check_answers(&store);

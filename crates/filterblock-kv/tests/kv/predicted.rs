@@ -14,15 +14,15 @@ const NUM_ROWS: u64 = 20_000;
 /// Several tables in each of several levels, over the same range of rows.
 fn load(storage: &SimStorage, policy: FilterPolicy) -> Store {
     let options = StoreOptions::without_filters()
-        .filter(Purpose::Row, policy.clone())
-        .filter(Purpose::RowColumn, policy)
-        .seed(13)
-        .durability(Durability::Never)
-        .maintenance(Maintenance::Inline { seed: 1 })
-        .cache_bytes(0)
-        .memtable_bytes_max(100_000)
-        .level_bytes(300_000, 3)
-        .table_bytes_max(100_000);
+        .with_filter(Purpose::Row, policy.clone())
+        .with_filter(Purpose::RowColumn, policy)
+        .with_seed(13)
+        .with_durability(Durability::Never)
+        .with_maintenance(Maintenance::Inline { seed: 1 })
+        .with_cache_bytes(0)
+        .with_max_memtable_bytes(100_000)
+        .with_level_bytes(300_000, 3)
+        .with_max_table_bytes(100_000);
     let store = Store::open(Arc::new(storage.clone()), options).unwrap();
     // The first and the last of all rows are present, so that absent ones are between them.
     for bound in [&b""[..], &[0xff]] {

@@ -60,7 +60,7 @@ struct Layout {
     levels: [Layer; 2],
     flushed: [Layer; 2],
     memory: Layer,
-    table_bytes_max: u64,
+    max_table_bytes: u64,
 }
 
 impl Layout {
@@ -87,18 +87,18 @@ impl Layout {
                 layer(vec![boundary], vec![(boundary + 20) % rows().len()]),
             ],
             memory: layer(every(17, boundary + 3).collect(), vec![(boundary + 5) % rows().len()]),
-            table_bytes_max: LONG as u64,
+            max_table_bytes: LONG as u64,
         }
     }
 
     /// Every cell in a table of its own.
     fn of_single_cells() -> Self {
-        Self { table_bytes_max: 1, ..Self::with_boundary(13) }
+        Self { max_table_bytes: 1, ..Self::with_boundary(13) }
     }
 
     /// Tables of several blocks, and no boundary between them.
     fn of_blocks() -> Self {
-        let mut layout = Self { table_bytes_max: 1 << 30, ..Self::with_boundary(26) };
+        let mut layout = Self { max_table_bytes: 1 << 30, ..Self::with_boundary(26) };
         for layer in &mut layout.levels {
             layer.long = layer.written.clone();
         }
@@ -107,17 +107,19 @@ impl Layout {
 
     /// Whether tables end after a row that is not the last.
     fn is_split(&self) -> bool {
-        self.levels[0].long[0] + 1 < rows().len() && self.table_bytes_max <= LONG as u64
+        self.levels[0].long[0] + 1 < rows().len() && self.max_table_bytes <= LONG as u64
     }
 
     fn build(&self, options: StoreOptions) -> (Store, Model) {
         let (storage, mut model) = (SimStorage::new(), Model::new());
         // Two tables of level 0 that share keys are merged and not just moved.
-        let options = options.maintenance(Maintenance::Inline { seed: 1 }).cache_bytes(0).level0_tables_max(2);
+        let options =
+            options.with_maintenance(Maintenance::Inline { seed: 1 }).with_cache_bytes(0).with_max_level0_tables(2);
         for (i, layer) in self.levels.iter().enumerate() {
             // Level 1 takes nothing the first time, so that all goes on to level 2; then it keeps all.
             let level_bytes_base = [1, 1 << 30][i];
-            let options = options.clone().level_bytes(level_bytes_base, 1 << 30).table_bytes_max(self.table_bytes_max);
+            let options =
+                options.clone().with_level_bytes(level_bytes_base, 1 << 30).with_max_table_bytes(self.max_table_bytes);
             let store = Store::open(Arc::new(storage.clone()), options).unwrap();
             layer.write(&store, &mut model, "overwritten");
             store.flush().unwrap();
@@ -127,7 +129,7 @@ impl Layout {
             assert!(store.stats().tables.iter().all(|table| table.level == 2 || i == 1 && table.level == 1));
             store.close().unwrap();
         }
-        let options = options.level0_tables_max(100).level_bytes(1 << 30, 2);
+        let options = options.with_max_level0_tables(100).with_level_bytes(1 << 30, 2);
         let store = Store::open(Arc::new(storage), options).unwrap();
         for layer in &self.flushed {
             layer.write(&store, &mut model, "flushed");
@@ -177,7 +179,7 @@ fn explore(len: u16) {
         // So few bits that many answers are wrong.
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 2.0).unwrap();
         let (store, model) =
-            layout.build(StoreOptions::without_filters().prefix_filter(len, policy).seed(layouts * 31 + 17));
+            layout.build(StoreOptions::without_filters().with_prefix_filter(len, policy).with_seed(layouts * 31 + 17));
         let stats = store.stats();
         let tables_of = |level| stats.tables.iter().filter(|table| table.level == level).count();
         assert_eq!(tables_of(0), 2);

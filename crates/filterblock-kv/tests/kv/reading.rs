@@ -25,14 +25,14 @@ fn a_reader_holds_the_lock() {
 #[test]
 fn a_read_only_store_does_nothing_even_when_nothing_is_written() {
     let storage = SimStorage::new();
-    let store = open(&storage, inline().level0_tables_max(100));
+    let store = open(&storage, inline().with_max_level0_tables(100));
     for i in 0..4u8 {
         store.put(&[i], b"", b"").unwrap();
         store.flush().unwrap();
     }
     drop(store);
     let before = storage.names();
-    let store = open(&storage, inline().level0_tables_max(1).read_only(true));
+    let store = open(&storage, inline().with_max_level0_tables(1).with_read_only(true));
     for _ in 0..50 {
         assert!(matches!(store.write(WriteBatch::new()), Err(Error::ReadOnly)));
     }
@@ -43,7 +43,7 @@ fn a_read_only_store_does_nothing_even_when_nothing_is_written() {
 #[test]
 fn damage_found_in_the_background_is_reported_as_damage() {
     let storage = SimStorage::new();
-    let options = StoreOptions::without_filters().level0_tables_max(100);
+    let options = StoreOptions::without_filters().with_max_level0_tables(100);
     let store = open(&storage, options.clone());
     for i in 0..4u8 {
         store.put(b"row", b"", &[i; 500]).unwrap();
@@ -51,7 +51,7 @@ fn damage_found_in_the_background_is_reported_as_damage() {
     }
     drop(store);
     change(&storage, &tables(&storage)[0], |bytes| bytes[100] ^= 1);
-    let store = open(&storage, options.level0_tables_max(2));
+    let store = open(&storage, options.with_max_level0_tables(2));
     let settled = store.settle();
     assert!(matches!(settled, Err(Error::Damaged { .. })), "{settled:?}");
     assert_eq!(store.verify().unreadable.len(), 1);
@@ -62,9 +62,9 @@ fn damage_found_in_the_background_is_reported_as_damage() {
 fn a_cached_filter_that_can_no_longer_be_read_is_reported() {
     let storage = SimStorage::new();
     let options = inline()
-        .filter(Purpose::Row, policy(FilterKind::Bloom, 10.0))
-        .filter_residence(FilterResidence::Cached)
-        .cache_bytes(64 << 10);
+        .with_filter(Purpose::Row, policy(FilterKind::Bloom, 10.0))
+        .with_filter_residence(FilterResidence::Cached)
+        .with_cache_bytes(64 << 10);
     let store = open(&storage, options.clone());
     let mut batch = WriteBatch::new();
     for i in 0..20_000u32 {

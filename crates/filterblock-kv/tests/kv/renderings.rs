@@ -11,16 +11,16 @@ use std::collections::BTreeSet;
 fn report() -> LedgerReport {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 3.0).unwrap();
     let options = StoreOptions::without_filters()
-        .filter(Purpose::Row, policy(FilterKind::Blocked))
-        .filter(Purpose::RowColumn, policy(FilterKind::Golomb))
-        .prefix_filter(3, policy(FilterKind::Bloom))
-        .level_filter(0, Purpose::RowColumn, policy(FilterKind::Ribbon))
+        .with_filter(Purpose::Row, policy(FilterKind::Blocked))
+        .with_filter(Purpose::RowColumn, policy(FilterKind::Golomb))
+        .with_prefix_filter(3, policy(FilterKind::Bloom))
+        .with_level_filter(0, Purpose::RowColumn, policy(FilterKind::Ribbon))
         .unwrap()
-        .level_filter(0, Purpose::Prefix, policy(FilterKind::Fuse))
+        .with_level_filter(0, Purpose::Prefix, policy(FilterKind::Fuse))
         .unwrap()
-        .maintenance(Maintenance::Inline { seed: 1 })
-        .level0_tables_max(100)
-        .seed(7);
+        .with_maintenance(Maintenance::Inline { seed: 1 })
+        .with_max_level0_tables(100)
+        .with_seed(7);
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open_dir(dir.path(), options).unwrap();
     let row = |i: u32| format!("{i:05}").into_bytes();
@@ -41,7 +41,8 @@ fn report() -> LedgerReport {
     store.delete(&row(6), b"column").unwrap();
     store.flush().unwrap();
     ask();
-    let bloom = RebuildOptions::new().filter(Purpose::Row, policy(FilterKind::Bloom)).filter(Purpose::Prefix, None);
+    let bloom =
+        RebuildOptions::new().with_filter(Purpose::Row, policy(FilterKind::Bloom)).with_filter(Purpose::Prefix, None);
     store.rebuild_filters(&bloom).unwrap();
     ask();
     let report = store.ledger_report();
@@ -108,9 +109,9 @@ fn json_has_every_number() {
     assert_eq!(tables.len(), report.tables.len());
     for (json, account) in tables.iter().zip(&report.tables) {
         assert_eq!((&json["table"], &json["level"]), (&account.table.into(), &account.level.into()));
-        for (purpose, (name, kind)) in Purpose::ALL.into_iter().zip(&account.kinds) {
-            assert_eq!(*name, purpose.name());
-            assert_eq!(json["kinds"][name].as_str(), kind.map(FilterKind::name));
+        for (purpose, of) in Purpose::ALL.into_iter().zip(&account.kinds) {
+            assert_eq!(of.purpose, purpose.name());
+            assert_eq!(json["kinds"][of.purpose].as_str(), of.kind.map(FilterKind::name));
         }
         check_ledger(&json["ledger"], &account.ledger);
     }

@@ -5,6 +5,7 @@ use crate::layout::Parts;
 use crate::sim::{CrashKind, SimStorage};
 use filterblock_kv::{Error, Maintenance, Store, StoreOptions, TableFile};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 pub(crate) const NUM_ROWS: u32 = 400;
@@ -13,8 +14,13 @@ pub(crate) const PAGE: usize = 4096;
 pub(crate) type Cells = BTreeMap<Vec<u8>, Vec<u8>>;
 
 pub(crate) fn options() -> StoreOptions {
-    let options = StoreOptions::default().seed(4).maintenance(Maintenance::Inline { seed: 2 }).cache_bytes(0);
-    options.memtable_bytes_max(16_000).table_bytes_max(8_000).level_bytes(60_000, 2).level0_tables_max(4)
+    let options =
+        StoreOptions::default().with_seed(4).with_maintenance(Maintenance::Inline { seed: 2 }).with_cache_bytes(0);
+    options
+        .with_max_memtable_bytes(16_000)
+        .with_max_table_bytes(8_000)
+        .with_level_bytes(60_000, 2)
+        .with_max_level0_tables(4)
 }
 
 pub(crate) fn row(i: u32) -> Vec<u8> {
@@ -53,21 +59,18 @@ pub(crate) fn store() -> (SimStorage, Cells) {
 }
 
 /// First and last row of a table.
-fn rows_of(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+fn rows_of(bytes: &[u8]) -> RangeInclusive<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table");
     std::fs::write(&path, bytes).unwrap();
-    let [(first, _), (last, _)] = TableFile::open(&path).unwrap().key_range().map(|keys| keys.map(owned)).unwrap();
-    (first, last)
-}
-
-fn owned((row, column): (&[u8], &[u8])) -> (Vec<u8>, Vec<u8>) {
-    (row.to_vec(), column.to_vec())
+    let table = TableFile::open(&path).unwrap();
+    let keys = table.key_range().unwrap();
+    keys.start().row.to_vec()..=keys.end().row.to_vec()
 }
 
 /// Every answer is right or an error, and outside of `hidden` it is right. Returns the errors.
-fn ask(store: &Store, cells: &Cells, hidden: &(Vec<u8>, Vec<u8>), context: &str) -> u32 {
-    let is_hidden = |row: &Vec<u8>| hidden.0 <= *row && *row <= hidden.1;
+fn ask(store: &Store, cells: &Cells, hidden: &RangeInclusive<Vec<u8>>, context: &str) -> u32 {
+    let is_hidden = |row: &Vec<u8>| hidden.contains(row);
     let mut errors = 0;
     for i in 0..NUM_ROWS + 1 {
         let row = row(i);
@@ -92,7 +95,7 @@ fn ask(store: &Store, cells: &Cells, hidden: &(Vec<u8>, Vec<u8>), context: &str)
             match cell {
                 Ok(cell) => assert_eq!(expected.next(), Some((&cell.row, &cell.value)), "{context}: {start}"),
                 Err(error) => {
-                    assert!(hidden.0 < to && from <= hidden.1, "{context}: {start}: {error}");
+                    assert!(*hidden.start() < to && from <= *hidden.end(), "{context}: {start}: {error}");
                     expected = cells.range(to.clone()..to.clone());
                 }
             }
@@ -136,7 +139,7 @@ fn each_table_in_turn_costs_its_own_rows() {
                 None => filterblock_kv::Storage::remove(&image, table).unwrap(),
             }
             let before: Vec<_> = image.names().into_iter().map(|name| image.contents(&name)).collect();
-            let reader = Store::open(Arc::new(image.clone()), options().read_only(true)).unwrap();
+            let reader = Store::open(Arc::new(image.clone()), options().with_read_only(true)).unwrap();
             let is_whole = position < num_whole;
             let errors = ask(&reader, &cells, &own, &context);
             let of_stats = reader.stats().unreadable;
@@ -154,7 +157,7 @@ fn each_table_in_turn_costs_its_own_rows() {
                 let [unreadable] = &unreadable[..] else { panic!("{context}: {unreadable:?}") };
                 let rows = unreadable.rows.clone();
                 assert_eq!(&unreadable.file, table, "{context}");
-                assert!(own.0 <= rows.0 && rows.1 <= own.1, "{context}: {rows:?} of {own:?}");
+                assert!(own.contains(rows.start()) && own.contains(rows.end()), "{context}: {rows:?} of {own:?}");
                 if is_whole {
                     assert_eq!(rows, own, "{context}");
                 } else {

@@ -142,7 +142,7 @@ fn filters_are_rebuilt_with_new_seeds() {
             &[
                 |store| {
                     for seed in [7, 8] {
-                        store.rebuild_filters(&RebuildOptions::new().seed(seed)).unwrap();
+                        store.rebuild_filters(&RebuildOptions::new().with_seed(seed)).unwrap();
                     }
                 },
                 |store| assert_eq!(store.verify().false_negatives(), 0),
@@ -155,11 +155,11 @@ fn filters_are_rebuilt_with_new_seeds() {
 fn a_budget_of_filters() {
     explore("budget", 150, || {
         race(
-            options().filter_budget_bytes(600),
+            options().with_filter_budget_bytes(600),
             &[
                 |store| store.settle().unwrap(),
                 |store| {
-                    store.rebuild_filters(&RebuildOptions::new().seed(9)).unwrap();
+                    store.rebuild_filters(&RebuildOptions::new().with_seed(9)).unwrap();
                 },
             ],
         );
@@ -170,7 +170,7 @@ fn a_budget_of_filters() {
 fn writers_do_the_work_themselves() {
     explore("inline", 300, || {
         race(
-            options().maintenance(Maintenance::Inline { seed: 3 }),
+            options().with_maintenance(Maintenance::Inline { seed: 3 }),
             &[|store| store.flush().unwrap(), |store| store.compact().unwrap()],
         );
     });
@@ -179,13 +179,13 @@ fn writers_do_the_work_themselves() {
 #[test]
 fn without_a_sync_for_each_write() {
     explore("sync on demand", 300, || {
-        race(options().durability(Durability::Never), &[|store| (0..3).for_each(|_| store.sync().unwrap())]);
+        race(options().with_durability(Durability::Never), &[|store| (0..3).for_each(|_| store.sync().unwrap())]);
     });
 }
 
 #[test]
 fn blocks_and_filters_from_a_cache() {
     // Too small for all filters.
-    let options = || options().cache_bytes(20_000).filter_residence(FilterResidence::Cached);
+    let options = || options().with_cache_bytes(20_000).with_filter_residence(FilterResidence::Cached);
     explore("cache", 200, move || race(options(), &[|store| store.compact().unwrap()]));
 }

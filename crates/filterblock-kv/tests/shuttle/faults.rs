@@ -70,7 +70,7 @@ fn read(race: &Race) {
 /// A race on a storage with a fault somewhere.
 fn race(maintenance: Maintenance, kind: FaultKind) {
     let storage = SimStorage::new();
-    let store = open(&storage, options().maintenance(maintenance));
+    let store = open(&storage, options().with_maintenance(maintenance));
     let number = storage.num_operations() + thread_rng().gen_range(1..NUM_OPERATIONS);
     storage.inject(Fault::once(kind, number));
     let race = Arc::new(Race { store, counters: Default::default() });
@@ -103,7 +103,7 @@ fn race(maintenance: Maintenance, kind: FaultKind) {
     assert_eq!(store.close().is_err(), is_poisoned);
     storages.push(storage);
     for storage in storages {
-        let store = open(&storage, options().maintenance(Maintenance::Inline { seed: 1 }));
+        let store = open(&storage, options().with_maintenance(Maintenance::Inline { seed: 1 }));
         for (writer, counter) in counters.iter().enumerate() {
             let found = found(&store, writer);
             let may_have_survived =
@@ -133,7 +133,7 @@ fn stall(maintenance: Maintenance) {
     let (sim, no_tables) = (SimStorage::new(), NoTables::default());
     no_tables.set(true);
     let storage = Arc::new(Changed { inner: sim.clone(), change: no_tables.clone() });
-    let store = Store::open(storage, options().maintenance(maintenance)).unwrap();
+    let store = Store::open(storage, options().with_maintenance(maintenance)).unwrap();
     let store = Arc::new(store);
     let writer = |writer: usize| {
         let (store, no_tables) = (Arc::clone(&store), no_tables.clone());

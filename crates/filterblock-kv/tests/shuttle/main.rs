@@ -47,16 +47,16 @@ fn explore(name: &str, num_schedules: usize, body: impl Fn() + Clone + Send + st
 fn options() -> StoreOptions {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
     StoreOptions::without_filters()
-        .filter(Purpose::Row, policy(FilterKind::Bloom))
-        .filter(Purpose::RowColumn, policy(FilterKind::Blocked))
-        .prefix_filter(1, policy(FilterKind::Bloom))
-        .seed(5)
-        .durability(Durability::Always)
-        .maintenance(Maintenance::Background)
-        .cache_bytes(0)
-        .memtable_bytes_max(600)
-        .level0_tables_max(1)
-        .level_bytes(30_000, 2)
+        .with_filter(Purpose::Row, policy(FilterKind::Bloom))
+        .with_filter(Purpose::RowColumn, policy(FilterKind::Blocked))
+        .with_prefix_filter(1, policy(FilterKind::Bloom))
+        .with_seed(5)
+        .with_durability(Durability::Always)
+        .with_maintenance(Maintenance::Background)
+        .with_cache_bytes(0)
+        .with_max_memtable_bytes(600)
+        .with_max_level0_tables(1)
+        .with_level_bytes(30_000, 2)
 }
 
 fn open(storage: &SimStorage, options: StoreOptions) -> Store {
@@ -96,7 +96,7 @@ fn finish(store: Store, storage: &SimStorage, expected: &BTreeMap<Vec<u8>, u64>)
     let image = storage.crash_image(CrashKind::NothingUnsynced);
     store.close().unwrap();
     for storage in [storage.clone(), image] {
-        let store = open(&storage, options().maintenance(Maintenance::Inline { seed: 1 }));
+        let store = open(&storage, options().with_maintenance(Maintenance::Inline { seed: 1 }));
         assert_eq!(&numbers(store.scan(..)), expected);
         let num_filter_files = storage.names().iter().filter(|name| name.ends_with(".flt")).count();
         let num_tables = store.stats().tables.len();

@@ -67,7 +67,7 @@ fn dropped_at_work() {
     store.settle().unwrap();
     let num_tables = store.stats().tables.len();
     store.close().unwrap();
-    let store = open(&storage, options().read_only(true));
+    let store = open(&storage, options().with_read_only(true));
     assert_eq!(store.stats().tables.len(), num_tables);
     assert_eq!(storage.names().len(), num_tables + 3, "{:?}", storage.names());
     assert_eq!(store.ledger_report().check(), Ok(()));

@@ -23,10 +23,7 @@
 //! Against a simulation of the model at 2 to 24 bits a key, at the best number of probes and two to either side, no
 //! difference beyond the noise of 0.1 to 0.4 % was seen (`src/sizing/tests.rs` repeats a part of it).
 
-use crate::math::float::{exp_m1, ln_1p, powi};
-use crate::math::occupancy::{self, AllHit, distinct_bins};
-use crate::math::poisson::Poisson;
-use crate::math::{Dimensions, Formula, fewest_millibits};
+use crate::math::fewest_millibits;
 
 mod model;
 mod probes;
@@ -53,23 +50,6 @@ pub(crate) const MAX_MILLIBITS: u32 = 64_000;
 
 /// The size below which every rate here is 1: 1 bit a key, in thousandths of a bit.
 const LEAST_MODELLED_MILLIBITS: u32 = 1_000;
-
-/// The published formulas: those of plain blocked filters, without the choice of salts.
-pub(crate) const FORMULAS: &[Formula] = &[
-    Formula { name: "512-bit lines, approximation", source: "Putze et al. 2009", rate: putze },
-    Formula { name: "512-bit lines, exact", source: "Putze et al. 2009, Bose et al. 2008", rate: putze_exact },
-];
-
-fn putze(of: Dimensions) -> f64 {
-    putze_false_positive_rate(LINE_BITS, of.millibits(), of.num_probes)
-}
-
-fn putze_exact(of: Dimensions) -> f64 {
-    putze_exact_false_positive_rate(LINE_BITS, of.millibits(), of.num_probes)
-}
-
-/// The number of bits of a line.
-const LINE_BITS: u32 = 512;
 
 /// The false-positive rate of our blocked filter at `millibits` thousandths of a bit a key; 0 ..= 1.
 ///
@@ -105,72 +85,6 @@ pub(crate) fn millibits_for_false_positive_rate(rate: f64, salt_bits: u32) -> (u
     (millibits, num_probes(millibits, salt_bits))
 }
 
-/// The longest line [`putze_false_positive_rate`] models, in bits: a page of 4 KiB.
-pub(crate) const MAX_BITS_PER_LINE: u32 = 1 << 15;
-
-/// The keys of a line, or `None` where the rate is 1.
-fn keys_per_line(bits_per_line: u32, millibits: u32) -> Option<Poisson> {
-    if bits_per_line == 0 || millibits < LEAST_MODELLED_MILLIBITS {
-        return None;
-    }
-    Some(Poisson::new(f64::from(bits_per_line) * 1_000.0 / f64::from(millibits)))
-}
-
-/// The rate of a plain blocked Bloom filter, Σᵢ Poisson(i; B/c) · (1 − (1 − 1/B)^(ki))^k; 0 ..= 1.
-///
-/// B is `bits_per_line` (above [`MAX_BITS_PER_LINE`] the rate is that of [`MAX_BITS_PER_LINE`]), c the bits a key,
-/// given as `millibits` thousandths, k is `num_probes`, each falling anywhere in the line. The inner term is an
-/// approximation; [`putze_exact_false_positive_rate`] has none. The rate is 1 for no line, no probes, or below 1 bit a
-/// key. Source: Putze et al. 2009, §3, equation 3.
-#[must_use]
-pub(crate) fn putze_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes: u32) -> f64 {
-    let bits_per_line = bits_per_line.min(MAX_BITS_PER_LINE);
-    if num_probes == 0 {
-        return 1.0;
-    }
-    let Some(keys) = keys_per_line(bits_per_line, millibits) else {
-        return 1.0;
-    };
-    let ln_miss = ln_1p(-1.0 / f64::from(bits_per_line));
-    keys.expect(|n| {
-        let probes = f64::from(num_probes) * f64::from(n);
-        if n == 0 { 0.0 } else { powi(-exp_m1(probes * ln_miss), num_probes) } // ln_miss is infinite in a line of 1 bit
-    })
-}
-
-/// The rate of [`putze_false_positive_rate`], with the exact rate of a line of i keys (Bose et al., see
-/// [`bloom`](crate::sizing::bloom)) inside the sum; 0 ..= 1.
-///
-/// The rate is 1 above 64 probes, too. The work grows with the square of `num_probes` and with `bits_per_line`: tens of
-/// microseconds at 512 bits, 0.3 seconds at the far end of every range.
-#[must_use]
-pub(crate) fn putze_exact_false_positive_rate(bits_per_line: u32, millibits: u32, num_probes: u32) -> f64 {
-    let bits_per_line = bits_per_line.min(MAX_BITS_PER_LINE);
-    if num_probes == 0 || num_probes > occupancy::MAX_BALLS {
-        return 1.0;
-    }
-    let Some(keys) = keys_per_line(bits_per_line, millibits) else {
-        return 1.0;
-    };
-    let bits = u64::from(bits_per_line);
-    let distinct = distinct_bins(bits, num_probes);
-    let mut hit = AllHit::new(bits, num_probes.min(bits_per_line) as usize);
-    let mut thrown = 0;
-    keys.expect(|n| {
-        while thrown < n {
-            for _ in 0..num_probes {
-                hit.throw();
-            }
-            thrown += 1;
-        }
-        let mut rate = 0.0;
-        for (of_probes, of_keys) in distinct.iter().zip(hit.probabilities()) {
-            rate += of_probes * of_keys;
-        }
-        rate.min(1.0)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,9 +99,8 @@ mod tests {
                 before = rate;
             }
         }
-        // Without choice a probe in each word is a plain blocked filter with balanced words: near Putze's rate.
-        let plain = putze_exact_false_positive_rate(512, 10_000, 8);
-        assert!((false_positive_rate(10_000, 8, 0) / plain - 1.0).abs() < 0.03);
+        // Without choice, a line is a plain one of 512 bits: Putze et al. 2009, with the exact rate of a line's bits.
+        assert!((false_positive_rate(10_000, 6, 0) / 9.665e-3 - 1.0).abs() < 0.05);
     }
 
     #[test]
@@ -200,15 +113,5 @@ mod tests {
         assert!(false_positive_rate(u32::MAX, 8, 0) < 1e-15);
         assert_eq!(best_num_probes(0, 4), best_num_probes(2_000, 4));
         assert_eq!(best_num_probes(u32::MAX, u32::MAX), 16);
-        for rate in [putze_false_positive_rate, putze_exact_false_positive_rate] {
-            assert_eq!(rate(0, 10_000, 6), 1.0);
-            assert_eq!(rate(512, 999, 6), 1.0);
-            assert_eq!(rate(512, 10_000, 0), 1.0);
-            // A line of one bit is full with its first key.
-            assert!((rate(1, 1_000, 3) + exp_m1(-1.0)).abs() < 1e-12);
-        }
-        assert_eq!(putze_exact_false_positive_rate(512, 10_000, 65), 1.0);
-        assert!(putze_exact_false_positive_rate(512, 30_000, 64) < 0.01, "64 probes have a rate");
-        assert!(putze_false_positive_rate(512, 10_000, u32::MAX) <= 1.0);
     }
 }

@@ -23,7 +23,7 @@ fn a_store_is_created_and_later_added_to() {
     let text = place.expect(0, "fill db second.tsv");
     assert!(text.starts_with("db: opened, 400 cells written (0 deletions); the store has 3 tables of "), "{text}");
     let third = summary(&place, "db second.tsv");
-    let store = Store::open_dir(&place.path("db"), StoreOptions::default().read_only(true)).unwrap();
+    let store = Store::open_dir(&place.path("db"), StoreOptions::default().with_read_only(true)).unwrap();
     for row in 0..400 {
         let value = format!("{}-{row}", if row < 200 { "old" } else { "new" });
         assert_eq!(store.get(format!("row-{row:05}").as_bytes(), b"a").unwrap(), Some(value.into_bytes()));
@@ -49,7 +49,7 @@ fn any_bytes_can_be_written_and_read_back() {
     let every_byte: String = (0..=255).map(|byte| format!("\\x{byte:02x}")).collect();
     place.write("cells.tsv", [format!("{every_byte}\tc\t{every_byte}\n").as_bytes(), b"\xff raw\tc\tta\tb\n"].concat());
     place.expect(0, "fill db cells.tsv");
-    let store = Store::open_dir(&place.path("db"), StoreOptions::default().read_only(true)).unwrap();
+    let store = Store::open_dir(&place.path("db"), StoreOptions::default().with_read_only(true)).unwrap();
     let every_byte: Vec<u8> = (0..=255).collect();
     assert_eq!(store.get(&every_byte, b"c").unwrap(), Some(every_byte));
     assert_eq!(store.get(b"\xff raw", b"c").unwrap(), Some(b"ta\tb".to_vec()));

@@ -21,7 +21,7 @@ fn figures_match_the_store() {
         "ledger",
     ];
     assert_eq!(field_names(&json), fields);
-    let store = Store::open_dir(&place.path("db"), StoreOptions::default().read_only(true)).unwrap();
+    let store = Store::open_dir(&place.path("db"), StoreOptions::default().with_read_only(true)).unwrap();
     let stats = store.stats();
     assert_eq!(json["tables"].as_array().unwrap().len(), stats.tables.len());
     for (json, table) in json["tables"].as_array().unwrap().iter().zip(&stats.tables) {

@@ -3,6 +3,7 @@
 use super::super::filter_policies::entries_of;
 use super::super::open::is_unfinished;
 use super::super::shared::Shared;
+use super::super::{filter_policies, flush, open, rebuild, write};
 use super::assess::Findings;
 use super::report::RepairReport;
 use super::{Error, FileName, Purpose, State, Table};
@@ -21,7 +22,7 @@ pub(super) fn apply(
 ) -> Result<(), Error> {
     let _turn = store.maintenance.lock();
     // No manifest names them, and the disk may be full of them.
-    store.remove_files(names, is_unfinished);
+    open::remove_files(store, names, is_unfinished);
     let gone: Vec<u64> = findings.damaged.iter().map(|table| table.state.number).collect();
     let mut dropped = Vec::new();
     if !report.tables.is_empty() || !report.logs.is_empty() {
@@ -31,19 +32,19 @@ pub(super) fn apply(
         }
         keep_report(store, report)?;
     }
-    store.begin_manifest(state)?;
+    open::begin_manifest(store, state)?;
     let mut written = Vec::new();
     write_tables(store, findings, &gone, &mut written, report).inspect_err(|_| store.discard(&written))?;
-    store.replace_logs(&state.logs, &gone, &written)?;
+    open::replace_logs(store, &state.logs, &gone, &written)?;
     report.is_applied = true;
 
-    store.remove_files(&dropped, |_| true);
+    open::remove_files(store, &dropped, |_| true);
     for (table, _) in &findings.filters {
         let version = Arc::clone(&store.view().version);
-        let policies = store.filter_policies(&version, &[table.number()], table.level, entries_of([table]));
-        store.rebuild_table(table, &policies)?;
+        let policies = filter_policies::choose(store, &version, &[table.number()], table.level, entries_of([table]));
+        rebuild::rebuild_table(store, table, &policies)?;
     }
-    store.seal()
+    write::seal(store)
 }
 
 /// Returns the files that are not part of the repaired store: those that are damaged, and what an interrupted
@@ -93,13 +94,13 @@ fn write_tables(
         let level = salvage.state.level;
         // Rows and prefixes are not counted, but there are no more of them than cells.
         let entries = [salvage.num_cells; Purpose::ALL.len()];
-        let mut output = store.begin_table(&store.filter_policies(&version, gone, level, entries))?;
+        let mut output = flush::begin_table(store, &filter_policies::choose(store, &version, gone, level, entries))?;
         let added = salvage.for_each_cell(|cell| output.writer.add(cell));
         added.inspect_err(|_| store.abandon(output.number))?;
-        let table = store.finish_table(output, level)?;
+        let table = flush::finish_table(store, output, level)?;
         repaired.kept_in = Some(table.file().to_owned());
         written.push(table);
     }
-    written.extend(store.write_replayed()?);
+    written.extend(open::write_replayed(store)?);
     Ok(())
 }

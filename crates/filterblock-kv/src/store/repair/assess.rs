@@ -70,7 +70,8 @@ fn is_damage(problem: &FilterProblem) -> bool {
     match problem {
         FilterProblem::Decode(error) => error.class() != DecodeErrorClass::Newer,
         FilterProblem::Unreadable(_) | FilterProblem::TooManyEntries { .. } => true,
-        FilterProblem::UnknownPurpose(_) | FilterProblem::UnknownParameter { .. } | FilterProblem::NotBuilt(_) => false,
+        FilterProblem::UnknownPurpose(_) | FilterProblem::UnknownParameter { .. } => false,
+        FilterProblem::NotBuilt(_) | FilterProblem::NotIndexed { .. } => false,
     }
 }
 
@@ -84,7 +85,9 @@ pub(super) fn report(store: &Shared, state: &State, findings: &Findings) -> Repa
             rows: Some((**rows).clone()),
             reason: reason.to_string(),
             has_older: left.iter().any(|table| {
-                table.search_order() > salvage.state.search_order() && table.rows.0 <= rows.1 && rows.0 <= table.rows.1
+                table.search_order() > salvage.state.search_order()
+                    && table.rows.start() <= rows.end()
+                    && rows.start() <= table.rows.end()
             }),
         };
         RepairedTable {

@@ -15,7 +15,7 @@ mod apply;
 mod assess;
 mod report;
 
-pub use report::{LostRows, RepairReport, RepairedFilters, RepairedLog, RepairedTable, RowsFromTo};
+pub use report::{LostRows, RepairReport, RepairedFilters, RepairedLog, RepairedTable};
 
 use super::open::{hasher, is_there, list, load, lock_error, read_logs};
 use super::{
@@ -39,14 +39,14 @@ impl RepairOptions {
     }
 
     /// Makes the repair.
-    pub const fn apply(mut self, apply: bool) -> Self {
+    pub const fn with_apply(mut self, apply: bool) -> Self {
         self.apply = apply;
         self
     }
 
     /// Takes what the device fails to read (`EIO`) for damaged. Otherwise such a failure ends the repair with nothing
     /// changed, as the bytes may be right and readable later, or from a copy of the device.
-    pub const fn give_up_unreadable(mut self, give_up: bool) -> Self {
+    pub const fn with_give_up_unreadable(mut self, give_up: bool) -> Self {
         self.gives_up_unreadable = give_up;
         self
     }
@@ -57,7 +57,7 @@ pub(super) fn repair(
     options: StoreOptions,
     how: RepairOptions,
 ) -> Result<RepairReport, Error> {
-    let options = options.create(false).read_only(true);
+    let options = options.with_create(false).with_read_only(true);
     options.check()?;
     let given = options.given_hasher()?;
     let io_errors = if how.gives_up_unreadable { IoErrors::Damage } else { IoErrors::Fatal };

@@ -1,9 +1,7 @@
 //! The report of a repair: its findings, its actions, and its losses.
 
 use core::fmt;
-
-/// The first and the last row of a range.
-pub type RowsFromTo = (Vec<u8>, Vec<u8>);
+use core::ops::RangeInclusive;
 
 /// The result of [`Store::repair`](super::super::Store::repair). Its text names everything that is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +44,7 @@ pub struct RepairedTable {
 #[non_exhaustive]
 pub struct LostRows {
     /// The first and the last of the rows. `None` if they are unknown, so that any row may be one.
-    pub rows: Option<RowsFromTo>,
+    pub rows: Option<RangeInclusive<Vec<u8>>>,
     /// Why they cannot be read.
     pub reason: String,
     /// Whether an older table, or an intact batch, may have cells of these rows: then overwritten values and deleted
@@ -108,7 +106,7 @@ impl RepairReport {
 
 impl LostRows {
     fn has(&self, row: &[u8]) -> bool {
-        self.rows.as_ref().is_none_or(|(first, last)| **first <= *row && *row <= **last)
+        self.rows.as_ref().is_none_or(|rows| **rows.start() <= *row && *row <= **rows.end())
     }
 }
 
@@ -116,8 +114,10 @@ impl fmt::Display for LostRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = match &self.rows {
             None => "any row".to_owned(),
-            Some((first, last)) if first == last => format!("row \"{}\"", first.escape_ascii()),
-            Some((first, last)) => format!("rows from \"{}\" to \"{}\"", first.escape_ascii(), last.escape_ascii()),
+            Some(rows) if rows.start() == rows.end() => format!("row \"{}\"", rows.start().escape_ascii()),
+            Some(rows) => {
+                format!("rows from \"{}\" to \"{}\"", rows.start().escape_ascii(), rows.end().escape_ascii())
+            }
         };
         writeln!(f, "  lost: cells in {rows}: {}", self.reason)?;
         f.write_str(match self.has_older {

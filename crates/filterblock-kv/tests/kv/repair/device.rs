@@ -63,13 +63,13 @@ fn what_the_device_fails_to_read_is_given_up_on_demand() {
         let before: Vec<_> = files.names().into_iter().map(|name| files.contents(&name)).collect();
         if !is_filter {
             for apply in [false, true] {
-                let refused = repair(RepairOptions::new().apply(apply));
+                let refused = repair(RepairOptions::new().with_apply(apply));
                 assert!(matches!(&refused, Err(Error::Io { .. })), "{page}: {refused:?}");
             }
             let after: Vec<_> = files.names().into_iter().map(|name| files.contents(&name)).collect();
             assert!(before == after, "{page}: something was changed");
         }
-        let report = repair(RepairOptions::new().give_up_unreadable(true).apply(true)).unwrap();
+        let report = repair(RepairOptions::new().with_give_up_unreadable(true).with_apply(true)).unwrap();
         assert!(report.is_applied, "{page}");
         let is_lost = |table: &str, offset: usize| table == file && offset == page;
         let expected = newest(&blocks, is_lost, &in_log);

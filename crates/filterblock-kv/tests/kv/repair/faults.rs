@@ -84,7 +84,7 @@ fn cases() -> Vec<Case> {
 
 /// The answers of the store to readers, errors as none; `None` if it does not open for reading.
 fn answers(storage: &SimStorage) -> Option<Vec<Option<Option<Vec<u8>>>>> {
-    let store = Store::open(Arc::new(storage.clone()), options().read_only(true)).ok()?;
+    let store = Store::open(Arc::new(storage.clone()), options().with_read_only(true)).ok()?;
     Some((0..NUM_ROWS).map(|i| store.get(&row(i), b"column").ok()).collect())
 }
 

@@ -26,7 +26,7 @@ fn what_interrupted_work_has_left_is_kept_when_something_is_lost() {
 #[test]
 fn repairs_of_a_directory_keep_what_earlier_ones_have_kept() {
     let dir = tempfile::tempdir().unwrap();
-    let options = StoreOptions::default().seed(1).maintenance(Maintenance::Inline { seed: 1 });
+    let options = StoreOptions::default().with_seed(1).with_maintenance(Maintenance::Inline { seed: 1 });
     let mut kept = BTreeSet::new();
     for round in 0..3 {
         let store = Store::open_dir(dir.path(), options.clone()).unwrap();
@@ -39,7 +39,7 @@ fn repairs_of_a_directory_keep_what_earlier_ones_have_kept() {
         // A stranger's, under the name that the file would get.
         std::fs::create_dir_all(dir.path().join("lost")).unwrap();
         std::fs::write(dir.path().join("lost").join(&newest), "mine").unwrap();
-        let report = Store::repair_dir(dir.path(), options.clone(), RepairOptions::new().apply(true)).unwrap();
+        let report = Store::repair_dir(dir.path(), options.clone(), RepairOptions::new().with_apply(true)).unwrap();
         assert!(report.moved_aside.contains(&format!("lost/{newest}.2")), "{report}");
         assert_eq!(std::fs::read(dir.path().join(format!("lost/{newest}.2"))).unwrap(), [round as u8; 100]);
         assert_eq!(std::fs::read(dir.path().join("lost").join(&newest)).unwrap(), b"mine");

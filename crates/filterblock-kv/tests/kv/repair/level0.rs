@@ -12,7 +12,8 @@ use std::sync::Arc;
 pub(super) fn level0() -> SimStorage {
     let storage = SimStorage::new();
     let store =
-        Store::open(Arc::new(storage.clone()), options().level0_tables_max(50).memtable_bytes_max(1 << 20)).unwrap();
+        Store::open(Arc::new(storage.clone()), options().with_max_level0_tables(50).with_max_memtable_bytes(1 << 20))
+            .unwrap();
     for round in 0..5 {
         for i in (0..60).filter(|i| i % (round + 1) == 0) {
             match (i + round) % 7 {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A store of 30 batches of two cells in a log, which is sealed or as a crash leaves it.
 fn with_a_log(is_sealed: bool) -> (SimStorage, String) {
     let storage = SimStorage::new();
-    let store = Store::open(Arc::new(storage.clone()), options().memtable_bytes_max(1 << 20)).unwrap();
+    let store = Store::open(Arc::new(storage.clone()), options().with_max_memtable_bytes(1 << 20)).unwrap();
     (0..30).for_each(|i| store.put(&row(i), b"column", b"before").unwrap());
     store.flush().unwrap();
     for i in 0..30 {

@@ -83,7 +83,7 @@ fn plan(storage: &SimStorage) -> Result<RepairReport, Error> {
 }
 
 fn repair(storage: &SimStorage) -> Result<RepairReport, Error> {
-    Store::repair(Arc::new(storage.clone()), options(), RepairOptions::new().apply(true))
+    Store::repair(Arc::new(storage.clone()), options(), RepairOptions::new().with_apply(true))
 }
 
 fn contents(store: &Store) -> Cells {

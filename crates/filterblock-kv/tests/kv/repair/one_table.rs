@@ -73,7 +73,7 @@ fn each_table_in_turn_is_repaired_to_what_is_left() {
                 let block = &blocks[&(table.clone(), lost.start)];
                 // The index has the last keys of blocks.
                 let before = lost.start.checked_sub(PAGE).map(|at| blocks[&(table.clone(), at)].last().unwrap());
-                let rows = (before.unwrap_or(&block[0]).0.clone(), block[block.len() - 1].0.clone());
+                let rows = before.unwrap_or(&block[0]).0.clone()..=block[block.len() - 1].0.clone();
                 assert_eq!(repaired.lost[0].rows.as_ref(), Some(&rows), "{context}");
                 assert_eq!(repaired.lost.len(), 1, "{context}");
             }
@@ -131,10 +131,10 @@ fn a_table_of_another_store_is_not_used() {
 #[test]
 fn bytes_of_a_value_are_never_taken_for_a_block() {
     let dir = SimStorage::new();
-    let open = || Store::open(Arc::new(dir.clone()), options().memtable_bytes_max(1 << 20)).unwrap();
+    let open = || Store::open(Arc::new(dir.clone()), options().with_max_memtable_bytes(1 << 20)).unwrap();
     // A block for page 1 of table 3, taken from a table with that number.
     let donor = SimStorage::new();
-    let store = Store::open(Arc::new(donor.clone()), options().memtable_bytes_max(1 << 20)).unwrap();
+    let store = Store::open(Arc::new(donor.clone()), options().with_max_memtable_bytes(1 << 20)).unwrap();
     (0..30).for_each(|i| store.put(&row(i), b"column", &[b'f'; 300]).unwrap());
     store.flush().unwrap();
     store.close().unwrap();

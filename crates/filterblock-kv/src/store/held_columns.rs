@@ -6,8 +6,8 @@
 //! columns are chosen when it is opened, so another one with other columns takes its place in the view; nothing on the
 //! disk changes.
 
-use super::{Arc, BTreeMap, Error, MaintenanceState, Ordering, Point, Purpose, Shared, Table, Version, View};
-use filterblock_engine::budget::{self, ElasticFilter};
+use super::{Arc, BTreeMap, Error, MaintenanceState, Ordering, Purpose, Shared, Table, Version, View};
+use filterblock_engine::budget::{self, ColumnPoint, ElasticFilter};
 use filterblock_engine::ledger::{Outcome, Tally};
 
 /// Lookups until what is held is solved anew.
@@ -37,42 +37,40 @@ fn num_absent(tally: &Tally) -> u64 {
     tally.absent_asked() + tally.count(Outcome::NoFilter).saturating_sub(tally.unfiltered_found)
 }
 
-impl Shared {
-    /// Counts a lookup that reaches tables. Now and then, wakes maintenance to solve anew.
-    pub(super) fn note_lookup(&self) {
-        if !self.tables.limits_columns {
-            return;
-        }
-        let before = self.num_lookups.fetch_add(1, Ordering::Relaxed);
-        if (before + 1) % LOOKUPS_OF_A_SOLUTION == 0 {
-            self.want_work();
-        }
+/// Counts a lookup that reaches tables. Now and then, wakes maintenance to solve anew.
+pub(super) fn note_lookup(shared: &Shared) {
+    if !shared.tables.limits_columns {
+        return;
     }
+    let before = shared.num_lookups.fetch_add(1, Ordering::Relaxed);
+    if (before + 1) % LOOKUPS_OF_A_SOLUTION == 0 {
+        shared.want_work();
+    }
+}
 
-    /// Has the tables hold the columns that save the most reads. False if that was not due or changed nothing.
-    pub(super) fn hold_columns(&self, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
-        let Some(budget_bytes) = self.options.filters.column_budget(self.options.filter_residence) else {
-            return Ok(false);
-        };
-        let version = Arc::clone(&self.view().version);
-        let tables: Vec<_> = version.tables().map(|table| (table.number(), table.filters.file_number())).collect();
-        let num_lookups = self.num_lookups.load(Ordering::Relaxed);
-        let state = &mut maintenance.columns;
-        if state.tables == tables && num_lookups - state.num_lookups < LOOKUPS_OF_A_SOLUTION {
-            return Ok(false);
-        }
-        (state.tables, state.num_lookups) = (tables, num_lookups);
-        let changed = state.solve(&version, budget_bytes);
-        let numbers: Vec<u64> = changed.iter().map(|table| table.number()).collect();
-        // The view changes under the manifest's lock only.
-        let _manifest = self.manifest.lock();
-        let view = self.view();
-        let version = Arc::new(view.version.changed(&numbers, &changed)?);
-        let before = core::mem::replace(&mut *self.view.write(), Arc::new(View { version, ..View::clone(&view) }));
-        // This is done outside the lock, as in a commit.
-        drop(before);
-        Ok(!changed.is_empty())
+/// Has the tables hold the columns that save the most reads. False if that was not due or changed nothing.
+pub(super) fn hold_columns(shared: &Shared, maintenance: &mut MaintenanceState) -> Result<bool, Error> {
+    let Some(budget_bytes) = shared.options.filters.column_budget(shared.options.filter_residence) else {
+        return Ok(false);
+    };
+    let version = Arc::clone(&shared.view().version);
+    let tables: Vec<_> = version.tables().map(|table| (table.number(), table.filters.file_number())).collect();
+    let num_lookups = shared.num_lookups.load(Ordering::Relaxed);
+    let state = &mut maintenance.columns;
+    if state.tables == tables && num_lookups - state.num_lookups < LOOKUPS_OF_A_SOLUTION {
+        return Ok(false);
     }
+    (state.tables, state.num_lookups) = (tables, num_lookups);
+    let changed = state.solve(&version, budget_bytes);
+    let numbers: Vec<u64> = changed.iter().map(|table| table.number()).collect();
+    // The view changes under the manifest's lock only.
+    let _manifest = shared.manifest.lock();
+    let view = shared.view();
+    let version = Arc::new(view.version.changed(&numbers, &changed)?);
+    let before = core::mem::replace(&mut *shared.view.write(), Arc::new(View { version, ..View::clone(&view) }));
+    // This is done outside the lock, as in a commit.
+    drop(before);
+    Ok(!changed.is_empty())
 }
 
 impl ColumnState {
@@ -95,7 +93,7 @@ impl ColumnState {
             .iter()
             .zip(&popularity)
             .map(|((table, _, points), popularity)| {
-                ElasticFilter::new(points.iter().copied()).weight(popularity.weight + by_chance(table))
+                ElasticFilter::new(points.iter().copied()).with_weight(popularity.weight + by_chance(table))
             })
             .collect();
         let mut columns: BTreeMap<u64, [u32; Purpose::ALL.len()]> = BTreeMap::new();
@@ -119,9 +117,9 @@ impl ColumnState {
 
     /// Returns the expected lookups of absent keys for each filter, on a common scale: the counted ones, of which
     /// recent ones weigh most. A new table's filter is assumed to be average.
-    fn popularity(&mut self, elastic: &[(&Arc<Table>, Purpose, &[Point])]) -> Vec<Popularity> {
+    fn popularity(&mut self, elastic: &[(&Arc<Table>, Purpose, &[ColumnPoint])]) -> Vec<Popularity> {
         let before = core::mem::take(&mut self.popularity);
-        let updated = |(table, purpose, _): &(&Arc<Table>, Purpose, &[Point])| {
+        let updated = |(table, purpose, _): &(&Arc<Table>, Purpose, &[ColumnPoint])| {
             let counted = num_absent(table.counters.ledger().of(*purpose));
             let weight = before.get(&(table.number(), *purpose)).map(|before| {
                 // Another account, of filters that were rebuilt or of another level, begins at zero.

@@ -8,9 +8,8 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
 
 /// Different blocks of at most `max_bytes` each.
-fn blocks(kind: FilterKind, max_bytes: u64, count: u64) -> Vec<Vec<u8>> {
-    let policy = FilterPolicy::with_max_bytes(kind, max_bytes).expect("a legal size");
-    let mut builder = FilterBlockBuilder::new(&policy);
+fn blocks(policy: &FilterPolicy, max_bytes: u64, count: u64) -> Vec<Vec<u8>> {
+    let mut builder = FilterBlockBuilder::new(policy);
     let make = |seed| {
         let mut block = Vec::new();
         build(&mut builder, &Keys::new(seed).take(max_bytes as usize * 8 / 10), &mut block);
@@ -25,9 +24,10 @@ fn opens(c: &mut Criterion, max_bytes: u64, num_blocks: u64) {
         if !trusted {
             group.throughput(Throughput::Bytes(max_bytes));
         }
-        let options = OpenOptions::new().with_digest_check(!trusted);
         for &kind in FilterKind::ALL {
-            let blocks = blocks(kind, max_bytes, num_blocks);
+            let policy = FilterPolicy::with_max_bytes(kind, max_bytes).expect("a legal size");
+            let options = OpenOptions::new().with_digest_check(!trusted).expect(&policy);
+            let blocks = blocks(&policy, max_bytes, num_blocks);
             let mut next = blocks.iter().cycle();
             // The reader is returned, so that criterion hides from the compiler that it is not used.
             group.bench_function(BenchmarkId::from_parameter(kind), |b| {

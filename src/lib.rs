@@ -43,6 +43,11 @@
 //! and rows with columns) apply the block's transform; calls named after entries or hashes take what the engine has
 //! transformed or hashed itself. A key that has no entry is *maybe*.
 //!
+//! # Names of settings
+//!
+//! Values, such as policies and options, are changed by `with_*(self) -> Self` before they are used. Builders in use are
+//! changed by `set_*(&mut self) -> &mut Self`, table after table. A getter has the setting's name alone.
+//!
 //! # Kinds
 //!
 //! | kind | a query reads | use it for |
@@ -60,8 +65,8 @@
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
-//! - `rayon`: a builder that is set to [`set_parallel`](FilterBlockBuilder::set_parallel) builds large blocks on all
-//!   cores, with the same bytes.
+//! - `rayon`: a builder after [`set_parallel(true)`](FilterBlockBuilder::set_parallel) builds large blocks on all cores,
+//!   with the same bytes.
 //! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
 //!

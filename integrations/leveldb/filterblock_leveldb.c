@@ -74,14 +74,18 @@ static void keep(void *state)
 }
 
 /* A frame does not store how its keys were hashed: the name does, by the hash of one key under the seed or the secret key. The
- * key is long enough for every prefix. */
+ * key is longer than every prefix, so that no two transforms make the same entry of it. */
 static filterblock_status write_name(filterblock_leveldb *self, filterblock_error *error)
 {
-    char key[512];
+    enum { NAMING_KEY_LEN = UINT16_MAX + 1 };
+    char *key = calloc(1, NAMING_KEY_LEN);
     uint64_t hash;
-    for (size_t i = 0; i < sizeof key; i++)
-        key[i] = (char)(i % 251);
-    if (!filterblock_policy_hash_key(self->policy, key, sizeof key, &hash)) {
+    bool has_entry;
+    if (!key)
+        abort();
+    has_entry = filterblock_policy_hash_key(self->policy, key, NAMING_KEY_LEN, &hash);
+    free(key);
+    if (!has_entry) {
         if (error) {
             error->status = FILTERBLOCK_STATUS_SETTING;
             snprintf(error->message, sizeof error->message, "this transform makes no entry of a key of LevelDB's");

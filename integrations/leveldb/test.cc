@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <cstring>
+#include <set>
 #include <thread>
 
 namespace {
@@ -68,6 +69,18 @@ void reads_are_avoided(unsigned long num_keys)
     }
 }
 
+/// Filters under another name are ignored, so policies that would deny the keys of each other's have different names.
+void names_tell_transforms_and_seeds_apart()
+{
+    std::set<std::string> names;
+    for (const char *transform : {"whole-key", "prefix:4", "prefix:511", "prefix:512", "prefix:513", "prefix:65535"}) {
+        for (const char *seed : {"1", "2"}) {
+            Policy policy = policy_of(std::string("bloom:10,seed=") + seed + ",transform=" + transform);
+            CHECK(names.insert(filterblock_leveldb_name(policy.get())).second);
+        }
+    }
+}
+
 /// Kind and size may change; under another seed, the name is another, and old filters are ignored.
 void policies_may_change()
 {
@@ -126,6 +139,7 @@ int main(int argc, char **argv)
         return 0;
     }
     texts_that_are_no_policy_are_refused();
+    names_tell_transforms_and_seeds_apart();
     policies_may_change();
     filters_that_cannot_be_built_deny_nothing();
     test_damage();

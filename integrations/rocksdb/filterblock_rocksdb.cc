@@ -200,6 +200,7 @@ class Builder final : public rocks::FilterBitsBuilder {
     filterblock_reader* reader = nullptr;
     filterblock_error error;
     const size_t len = filter.size() - std::min(filter.size(), kTrailerLen);
+    // Nothing is expected of a block that was built a moment ago but its own checksums.
     const filterblock_status opened =
         filterblock_reader_init(storage, sizeof storage, filter.data(), len, nullptr, nullptr, &reader, &error);
     return opened == FILTERBLOCK_STATUS_OK ? Status::OK() : Status::Corruption(error.message);
@@ -268,6 +269,8 @@ class Builder final : public rocks::FilterBitsBuilder {
 // One allocation: where files are mapped into memory, RocksDB makes the reader of a partition for each lookup.
 class Reader final : public rocks::FilterBitsReader {
  public:
+  // No policy is expected: a reader is given keys, not hashes, and hashes them under the seed that its block states. So
+  // blocks that were written before a change of the policy's seed stay in use.
   filterblock_status Open(const Slice& block, bool trusted, filterblock_error* error) {
     filterblock_open_options options = FILTERBLOCK_OPEN_OPTIONS_INIT;
     options.flags = trusted ? FILTERBLOCK_OPEN_TRUSTED : 0;

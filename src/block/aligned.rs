@@ -18,11 +18,12 @@ const ALIGNMENT: usize = 64;
 /// ```
 /// use filterblock::{AlignedBytes, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+/// let mut builder = FilterBlockBuilder::new(&policy);
 /// builder.add_key(b"key");
 /// let bytes = AlignedBytes::copy_of(&builder.finish()?);
 /// assert_eq!(bytes.as_ref().as_ptr().align_offset(64), 0);
-/// let filter = OpenOptions::new().open_owned(bytes)?;
+/// let filter = OpenOptions::new().expect(&policy).open_owned(bytes)?;
 /// assert!(filter.reader().may_contain(b"key"));
 /// # Ok(())
 /// # }

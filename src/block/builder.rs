@@ -34,16 +34,17 @@ use std::vec::Vec;
 /// [counted](FilterBlockBuilder::num_without_entry), and is *maybe* in every filter.
 ///
 /// ```
-/// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
+/// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
-/// let mut builder = FilterBlockBuilder::new(&policy.with_transform(KeyTransform::FixedPrefix { len: 4 }));
+/// let policy = policy.with_transform(KeyTransform::FixedPrefix { len: 4 });
+/// let mut builder = FilterBlockBuilder::new(&policy);
 /// builder.add_key(b"user7");
 /// builder.add_key(b"me");
 /// assert_eq!((builder.num_added(), builder.num_without_entry()), (1, 1));
 /// let block = builder.finish()?;
-/// let filter = FilterBlockReader::open(&block)?;
+/// let filter = OpenOptions::new().expect(&policy).open(&block)?;
 /// assert!(filter.may_contain(b"user9") && filter.may_contain_prefix(b"user"));
 /// assert!(filter.may_contain(b"me") && !filter.may_contain(b"item1"));
 /// # Ok(())
@@ -105,11 +106,12 @@ impl FilterBlockBuilder {
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+    /// let mut builder = FilterBlockBuilder::new(&policy);
     /// builder.add_key(b"key");
     /// let (mut file, offset) = (vec![0; 4096], 4096);
     /// builder.set_context(offset).finish_into(&mut file)?;
-    /// assert!(OpenOptions::new().with_context(offset).open(&file[4096..]).is_ok());
+    /// assert!(OpenOptions::new().with_context(offset).expect(&policy).open(&file[4096..]).is_ok());
     /// # Ok(())
     /// # }
     /// ```
@@ -198,10 +200,14 @@ impl FilterBlockBuilder {
 
     /// Adds an entry, which is the result of the policy's transform, for engines that apply it themselves. Under
     /// [`KeyTransform::WholeKeyAndPrefix`](crate::KeyTransform::WholeKeyAndPrefix) a key has two entries: add its
-    /// prefix, too.
+    /// prefix, too. An entry that is not as long as a fixed prefix is no result of that transform: the builder
+    /// [refuses](FilterBlockBuilder::refusal) it.
     #[inline]
     pub fn add_entry(&mut self, entry: &[u8]) {
-        self.push(self.entries().hasher().hash(entry), 0);
+        match self.entries().transform() {
+            KeyTransform::FixedPrefix { len } if entry.len() != usize::from(len) => self.refuse_form(),
+            _ => self.push(self.entries().hasher().hash(entry), 0),
+        }
     }
 
     /// Adds an entry by its hash, which must have been made with the policy's hasher. A key may have two entries, or
@@ -251,9 +257,34 @@ impl FilterBlockBuilder {
         self.hashes.len() as u64
     }
 
-    /// Returns the number of keys added since the last finish that have no entry under the policy's transform.
+    /// Returns the number of keys added since the last finish that have no entry under the policy's transform. If it is
+    /// above 0 and [`num_added`](FilterBlockBuilder::num_added) is 0, the block will have no entries: it is right, but
+    /// the transform does not suit the table's keys.
     pub fn num_without_entry(&self) -> u64 {
         self.num_without_entry
+    }
+
+    /// Returns the reason why no block can be made of what was added, as soon as it is known:
+    /// [`BuildError::WrongForm`] or [`BuildError::NoCode`]. Every finish returns it, until
+    /// [`clear`](FilterBlockBuilder::clear).
+    ///
+    /// ```
+    /// use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
+    ///
+    /// # fn main() -> Result<(), BuildError> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?.with_transform(KeyTransform::Row);
+    /// let mut builder = FilterBlockBuilder::new(&policy);
+    /// builder.add_row(b"row");
+    /// assert_eq!(builder.refusal(), None);
+    /// builder.add_key(b"key"); // a query of this key would be *maybe*, and a query of this row denied
+    /// assert_eq!(builder.refusal(), Some(BuildError::WrongForm { transform: KeyTransform::Row.to_wire() }));
+    /// assert_eq!(builder.finish().err(), builder.refusal());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline]
+    pub fn refusal(&self) -> Option<BuildError> {
+        self.refused
     }
 
     #[inline]
@@ -288,12 +319,15 @@ impl FilterBlockBuilder {
         Payload { policy: &self.policy, hashes: &mut self.hashes, parallel: self.parallel }
     }
 
-    /// Appends the block to `out`, at any alignment, and returns its length in bytes. Without entries it is a
-    /// header that answers *no* to every key that could have one.
+    /// Appends the block to `out`, at any alignment, and returns its length in bytes. The block of a table without keys
+    /// ([`allow_empty`](FilterBlockBuilder::allow_empty)), or of keys none of which has an entry, is a header that
+    /// answers *no* to every key that could have one.
     ///
     /// # Errors
-    /// [`BuildError::ByteCap`], [`BuildError::TooLarge`], [`BuildError::SelfCheck`], [`BuildError::NoCode`]. Then `out`
-    /// is as before and the builder keeps its entries and context.
+    /// [`BuildError::Empty`] if nothing was added; [`BuildError::WrongForm`] and [`BuildError::NoCode`] after a
+    /// [refusal](FilterBlockBuilder::refusal); [`BuildError::ByteCap`], [`BuildError::TooLarge`],
+    /// [`BuildError::Unsolved`], [`BuildError::SelfCheck`]. Then `out` is as before and the builder keeps its entries
+    /// and context.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         self.finish_block(Output::Vec(out))
     }
@@ -304,14 +338,15 @@ impl FilterBlockBuilder {
     /// [`FilterPolicy::max_block_len`].
     ///
     /// ```
-    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+    /// let mut builder = FilterBlockBuilder::new(&policy);
     /// (0..1000u16).for_each(|i| builder.add_key(&i.to_be_bytes()));
     /// let mut memory = vec![0xff; builder.expected_block_len()? as usize];
     /// let len = builder.finish_into_slice(&mut memory)?;
-    /// assert!(FilterBlockReader::open(&memory[..len])?.may_contain(&[0, 7]));
+    /// assert!(OpenOptions::new().expect(&policy).open(&memory[..len])?.may_contain(&[0, 7]));
     /// # Ok(())
     /// # }
     /// ```

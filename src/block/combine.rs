@@ -170,18 +170,19 @@ impl FilterBlockReader<'_> {
     /// of entries is an estimate, and is flagged as one.
     ///
     /// ```
-    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 1024)?;
+    /// let options = OpenOptions::new().expect(&policy);
     /// let block = |keys: [&[u8]; 2]| {
     ///     let mut builder = FilterBlockBuilder::new(&policy);
     ///     keys.iter().for_each(|key| builder.add_key(key));
     ///     builder.finish()
     /// };
     /// let (a, b) = (block([b"one", b"two"])?, block([b"two", b"three"])?);
-    /// let (a, b) = (FilterBlockReader::open(&a)?, FilterBlockReader::open(&b)?);
+    /// let (a, b) = (options.open(&a)?, options.open(&b)?);
     /// let union = a.union(&b, 0)?;
-    /// let union = FilterBlockReader::open(&union)?;
+    /// let union = options.open(&union)?;
     /// assert!(union.may_contain(b"one") && union.may_contain(b"three"));
     /// assert_eq!(union.num_entries(), 3);
     /// # Ok(())

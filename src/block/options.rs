@@ -194,7 +194,9 @@ impl OpenOptions {
 }
 
 impl<'a> FilterBlockReader<'a> {
-    /// Opens a block written without a context. See [`OpenOptions::open`].
+    /// Opens a block written without a context, as [`OpenOptions::open`] does where nothing is expected: seed and
+    /// transform are compared with nothing, so this is for tools that learn them from the block. An engine, which
+    /// hashes keys itself or might read a block of other settings, uses [`OpenOptions::expect`].
     ///
     /// # Errors
     /// The errors of [`OpenOptions::open`].

@@ -39,9 +39,10 @@ pub(super) struct Facts {
 /// use std::sync::Arc;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?);
+/// let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0)?;
+/// let mut builder = FilterBlockBuilder::new(&policy);
 /// builder.add_key(b"key");
-/// let filter: FilterBlock<Vec<u8>> = OpenOptions::new().open_owned(builder.finish()?)?;
+/// let filter: FilterBlock<Vec<u8>> = OpenOptions::new().expect(&policy).open_owned(builder.finish()?)?;
 /// let shared = Arc::new(filter);
 /// assert!(shared.may_contain(b"key"));
 /// # Ok(())
@@ -70,7 +71,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     ///
     /// # Panics
     /// If `B` gives bytes of another length than at opening: a defect of `B`. In builds with debug assertions, if
-    /// `hash` was made by another hasher: a defect of the caller.
+    /// `hash` was made by another hasher or transform: a defect of the caller.
     // Compilers that leave it out of line add a third to a query of a blocked filter.
     #[must_use]
     #[inline(always)]
@@ -84,15 +85,17 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     /// better than thirty.
     ///
     /// ```
-    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
     /// let mut builder = FilterBlockBuilder::new(&policy);
     /// builder.add_key(b"present");
     /// let block = builder.finish()?;
-    /// let hashes = [b"present", b"missing"].map(|key| policy.hasher().hash(key));
+    /// let filter = OpenOptions::new().expect(&policy).open(&block)?;
+    /// // A key without an entry has no hash: it is *maybe*, and not among these.
+    /// let hashes: Vec<_> = [b"present", b"missing"].iter().filter_map(|key| policy.entry_hasher().hash_key(*key)).collect();
     /// let mut answers = [false; 2];
-    /// FilterBlockReader::open(&block)?.may_contain_hashes(&hashes, &mut answers);
+    /// filter.may_contain_hashes(&hashes, &mut answers);
     /// assert_eq!(answers, [true, false]);
     /// # Ok(())
     /// # }
@@ -154,19 +157,20 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     /// entries has no columns, and is copied.
     ///
     /// ```
-    /// use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 1.0 / 65_536.0)?;
     /// let mut builder = FilterBlockBuilder::new(&policy);
     /// (0..10_000u32).for_each(|i| builder.add_key(&i.to_le_bytes()));
     /// let block = builder.finish()?;
-    /// let stored = FilterBlockReader::open(&block)?;
+    /// let options = OpenOptions::new().expect(&policy);
+    /// let stored = options.open(&block)?;
     /// assert_eq!(stored.num_compared_columns(), Some(16));
     ///
     /// let thinned = stored.thin(4, 0)?;
     /// assert!(thinned.len() < block.len() / 3);
-    /// let held = FilterBlockReader::open(&thinned)?;
+    /// let held = options.open(&thinned)?;
     /// assert_eq!((held.num_compared_columns(), held.thinned_from()), (Some(4), Some(16)));
     /// assert!((0..10_000u32).all(|i| held.may_contain(&i.to_le_bytes())));
     /// # Ok(())

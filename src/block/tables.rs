@@ -11,8 +11,8 @@ const MAX_CACHED_LEN: usize = 1 << 20;
 /// than it saves, judged by the first of them: for filters that fit a cache together, and for kinds whose probes are
 /// short enough for the processor to overlap them.
 ///
-/// All tables must have been written with the hasher that computed `hash`. To have this checked when a table is opened,
-/// use [`OpenOptions::expect`](crate::OpenOptions::expect).
+/// All tables must have been written with the hasher and the transform that made `hash`. To have this checked when a
+/// table is opened, use [`OpenOptions::expect`](crate::OpenOptions::expect).
 ///
 /// ```
 /// use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions, probe_tables};
@@ -32,7 +32,10 @@ const MAX_CACHED_LEN: usize = 1 << 20;
 ///     tables.push(Arc::new(Table { filter }));
 /// }
 /// let mut answers = [false; 2];
-/// probe_tables(tables.iter().map(|table| &table.filter), policy.hasher().hash(b"a"), &mut answers);
+/// // A key without an entry has no hash, and is *maybe* in every table.
+/// if let Some(hash) = policy.entry_hasher().hash_key(b"a") {
+///     probe_tables(tables.iter().map(|table| &table.filter), hash, &mut answers);
+/// }
 /// assert_eq!(answers, [false, true]);
 /// # Ok(())
 /// # }

@@ -82,8 +82,8 @@ pub enum BuildError {
         /// The transform.
         transform: TransformId,
     },
-    /// Keys were added in a form of which the transform makes no entries, such as a row under a transform of whole keys.
-    /// Without their entries a filter would deny them in their own form.
+    /// Keys were added in a form of which the transform makes no entries, such as a row under a transform of whole keys,
+    /// or an entry was added that is not as long as a fixed prefix. A filter would deny them in their own form.
     WrongForm {
         /// The transform.
         transform: TransformId,

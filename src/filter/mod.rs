@@ -166,8 +166,12 @@ kinds!(enums);
 /// A function that returns whether the payload at an offset of a frame may contain a hash, for the layout of one kind.
 type Called = fn(&KindLayout, &[u8], u32, KeyHash) -> bool;
 
-/// The function for filters without entries.
-const EMPTY_CALLED: Called = |_, _, _, _| false;
+/// The function for filters without entries. Their payload is empty: bytes of another length are a defect of the caller,
+/// and no such bytes are denied.
+const EMPTY_CALLED: Called = |_, frame, start, _| {
+    assert!(frame.len() == start as usize, "the bytes of a filter changed their length");
+    false
+};
 
 macro_rules! inlined {
     ($Kind:ident, $module:ident) => {
@@ -402,7 +406,10 @@ impl FilterLayout {
     /// Answers for each hash; the kind is matched once.
     pub(crate) fn may_contain_all(&self, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
         each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).may_contain_all(hashes, answers),
-            Empty => answers.fill(false));
+        Empty => {
+            assert!(payload.is_empty(), "the bytes of a filter changed their length");
+            answers.fill(false);
+        });
     }
 
     /// Returns whether it pays to prefetch the lines of several filters before the first of them is probed. It does not

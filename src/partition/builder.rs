@@ -36,6 +36,7 @@ pub struct PartitionedFilterBuilder {
     /// The two entries that were added last to the open partition, the later one first. If keys alternate with a prefix
     /// that they share, these are the last key and that prefix.
     recent: [Option<KeyHash>; 2],
+    /// The number of calls that added an entry.
     num_added: u64,
     num_without_entry: u64,
     /// A block and an order key, kept for their memory.
@@ -46,6 +47,7 @@ pub struct PartitionedFilterBuilder {
     separators: Vec<u8>,
     num_entries: u64,
     end_offset: u64,
+    allows_empty: bool,
     has_failed: bool,
 }
 
@@ -74,6 +76,7 @@ impl PartitionedFilterBuilder {
             separators: Vec::new(),
             num_entries: 0,
             end_offset: 0,
+            allows_empty: false,
             has_failed: false,
         })
     }
@@ -83,8 +86,7 @@ impl PartitionedFilterBuilder {
     ///
     /// It must be set before the first partition is closed. Another context after that is an error of every later call,
     /// [`LateContext`](PartitionBuildError::LateContext).
-    #[must_use]
-    pub fn with_context(mut self, context: u64) -> Self {
+    pub fn set_context(&mut self, context: u64) -> &mut Self {
         if self.num_partitions() == 0 {
             self.context = context;
         } else if context != self.context {
@@ -95,9 +97,15 @@ impl PartitionedFilterBuilder {
 
     /// Sets whether large partitions are built on all cores, with the feature `rayon`; without it this has no effect.
     /// The bytes are the same. It is off unless set.
-    #[must_use]
-    pub fn with_parallel(mut self, parallel: bool) -> Self {
+    pub fn set_parallel(&mut self, parallel: bool) -> &mut Self {
         self.filter.set_parallel(parallel);
+        self
+    }
+
+    /// Permits a filter without entries, for a table without keys. Without this call a builder that received nothing
+    /// refuses to finish, because such a filter denies every key.
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.allows_empty = true;
         self
     }
 
@@ -198,7 +206,7 @@ impl PartitionedFilterBuilder {
     ///     builder.add_entry(key.as_bytes(), domain.as_bytes(), &mut store)?;
     ///     builder.add_entry(key.as_bytes(), key.as_bytes(), &mut store)?;
     /// }
-    /// let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new())?;
+    /// let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new().expect(&policy))?;
     /// let load = |partition: PartitionHandle| {
     ///     Ok::<_, std::io::Error>(&file[partition.offset as usize..][..partition.len as usize])
     /// };
@@ -299,13 +307,17 @@ impl PartitionedFilterBuilder {
         Ok(())
     }
 
-    /// Stores the last partition and returns the index, to be stored by the caller. Without entries the index has no
-    /// partitions, and answers *no* for every key that has an entry.
+    /// Stores the last partition and returns the index, to be stored by the caller. The index of a table without keys
+    /// ([`allow_empty`](PartitionedFilterBuilder::allow_empty)), or of keys none of which has an entry, has no
+    /// partitions, and answers *no* to every key that could have an entry.
     ///
     /// # Errors
-    /// The errors of [`PartitionedFilterBuilder::add_key`].
+    /// [`PartitionBuildError::Empty`] if nothing was added, and the errors of [`PartitionedFilterBuilder::add_key`].
     pub fn finish<E>(mut self, store: impl FnOnce(&[u8]) -> Result<u64, E>) -> Result<Vec<u8>, PartitionBuildError<E>> {
         self.check()?;
+        if self.num_added == 0 && self.num_without_entry == 0 && !self.allows_empty {
+            return Err(PartitionBuildError::Empty);
+        }
         if self.filter.num_added() > 0 {
             self.close(None, store)?;
         }
@@ -328,7 +340,15 @@ impl PartitionedFilterBuilder {
         (self.records.len() / index::RECORD_LEN) as u32
     }
 
-    /// Returns the number of keys that were not added because they have no entry.
+    /// Returns the number of entries added so far. Equal neighbours count once, and in closed partitions all equal
+    /// entries do.
+    pub fn num_added(&self) -> u64 {
+        self.num_entries + self.filter.num_added()
+    }
+
+    /// Returns the number of keys added so far that have no entry under the policy's transform. If it is above 0 and
+    /// [`num_added`](PartitionedFilterBuilder::num_added) is 0, the filter will have no entries: it is right, but the
+    /// transform does not suit the table's keys.
     pub fn num_without_entry(&self) -> u64 {
         self.num_without_entry
     }

@@ -85,6 +85,8 @@ pub enum PartitionBuildError<E> {
         /// The number of partitions so far.
         num_partitions: u32,
     },
+    /// Nothing was added, and [`allow_empty`](crate::partition::PartitionedFilterBuilder::allow_empty) was not called.
+    Empty,
     /// An earlier call failed.
     Failed,
 }
@@ -108,6 +110,7 @@ impl<E: Display> Display for PartitionBuildError<E> {
             Self::TooLarge { num_partitions } => {
                 write!(f, "an index cannot hold more separators than those of {num_partitions} partitions")
             }
+            Self::Empty => f.write_str("nothing was added: a filter without entries would deny every key"),
             Self::Failed => f.write_str("an earlier call failed; write the table without this filter"),
         }
     }

@@ -12,7 +12,8 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
-//! let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Bytes(1024))?.with_context(42);
+//! let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Bytes(1024))?;
+//! builder.set_context(42);
 //! let mut file = Vec::new();
 //! let mut store = |block: &[u8]| {
 //!     let offset = file.len() as u64;

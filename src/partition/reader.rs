@@ -177,7 +177,7 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     /// # };
     /// # builder.add_key(b"item7", &mut store)?;
     /// # builder.add_key(b"user7", &mut store)?;
-    /// # let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new())?;
+    /// # let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new().expect(&policy))?;
     /// // Entries are prefixes of 4 bytes, here one in a partition.
     /// let may_contain = match filter.find_key(b"user9") {
     ///     PartitionLookup::NoEntry => true,
@@ -240,10 +240,10 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     /// # };
     /// # builder.add_key(b"a", &mut store)?;
     /// # builder.add_key(b"b", &mut store)?;
-    /// # let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new())?;
+    /// # let filter = PartitionedFilter::open(builder.finish(&mut store)?, OpenOptions::new().expect(&policy))?;
     /// // An engine that has partitions in a cache of its own, and has hashed the key already:
-    /// let hash = filter.hasher().hash(b"b");
-    /// if let Some(partition) = filter.find(b"b") {
+    /// let hash = policy.entry_hasher().hash_key(b"b");
+    /// if let Some((partition, hash)) = filter.find(b"b").zip(hash) {
     ///     let block = &blocks[partition.number as usize];
     ///     assert!(filter.open_partition(partition, block)?.may_contain_hash(hash));
     /// }

@@ -134,8 +134,11 @@ impl Case {
             file.extend_from_slice(block);
             Ok::<_, Infallible>((file.len() - block.len()) as u64)
         };
-        let mut builder =
-            PartitionedFilterBuilder::new(&self.policy, self.limit).expect("legal").with_context(self.context);
+        let mut builder = PartitionedFilterBuilder::new(&self.policy, self.limit).expect("legal");
+        builder.set_context(self.context);
+        if self.count == 0 {
+            builder.allow_empty();
+        }
         for word in self.words() {
             match self.keys {
                 Keys::Whole => builder.add_key(&word, &mut store).expect("in order"),
@@ -294,8 +297,8 @@ fn partition_context_vectors() {
 /// The document's example: its index, and its two partitions.
 fn example() -> Stored {
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
-    let mut builder =
-        PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(2)).expect("legal").with_context(1);
+    let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(2)).expect("legal");
+    builder.set_context(1);
     let mut file = Vec::new();
     let mut store = |block: &[u8]| {
         file.extend_from_slice(block);

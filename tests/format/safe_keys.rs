@@ -19,7 +19,7 @@ fn first_letter_class(key: &[u8]) -> Option<&[u8]> {
     key.first().map(|byte| if byte % 2 == 0 { &b"even"[..] } else { &b"odd"[..] })
 }
 
-fn transforms() -> Vec<KeyTransform> {
+pub fn transforms() -> Vec<KeyTransform> {
     let custom = |id, param| CustomTransform::new(id, param).expect("legal");
     let lens = [0, 1, 3, 8, u16::MAX];
     let fixed = lens.map(|len| KeyTransform::FixedPrefix { len });
@@ -38,7 +38,7 @@ fn transforms() -> Vec<KeyTransform> {
 }
 
 /// The policy with the transform, and with its code where a test has some.
-fn under(policy: &FilterPolicy, transform: KeyTransform) -> FilterPolicy {
+pub fn under(policy: &FilterPolicy, transform: KeyTransform) -> FilterPolicy {
     let policy = policy.clone();
     match transform {
         KeyTransform::Custom(custom) if wire(transform).0 == 200 => {
@@ -52,13 +52,18 @@ fn under(policy: &FilterPolicy, transform: KeyTransform) -> FilterPolicy {
     }
 }
 
+/// Whether no test has the transform's code.
+pub fn lacks_code(transform: KeyTransform) -> bool {
+    wire(transform).0 == 128
+}
+
 /// Id and parameter.
 fn wire(transform: KeyTransform) -> (u8, u16) {
     let TransformId { id, param } = transform.to_wire();
     (id, param)
 }
 
-fn sizes(kind: FilterKind) -> [FilterPolicy; 3] {
+pub fn sizes(kind: FilterKind) -> [FilterPolicy; 3] {
     [
         FilterPolicy::with_bits_per_key(kind, 10.0),
         FilterPolicy::with_false_positive_rate(kind, 0.02),
@@ -69,14 +74,14 @@ fn sizes(kind: FilterKind) -> [FilterPolicy; 3] {
 
 /// A key in one of its forms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Added {
+pub enum Added {
     Key(Vec<u8>),
     Row(Vec<u8>),
     Cell(Vec<u8>, Vec<u8>),
 }
 
 /// Odd keys: empty, short, exactly as long as a prefix, long; few letters, so that parts agree.
-fn drawn(random: &mut impl FnMut() -> u64) -> Added {
+pub fn drawn(random: &mut impl FnMut() -> u64) -> Added {
     let mut part = || {
         let len = match random() % 8 {
             0 => 0,
@@ -96,7 +101,7 @@ fn drawn(random: &mut impl FnMut() -> u64) -> Added {
 
 impl Added {
     /// Whether the transform makes entries of keys of this form; others are refused.
-    fn fits(&self, transform: KeyTransform) -> bool {
+    pub fn fits(&self, transform: KeyTransform) -> bool {
         match self {
             Self::Key(_) => !matches!(transform, KeyTransform::Row | KeyTransform::RowColumn),
             Self::Row(_) => transform == KeyTransform::Row,
@@ -104,7 +109,7 @@ impl Added {
         }
     }
 
-    fn add_to(&self, builder: &mut FilterBlockBuilder) {
+    pub fn add_to(&self, builder: &mut FilterBlockBuilder) {
         match self {
             Self::Key(key) => builder.add_key(key),
             Self::Row(row) => builder.add_row(row),
@@ -113,7 +118,7 @@ impl Added {
     }
 
     /// For a table with this key: no such query is denied.
-    fn prefix_asked(&self, reader: &dyn Reading) -> bool {
+    pub fn prefix_asked(&self, reader: &dyn Reading) -> bool {
         match self {
             Self::Key(key) => reader.may_contain_prefix(key),
             // What a transform for byte strings makes of these is not in the table.
@@ -122,14 +127,14 @@ impl Added {
     }
 
     /// By the table of the specification alone; `None` if prefixes are no entries, or the key is shorter.
-    fn prefix(&self, transform: KeyTransform) -> Option<&[u8]> {
+    pub fn prefix(&self, transform: KeyTransform) -> Option<&[u8]> {
         match (self, wire(transform)) {
             (Self::Key(key), (3 | 4, len)) => key.get(..len.into()),
             _ => None,
         }
     }
 
-    fn asked(&self, reader: &dyn Reading) -> bool {
+    pub fn asked(&self, reader: &dyn Reading) -> bool {
         match self {
             Self::Key(key) => reader.may_contain(key),
             Self::Row(row) => reader.may_contain_row(row),
@@ -138,7 +143,7 @@ impl Added {
     }
 
     /// By the table of the specification alone; `None` without an entry.
-    fn entry(&self, transform: KeyTransform) -> Option<Vec<u8>> {
+    pub fn entry(&self, transform: KeyTransform) -> Option<Vec<u8>> {
         match (self, wire(transform)) {
             (Self::Key(key), (0 | 4, _)) => Some(key.clone()),
             (Self::Key(key), (3, len)) => key.get(..len.into()).map(<[u8]>::to_vec),
@@ -180,7 +185,7 @@ fn no_stored_key_is_denied_under_any_transform() {
                 builder.allow_empty();
                 added.iter().for_each(|key| key.add_to(&mut builder));
                 let num_without_entry = added.iter().filter(|key| key.entry(transform).is_none()).count() as u64;
-                let has_code = wire(transform).0 != 128;
+                let has_code = !lacks_code(transform);
                 assert_eq!(builder.num_without_entry(), if has_code { num_without_entry } else { 0 }, "{transform}");
                 for other in others.iter().take(3) {
                     let mut builder = FilterBlockBuilder::new(&policy);
@@ -252,65 +257,6 @@ fn prefixes_of_stored_keys_are_not_denied() {
             assert!(passed < 300, "{passed} of 2000 absent keys passed");
         }
     }
-}
-
-/// Nothing of one table is left in the next: its entries are all added, its keys are not denied, and its bytes are
-/// those of a new builder. Tables begin with the keys that the one before ended with, which are not repeated
-/// neighbours.
-#[test]
-fn a_reused_builder_denies_no_stored_key() {
-    let mut random_numbers = numbers(8);
-    let mut random = || random_numbers.next().expect("endless");
-    let mut asked = 0;
-    for transform in transforms() {
-        for &kind in FilterKind::ALL {
-            let policy = under(&sizes(kind)[0], transform);
-            let mut reused = FilterBlockBuilder::new(&policy);
-            let mut added: Vec<Added> = Vec::new();
-            for table in 0..6u64 {
-                added.reverse();
-                added.truncate(3);
-                added.extend((0..90).map(|_| drawn(&mut random)).filter(|key| key.fits(transform)));
-                let mut new = FilterBlockBuilder::new(&policy);
-                for builder in [&mut reused, &mut new] {
-                    added.iter().for_each(|key| key.add_to(builder));
-                    builder.set_context(table);
-                }
-                assert_eq!(reused.num_added(), new.num_added(), "{policy}");
-                assert_eq!(reused.num_without_entry(), new.num_without_entry(), "{policy}");
-                // One that fails keeps its entries, and loses them by `clear` only.
-                assert!(reused.finish_into_slice(&mut [0; 10]).is_err());
-                let built = match table % 3 {
-                    0 => reused.finish(),
-                    1 => {
-                        let mut memory = vec![0xff; 4096];
-                        reused.finish_into_slice(&mut memory).map(|len| memory[..len].to_vec())
-                    }
-                    _ => {
-                        let built = reused.clone().finish();
-                        reused.clear();
-                        built
-                    }
-                };
-                assert_eq!(built, new.finish(), "{policy}, table {table}");
-                match built {
-                    Ok(block) => {
-                        let options = OpenOptions::new().with_context(table).expect(&policy);
-                        let filter = options.open(&block).expect("intact");
-                        for key in &added {
-                            assert!(key.asked(&filter) && key.prefix_asked(&filter), "{policy} denies {key:?}");
-                        }
-                        asked += queries(&added);
-                    }
-                    Err(error) => {
-                        assert!(matches!(error, BuildError::NoCode { .. }), "{error}");
-                        reused.clear();
-                    }
-                }
-            }
-        }
-    }
-    println!("counted: {asked} keys and prefixes asked of the blocks of reused builders");
 }
 
 /// Where prefixes are no entries, no answer about a prefix is certain.

@@ -127,7 +127,7 @@ fn partitions_leave_at_once_and_are_blocks_of_their_own() {
     let mut writer = Writer::new(policy, limit, 9);
     for i in 0..1000u32 {
         writer.key(&ordered(i)).expect("in order");
-        assert_eq!(writer.builder.num_partitions(), i / 100);
+        assert_eq!((writer.builder.num_partitions(), writer.builder.num_added()), (i / 100, u64::from(i) + 1));
         assert_eq!(writer.file.is_empty(), i < 100);
     }
     let stored = writer.finish().expect("an index");
@@ -147,7 +147,11 @@ fn partitions_leave_at_once_and_are_blocks_of_their_own() {
 #[test]
 fn no_entries() {
     for &kind in FilterKind::ALL {
-        let stored = Writer::new(ten_bits(kind), PartitionLimit::default(), 3).finish().expect("an index");
+        let none = || Writer::new(ten_bits(kind), PartitionLimit::default(), 3);
+        let refused = none().finish().expect_err("nothing was added");
+        assert_eq!(refused, PartitionBuildError::Empty);
+        assert!(refused.to_string().contains("nothing was added"), "{refused}");
+        let stored = none().finish_any().expect("an index");
         assert_eq!((stored.file.len(), stored.index.len()), (0, 64));
         let filter = stored.open(3);
         assert_eq!((filter.partitions().len(), filter.num_entries()), (0, 0));
@@ -157,7 +161,7 @@ fn no_entries() {
     // A table of keys that are all too short: these are not denied.
     let mut writer = Writer::new(exact(KeyTransform::FixedPrefix { len: 4 }), PartitionLimit::default(), 0);
     ["", "a", "abc"].iter().for_each(|key| writer.key(key.as_bytes()).expect("in order"));
-    assert_eq!(writer.builder.num_without_entry(), 3);
+    assert_eq!((writer.builder.num_added(), writer.builder.num_without_entry()), (0, 3));
     let stored = writer.finish().expect("an index");
     let ask = |key: &str| sure(stored.open(0).may_contain(key.as_bytes(), |p| stored.load(p)));
     assert_eq!(["", "abc", "abcd"].map(ask), [true, true, false]);
@@ -214,7 +218,7 @@ fn the_context_is_fixed_when_the_first_partition_is_closed() {
         let mut writer = Writer::new(exact(KeyTransform::WholeKey), PartitionLimit::Entries(2), 1);
         for i in 0..6u32 {
             if i == at {
-                writer.builder = writer.builder.with_context(late);
+                writer.builder.set_context(late);
             }
             writer.key(&ordered(i))?;
         }
@@ -227,9 +231,9 @@ fn the_context_is_fixed_when_the_first_partition_is_closed() {
     for at in 0..3 {
         assert_eq!(build(2, at).expect("not late").open(2).num_entries(), 6);
     }
-    let mut builder = PartitionedFilterBuilder::new(&exact(KeyTransform::WholeKey), PartitionLimit::Entries(1))
-        .expect("legal")
-        .with_context(1);
+    let mut builder =
+        PartitionedFilterBuilder::new(&exact(KeyTransform::WholeKey), PartitionLimit::Entries(1)).expect("legal");
+    builder.set_context(1);
     let mut file = Vec::new();
     let mut store = |block: &[u8]| {
         file.extend_from_slice(block);
@@ -237,7 +241,8 @@ fn the_context_is_fixed_when_the_first_partition_is_closed() {
     };
     builder.add_key(b"a", &mut store).expect("the first");
     builder.add_key(b"b", &mut store).expect("in order");
-    let error = builder.with_context(2).finish(&mut store).unwrap_err();
+    builder.set_context(2);
+    let error = builder.finish(&mut store).unwrap_err();
     assert_eq!(error, PartitionBuildError::LateContext { num_partitions: 1 });
 }
 
@@ -247,7 +252,7 @@ fn parallel_builds_give_the_same_partitions() {
     for &kind in FilterKind::ALL {
         let build = |parallel| {
             let mut writer = Writer::new(ten_bits(kind), PartitionLimit::Entries(40_000), 3);
-            writer.builder = writer.builder.with_parallel(parallel);
+            writer.builder.set_parallel(parallel);
             (0..100_000u32).for_each(|i| writer.key(&ordered(i)).expect("in order"));
             writer.finish().expect("an index")
         };

@@ -30,7 +30,7 @@ fn of_keys(transform: KeyTransform, limit: PartitionLimit, keys: &[&Vec<u8>]) ->
         KeyTransform::Row => writer.row(key).expect("in order"),
         _ => writer.key(key).expect("in order"),
     });
-    writer.finish().expect("an index")
+    writer.finish_any().expect("an index")
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn whole_keys_and_prefixes_of_any_length_together() {
                 writer.entry(key, &entry).expect("in order");
             }
         }
-        let stored = writer.finish().expect("an index");
+        let stored = writer.finish_any().expect("an index");
         let filter = stored.open(0);
         let ask = |order_key: &[u8], entry: &[u8]| sure(filter.may_contain_entry(order_key, entry, |p| stored.load(p)));
         for query in all {
@@ -149,7 +149,7 @@ fn rows_and_columns() {
             let limit = PartitionLimit::Entries(1 + set as u64 % 3);
             let mut writer = Writer::new(exact(KeyTransform::RowColumn), limit, 0);
             stored_pairs.iter().for_each(|(row, column)| writer.pair(row, column).expect("in order"));
-            let stored = writer.finish().expect("an index");
+            let stored = writer.finish_any().expect("an index");
             let filter = stored.open(0);
             for (row, column) in &pairs {
                 let answer = sure(filter.may_contain_row_column(row, column, |p| stored.load(p)));

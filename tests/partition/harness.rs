@@ -23,7 +23,8 @@ pub struct Writer {
 
 impl Writer {
     pub fn new(policy: FilterPolicy, limit: PartitionLimit, context: u64) -> Self {
-        let builder = PartitionedFilterBuilder::new(&policy, limit).expect("legal").with_context(context);
+        let mut builder = PartitionedFilterBuilder::new(&policy, limit).expect("legal");
+        builder.set_context(context);
         Self { builder, file: Vec::new() }
     }
 
@@ -41,6 +42,12 @@ impl Writer {
 
     pub fn entry(&mut self, order_key: &[u8], entry: &[u8]) -> BuildResult<()> {
         self.builder.add_entry(order_key, entry, |block| append(&mut self.file, block))
+    }
+
+    /// Finishes a table that may have no keys.
+    pub fn finish_any(mut self) -> BuildResult<Stored> {
+        self.builder.allow_empty();
+        self.finish()
     }
 
     pub fn finish(mut self) -> BuildResult<Stored> {

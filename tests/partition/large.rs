@@ -35,7 +35,8 @@ fn build(policy: FilterPolicy, num_keys: u64, file: &File) -> Result<Vec<u8>, Bo
         end += block.len() as u64;
         Ok::<_, std::io::Error>(offset)
     };
-    let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::default())?.with_context(CONTEXT);
+    let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::default())?;
+    builder.set_context(CONTEXT);
     for number in 0..num_keys {
         builder.add_key(&key(number, num_keys, false), &mut store)?;
     }

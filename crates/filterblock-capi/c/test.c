@@ -254,6 +254,7 @@ static void test_empty_and_other_forms(void) {
     filterblock_policy *policy = policy_of("blocked:10,transform=row+column");
     filterblock_builder *builder = filterblock_builder_new(policy, NULL);
     unsigned char memory[256];
+    filterblock_error error;
     struct bytes block;
     size_t len;
 
@@ -268,12 +269,32 @@ static void test_empty_and_other_forms(void) {
     STATUS(NOT_BUILT, filterblock_builder_finish_into(builder, memory, sizeof memory, &len, NULL));
 
     OK(filterblock_builder_add_row_column(builder, "row", 3, "column", 6));
-    filterblock_builder_add_row(builder, "row", 3);
-    STATUS(NOT_BUILT, filterblock_builder_finish_into(builder, memory, sizeof memory, &len, NULL));
+    STATUS(NOT_BUILT, filterblock_builder_add_row(builder, "row", 3));
+    STATUS(NOT_BUILT, filterblock_builder_add_row_column(builder, "row", 3, "column", 6)); /* Until it is cleared. */
+    STATUS(NOT_BUILT, filterblock_builder_finish_into(builder, memory, sizeof memory, &len, &error));
+    CHECK(strstr(error.message, "row+column") != NULL);
     OK(filterblock_builder_clear(builder));
     OK(filterblock_builder_add_row_column(builder, "row", 3, "column", 6));
-    filterblock_builder_add_key(builder, "key", 3);
+    STATUS(NOT_BUILT, filterblock_builder_add_key(builder, "key", 3));
     STATUS(NOT_BUILT, filterblock_builder_finish_into(builder, memory, sizeof memory, &len, NULL));
+    filterblock_builder_free(builder);
+    filterblock_policy_free(policy);
+
+    /* Keys none of which has an entry: the block says so, and so does the builder. */
+    policy = policy_of("blocked:10,transform=prefix:4");
+    builder = filterblock_builder_new(policy, NULL);
+    OK(filterblock_builder_add_key(builder, "key", 3));
+    OK(filterblock_builder_add_key(builder, "", 0));
+    CHECK(filterblock_builder_num_without_entry(builder) == 2 && filterblock_builder_num_added(builder) == 0);
+    OK(filterblock_builder_add_key(builder, "long", 4));
+    CHECK(filterblock_builder_num_without_entry(builder) == 2 && filterblock_builder_num_added(builder) == 1);
+    block = finished(builder);
+    drop(&block);
+    CHECK(filterblock_builder_num_without_entry(builder) == 0);
+    OK(filterblock_builder_add_key(builder, "key", 3));
+    block = finished(builder);
+    CHECK(block.len == 64);
+    drop(&block);
     filterblock_builder_free(builder);
     filterblock_policy_free(policy);
 }
@@ -344,6 +365,7 @@ int main(void) {
     test_incomplete_builders();
     test_empty_and_other_forms();
     test_readers();
+    test_misuse();
     test_threads();
     test_null();
     CHECK(bytes_allocated == 0);

@@ -46,6 +46,7 @@ void drop(struct bytes *bytes);
 filterblock_reader *open_block(const struct bytes *block, const filterblock_open_options *options);
 
 void test_readers(void);
+void test_misuse(void);
 void test_null(void);
 
 #endif

@@ -44,7 +44,8 @@ static void test_null_builders(const filterblock_policy *policy) {
     MISUSED(filterblock_builder_add_row(NULL, "row", 3));
     MISUSED(filterblock_builder_add_row_column(NULL, "row", 3, "column", 6));
     MISUSED(filterblock_builder_add_hash(NULL, 7));
-    CHECK(filterblock_builder_num_added(NULL) == 0 && filterblock_builder_max_block_len(NULL) == 0);
+    CHECK(filterblock_builder_num_added(NULL) == 0 && filterblock_builder_num_without_entry(NULL) == 0);
+    CHECK(filterblock_builder_max_block_len(NULL) == 0);
 
     OK(filterblock_builder_add_key(builder, "key", 3));
     MISUSED(filterblock_builder_finish_into(NULL, &memory, sizeof memory, &len, NULL));

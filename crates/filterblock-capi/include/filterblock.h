@@ -75,8 +75,9 @@ enum filterblock_status
     FILTERBLOCK_STATUS_ARGUMENT = 4,
     // A setting or a text of a policy is outside its legal range.
     FILTERBLOCK_STATUS_SETTING = 5,
-    // The policy has no block for these entries: they exceed its cap in bytes or what the format can describe, or no
-    // seed solves them. The table has no filter.
+    // The policy has no block for what was added: the entries exceed its cap in bytes or what the format can describe,
+    // or no seed solves them; a key is of a form of which the transform makes no entries; or nothing was added. The
+    // table has no filter.
     FILTERBLOCK_STATUS_NOT_BUILT = 6,
     // The memory is too short for the block.
     FILTERBLOCK_STATUS_TOO_SHORT = 7,
@@ -305,22 +306,25 @@ filterblock_status filterblock_builder_clear(struct filterblock_builder *builder
 filterblock_status filterblock_builder_set_context(struct filterblock_builder *builder,
                                                    uint64_t context);
 
-// Permits the next block to have no entries, for a table without keys. Without this call a builder that received nothing
-// since its last finish refuses to finish, because an empty block denies every key. It holds until the next finish that
-// succeeds.
+// Permits the next block to have no entries, for a table without keys. Without this call a builder that received
+// nothing since its last finish refuses to finish, because an empty block denies every key. It holds until the next
+// finish that succeeds.
 filterblock_status filterblock_builder_allow_empty(struct filterblock_builder *builder);
 
-// Adds a key that is one byte string. The policy's transform is applied. After an error the builder refuses to finish.
+// Adds a key that is one byte string. The policy's transform is applied. A key that has no entry, such as one shorter
+// than the prefix, is counted, and *maybe* in every filter; one of a form of which the transform makes no entries is
+// `FILTERBLOCK_STATUS_NOT_BUILT`. After an error the builder refuses to finish until it is cleared.
 filterblock_status filterblock_builder_add_key(struct filterblock_builder *builder,
                                                const void *key,
                                                size_t key_len);
 
-// Adds a row, for a filter of rows.
+// Adds a row, for a filter of rows. For errors see `filterblock_builder_add_key`.
 filterblock_status filterblock_builder_add_row(struct filterblock_builder *builder,
                                                const void *row,
                                                size_t row_len);
 
-// Adds a key that consists of a row and a column, for a filter of rows, or of rows with columns.
+// Adds a key that consists of a row and a column, for a filter of rows, or of rows with columns. For errors see
+// `filterblock_builder_add_key`.
 filterblock_status filterblock_builder_add_row_column(struct filterblock_builder *builder,
                                                       const void *row,
                                                       size_t row_len,
@@ -336,6 +340,11 @@ filterblock_status filterblock_builder_add_hash(struct filterblock_builder *buil
 // pointer.
 uint64_t filterblock_builder_num_added(const struct filterblock_builder *builder);
 
+// The number of keys added since the last finish that have no entry under the policy's transform. If it is above 0 and
+// `filterblock_builder_num_added` is 0, the block will have no entries: it is right, but the transform does not suit the
+// table's keys. 0 of a null pointer.
+uint64_t filterblock_builder_num_without_entry(const struct filterblock_builder *builder);
+
 // A number of bytes that suffices for the block of what was added. If equal entries were added far apart,
 // `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices
 // that is returned after that. 0 where no block can be built, and of a null pointer.
@@ -343,8 +352,9 @@ size_t filterblock_builder_max_block_len(const struct filterblock_builder *build
 
 // Writes the block of what was added to the `capacity` bytes at `out`, of any alignment, and its length to `*len`.
 // Then the builder is empty, and ready for the next table: keep the block, as a second finish is refused.
-// After an error it keeps what was added, `*len` is 0, and what is in `out` means nothing. Without entries the block
-// is a header, which answers *no*.
+// After an error it keeps what was added, `*len` is 0, and what is in `out` means nothing. The block of a table without
+// keys (`filterblock_builder_allow_empty`), or of keys none of which has an entry, is a header, which answers *no* to
+// every key that could have one.
 filterblock_status filterblock_builder_finish_into(struct filterblock_builder *builder,
                                                    void *out,
                                                    size_t capacity,

@@ -34,7 +34,9 @@ impl Builder {
             add(&mut self.builder)
         });
         self.incomplete = added.as_ref().err().map(|failure| failure.status).or(self.incomplete);
-        added.map_or_else(|failure| failure.status, |()| Status::Ok)
+        // The message of the finish names the transform that a key does not fit.
+        added
+            .map_or_else(|failure| failure.status, |()| self.builder.refusal().map_or(Status::Ok, |_| Status::NotBuilt))
     }
 
     /// Finishes by `finish`, and counts how it ended.
@@ -95,9 +97,9 @@ pub extern "C" fn filterblock_builder_set_context(builder: Option<&mut Builder>,
     Status::Ok
 }
 
-/// Permits the next block to have no entries, for a table without keys. Without this call a builder that received nothing
-/// since its last finish refuses to finish, because an empty block denies every key. It holds until the next finish that
-/// succeeds.
+/// Permits the next block to have no entries, for a table without keys. Without this call a builder that received
+/// nothing since its last finish refuses to finish, because an empty block denies every key. It holds until the next
+/// finish that succeeds.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_builder_allow_empty(builder: Option<&mut Builder>) -> Status {
     let Some(builder) = builder else { return Status::Argument };
@@ -110,7 +112,9 @@ fn add(builder: Option<&mut Builder>, add: impl FnOnce(&mut FilterBlockBuilder) 
     builder.map_or(Status::Argument, |builder| builder.add(add))
 }
 
-/// Adds a key that is one byte string. The policy's transform is applied. After an error the builder refuses to finish.
+/// Adds a key that is one byte string. The policy's transform is applied. A key that has no entry, such as one shorter
+/// than the prefix, is counted, and *maybe* in every filter; one of a form of which the transform makes no entries is
+/// `FILTERBLOCK_STATUS_NOT_BUILT`. After an error the builder refuses to finish until it is cleared.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_builder_add_key(
     builder: Option<&mut Builder>,
@@ -122,7 +126,7 @@ pub unsafe extern "C" fn filterblock_builder_add_key(
     add(builder, |builder| required(key, "key").map(|key| builder.add_key(key)))
 }
 
-/// Adds a row, for a filter of rows.
+/// Adds a row, for a filter of rows. For errors see `filterblock_builder_add_key`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_builder_add_row(
     builder: Option<&mut Builder>,
@@ -134,7 +138,8 @@ pub unsafe extern "C" fn filterblock_builder_add_row(
     add(builder, |builder| required(row, "row").map(|row| builder.add_row(row)))
 }
 
-/// Adds a key that consists of a row and a column, for a filter of rows, or of rows with columns.
+/// Adds a key that consists of a row and a column, for a filter of rows, or of rows with columns. For errors see
+/// `filterblock_builder_add_key`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_builder_add_row_column(
     builder: Option<&mut Builder>,
@@ -163,6 +168,14 @@ pub extern "C" fn filterblock_builder_add_hash(builder: Option<&mut Builder>, ha
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_builder_num_added(builder: Option<&Builder>) -> u64 {
     builder.map_or(0, |builder| builder.builder.num_added())
+}
+
+/// The number of keys added since the last finish that have no entry under the policy's transform. If it is above 0 and
+/// `filterblock_builder_num_added` is 0, the block will have no entries: it is right, but the transform does not suit the
+/// table's keys. 0 of a null pointer.
+#[unsafe(no_mangle)]
+pub extern "C" fn filterblock_builder_num_without_entry(builder: Option<&Builder>) -> u64 {
+    builder.map_or(0, |builder| builder.builder.num_without_entry())
 }
 
 /// The form in which a filter is finished.
@@ -261,8 +274,9 @@ pub extern "C" fn filterblock_builder_max_block_len(builder: Option<&Builder>) -
 
 /// Writes the block of what was added to the `capacity` bytes at `out`, of any alignment, and its length to `*len`.
 /// Then the builder is empty, and ready for the next table: keep the block, as a second finish is refused.
-/// After an error it keeps what was added, `*len` is 0, and what is in `out` means nothing. Without entries the block
-/// is a header, which answers *no*.
+/// After an error it keeps what was added, `*len` is 0, and what is in `out` means nothing. The block of a table without
+/// keys (`filterblock_builder_allow_empty`), or of keys none of which has an entry, is a header, which answers *no* to
+/// every key that could have one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_builder_finish_into(
     builder: Option<&mut Builder>,

@@ -41,7 +41,8 @@ fn write_filter<'a>(
         stored.extend_from_slice(block);
         Ok::<_, std::io::Error>(offset) // an engine's write may fail
     };
-    let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Bytes(4096))?.with_context(number);
+    let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Bytes(4096))?;
+    builder.set_context(number);
     for key in keys {
         builder.add_key(key.as_bytes(), &mut store)?;
     }

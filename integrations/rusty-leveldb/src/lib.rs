@@ -1,7 +1,8 @@
 //! Filter blocks inside rusty-leveldb, a LevelDB in Rust: a compact frame for every 2 KiB of a table's data, and two
 //! bytes of a checksum, as tables are opened without verifying the filters'.
 
-use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterPolicy, ParsePolicyError};
+use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterPolicy, KeyTransform, ParsePolicyError};
+use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,9 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const NO_FILTER: [u8; 1] = [0xff];
 
 const CHECK_LEN: usize = 2;
-
-/// The hash of this key names the policy; longer than every prefix.
-const NAMING_KEY: [u8; 512] = [0x5a; 512];
 
 /// A filter policy of rusty-leveldb, from the text of a policy, such as `golomb:9.2,seed=7`.
 #[derive(Debug)]
@@ -24,14 +22,45 @@ pub struct CompactFilters {
     unreadable: AtomicU64,
 }
 
+/// Why a policy cannot be rusty-leveldb's.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The text is not a policy.
+    Parse(ParsePolicyError),
+    /// The store's keys, which are byte strings, have no entries under this transform.
+    Transform {
+        /// The transform.
+        found: KeyTransform,
+    },
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parse(error) => error.fmt(f),
+            Self::Transform { found } => write!(f, "byte strings have no entries under the transform {found}"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
 impl CompactFilters {
     /// Filters of `policy`. Their name, some thirty bytes, is never freed.
-    pub fn new(policy: FilterPolicy) -> Self {
-        // A frame does not store how its keys were hashed: the name does.
-        let hash = policy.entry_hasher().hash_key(&NAMING_KEY);
-        let name = format!("filterblock.{:016x}", hash.map_or(0, |hash| hash.get()));
+    ///
+    /// # Errors
+    /// [`PolicyError::Transform`] for transforms of rows and columns.
+    pub fn new(policy: FilterPolicy) -> Result<Self, PolicyError> {
+        let found = policy.transform();
+        if matches!(found, KeyTransform::Row | KeyTransform::RowColumn) {
+            return Err(PolicyError::Transform { found });
+        }
+        // A frame does not store how its entries were made: the name does, as LevelDB reads filters of its name only. It
+        // is the hash of the transform's text, under the seed or the secret key.
+        let name = format!("filterblock.{:016x}", policy.hasher().hash(found.to_string().as_bytes()).get());
         let name = Box::leak(name.into_boxed_str());
-        Self { policy, name, unfinished: 0.into(), negatives: 0.into(), unreadable: 0.into() }
+        Ok(Self { policy, name, unfinished: 0.into(), negatives: 0.into(), unreadable: 0.into() })
     }
 
     /// Filters that could not be built: what is stored in their place matches every key.
@@ -65,10 +94,10 @@ impl CompactFilters {
 }
 
 impl FromStr for CompactFilters {
-    type Err = ParsePolicyError;
+    type Err = PolicyError;
 
-    fn from_str(text: &str) -> Result<Self, ParsePolicyError> {
-        text.parse().map(Self::new)
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        Self::new(text.parse().map_err(PolicyError::Parse)?)
     }
 }
 

@@ -1,7 +1,8 @@
 //! A database with filter blocks, written, reopened and compacted.
 
-use filterblock_rusty_leveldb::CompactFilters;
+use filterblock_rusty_leveldb::{CompactFilters, PolicyError};
 use rusty_leveldb::{DB, FilterPolicy, Options};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 const NUM_KEYS: u32 = 20_000;
@@ -74,4 +75,23 @@ fn damaged_filters_match_every_key() {
     }
     assert_eq!(num_unnoticed, 0);
     assert!((0..filter.len()).all(|len| filters.key_may_match(b"absent", &filter[..len])));
+}
+
+/// The store ignores filters of another name, and would deny keys by those of another seed or transform.
+#[test]
+fn policies_that_hash_differently_have_different_names() {
+    let name = |text: &str| rusty_leveldb::FilterPolicy::name(&text.parse::<CompactFilters>().expect("a policy"));
+    let transforms = ["whole-key", "prefix:4", "prefix:5", "prefix:512", "prefix:600", "prefix:65535"];
+    let texts = transforms
+        .iter()
+        .flat_map(|transform| [1, 2].map(|seed| format!("golomb:9,seed={seed},transform={transform}")));
+    let names: HashSet<_> = texts.map(|text| name(&text)).collect();
+    assert_eq!(names.len(), 2 * transforms.len());
+    // Kind and size may change.
+    assert_eq!(name("golomb:9,seed=1"), name("bloom:10,seed=1"));
+    for transform in ["row", "row+column"] {
+        let refused = format!("golomb:9,transform={transform}").parse::<CompactFilters>().expect_err("no entries");
+        assert!(matches!(refused, PolicyError::Transform { .. }), "{refused}");
+        assert_eq!(refused.to_string(), format!("byte strings have no entries under the transform {transform}"));
+    }
 }

@@ -87,8 +87,9 @@ impl FilterBlockPolicy {
         self.tally.first_failure()
     }
 
-    /// Opens a block of any policy. The hasher that the block names is used; under a secret key it must be this
-    /// policy's.
+    /// Opens a block of any policy. SlateDB gives a filter keys, not hashes, so each block's own seed and transform are
+    /// applied, and blocks that were written before the policy changed stay in use: nothing is expected of them. One
+    /// under a secret key, which it does not contain, must be of this policy.
     fn open(&self, data: &[u8]) -> Result<FilterBlock<AlignedBytes>, DecodeError> {
         // SlateDB's slices begin anywhere.
         let block = AlignedBytes::copy_of(data);

@@ -24,7 +24,7 @@ pub fn build(policy: &FilterPolicy, keys: &[Key]) -> Result<FilterBlock<Buffer>>
     builder.try_reserve(keys.len())?;
     keys.iter().for_each(|key| builder.add_key(key));
     let block = Buffer::copy_of(&builder.finish()?);
-    Ok(OpenOptions::new().with_digest_check(false).open_owned(block)?)
+    Ok(OpenOptions::new().with_digest_check(false).expect(policy).open_owned(block)?)
 }
 
 impl Filter for FilterBlock<Buffer> {

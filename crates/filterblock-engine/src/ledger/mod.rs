@@ -37,9 +37,10 @@
 //! static CLASSES: [LookupClass; 1] = [LookupClass::point("key")];
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?);
+//! let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0)?;
+//! let mut builder = FilterBlockBuilder::new(&policy);
 //! builder.add_key(b"present");
-//! let filter = OpenOptions::new().open_owned(builder.finish()?)?;
+//! let filter = OpenOptions::new().expect(&policy).open_owned(builder.finish()?)?;
 //! let accounts = Accounts::new(&CLASSES);
 //! let counters = accounts.open(1, 0, [Some(FilterFacts::of(&filter.reader()))]);
 //! let table = Table { filter, cells: BTreeMap::from([(b"present".to_vec(), b"value".to_vec())]), counters };

@@ -33,7 +33,8 @@ struct Partitioned {
 
 impl Partitioned {
     fn new(policy: &FilterPolicy, context: u64, bytes: u64) -> Option<Self> {
-        let builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?.with_context(context);
+        let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?;
+        builder.set_context(context);
         Some(Self { builder, pages: Vec::new(), error: None })
     }
 

@@ -1,0 +1,398 @@
+//! Plausible mistakes of an engine's author, a row each: refused, answered *maybe*, or listed in EMBEDDING.md's table of
+//! mistakes that go unnoticed. Debug and release builds agree, but for those that a debug build panics at.
+
+use crate::aligned::Changing;
+use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+use filterblock::{
+    CompactFrameReader, CustomTransform, EntryHasher, FilterBlock, FilterBlockBuilder, FilterPolicy, KeyHash,
+    KeyHasher, KeyTransform, OpenOptions, probe_tables,
+};
+use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const NUM_KEYS: usize = 1000;
+
+/// What becomes of a mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// An error at the call, or at the next finish.
+    Refused,
+    /// No stored key is denied.
+    Maybe,
+    /// Nearly all stored keys are denied.
+    Denies,
+    /// The same, but a debug build panics.
+    PanicsInDebug,
+}
+use Outcome::{Denies, Maybe, PanicsInDebug, Refused};
+
+/// The number of stored keys that are denied, or a refusal.
+type Tried = Result<usize, String>;
+
+type Row = (&'static str, Outcome, fn() -> Tried);
+
+fn outcome(mistake: fn() -> Tried) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(mistake)) {
+        Err(_) => PanicsInDebug,
+        Ok(Err(_)) => Refused,
+        Ok(Ok(0)) => Maybe,
+        Ok(Ok(denied)) => {
+            assert!(denied > NUM_KEYS * 9 / 10, "{denied} denied, which is neither none nor all");
+            Denies
+        }
+    }
+}
+
+fn refused(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+const WHOLE: KeyTransform = KeyTransform::WholeKey;
+const PREFIX: KeyTransform = KeyTransform::FixedPrefix { len: 4 };
+const BOTH: KeyTransform = KeyTransform::WholeKeyAndPrefix { len: 4 };
+
+fn policy(transform: KeyTransform) -> FilterPolicy {
+    "blocked:20,seed=7".parse::<FilterPolicy>().expect("a policy").with_transform(transform)
+}
+
+/// Keys of their own prefixes.
+fn key(number: usize) -> Vec<u8> {
+    format!("{number:04}/key").into_bytes()
+}
+
+fn keys() -> impl Iterator<Item = Vec<u8>> {
+    (0..NUM_KEYS).map(key)
+}
+
+/// Builds by `add` for each key.
+fn built(policy: &FilterPolicy, add: impl Fn(&mut FilterBlockBuilder, &[u8])) -> Result<Vec<u8>, String> {
+    let mut builder = FilterBlockBuilder::new(policy);
+    keys().for_each(|key| add(&mut builder, &key));
+    builder.finish().map_err(refused)
+}
+
+fn block(policy: &FilterPolicy) -> Vec<u8> {
+    built(policy, FilterBlockBuilder::add_key).expect("a block")
+}
+
+fn open(block: Vec<u8>, options: &OpenOptions) -> Result<FilterBlock<Vec<u8>>, String> {
+    options.open_owned(block).map_err(refused)
+}
+
+fn anything() -> OpenOptions {
+    OpenOptions::new()
+}
+
+fn count_denied(may_contain: impl Fn(&[u8]) -> bool) -> Tried {
+    Ok(keys().filter(|key| !may_contain(key)).count())
+}
+
+/// Queries a filter by hashes of `entries`.
+fn denied_by_hash(filter: &FilterBlock<Vec<u8>>, entries: &EntryHasher) -> Tried {
+    count_denied(|key| entries.hash_key(key).is_none_or(|hash| filter.may_contain_hash(hash)))
+}
+
+/// Builds under one policy, opens with another expected, and queries by the other's hashes.
+fn opened_with_another(built: &FilterPolicy, expected: &FilterPolicy) -> Tried {
+    denied_by_hash(&open(block(built), &anything().expect(expected))?, expected.entry_hasher())
+}
+
+fn add_row(builder: &mut FilterBlockBuilder, key: &[u8]) {
+    builder.add_row(key);
+}
+
+fn add_cell(builder: &mut FilterBlockBuilder, key: &[u8]) {
+    builder.add_row_column(key, b"column");
+}
+
+/// Adds by `add` under a transform, and queries in the form of what was added.
+fn in_form(
+    transform: KeyTransform,
+    add: fn(&mut FilterBlockBuilder, &[u8]),
+    ask: fn(&FilterBlock<Vec<u8>>, &[u8]) -> bool,
+) -> Tried {
+    let filter = open(built(&policy(transform), add)?, &anything().expect(&policy(transform)))?;
+    count_denied(|key| ask(&filter, key))
+}
+
+fn ask_cell(filter: &FilterBlock<Vec<u8>>, key: &[u8]) -> bool {
+    filter.may_contain_row_column(key, b"column")
+}
+
+/// The index and the partitions of a table.
+struct Partitioned {
+    index: Vec<u8>,
+    stored: Vec<u8>,
+}
+
+impl Partitioned {
+    fn build(policy: &FilterPolicy, context: u64) -> Result<Self, String> {
+        let mut stored = Vec::new();
+        let mut store = |block: &[u8]| {
+            stored.extend_from_slice(block);
+            Ok::<_, Infallible>((stored.len() - block.len()) as u64)
+        };
+        let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1)).map_err(refused)?;
+        builder.set_context(context);
+        for key in keys() {
+            builder.add_key(&key, &mut store).map_err(refused)?;
+        }
+        let index = builder.finish(&mut store).map_err(refused)?;
+        Ok(Self { index, stored })
+    }
+
+    fn load(&self, partition: PartitionHandle) -> Result<&[u8], Infallible> {
+        Ok(&self.stored[partition.offset as usize..][..partition.len as usize])
+    }
+}
+
+/// A custom transform whose code keeps so many bytes of a key.
+fn custom(len: usize) -> FilterPolicy {
+    let transform = CustomTransform::new(200, 0).expect("legal");
+    policy(WHOLE).with_custom_transform(transform, move |key, take| key.get(..len).into_iter().for_each(take))
+}
+
+/// What is refused or *maybe*.
+const NOTICED: &[Row] = &[
+    ("opened with the policy of another seed", Refused, || {
+        opened_with_another(&policy(WHOLE).with_seed(8), &policy(WHOLE))
+    }),
+    ("opened with the policy of another transform", Refused, || opened_with_another(&policy(PREFIX), &policy(WHOLE))),
+    ("the reverse", Refused, || opened_with_another(&policy(WHOLE), &policy(PREFIX))),
+    ("opened with the policy of a secret key", Refused, || {
+        opened_with_another(&policy(WHOLE), &policy(WHOLE).with_hasher(KeyHasher::keyed([1; 16])))
+    }),
+    ("opened without the secret key", Refused, || {
+        let keyed = policy(WHOLE).with_hasher(KeyHasher::keyed([1; 16]));
+        open(block(&keyed), &anything()).map(|_| NUM_KEYS)
+    }),
+    ("opened with the policy of another transform, and queried by key", Refused, || {
+        let filter = open(block(&policy(PREFIX)), &anything().expect(&policy(WHOLE)))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("a block of another transform, with nothing expected, and queried by key", Maybe, || {
+        let filter = open(block(&policy(PREFIX)), &anything())?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("a key under the transform row", Refused, || {
+        in_form(KeyTransform::Row, FilterBlockBuilder::add_key, FilterBlock::may_contain)
+    }),
+    ("a row under row+column", Refused, || in_form(KeyTransform::RowColumn, add_row, FilterBlock::may_contain_row)),
+    ("a row under whole-key", Refused, || in_form(WHOLE, add_row, FilterBlock::may_contain_row)),
+    ("a row and a column under whole-key", Refused, || in_form(WHOLE, add_cell, ask_cell)),
+    ("a row and a column under prefix", Refused, || in_form(PREFIX, add_cell, ask_cell)),
+    ("a row and a column under row", Maybe, || in_form(KeyTransform::Row, add_cell, ask_cell)),
+    ("a row and a column under row+column, asked for the row", Maybe, || {
+        in_form(KeyTransform::RowColumn, add_cell, FilterBlock::may_contain_row)
+    }),
+    ("rows under row, asked as keys", Maybe, || in_form(KeyTransform::Row, add_row, FilterBlock::may_contain)),
+    ("a whole key as an entry under prefix", Refused, || {
+        in_form(PREFIX, FilterBlockBuilder::add_entry, FilterBlock::may_contain)
+    }),
+    ("keys that are all shorter than the prefix", Maybe, || {
+        in_form(KeyTransform::FixedPrefix { len: 100 }, FilterBlockBuilder::add_key, FilterBlock::may_contain)
+    }),
+    ("keys under a transform without its code", Refused, || {
+        let transform = KeyTransform::Custom(CustomTransform::new(200, 0).expect("legal"));
+        in_form(transform, FilterBlockBuilder::add_key, FilterBlock::may_contain)
+    }),
+    ("a second finish, as after a write that failed", Refused, || {
+        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
+        keys().for_each(|key| builder.add_key(&key));
+        builder.finish().map_err(refused)?;
+        let filter = open(builder.finish().map_err(refused)?, &anything().expect(&policy(WHOLE)))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("a second finish, of a compact frame", Refused, || {
+        let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy(WHOLE)), Vec::new());
+        keys().for_each(|key| builder.add_key(&key));
+        builder.finish_compact_into(&mut frame).map_err(refused)?;
+        builder.finish_compact_into(&mut frame).map_err(refused)
+    }),
+    ("a finish after one that had too little memory", Maybe, || {
+        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
+        keys().for_each(|key| builder.add_key(&key));
+        builder.finish_into_slice(&mut [0; 100]).expect_err("too short");
+        let filter = open(builder.finish().map_err(refused)?, &anything().expect(&policy(WHOLE)))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("the context is forgotten by the reader", Refused, || {
+        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
+        keys().for_each(|key| builder.add_key(&key));
+        let block = builder.set_context(1).finish().map_err(refused)?;
+        open(block, &anything().expect(&policy(WHOLE))).map(|_| NUM_KEYS)
+    }),
+    ("the context is forgotten by the writer", Refused, || {
+        open(block(&policy(WHOLE)), &anything().with_context(1)).map(|_| NUM_KEYS)
+    }),
+    ("no bytes, taken for a filter", Refused, || open(Vec::new(), &anything()).map(|_| NUM_KEYS)),
+    ("a compact frame, opened as a block", Refused, || {
+        let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy(WHOLE)), Vec::new());
+        keys().for_each(|key| builder.add_key(&key));
+        builder.finish_compact_into(&mut frame).map_err(refused)?;
+        open(frame, &anything()).map(|_| NUM_KEYS)
+    }),
+    ("a block, opened as a compact frame", Refused, || {
+        CompactFrameReader::open(&block(&policy(WHOLE)), &policy(WHOLE)).map(|_| NUM_KEYS).map_err(refused)
+    }),
+    ("an index, opened with the policy of another transform", Refused, || {
+        let stored = Partitioned::build(&policy(WHOLE), 1)?;
+        let options = anything().with_context(1).expect(&policy(PREFIX));
+        PartitionedFilter::open(stored.index, options).map(|_| NUM_KEYS).map_err(refused)
+    }),
+    ("partitions of another table", Refused, || {
+        let [ours, theirs] = [1, 2].map(|context| Partitioned::build(&policy(WHOLE), context));
+        let (ours, theirs) = (ours?, theirs?);
+        let options = anything().with_context(1).expect(&policy(WHOLE));
+        let filter = PartitionedFilter::open(ours.index, options).map_err(refused)?;
+        filter.may_contain(&key(0), |partition| theirs.load(partition)).map(|_| NUM_KEYS).map_err(refused)
+    }),
+    ("keys of partitions under row", Refused, || Partitioned::build(&policy(KeyTransform::Row), 0).map(|_| NUM_KEYS)),
+    ("a partitioned filter to which nothing was added", Refused, || {
+        let builder = PartitionedFilterBuilder::new(&policy(WHOLE), PartitionLimit::default()).map_err(refused)?;
+        builder.finish(|_| Ok::<_, Infallible>(0)).map(|_| NUM_KEYS).map_err(refused)
+    }),
+    ("an error of a partitioned build is ignored", Refused, || {
+        let mut builder = PartitionedFilterBuilder::new(&policy(WHOLE), PartitionLimit::default()).map_err(refused)?;
+        for key in [b"b", b"a", b"c"] {
+            _ = builder.add_key(key, |_| Ok::<_, Infallible>(0));
+        }
+        builder.finish(|_| Ok::<_, Infallible>(0)).map(|_| NUM_KEYS).map_err(refused)
+    }),
+];
+
+/// What is in EMBEDDING.md's table, under the same names.
+const UNNOTICED: &[Row] = &[
+    ("a hash of another seed or secret key is queried", PanicsInDebug, || {
+        denied_by_hash(&open(block(&policy(WHOLE)), &anything())?, policy(WHOLE).with_seed(8).entry_hasher())
+    }),
+    ("a hash of another transform is queried", PanicsInDebug, || {
+        denied_by_hash(&open(block(&policy(PREFIX)), &anything())?, policy(WHOLE).entry_hasher())
+    }),
+    ("`probe_tables` over tables of two seeds", PanicsInDebug, || {
+        let filters = [7, 8].map(|seed| open(block(&policy(WHOLE).with_seed(seed)), &anything()).expect("intact"));
+        let is_maybe = |key: &[u8]| {
+            let (hash, mut answers) = (policy(WHOLE).entry_hasher().hash_key(key).expect("an entry"), [false; 2]);
+            probe_tables(&filters, hash, &mut answers);
+            answers[1]
+        };
+        count_denied(is_maybe)
+    }),
+    ("`add_hash` of another seed", PanicsInDebug, || {
+        let theirs = policy(WHOLE).with_seed(8);
+        let add = |builder: &mut FilterBlockBuilder, key: &[u8]| {
+            theirs.entry_hasher().hash_entries(key).for_each(|hash| builder.add_hash(hash));
+        };
+        let filter = open(built(&policy(WHOLE), add)?, &anything().expect(&policy(WHOLE)))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("`KeyHash::from_raw` of a hash of another function or seed", Denies, || {
+        let filter = open(block(&policy(WHOLE)), &anything())?;
+        let theirs = KeyHasher::new(8);
+        count_denied(|key| filter.may_contain_hash(KeyHash::from_raw(theirs.hash(key).get())))
+    }),
+    ("`hasher().hash` of a key that is not its own entry", Denies, || {
+        let filter = open(block(&policy(PREFIX)), &anything().expect(&policy(PREFIX)))?;
+        count_denied(|key| filter.may_contain_hash(policy(PREFIX).hasher().hash(key)))
+    }),
+    ("`may_contain_entry` of a key that is not its own entry", Denies, || {
+        in_form(PREFIX, FilterBlockBuilder::add_key, FilterBlock::may_contain_entry)
+    }),
+    ("prefixes are added as keys", Denies, || {
+        in_form(WHOLE, |builder, key| builder.add_key(&key[..4]), FilterBlock::may_contain)
+    }),
+    ("under `whole-key+prefix`, one of a key's two entries is added", Denies, || {
+        let add = |builder: &mut FilterBlockBuilder, key: &[u8]| {
+            let hash = builder.policy().entry_hasher().hash_key(key);
+            hash.into_iter().for_each(|hash| builder.add_hash(hash));
+        };
+        in_form(BOTH, add, FilterBlock::may_contain_prefix)
+    }),
+    ("rows are added by `hash_entries`, which has no entries of them", Denies, || {
+        let add = |builder: &mut FilterBlockBuilder, key: &[u8]| {
+            let hashes = builder.policy().entry_hasher().hash_entries(key);
+            hashes.for_each(|hash| builder.add_hash(hash));
+            builder.add_row(b"a row that is added as it should be");
+        };
+        in_form(KeyTransform::Row, add, FilterBlock::may_contain_row)
+    }),
+    ("the code of a custom transform changes, and its number does not", Denies, || {
+        let filter = open(block(&custom(4)), &anything().expect(&custom(5)))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("both sides forget the context, and another table's block is read", Denies, || {
+        let others = (0..NUM_KEYS).map(|i| format!("{i:04}/other"));
+        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
+        others.for_each(|key| builder.add_key(key.as_bytes()));
+        let filter = open(builder.finish().map_err(refused)?, &anything().expect(&policy(WHOLE)))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("a compact frame is read under another policy", Denies, || {
+        let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy(WHOLE)), Vec::new());
+        keys().for_each(|key| builder.add_key(&key));
+        builder.finish_compact_into(&mut frame).map_err(refused)?;
+        let theirs = policy(PREFIX);
+        let filter = CompactFrameReader::open(&frame, &theirs).map_err(refused)?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("the digest check is off, and nothing else verifies the bytes", Denies, || {
+        let mut damaged = block(&policy(WHOLE));
+        damaged[64..].fill(0);
+        open(damaged.clone(), &anything()).expect_err("noticed by the check");
+        let filter = open(damaged, &anything().with_digest_check(false))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("the bytes of an open filter change", Denies, || {
+        let mut bytes = block(&policy(WHOLE));
+        let len = bytes.len();
+        bytes.resize(2 * len - 64, 0);
+        let changing = Changing { bytes, start: 0.into(), len: len.into() };
+        let filter = anything().open_owned(&changing).map_err(refused)?;
+        changing.start.set(len - 64);
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("`allow_empty` for a table that has keys", Denies, || {
+        let block = FilterBlockBuilder::new(&policy(WHOLE)).allow_empty().finish().map_err(refused)?;
+        let filter = open(block, &anything().expect(&policy(WHOLE)))?;
+        count_denied(|key| filter.may_contain(key))
+    }),
+    ("`PartitionedFilter::find` of a key that is not its own order key", Denies, || {
+        let stored = Partitioned::build(&policy(PREFIX), 0)?;
+        let filter = PartitionedFilter::open(stored.index.clone(), anything().expect(&policy(PREFIX)));
+        let filter = filter.map_err(refused)?;
+        let is_maybe = |key: &[u8]| {
+            let Some(partition) = filter.find(key) else { return false };
+            let Ok(block) = stored.load(partition);
+            filter.open_partition(partition, block).expect("intact").may_contain(key)
+        };
+        count_denied(is_maybe)
+    }),
+];
+
+#[test]
+fn mistakes_are_refused_or_maybe_or_listed() {
+    let expected_here = |expected| match expected {
+        PanicsInDebug if !cfg!(debug_assertions) => Denies,
+        expected => expected,
+    };
+    for &(mistake, expected, commit) in NOTICED.iter().chain(UNNOTICED) {
+        assert_eq!(outcome(commit), expected_here(expected), "{mistake}");
+    }
+    assert!(NOTICED.iter().all(|(_, outcome, _)| matches!(outcome, Refused | Maybe)));
+    println!("counted: {} mistakes that are noticed, {} that are listed", NOTICED.len(), UNNOTICED.len());
+}
+
+/// The document lists what goes unnoticed, all of it and nothing else, and names the builds that panic.
+#[test]
+fn the_document_lists_every_mistake_that_goes_unnoticed() {
+    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/EMBEDDING.md")).expect("a document");
+    let (_, section) = document.split_once("\n## Which mistakes go unnoticed?\n").expect("a section");
+    let table = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let rows = table.take_while(|line| line.starts_with('|')).map(|line| {
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        assert!(cells.len() == 5 && !cells[3].is_empty(), "{line}");
+        (cells[1], if cells[2].contains("debug build panics") { PanicsInDebug } else { Denies })
+    });
+    let listed: Vec<_> = UNNOTICED.iter().map(|&(mistake, outcome, _)| (mistake, outcome)).collect();
+    assert_eq!(rows.collect::<Vec<_>>(), listed);
+}

@@ -32,7 +32,7 @@ descriptors_lane() {
   store_tool
   ulimit -n 64
   # Values of 1 MiB; merged at the end, so that a merge reads more tables than the process has descriptors.
-  "$tool" fill db --synthetic 2000 --value-bytes 1MiB --memtable-bytes 64MiB --sync never --merge
+  "$tool" fill db --synthetic 2000 --value-bytes 1MiB --sync never --merge
   tables=$(find db -name '*.sst' | wc -l)
   [ "$tables" -gt 100 ]
   mapfile -t rows < <("$tool" scan db | cut -c1-20)
@@ -40,7 +40,7 @@ descriptors_lane() {
   for row in "${rows[@]:0:20}" "${rows[@]: -20}"; do [ "$("$tool" get db "$row" column | wc -c)" -ge 1048576 ]; done
   expect 1 "$tool" get db absent
   # Once more into all tables, and merged again.
-  "$tool" fill db --synthetic 100 --value-bytes 2MiB --memtable-bytes 64MiB --sync never --merge
+  "$tool" fill db --synthetic 100 --value-bytes 2MiB --sync never --merge
   [ "$(cells)" = 2000 ]
   "$tool" verify db | head -1
   echo "counted: a store of more than 100 tables and 2 GB, searched, merged and verified under 64 descriptors"

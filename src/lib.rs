@@ -113,6 +113,7 @@ pub use block::{
     CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, MAGIC, OpenError, OpenOptions, ThinError,
     probe_tables,
 };
+pub use cpu::detected_engines;
 pub use error::{BuildError, DecodeError, DecodeErrorClass, TransformId};
 #[cfg(feature = "std")]
 pub use filter::size::FilterSize;

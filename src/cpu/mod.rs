@@ -104,6 +104,26 @@ proof! {
     Neon, neon, is_aarch64_feature_detected: "neon"
 }
 
+/// Returns the names of the code paths that this build has and this processor can run, the portable one first.
+///
+/// Each kind of filter uses the best of them that it has code for. All give the same bytes and the same answers.
+pub fn detected_engines() -> impl Iterator<Item = &'static str> {
+    let engines = [
+        Portable::detect().map(|_| "portable"),
+        #[cfg(simd_x86_64)]
+        Bmi2::detect().map(|_| "bmi2"),
+        #[cfg(simd_x86_64)]
+        Avx2::detect().map(|_| "avx2"),
+        #[cfg(simd_avx512)]
+        Avx512Bitalg::detect().map(|_| "avx512bitalg"),
+        #[cfg(simd_avx512)]
+        Avx512Vbmi2::detect().map(|_| "avx512vbmi2"),
+        #[cfg(simd_neon)]
+        Neon::detect().map(|_| "neon"),
+    ];
+    engines.into_iter().flatten()
+}
+
 /// Declares a kind's `Engine`: the type of the parameters by which it is chosen; a line for each engine, the portable
 /// one first and the best last; and the functions that the engines' modules have.
 ///

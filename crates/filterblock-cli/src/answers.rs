@@ -1,9 +1,10 @@
 //! A filter's answers for the keys of its table, and for absent keys derived from them.
 
 use crate::exit::Failure;
+use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{object, rate};
-use filterblock::{FilterBlockReader, KeyHash, KeyTransform};
+use filterblock::{KeyHash, KeyTransform};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -56,9 +57,9 @@ impl Answers {
     }
 
     /// Returns the lines for people, where no key is missing.
-    pub(crate) fn text(&self, num_entries: u64, predicted_fpr: f64) -> String {
+    pub(crate) fn text(&self, num_entries: Option<u64>, predicted_fpr: f64) -> String {
         let mut text = format!("  keys    {} queried ({} distinct), none missing\n", self.num_keys, self.num_distinct);
-        if self.num_distinct < num_entries {
+        if let Some(num_entries) = num_entries.filter(|&entries| self.num_distinct < entries) {
             text += &format!("  note    the block has {num_entries} entries: the list is not all of its keys\n");
         }
         let observed = self.observed_fpr().map_or_else(|| "-".to_owned(), rate);
@@ -101,11 +102,12 @@ pub(crate) fn entry_of_line(transform: KeyTransform, line: &[u8]) -> Option<Cow<
     }
 }
 
-/// Queries `reader` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
+/// Queries `filter` for every key, and for keys derived from them by a suffix. Keeps 8 bytes for each key, and at most
 /// 80 MB besides.
-pub(crate) fn ask(reader: &FilterBlockReader<'_>, mut keys: Keys) -> Result<Answers, Failure> {
-    let (transform, hasher) = (reader.transform(), reader.hasher());
-    let derived_per_key = ABSENT_WANTED.div_ceil(reader.num_entries().max(1)).min(MAX_DERIVED_PER_KEY);
+pub(crate) fn ask(filter: &Filter<'_>, mut keys: Keys) -> Result<Answers, Failure> {
+    let (transform, hasher) = (filter.transform(), filter.hasher());
+    let num_entries = filter.num_entries().unwrap_or(0).max(1);
+    let derived_per_key = ABSENT_WANTED.div_ceil(num_entries).min(MAX_DERIVED_PER_KEY);
     let (mut members, mut derived, mut derived_entry) = (Vec::new(), Vec::new(), Vec::new());
     let (mut num_missing, mut first_missing) = (0, None);
     while let Some(key) = keys.next_key()? {
@@ -122,7 +124,7 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, mut keys: Keys) -> Result<Answ
             return Err(keys.out_of_memory(error));
         }
         members.push(hash);
-        if !reader.may_contain_hash(hash) {
+        if !filter.may_contain_hash(hash) {
             num_missing += 1;
             first_missing.get_or_insert_with(|| (key.to_vec(), hash));
         }
@@ -146,7 +148,7 @@ pub(crate) fn ask(reader: &FilterBlockReader<'_>, mut keys: Keys) -> Result<Answ
     let mut answers = [false; ASKED_AT_ONCE];
     let num_maybe = |hashes: &[KeyHash]| {
         let answers = &mut answers[..hashes.len()];
-        reader.may_contain_hashes(hashes, answers);
+        filter.may_contain_hashes(hashes, answers);
         answers.iter().filter(|&&maybe| maybe).count() as u64
     };
     Ok(Answers {

@@ -64,6 +64,13 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
     }
 }
 
+/// Whether a file is one whole block with right checksums, under whatever hash and context.
+pub(crate) fn is_block(path: &Path) -> bool {
+    let expected = Expected::default();
+    let opened = read(path, &expected).map(|bytes| expected.options().open(&bytes).map(drop));
+    opened.is_ok_and(|opened| opened.err().is_none_or(|error| error.class() == DecodeErrorClass::Mismatch))
+}
+
 /// Opens a file's only block, which [`read`] has read.
 pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], expected: &Expected) -> Result<FilterBlockReader<'a>, Failure> {
     let refused = |error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error, expected));
@@ -90,7 +97,7 @@ fn describe(path: &Path, len: Option<u64>, start: &[u8], error: &DecodeError, ex
         error => error.to_string(),
     };
     let what = located(path, 0, &dimensions(len, start, error), &failed);
-    format!("{what}{}. {}", text_mode_note(start, error), consequence(path, start, error, expected))
+    format!("{what}. {}", consequence(path, start, error, expected))
 }
 
 /// The first half of the message: as `t.fb: filter block at offset 0 (4133 bytes, bloom v1): payload digest …`.
@@ -120,17 +127,6 @@ fn trusted_tag(bytes: &[u8], error: &DecodeError) -> Option<u8> {
     }
 }
 
-/// Notes a magic as a copy in text mode leaves it: a line end rewritten either way, the upper bit cleared, or the first
-/// byte encoded or replaced as UTF-8.
-fn text_mode_note(bytes: &[u8], error: &DecodeError) -> &'static str {
-    let forms: [&[u8]; 5] = [b"\xf1FBLK\r\r\n", b"\xf1FBLK\n\x1a", b"\x71FBLK", b"\xc3\xb1FBLK", b"\xef\xbf\xbdFBLK"];
-    let is_of_magic = matches!(error, DecodeError::Magic { .. } | DecodeError::TooShort { .. });
-    match is_of_magic && forms.iter().any(|form| bytes.starts_with(form)) {
-        true => "; the file was changed by a copy in text mode, which rewrites line ends or characters",
-        false => "",
-    }
-}
-
 /// The advice to replace a block. It is not a command that could be run word for word: it would write over the file,
 /// with a seed, a key or a context that lookups do not expect.
 pub(crate) const BUILD_AGAIN: &str = "To replace it, build a block from the keys of its table, with the kind, size, \
@@ -139,8 +135,8 @@ pub(crate) const BUILD_AGAIN: &str = "To replace it, build a block from the keys
 /// The consequence of `error`, and the next step.
 fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
     if !start.starts_with(&MAGIC) {
-        return "It holds no block. Run `filterblock build --help` to see how one is made. A compact frame shows only its \
-                length: --compact-frame reads one."
+        return "It holds no block. Run `filterblock build --help` to see how one is made. If it is a compact frame, which \
+                nothing in it shows, inspect, query and verify read it with --compact-frame."
             .to_owned();
     }
     let file = shell_word(path);

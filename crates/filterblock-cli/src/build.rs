@@ -6,25 +6,36 @@ use crate::filter::Filter;
 use crate::keys::{Keys, Seen};
 use crate::open_args::{self, parse_transform};
 use crate::output::{self, object, shell_word};
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputArgs, OutputFile};
 use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, Size, kind_or};
 use crate::units::{parse_bytes, parse_rate, parse_u64};
 use filterblock::{
     BuildError, CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
+    ParsePolicyError,
 };
 use std::collections::TryReserveError;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Build a block from keys
 ///
-/// Reads one key per line and writes one filter block. The same keys give the same bytes, whatever their order and
-/// however often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or not at
-/// all.
+/// Reads one key per line and writes one filter block. The same keys and seed give the same bytes, whatever the keys'
+/// order and however often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or
+/// not at all.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/lines.txt"), include_str!("help/build.txt")))]
 pub(crate) struct Args {
+    /// File of keys; standard input if omitted, or for '-'
+    #[arg(value_name = "KEYS", default_value = "-", hide_default_value = true)]
+    keys: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Keys end with NUL, not with a newline
+    #[arg(long, short = '0')]
+    null: bool,
+    /// Make a filter of no keys, which denies every key; without this an empty input is an error
+    #[arg(long)]
+    allow_empty: bool,
     /// The structure, or auto: the one that costs least for the number of distinct keys
     #[arg(long, value_name = "KIND", default_value = FilterKind::default().name(), value_parser = kind_or(&[AUTO]))]
     kind: String,
@@ -39,11 +50,11 @@ pub(crate) struct Args {
     max_bytes: Option<u64>,
     /// Kind, size and all other settings as the library writes them, such as ribbon:fpr=1%,slots_per_key=1.05 or
     /// auto:12,level=4,seed=7
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["kind", "bits_per_key", "fpr", "max_bytes", "seed", "transform"])]
+    #[arg(long, value_name = "TEXT", value_parser = parse_policy, conflicts_with_all = ["kind", "bits_per_key", "fpr", "max_bytes", "seed", "transform"])]
     policy: Option<FilterPolicy>,
-    /// Seed of the hash, decimal or 0x…
-    #[arg(long, value_name = "S", default_value = "0", value_parser = parse_u64)]
-    seed: u64,
+    /// Seed of the hash, decimal or 0x… [default: random]
+    #[arg(long, value_name = "S", value_parser = parse_u64)]
+    seed: Option<u64>,
     /// Hash by SipHash-1-3 under the secret key in a file of 16 bytes, or of 32 hexadecimal digits
     #[arg(long, value_name = "F", conflicts_with_all = ["seed", "policy"])]
     hash_key_file: Option<PathBuf>,
@@ -56,21 +67,13 @@ pub(crate) struct Args {
     /// Write a compact frame: no header and no checksums, for filters that are checksummed and described elsewhere
     #[arg(long, conflicts_with = "context")]
     compact_frame: bool,
-    /// Make a filter of no keys, which denies every key; without this an empty input is an error
-    #[arg(long)]
-    allow_empty: bool,
-    /// The file to write, replaced if it exists; '-' is standard output, and then the summary goes to standard error
-    #[arg(long, short, value_name = "F")]
-    output: PathBuf,
-    /// Keys end with NUL, not with a newline
-    #[arg(long, short = '0')]
-    null: bool,
-    /// Print the summary as JSON
-    #[arg(long)]
-    json: bool,
-    /// File of keys; standard input if omitted, or for '-'
-    #[arg(value_name = "KEYS", default_value = "-", hide_default_value = true)]
-    keys: PathBuf,
+}
+
+/// A policy whose seed is drawn if the text has none: a fixed one could be known to those who choose the keys.
+fn parse_policy(text: &str) -> Result<FilterPolicy, ParsePolicyError> {
+    let policy: FilterPolicy = text.parse()?;
+    let has_seed = text.split(',').any(|setting| setting.starts_with("seed="));
+    Ok(if has_seed { policy } else { policy.with_hasher(KeyHasher::new(rand::random())) })
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -78,14 +81,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let KeyTransform::FixedPrefix { len: 0 } | KeyTransform::WholeKeyAndPrefix { len: 0 } = policy.transform() {
         return Err(Failure::usage("build", "a prefix of 0 bytes is the same entry for every key").into());
     }
-    let target = OutputFile::new(&args.output, "No key was read. Name a file in a directory that can be written to.")?;
-    for (input, what) in [(Some(&args.keys), "the keys"), (args.hash_key_file.as_ref(), "the hash key")] {
-        let input = input.and_then(|path| fs::canonicalize(path).ok());
-        if input.is_some_and(|input| target.path() == Some(&input)) {
-            let message = format!("{what} and the output are one file, which the filter would replace");
-            return Err(Failure::usage("build", message).into());
-        }
-    }
+    let key_file = args.hash_key_file.as_ref().unwrap_or(&args.keys);
+    let target = OutputFile::new(&args.output, &[&args.keys, key_file], "No key was read.")?;
     let mut builder = FilterBlockBuilder::new(&policy);
     builder.set_context(args.context);
     if args.allow_empty {
@@ -112,14 +109,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => builder.finish_compact_into(&mut block),
         false => builder.finish_into(&mut block),
     };
-    built.map_err(|error| refused(args, &error, &builder))?;
+    built.map_err(|error| refused(args, &error))?;
     target.write(&block)?;
     warn_of_carriage_returns(args, seen);
     if num_without_entry > 0 {
         exit::message(format_args!(
             "{}: {num_without_entry} of {} keys are shorter than the prefix and have no entry: they are 'maybe' in every \
              such filter.",
-            args.output.display(),
+            args.output.path.display(),
             seen.num_keys
         ));
     }
@@ -139,7 +136,7 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
     let hasher = match &args.hash_key_file {
         Some(path) if matches!(path.try_exists(), Ok(false)) => return Err(no_hash_key(path)),
         Some(path) => open_args::read_hash_key(path)?,
-        None => KeyHasher::new(args.seed),
+        None => KeyHasher::new(args.seed.unwrap_or_else(rand::random)),
     };
     let policy = size.policy(&args.kind).map_err(|error| Failure::usage("build", error))?;
     Ok(policy.with_hasher(hasher).with_transform(args.transform))
@@ -166,14 +163,16 @@ fn make_room(policy: &FilterPolicy, num_entries: u64, block: &mut Vec<u8>) -> Re
 }
 
 /// The builder could not meet the policy.
-fn refused(args: &Args, error: &BuildError, builder: &FilterBlockBuilder) -> Failure {
+fn refused(args: &Args, error: &BuildError) -> Failure {
     if exit::code_of_build(error) == Code::Damaged {
-        return Failure::damaged(format!("{}: not written: {error}", args.output.display()));
+        return Failure::damaged(format!("{}: not written: {error}", args.output.path.display()));
     }
-    let bytes = args.max_bytes.map_or_else(String::new, |bytes| format!(" --max-bytes {bytes}"));
-    let calc = format!("filterblock calc --entries {}{bytes}", builder.num_added());
-    let next = if bytes.is_empty() || builder.num_added() == 0 { "filterblock calc --help" } else { &calc };
-    Failure::usage("build", format_args!("{error}. {} was not written. Run `{next}`", args.output.display()))
+    if let BuildError::Empty = error {
+        let message = "no keys, so nothing was written. For a filter that denies every key, add --allow-empty";
+        return Failure::usage("build", message);
+    }
+    let output = args.output.path.display();
+    Failure::usage("build", format_args!("{error}. {output} was not written. Run `filterblock calc --help`"))
 }
 
 /// Keys from a file with CR LF line ends are rarely intended.
@@ -182,7 +181,7 @@ fn warn_of_carriage_returns(args: &Args, seen: Seen) {
         exit::message(format_args!(
             "{}: each of the {} keys ends in a carriage return, which is now part of it. If the lines were meant \
              to end in CR LF, run the same command on the output of `sed 's/\\r$//' KEYS`.",
-            args.output.display(),
+            args.output.path.display(),
             seen.num_keys
         ));
     }
@@ -195,15 +194,16 @@ fn summarize(args: &Args, policy: &FilterPolicy, seen: Seen, bytes: &[u8]) -> an
         false => Filter::Block(OpenOptions::new().with_context(args.context).expect(policy).open(bytes)?),
     };
     let keys_read = object([("keys_read", seen.num_keys.into())]);
-    let mut note = format!(" from {}", output::count(seen.num_keys, "key"));
-    if args.compact_frame {
-        let hash = match &args.hash_key_file {
-            Some(path) => format!("--hash-key-file {}", shell_word(path)),
-            None => format!("--seed {:#x}", hasher.seed()),
-        };
-        note.push_str(&format!(
-            "; to be queried with --compact-frame {hash} --transform {transform}, which it does not store"
-        ));
-    }
-    Ok(filter.report(&args.output, args.json, keys_read, &note)?)
+    let hash = match &args.hash_key_file {
+        Some(path) => format!("--hash-key-file {}", shell_word(path)),
+        None => format!("--seed {:#x}", hasher.seed()),
+    };
+    let read = output::count(seen.num_keys, "key");
+    let note = match args.compact_frame {
+        true => format!(
+            " from {read}; to be queried with --compact-frame {hash} --transform {transform}, which it does not store"
+        ),
+        false => format!(" from {read}, {hash}"),
+    };
+    Ok(filter.report(&args.output.path, args.output.json, keys_read, &note)?)
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::{self, Failure};
 use crate::keys::is_dash;
-use crate::open_args::{ExpectedArgs, parse_transform};
+use crate::open_args::{Expected, ExpectedArgs, parse_transform};
 use crate::output::{self, Output, object};
 use crate::units::parse_u64;
 use crate::{block_file, frame_file};
@@ -37,6 +37,18 @@ impl Filter<'_> {
 
     pub(crate) fn may_contain_hash(&self, hash: KeyHash) -> bool {
         of_either!(self, reader => reader.may_contain_hash(hash))
+    }
+
+    pub(crate) fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
+        of_either!(self, reader => reader.may_contain_hashes(hashes, answers));
+    }
+
+    /// A frame does not state it.
+    pub(crate) fn num_entries(&self) -> Option<u64> {
+        match self {
+            Self::Block(reader) => Some(reader.num_entries()),
+            Self::Frame(_) => None,
+        }
     }
 
     /// Reads the whole payload.
@@ -149,33 +161,40 @@ pub(crate) struct FilterArgs {
 const FRAME: &str = "For a compact frame";
 
 impl FilterArgs {
-    /// Opens the filter in the file at `path`, and passes it to `use_filter`.
-    pub(crate) fn with_filter<T>(
-        &self,
-        path: &Path,
-        use_filter: impl FnOnce(Filter<'_>) -> anyhow::Result<T>,
-    ) -> anyhow::Result<T> {
+    /// What a filter is opened with. For queries of compact frames hash and transform must be given: under others, keys
+    /// that are present are denied.
+    pub(crate) fn read(&self, subcommand: &str, for_queries: bool) -> Result<Opener, Failure> {
         let expected = self.expected.read()?;
-        if self.compact_frame {
-            let hasher = expected.key.hasher.unwrap_or_else(|| KeyHasher::new(self.seed.unwrap_or(0)));
-            let entries = EntryHasher::new(hasher, self.transform.unwrap_or_default());
-            let bytes = frame_file::read(path)?;
-            let frame = frame_file::open(path, &bytes, &entries)?;
-            return use_filter(Filter::Frame(frame));
-        }
-        let bytes = block_file::read(path, &expected)?;
-        use_filter(Filter::Block(block_file::open(path, &bytes, &expected)?))
-    }
-
-    /// Fails for a compact frame unless hash and transform are given: under others keys that are present are denied.
-    pub(crate) fn require_for_queries(&self) -> Result<(), Failure> {
-        let has_hash = self.seed.is_some() || self.expected.key.hash_key_file.is_some();
-        if self.compact_frame && !(has_hash && self.transform.is_some()) {
+        let has_hash = self.seed.is_some() || expected.key.hasher.is_some();
+        if for_queries && self.compact_frame && !(has_hash && self.transform.is_some()) {
             let message = "a compact frame stores neither hash nor transform, and under others keys that are present are \
                            denied: give --transform and --seed or --hash-key-file as `filterblock build` was given them";
-            return Err(Failure::usage("query", message));
+            return Err(Failure::usage(subcommand, message));
         }
-        Ok(())
+        let hasher = expected.key.hasher.clone().unwrap_or_else(|| KeyHasher::new(self.seed.unwrap_or(0)));
+        let entries = self.compact_frame.then(|| EntryHasher::new(hasher, self.transform.unwrap_or_default()));
+        Ok(Opener { expected, entries })
+    }
+}
+
+/// Opens filters in files.
+pub(crate) struct Opener {
+    pub(crate) expected: Expected,
+    /// Hash and transform of compact frames; `None` for blocks.
+    entries: Option<EntryHasher>,
+}
+
+impl Opener {
+    pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
+        if self.entries.is_some() { frame_file::read(path) } else { block_file::read(path, &self.expected) }
+    }
+
+    /// Opens the file's only filter, which [`Opener::read`] has read.
+    pub(crate) fn open<'a>(&'a self, path: &Path, bytes: &'a [u8]) -> Result<Filter<'a>, Failure> {
+        match &self.entries {
+            Some(entries) => frame_file::open(path, bytes, entries).map(Filter::Frame),
+            None => block_file::open(path, bytes, &self.expected).map(Filter::Block),
+        }
     }
 }
 

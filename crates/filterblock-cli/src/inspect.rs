@@ -30,7 +30,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.filter.expected.without_context("inspect", &args.file)?;
         return table_file::inspect(&args.file, &args.filter.expected.read()?.key, args.json);
     }
-    let figures = args.filter.with_filter(&args.file, |filter| Ok(filter.figures()))?;
+    let opener = args.filter.read("inspect", false)?;
+    let bytes = opener.read(&args.file)?;
+    let figures = opener.open(&args.file, &bytes)?.figures();
     output::print(|out| if args.json { out.json(&figures) } else { print_figures(out, &figures, "") })?;
     Ok(Code::Ok.into())
 }

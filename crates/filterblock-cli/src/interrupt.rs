@@ -1,40 +1,27 @@
 //! Interrupts that leave nothing behind: temporary files and directories are removed before the process ends.
 
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use std::{fs, io};
 
-/// The files that an interrupt removes.
-enum Debris {
-    /// A file, or a directory with all in it.
-    Path(PathBuf),
-    /// The files that the store in this directory has not finished.
-    UnfinishedFiles(PathBuf),
-}
-
-static DEBRIS: Mutex<Vec<Debris>> = Mutex::new(Vec::new());
+/// The files and directories that an interrupt removes.
+static DEBRIS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Attempts to remove a directory that another thread still writes to.
 const MAX_ATTEMPTS: u32 = 1000;
 
+/// Has a write beyond the greatest length of files (`ulimit -f`) fail with an error, which is reported and cleaned up
+/// after, rather than end the process.
+pub(crate) fn catch_file_limit() {
+    // If it cannot be caught, the signal ends the process as usual.
+    #[cfg(unix)]
+    drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()));
+}
+
 /// Registers a file or a directory for removal when the process is interrupted. It need not exist then.
 pub(crate) fn will_remove(path: &Path) {
-    add(Debris::Path(path.to_owned()));
-}
-
-/// Has an interrupt remove the files that the store in `dir`, which this process has open, has not finished. All that
-/// it has acknowledged stays.
-pub(crate) fn will_remove_unfinished(dir: &Path) {
-    add(Debris::UnfinishedFiles(dir.to_owned()));
-}
-
-/// The store in `dir` is about to be closed: from then on its files may be another process's.
-pub(crate) fn forget_unfinished(dir: &Path) {
-    let mut debris = DEBRIS.lock().unwrap_or_else(PoisonError::into_inner);
-    debris.retain(|debris| !matches!(debris, Debris::UnfinishedFiles(other) if other == dir));
-}
-
-fn add(debris: Debris) {
-    DEBRIS.lock().unwrap_or_else(PoisonError::into_inner).push(debris);
+    DEBRIS.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
     #[cfg(unix)]
     unix::watch(clean_up);
 }
@@ -43,17 +30,7 @@ fn add(debris: Debris) {
 fn clean_up() {
     // Other threads go on: one that fails for want of its files can neither report that nor end the process.
     let _stderr = io::stderr().lock();
-    for debris in &*DEBRIS.lock().unwrap_or_else(PoisonError::into_inner) {
-        match debris {
-            Debris::Path(path) => remove(path),
-            Debris::UnfinishedFiles(dir) => {
-                let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-                let unfinished = entries.filter(|entry| is_unfinished(&entry.file_name().to_string_lossy()));
-                // Files only: a directory of such a name is not the store's.
-                unfinished.for_each(|entry| drop(fs::remove_file(entry.path())));
-            }
-        }
-    }
+    DEBRIS.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|path| remove(path));
 }
 
 fn remove(path: &Path) {
@@ -62,18 +39,6 @@ fn remove(path: &Path) {
     let attempt = |_| gone(if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) }) && !path.exists();
     // The process ends in any case.
     let _ = (0..MAX_ATTEMPTS).any(attempt);
-}
-
-/// Whether a store writes its files under such names first.
-fn is_unfinished(name: &str) -> bool {
-    let is_numbered = |stem: &str| {
-        stem.split_once('.').is_some_and(|(number, extension)| {
-            number.len() >= 6
-                && number.bytes().all(|digit| digit.is_ascii_digit())
-                && ["wal", "sst", "flt"].contains(&extension)
-        })
-    };
-    name.strip_suffix(".tmp").is_some_and(|stem| stem == "MANIFEST" || is_numbered(stem))
 }
 
 #[cfg(unix)]
@@ -114,30 +79,5 @@ mod unix {
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
         mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_unfinished;
-
-    #[test]
-    fn only_files_of_a_store_are_unfinished_ones() {
-        for name in ["MANIFEST.tmp", "000007.sst.tmp", "000007.flt.tmp", "12345678.wal.tmp"] {
-            assert!(is_unfinished(name), "{name}");
-        }
-        for name in [
-            "MANIFEST",
-            "000007.sst",
-            "notes.tmp",
-            "notes.sst.tmp",
-            ".tmp",
-            ".sst.tmp",
-            "7.sst.tmp",
-            "7.txt.tmp",
-            "7.tmp",
-        ] {
-            assert!(!is_unfinished(name), "{name}");
-        }
     }
 }

@@ -15,17 +15,8 @@ const MAX_KEY_BYTES: usize = 128 << 20;
 /// The most that is read from a device, which may have no end.
 const MAX_DEVICE_BYTES: u64 = 16 << 20;
 
-/// Marks at the beginning of text, what they mean, and the command that removes them.
-const MARKS: [(&[u8], &str); 3] = [
-    (
-        b"\xef\xbb\xbf",
-        "a UTF-8 byte-order mark, whose bytes are now part of the first line. To drop them, run `tail -c +4`",
-    ),
-    (b"\xff\xfe", UTF_16),
-    (b"\xfe\xff", UTF_16),
-];
-const UTF_16: &str =
-    "the mark of UTF-16, but lines are taken as bytes, NULs included. To convert it, run `iconv -f UTF-16 -t UTF-8`";
+/// What some editors put before text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A source of keys.
 pub(crate) struct Keys {
@@ -144,8 +135,12 @@ impl Keys {
     fn warn_of_encoding(&mut self) -> Result<(), Failure> {
         let start = self.input.fill_buf();
         let start = start.map_err(|error| Failure::io(&self.name, "cannot read", &error, self.consequence))?;
-        if let Some((_, meaning)) = MARKS.iter().find(|(mark, _)| start.starts_with(mark)) {
-            exit::message(format_args!("{}: begins with {meaning} on it.", self.name.display()));
+        if start.starts_with(BYTE_ORDER_MARK) {
+            exit::message(format_args!(
+                "{}: begins with a UTF-8 byte-order mark, whose bytes are now part of the first line. To drop them, run \
+                 `tail -c +4` on it.",
+                self.name.display()
+            ));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ mod answers;
 mod block_file;
 mod build;
 mod calc;
+mod combine;
 mod completions;
 mod demo;
 mod exit;
@@ -32,15 +33,22 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 use store::{fill, get, rebuild, repair, scan, stats};
 
-/// The text that `--version` prints after the name.
-static VERSION: LazyLock<String> =
-    LazyLock::new(|| format!("{} (format version {FORMAT_VERSION})", env!("CARGO_PKG_VERSION")));
+/// The text that `-V` prints after the name.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commit = option_env!("FILTERBLOCK_COMMIT").map_or_else(String::new, |commit| format!(", commit {commit}"));
+    format!("{} (format version {FORMAT_VERSION}{commit})", env!("CARGO_PKG_VERSION"))
+});
+/// The same, with the code that this processor runs.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let engines = filterblock::detected_engines().collect::<Vec<_>>().join(", ");
+    format!("{}\nengines: {engines}", *VERSION)
+});
 
 /// Builds, queries, shows and checks filter blocks: small files that rule out keys which a table does not hold
 ///
 /// fill, get, scan, stats, rebuild and repair work on a small row/column store that embeds filter blocks.
 #[derive(Parser)]
-#[command(name = "filterblock", version = VERSION.as_str(), after_help = include_str!("help/filterblock.txt"))]
+#[command(name = "filterblock", version = VERSION.as_str(), long_version = LONG_VERSION.as_str(), after_help = include_str!("help/filterblock.txt"))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -53,6 +61,7 @@ enum Command {
     Inspect(inspect::Args),
     Verify(verify::Args),
     Thin(thin::Args),
+    Combine(combine::Args),
     Calc(calc::Args),
     Fill(fill::Args),
     Get(get::Args),
@@ -65,12 +74,14 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    interrupt::catch_file_limit();
     let result = match &Cli::parse().command {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Thin(args) => thin::run(args),
+        Command::Combine(args) => combine::run(args),
         Command::Calc(args) => calc::run(args),
         Command::Fill(args) => fill::run(args),
         Command::Get(args) => get::run(args),

@@ -137,13 +137,6 @@ pub(crate) fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> 
     fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Fields of bytes as a JSON object.
-pub(crate) fn bytes_object<'a>(fields: impl IntoIterator<Item = (&'a str, &'a Vec<u8>)>) -> Value {
-    let mut object = Map::new();
-    fields.into_iter().for_each(|(name, bytes)| put_bytes(&mut object, name, bytes));
-    object.into()
-}
-
 /// Bytes in JSON: `name` if they are UTF-8, otherwise `name_hex`.
 pub(crate) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {

@@ -1,5 +1,6 @@
 //! A file that appears complete or not at all, or standard output.
 
+use crate::block_file;
 use crate::exit::{Code, Failure};
 use crate::interrupt;
 use crate::keys::is_dash;
@@ -12,26 +13,44 @@ use tempfile::NamedTempFile;
 /// Links that lead to a file, at most: what Linux follows.
 const MAX_LINKS: u32 = 40;
 
+/// Flags of the subcommands that write a block to a file.
+#[derive(clap::Args)]
+pub(crate) struct OutputArgs {
+    /// The file to write; '-' is standard output, and then the summary goes to standard error. A file that exists is
+    /// replaced only if it is a filter block
+    #[arg(long = "output", short = 'o', value_name = "F")]
+    pub(crate) path: PathBuf,
+    /// Replace the output, whatever it is
+    #[arg(long)]
+    force: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The file to be written.
 pub(crate) struct OutputFile {
     /// The path as given on the command line.
     given: PathBuf,
     /// That path, or the one to which it links; `None` for standard output.
     path: Option<PathBuf>,
+    force: bool,
 }
 
 impl OutputFile {
-    /// Refuses early, before hours of work, a target that renaming would destroy or fail on. `consequence` is as for
-    /// [`Failure::io`].
-    pub(crate) fn new(given: &Path, consequence: &str) -> Result<Self, Failure> {
+    /// Refuses early, before hours of work, a target that renaming would destroy or fail on, and every file that is not
+    /// a filter block, unless forced; and each of the `inputs`. `done` is a sentence about what was done before.
+    pub(crate) fn new(args: &OutputArgs, inputs: &[&Path], done: &str) -> Result<Self, Failure> {
+        let (given, force) = (args.path.as_path(), args.force);
+        let next = format!("{done} Name a file in a directory that can be written to.");
         if is_dash(given) {
             if io::stdout().is_terminal() {
-                let message = format!("standard output: a terminal, which is not for bytes. {consequence}");
+                let message = format!("standard output: a terminal, which is not for bytes. {next}");
                 return Err(Failure::new(Code::Usage, message));
             }
-            return Ok(Self { given: given.to_owned(), path: None });
+            return Ok(Self { given: given.to_owned(), path: None, force });
         }
-        let refuse = |error: io::Error| Failure::io(given, "cannot be written to", &error, consequence);
+        let refuse = |error: io::Error| Failure::io(given, "cannot be written to", &error, &next);
         let path = follow(given).map_err(refuse)?;
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(refuse(ErrorKind::IsADirectory.into())),
@@ -42,14 +61,19 @@ impl OutputFile {
         if path.file_name().is_none() {
             return Err(refuse(ErrorKind::InvalidInput.into()));
         }
+        if let Some(input) = inputs.iter().find(|input| fs::canonicalize(input).is_ok_and(|input| input == path)) {
+            let message =
+                format!("{} is read, and would be replaced by the output. {done} Name another.", input.display());
+            return Err(Failure::new(Code::Usage, message));
+        }
+        check_may_be_replaced(&path, force).map_err(|reason| {
+            let message =
+                format!("{}: {reason}. {done} Name another file; --force replaces this one.", given.display());
+            Failure::new(Code::Usage, message)
+        })?;
         // Only an attempt shows that the directory can be written to.
         temporary(&path).map_err(refuse)?;
-        Ok(Self { given: given.to_owned(), path: Some(path) })
-    }
-
-    /// The file; `None` for standard output.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+        Ok(Self { given: given.to_owned(), path: Some(path), force })
     }
 
     /// Writes to a temporary file beside the target, syncs it, and renames it: the target is always the old file or the
@@ -57,10 +81,19 @@ impl OutputFile {
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         match &self.path {
             None => output::print(|out| out.write_all(bytes)),
-            Some(path) => write_whole(path, bytes).map_err(|error| {
+            Some(path) => write_whole(path, self.force, bytes).map_err(|error| {
                 Failure::io(&self.given, "cannot write", &error, "The file is unchanged. Name another.")
             }),
         }
+    }
+}
+
+/// Fails for a file that is not a whole filter block, or may not be written to: it was not made to be replaced.
+fn check_may_be_replaced(path: &Path, force: bool) -> Result<(), &'static str> {
+    match fs::metadata(path) {
+        Ok(metadata) if !force && metadata.permissions().readonly() => Err("exists and may not be written to"),
+        Ok(_) if !force && !block_file::is_block(path) => Err("exists and is not a filter block"),
+        _ => Ok(()),
     }
 }
 
@@ -97,11 +130,17 @@ fn temporary(target: &Path) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-fn write_whole(target: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_whole(target: &Path, force: bool, bytes: &[u8]) -> io::Result<()> {
     let file = temporary(target)?;
     file.as_file().write_all(bytes)?;
     file.as_file().sync_all()?;
-    file.persist(target)?;
+    // Another process may have written the target since it was checked.
+    check_may_be_replaced(target, force).map_err(io::Error::other)?;
+    if target.exists() {
+        file.persist(target)?
+    } else {
+        file.persist_noclobber(target)?
+    };
     if cfg!(unix) {
         File::open(directory(target))?.sync_all()?;
     }

@@ -5,28 +5,30 @@ use crate::block_file;
 use crate::exit::{self, Code, Failure};
 use crate::filter::{Filter, FilterArgs};
 use crate::keys::Keys;
-use crate::output::{self, Output};
+use crate::output::{self, Output, object};
 use crate::table_file;
 use filterblock::KeyTransform;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Query a block for keys
+/// Query blocks for keys
 ///
-/// Prints 'maybe' or 'no', a tab and the key, one line per key. 'no' is certain; 'maybe' is wrong at the block's
-/// false-positive rate. With exactly one KEY and no --keys the exit code is the answer, too.
+/// Prints 'maybe' or 'no', a tab and the key, one line per key; with --in a line for each block, with its file before
+/// the key. 'no' is certain; 'maybe' is wrong at the block's false-positive rate. With exactly one KEY and no --keys the
+/// exit code is the answer, too: 1 if every block answers 'no'.
 #[derive(clap::Args)]
+#[command(override_usage = USAGE)]
 #[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/lines.txt"), include_str!("help/query.txt")))]
 pub(crate) struct Args {
-    /// The file with the block
-    #[arg(value_name = "F")]
-    file: PathBuf,
-    /// Keys to query, taken byte by byte
-    #[arg(value_name = "KEY", required_unless_present = "keys")]
-    key: Vec<OsString>,
+    /// The file with the block, unless --in names files, and the keys to query, taken byte by byte
+    #[arg(value_name = "F|KEY", required_unless_present_all = ["files", "keys"])]
+    words: Vec<OsString>,
+    /// Query each of these blocks
+    #[arg(long = "in", value_name = "F", num_args = 1..)]
+    files: Vec<PathBuf>,
     /// Query the keys of this file as well; '-' is standard input
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
@@ -46,64 +48,72 @@ pub(crate) struct Args {
     filter: FilterArgs,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.filter.require_for_queries()?;
-    if !args.filter.compact_frame && table_file::is_table(&args.file) {
-        return Err(table_file::refuse_query(&args.file, &args.filter.expected.read()?.key).into());
-    }
-    args.filter.with_filter(&args.file, |filter| answer(args, filter))
-}
+const USAGE: &str = "filterblock query [OPTIONS] <F> <KEY>...
+       filterblock query [OPTIONS] <KEY>... --in <F>...";
 
-fn answer(args: &Args, filter: Filter<'_>) -> anyhow::Result<ExitCode> {
-    let transform = filter.transform();
-    if !block_file::takes_keys(transform) {
-        exit::message(format_args!(
-            "{}: its entries were derived by the transform {transform}, which is the engine's own code: every answer is \
-             'maybe'",
-            args.file.display()
-        ));
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (files, words) = match &args.words[..] {
+        words if !args.files.is_empty() => (args.files.clone(), words),
+        [file, words @ ..] => (vec![PathBuf::from(file)], words),
+        [] => (Vec::new(), &[][..]),
+    };
+    if words.is_empty() && args.keys.is_none() {
+        return Err(Failure::usage("query", "no keys: give some, or a file of keys with --keys").into());
     }
+    let opener = args.filter.read("query", true)?;
+    if let Some(table) = files.iter().find(|file| !args.filter.compact_frame && table_file::is_table(file)) {
+        return Err(table_file::refuse_query(table, &opener.expected.key).into());
+    }
+    let bytes: Vec<_> = files.iter().map(|file| opener.read(file)).collect::<Result<_, _>>()?;
+    let filters = files.iter().zip(&bytes).map(|(file, bytes)| Ok(Queried::new(args, file, opener.open(file, bytes)?)));
+    let filters: Vec<_> = filters.collect::<Result<_, Failure>>()?;
     let keys = match &args.keys {
         Some(path) => Some(Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?),
         None => None,
     };
-    let mut session = Session::new(args, filter);
-    for key in &args.key {
+    let mut session = Session { args, filters, out: Output::new(), num_queries: 0 };
+    for key in words {
         session.ask(key.as_encoded_bytes()).map_err(output::failure)?;
     }
     if let Some(keys) = keys {
         session.ask_all(keys)?;
     }
-    let answered_by_code = args.keys.is_none() && args.key.len() == 1;
-    let code = if answered_by_code && session.num_maybe == 0 { Code::Absent } else { Code::Ok };
-    session.finish()?;
+    let answered_by_code = args.keys.is_none() && words.len() == 1;
+    let is_denied = session.filters.iter().all(|filter| filter.num_maybe == 0);
+    let code = if answered_by_code && is_denied { Code::Absent } else { Code::Ok };
+    session.finish().map_err(output::failure)?;
     Ok(code.into())
 }
 
-/// The queries of one filter.
-struct Session<'a> {
-    args: &'a Args,
+/// A filter that is queried.
+struct Queried<'a> {
+    file: &'a Path,
     filter: Filter<'a>,
     /// The words for *no* and for *maybe*, if answers are to be explained.
     reasons: Option<[String; 2]>,
-    out: Output,
-    num_queries: u64,
     num_maybe: u64,
 }
 
-impl<'a> Session<'a> {
-    fn new(args: &'a Args, filter: Filter<'a>) -> Self {
+impl<'a> Queried<'a> {
+    fn new(args: &Args, file: &'a Path, filter: Filter<'a>) -> Self {
+        let transform = filter.transform();
+        if !block_file::takes_keys(transform) {
+            exit::message(format_args!(
+                "{}: its entries were derived by the transform {transform}, which is the engine's own code: every answer \
+                 is 'maybe'",
+                file.display()
+            ));
+        }
         let reasons = args.explain.then(|| reasons(&filter));
-        Self { args, filter, reasons, out: Output::new(), num_queries: 0, num_maybe: 0 }
+        Self { file, filter, reasons, num_maybe: 0 }
     }
 
-    fn ask(&mut self, key: &[u8]) -> io::Result<()> {
+    fn ask(&mut self, args: &Args, out: &mut Output, key: &[u8]) -> io::Result<()> {
         let entry = entry_of_line(self.filter.transform(), key);
         let hash = entry.map(|entry| self.filter.hasher().hash(&entry));
         let maybe = hash.is_none_or(|hash| self.filter.may_contain_hash(hash));
-        self.num_queries += 1;
         self.num_maybe += u64::from(maybe);
-        if self.args.summary {
+        if args.summary {
             return Ok(());
         }
         let answer = if maybe { "maybe" } else { "no" };
@@ -111,18 +121,36 @@ impl<'a> Session<'a> {
             Some(_) => reasons[usize::from(maybe)].clone(),
             None => without_entry(self.filter.transform()).to_owned(),
         });
-        let hash = hash.map(|hash| output::hex(hash.get()));
-        if self.args.json {
-            return self.out.json(&record(key, answer, hash, why));
+        let (file, hash) = (self.file_shown(args), hash.map(|hash| output::hex(hash.get())));
+        if args.json {
+            return out.json(&record(file, key, answer, hash, why));
         }
-        self.out.write_all(answer.as_bytes())?;
-        self.out.write_all(b"\t")?;
-        self.out.write_all(key)?;
-        self.out.write_all(b"\n")?;
+        let file = file.map_or_else(String::new, |file| format!("{file}\t"));
+        out.write_all(&[answer.as_bytes(), b"\t", file.as_bytes(), key, b"\n"].concat())?;
         match why {
-            Some(why) => writeln!(self.out, "\thash {}: {why}", hash.as_deref().unwrap_or("none")),
+            Some(why) => writeln!(out, "\thash {}: {why}", hash.as_deref().unwrap_or("none")),
             None => Ok(()),
         }
+    }
+
+    /// The name of the file, if several may be queried.
+    fn file_shown(&self, args: &Args) -> Option<String> {
+        (!args.files.is_empty()).then(|| self.file.display().to_string())
+    }
+}
+
+/// The queries of all filters.
+struct Session<'a> {
+    args: &'a Args,
+    filters: Vec<Queried<'a>>,
+    out: Output,
+    num_queries: u64,
+}
+
+impl Session<'_> {
+    fn ask(&mut self, key: &[u8]) -> io::Result<()> {
+        self.num_queries += 1;
+        self.filters.iter_mut().try_for_each(|filter| filter.ask(self.args, &mut self.out, key))
     }
 
     fn ask_all(&mut self, mut keys: Keys) -> Result<(), Failure> {
@@ -139,16 +167,19 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), Failure> {
-        let (queries, maybe) = (self.num_queries, self.num_maybe);
-        let no = queries - maybe;
-        let written = match (self.args.summary, self.args.json) {
-            (false, _) => Ok(()),
-            (true, true) => self.out.json(&json!({ "queries": queries, "maybe": maybe, "no": no })),
-            (true, false) => writeln!(self.out, "{queries} queries: {maybe} maybe, {no} no"),
-        };
-        written.map_err(output::failure)?;
-        self.out.finish()
+    fn finish(mut self) -> io::Result<()> {
+        for filter in self.filters.iter().filter(|_| self.args.summary) {
+            let (queries, maybe) = (self.num_queries, filter.num_maybe);
+            let (no, file) = (queries - maybe, filter.file_shown(self.args));
+            if self.args.json {
+                let counts = [("queries", queries.into()), ("maybe", maybe.into()), ("no", no.into())];
+                self.out.json(&object([("file", file.into())].into_iter().chain(counts)))?;
+            } else {
+                let file = file.map_or_else(String::new, |file| format!("{file}: "));
+                writeln!(self.out, "{file}{queries} queries: {maybe} maybe, {no} no")?;
+            }
+        }
+        self.out.flush()
     }
 }
 
@@ -161,8 +192,8 @@ fn without_entry(transform: KeyTransform) -> &'static str {
     }
 }
 
-fn record(key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -> Value {
-    let mut record = Map::new();
+fn record(file: Option<String>, key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -> Value {
+    let mut record = object([("file", file.into())]);
     output::put_bytes(&mut record, "key", key);
     record.insert("answer".to_owned(), answer.into());
     if let Some(why) = why {

@@ -127,7 +127,8 @@ fn partitions_figures(
     figures
 }
 
-fn open(path: &Path, key: &HashKey) -> Result<TableFile, Failure> {
+/// Opens a table; its filters under the secret key, if one is given.
+pub(crate) fn open(path: &Path, key: &HashKey) -> Result<TableFile, Failure> {
     let table = TableFile::open(path).map_err(|error| {
         let consequence = format!(
             "The store cannot read this table. Restore the file from a copy, then run {}.",

@@ -5,9 +5,8 @@ use crate::exit::{Code, Failure};
 use crate::filter::Filter;
 use crate::open_args::ExpectedArgs;
 use crate::output::shell_word;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputArgs, OutputFile};
 use serde_json::Map;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -25,32 +24,24 @@ pub(crate) struct Args {
     /// Columns to keep, at least 1 and fewer than there are
     #[arg(long, value_name = "N")]
     columns: u32,
-    /// The file to write, replaced if it exists; '-' is standard output, and then the summary goes to standard error
-    #[arg(long, short, value_name = "F")]
-    output: PathBuf,
-    /// Print the summary as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     expected: ExpectedArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let target = OutputFile::new(&args.output, "Nothing was read. Name a file in a directory that can be written to.")?;
-    if fs::canonicalize(&args.file).is_ok_and(|file| target.path() == Some(&file)) {
-        let message = "the block and the output are one file, whose columns would be lost";
-        return Err(Failure::usage("thin", message).into());
-    }
+    let target = OutputFile::new(&args.output, &[&args.file], "Nothing was read.")?;
     let expected = args.expected.read()?;
     let bytes = block_file::read(&args.file, &expected)?;
     let reader = block_file::open(&args.file, &bytes, &expected)?;
     let thinned = reader.thin(args.columns, expected.options().context()).map_err(|error| {
         let inspect = expected.command(format_args!("inspect {}", shell_word(&args.file)));
-        let (file, output) = (args.file.display(), args.output.display());
+        let (file, output) = (args.file.display(), args.output.path.display());
         Failure::usage("thin", format_args!("{file}: {error}. {output} was not written. Run {inspect}"))
     })?;
     target.write(&thinned)?;
-    let filter = Filter::Block(block_file::open(&args.output, &thinned, &expected)?);
-    filter.report(&args.output, args.json, Map::new(), "")?;
+    let filter = Filter::Block(block_file::open(&args.output.path, &thinned, &expected)?);
+    filter.report(&args.output.path, args.output.json, Map::new(), "")?;
     Ok(Code::Ok.into())
 }

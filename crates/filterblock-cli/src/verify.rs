@@ -4,20 +4,19 @@
 use crate::answers::{self, Answers};
 use crate::block_file;
 use crate::exit::{Code, Failure};
-use crate::filter::Filter;
+use crate::filter::{FilterArgs, Opener};
 use crate::keys::{self, Keys};
-use crate::open_args::{Expected, ExpectedArgs};
 use crate::output::{self, Output, shell_word};
 use crate::store;
 use crate::table_file;
 use crate::verdict::Verdict;
-use filterblock::FilterBlockReader;
+use filterblock::KeyTransform;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Check blocks, tables and stores, and the answers of filters against keys
 ///
-/// Checks checksums and structure; for a table also every cell, and that its filters miss none; for a store the same,
+/// Checks checksums and structure (of a compact frame the structure only); for a table also every cell, and that its filters miss none; for a store the same,
 /// and how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
 /// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for each
 /// key). Continues after a bad file; the exit code is the worst of all.
@@ -37,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    expected: ExpectedArgs,
+    filter: FilterArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -45,23 +44,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "standard input can be read only once: name a file of keys, or a single block";
         return Err(Failure::usage("verify", message).into());
     }
-    let expected = args.expected.read()?;
+    let opener = args.filter.read("verify", args.keys.is_some())?;
     let mut out = Output::new();
     let mut worst = Code::Ok;
     for path in &args.files {
-        let (is_store, is_table) = (path.is_dir(), table_file::is_table(path));
+        let is_store = path.is_dir();
+        let is_table = !args.filter.compact_frame && table_file::is_table(path);
         if is_store || is_table {
-            args.expected.without_context("verify", path)?;
+            args.filter.expected.without_context("verify", path)?;
         }
         let verdict = if !is_store && !is_table {
-            verify_block(args, &expected, path)?
+            verify_filter(args, &opener, path)?
         } else if args.keys.is_some() {
             let (path, what) = (path.display(), if is_store { "store" } else { "table" });
             let message = format!("{path} is a {what}, which is checked against its own cells: leave out --keys");
             Failure::usage("verify", message).into()
         } else {
             let verify = if is_store { store::verify::verify } else { table_file::verify };
-            verify(path, &expected.key).unwrap_or_else(Verdict::from)
+            verify(path, &opener.expected.key).unwrap_or_else(Verdict::from)
         };
         worst = worst.max(verdict.print(path, args.json, &mut out).map_err(output::failure)?);
     }
@@ -69,56 +69,52 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(worst.into())
 }
 
-/// Checks one block. An error is one of the list of keys, which every other block would meet as well.
-fn verify_block(args: &Args, expected: &Expected, path: &Path) -> Result<Verdict, Failure> {
-    let bytes = match block_file::read(path, expected) {
+/// Checks one filter. An error is one of the list of keys, which every other filter would meet as well.
+fn verify_filter(args: &Args, opener: &Opener, path: &Path) -> Result<Verdict, Failure> {
+    let bytes = match opener.read(path) {
         Ok(bytes) => bytes,
         Err(failure) => return Ok(failure.into()),
     };
-    let reader = match block_file::open(path, &bytes, expected) {
-        Ok(reader) => reader,
+    let filter = match opener.open(path, &bytes) {
+        Ok(filter) => filter,
         Err(failure) => return Ok(failure.into()),
     };
-    let (version, predicted_fpr) = (block_file::version(&bytes), reader.false_positive_rate());
-    let mut verdict = Verdict::default();
-    let block = format!(
-        "{}: filter block at offset 0 ({} bytes, {} v{version})",
-        path.display(),
-        reader.block_len(),
-        reader.kind()
-    );
-    if args.keys.is_some() && !block_file::takes_keys(reader.transform()) {
-        return Ok(without_keys(&block, &reader, &expected.command(format_args!("verify {}", shell_word(path)))).into());
+    let (place, len, kind) = (path.display(), bytes.len(), filter.kind_name());
+    let (what, checked, kind) = match filter.num_entries() {
+        Some(entries) => {
+            let kind = format!("{kind} v{}", block_file::version(&bytes));
+            ("filter block", format!("{kind}, {entries} entries, {len} bytes; checksums and structure are right"), kind)
+        }
+        None => {
+            let checked = format!("compact frame, {kind}, {len} bytes; its structure is right, it has no checksums");
+            ("compact frame", checked, kind.to_owned())
+        }
+    };
+    let described = format!("{place}: {what} at offset 0 ({len} bytes, {kind})");
+    if args.keys.is_some() && !block_file::takes_keys(filter.transform()) {
+        let verify = opener.expected.command(format_args!("verify {}", shell_word(path)));
+        return Ok(without_keys(&described, filter.transform(), &verify).into());
     }
-    verdict.text = format!(
-        "{}: ok: {} v{version}, {} entries, {} bytes; checksums and structure are right\n",
-        path.display(),
-        reader.kind(),
-        reader.num_entries(),
-        reader.block_len()
-    );
+    let mut verdict =
+        Verdict { figures: filter.figures(), text: format!("{place}: ok: {checked}\n"), ..Verdict::default() };
     if let Some(list) = &args.keys {
         let keys = Keys::open(list, args.null, "Not all keys were checked. Run `filterblock verify --help`.")?;
-        let answers = answers::ask(&reader, keys)?;
-        verdict.text.push_str(&answers.text(reader.num_entries(), predicted_fpr));
-        verdict.figures = answers.figures(predicted_fpr);
-        if let Some(failure) = missing(&block, &answers) {
+        let (answers, predicted_fpr) = (answers::ask(&filter, keys)?, filter.false_positive_rate());
+        verdict.text.push_str(&answers.text(filter.num_entries(), predicted_fpr));
+        verdict.figures.extend(answers.figures(predicted_fpr));
+        if let Some(failure) = missing(&described, &answers) {
             verdict.failures.push(failure);
             verdict.text.clear();
         }
     }
-    verdict.figures = Filter::Block(reader).figures().into_iter().chain(verdict.figures).collect();
     Ok(verdict)
 }
 
 /// Refuses a list of keys for a block whose entries only an engine can make.
-fn without_keys(block: &str, reader: &FilterBlockReader<'_>, verify: &str) -> Failure {
+fn without_keys(block: &str, transform: KeyTransform, verify: &str) -> Failure {
     Failure::damaged(format!(
-        "{block}: keys cannot be looked up in it: its entries (transform {}) are made from keys by the engine's own \
-         code, which this tool does not have. Its checksums and its structure are right, but a file of keys cannot tell \
-         whether entries are missing, nor how often absent keys pass: no key was checked; only that engine can tell. \
-         Leave out --keys: run {verify}.",
-        reader.transform()
+        "{block}: no key was checked: its entries (transform {transform}) are made by the engine's own code, which this \
+         tool does not have. Its checksums and its structure are right. Leave out --keys: run {verify}."
     ))
 }
 

@@ -109,7 +109,7 @@ pub use error::{Damage, Error};
 pub use filters::{ColumnStats, FilterStats, TableFilter, TablePartitions};
 pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
-pub use sstable::{TableCheck, TableFile};
+pub use sstable::{TableCell, TableCheck, TableFile};
 pub use storage::{
     CacheBypass, FileStorage, LockMode, PAGE_LEN, PageBuf, ReadCounts, ReadableFile, Storage, StorageLock,
     WritableFile, read_exact_at,

@@ -20,6 +20,10 @@ impl RowRange {
         self.end.as_ref().map(Vec::as_slice)
     }
 
+    pub(crate) fn contains(&self, row: &[u8]) -> bool {
+        !is_before(row, self.start()) && !is_after(row, self.end())
+    }
+
     /// Whether no row lies between the bounds, which the caller may have given in the wrong order.
     pub(crate) fn is_empty(&self) -> bool {
         match (self.start(), self.end()) {

@@ -1,16 +1,10 @@
 //! The data of a demo: rows to load, and absent rows.
 
 use super::webtable;
-use crate::exit::{Code, Failure};
+use crate::exit::Failure;
 use crate::keys::Keys;
 use filterblock::KeyHasher;
-use std::io;
 use std::path::Path;
-
-/// Memory that a run takes for each row of a list besides the row itself, and for each row of the web table: the peak
-/// measured with all kinds, and a quarter more.
-const BYTES_PER_LISTED_ROW: u64 = 400;
-const BYTES_PER_WEB_ROW: u64 = 1700;
 
 /// What follows if the lists cannot be read, or take too much memory.
 const NOT_RUN: &str = "Nothing was run. Name files that can be read, and that fit into memory.";
@@ -54,16 +48,9 @@ impl Dataset {
     }
 
     /// The built-in web table.
-    pub(super) fn web_table(num_rows: u64) -> Result<Self, Failure> {
-        require_memory(num_rows, BYTES_PER_WEB_ROW, 0).map_err(|error| {
-            let message = format!(
-                "web table: cannot keep {num_rows} rows in memory: {error}. Nothing was run. Run `filterblock demo \
-                 --rows N` with fewer rows."
-            );
-            Failure::new(Code::Io, message)
-        })?;
+    pub(super) fn web_table(num_rows: u64) -> Self {
         let (rows, absent_rows) = webtable::generate(num_rows);
-        Ok(Self::new("built-in web table".to_owned(), rows, absent_rows))
+        Self::new("built-in web table".to_owned(), rows, absent_rows)
     }
 
     /// Rows from files, one per line, each with one column.
@@ -74,12 +61,6 @@ impl Dataset {
             DataRow { row, columns, absent_column: b"anchor:".to_vec() }
         };
         let (rows, absent_rows) = (read(keys)?, read(absent)?);
-        let list_bytes: usize = rows.iter().chain(&absent_rows).map(Vec::len).sum();
-        // A row is copied to a memtable, a table and a query.
-        require_memory(rows.len() as u64, BYTES_PER_LISTED_ROW, 3 * list_bytes as u64).map_err(|error| {
-            let failed = format!("cannot keep a store of its {} rows in memory", rows.len());
-            Failure::io(keys, &failed, &error, NOT_RUN)
-        })?;
         let rows = rows.into_iter().map(data_row).collect();
         let name = format!("{}, absent rows from {}", keys.display(), absent.display());
         Ok(Self::new(name, rows, absent_rows))
@@ -102,16 +83,6 @@ impl Dataset {
 fn is_absent_among(rows: &[DataRow], row: &[u8]) -> bool {
     let place = rows.binary_search_by(|loaded| loaded.row.as_slice().cmp(row));
     place.is_err_and(|place| place > 0 && place < rows.len())
-}
-
-/// Fails unless there is memory for a run of `num_rows` rows, which cannot report a lack of it any more.
-fn require_memory(num_rows: u64, bytes_per_row: u64, more_bytes: u64) -> io::Result<()> {
-    let bytes = num_rows.saturating_mul(bytes_per_row).saturating_add(more_bytes);
-    let mut memory = Vec::<u8>::new();
-    memory.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX))?;
-    // A compiler may leave out an allocation that nothing sees.
-    std::hint::black_box(&memory);
-    Ok(())
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {

@@ -2,13 +2,12 @@
 
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::output::shell_word;
 use filterblock_kv::{CacheBypass, FileStorage, PAGE_LEN, PageBuf, Storage};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const NEXT: &str = "Nothing was run. Name a directory that can be written to: `filterblock demo --dir DIR`.";
+const NEXT: &str = "Nothing was run. Name a directory that exists and can be written to: `filterblock demo --dir DIR`.";
 
 /// A directory that is removed with the demo, even if it is interrupted.
 pub(super) struct Directory {
@@ -30,11 +29,6 @@ impl Directory {
     pub(super) fn choose(given: Option<&Path>) -> Result<Self, Failure> {
         let failure = |dir: &Path, error: &io::Error| Failure::io(dir, "cannot hold the store", error, NEXT);
         if let Some(dir) = given {
-            if !dir.exists() {
-                let next =
-                    format!("Nothing was run. Name a directory that exists, or run `mkdir -p {}`.", shell_word(dir));
-                return Err(Failure::io(dir, "cannot hold the store", &io::ErrorKind::NotFound.into(), &next));
-            }
             return Self::make(dir).map_err(|error| failure(dir, &error));
         }
         let candidates = [std::env::temp_dir(), PathBuf::from("/var/tmp"), PathBuf::from(".")];

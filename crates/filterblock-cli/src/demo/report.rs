@@ -168,7 +168,6 @@ pub(super) struct Report {
     data_blocks: u64,
     data_bytes: u64,
     lookups_per_class: u64,
-    lookups_shortened: bool,
     absent_rows_dropped: u64,
     bits_per_key_asked: f64,
     direct_io: bool,
@@ -207,7 +206,6 @@ impl Report {
             data_blocks: tables.iter().map(|table| table.num_blocks).sum(),
             data_bytes: tables.iter().map(|table| table.data_bytes).sum(),
             lookups_per_class: plan.num_lookups(),
-            lookups_shortened: plan.is_shortened(),
             absent_rows_dropped: data.num_absent_dropped,
             bits_per_key_asked: bits_per_key,
             direct_io,
@@ -231,10 +229,9 @@ impl Report {
             self.tables,
             grouped(self.data_blocks)
         )?;
-        let shortened = if self.lookups_shortened { " (fewer than usual: the disk is slow)" } else { "" };
         writeln!(
             out,
-            "Queries:   {} absent rows, as many absent columns of present rows, as many present cells{shortened}",
+            "Queries:   {} absent rows, as many absent columns of present rows, as many present cells",
             grouped(self.lookups_per_class)
         )?;
         let (dropped, s) = (self.absent_rows_dropped, if self.absent_rows_dropped == 1 { "" } else { "s" });

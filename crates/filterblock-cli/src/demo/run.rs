@@ -18,14 +18,13 @@ const MAX_UNFILTERED: Duration = Duration::from_secs(15);
 
 /// The number of queries of each class, the same in every run.
 pub(super) struct Plan {
-    is_given: bool,
     lookups: Option<u64>,
 }
 
 impl Plan {
     pub(super) fn new(given: Option<u64>) -> Self {
         // Queries are drawn with replacement, so there may be more of them than keys.
-        Self { is_given: given.is_some(), lookups: given.map(|lookups| lookups.max(1)) }
+        Self { lookups: given.map(|lookups| lookups.max(1)) }
     }
 
     /// Decided in the first run, by the time that its warm-up took.
@@ -39,11 +38,6 @@ impl Plan {
 
     pub(super) fn num_lookups(&self) -> u64 {
         self.lookups.unwrap_or(0)
-    }
-
-    /// Whether there are fewer queries than usual because the disk is slow.
-    pub(super) fn is_shortened(&self) -> bool {
-        !self.is_given && self.num_lookups() < DEFAULT_LOOKUPS
     }
 }
 

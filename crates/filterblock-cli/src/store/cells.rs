@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use crate::output;
-use filterblock_kv::Cell;
-use serde_json::Value;
+use filterblock_kv::TableCell;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
@@ -36,13 +36,32 @@ pub(crate) fn argument(subcommand: &str, text: &OsStr) -> Result<Vec<u8>, Failur
     unescape(text.as_encoded_bytes()).map(Cow::into_owned).map_err(refused)
 }
 
-/// A cell as the line that `fill` reads back, without the newline.
-pub(crate) fn line(cell: &Cell) -> String {
-    [&cell.row, &cell.column, &cell.value].map(|field| output::field(field)).join("\t")
+/// A cell or a deletion as the line that `fill` reads back, without the newline.
+pub(crate) fn line(cell: &TableCell) -> String {
+    [output::field(&cell.row), column_line(&cell.column, cell.value.as_deref())].join("\t")
 }
 
-pub(crate) fn json(cell: &Cell) -> Value {
-    output::bytes_object([("row", &cell.row), ("column", &cell.column), ("value", &cell.value)])
+/// The end of such a line.
+pub(crate) fn column_line(column: &[u8], value: Option<&[u8]>) -> String {
+    let value = value.map_or_else(|| String::from_utf8_lossy(DELETION).into_owned(), output::field);
+    [output::field(column), value].join("\t")
+}
+
+pub(crate) fn json(cell: &TableCell) -> Value {
+    let mut object = Map::new();
+    output::put_bytes(&mut object, "row", &cell.row);
+    object.extend(column_json(&cell.column, cell.value.as_deref()));
+    object.into()
+}
+
+pub(crate) fn column_json(column: &[u8], value: Option<&[u8]>) -> Map<String, Value> {
+    let mut object = Map::new();
+    output::put_bytes(&mut object, "column", column);
+    match value {
+        Some(value) => output::put_bytes(&mut object, "value", value),
+        None => drop(object.insert("deleted".to_owned(), true.into())),
+    }
+    object
 }
 
 /// The bytes of a text with escapes.
@@ -106,8 +125,7 @@ mod tests {
         let every_byte: Vec<u8> = (0..=255).collect();
         let texts = ["", "\\N", "\\", "a\tb\nc\rd", "\"quoted\" 'so'", "\u{85}\u{200b}ü", "C:\\users\\x41"];
         for value in texts.iter().map(|text| text.as_bytes()).chain([&every_byte[..], b"\xff\xfe"]) {
-            let cell = Cell::new(value, b"column", value);
-            let text = line(&cell);
+            let text = line(&Cell::new(value, b"column", value).into());
             assert!(!text.contains(['\n', '\r']) && text.matches('\t').count() == 2, "{text:?}");
             let parsed = parse(text.as_bytes()).unwrap();
             assert_eq!((&*parsed.row, parsed.value.as_deref()), (value, Some(value)), "{text}");

@@ -1,12 +1,11 @@
 //! `filterblock fill`: writes lines as the cells of a store.
 
 use super::filters::FilterArgs;
-use super::{MANIFEST_NAME, cells, failure, open_quietly, synthetic, warning_text, with_key};
+use super::{MANIFEST_NAME, cells, failure, of_store, synthetic, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
-use crate::interrupt;
 use crate::keys::{self, Keys};
 use crate::open_args::{HashKey, HashKeyArgs};
-use crate::output::{self, Output, shell_word};
+use crate::output::{self, Output};
 use crate::units::{parse_bytes, parse_count, parse_u64};
 use filterblock_kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, TableStats, WriteBatch};
 use serde_json::json;
@@ -68,15 +67,9 @@ pub(crate) struct Args {
     /// At the end, merge everything into the deepest level
     #[arg(long)]
     merge: bool,
-    /// Flush cells to a table when they take about this much memory
+    /// Flush cells to a table when they take about this much memory; levels and tables grow with it
     #[arg(long, hide = true, value_name = "BYTES", default_value = "8MiB", value_parser = parse_bytes)]
     memtable_bytes: u64,
-    /// Compact level 1 from this length on, each deeper level from ten times as much
-    #[arg(long, hide = true, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes)]
-    level_bytes: u64,
-    /// Begin another table in a compaction at this length
-    #[arg(long, hide = true, value_name = "BYTES", default_value = "16MiB", value_parser = parse_bytes)]
-    table_bytes: u64,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -100,24 +93,12 @@ impl Args {
     fn options(&self, key: &HashKey) -> Result<StoreOptions, Failure> {
         let options = with_key(self.filters.options("fill")?.with_durability(self.sync), key)
             .with_max_memtable_bytes(usize::try_from(self.memtable_bytes).unwrap_or(usize::MAX))
-            .with_level_bytes(self.level_bytes, 10)
-            .with_max_table_bytes(self.table_bytes);
+            .with_level_bytes(self.memtable_bytes.saturating_mul(8), 10)
+            .with_max_table_bytes(self.memtable_bytes.saturating_mul(2));
         Ok(match self.seed {
             Some(seed) => options.with_seed(seed),
             None => options,
         })
-    }
-
-    /// Refuses the seed for a store that exists.
-    fn refuse_seed(&self, key: &HashKey, seed: u64) -> Failure {
-        let done = "--seed is for a new store without a key: leave it out. Nothing was written.";
-        if let Err(failure) = open_quietly(&self.dir, StoreOptions::default(), key, done) {
-            return failure;
-        }
-        let (dir, store) = (self.dir.display(), shell_word(&self.dir));
-        let rebuild = format!("`filterblock rebuild {store} --seed {seed}`");
-        let message = format!("--seed is for a new store, and {dir} has one. To change it, run {rebuild}");
-        Failure::usage("fill", message)
     }
 
     fn input_name(&self) -> String {
@@ -129,8 +110,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let key = args.key.read()?;
     let options = args.options(&key)?;
     let created = !args.dir.join(MANIFEST_NAME).exists();
-    if let Some(seed) = args.seed.filter(|_| !created) {
-        return Err(args.refuse_seed(&key, seed).into());
+    if args.seed.is_some() && !created {
+        let message = "--seed is for a new store; `filterblock rebuild --help` shows how to change that of a store";
+        return Err(Failure::usage("fill", message).into());
     }
     let input = match args.synthetic {
         None => Some(Keys::open(&args.cells, args.null, "Not all cells were written. Run `filterblock fill --help`.")?),
@@ -138,24 +120,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let store = Store::open_dir(&args.dir, options);
     let store = store.map_err(|error| failure(&args.dir, &key, &error, "Nothing was written."))?;
-    interrupt::will_remove_unfinished(&args.dir);
     let mut filler = Filler::new(args, &key, &store);
     match (input, args.synthetic) {
         (Some(input), _) => filler.read(input)?,
         (None, num_rows) => filler.synthesize(num_rows.unwrap_or(0))?,
     }
     filler.write()?;
-    let Filler { mut out, num_cells, num_deletions, num_writes, .. } = filler;
+    let Filler { mut out, num_cells, num_deletions, .. } = filler;
     let finished = finish(args, &store);
     let warnings: Vec<_> = store.warnings().iter().map(|warning| warning_text(&args.dir, &key, warning)).collect();
     let stats = store.stats();
-    interrupt::forget_unfinished(&args.dir);
     finished.and_then(|()| store.close()).map_err(|error| {
         let done = format!("Cells written: {num_cells}, which are in its log and tables.");
         failure(&args.dir, &key, &error, &done)
     })?;
     warnings.iter().for_each(exit::message);
-    print_summary(args, &mut out, created, [num_cells, num_deletions, num_writes], &stats).map_err(output::failure)?;
+    print_summary(args, &mut out, created, [num_cells, num_deletions], &stats).map_err(output::failure)?;
     out.finish()?;
     Ok(Code::Ok.into())
 }
@@ -179,7 +159,6 @@ struct Filler<'a> {
     /// Cells that are acknowledged.
     num_cells: u64,
     num_deletions: u64,
-    num_writes: u64,
 }
 
 impl<'a> Filler<'a> {
@@ -187,8 +166,8 @@ impl<'a> Filler<'a> {
         let default = if args.ack { 1 } else { CELLS_PER_WRITE };
         let cells_per_write = args.batch.unwrap_or(default).max(1);
         let (out, batch) = (Output::new(), WriteBatch::new());
-        let (num_cells, num_deletions, num_writes) = (0, 0, 0);
-        Self { args, key, store, out, batch, batch_bytes: 0, cells_per_write, num_cells, num_deletions, num_writes }
+        let (num_cells, num_deletions) = (0, 0);
+        Self { args, key, store, out, batch, batch_bytes: 0, cells_per_write, num_cells, num_deletions }
     }
 
     fn read(&mut self, mut input: Keys) -> Result<(), Failure> {
@@ -260,7 +239,6 @@ impl<'a> Filler<'a> {
         self.batch_bytes = 0;
         self.store.write(batch).map_err(|error| self.failed(&error))?;
         self.num_cells += len;
-        self.num_writes += 1;
         if !self.args.ack {
             return Ok(());
         }
@@ -277,28 +255,29 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Prints the store after its filling, and how many cells, deletions and writes were acknowledged.
+/// Prints the store after its filling, and how many cells and deletions were acknowledged.
 fn print_summary(
     args: &Args,
     out: &mut Output,
     created: bool,
-    [num_cells, num_deletions, num_writes]: [u64; 3],
+    [num_cells, num_deletions]: [u64; 2],
     stats: &Stats,
 ) -> io::Result<()> {
     let sum = |of: fn(&TableStats) -> u64| stats.tables.iter().map(of).sum::<u64>();
     let (filter_bytes, filter_entries) = (sum(|table| table.filter_bytes), sum(|table| table.filter_entries));
     if args.json {
-        out.json(&json!({
-            "store": args.dir.to_string_lossy(),
-            "created": created,
-            "cells_written": num_cells,
-            "deletions": num_deletions,
-            "writes": num_writes,
-            "tables": stats.tables.len(),
-            "file_bytes": sum(|table| table.file_bytes),
-            "filter_bytes": filter_bytes,
-            "filter_entries": filter_entries,
-        }))
+        out.json(&of_store(
+            &args.dir,
+            json!({
+                "created": created,
+                "cells_written": num_cells,
+                "deletions": num_deletions,
+                    "tables": stats.tables.len(),
+                "file_bytes": sum(|table| table.file_bytes),
+                "filter_bytes": filter_bytes,
+                "filter_entries": filter_entries,
+            }),
+        ))
     } else {
         let bits = filter_bytes as f64 * 8.0 / filter_entries.max(1) as f64;
         writeln!(

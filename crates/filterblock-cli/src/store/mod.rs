@@ -16,7 +16,8 @@ use crate::exit::{self, Failure, code_of_store};
 use crate::open_args::HashKey;
 use crate::output::{self, shell_word};
 use filterblock_kv::{Error, Stats, Store, StoreOptions, UnreadableRows, Warning};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 use std::io;
 use std::path::Path;
 
@@ -29,8 +30,8 @@ pub(crate) fn with_key(options: StoreOptions, key: &HashKey) -> StoreOptions {
 }
 
 /// Opens the store without changing it, and warns of filters that are not used or not under its key.
-pub(crate) fn open_for_reading(dir: &Path, key: &HashKey, options: StoreOptions) -> Result<Store, Failure> {
-    let store = open_quietly(dir, options, key, NOTHING_READ)?;
+pub(crate) fn open_for_reading(dir: &Path, key: &HashKey) -> Result<Store, Failure> {
+    let store = open_quietly(dir, StoreOptions::default(), key, NOTHING_READ)?;
     store.warnings().iter().for_each(|warning| exit::message(warning_text(dir, key, warning)));
     store.stats().unreadable.iter().for_each(|rows| exit::message(unreadable_text(dir, key, rows)));
     warn_of_seeds(dir, key, &store);
@@ -49,25 +50,13 @@ pub(crate) fn unreadable_text(dir: &Path, key: &HashKey, unreadable: &Unreadable
     format!("{}. Lookups of {rows} fail unless a newer cell answers them. {next}", reason.display())
 }
 
-pub(crate) fn unreadable_json(unreadable: &[UnreadableRows]) -> Value {
-    let object = |unreadable: &UnreadableRows| {
-        let mut object = output::object([
-            ("file", unreadable.file.as_str().into()),
-            ("level", unreadable.level.into()),
-            ("reason", unreadable.reason.as_str().into()),
-        ]);
-        object.extend(rows_json(&unreadable.rows));
-        Value::from(object)
-    };
-    unreadable.iter().map(object).collect()
-}
-
-/// The first and the last row of a range.
-pub(crate) fn rows_json(rows: &std::ops::RangeInclusive<Vec<u8>>) -> Map<String, Value> {
-    let mut object = Map::new();
-    output::put_bytes(&mut object, "first_row", rows.start());
-    output::put_bytes(&mut object, "last_row", rows.end());
-    object
+/// The figures of a store, after its name.
+pub(crate) fn of_store(dir: &Path, figures: impl Serialize) -> Value {
+    let mut all = output::object([("store", dir.to_string_lossy().into())]);
+    if let Ok(Value::Object(figures)) = serde_json::to_value(figures) {
+        all.extend(figures);
+    }
+    all.into()
 }
 
 const NOTHING_READ: &str = "Nothing was read.";
@@ -134,8 +123,8 @@ fn next(dir: &Path, key: &HashKey, error: &Error) -> String {
         Error::NewerVersion { .. } => {
             "A newer filterblock reads it; `filterblock --version` shows this one's.".to_owned()
         }
-        Error::Damaged { file, .. } if file == MANIFEST_NAME => restore_all(&verify()),
-        Error::NoManifest { .. } => restore_all(&verify()),
+        Error::Damaged { file, .. } if file == MANIFEST_NAME => restore_all(dir, key),
+        Error::NoManifest { .. } => restore_all(dir, key),
         Error::Damaged { .. } | Error::Misplaced { .. } | Error::Missing { .. } => restore(dir, key),
         Error::NotAStore { .. } => {
             "Name the directory of a store; `filterblock fill --help` shows how one is made.".to_owned()
@@ -168,10 +157,18 @@ fn restore(dir: &Path, key: &HashKey) -> String {
 }
 
 /// The next command for a damaged manifest. An older one beside newer tables would have these removed.
-fn restore_all(verify: &str) -> String {
+fn restore_all(dir: &Path, key: &HashKey) -> String {
+    let verify = key.command(format_args!("verify {}", shell_word(dir)));
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let table = files.filter(|path| path.extension().is_some_and(|extension| extension == "sst")).max();
+    let scan = table.map(|table| {
+        let scan = key.command(format_args!("scan {}", shell_word(&table)));
+        format!(" Without a copy, run {scan}: it prints the cells of this table. So for the others.")
+    });
     format!(
         "Without it, deleted cells could not be told from live ones, so it is not repaired. Restore all files of the \
-         store from one copy, then run {verify}."
+         store from one copy, then run {verify}.{}",
+        scan.unwrap_or_default()
     )
 }
 

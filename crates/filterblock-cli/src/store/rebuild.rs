@@ -1,9 +1,8 @@
 //! `filterblock rebuild`: new filters for existing tables.
 
 use super::filters::{KindArgs, NONE};
-use super::{NOTHING_READ, failure, open_quietly, warning_text, with_key};
+use super::{NOTHING_READ, failure, of_store, open_quietly, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
-use crate::interrupt;
 use crate::open_args::HashKeyArgs;
 use crate::output::{self, Output, shell_word};
 use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, Size};
@@ -65,9 +64,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage("rebuild", message).into());
     }
     let key = args.key.read()?;
-    if args.change_hash_key && key.hasher.is_none() {
-        check_has_key(&dir)?;
-    }
     let changing = |options: StoreOptions| options.with_key_change(args.change_hash_key);
     let stats = open_quietly(&dir, changing(StoreOptions::default()), &key, NOTHING_READ)?.stats();
     if file.is_some() && wanted(&stats, file).is_empty() {
@@ -80,7 +76,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = if args.random_seed { Some(rand::random()) } else { args.seed };
     let store = Store::open_dir(&dir, with_key(changing(plan.store_options()), &key));
     let store = store.map_err(|error| failure(&dir, &key, &error, "Nothing was changed."))?;
-    interrupt::will_remove_unfinished(&dir);
     let num_warnings = store.warnings().len();
     // Opening has written the cells that were in a log only to a table.
     let tables = wanted(&store.stats(), file);
@@ -96,25 +91,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let rebuild = key.command(format_args!("rebuild {}", shell_word(&dir)));
         done.push_str(&format!(" The store needs {needed} from now on; {rebuild} finishes the change."));
     }
-    interrupt::forget_unfinished(&dir);
     rebuilt.and_then(|()| store.close()).map_err(|error| failure(&dir, &key, &error, &done))?;
     output::print(|out| print(args, out, &dir, &report, (seed, key.hasher)))?;
     Ok(Code::Ok.into())
-}
-
-/// Refuses to take a key from a store that has none, and no filters under one that it had.
-fn check_has_key(dir: &Path) -> Result<(), Failure> {
-    let store = Store::open_dir(dir, StoreOptions::default().with_read_only(true));
-    if !store.is_ok_and(|store| store.warnings().is_empty()) {
-        return Ok(());
-    }
-    let (dir, store) = (dir.display(), shell_word(dir));
-    let message = format!(
-        "--change-hash-key without --hash-key-file takes its key from a store, and the filters of {dir} are hashed with a \
-         seed, under no secret key. Nothing was changed. To give it a key, run `filterblock rebuild {store} \
-         --change-hash-key --hash-key-file KEY`; for another seed, `filterblock rebuild {store} --random-seed`"
-    );
-    Err(Failure::usage("rebuild", message))
 }
 
 /// The directory of the store, and the file of a single table.
@@ -163,20 +142,8 @@ fn print(
     (seed, key): (Option<u64>, Option<KeyHasher>),
 ) -> io::Result<()> {
     if args.json {
-        let table = |table: &RebuiltTable| {
-            json!({
-                "file": table.file,
-                "filter_file": table.filter_file,
-                "bytes_before": table.bytes_before,
-                "bytes_now": table.bytes_now,
-            })
-        };
-        return out.json(&json!({
-            "store": dir.to_string_lossy(),
-            "seed": seed.map(output::hex),
-            "hash_key_id": key.map(|key| output::hex(key.seed())),
-            "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
-        }));
+        let (seed, key_id) = (seed.map(output::hex), key.map(|key| output::hex(key.seed())));
+        return out.json(&of_store(dir, json!({ "seed": seed, "hash_key_id": key_id, "tables": report.tables })));
     }
     for RebuiltTable { file, filter_file, bytes_before, bytes_now, .. } in &report.tables {
         let path = dir.join(file);

@@ -1,13 +1,11 @@
 //! `filterblock repair`: a damaged store, brought back to what can be proved of it.
 
 use super::rebuild::filters_like;
-use super::{NOTHING_READ, failure, open_quietly, rows_json, what_failed, with_key};
+use super::{NOTHING_READ, failure, of_store, open_quietly, what_failed, with_key};
 use crate::exit::{Code, Failure, code_of_store};
-use crate::interrupt;
 use crate::open_args::{HashKey, HashKeyArgs};
 use crate::output::{self, Output, shell_word};
-use filterblock_kv::{Error, LostRows, Maintenance, RepairOptions, RepairReport, RepairedTable, Store, StoreOptions};
-use serde_json::{Value, json};
+use filterblock_kv::{Error, Maintenance, RepairOptions, RepairReport, Store, StoreOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,15 +41,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let report = plan();
     let mut report = report.map_err(|error| refused(args, &key, &error, "Nothing was changed."))?;
     if args.apply && !report.is_empty() {
-        interrupt::will_remove_unfinished(dir);
         let applied = Store::repair_dir(dir, options, how.with_apply(true));
-        interrupt::forget_unfinished(dir);
         report = applied.map_err(|error| {
             refused(args, &key, &error, "The store is as it was, or repaired; the same command again finishes.")
         })?;
     }
     output::print(|out| match args.json {
-        true => out.json(&figures(dir, &report)),
+        true => out.json(&of_store(dir, &report)),
         false => print(out, dir, &key, &report),
     })?;
     let is_whole = report.is_empty() || report.is_applied;
@@ -94,42 +90,4 @@ fn print(out: &mut Output, dir: &Path, key: &HashKey, report: &RepairReport) -> 
         _ => format!(" Where there is a copy of the files, restore them and run {verify}: that loses nothing."),
     };
     writeln!(out, "{place}: {lost}. Nothing was changed.{copy} To make this repair, run {repair}.")
-}
-
-fn figures(dir: &Path, report: &RepairReport) -> Value {
-    let lost = |lost: &LostRows| {
-        let mut object = lost.rows.as_ref().map(rows_json).unwrap_or_default();
-        object.insert("reason".to_owned(), lost.reason.as_str().into());
-        object.insert("has_older_values".to_owned(), lost.has_older.into());
-        Value::from(object)
-    };
-    let table = |table: &RepairedTable| {
-        json!({
-            "file": table.file,
-            "level": table.level,
-            "reason": table.reason,
-            "cells_kept": table.cells_kept,
-            "cells_lost": table.cells_lost,
-            "kept_in": table.kept_in,
-            "lost": table.lost.iter().map(lost).collect::<Vec<_>>(),
-        })
-    };
-    json!({
-        "store": dir.to_string_lossy(),
-        "applied": report.is_applied,
-        "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
-        "logs": report.logs.iter().map(|log| {
-            json!({
-                "file": log.file,
-                "reason": log.reason,
-                "batches_kept": log.batches_kept,
-                "bytes_lost": log.bytes_lost,
-                "lost": [lost(&log.lost)],
-            })
-        }).collect::<Vec<_>>(),
-        "filters": report.filters.iter().map(|filters| {
-            json!({ "file": filters.file, "reason": filters.reason })
-        }).collect::<Vec<_>>(),
-        "moved_aside": report.moved_aside,
-    })
 }

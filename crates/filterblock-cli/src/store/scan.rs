@@ -1,11 +1,12 @@
 //! `filterblock scan`: the cells of a range of rows, in order.
 
 use super::{cells, failure, open_for_reading};
-use crate::exit::Code;
+use crate::exit::{self, Code, Failure};
 use crate::open_args::HashKeyArgs;
 use crate::output::{self, Output};
+use crate::table_file;
 use crate::units::parse_count;
-use filterblock_kv::{Scan, Store, StoreOptions};
+use filterblock_kv::{Error, TableCell};
 use std::ffi::OsString;
 use std::io::Write;
 use std::ops::Bound;
@@ -15,12 +16,13 @@ use std::process::ExitCode;
 /// Print the cells of a range of rows
 ///
 /// A line for each cell, in the order of rows and columns, as `fill` reads it. Scans of one prefix use the prefix
-/// filters of tables that have them.
+/// filters of tables that have them. Of a single table, which needs neither manifest nor key, all cells and deletions
+/// are printed but those in damaged blocks; other tables may have newer ones.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("../help/cells.txt"), include_str!("../help/scan.txt")))]
 pub(crate) struct Args {
-    /// The directory of the store
-    #[arg(value_name = "DIR")]
+    /// The directory of the store, or one of its tables
+    #[arg(value_name = "DIR|TABLE")]
     dir: PathBuf,
     /// Begin at this row, or the next one
     #[arg(long, value_name = "ROW")]
@@ -45,33 +47,61 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let argument = |text: &Option<OsString>| text.as_deref().map(|text| cells::argument("scan", text)).transpose();
     let (from, to, prefix) = (argument(&args.from)?, argument(&args.to)?, argument(&args.prefix)?);
     let key = args.key.read()?;
-    let store = open_for_reading(&args.dir, &key, StoreOptions::default())?;
-    let cells = match prefix {
-        Some(prefix) => store.scan_prefix(&prefix),
-        None => scan(&store, from.as_deref(), to.as_deref()),
-    };
+    let start = from.as_deref().map_or(Bound::Unbounded, Bound::Included);
+    let end = to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let limit = args.limit.unwrap_or(u64::MAX);
     let mut out = Output::new();
-    let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    for (num_cells, cell) in (0..).zip(cells.take(limit)) {
-        let cell = match cell {
-            Ok(cell) => cell,
+    let mut code = Code::Ok;
+    if table_file::is_table(&args.dir) {
+        let table = table_file::open(&args.dir, &key)?;
+        let report = |error: &Error, _| {
+            let failure = Failure::table(error, "Its cells are left out, and those after it follow.");
+            exit::message(&failure);
+            code = code.max(failure.code());
+            Ok(())
+        };
+        match prefix {
+            Some(prefix) => print(args, &mut out, limit, table.cells_with_prefix(&prefix), report)?,
+            None => print(args, &mut out, limit, table.cells(start, end), report)?,
+        }
+    } else {
+        let store = open_for_reading(&args.dir, &key)?;
+        let cells = prefix.map_or_else(|| store.scan((start, end)), |prefix| store.scan_prefix(&prefix));
+        let report = |error: &Error, num_printed| {
+            let done = format!("{} printed; the rest is unknown.", output::count(num_printed, "cell"));
+            Err(failure(&args.dir, &key, error, &done))
+        };
+        print(args, &mut out, limit, cells.map(|cell| cell.map(TableCell::from)), report)?;
+    }
+    out.finish()?;
+    Ok(code.into())
+}
+
+/// Prints at most `limit` cells, and passes errors to `report` with the number of cells before them.
+fn print(
+    args: &Args,
+    out: &mut Output,
+    limit: u64,
+    cells: impl Iterator<Item = Result<TableCell, Error>>,
+    mut report: impl FnMut(&Error, u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut num_printed = 0;
+    for cell in cells {
+        if num_printed == limit || out.is_closed() {
+            break;
+        }
+        let written = match cell {
+            Ok(cell) if args.json => out.json(&cells::json(&cell)),
+            Ok(cell) => writeln!(out, "{}", cells::line(&cell)),
             Err(error) => {
                 // The cells before the damage are right.
                 out.flush().map_err(output::failure)?;
-                let done = format!("{} printed; the rest is unknown.", output::count(num_cells, "cell"));
-                return Err(failure(&args.dir, &key, &error, &done).into());
+                report(&error, num_printed)?;
+                continue;
             }
         };
-        let written = if args.json { out.json(&cells::json(&cell)) } else { writeln!(out, "{}", cells::line(&cell)) };
         written.map_err(output::failure)?;
-        if out.is_closed() {
-            break;
-        }
+        num_printed += 1;
     }
-    out.finish()?;
-    Ok(Code::Ok.into())
-}
-
-fn scan(store: &Store, from: Option<&[u8]>, to: Option<&[u8]>) -> Scan {
-    store.scan((from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded)))
+    Ok(())
 }

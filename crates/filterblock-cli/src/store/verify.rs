@@ -1,7 +1,7 @@
 //! A store, as `filterblock verify` checks it: every table, every cell, and every filter against the cells of its
 //! table.
 
-use super::{open_quietly, unreadable_json, unreadable_text, warn_of_seeds, warning_text};
+use super::{open_quietly, unreadable_text, warn_of_seeds, warning_text};
 use crate::answers;
 use crate::exit::Failure;
 use crate::open_args::HashKey;
@@ -41,7 +41,7 @@ fn figures(report: &VerifyReport) -> Map<String, Value> {
         ("num_cells", num_cells(report).into()),
         ("cells_in_log", report.log_cells.into()),
         ("false_negatives", report.false_negatives().into()),
-        ("unreadable", unreadable_json(&report.unreadable)),
+        ("unreadable", json!(report.unreadable)),
         ("tables", report.tables.iter().map(table_json).collect()),
     ])
 }
@@ -52,25 +52,14 @@ fn num_cells(report: &VerifyReport) -> u64 {
 
 fn table_json(table: &TableVerification) -> Value {
     let filter = |filter: &FilterVerification| {
-        json!({
-            "purpose": filter.purpose.name(),
-            "kind": filter.kind.name(),
-            "keys_asked": filter.present_asked,
-            "false_negatives": filter.false_negatives,
-            "absent_asked": filter.absent_asked,
-            "false_positives": filter.false_positives,
-            "observed_fpr": filter.observed_fpr(),
-            "predicted_fpr": filter.predicted_fpr,
-            "deviation_sigma": deviation_sigma(filter),
-        })
+        let mut figures = json!(filter);
+        figures["observed_fpr"] = filter.observed_fpr().into();
+        figures["deviation_sigma"] = deviation_sigma(filter).into();
+        figures
     };
-    json!({
-        "file": table.file,
-        "level": table.level,
-        "num_cells": table.num_cells,
-        "filters": table.filters.iter().map(filter).collect::<Vec<_>>(),
-        "unusable_filters": table.unusable.iter().map(|purpose| purpose.name()).collect::<Vec<_>>(),
-    })
+    let mut figures = json!(table);
+    figures["filters"] = table.filters.iter().map(filter).collect();
+    figures
 }
 
 fn text(dir: &Path, report: &VerifyReport, is_ok: bool) -> String {

@@ -16,7 +16,7 @@ fn cells() -> String {
 fn pairs_are_rows_tabs_and_columns() {
     let place = Place::new();
     place.write("cells.txt", cells());
-    place.expect(0, "build --transform row+column --output c.fb cells.txt");
+    place.expect(0, "build --transform row+column --seed 0 --output c.fb cells.txt");
     let policy =
         FilterPolicy::with_bits_per_key(FilterKind::default(), 10.0).unwrap().with_transform(KeyTransform::RowColumn);
     let mut builder = FilterBlockBuilder::new(&policy);
@@ -115,4 +115,24 @@ fn a_compact_frame_without_entries_denies_every_key() {
     assert_eq!(place.read("f.fb"), [0x10]);
     let asked = "query f.fb --compact-frame --seed 0 --transform whole-key --explain key";
     assert!(place.expect(1, asked).contains("the filter has no entries"));
+}
+
+#[test]
+fn compact_frames_are_verified() {
+    let place = Place::with_block("fuse");
+    place.expect(0, "build --kind fuse --compact-frame --seed 3 --output f.cf keys.txt");
+    for command in ["verify f.cf", "inspect f.cf", "query f.cf key-1"] {
+        let message = place.expect_failure(3, command);
+        assert!(message.contains("inspect, query and verify read it with --compact-frame"), "{message}");
+    }
+    let text = place.expect(0, "verify --compact-frame f.cf");
+    assert!(text.starts_with("f.cf: ok: compact frame, fuse, ") && text.contains("it has no checksums"), "{text}");
+    let with = "verify --compact-frame f.cf --transform whole-key";
+    let report = place.json(0, &format!("{with} --seed 3 --keys keys.txt --json"));
+    assert_eq!((&report["keys_asked"], &report["keys_missing"]), (&1000.into(), &0.into()));
+    assert!(report["deviation_sigma"].as_f64().unwrap().abs() < 4.0, "{report}");
+    assert!(place.expect_failure(3, &format!("{with} --seed 4 --keys keys.txt")).contains("keys are answered 'no'"));
+    assert!(place.expect_failure(2, &format!("{with} --keys keys.txt")).contains("give --transform and --seed"));
+    place.write("g.cf", &place.read("f.cf")[1..]);
+    place.expect_failure(3, "verify --compact-frame g.cf");
 }

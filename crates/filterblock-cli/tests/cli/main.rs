@@ -13,6 +13,7 @@ mod inspect;
 mod keyed;
 mod output;
 mod query;
+mod replaced;
 mod store;
 mod table;
 mod thin;
@@ -143,7 +144,7 @@ impl Place {
         let place = Self::new();
         place.write("keys.txt", lines("key", 1000));
         place.write("absent.txt", lines("absent", 1000));
-        place.expect(0, &format!("build --kind {kind} --output t.fb keys.txt"));
+        place.expect(0, &format!("build --kind {kind} --seed 0 --output t.fb keys.txt"));
         place
     }
 }

@@ -6,10 +6,10 @@ use std::fs;
 #[test]
 fn a_dash_is_standard_output() {
     let place = Place::with_block("golomb");
-    let output = place.run("build --kind golomb --output - keys.txt");
+    let output = place.run("build --kind golomb --seed 0 --output - keys.txt");
     assert_eq!((output.status.code(), output.stdout == place.read("t.fb")), (Some(0), true));
     assert!(stderr(&output).starts_with("-: golomb, 1000 distinct entries, "), "{}", stderr(&output));
-    let output = place.run("build --kind golomb --output - --json keys.txt");
+    let output = place.run("build --kind golomb --seed 0 --output - --json keys.txt");
     let summary: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
     assert_eq!((&summary["num_entries"], output.stdout == place.read("t.fb")), (&1000.into(), true));
     assert!(!place.path("-").exists());
@@ -31,7 +31,7 @@ fn links_are_followed_even_to_what_does_not_exist() {
     fs::create_dir(place.path("far")).unwrap();
     symlink("far/new.fb", place.path("second.fb")).unwrap();
     symlink("second.fb", place.path("first.fb")).unwrap();
-    place.expect(0, "build --kind bloom --output first.fb keys.txt");
+    place.expect(0, "build --kind bloom --seed 0 --output first.fb keys.txt");
     for link in ["first.fb", "second.fb"] {
         assert!(fs::symlink_metadata(place.path(link)).unwrap().is_symlink(), "{link}");
     }

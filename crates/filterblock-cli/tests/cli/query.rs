@@ -72,6 +72,24 @@ fn explanations_give_hash_and_reason() {
     }
 }
 
+#[test]
+fn several_blocks_are_queried_at_once() {
+    let place = Place::with_block("bloom");
+    place.expect(0, "build --kind golomb --fpr 0.0001% --seed 0 --output a.fb absent.txt");
+    place.expect(0, "build --kind golomb --fpr 0.0001% --seed 1 --transform row --output k.fb keys.txt");
+    let both = "no\ta.fb\tkey-1\nmaybe\tk.fb\tkey-1\n";
+    assert_eq!(place.expect(0, "query key-1 --in a.fb k.fb"), both);
+    assert_eq!(place.expect(0, "query --in a.fb --in k.fb -- key-1"), both);
+    assert_eq!(place.expect(1, "query other --in a.fb k.fb"), "no\ta.fb\tother\nno\tk.fb\tother\n");
+    let records = place.expect(0, "query absent-1 --in a.fb k.fb --json");
+    let expected = ["{\"file\":\"a.fb\",\"key\":\"absent-1\",\"answer\":\"maybe\"}", "\"answer\":\"no\"}"];
+    assert!(records.lines().zip(expected).all(|(record, expected)| record.ends_with(expected)), "{records}");
+    let counts = "a.fb: 1000 queries: 0 maybe, 1000 no\nk.fb: 1000 queries: 1000 maybe, 0 no\n";
+    assert_eq!(place.expect(0, "query --keys keys.txt --summary --in a.fb k.fb"), counts);
+    place.expect_failure(2, "query --in a.fb k.fb");
+    assert!(place.expect_failure(4, "query key-1 --in a.fb none.fb").starts_with("none.fb: cannot read"));
+}
+
 #[cfg(unix)]
 #[test]
 fn keys_on_the_command_line_are_raw_bytes() {

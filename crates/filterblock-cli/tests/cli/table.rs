@@ -218,3 +218,53 @@ fn query_points_to_inspect() {
     let message = place.expect_failure(2, "query table.sst row-00001");
     assert!(message.contains("`filterblock inspect table.sst`"), "{message}");
 }
+
+/// A store whose manifest is lost or damaged is read table by table: all cells and deletions, but those in damaged
+/// blocks.
+#[test]
+fn tables_are_read_without_their_manifest() {
+    let place = Place::new();
+    let cells: String = (0..500).map(|row| format!("row-{row:05}\ta\tvalue-{row}\nrow-{row:05}\tb\t\\N\n")).collect();
+    place.write("cells.tsv", &cells);
+    place.write("key", [7; 16]);
+    place.expect(0, "fill db cells.tsv --hash-key-file key");
+    let table = place.json(0, "stats db --hash-key-file key --json")["tables"][0]["file"].as_str().unwrap().to_owned();
+    let table = format!("db/{table}");
+    for manifest in [None, Some("damaged")] {
+        std::fs::remove_file(place.path("db/MANIFEST")).unwrap();
+        manifest.into_iter().for_each(|bytes| place.write("db/MANIFEST", bytes));
+        let message = place.expect_failure(3, "scan db --hash-key-file key");
+        let [_, scan] = &crate::commands(&message)[..] else { panic!("{message}") };
+        assert_eq!(*scan, format!("filterblock scan {table} --hash-key-file key"));
+        assert!(place.follow(scan).stdout == cells.as_bytes());
+        assert_eq!(place.expect(0, &format!("scan {table}")), cells);
+        place.write("db/MANIFEST", "");
+    }
+    let lines = |options: &str| place.expect(0, &format!("scan {table} {options}")).lines().count();
+    assert_eq!((lines("--prefix row-0012"), lines("--from row-00003 --to row-00005"), lines("--limit 7")), (20, 4, 7));
+    assert_eq!((lines("--from b --to a"), lines("--from row-00499"), lines("--to row-00001")), (0, 2, 2));
+    let json = place.expect(0, &format!("scan {table} --json --prefix row-00007"));
+    let expected = "{\"row\":\"row-00007\",\"column\":\"a\",\"value\":\"value-7\"}\n\
+                    {\"row\":\"row-00007\",\"column\":\"b\",\"deleted\":true}\n";
+    assert_eq!(json, expected);
+    assert_eq!(place.expect(0, &format!("get {table} row-00007 a")), "value-7");
+    assert_eq!(place.expect(1, &format!("get {table} row-00007 b")), "");
+    assert_eq!(place.expect(0, &format!("get {table} row-00007")), "a\tvalue-7\nb\t\\N\n");
+    assert_eq!(place.expect(1, &format!("get {table} row")), "");
+    place.expect_failure(2, &format!("get {table} row --explain"));
+    // A damaged block costs its own cells.
+    let mut bytes = place.read(&table);
+    bytes[4096 + 100] ^= 1;
+    place.write(&table, bytes);
+    let output = place.run(&format!("scan {table}"));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).starts_with(&format!("{table}: at offset 4096: ")), "{}", stderr(&output));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let num_printed = printed.lines().count();
+    assert!((700..950).contains(&num_printed) && printed.ends_with("row-00499\tb\t\\N\n"), "{num_printed}");
+    assert!(printed.lines().all(|line| cells.contains(line)));
+    let lost = cells.lines().find(|line| !printed.contains(line)).unwrap().split('\t').next().unwrap();
+    let message = place.expect_failure(3, &format!("get {table} {lost} a"));
+    assert_eq!(crate::commands(&message), [format!("filterblock scan {table}")], "{message}");
+    assert_eq!(place.expect(0, &format!("get {table} row-00499 a")), "value-499");
+}

@@ -63,10 +63,34 @@ fn what_cannot_be_thinned_is_left_alone() {
         let [command] = &commands(&message)[..] else { panic!("{message}") };
         place.expect(0, command.strip_prefix("filterblock ").unwrap());
     }
-    assert!(place.expect_failure(2, "thin t.fb --columns 3 --output t.fb").contains("are one file"));
+    assert!(place.expect_failure(2, "thin t.fb --columns 3 --output t.fb").contains("would be replaced by the output"));
     place.expect(0, "build --kind golomb --output g.fb keys.txt");
     let message = place.expect_failure(2, "thin g.fb --columns 3 --output small.fb");
     assert!(message.starts_with("error: g.fb: golomb filters have no columns to leave out."), "{message}");
     place.expect_failure(3, "thin keys.txt --columns 3 --output small.fb");
     assert!(!place.path("small.fb").exists());
+}
+
+#[test]
+fn bloom_blocks_are_combined() {
+    let place = Place::with_block("bloom");
+    for (name, numbers) in [("a", 0..600), ("b", 400..1000), ("c", 500..1100)] {
+        place.write(name, numbers.map(|number| format!("key-{number}\n")).collect::<String>());
+        place.expect(0, &format!("build --kind bloom --max-bytes 2KiB --seed 5 --context 3 --output {name}.fb {name}"));
+    }
+    let union = place.json(0, "combine union a.fb b.fb c.fb --context 3 --output u.fb --json");
+    assert!((1000..1200).contains(&union["num_entries"].as_u64().unwrap()), "{union}");
+    place.expect(0, "verify u.fb --context 3 --keys keys.txt");
+    place.expect(0, "combine intersection a.fb b.fb c.fb --context 3 --output i.fb");
+    let maybe =
+        |keys: &str| place.json(0, &format!("query i.fb --context 3 --keys {keys} --summary --json"))["maybe"].clone();
+    place.write("all", (500..600).map(|number| format!("key-{number}\n")).collect::<String>());
+    assert!(maybe("all") == 100 && maybe("absent.txt").as_u64().unwrap() < 50);
+    let message = place.expect_failure(3, "combine union a.fb t.fb --context 3 --output x.fb");
+    assert!(message.starts_with("t.fb: "), "{message}");
+    place.expect(0, "build --kind bloom --max-bytes 2KiB --seed 6 --context 3 --output d.fb a");
+    let message = place.expect_failure(2, "combine union a.fb d.fb --context 3 --output x.fb");
+    assert!(message.contains("d.fb: hash seeds differ") && message.contains("Nothing was written"), "{message}");
+    assert_eq!(place.follow(&commands(&message)[0]).status.code(), Some(0));
+    assert!(!place.path("x.fb").exists());
 }

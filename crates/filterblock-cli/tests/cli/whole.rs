@@ -2,12 +2,13 @@
 
 use crate::Place;
 
-const SUBCOMMANDS: [&str; 14] = [
+const SUBCOMMANDS: [&str; 15] = [
     "build",
     "query",
     "inspect",
     "verify",
     "thin",
+    "combine",
     "calc",
     "fill",
     "get",
@@ -37,11 +38,21 @@ fn help_ends_with_examples() {
 }
 
 #[test]
-fn version_names_the_format_too() {
+fn version_names_format_commit_and_engines() {
     let place = Place::new();
-    let expected =
-        format!("filterblock {} (format version {})\n", env!("CARGO_PKG_VERSION"), filterblock::FORMAT_VERSION);
-    assert_eq!(place.expect(0, "--version"), expected);
+    // Without git there is no commit to name.
+    let commit = option_env!("FILTERBLOCK_COMMIT").map_or_else(String::new, |commit| format!(", commit {commit}"));
+    assert_eq!(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.git")).exists(), !commit.is_empty());
+    let (version, format) = (env!("CARGO_PKG_VERSION"), filterblock::FORMAT_VERSION);
+    let expected = format!("filterblock {version} (format version {format}{commit})\n");
+    assert_eq!(place.expect(0, "-V"), expected);
+    let engines = filterblock::detected_engines().collect::<Vec<_>>().join(", ");
+    assert_eq!(place.expect(0, "--version"), format!("{expected}engines: {engines}\n"));
+    let manual = place.expect(0, "completions man");
+    for subcommand in SUBCOMMANDS {
+        assert!(manual.contains(&format!("\n.TH filterblock-{subcommand} 1")), "{subcommand}");
+    }
+    assert!(manual.contains("bits\\-per\\-key"), "{manual}");
 }
 
 #[test]
@@ -104,18 +115,4 @@ fn calc_prints_what_is_shown() {
         let output = Place::new().expect(0, &format!("calc {line}"));
         assert!(rest.starts_with(&output), "calc {line} prints:\n{output}");
     }
-}
-
-/// The sum in the README of `filterblock-kv` is what the tool prints; numbers of tables may differ.
-#[test]
-fn memory_holds_what_is_shown() {
-    let place = Place::new();
-    let page = include_str!("../../../filterblock-kv/README.md");
-    let (before, after) = page.split_once(" --filter-memory-bytes 128KiB\n").unwrap();
-    let [.., fill, stats] = before.lines().collect::<Vec<_>>()[..] else { panic!("two commands") };
-    place.expect(0, fill.strip_prefix("filterblock ").unwrap());
-    let output =
-        place.expect(0, &format!("{} --filter-memory-bytes 128KiB", stats.strip_prefix("filterblock ").unwrap()));
-    let sum = |text: &str| text[text.find("filters in memory: ").unwrap()..].lines().next().unwrap().to_owned();
-    assert_eq!(sum(after), sum(&output));
 }

@@ -23,7 +23,7 @@ fn num_kills() -> u64 {
 }
 
 /// A small limit, so that tables are flushed and merged all the time.
-const SIZES: &str = "--memtable-bytes 32KiB --level-bytes 64KiB --table-bytes 32KiB";
+const SIZES: &str = "--memtable-bytes 16KiB";
 
 /// The runs of one directory, one process after the other.
 struct Ordeal<'a> {

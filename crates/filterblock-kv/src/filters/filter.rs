@@ -92,7 +92,7 @@ pub struct FilterStats {
     pub hash_key_id: Option<u64>,
 }
 
-fn kind_name<S: Serializer>(kind: &FilterKind, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn kind_name<S: Serializer>(kind: &FilterKind, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(kind.name())
 }
 

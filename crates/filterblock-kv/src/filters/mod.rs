@@ -15,7 +15,7 @@ mod writer;
 pub use columns::ColumnStats;
 pub use file::{TableFilter, TablePartitions};
 pub use filter::FilterStats;
-pub(crate) use filter::{EntryHashes, OpenFilter, Verdict};
+pub(crate) use filter::{EntryHashes, OpenFilter, Verdict, kind_name};
 pub(crate) use loaded::{Loaded, Probe};
 pub(crate) use prefix_lookup::PrefixLookup;
 pub(crate) use stored::read_filter;

@@ -1,8 +1,9 @@
 //! A table opened outside a store, for tools.
 
 use super::{
-    BLOCK_MAGIC, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterProblem, KeyHasher, PAGE_LEN, Purpose, TableFilter,
-    TableReader, Warning, claimed_format, filter_context, open_file, read_filter,
+    BLOCK_MAGIC, Bound, Cell, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterProblem, KeyHasher, PAGE_LEN, Purpose,
+    RowRange, TableFilter, TableReader, Warning, check_cells, claimed_format, filter_context, open_file, prefix_range,
+    read_filter,
 };
 use core::ops::RangeInclusive;
 use filterblock::DecodeError;
@@ -24,6 +25,24 @@ pub struct TableCheck {
     pub missing_in_row_column_filter: u64,
     /// Cells whose row's prefix the prefix filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_prefix_filter: u64,
+}
+
+/// A cell as one table has it: other tables and the log may have a newer value, or have deleted it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableCell {
+    /// The row.
+    pub row: Vec<u8>,
+    /// The column.
+    pub column: Vec<u8>,
+    /// The value; `None` for a tombstone, which deletes the cell in older tables.
+    pub value: Option<Vec<u8>>,
+}
+
+impl From<Cell> for TableCell {
+    fn from(Cell { row, column, value }: Cell) -> Self {
+        Self { row, column, value: Some(value) }
+    }
 }
 
 /// A table's file, opened on its own.
@@ -134,6 +153,41 @@ impl TableFile {
     pub fn key_range(&self) -> Option<RangeInclusive<CellKey<'_>>> {
         let (first, last) = self.reader.index.key_range()?;
         Some(first..=last)
+    }
+
+    /// The cells of a range of rows, in order, tombstones included. In place of the cells of a block that is not what
+    /// was written comes its [`Error::Io`] or [`Error::Damaged`], and then the cells of the next block.
+    pub fn cells(
+        &self,
+        start: Bound<&[u8]>,
+        end: Bound<&[u8]>,
+    ) -> impl Iterator<Item = Result<TableCell, Error>> + use<'_> {
+        let [start, end] = [start, end].map(|bound| bound.map(<[u8]>::to_vec));
+        self.cells_in(RowRange { start, end })
+    }
+
+    /// The cells of all rows that start with `prefix`, as [`TableFile::cells`] returns them.
+    pub fn cells_with_prefix(&self, prefix: &[u8]) -> impl Iterator<Item = Result<TableCell, Error>> + use<'_> {
+        let (start, end) = prefix_range(prefix);
+        self.cells_in(RowRange { start, end })
+    }
+
+    fn cells_in(&self, range: RowRange) -> impl Iterator<Item = Result<TableCell, Error>> + use<'_> {
+        let (reader, mut last) = (&self.reader, None);
+        let blocks = if range.is_empty() { 0..0 } else { reader.index.find_rows(range.start(), range.end()) };
+        blocks.flat_map(move |block| {
+            let mut cells = Vec::new();
+            let read = reader.read_blocks(block..block + 1).and_then(|run| {
+                let (opened, bounds) = (reader.open_block(block, &run)?.0, reader.index.bounds(block));
+                check_cells(&opened, &reader.footer, Some(bounds), &mut last, |cell| {
+                    let (row, column) = (cell.key.row.to_vec(), cell.key.column.to_vec());
+                    if range.contains(&row) {
+                        cells.push(Ok(TableCell { row, column, value: cell.to_value() }));
+                    }
+                })
+            });
+            read.map_or_else(|error| vec![Err(error)], |()| cells)
+        })
     }
 
     /// The warning for a filter of this table that does not open.

@@ -21,13 +21,13 @@ mod walk;
 mod writer;
 
 pub(crate) use cursor::{LevelCursor, Reading};
-pub use inspect::{TableCheck, TableFile};
+pub use inspect::{TableCell, TableCheck, TableFile};
 pub(crate) use salvage::{IoErrors, LostKeys, Salvage};
 pub(crate) use table::Table;
 pub(crate) use walk::Probes;
 pub(crate) use writer::TableWriter;
 
-use super::cell::{CellKey, CellRef, CellValue, OwnedKey};
+use super::cell::{Cell, CellKey, CellRef, CellValue, OwnedKey};
 use super::context::{OpenFile, TableContext};
 use super::encoding::{Cursor, Push, masked_crc};
 use super::error::{Damage, Error};
@@ -39,7 +39,7 @@ use super::filters::{
 use super::footer::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context, open_footer, padded, read_pages};
 use super::manifest::{Rows, TableState};
 use super::names::FileName;
-use super::prefix::safe_prefix;
+use super::prefix::{prefix_range, safe_prefix};
 use super::purpose::Purpose;
 use super::range::{RowRange, is_after, is_before};
 use super::storage::{PAGE_LEN, PageBuf, ReadableFile, Storage, WritableFile, open_file};

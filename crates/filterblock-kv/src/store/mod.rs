@@ -45,7 +45,7 @@ use super::cell::{Cell, CellKey, CellRef, CellValue, OwnedKey};
 use super::compaction::Compaction;
 use super::context::TableContext;
 use super::error::{Damage, Error};
-use super::filters::{EntryHashes, FilterPolicies, FilterStats, FilterWriter, OpenFilter};
+use super::filters::{EntryHashes, FilterPolicies, FilterStats, FilterWriter, OpenFilter, kind_name};
 use super::log::{LogContents, LogKind, LogWriter};
 use super::manifest::{
     Edit, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, NUM_LEVELS, State, TableState,

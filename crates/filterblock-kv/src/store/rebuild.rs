@@ -4,6 +4,7 @@ use super::{
     Arc, Edit, Error, FileName, FilterPolicies, FilterPolicy, FilterWriter, HasherId, KeyHasher, LevelCursor, OwnedKey,
     Purpose, Reading, RowRange, Shared, Table, check_hasher, compact, entries_of, filter_policies,
 };
+use serde::Serialize;
 
 /// The filters to rebuild and their new policies: according to the store's options, unless set here.
 ///
@@ -66,7 +67,7 @@ pub struct RebuildReport {
 }
 
 /// A table with new filters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RebuiltTable {
     /// The table's file.

@@ -1,7 +1,9 @@
 //! Verifying tables, and filters against the keys of their tables.
 
-use super::{Arc, Error, FilterKind, KeyHasher, Probes, Purpose, Shared, Table, Unreadable};
+use super::repair::rows_from_to;
+use super::{Arc, Error, FilterKind, KeyHasher, Probes, Purpose, Shared, Table, Unreadable, kind_name};
 use core::ops::RangeInclusive;
+use serde::{Serialize, Serializer};
 
 /// The least number of probes for absent keys, so that rates of a percent are measured to a tenth of themselves.
 const MIN_ABSENT: u64 = 10_000;
@@ -19,7 +21,7 @@ pub struct VerifyReport {
 }
 
 /// Rows some of whose cells cannot be read: lookups of them fail, unless a newer cell is the answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct UnreadableRows {
     /// The table's file.
@@ -27,9 +29,14 @@ pub struct UnreadableRows {
     /// The table's level, from 0.
     pub level: usize,
     /// The first and the last of the rows.
+    #[serde(flatten, serialize_with = "rows_json")]
     pub rows: RangeInclusive<Vec<u8>>,
     /// The error that a lookup of them gives.
     pub reason: String,
+}
+
+fn rows_json<S: Serializer>(rows: &RangeInclusive<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    rows_from_to([rows], serializer)
 }
 
 impl UnreadableRows {
@@ -59,7 +66,7 @@ impl VerifyReport {
 }
 
 /// A table whose data blocks were read and checked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TableVerification {
     /// Its file.
@@ -71,18 +78,21 @@ pub struct TableVerification {
     /// The filters that could be probed.
     pub filters: Vec<FilterVerification>,
     /// The purposes whose filters could not.
+    #[serde(rename = "unusable_filters")]
     pub unusable: Vec<Purpose>,
 }
 
 /// A filter that was probed for all keys of its table, and for absent keys.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FilterVerification {
     /// The filter's purpose.
     pub purpose: Purpose,
     /// Its kind.
+    #[serde(serialize_with = "kind_name")]
     pub kind: FilterKind,
     /// Cells for whose entry it was probed.
+    #[serde(rename = "keys_asked")]
     pub present_asked: u64,
     /// The number of these that it denies.
     pub false_negatives: u64,

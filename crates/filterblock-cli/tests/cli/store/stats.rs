@@ -8,18 +8,7 @@ use filterblock_kv::{Store, StoreOptions};
 fn figures_match_the_store() {
     let place = with_store();
     let json = place.json(0, "stats db --json");
-    let fields = [
-        "store",
-        "hash_key_id",
-        "cells_in_log",
-        "levels",
-        "tables",
-        "unreadable",
-        "filter_memory_bytes",
-        "filter_memory_bytes_max",
-        "warnings",
-        "ledger",
-    ];
+    let fields = ["store", "hash_key_id", "cells_in_log", "levels", "tables", "unreadable", "warnings"];
     assert_eq!(field_names(&json), fields);
     let store = Store::open_dir(&place.path("db"), StoreOptions::default().with_read_only(true)).unwrap();
     let stats = store.stats();
@@ -40,23 +29,6 @@ fn figures_match_the_store() {
         assert_eq!(text.matches(&table.file).count(), table.filters.len(), "{text}");
     }
     assert!(text.starts_with("db: 2 tables, 0 cells in the log only\n") && !text.contains("lookups"), "{text}");
-}
-
-#[test]
-fn the_ledger_shows_the_outcome_of_lookups() {
-    let place = with_store();
-    place.write("rows.txt", (0..4000).map(|row| format!("row-{row:05}\n")).collect::<String>());
-    let ledger = &place.json(0, "stats db --ask rows.txt --json")["ledger"];
-    let rows = &ledger["total"]["row"];
-    assert_eq!(rows["lookups"], 8000);
-    let outcome = |name: &str| rows["outcomes"][name].as_u64().unwrap();
-    assert_eq!(outcome("true_positive"), 2500);
-    assert_eq!(outcome("out_of_key_range") + outcome("avoided") + outcome("false_positive"), 5500);
-    let text = place.expect(0, "stats db --ask rows.txt");
-    assert!(text.contains("lookups") && text.contains("observed FPR"), "{text}");
-    assert!(place.expect_failure(4, "stats db --ask missing.txt").starts_with("missing.txt: cannot open: "));
-    let output = place.with_stdin("stats db --ask - --json", b"row-00001\n");
-    assert_eq!(output.status.code(), Some(0));
 }
 
 #[test]

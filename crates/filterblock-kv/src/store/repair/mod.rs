@@ -15,6 +15,7 @@ mod apply;
 mod assess;
 mod report;
 
+pub(super) use report::rows_from_to;
 pub use report::{LostRows, RepairReport, RepairedFilters, RepairedLog, RepairedTable};
 
 use super::open::{hasher, is_there, list, load, lock_error, read_logs};

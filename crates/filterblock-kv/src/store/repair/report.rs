@@ -2,12 +2,33 @@
 
 use core::fmt;
 use core::ops::RangeInclusive;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+/// Serializes `first_row` and `last_row` as text, or as hexadecimal digits under these names with `_hex` after them.
+pub(in super::super) fn rows_from_to<'a, S: Serializer>(
+    rows: impl IntoIterator<Item = &'a RangeInclusive<Vec<u8>>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    for (name, row) in rows.into_iter().flat_map(|rows| [("first_row", rows.start()), ("last_row", rows.end())]) {
+        match core::str::from_utf8(row) {
+            Ok(text) => map.serialize_entry(name, text)?,
+            Err(_) => {
+                let digits: String = row.iter().map(|byte| format!("{byte:02x}")).collect();
+                map.serialize_entry(&format!("{name}_hex"), &digits)?;
+            }
+        }
+    }
+    map.end()
+}
 
 /// The result of [`Store::repair`](super::super::Store::repair). Its text names everything that is lost.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RepairReport {
     /// Whether the repair was made. Otherwise nothing was changed.
+    #[serde(rename = "applied")]
     pub is_applied: bool,
     /// Tables that are damaged or missing.
     pub tables: Vec<RepairedTable>,
@@ -20,7 +41,7 @@ pub struct RepairReport {
 }
 
 /// A damaged or missing table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RepairedTable {
     /// Its file.
@@ -40,20 +61,22 @@ pub struct RepairedTable {
 }
 
 /// The rows whose cells may be lost, deletions among them. A lost cell has the value of an older table, or none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LostRows {
     /// The first and the last of the rows. `None` if they are unknown, so that any row may be one.
+    #[serde(flatten, serialize_with = "rows_from_to")]
     pub rows: Option<RangeInclusive<Vec<u8>>>,
     /// Why they cannot be read.
     pub reason: String,
     /// Whether an older table, or an intact batch, may have cells of these rows: then overwritten values and deleted
     /// cells may be visible again. Otherwise a lost cell is absent.
+    #[serde(rename = "has_older_values")]
     pub has_older: bool,
 }
 
 /// A damaged or missing log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RepairedLog {
     /// Its file.
@@ -70,7 +93,7 @@ pub struct RepairedLog {
 }
 
 /// A table whose filters are built anew. A lost filter loses no data.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RepairedFilters {
     /// The table's file.

@@ -7,11 +7,11 @@
 use super::compact;
 use super::header::Header;
 use super::options::OpenOptions;
-use super::payload::Payload;
+use super::payload::{Built, Payload};
 use super::self_check::self_check;
 use crate::error::BuildError;
 use crate::filter::output::{NoRoom, Output};
-use crate::filter::{FilterLayout, PARAMS_LEN, Params};
+use crate::filter::{FilterLayout, PARAMS_LEN};
 use crate::frame::HEADER_LEN;
 use crate::hash::KeyHash;
 use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
@@ -381,10 +381,10 @@ impl FilterBlockBuilder {
         self.finish_frame(
             out,
             0,
-            |params, _, out, _| {
+            |built, _, out, _| {
                 let mut trailer = Vec::new();
-                match params {
-                    Some(params) => compact::write_trailer(params, &mut trailer),
+                match built {
+                    Some(Built { params, is_remapped }) => compact::write_trailer(params, *is_remapped, &mut trailer),
                     None => trailer.extend(compact::EMPTY),
                 }
                 out.append(&trailer)
@@ -396,15 +396,16 @@ impl FilterBlockBuilder {
     fn finish_block(&mut self, out: Output<'_>) -> Result<usize, BuildError> {
         let (entries, context) = (self.entries().clone(), self.context);
         let kind_of_empty = if self.hashes.is_empty() { Some(self.policy.kind_for(0)?.kind()) } else { None };
-        let seal = |params: Option<&Params>, num_entries: u64, frame: &mut [u8]| {
+        let seal = |built: Option<&Built>, num_entries: u64, frame: &mut [u8]| {
             let header = Header {
-                kind: params.map(Params::kind).or(kind_of_empty).unwrap_or_default(),
+                kind: built.map(|built| built.params.kind()).or(kind_of_empty).unwrap_or_default(),
                 transform: entries.transform(),
                 hash_id: entries.hasher().hash_id(),
                 seed: entries.hasher().seed(),
                 num_entries,
                 entries_estimated: false,
-                params: params.map_or([0; PARAMS_LEN], Params::encode),
+                is_remapped: built.is_some_and(|built| built.is_remapped),
+                params: built.map_or([0; PARAMS_LEN], |built| built.params.encode()),
             };
             header.write(frame, context);
         };
@@ -412,8 +413,8 @@ impl FilterBlockBuilder {
         self.finish_frame(
             out,
             HEADER_LEN,
-            |params, num_entries, out, start| {
-                seal(params, num_entries, out.written_mut(start));
+            |built, num_entries, out, start| {
+                seal(built, num_entries, out.written_mut(start));
                 Ok(())
             },
             |block| options.open(block).ok().map(|reader| (*reader.layout(), &block[HEADER_LEN..])),
@@ -426,7 +427,7 @@ impl FilterBlockBuilder {
         &mut self,
         mut out: Output<'_>,
         header_len: usize,
-        seal: impl Fn(Option<&Params>, u64, &mut Output<'_>, usize) -> Result<(), NoRoom>,
+        seal: impl Fn(Option<&Built>, u64, &mut Output<'_>, usize) -> Result<(), NoRoom>,
         open: impl Fn(&[u8]) -> Option<(FilterLayout, &[u8])>,
     ) -> Result<usize, BuildError> {
         if let Some(refused) = self.refused {
@@ -437,8 +438,8 @@ impl FilterBlockBuilder {
         }
         let (start, capacity) = (out.len(), out.capacity());
         let built = out.append_zeros(header_len).map(drop).map_err(BuildError::from);
-        let built = built.and_then(|()| self.payload().build(&mut out, header_len)).and_then(|params| {
-            seal(params.as_ref(), self.hashes.len() as u64, &mut out, start)?;
+        let built = built.and_then(|()| self.payload().build(&mut out, header_len)).and_then(|built| {
+            seal(built.as_ref(), self.hashes.len() as u64, &mut out, start)?;
             match self.policy.self_check() {
                 true => self_check(&self.hashes, open(out.written(start)), self.parallel),
                 false => Ok(()),

@@ -1,15 +1,16 @@
 //! The compact frame: a payload followed by a few bytes, for engines whose filter blocks are tiny (one for every 2 KiB
 //! of data) or already checksummed and described elsewhere. It carries no checksum, seed, transform or count.
 //!
-//! The last byte is a tag: the frame's version, 1, in the upper four bits, the kind in the lower four; kind 0 is the
-//! frame of no entries, one byte long. The kind's parameters precede the tag, in the encoding that the kind defines.
+//! The last byte is a tag: the frame's version, 1, in the upper four bits; a bit that is set if the filter is remapped;
+//! and the kind in the lower three. Kind 0 is the frame of no entries, one byte long. The kind's parameters precede the
+//! tag, in the encoding that the kind defines.
 
 use super::queries::key_queries;
 use crate::error::DecodeError;
-use crate::filter::{FilterLayout, Params, Trailer};
+use crate::filter::{self, FilterLayout, Params, Trailer};
 #[cfg(feature = "std")]
 use crate::frame::EMPTY_COMPACT_LEN;
-use crate::hash::{KeyHash, KeyHasher};
+use crate::hash::{KeyHash, KeyHasher, SetSeed};
 use crate::kind::FilterKind;
 use crate::policy::{EntryHasher, KeyTransform};
 use core::fmt;
@@ -24,15 +25,18 @@ const VERSION: u8 = 1;
 /// A version that will never exist: erased flash reads as ones.
 const ERASED: u8 = 15;
 
+/// The bit of the tag of a remapped filter.
+const REMAPPED: u8 = 1 << 3;
+
 /// The frame of a filter without entries.
 #[cfg(feature = "std")]
 pub(crate) const EMPTY: [u8; EMPTY_COMPACT_LEN] = [VERSION << 4];
 
 /// Appends the bytes that follow the payload of `params`.
 #[cfg(feature = "std")]
-pub(crate) fn write_trailer(params: &Params, out: &mut Vec<u8>) {
+pub(crate) fn write_trailer(params: &Params, is_remapped: bool, out: &mut Vec<u8>) {
     params.encode_trailer(out);
-    out.push(VERSION << 4 | params.kind().tag());
+    out.push(VERSION << 4 | if is_remapped { REMAPPED } else { 0 } | params.kind().tag());
 }
 
 /// A reader of a compact frame, as a [`FilterBlockReader`](crate::FilterBlockReader) is of a block. It has no call for
@@ -121,7 +125,7 @@ impl<'a> CompactFrameReader<'a> {
         thin::check(&self.layout, columns, 1)?;
         let mut frame = Vec::new();
         match self.layout.thin(self.payload(), columns, &mut frame) {
-            Some(params) => write_trailer(&params, &mut frame),
+            Some(params) => write_trailer(&params, self.layout.set_seed().is_some(), &mut frame),
             None => frame.extend(EMPTY),
         }
         Ok(frame)
@@ -195,8 +199,10 @@ fn read(frame: &[u8]) -> Result<Read, DecodeError> {
             more => Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: more as u64 }),
         };
     }
-    let kind = FilterKind::from_tag(tag & 0xf).ok_or(DecodeError::UnknownKind { found: tag & 0xf })?;
+    let (unmarked, is_remapped) = (tag & 0xf & !REMAPPED, tag & REMAPPED != 0);
+    let kind = FilterKind::from_tag(unmarked).filter(|&kind| filter::remaps(kind) || !is_remapped);
+    let kind = kind.ok_or(DecodeError::UnknownKind { found: tag & 0xf })?;
     let params = Params::decode_trailer(kind, &mut trailer)?;
-    let payload = trailer.rest();
-    Ok(Read { kind: Some(kind), layout: FilterLayout::check(params, payload, 0)?, payload_len: payload.len() })
+    let (payload_len, (own, set_seed)) = (trailer.rest().len(), SetSeed::split_off(trailer.rest(), is_remapped)?);
+    Ok(Read { kind: Some(kind), layout: FilterLayout::check(params, own, 0, set_seed)?, payload_len })
 }

@@ -13,7 +13,7 @@ use crate::frame::{
 use crate::hash;
 use crate::policy::KeyTransform;
 
-/// The feature bits that a reader must understand.
+/// The feature bits that a reader must understand. An index knows none of them.
 const REQUIRED_FEATURES: u16 = 0xff00;
 
 /// The fields that are neither fixed by the format nor computed from the bytes after the header.
@@ -21,7 +21,6 @@ const REQUIRED_FEATURES: u16 = 0xff00;
 pub(crate) struct Fields {
     pub(crate) hash_id: u8,
     pub(crate) transform: KeyTransform,
-    /// The feature bits that may be ignored.
     pub(crate) features: u16,
     /// The seed, or the key's id.
     pub(crate) seed: u64,
@@ -46,14 +45,15 @@ impl Fields {
         checksums::write(frame, context);
     }
 
-    /// Reads the fields of a header that [`check_start`] has returned.
-    pub(crate) fn read(header: &[u8; HEADER_LEN]) -> Result<Self, DecodeError> {
+    /// Reads the fields of a header that [`check_start`] has returned, in which the required features `known` may be
+    /// set.
+    pub(crate) fn read(header: &[u8; HEADER_LEN], known: u16) -> Result<Self, DecodeError> {
         let hash_id = header[HASH_AT];
         if ![hash::XXH3_ID, hash::SIPHASH_ID].contains(&hash_id) {
             return Err(DecodeError::UnknownHash { found: hash_id });
         }
         let features = bytes::u16_at(header, FEATURES_AT);
-        let bits = features & REQUIRED_FEATURES;
+        let bits = features & REQUIRED_FEATURES & !known;
         if bits != 0 {
             return Err(DecodeError::UnknownFeatures { bits });
         }

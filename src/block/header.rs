@@ -35,6 +35,8 @@ pub const FORMAT_VERSION: u8 = 1;
 
 /// Feature bit 0: the number of entries is an estimate.
 const ENTRIES_ESTIMATED: u16 = 1;
+/// Feature bit 8: the filter is remapped, and its seed follows the kind's payload.
+const REMAPPED: u16 = 1 << 8;
 
 /// The fields of a header that are neither fixed by the format nor computed from the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,7 @@ pub(crate) struct Header {
     pub(crate) num_entries: u64,
     /// Whether the number of entries is an estimate, as for a union.
     pub(crate) entries_estimated: bool,
+    pub(crate) is_remapped: bool,
     pub(crate) params: [u8; PARAMS_LEN],
 }
 
@@ -54,10 +57,10 @@ impl Header {
     /// Fills the first [`HEADER_LEN`](crate::HEADER_LEN) bytes of `block`, whose payload must be complete.
     #[cfg(feature = "std")]
     pub(crate) fn write(&self, block: &mut [u8], context: u64) {
-        let Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params } = *self;
+        let Self { kind, transform, hash_id, seed, num_entries, entries_estimated, is_remapped, params } = *self;
         block[KIND_AT] = kind.tag();
         block[PARAMS_AT..DIGEST_AT].copy_from_slice(&params);
-        let features = if entries_estimated { ENTRIES_ESTIMATED } else { 0 };
+        let features = if entries_estimated { ENTRIES_ESTIMATED } else { 0 } | if is_remapped { REMAPPED } else { 0 };
         Fields { hash_id, transform, features, seed, num_entries }.write(MAGIC, FORMAT_VERSION, block, context);
     }
 
@@ -66,12 +69,12 @@ impl Header {
         let header = fields::check_start(block, MAGIC, FORMAT_VERSION, context)?;
         let kind = header[KIND_AT];
         let kind = FilterKind::from_tag(kind).ok_or(DecodeError::UnknownKind { found: kind })?;
-        let Fields { hash_id, transform, features, seed, num_entries } = Fields::read(&header)?;
+        let Fields { hash_id, transform, features, seed, num_entries } = Fields::read(&header, REMAPPED)?;
         fields::check_payload_len(block, &header)?;
         let mut params = [0; PARAMS_LEN];
         params.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
-        let entries_estimated = features & ENTRIES_ESTIMATED != 0;
-        Ok(Self { kind, transform, hash_id, seed, num_entries, entries_estimated, params })
+        let (entries_estimated, is_remapped) = (features & ENTRIES_ESTIMATED != 0, features & REMAPPED != 0);
+        Ok(Self { kind, transform, hash_id, seed, num_entries, entries_estimated, is_remapped, params })
     }
 
     /// Checks that only a union or an intersection has an estimate: a filter with entries, of a kind that combines.
@@ -80,6 +83,15 @@ impl Header {
         let Self { kind, num_entries, entries_estimated, .. } = *self;
         if entries_estimated && (!filter::combines(kind) || num_entries == 0) {
             return Err(DecodeError::MisplacedEstimate { kind, num_entries });
+        }
+        Ok(())
+    }
+
+    /// Checks that only a filter with entries, of a kind that remaps, is remapped.
+    pub(crate) fn check_remapped(&self) -> Result<(), DecodeError> {
+        let Self { kind, num_entries, is_remapped, .. } = *self;
+        if is_remapped && (!filter::remaps(kind) || num_entries == 0) {
+            return Err(DecodeError::MisplacedSeed { kind, num_entries });
         }
         Ok(())
     }

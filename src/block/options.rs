@@ -6,7 +6,7 @@ use super::reader::{Facts, FilterBlock, FilterBlockReader};
 use crate::error::DecodeError;
 use crate::filter::{FilterLayout, Params};
 use crate::frame::HEADER_LEN;
-use crate::hash::{self, KeyHasher};
+use crate::hash::{self, KeyHasher, SetSeed};
 use crate::policy::{EntryHasher, KeyTransform};
 use core::fmt;
 
@@ -147,12 +147,14 @@ impl OpenOptions {
         }
         let entries = self.check_expected(header.hash_id, header.seed, header.transform)?;
         header.check_estimate()?;
+        header.check_remapped()?;
         let payload = &block[HEADER_LEN..];
         let layout = match header.num_entries {
             0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::EMPTY)?,
             _ => {
                 let params = Params::decode(header.kind, &header.stored_params(payload.len() as u64))?;
-                FilterLayout::check(params, payload, HEADER_LEN as u64)?
+                let (payload, set_seed) = SetSeed::split_off(payload, header.is_remapped)?;
+                FilterLayout::check(params, payload, HEADER_LEN as u64, set_seed)?
             }
         };
         let Header { kind, num_entries, entries_estimated, .. } = header;

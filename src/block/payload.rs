@@ -3,8 +3,9 @@
 use crate::error::BuildError;
 use crate::filter::output::{NoRoom, Output};
 use crate::filter::size::{Bits, FilterSize, Target};
-use crate::filter::{Params, Unbuilt};
+use crate::filter::{Hashes, Params, Unbuilt, remaps};
 use crate::frame::HEADER_LEN;
+use crate::hash::SetSeed;
 use crate::policy::{FilterPolicy, SizedKind, closer};
 use std::vec::Vec;
 
@@ -19,6 +20,13 @@ pub(super) struct Payload<'a> {
     pub(super) policy: &'a FilterPolicy,
     pub(super) hashes: &'a mut Vec<u64>,
     pub(super) parallel: bool,
+}
+
+/// A payload that was appended.
+#[derive(Clone, Copy)]
+pub(super) struct Built {
+    pub(super) params: Params,
+    pub(super) is_remapped: bool,
 }
 
 impl Payload<'_> {
@@ -38,7 +46,7 @@ impl Payload<'_> {
     /// Appends the payload; without entries it appends nothing and returns `None`. It assumes that the hashes are
     /// distinct until a build finds one twice, or they are too many for a size; then it starts again with the distinct
     /// ones.
-    pub(super) fn build(&mut self, out: &mut Output<'_>, header_len: usize) -> Result<Option<Params>, BuildError> {
+    pub(super) fn build(&mut self, out: &mut Output<'_>, header_len: usize) -> Result<Option<Built>, BuildError> {
         if self.hashes.is_empty() {
             return Ok(None);
         }
@@ -59,7 +67,7 @@ impl Payload<'_> {
                 self.build_kind(of_kind, out, header_len).map_err(|error| error.map(|error| closer(refusal, error)));
         }
         match built {
-            Ok(params) => Ok(Some(params)),
+            Ok(built) => Ok(Some(built)),
             Err(error) => {
                 // A plan that counts repeated hashes may be many times too large, or of another kind.
                 out.truncate(start, capacity);
@@ -71,13 +79,14 @@ impl Payload<'_> {
         }
     }
 
-    /// Appends the payload of one kind. The error is `None` after repeated hashes were found and dropped.
+    /// Appends the payload of one kind, remapped if the hashes are not spread as evenly as the kind needs them. The
+    /// error is `None` after repeated hashes were found and dropped.
     fn build_kind(
         &mut self,
         of_kind: &SizedKind,
         out: &mut Output<'_>,
         header_len: usize,
-    ) -> Result<Params, Option<BuildError>> {
+    ) -> Result<Built, Option<BuildError>> {
         if of_kind.settings.needs_order() && self.sort() {
             return Err(None);
         }
@@ -85,20 +94,37 @@ impl Payload<'_> {
         let (start, capacity) = (out.len(), out.capacity());
         of_kind.check_cap(num_entries)?;
         let (mut target, mut cut_bits) = (of_kind.target(num_entries, header_len), 0);
+        let mut remapped: Option<Remapped> = None;
         loop {
             let planned = of_kind.plan(target, num_entries)?.plan;
             let plan = if header_len == 0 { planned.in_compact_frame() } else { planned };
-            let params = plan.build(self.hashes, out, self.parallel).map_err(|unbuilt| match unbuilt {
-                Unbuilt::Repeated => None,
-                Unbuilt::NoRoom(no_room) => Some(no_room.into()),
-                Unbuilt::Unsolved { num_seeds, num_entries } => {
-                    Some(BuildError::Unsolved { kind, num_seeds, num_entries })
+            let hashes = match &mut remapped {
+                None => Hashes::given(self.hashes),
+                Some(remapped) => Hashes::remapped(&mut remapped.hashes),
+            };
+            let params = match plan.build(hashes, out, self.parallel) {
+                Ok(params) => params,
+                Err(Unbuilt::Repeated) => return Err(None),
+                Err(Unbuilt::NoRoom(no_room)) => return Err(Some(no_room.into())),
+                Err(Unbuilt::Unsolved { .. }) if remapped.is_none() && remaps(kind) => {
+                    out.truncate(start, capacity);
+                    if self.sort() {
+                        return Err(None);
+                    }
+                    remapped = Some(Remapped::new(self.hashes, of_kind.settings.needs_order()));
+                    continue;
                 }
-            })?;
+                Err(Unbuilt::Unsolved { num_seeds, num_entries }) => {
+                    return Err(Some(BuildError::Unsolved { kind, num_seeds, num_entries }));
+                }
+            };
+            if let Some(Remapped { seed, .. }) = remapped {
+                out.append(&seed.to_bytes()).map_err(|no_room| Some(no_room.into()))?;
+            }
             let frame_bytes = (out.len() - start + HEADER_LEN) as u64;
             let cap_bytes = match of_kind.size {
                 FilterSize::MaxBytes(cap_bytes) if frame_bytes > cap_bytes => cap_bytes,
-                _ => return Ok(params),
+                _ => return Ok(Built { params, is_remapped: remapped.is_some() }),
             };
             // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach
             // a fit or nothing.
@@ -114,5 +140,23 @@ impl Payload<'_> {
                 }
             };
         }
+    }
+}
+
+/// A set of hashes in which each is replaced by another.
+struct Remapped {
+    seed: SetSeed,
+    hashes: Vec<u64>,
+}
+
+impl Remapped {
+    /// Remaps `hashes`, which are sorted and distinct; sorts them again if `in_order`.
+    fn new(hashes: &[u64], in_order: bool) -> Self {
+        let seed = SetSeed::of(hashes);
+        let mut hashes: Vec<u64> = hashes.iter().map(|&hash| seed.remap(hash)).collect();
+        if in_order {
+            hashes.sort_unstable();
+        }
+        Self { seed, hashes }
     }
 }

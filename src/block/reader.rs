@@ -12,6 +12,7 @@ use {
     super::header::Header,
     super::thin::{self, ThinError},
     crate::filter::{Columns, PARAMS_LEN, Params},
+    crate::hash::SetSeed,
     std::vec::Vec,
 };
 
@@ -146,7 +147,8 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         let Facts { ref entries, kind, num_entries, entries_estimated } = self.facts;
         let (transform, hash_id, seed) = (entries.transform(), self.hasher().hash_id(), self.hasher().seed());
         let params = params.map_or([0; PARAMS_LEN], |params| params.encode());
-        Header { kind, transform, hash_id, seed, num_entries, entries_estimated, params }
+        let is_remapped = self.layout.set_seed().is_some();
+        Header { kind, transform, hash_id, seed, num_entries, entries_estimated, is_remapped, params }
     }
 
     /// Returns a block, bound to `context`, of the first `columns` columns and the same entries. It takes less memory,
@@ -194,7 +196,8 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     pub fn thinned_len(&self, columns: u32) -> Option<u64> {
         thin::check(self.layout(), columns, 1).ok()?;
         let of_columns = |kind: Columns| u64::from(columns) * kind.column_bytes + kind.other_bytes;
-        Some(HEADER_LEN as u64 + self.layout().columns().map_or(0, of_columns))
+        let seed_len = if self.layout.set_seed().is_some() { SetSeed::LEN as u64 } else { 0 };
+        Some(HEADER_LEN as u64 + self.layout().columns().map_or(0, of_columns) + seed_len)
     }
 
     /// Returns the block's bytes.

@@ -51,6 +51,13 @@ pub enum DecodeError {
         /// Its number of entries.
         num_entries: u64,
     },
+    /// The block is marked as remapped, which a filter of this kind never is, nor one without entries.
+    MisplacedSeed {
+        /// The kind.
+        kind: FilterKind,
+        /// The number of entries.
+        num_entries: u64,
+    },
     /// The header's CRC-32 does not match its bytes.
     HeaderChecksum {
         /// The stored checksum.
@@ -192,6 +199,7 @@ impl DecodeError {
             | Self::PayloadLength { .. }
             | Self::Parameter { .. }
             | Self::MisplacedEstimate { .. }
+            | Self::MisplacedSeed { .. }
             | Self::SeparatorOrder { .. }
             | Self::Padding { .. } => DecodeErrorClass::Damaged,
             Self::NewerVersion { .. }
@@ -235,6 +243,9 @@ impl fmt::Display for DecodeError {
                     "{num_entries} entries of a {kind} block are flagged as an estimate; only a block with \
                      entries, of a kind that combines, can have one"
                 )
+            }
+            Self::MisplacedSeed { kind, num_entries } => {
+                write!(f, "it is marked as remapped, which a {kind} filter of {num_entries} entries cannot be")
             }
             Self::Padding { offset_bytes, found } => {
                 write!(f, "byte {offset_bytes} holds {found:#04x} where unused bits must be zero")

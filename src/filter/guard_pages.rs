@@ -6,7 +6,7 @@
 
 use super::blocked::sizing::{MAX_NUM_PROBES, MAX_SALT_BITS};
 use super::output::Output;
-use super::seam::MAX_CACHED_LEN;
+use super::seam::{Hashes, MAX_CACHED_LEN};
 use super::size::Target;
 use super::{FilterLayout, Params, Plan, Settings, StoredParams, fuse, golomb, ribbon};
 use crate::cpu::Guarded;
@@ -25,7 +25,7 @@ impl Pages {
     /// Probes `payload` with each engine. All must answer as the portable engine does on ordinary memory. A payload that
     /// is refused is not probed.
     fn probe(&mut self, params: Params, payload: &[u8], present: &[u64]) -> Counts {
-        let Ok(layout) = FilterLayout::check(params, payload, 0) else { return Counts::default() };
+        let Ok(layout) = FilterLayout::check(params, payload, 0, None) else { return Counts::default() };
         let mut counts = Counts::default();
         let most = layout.columns().map(|columns| columns.stored);
         // Queries that compare fewer columns read less.
@@ -42,7 +42,7 @@ impl Pages {
         let Self([payload_pages, hash_pages, answer_pages]) = self;
         let mut counts = Counts::default();
         let layouts = |payload: &[u8]| {
-            let mut layout = FilterLayout::check(params, payload, 0).expect("accepted before");
+            let mut layout = FilterLayout::check(params, payload, 0, None).expect("accepted before");
             if let Some(columns) = columns {
                 layout.limit_columns(columns);
             }
@@ -65,7 +65,7 @@ impl Pages {
                     layout.prefetch(payload, 0, hash);
                     let inlined = layout.inlined.may_contain(payload, 0, hash);
                     assert!(inlined.is_none_or(|answer| answer == expected), "{layout:?}");
-                    assert_eq!((layout.called)(&layout.of_kind, payload, 0, hash), expected, "{layout:?}");
+                    assert_eq!((layout.called)(&layout, payload, 0, hash), expected, "{layout:?}");
                     counts.inlined += usize::from(inlined.is_some());
                 }
                 for len in [num_batched, hashes.len()] {
@@ -89,11 +89,12 @@ impl Pages {
         let mut hashes: Vec<u64> = (0..num_entries).map(|i| mix(num_entries ^ (i << 40))).collect();
         hashes.sort_unstable();
         let mut payload = Vec::new();
-        let params = plan.build(&mut hashes.clone(), &mut Output::Vec(&mut payload), false).expect("built");
+        let params =
+            plan.build(Hashes::remapped(&mut hashes.clone()), &mut Output::Vec(&mut payload), false).expect("built");
         let Self([payload_pages, hash_pages, _]) = self;
         hash_pages.at_both_ends(&hashes, |hashes| {
             payload_pages.at_both_ends(&vec![0xff; payload.len()], |memory| {
-                let built = plan.build(hashes, &mut Output::Slice { memory, len: 0 }, false);
+                let built = plan.build(Hashes::remapped(hashes), &mut Output::Slice { memory, len: 0 }, false);
                 assert_eq!(built, Ok(params));
                 assert!(memory == payload, "{plan:?}");
             });

@@ -37,20 +37,19 @@ pub(crate) mod size;
 mod speed;
 mod trailer;
 
-pub(crate) use seam::{Columns, PARAMS_LEN, StoredParams};
 #[cfg(feature = "std")]
-pub(crate) use seam::{Planned, TooLong, Unbuilt};
+pub(crate) use seam::Columns;
+#[cfg(feature = "std")]
+pub(crate) use seam::{Hashes, Planned, TooLong, Unbuilt};
+pub(crate) use seam::{PARAMS_LEN, StoredParams};
 pub(crate) use trailer::Trailer;
 
 use crate::error::DecodeError;
-use crate::hash::KeyHash;
 use crate::kind::{FilterKind, inlined_kind, kinds};
 use seam::{KindParams, KindView};
 
 #[cfg(feature = "std")]
 use crate::error::BuildError;
-#[cfg(feature = "std")]
-use combine::BitArray;
 #[cfg(feature = "std")]
 use output::Output;
 #[cfg(feature = "std")]
@@ -144,9 +143,23 @@ macro_rules! enums {
             fn called(&self) -> Called {
                 match self {
                     Self::Empty => EMPTY_CALLED,
-                    $(Self::$Kind(_) => |of_kind, frame, start, hash| match of_kind {
+                    $(Self::$Kind(_) => |filter, frame, start, hash| match &filter.of_kind {
                         Self::$Kind(layout) => {
                             $module::View::new(layout, &frame[start as usize..]).may_contain(hash)
+                        }
+                        _ => unreachable!("a layout keeps its kind"),
+                    },)*
+                }
+            }
+
+            /// The probe of a remapped filter. There are few of them, and others' queries do not distinguish them.
+            fn called_remapped(&self) -> Called {
+                match self {
+                    Self::Empty => EMPTY_CALLED,
+                    $(Self::$Kind(_) => |filter, frame, start, hash| match &filter.of_kind {
+                        Self::$Kind(layout) => {
+                            let own = filter.own(&frame[start as usize..]);
+                            $module::View::new(layout, own).may_contain(filter.remapped(hash))
                         }
                         _ => unreachable!("a layout keeps its kind"),
                     },)*
@@ -162,16 +175,6 @@ macro_rules! enums {
     };
 }
 kinds!(enums);
-
-/// A function that returns whether the payload at an offset of a frame may contain a hash, for the layout of one kind.
-type Called = fn(&KindLayout, &[u8], u32, KeyHash) -> bool;
-
-/// The function for filters without entries. Their payload is empty: bytes of another length are a defect of the caller,
-/// and no such bytes are denied.
-const EMPTY_CALLED: Called = |_, frame, start, _| {
-    assert!(frame.len() == start as usize, "the bytes of a filter changed their length");
-    false
-};
 
 macro_rules! inlined {
     ($Kind:ident, $module:ident) => {
@@ -214,7 +217,7 @@ macro_rules! each_of {
         match $value {
             $($Enum::Empty => $empty,)?
             $($Enum::$Kind($name) => {
-                use $module::$Type;
+                use crate::filter::$module::$Type;
                 $result
             })*
         }
@@ -231,11 +234,16 @@ macro_rules! by_kind_of {
     ({ $kind:expr, $Type:ident => $result:expr } $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
         match $kind {
             $(FilterKind::$Kind => {
-                use $module::$Type;
+                use crate::filter::$module::$Type;
                 $result
             })*
         }
     };
+}
+
+/// Returns whether filters of `kind` may be remapped.
+pub(crate) fn remaps(kind: FilterKind) -> bool {
+    by_kind!(kind, Params => Params::REMAPS)
 }
 
 /// Returns whether filters of `kind` can be combined without their keys. The number of entries is then an estimate.
@@ -336,7 +344,7 @@ impl Settings {
 #[cfg(feature = "std")]
 impl Plan {
     /// See [`KindPlan::build`].
-    pub(crate) fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+    pub(crate) fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
         each!(Self, self, plan => plan.build(hashes, out, parallel).map(Params::from))
     }
 
@@ -350,133 +358,7 @@ impl Plan {
     }
 }
 
-/// A checked filter without its payload. The owner of the payload keeps both, and passes the payload to each query.
-// The order of fields matters: the inlined probe reads nothing after itself.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct FilterLayout {
-    /// The inlined probe: the one short enough for a caller's loop, if kind, parameters and engine have it. It is
-    /// outside the enum because comparing the tag would take a tenth of the probe's time.
-    inlined: Inlined,
-    /// The kind's own probe, for all other queries.
-    called: Called,
-    of_kind: KindLayout,
-}
+mod layout;
 
-impl FilterLayout {
-    /// Zero entries: every key is absent.
-    pub(crate) const EMPTY: Self = Self { inlined: Inlined::NONE, called: EMPTY_CALLED, of_kind: KindLayout::Empty };
-
-    /// Checks `payload` against `params` once and for all. `base` is the payload's offset in the frame.
-    pub(crate) fn check(params: Params, payload: &[u8], base: u64) -> Result<Self, DecodeError> {
-        let of_kind =
-            each!(Params, params, params in View => View::check(params, payload, base).map(KindLayout::from))?;
-        Ok(Self::of(of_kind))
-    }
-
-    /// Chooses the code that answers queries.
-    fn of(of_kind: KindLayout) -> Self {
-        Self { inlined: of_kind.inlined(), called: of_kind.called(), of_kind }
-    }
-
-    /// Returns this filter with each engine of the processor, the portable one first.
-    #[cfg(all(test, feature = "std"))]
-    fn with_each_engine(&self) -> Vec<Self> {
-        let layouts: Vec<KindLayout> = each!(KindLayout, &self.of_kind, layout in View => {
-            View::with_each_engine(layout).into_iter().map(KindLayout::from).collect()
-        }, Empty => Vec::from([self.of_kind]));
-        layouts.into_iter().map(Self::of).collect()
-    }
-
-    /// `None` without entries.
-    pub(crate) fn kind(&self) -> Option<FilterKind> {
-        self.of_kind.kind()
-    }
-
-    /// Answers for the payload that begins at `start` of `frame`. The shortest probe is inlined into a loop of queries,
-    /// and a call of all others.
-    #[inline(always)]
-    pub(crate) fn may_contain(&self, frame: &[u8], start: u32, hash: KeyHash) -> bool {
-        match self.inlined.may_contain(frame, start, hash) {
-            Some(answer) => answer,
-            None => (self.called)(&self.of_kind, frame, start, hash),
-        }
-    }
-
-    /// Answers for each hash; the kind is matched once.
-    pub(crate) fn may_contain_all(&self, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]) {
-        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).may_contain_all(hashes, answers),
-        Empty => {
-            assert!(payload.is_empty(), "the bytes of a filter changed their length");
-            answers.fill(false);
-        });
-    }
-
-    /// Returns whether it pays to prefetch the lines of several filters before the first of them is probed. It does not
-    /// if the probe is so short that a processor requests the lines of the next ten filters by itself: measured with
-    /// ten tables of 10⁴ to 10⁷ keys.
-    #[inline]
-    pub(crate) fn gains_by_prefetch(&self) -> bool {
-        !self.inlined.is_shortest()
-    }
-
-    /// Prefetches the lines that the probe of `hash` reads first, of the payload that begins at `start` of `frame`.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
-        if self.inlined.prefetch(frame, start, hash).is_none() {
-            self.of_kind.prefetch(frame, start, hash);
-        }
-    }
-
-    /// The rate at which absent keys pass, computed from the payload.
-    pub(crate) fn predicted_fpr(&self, payload: &[u8]) -> f64 {
-        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).predicted_fpr(), Empty => 0.0)
-    }
-
-    /// The share of the usable bits that are set; for kinds that store hashes, the share of their range that is taken.
-    pub(crate) fn fill(&self, payload: &[u8]) -> f64 {
-        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).fill(), Empty => 0.0)
-    }
-
-    /// Probes of a query, for the kinds that probe bits.
-    pub(crate) fn num_probes(&self, payload: &[u8]) -> Option<u32> {
-        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).num_probes(), Empty => None)
-    }
-
-    /// The columns, for the kinds that have columns.
-    pub(crate) fn columns(&self) -> Option<Columns> {
-        each!(KindLayout, &self.of_kind, layout in View => View::columns(layout), Empty => None)
-    }
-
-    /// See [`KindView::limit_columns`].
-    pub(crate) fn limit_columns(&mut self, columns: u32) {
-        each!(KindLayout, &mut self.of_kind, layout in View => View::limit_columns(layout, columns), Empty => ());
-    }
-
-    /// See [`KindView::thin`].
-    #[cfg(feature = "std")]
-    pub(crate) fn thin(&self, payload: &[u8], columns: u32, out: &mut Vec<u8>) -> Option<Params> {
-        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).thin(columns, out).map(Params::from),
-            Empty => None)
-    }
-
-    /// Returns the stored dimensions; `None` without entries.
-    #[cfg(feature = "std")]
-    pub(crate) fn params(&self, payload: &[u8]) -> Option<Params> {
-        each!(KindLayout, &self.of_kind, layout in View => Some((*View::new(layout, payload).params()).into()), Empty => None)
-    }
-
-    /// Returns the bits to combine, for the kinds that combine.
-    #[cfg(feature = "std")]
-    pub(crate) fn bit_array<'a>(&'a self, payload: &'a [u8]) -> Option<BitArray<'a>> {
-        each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).bit_array(), Empty => None)
-    }
-}
-
-impl KindLayout {
-    #[inline(never)]
-    fn prefetch(&self, frame: &[u8], start: u32, hash: KeyHash) {
-        let payload = &frame[start as usize..];
-        each!(Self, self, layout in View => View::new(layout, payload).prefetch(hash), Empty => ());
-    }
-}
+pub(crate) use layout::FilterLayout;
+use layout::{Called, EMPTY_CALLED};

@@ -57,6 +57,10 @@ pub(crate) trait KindParams: Copy + Debug + PartialEq {
     /// Whether filters of this kind can be combined without their keys. The number of entries is then an estimate.
     const COMBINES: bool = false;
 
+    /// Whether hashes that are not spread evenly may keep this kind from being built, or make it large or slow. Its
+    /// filters may then be remapped ([`SetSeed`](crate::hash::SetSeed)).
+    const REMAPS: bool = false;
+
     /// Reads the parameters that a header stores.
     fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError>;
 
@@ -145,6 +149,26 @@ pub(crate) struct TooLong {
     pub(crate) payload_bytes: u64,
 }
 
+/// The hashes of a set.
+#[cfg(feature = "std")]
+pub(crate) struct Hashes<'a> {
+    pub(crate) hashes: &'a mut [u64],
+    /// Whether they were remapped, so that they are spread evenly and nobody has chosen them. If they were not, a kind
+    /// that [remaps](KindParams::REMAPS) gives up early.
+    pub(crate) are_remapped: bool,
+}
+
+#[cfg(feature = "std")]
+impl<'a> Hashes<'a> {
+    pub(crate) fn given(hashes: &'a mut [u64]) -> Self {
+        Self { hashes, are_remapped: false }
+    }
+
+    pub(crate) fn remapped(hashes: &'a mut [u64]) -> Self {
+        Self { hashes, are_remapped: true }
+    }
+}
+
 /// The reason why a payload was not built.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,7 +176,7 @@ pub(crate) enum Unbuilt {
     /// A hash occurs twice.
     Repeated,
     NoRoom(NoRoom),
-    /// No seed of `num_seeds` suits these `num_entries` hashes.
+    /// None of `num_seeds` attempts suits these `num_entries` hashes. If they were not remapped, that is tried next.
     Unsolved {
         num_seeds: u32,
         num_entries: u64,
@@ -185,7 +209,7 @@ pub(crate) trait KindPlan: Copy + Debug + PartialEq {
     ///
     /// # Errors
     /// [`Unbuilt`]; then `out` may have grown. Hashes may be reordered, but none is lost.
-    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Self::Params, Unbuilt>;
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Self::Params, Unbuilt>;
 
     /// Returns a plan that is at least as good, and whose parameters take fewer bytes of a compact frame.
     #[must_use]

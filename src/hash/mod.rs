@@ -11,6 +11,7 @@
 //!   Slower, and a block can be queried for keys only with its secret key.
 
 mod key_hash;
+mod set_seed;
 mod siphash;
 
 use crate::bytes;
@@ -20,6 +21,7 @@ use key_hash::Mark;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 pub use key_hash::KeyHash;
+pub(crate) use set_seed::SetSeed;
 
 /// The format's id of XXH3-64 with a seed.
 pub(crate) const XXH3_ID: u8 = 1;

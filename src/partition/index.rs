@@ -103,7 +103,7 @@ pub(super) fn write_header(index: &mut [u8], facts: &Facts, context: u64) {
 /// Checks all of `index`, in time linear in its length.
 pub(super) fn check(index: &[u8], options: &OpenOptions) -> Result<Facts, DecodeError> {
     let header = fields::check_start(index, INDEX_MAGIC, INDEX_VERSION, options.context())?;
-    let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header)?;
+    let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header, 0)?;
     let reserved = core::iter::once(ZERO_AT).chain(RESERVED_AT..RESERVED_END).find(|&at| header[at] != 0);
     if let Some(at) = reserved {
         return Err(DecodeError::Reserved { offset_bytes: at as u64, found: header[at] });

@@ -1,7 +1,7 @@
 //! The expected rates and lengths of a policy's blocks, without keys and without a block.
 
 use super::FilterPolicy;
-use super::sized_kind::closer;
+use super::sized_kind::{closer, remapped_bytes};
 use crate::error::BuildError;
 use crate::filter::Settings;
 use crate::frame::{EMPTY_COMPACT_LEN, HEADER_LEN, MAX_TRAILER_LEN};
@@ -35,7 +35,8 @@ impl FilterPolicy {
     /// the block is [written](crate::FilterBlockBuilder::finish_into_slice), and for cutting tables by the length of
     /// their filters.
     ///
-    /// The length is exact for the kinds whose length does not [depend on the keys](FilterPolicy::len_depends_on_keys).
+    /// The length is exact for the kinds whose length does not [depend on the keys](FilterPolicy::len_depends_on_keys),
+    /// except that a few filters of the kind fuse, whose hashes had to be remapped, are 8 bytes longer.
     /// For the others it is the budget if the policy gives bits per key or a byte cap, or the least length if that is
     /// more, and the average if it gives a rate. A block exceeds it by at most 1 % and
     /// [`FilterPolicy::max_overhead_bytes`] of one block; one with a byte cap does not exceed the cap.
@@ -151,7 +152,8 @@ impl FilterPolicy {
     /// ```
     pub fn max_overhead_bytes(kind: FilterKind, num_entries: u64, num_blocks: u64) -> u64 {
         let headers = num_blocks.saturating_mul(HEADER_LEN as u64);
-        headers.saturating_add(Settings::new(kind).max_overhead(num_entries, num_blocks))
+        let seeds = num_blocks.saturating_mul(remapped_bytes(kind));
+        headers.saturating_add(seeds).saturating_add(Settings::new(kind).max_overhead(num_entries, num_blocks))
     }
 }
 

@@ -5,8 +5,9 @@
 
 use crate::error::BuildError;
 use crate::filter::size::{Bits, FilterSize, MAX_MILLIBITS, MIN_MILLIBITS, Target};
-use crate::filter::{Plan, Planned, Settings, TooLong};
+use crate::filter::{Plan, Planned, Settings, TooLong, remaps};
 use crate::frame::HEADER_LEN;
+use crate::hash::SetSeed;
 use crate::kind::FilterKind;
 use crate::math::hash_collision_rate;
 
@@ -123,10 +124,11 @@ impl SizedKind {
         match self.settings.len_depends_on_keys() {
             // The margin of `expected_block_len`. Under a byte cap a first attempt may take it.
             true => {
-                let margin_bytes = expected_bytes / 100 + 1 + self.settings.max_overhead(num_entries, 1);
+                let margin_bytes =
+                    expected_bytes / 100 + 1 + self.settings.max_overhead(num_entries, 1) + remapped_bytes(self.kind());
                 Ok(expected_bytes.saturating_add(margin_bytes))
             }
-            false => Ok(expected_bytes),
+            false => Ok(expected_bytes.saturating_add(remapped_bytes(self.kind()))),
         }
     }
 
@@ -140,6 +142,11 @@ impl SizedKind {
         }
         least
     }
+}
+
+/// Returns the number of bytes by which a remapped filter of `kind` is longer than another.
+pub(super) fn remapped_bytes(kind: FilterKind) -> u64 {
+    if remaps(kind) { SetSeed::LEN as u64 } else { 0 }
 }
 
 pub(super) fn check_bits(kind: FilterKind, asked: f64) -> Result<(), BuildError> {

@@ -18,7 +18,7 @@
 //!   name.
 //! - *fuse*: p is 2^−f, whatever the bits are, and so is the formula.
 
-use crate::oracle::{Golomb, Oracle, Ribbon, int, range};
+use crate::oracle::{Golomb, Oracle, Ribbon, int, range, remap};
 use filterblock::{FilterPolicy, KeyHash, sizing};
 
 /// The rate of one block.
@@ -45,7 +45,13 @@ impl Rates {
         // Hashes of 64 bits: an absent key has one of the entries' with this probability.
         let floor = num_entries as f64 / 2f64.powi(64);
         let formula_of_bits = (formula - floor) / (1.0 - floor);
-        match Oracle::open(block) {
+        let remapped = |set_seed| move |hash: &KeyHash| KeyHash::from_raw(remap(hash.get(), set_seed));
+        let (oracle, hashes): (_, Vec<KeyHash>) = match Oracle::open(block) {
+            Oracle::Remapped { set_seed, own } => (*own, hashes.iter().map(remapped(set_seed)).collect()),
+            oracle => (oracle, hashes.to_vec()),
+        };
+        let hashes = &hashes[..];
+        match oracle {
             Oracle::Bloom { num_probes, num_bits, bits } => {
                 let (rate, variance) = of_bloom(num_bits, num_probes, &bits, num_entries as f64);
                 Self { formula, formula_of_bits, rate, variance, sharing: None }
@@ -79,7 +85,7 @@ impl Rates {
                 assert!((rate / formula_of_bits - 1.0).abs() < 1e-9, "{rate} of {formula_of_bits}: {policy:?}");
                 Self { formula, formula_of_bits, rate, variance: 0.0, sharing: None }
             }
-            Oracle::Empty => panic!("no entries"),
+            Oracle::Empty | Oracle::Remapped { .. } => unreachable!("entries, remapped once"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Blocks assembled from parameters without the library's builder: with parameters that no policy leads to, or changed
 //! and with the checksums repaired.
 
-use crate::oracle::{Fuse, Golomb, Oracle, Ribbon, mix};
+use crate::oracle::{Fuse, Golomb, Oracle, Ribbon, mix, remapped, set_seed};
 use filterblock::KeyHasher;
 use std::collections::BTreeSet;
 
@@ -78,7 +78,34 @@ impl Shape {
         }
     }
 
-    /// The block of `hashes`.
+    /// The block of `hashes` as the library's writer makes it: remapped where it does not leave them as they are.
+    pub fn block_of_writer(self, header: &Header, hashes: &BTreeSet<u64>) -> Vec<u8> {
+        let suits = match self {
+            _ if hashes.is_empty() => true,
+            Self::Ribbon { columns, wide_share, millislots } => {
+                Ribbon::suits(columns.into(), wide_share.into(), millislots.into(), hashes)
+            }
+            _ => match self.oracle(hashes) {
+                Oracle::Golomb { golomb, .. } => golomb.suits(hashes),
+                Oracle::Fuse { fuse, .. } => fuse.suits(hashes),
+                _ => true,
+            },
+        };
+        if suits { self.block(header, hashes) } else { self.remapped_block(header, hashes) }
+    }
+
+    /// The block of `hashes`, remapped.
+    pub fn remapped_block(self, header: &Header, hashes: &BTreeSet<u64>) -> Vec<u8> {
+        let mut block = self.block(header, &remapped(hashes));
+        block[13] |= 1;
+        block.extend((0..8).map(|i| (set_seed(hashes) >> (8 * i)) as u8));
+        let payload_len = block.len() as u64 - 64;
+        put(&mut block[32..40], payload_len);
+        repair(&mut block, header.context);
+        block
+    }
+
+    /// The block of `hashes`, as they are.
     pub fn block(self, header: &Header, hashes: &BTreeSet<u64>) -> Vec<u8> {
         let (mut params, mut payload) = ([0; 12], Vec::new());
         if !hashes.is_empty() {

@@ -7,6 +7,7 @@ use crate::assembled::{Header, Shape};
 use crate::material::{hex, unhex};
 use crate::oracle::Oracle;
 use crate::readers::Reading;
+use crate::trailers::compact_of;
 use filterblock::{
     CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
     KeyTransform, OpenOptions, TransformId,
@@ -82,10 +83,13 @@ enum Source {
     Union,
     /// By leaving out all but this many columns of the builder's.
     Thinned(u32),
+    /// By leaving columns out of the oracle's.
+    ThinnedShape(u32, Shape),
     /// By the oracle, because no policy leads to these parameters.
     Shape(Shape),
 }
 
+#[derive(Clone)]
 pub struct Case {
     source: Source,
     pub name: String,
@@ -133,6 +137,15 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
+/// A third of the buckets is full, the others are empty.
+const GAPS: Source = Source::Shape(Shape::Golomb { remainder_bits: 8, entries_per_bucket: 64, bucket_range: 12_812 });
+/// Three layers, as two thirds of the first are empty.
+const THREE_LAYERS: Source = Source::Shape(Shape::Ribbon { columns: 8, wide_share: 1_992_864_826, millislots: 950 });
+const THREE_LAYERS_SMALL: Source =
+    Source::Shape(Shape::Ribbon { columns: 7, wide_share: 0xb851_eb86, millislots: 965 });
+/// A seed above 0, as two thirds of the segments are empty.
+const CROWD: Source = Source::Shape(Shape::Fuse { fingerprint_bits: 32, log2_segment_len: 8, num_segments: 40 });
+
 /// Parameters that the cases above do not reach.
 fn rarer_cases() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -159,7 +172,8 @@ fn rarer_cases() -> Vec<Case> {
             .map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").with_seed(3));
     let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 96).expect("legal");
     add(Source::Union, "twenty-union", "twenty", capped, false);
-    add(Source::Policy, "middle-10bits-gaps", "middle", golomb.clone().with_seed(0), false);
+    add(Source::Policy, "middle-10bits-remapped", "middle", golomb.clone().with_seed(0), false);
+    add(Source::Policy, "crowd-10bits-remapped-compact", "crowd", golomb.clone().with_seed(0), true);
     add(Source::Policy, "many-10bits-compact", "many", golomb.clone(), true);
     let shape = |num_probes, num_bits| Source::Shape(Shape::Bloom { num_probes, num_bits });
     add(shape(5, 203), "twenty-203bits", "twenty", bloom.clone(), false);
@@ -173,40 +187,49 @@ fn rarer_cases() -> Vec<Case> {
     let shape = |remainder_bits, entries_per_bucket, bucket_range| {
         Source::Shape(Shape::Golomb { remainder_bits, entries_per_bucket, bucket_range })
     };
+    add(GAPS, "middle-10bits-gaps", "middle", golomb.clone().with_seed(0), false);
     add(shape(0, 64, 40), "twenty-r0", "twenty", golomb.clone(), false);
     add(shape(3, 7, 71), "twenty-buckets-of-7", "twenty", golomb.clone(), false);
     add(shape(5, 1, 50), "thousand-buckets-of-1", "thousand", golomb.clone(), false);
     add(shape(48, 255, 1 << 57), "twenty-r48", "twenty", golomb.clone(), false);
     add(shape(0, 5, 1), "twenty-range-of-1", "twenty", golomb, false);
     add(Source::Policy, "many-10bits-compact", "many", ribbon.clone(), true);
-    // Rates between two powers of two and at one; three layers, as two thirds of the first are empty.
+    // Rates between two powers of two and at one.
     let rate = |rate: f64, slots: f64| {
         let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal");
         policy.with_slots_per_key(slots).expect("legal")
     };
     add(Source::Policy, "pairs-rate", "pairs", rate(0.003, 0.95), false);
-    add(Source::Policy, "crowd-rate-3layers", "crowd", rate(0.003, 0.95), false);
-    add(Source::Policy, "crowd-rate-3layers-compact", "crowd", rate(0.005, 0.965), true);
+    add(Source::Policy, "crowd-rate-remapped", "crowd", rate(0.003, 0.95), false);
+    add(Source::Policy, "crowd-rate-remapped-compact", "crowd", rate(0.005, 0.965), true);
     add(Source::Policy, "pairs-32columns", "pairs", rate(0.5f64.powi(32), 1.075), false);
     add(Source::Policy, "thousand-rate-compact", "thousand", rate(0.7 / 256.0, 0.965), true);
     let shape = |columns, wide_share, millislots| Source::Shape(Shape::Ribbon { columns, wide_share, millislots });
+    add(THREE_LAYERS, "crowd-rate-3layers", "crowd", rate(0.003, 0.95), false);
+    add(THREE_LAYERS_SMALL, "crowd-rate-3layers-compact", "crowd", rate(0.005, 0.965), true);
     add(shape(1, 0, 1_200), "twenty-1column", "twenty", ribbon.clone(), false);
     add(shape(1, 1, 950), "thousand-share-of-1", "thousand", ribbon.clone(), false);
     add(shape(31, u32::MAX, 950), "thousand-31columns-wide", "thousand", ribbon.clone(), false);
     add(shape(32, 0, 995), "one-32columns", "one", ribbon, false);
     let thinned = Source::Thinned;
     add(thinned(8), "thousand-16columns-thinned", "thousand", rate(0.5f64.powi(16), 0.995), false);
-    add(thinned(8), "crowd-rate-3layers-thinned", "crowd", rate(0.003, 0.95), false);
+    let Source::Shape(three_layers) = THREE_LAYERS else { unreachable!("a shape") };
+    let of_shape = Source::ThinnedShape(8, three_layers);
+    add(of_shape, "crowd-rate-3layers-thinned", "crowd", rate(0.003, 0.95), false);
+    add(thinned(8), "crowd-rate-remapped-thinned", "crowd", rate(0.003, 0.95), false);
+    add(thinned(3), "crowd-rate-remapped-thinned-compact", "crowd", rate(0.005, 0.965), true);
     add(thinned(31), "one-32columns-thinned", "one", rate(0.5f64.powi(32), 1.2), false);
     add(thinned(3), "thousand-rate-thinned-compact", "thousand", rate(0.7 / 256.0, 0.965), true);
     add(Source::Policy, "many-10bits-compact", "many", fuse.clone(), true);
     let rate = |bits| FilterPolicy::with_false_positive_rate(FilterKind::Fuse, 0.5f64.powi(bits)).expect("legal");
     add(Source::Policy, "pairs-8bits", "pairs", rate(8), false);
-    add(Source::Policy, "crowd-32bits", "crowd", rate(32), false);
+    add(Source::Policy, "crowd-8bits-remapped", "crowd", rate(8), false);
+    add(Source::Policy, "middle-8bits-remapped-compact", "middle", rate(8).with_seed(0), true);
     add(Source::Policy, "thousand-13bits-compact", "thousand", rate(13), true);
     let shape = |fingerprint_bits, log2_segment_len, num_segments| {
         Source::Shape(Shape::Fuse { fingerprint_bits, log2_segment_len, num_segments })
     };
+    add(CROWD, "crowd-32bits", "crowd", rate(32), false);
     // Few slots, so that several seeds fail; segments of one slot; a long segment.
     add(shape(5, 2, 4), "twenty-seeds", "twenty", fuse.clone(), false);
     add(shape(11, 0, 3), "two-segments-of-1", "two", fuse.clone(), false);
@@ -250,12 +273,17 @@ impl Case {
                 let [a, b] = blocks.each_ref().map(|block| FilterBlockReader::open(block).expect("a sound block"));
                 a.union(&b, self.context).expect("equal shapes")
             }
+            Source::ThinnedShape(columns, shape) => {
+                let block = Self { source: Source::Shape(shape), ..self.clone() }.build(keys);
+                FilterBlockReader::open(&block).expect("a sound block").thin(columns, 0).expect("fewer columns")
+            }
             Source::Shape(shape) => {
                 let (hasher, transform) = (self.policy.hasher(), self.policy.transform().to_wire());
                 let (features, context) = (0, self.context);
                 let transform = (transform.id, transform.param);
                 let header = Header { hasher: hasher.clone(), transform, features, context };
-                shape.block(&header, &keys.iter().map(|key| hasher.hash(key).get()).collect())
+                let block = shape.block(&header, &keys.iter().map(|key| hasher.hash(key).get()).collect());
+                if self.compact { compact_of(&block) } else { block }
             }
         }
     }
@@ -295,6 +323,7 @@ impl Case {
             "size": match self.source {
                 Source::Policy | Source::Union => format!("{:?}", self.policy.size()),
                 Source::Thinned(columns) => format!("{:?}, thinned to {columns} columns", self.policy.size()),
+                Source::ThinnedShape(columns, shape) => format!("{shape:?}, thinned to {columns} columns"),
                 Source::Shape(shape) => format!("{shape:?}"),
             },
             "salt_bits": self.salt_bits,

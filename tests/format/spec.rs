@@ -2,10 +2,11 @@
 
 use crate::assembled::{Header, Shape};
 use crate::material::{hex, numbers, unhex};
-use crate::oracle::{Golomb, Oracle, bit, bloom_bits, int, mix, word_positions};
+use crate::oracle::{Golomb, Oracle, bit, bloom_bits, int, mix, remap, set_seed, word_positions};
 use filterblock::{
     FORMAT_VERSION, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher, MAGIC,
 };
+use std::collections::BTreeSet;
 
 fn document() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the specification")
@@ -63,6 +64,25 @@ fn siphash_vectors() {
 fn mix_vectors() {
     let line = |context: u64| format!("{context:#018x} {:#018x}", mix(context));
     compare("mix", &[0, 1, 0x0123_4567_89ab_cdef, u64::MAX].map(line));
+}
+
+#[test]
+fn remap_vectors() {
+    let abc: BTreeSet<u64> = [b"a", b"b", b"c"].iter().map(|entry| KeyHasher::new(0).hash(*entry).get()).collect();
+    let line = |(hash, seed): (u64, u64)| format!("{hash:#018x} {seed:#018x} {:#018x}", remap(hash, seed));
+    let of_abc = (0x9e56_51b0_ef95_3636, set_seed(&abc));
+    compare("remap", &[(0, 1), of_abc, (u64::MAX, u64::MAX), (0x0123_4567_89ab_cdef, 1 << 63)].map(line));
+}
+
+#[test]
+fn set_seed_vectors() {
+    let line = |entries: &[u8]| {
+        let hashes = entries.iter().map(|&entry| KeyHasher::new(0).hash(&[entry]).get()).collect();
+        let names: Vec<String> = entries.iter().map(|entry| format!("{entry:02x}")).collect();
+        format!("{} {:#018x}", names.join(","), set_seed(&hashes))
+    };
+    let forty: Vec<u8> = (0..40).collect();
+    compare("set-seed", &[line(b"a"), line(b"abc"), line(&forty)]);
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn short(value: u64) -> Vec<u8> {
 /// The compact frame of a block's own filter.
 pub fn compact_of(block: &[u8]) -> Vec<u8> {
     let (num_entries, params, payload) = (int(&block[24..32]), &block[40..52], &block[64..]);
-    let trailer = match block[9] {
+    let mut trailer = match block[9] {
         _ if num_entries == 0 => vec![0x10],
         1 => vec![params[0], 0x11],
         2 => vec![(params[0] - 1) << 4 | params[1], 0x12],
@@ -46,5 +46,7 @@ pub fn compact_of(block: &[u8]) -> Vec<u8> {
         5 => fuse_trailer(int(&params[4..8]), [params[2], params[0], params[1]]),
         _ => golomb_trailer(num_entries.div_ceil(params[2].into()), int(&params[4..]), [params[0], params[1]]),
     };
+    // Bit 8 of the features, and bit 3 of the tag: remapped.
+    *trailer.last_mut().expect("a tag") |= (block[13] & 1) << 3;
     [payload, &trailer].concat()
 }

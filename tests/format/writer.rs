@@ -134,6 +134,8 @@ fn lengths_and_numbers_of_entries_are_inverses() {
                 let built = builder.finish().expect("a block").len() as f64;
                 let tolerance = match FilterPolicy::len_depends_on_keys(kind) {
                     true => 64.0 + 0.02 * len as f64,
+                    // Remapped, or not.
+                    false if kind == FilterKind::Fuse => 8.0,
                     false => 0.0,
                 };
                 assert!((built - len as f64).abs() <= tolerance, "{policy}, {num_entries}: {built}, expected {len}");
@@ -160,6 +162,7 @@ fn blocks_have_their_expected_length() {
                 let expected = policy.expected_block_len(num_entries).expect("fits");
                 let margin = match FilterPolicy::len_depends_on_keys(kind) {
                     true => expected / 100 + 8 + num_entries.isqrt() / 4,
+                    false if kind == FilterKind::Fuse => 8,
                     false => 0,
                 };
                 assert!(margin <= expected / 100 + FilterPolicy::max_overhead_bytes(kind, num_entries, 1));

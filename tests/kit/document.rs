@@ -52,7 +52,7 @@ fn reply(request: &Request) -> Result<Value, (&'static str, DecodeError)> {
     let mut reply = json!({"class": "ok"});
     if request.frame == "compact" {
         let (hasher, transform) = (request.hasher.as_ref().expect("a hash"), request.transform.expect("a transform"));
-        let (oracle, kind) = (Oracle::open_compact(bytes), usize::from(bytes[bytes.len() - 1] & 15));
+        let (oracle, kind) = (Oracle::open_compact(bytes), usize::from(bytes[bytes.len() - 1] & 7));
         if kind > 0 {
             reply["kind"] = KINDS[kind].into();
         }

@@ -26,6 +26,8 @@ MAGIC = bytes.fromhex("f146424c4b0d0a1a")
 HEADER = struct.Struct("<8sBBBBHHQQQ12sQI")
 KINDS = {BLOOM: "bloom", BLOCKED: "blocked", GOLOMB: "golomb", RIBBON: "ribbon", FUSE: "fuse"}
 ESTIMATE = 1  # bit 0 of `features` [4.4]
+REMAPPED = 1 << 8  # bit 8 [4.5]
+REMAPPED_COMPACT = 8  # of the tag [10]
 
 
 # ---------------------------------------------------------------------------------------------- hash [3]
@@ -87,6 +89,32 @@ class Hasher:
         return xxh3(entry, self.seed) if self.key is None else siphash13(entry, self.key)
 
 
+# ------------------------------------------------------------------------------------------ remapped [4.5]
+
+def remap(h: int, set_seed: int) -> int:
+    return mix(h ^ set_seed)
+
+
+def set_seed_of(hashes: set[int]) -> int:
+    return siphash13(struct.pack(f"<{len(hashes)}Q", *sorted(hashes)), bytes(16)) or 1
+
+
+def remapped_set(hashes: set[int]) -> tuple[set[int], bytes]:
+    """The hashes in place of these, and the bytes that follow the kind's payload."""
+    seed = set_seed_of(hashes)
+    return {remap(h, seed) for h in hashes}, seed.to_bytes(8, "little")
+
+
+def split_seed(payload: bytes) -> tuple[bytes, int]:
+    """The kind's payload, and `set_seed`."""
+    if len(payload) < 8:
+        raise Damaged("range: no room for set_seed")
+    seed = int.from_bytes(payload[-8:], "little")
+    if not seed:
+        raise Damaged("range: set_seed")
+    return payload[:-8], seed
+
+
 # ----------------------------------------------------------------------------------------- checksums [4.2]
 
 def unmix(z: int) -> int:
@@ -132,6 +160,7 @@ class Filter:
     num_entries: Optional[int] = None  # not stored in a compact frame of entries
     features: int = 0
     context: int = 0
+    set_seed: Optional[int] = None  # of a remapped filter, whose `payload` is without it
     _golomb: Optional[GolombReader] = field(default=None, init=False, repr=False, compare=False)
     _ribbon: Optional[RibbonReader] = field(default=None, init=False, repr=False, compare=False)
     _fuse: Optional[FuseReader] = field(default=None, init=False, repr=False, compare=False)
@@ -149,6 +178,8 @@ class Filter:
         p, payload = self.params, self.payload
         if p is None:
             return False
+        if self.set_seed is not None:
+            h = remap(h, self.set_seed)
         if self._golomb:
             return self._golomb.has(h)
         if self._ribbon:
@@ -196,7 +227,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
         raise Newer("kind")
     if hash_id not in (1, 2):
         raise Newer("hash_id")
-    if features >> 8:
+    if features >> 9:
         raise Newer("features")
     if 5 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
         raise Newer("transform")
@@ -214,7 +245,10 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
         hasher = Hasher.xxh3_with(seed)
     if features & ESTIMATE and (kind != BLOOM or num_entries == 0):
         raise Damaged("estimate")
+    if features & REMAPPED and (kind not in (GOLOMB, RIBBON, FUSE) or num_entries == 0):
+        raise Damaged("remapped")
     p: Optional[Params] = None
+    set_seed: Optional[int] = None
     if num_entries == 0:  # [4.1]
         if payload_len:
             raise Damaged("empty-len")
@@ -226,6 +260,8 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
                     FUSE: params[3:4] + params[8:]}
         if any(reserved[kind]):
             raise Newer("reserved")
+        if features & REMAPPED:
+            payload, set_seed = split_seed(payload)
         if kind == BLOOM:
             p = Bloom(a, number)
         elif kind == BLOCKED:
@@ -239,7 +275,8 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
         else:
             p = Golomb(a, number, -(-num_entries // max(per_bucket, 1)), b, per_bucket)
         check_payload(p, payload)
-    return Filter(False, kind, p, payload, hasher, (transform_id, transform_param), num_entries, features, context)
+    return Filter(False, kind, p, payload, hasher, (transform_id, transform_param), num_entries, features, context,
+                  set_seed)
 
 
 def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int]] = None) -> Filter:
@@ -252,6 +289,9 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         raise Damaged("version: of erased bytes")
     if version != 1:
         raise Newer("version")
+    remapped = kind - REMAPPED_COMPACT in (GOLOMB, RIBBON, FUSE)
+    if remapped:
+        kind -= REMAPPED_COMPACT
     if kind not in (0, *KINDS):
         raise Newer("kind")
     if kind == 0:
@@ -262,6 +302,7 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
     if len(data) < (3 if short else 4 if kind in (GOLOMB, RIBBON, FUSE) else 2):
         raise Damaged("trailer")
     byte, payload = data[-2], data[:-2]
+    set_seed: Optional[int] = None
     p: Params
     if kind == BLOOM:
         p = Bloom(byte, 8 * len(payload))
@@ -280,6 +321,8 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
         last, payload = data[at:-4], data[:at]
         if last and not last[-1]:
             raise Damaged("integers")
+        if remapped:
+            payload, set_seed = split_seed(payload)
         share, thinned_from = (0, last[0]) if thinned else (int.from_bytes(last, "little"), 0)
         p = Ribbon(data[-3], share, data[-4], num_blocks_of(payload, byte >> 4), thinned_from)
     elif kind == FUSE:
@@ -304,8 +347,10 @@ def open_compact(data: bytes, hasher: Hasher, transform: Optional[tuple[int, int
             raise Damaged("integers")
         p = Golomb(data[-4], int.from_bytes(bucket_range, "little"), int.from_bytes(buckets, "little"), data[-3])
         payload = data[:at]
+    if remapped and set_seed is None:
+        payload, set_seed = split_seed(payload)
     check_payload(p, payload)
-    return Filter(True, kind, p, payload, hasher, transform)
+    return Filter(True, kind, p, payload, hasher, transform, set_seed=set_seed)
 
 
 # ------------------------------------------------------------------------------------------------------ writer
@@ -336,7 +381,8 @@ def build_payload(p: Params, hashes: set[int], limit: int = 2**32) -> tuple[Para
 
 
 def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: Hasher, context: int = 0,
-                transform: tuple[int, int] = (0, 0), estimate: Optional[int] = None, limit: int = 2**32) -> bytes:
+                transform: tuple[int, int] = (0, 0), estimate: Optional[int] = None, limit: int = 2**32,
+                remapped: bool = False) -> bytes:
     """A block [4] of the entries with these hashes. `estimate` is the entry count to state with bit 0 of `features`."""
     distinct, params, payload = set(hashes), bytes(12), b""
     if estimate is not None and (kind != BLOOM or not distinct or estimate < 1):
@@ -344,7 +390,9 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
     if distinct:
         if p is None or KIND_OF[type(p)] != kind or isinstance(p, Golomb) and not p.entries_per_bucket:
             raise Unwritable("parameters do not fit")
-        p, payload = build_payload(p, distinct, limit)
+        own, seed = remapped_set(distinct) if remapped else (distinct, b"")
+        p, payload = build_payload(p, own, limit)
+        payload += seed
         if isinstance(p, Bloom):
             params = struct.pack("<B3xQ", p.num_probes, p.num_bits)
         elif isinstance(p, Blocked):
@@ -356,20 +404,24 @@ def write_block(kind: int, p: Optional[Params], hashes: Iterable[int], hasher: H
         else:
             params = struct.pack("<BBBxQ", p.remainder_bits, p.directory_bits, p.entries_per_bucket, p.bucket_range)
     count, features = (len(distinct), 0) if estimate is None else (estimate, ESTIMATE)
+    features |= REMAPPED if remapped else 0
     m = mix(context)
     head = HEADER.pack(MAGIC, 1, kind, hasher.hash_id, transform[0], features, transform[1], hasher.seed, count,
                        len(payload), params, xxh3(payload) ^ m, 0)[:60]
     return head + (masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
 
 
-def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32) -> bytes:
+def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32, remapped: bool = False) -> bytes:
     """A compact frame [10] of the entries with these hashes."""
-    distinct = set(hashes)
+    distinct, seed = set(hashes), b""
+    if remapped:
+        distinct, seed = remapped_set(distinct)
     if not distinct:
         return b"\x10"
     if p is None or isinstance(p, Bloom) and p.num_bits % 8:
         raise Unwritable("no compact frame for these parameters")
     p, payload = build_payload(p, distinct, limit)
+    payload, mark = payload + seed, REMAPPED_COMPACT if remapped else 0
     if isinstance(p, Bloom):
         return payload + bytes([p.num_probes, 0x11])
     if isinstance(p, Blocked):
@@ -377,24 +429,25 @@ def write_compact(p: Optional[Params], hashes: Iterable[int], limit: int = 2**32
     if isinstance(p, Ribbon):
         j = (p.wide_share.bit_length() + 7) // 8
         integer, j = (bytes([p.thinned_from]), 15) if p.thinned_from else (p.wide_share.to_bytes(j, "little"), j)
-        return payload + integer + bytes([p.last_seed, p.columns, 16 * len(p.num_blocks) + j, 0x14])
+        return payload + integer + bytes([p.last_seed, p.columns, 16 * len(p.num_blocks) + j, 0x14 + mark])
     if isinstance(p, Fuse):
         j = (p.num_segments.bit_length() + 7) // 8
         return (payload + p.num_segments.to_bytes(j, "little")
-                + bytes([p.seed, p.fingerprint_bits, 8 * p.log2_segment_len + j, 0x15]))
+                + bytes([p.seed, p.fingerprint_bits, 8 * p.log2_segment_len + j, 0x15 + mark]))
     unit = 1 << p.remainder_bits >> 1
     if (p.num_buckets == 1 and p.directory_bits == 0 and 1 <= p.remainder_bits <= 15
             and p.bucket_range % unit == 0 and p.bucket_range // unit < 256):
-        return payload + bytes([p.bucket_range // unit, p.remainder_bits, 0x13])
+        return payload + bytes([p.bucket_range // unit, p.remainder_bits, 0x13 + mark])
     i, j = ((n.bit_length() + 7) // 8 for n in (p.num_buckets, p.bucket_range))
     return (payload + p.num_buckets.to_bytes(i, "little") + p.bucket_range.to_bytes(j, "little")
-            + bytes([p.remainder_bits, p.directory_bits, 16 * i + j, 0x13]))
+            + bytes([p.remainder_bits, p.directory_bits, 16 * i + j, 0x13 + mark]))
 
 
 def rebuild(f: Filter, hashes: Iterable[int]) -> bytes:
     """The frame that a writer makes of these hashes with an opened frame's parameters [14], no longer than that."""
-    limit = len(f.payload)
+    limit, remapped = len(f.payload), f.set_seed is not None
     if f.compact:
-        return write_compact(f.params, hashes, limit)
+        return write_compact(f.params, hashes, limit, remapped)
     estimate = f.num_entries if f.features & ESTIMATE else None
-    return write_block(f.kind or 0, f.params, hashes, f.hasher, f.context, f.transform or (0, 0), estimate, limit)
+    return write_block(f.kind or 0, f.params, hashes, f.hasher, f.context, f.transform or (0, 0), estimate, limit,
+                       remapped)

@@ -223,7 +223,9 @@ fn sound_bytes(
         let features = if compact || !random.one_in(10) { 0 } else { random.below(256) as u16 & 0xfe };
         let header =
             Header { hasher, transform: (transform.to_wire().id, transform.to_wire().param), features, context };
-        let mut block = shape.block(&header, &hashes);
+        let is_remapped = shape.kind() >= 3 && !hashes.is_empty() && random.one_in(4);
+        let mut block =
+            if is_remapped { shape.remapped_block(&header, &hashes) } else { shape.block_of_writer(&header, &hashes) };
         if !compact && shape.kind() == 1 && !hashes.is_empty() && random.one_in(5) {
             block[12] |= 1;
             let estimate = 1 + random.below(2 * hashes.len() as u64);

@@ -314,7 +314,7 @@ class GolombReader:
     def values(self, b: int) -> Optional[set[int]]:
         """Values of bucket b, or None if it is unreadable. Work is linear in the bits of the bucket."""
         s, e, r = self.start(b), self.start(b + 1), self.p.remainder_bits
-        if s > e or e > self.end:
+        if s > e or e > self.end or e - s > 512 * (r + 2):
             return None
         first = s // 8
         bits = int.from_bytes(self.payload[self.codes + first:self.codes + (e + 7) // 8], "little")

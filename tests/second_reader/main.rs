@@ -84,11 +84,16 @@ impl Expected {
         let mut expected = Self::of_library(request);
         if expected.reply["kind"] == "golomb" {
             let oracle = if frame.compact { Oracle::open_compact(&frame.bytes) } else { Oracle::open(&frame.bytes) };
+            let (oracle, set_seed) = match oracle {
+                Oracle::Remapped { set_seed, own } => (*own, Some(set_seed)),
+                oracle => (oracle, None),
+            };
+            let in_filter = |hash: u64| set_seed.map_or(hash, |set_seed| oracle::remap(hash, set_seed));
             if let Oracle::Golomb { golomb, payload } = oracle {
                 let in_header = || KeyHasher::new(oracle::int(&frame.bytes[16..24]));
                 let hasher = frame.hash.map_or_else(in_header, Hash::hasher);
                 let hashes = frame.asked.iter().map(|entry| hasher.hash(entry).get());
-                let buckets = hashes.chain(frame.hashes.iter().copied()).map(|hash| golomb.locate(hash).0);
+                let buckets = hashes.chain(frame.hashes.iter().copied()).map(|hash| golomb.locate(in_filter(hash)).0);
                 expected.open = buckets.map(|bucket| goes_beyond_64_bits(&golomb, &payload, bucket)).collect();
             }
         }

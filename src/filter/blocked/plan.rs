@@ -6,7 +6,7 @@ use super::{LINE_LEN, MAX_LINES, Params};
 use crate::error::BuildError;
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
-use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::seam::{Hashes, KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS, Solution, Target, bits_of};
 use crate::filter::speed::Speed;
 
@@ -105,8 +105,8 @@ impl KindSettings for Settings {
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
-        build(self, hashes, out, parallel).map(|()| *self)
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+        build(self, hashes.hashes, out, parallel).map(|()| *self)
     }
 
     fn expected_fpr(&self, num_entries: u64) -> f64 {

@@ -102,7 +102,7 @@ pub(crate) fn best_num_probes(millibits: u32) -> u32 {
 /// probes is at most `rate`, and that number of probes.
 ///
 /// Saturates at [`MIN_MILLIBITS`] for a rate of 0.633 or more, and at [`MAX_MILLIBITS`] for a rate under 4.42e-14,
-/// which no size in the range reaches. [`hash_collision_rate`](crate::sizing::hash_collision_rate) comes on top.
+/// which no size in the range reaches. The rate of equal hashes comes on top.
 #[must_use]
 pub(crate) fn millibits_for_false_positive_rate(rate: f64) -> (u32, u32) {
     let millibits = fewest_millibits(MIN_MILLIBITS, MAX_MILLIBITS, |millibits| {

@@ -1,18 +1,18 @@
 //! The builder: from hashes to slots.
 
 use super::peel::{Index, Peeling};
-use super::sizing::MAX_SEEDS;
+use super::sizing::TRIED_SEEDS;
 use super::slots::Slots;
 use super::{Layout, Params};
 use crate::bits;
 use crate::filter::output::Output;
-use crate::filter::seam::Unbuilt;
+use crate::filter::seam::{Hashes, Unbuilt};
 use crate::hash_set::check_sorted;
 use std::vec::Vec;
 
 /// Appends the payload of `hashes`, in any order. Meanwhile it keeps 13 bytes for each slot (17 if there are more than
 /// 2³²), and 8 for each entry if the first seed fails.
-pub(super) fn build(plan: Params, hashes: &mut [u64], out: &mut Output<'_>) -> Result<Params, Unbuilt> {
+pub(super) fn build(plan: Params, hashes: Hashes<'_>, out: &mut Output<'_>) -> Result<Params, Unbuilt> {
     let payload = out.append_zeros(plan.payload_len() as usize)?;
     match u32::try_from(plan.num_slots()) {
         Ok(_) => solve::<u32>(plan, hashes, payload),
@@ -20,10 +20,13 @@ pub(super) fn build(plan: Params, hashes: &mut [u64], out: &mut Output<'_>) -> R
     }
 }
 
-/// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away.
-pub(super) fn solve<I: Index>(plan: Params, hashes: &mut [u64], payload: &mut [u8]) -> Result<Params, Unbuilt> {
+/// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away. Hashes that were not
+/// remapped have one attempt: for seeds that are known beforehand, hashes could be chosen such that all of them fail.
+pub(super) fn solve<I: Index>(plan: Params, hashes: Hashes<'_>, payload: &mut [u8]) -> Result<Params, Unbuilt> {
+    let Hashes { hashes, are_remapped } = hashes;
+    let num_seeds = if are_remapped { TRIED_SEEDS } else { 1 };
     let mut rehashed = Vec::new();
-    for seed in 0..MAX_SEEDS as u8 {
+    for seed in 0..num_seeds as u8 {
         let params = Params { seed, ..plan };
         let slots = Slots::new(&params);
         let seeded = match seed {
@@ -40,10 +43,10 @@ pub(super) fn solve<I: Index>(plan: Params, hashes: &mut [u64], payload: &mut [u
             bits::pack(&peeling.solve(fingerprint_mask), fingerprint_bits, payload);
             return Ok(params);
         }
-        if seed == 0 {
+        if !are_remapped {
             // No slot is ever left to one of two equal hashes.
             check_sorted(hashes)?;
         }
     }
-    Err(Unbuilt::Unsolved { num_seeds: MAX_SEEDS, num_entries: hashes.len() as u64 })
+    Err(Unbuilt::Unsolved { num_seeds, num_entries: hashes.len() as u64 })
 }

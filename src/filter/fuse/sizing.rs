@@ -15,8 +15,12 @@ pub(crate) const MAX_FINGERPRINT_BITS: u32 = 32;
 /// The greatest logarithm of a segment's slots: three offsets are taken from 64 bits.
 pub(crate) const MAX_LOG2_SEGMENT_LEN: u32 = 18;
 
-/// The number of seeds that are tried.
+/// The number of seeds that the format knows.
 pub(crate) const MAX_SEEDS: u32 = 64;
+/// The number of seeds that are tried for a remapped set. A seed fails most often for four entries, in 38 of 100 cases:
+/// all of these seeds fail for fewer than one set in 10¹³.
+#[cfg(feature = "std")]
+pub(super) const TRIED_SEEDS: u32 = 32;
 
 /// The greatest number of entries for which a segment has twice the slots of the formula for more.
 #[cfg(feature = "std")]

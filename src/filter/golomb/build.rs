@@ -1,7 +1,8 @@
 //! The builder: from sorted hashes to directory and codes.
 
-use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope};
-use crate::filter::output::{NoRoom, Output};
+use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_ENTRIES_BESIDE, MAX_ENTRIES_PER_BUCKET, Params, Plan, Slope};
+use crate::filter::output::Output;
+use crate::filter::seam::{Hashes, Unbuilt};
 use crate::hash::KeyHash;
 use crate::{bits, bytes};
 use std::vec::Vec;
@@ -31,14 +32,23 @@ fn for_each_bucket(buckets: Buckets, hashes: &[u64], mut visit: impl FnMut(u64, 
 
 /// Appends directory and codes of `hashes` (sorted, distinct). It makes two passes, the first for the lengths, and
 /// keeps 8 bytes a bucket meanwhile.
-pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Output<'_>) -> Result<Params, NoRoom> {
+///
+/// # Errors
+/// [`Unbuilt::Unsolved`] if a bucket has so many entries that queries would be slow, or is too long for readers.
+pub(super) fn build(plan: Plan, hashes: Hashes<'_>, out: &mut Output<'_>) -> Result<Params, Unbuilt> {
     let Plan { buckets, remainder_bits } = plan;
+    let Hashes { hashes, are_remapped } = hashes;
+    let hashes = &*hashes;
     let width = u32::from(remainder_bits);
     let mut starts = Vec::with_capacity(buckets.num as usize + 1);
-    let mut code_bits = 0;
+    let (mut code_bits, mut most_bits, mut most_entries, mut squares) = (0, 0, 0, 0);
     for_each_bucket(buckets, hashes, |_, keys| {
         starts.push(code_bits);
-        code_bits += gaps(buckets, keys).map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
+        let bucket_bits = gaps(buckets, keys).map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
+        code_bits += bucket_bits;
+        let num_entries = keys.len() as u64;
+        (most_bits, most_entries) = (most_bits.max(bucket_bits), most_entries.max(num_entries));
+        squares += u128::from(num_entries) * u128::from(num_entries);
     });
     // The last bucket ends where the payload does.
     code_bits = code_bits.next_multiple_of(8);
@@ -47,6 +57,13 @@ pub(super) fn build(plan: Plan, hashes: &[u64], out: &mut Output<'_>) -> Result<
     let slope = Slope::new(code_bits, buckets.num);
     let directory_bits = if buckets.num == 1 { 0 } else { directory_bits(&starts, slope) };
     let params = Params { remainder_bits, directory_bits, entries_per_bucket: ENTRIES_PER_BUCKET as u8, buckets };
+    let num_entries = hashes.len() as u64;
+    let is_crowded =
+        most_entries > MAX_ENTRIES_PER_BUCKET || squares > u128::from(num_entries) * u128::from(MAX_ENTRIES_BESIDE);
+    // The last bucket is up to seven bits longer.
+    if most_bits + 7 > params.max_bucket_bits() || (is_crowded && !are_remapped) {
+        return Err(Unbuilt::Unsolved { num_seeds: 1, num_entries });
+    }
     let directory_len = params.directory_len().expect("a directory shorter than the hashes it was made from");
     let payload = out.append_zeros((directory_len + code_bits / 8) as usize)?;
     let (directory, codes) = payload.split_at_mut(directory_len as usize);

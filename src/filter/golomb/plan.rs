@@ -5,7 +5,7 @@ use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, 
 use super::{Params, sizing};
 use crate::filter::output::Output;
 use crate::filter::seam::Unbuilt;
-use crate::filter::seam::{KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::seam::{Hashes, KindPlan, KindSettings, Planned, TooLong};
 use crate::filter::size::Target;
 use crate::filter::speed::Speed;
 use crate::math::float::{exp, exp_m1, pow2};
@@ -133,8 +133,8 @@ fn range_for(millibits: u32) -> f64 {
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: &mut [u64], out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
-        Ok(build(*self, hashes, out)?)
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
+        build(*self, hashes, out)
     }
 
     /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an

@@ -70,8 +70,10 @@ pub(super) fn search(lanes: impl Lanes, layout: &Layout, payload: &[u8], hash: K
     let sum = lanes.sum(payload, layout.params.remainder_bits(), end, ones)?;
     let width = u64::from(layout.params.remainder_bits());
     let (unary, remainders) = (start + skip, end.wrapping_sub(ones * width));
-    // The difference is below 0 if ones beyond the last code were counted, or if the bucket ends before it starts.
-    if remainders.wrapping_sub(unary) > u64::from(u16::MAX) {
+    // The difference is below 0 if ones beyond the last code were counted, or if the bucket ends before it starts. The
+    // skipped bits count, so that a bucket which is too long is left to the portable search, as one in a damaged
+    // filter is: it answers for it without searching.
+    if remainders.wrapping_sub(unary) > layout.params.max_bucket_bits() - (skip + ones * width) {
         return None;
     }
     // If the skip led beyond the value sought, this wraps to a number above all values.

@@ -5,26 +5,29 @@ use super::engine::Engine;
 use super::groups::Groups;
 use super::layer::Layer;
 use super::row::{Row, WIDTH, rehashed};
-use super::sizing::{self, MAX_COLUMNS, MAX_SEEDS, STRETCH};
+use super::sizing::{self, MAX_COLUMNS, MAX_SEEDS, MIN_KNOWN_SEEDS, SEEDS_OF_A_SIZE, STRETCH};
 use super::stretch::{Stretch, Whole, Workspace};
 use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN, Params, Plan, WORD_LEN};
 use crate::bytes;
 use crate::filter::output::Output;
-use crate::filter::seam::Unbuilt;
+use crate::filter::seam::{Hashes, Unbuilt};
 use crate::hash_set::{Repeated, check_sorted};
+use core::ops::Range;
 use std::vec::Vec;
 
 /// Appends the payload of `hashes`, in any order. Meanwhile it keeps the bumped hashes, the thresholds, and 32 bytes
 /// for each slot of the stretches that are filled in turns.
-pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
-    let mut params = plan.params();
+pub(super) fn build(plan: &Plan, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+    let Hashes { hashes, are_remapped } = hashes;
+    let (mut params, num_entries) = (plan.params(), hashes.len() as u64);
     let (mut thresholds, mut num_blocks) = (Vec::new(), Vec::new());
     let mut bumped = Vec::new();
     loop {
         let index = num_blocks.len();
         let entering = if index == 0 { &mut *hashes } else { &mut bumped[..] };
         if index + 1 == MAX_LAYERS || entering.len() as u64 <= sizing::MAX_ENTRIES_OF_LAST {
-            num_blocks.push(append_last(&mut params, index, entering, plan.millislots, out)?);
+            let seeds = 0..if are_remapped { MAX_SEEDS } else { num_known_seeds(entering.len() as u64, num_entries) };
+            num_blocks.push(append_last(&mut params, index, entering, plan.millislots, seeds, out)?);
             break;
         }
         if index > 0 {
@@ -35,7 +38,10 @@ pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, paral
         num_blocks.push(num);
         let solution = out.append_zeros(layer.num_words(&params) as usize * WORD_LEN)?;
         let mut of_layer = std::vec![0; layer.thresholds_len() as usize];
-        bumped = build_layer(Whole { params, layer }, entering, solution, &mut of_layer, parallel)?;
+        let num_entering = entering.len();
+        let max_bumped = if are_remapped { usize::MAX } else { num_entering / LEAST_KEPT };
+        let whole = Whole { params, layer, num_entering, max_bumped };
+        bumped = build_layer(whole, entering, solution, &mut of_layer, parallel)?;
         if bumped.is_empty() {
             // No layer follows, so this one is the last and has no thresholds.
             break;
@@ -51,6 +57,17 @@ pub(super) fn build(plan: &Plan, hashes: &mut [u64], out: &mut Output<'_>, paral
     Ok(params)
 }
 
+/// A layer bumps at most this part of the hashes that enter it, unless they were remapped: twice as many as the fewest
+/// slots an entry cause. More are bumped where hashes are crowded, and each of them would take slots in two layers.
+const LEAST_KEPT: usize = 8;
+
+/// Returns the number of seeds that are tried for the last layer of hashes that were not remapped. As anybody knows
+/// these seeds, hashes could be chosen such that all of them fail; together the attempts take no longer than a build.
+fn num_known_seeds(of_last: u64, num_entries: u64) -> u32 {
+    let affordable = num_entries / of_last;
+    affordable.clamp(MIN_KNOWN_SEEDS.into(), SEEDS_OF_A_SIZE.into()) as u32
+}
+
 /// Returns the hashes, rehashed by `steps`, in order, if they differ.
 fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
     let mut hashes: Vec<u64> = hashes.iter().map(|&hash| rehashed(hash, steps)).collect();
@@ -58,17 +75,19 @@ fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
     Ok(hashes)
 }
 
-/// Appends layer `index`, which bumps nothing, under the first seed that solves all its equations; returns its number
-/// of blocks.
+/// Appends layer `index`, which bumps nothing, under the first of `seeds` that solves all its equations; returns its
+/// number of blocks.
 fn append_last(
     params: &mut Params,
     index: usize,
     hashes: &[u64],
     millislots: u32,
+    seeds: Range<u32>,
     out: &mut Output<'_>,
 ) -> Result<u64, Unbuilt> {
     let mut band = Band::default();
-    for seed in 0..MAX_SEEDS {
+    let num_seeds = seeds.end;
+    for seed in seeds {
         let num_blocks = sizing::num_blocks_of_last(hashes.len() as u64, millislots, seed);
         let layer = Layer::first(params, num_blocks, 0);
         band.clear((num_blocks * WIDTH) as usize);
@@ -85,7 +104,7 @@ fn append_last(
             return Ok(num_blocks);
         }
     }
-    Err(Unbuilt::Unsolved { num_seeds: MAX_SEEDS, num_entries: hashes.len() as u64 })
+    Err(Unbuilt::Unsolved { num_seeds, num_entries: hashes.len() as u64 })
 }
 
 /// Writes the solution of the blocks from `first_block` on, whose rows `band` holds.
@@ -113,7 +132,7 @@ fn build_layer(
     solution: &mut [u8],
     thresholds: &mut [u8],
     parallel: bool,
-) -> Result<Vec<u64>, Repeated> {
+) -> Result<Vec<u64>, Unbuilt> {
     let groups = Groups::new(&whole.layer, hashes);
     let mut stretches = split(&whole, solution, thresholds);
     let num_together = groups.num_stretches();
@@ -130,11 +149,15 @@ fn build_layer(
         let mut workspace = Workspace::default();
         stretches.chunks_mut(num_together).enumerate().try_for_each(|some| build(&mut workspace, some))?;
     }
+    let num_bumped: usize = stretches.iter().map(|stretch| stretch.bumped.len()).sum();
+    if num_bumped > whole.max_bumped {
+        return Err(whole.crowded());
+    }
     Ok(stretches.into_iter().flat_map(|stretch| stretch.bumped).collect())
 }
 
 fn split<'a>(whole: &Whole, mut solution: &'a mut [u8], thresholds: &'a mut [u8]) -> Vec<Stretch<'a>> {
-    let Whole { params, layer } = whole;
+    let Whole { params, layer, .. } = whole;
     let mut stretches = Vec::new();
     let thresholds = thresholds.chunks_mut((STRETCH / BUCKET / 4) as usize);
     for (first_slot, thresholds) in (0..).step_by(STRETCH as usize).zip(thresholds) {

@@ -29,6 +29,8 @@ pub(crate) struct Params {
 /// `num_layers` in the upper four bits and the length of `wide_share` in the lower four. In a thinned filter,
 /// `thinned_from` is in place of `wide_share`, and [`THINNED`] in place of its length.
 impl KindParams for Params {
+    const REMAPS: bool = true;
+
     fn decode(stored: &StoredParams<'_>) -> Result<Self, DecodeError> {
         stored.check_reserved(8..PARAMS_LEN)?;
         let [columns, num_layers, last_seed, thinned_from] = [0, 1, 2, 3].map(|i| stored.bytes[i]);

@@ -35,7 +35,10 @@ pub(super) const MAX_ENTRIES_OF_LAST: u64 = 4096;
 const MILLISLOTS_OF_LAST: u32 = 1_024;
 /// The number of seeds that are tried before a last layer gets more blocks.
 #[cfg(feature = "std")]
-const SEEDS_OF_A_SIZE: u32 = 16;
+pub(super) const SEEDS_OF_A_SIZE: u32 = 16;
+/// The fewest seeds that are tried for hashes that were not remapped: all of them fail for fewer than one set in ten.
+#[cfg(feature = "std")]
+pub(super) const MIN_KNOWN_SEEDS: u32 = 3;
 
 /// The number of slots of a block.
 #[cfg(feature = "std")]

@@ -11,7 +11,8 @@ use super::sizing::STRETCH;
 use super::turns::{IN_TURNS, Place, Turn};
 use super::{BUCKET, LIMITS, Params};
 use crate::bits;
-use crate::hash_set::{Repeated, check_suspects};
+use crate::filter::seam::Unbuilt;
+use crate::hash_set::check_suspects;
 use std::vec::Vec;
 
 /// The layer that stretches belong to.
@@ -19,7 +20,13 @@ use std::vec::Vec;
 pub(super) struct Whole {
     pub(super) params: Params,
     pub(super) layer: Layer,
+    /// The most hashes that the layer may bump.
+    pub(super) max_bumped: usize,
+    pub(super) num_entering: usize,
 }
+
+/// The most equations of a bucket that can be kept: one for each slot of their windows.
+const MAX_KEPT: usize = (BUCKET + WIDTH) as usize;
 
 pub(super) struct Stretch<'a> {
     pub(super) first_slot: u64,
@@ -40,7 +47,7 @@ pub(super) struct Workspace {
 
 impl Whole {
     /// Fills and solves the stretches of the group.
-    pub(super) fn build(&self, stretches: &mut [Stretch<'_>], workspace: &mut Workspace) -> Result<(), Repeated> {
+    pub(super) fn build(&self, stretches: &mut [Stretch<'_>], workspace: &mut Workspace) -> Result<(), Unbuilt> {
         let Workspace { group, bands } = workspace;
         let mut entering = Entering { hashes: &group.hashes, per_bucket: &group.per_bucket };
         for some in stretches.chunks_mut(IN_TURNS) {
@@ -58,7 +65,7 @@ impl Whole {
         stretches: &mut [Stretch<'_>],
         entering: &mut Entering<'_>,
         bands: &mut [Band; IN_TURNS],
-    ) -> Result<(), Repeated> {
+    ) -> Result<(), Unbuilt> {
         let engine = Engine::best(&self.params);
         let mut all: Vec<Filling<'_, '_>> = Vec::with_capacity(IN_TURNS);
         for (stretch, band) in stretches.iter_mut().zip(bands) {
@@ -88,6 +95,11 @@ impl Whole {
             }
         }
         Ok(())
+    }
+
+    /// Returns the error for hashes of which too many are bumped.
+    pub(super) fn crowded(&self) -> Unbuilt {
+        Unbuilt::Unsolved { num_seeds: 1, num_entries: self.num_entering as u64 }
     }
 
     /// Returns the row of `hash`, which starts in the stretch that begins at `first_slot`.
@@ -134,7 +146,7 @@ struct Filling<'a, 's> {
 
 impl<'a, 's> Filling<'a, 's> {
     fn new(whole: &'a Whole, later: Entering<'a>, stretch: &'a mut Stretch<'s>, band: &'a mut Band) -> Self {
-        let Whole { params, layer } = whole;
+        let Whole { params, layer, .. } = whole;
         // The last stretch also has the layer's last block, in which no row starts.
         let is_last = stretch.first_slot + STRETCH >= layer.num_starts;
         let end = if is_last { layer.num_blocks * WIDTH } else { stretch.first_slot + STRETCH };
@@ -158,7 +170,7 @@ impl<'a, 's> Filling<'a, 's> {
     }
 
     /// Goes on to the next bucket that has rows and room for them.
-    fn next_bucket(&mut self) -> Result<(), Repeated> {
+    fn next_bucket(&mut self) -> Result<(), Unbuilt> {
         check_suspects(self.of_bucket, &mut self.suspects)?;
         self.suspects.clear();
         self.of_bucket = &[];
@@ -167,6 +179,10 @@ impl<'a, 's> Filling<'a, 's> {
             self.of_bucket = self.later.split_off(1).hashes;
             if self.of_bucket.is_empty() {
                 continue;
+            }
+            // Known before memory is taken for their rows.
+            if self.of_bucket.len() > self.whole.max_bumped.saturating_add(MAX_KEPT) {
+                return Err(self.whole.crowded());
             }
             let (whole, first_slot, mask) = (self.whole, self.stretch.first_slot, self.mask);
             self.queue.clear();
@@ -184,7 +200,7 @@ impl<'a, 's> Filling<'a, 's> {
     }
 
     /// Goes on after an equation, or the queue, has no coefficients left.
-    fn go_on(&mut self) -> Result<(), Repeated> {
+    fn go_on(&mut self) -> Result<(), Unbuilt> {
         let Place { next, cursor } = self.place;
         if let Some(&hash) = self.of_bucket.get(next) {
             if cursor.fingerprint == 0 {

@@ -76,7 +76,7 @@ impl Fuse {
         (taken.len() == hashes.len()).then_some(taken)
     }
 
-    /// With the first seed that the library's writer can use.
+    /// With the first seed under which no hash remains.
     pub fn with_least_seed(mut self, hashes: &BTreeSet<u64>) -> Self {
         self.seed = 0;
         while self.taken(hashes).is_none() {
@@ -84,6 +84,11 @@ impl Fuse {
             assert!(self.seed < 64, "a filter that can be written");
         }
         self
+    }
+
+    /// Whether the library's writer leaves these hashes as they are.
+    pub fn suits(&self, hashes: &BTreeSet<u64>) -> bool {
+        Self { seed: 0, ..self.clone() }.taken(hashes).is_some()
     }
 
     pub(super) fn rebuild(&self, hashes: &BTreeSet<u64>) -> Vec<u8> {

@@ -62,7 +62,7 @@ impl Golomb {
     pub fn offsets(&self, payload: &[u8], bucket: u64) -> Option<Vec<u64>> {
         let codes = &payload[self.directory_len() as usize..];
         let (s, e) = (self.start(payload, bucket), self.start(payload, bucket + 1));
-        if s > e || e > codes.len() as u64 * 8 {
+        if s > e || e > codes.len() as u64 * 8 || e - s > 512 * (self.remainder_bits + 2) {
             return None;
         }
         let (mut unary, mut remainders, mut next, mut offsets) = (s, e, 0u64, Vec::new());
@@ -112,6 +112,14 @@ impl Golomb {
             starts[bucket as usize].wrapping_sub(anchor).wrapping_sub(self.line_at(code_bits, bucket)) as i64
         };
         (0..self.num_buckets).map(deviation).collect()
+    }
+
+    /// Whether the library's writer leaves these hashes as they are.
+    pub fn suits(&self, hashes: &BTreeSet<u64>) -> bool {
+        let mut counts = vec![0; self.num_buckets as usize];
+        hashes.iter().for_each(|&hash| counts[self.locate(hash).0 as usize] += 1);
+        let squares: usize = counts.iter().map(|count| count * count).sum();
+        counts.iter().all(|&count| count <= 160) && squares <= 96 * hashes.len()
     }
 
     /// The same filter with the least `directory_bits` that is enough for `hashes`.

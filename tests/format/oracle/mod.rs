@@ -1,5 +1,5 @@
 //! The format as format-spec.md states it, in the simplest code possible: one bit at a time, 128-bit integers, no code
-//! shared with the library. Reads blocks and compact frames without verifying their checksums, and writes payloads.
+//! shared with the library but its hash functions. Reads blocks and compact frames without verifying their checksums, and writes payloads.
 
 mod fuse;
 mod golomb;
@@ -10,6 +10,7 @@ pub use fuse::Fuse;
 pub use golomb::Golomb;
 pub use ribbon::Ribbon;
 
+use filterblock::KeyHasher;
 use std::collections::BTreeSet;
 
 pub fn int(bytes: &[u8]) -> u64 {
@@ -52,17 +53,61 @@ pub fn mix(mut z: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub enum Oracle {
     Empty,
-    Bloom { num_probes: u32, num_bits: u64, bits: Vec<u8> },
-    Blocked { num_probes: u32, salt_bits: u32, lines: Vec<u8> },
-    Golomb { golomb: Golomb, payload: Vec<u8> },
-    Ribbon { ribbon: Ribbon, payload: Vec<u8> },
-    Fuse { fuse: Fuse, payload: Vec<u8> },
+    Bloom {
+        num_probes: u32,
+        num_bits: u64,
+        bits: Vec<u8>,
+    },
+    Blocked {
+        num_probes: u32,
+        salt_bits: u32,
+        lines: Vec<u8>,
+    },
+    Golomb {
+        golomb: Golomb,
+        payload: Vec<u8>,
+    },
+    Ribbon {
+        ribbon: Ribbon,
+        payload: Vec<u8>,
+    },
+    Fuse {
+        fuse: Fuse,
+        payload: Vec<u8>,
+    },
+    /// A filter of the hashes that take the places of the set's own, section 4.5.
+    Remapped {
+        set_seed: u64,
+        own: Box<Self>,
+    },
+}
+
+/// The hash that takes the place of `hash`.
+pub fn remap(hash: u64, set_seed: u64) -> u64 {
+    mix(hash ^ set_seed)
+}
+
+/// The seed of a remapped set.
+pub fn set_seed(hashes: &BTreeSet<u64>) -> u64 {
+    let bytes: Vec<u8> = hashes.iter().flat_map(|hash| (0..8).map(move |i| (hash >> (8 * i)) as u8)).collect();
+    KeyHasher::keyed([0; 16]).hash(&bytes).get().max(1)
+}
+
+pub fn remapped(hashes: &BTreeSet<u64>) -> BTreeSet<u64> {
+    let set_seed = set_seed(hashes);
+    hashes.iter().map(|&hash| remap(hash, set_seed)).collect()
 }
 
 impl Oracle {
     pub fn open(block: &[u8]) -> Self {
-        let (params, payload) = (&block[40..52], block[64..].to_vec());
         let num_entries = int(&block[24..32]);
+        if block[13] & 1 == 1 && num_entries > 0 {
+            let (own, set_seed) = block.split_at(block.len() - 8);
+            let mut own = own.to_vec();
+            own[13] &= !1;
+            return Self::Remapped { set_seed: int(set_seed), own: Box::new(Self::open(&own)) };
+        }
+        let (params, payload) = (&block[40..52], block[64..].to_vec());
         if num_entries == 0 {
             return Self::Empty;
         }
@@ -99,6 +144,19 @@ impl Oracle {
 
     pub fn open_compact(frame: &[u8]) -> Self {
         let at = |back: usize| frame[frame.len() - back];
+        if at(1) & 8 == 8 {
+            let trailer_len = match (at(1) & 7, at(2)) {
+                (3, 1..16) => 3,
+                (3, lens) => 4 + usize::from(lens >> 4) + usize::from(lens & 15),
+                (4, lens) => 4 + if lens & 15 == 15 { 1 } else { usize::from(lens & 15) },
+                (_, lens) => 4 + usize::from(lens & 7),
+            };
+            let (payload, trailer) = frame.split_at(frame.len() - trailer_len);
+            let (own, set_seed) = payload.split_at(payload.len() - 8);
+            let mut own = [own, trailer].concat();
+            *own.last_mut().expect("a tag") &= !8;
+            return Self::Remapped { set_seed: int(set_seed), own: Box::new(Self::open_compact(&own)) };
+        }
         match at(1) {
             0x10 => Self::Empty,
             0x11 => {
@@ -170,6 +228,7 @@ impl Oracle {
             }
             Self::Ribbon { ribbon, payload } => ribbon.may_contain(payload, hash),
             Self::Fuse { fuse, payload } => fuse.may_contain(payload, hash),
+            Self::Remapped { set_seed, own } => own.may_contain(remap(hash, *set_seed)),
         }
     }
 
@@ -190,6 +249,10 @@ impl Oracle {
             Self::Golomb { golomb, .. } => golomb.rebuild(hashes),
             Self::Ribbon { ribbon, .. } => ribbon.rebuild(hashes),
             Self::Fuse { fuse, .. } => fuse.rebuild(hashes),
+            Self::Remapped { own, .. } => {
+                let set_seed = set_seed(hashes);
+                [own.rebuild(&remapped(hashes)), (0..8).map(|i| (set_seed >> (8 * i)) as u8).collect()].concat()
+            }
         }
     }
 }

@@ -131,9 +131,25 @@ impl Kept {
 }
 
 impl Ribbon {
-    /// The filter that the library's writer makes of `hashes`, of which there is at least one, with `millislots`
-    /// thousandths of a slot per entry.
+    /// The filter that the library's writer makes of remapped `hashes`, of which there is at least one, with
+    /// `millislots` thousandths of a slot per entry.
     pub fn of_writer(columns: u64, wide_share: u64, millislots: u64, hashes: &BTreeSet<u64>) -> Self {
+        Self::of_limits(columns, wide_share, millislots, hashes, false).expect("a filter that can be written")
+    }
+
+    /// Whether the library's writer leaves these hashes as they are.
+    pub fn suits(columns: u64, wide_share: u64, millislots: u64, hashes: &BTreeSet<u64>) -> bool {
+        Self::of_limits(columns, wide_share, millislots, hashes, true).is_some()
+    }
+
+    /// With the limits for hashes that are not remapped, or without.
+    fn of_limits(
+        columns: u64,
+        wide_share: u64,
+        millislots: u64,
+        hashes: &BTreeSet<u64>,
+        is_limited: bool,
+    ) -> Option<Self> {
         let mut ribbon = Self { columns, last_seed: 0, thinned_from: 0, wide_share, num_blocks: Vec::new() };
         let mut entering: Vec<u64> = hashes.iter().copied().collect();
         loop {
@@ -146,15 +162,18 @@ impl Ribbon {
                     ribbon.num_blocks.push(least + (least * (seed + 1).saturating_sub(16)).div_ceil(8));
                     ribbon.build_layer(index, &entering).is_some()
                 };
-                assert!((0..32).any(&mut is_solved), "a filter that can be written");
-                return ribbon;
+                let num_seeds = if is_limited { (hashes.len() / count).clamp(3, 16) as u64 } else { 32 };
+                return (0..num_seeds).any(&mut is_solved).then_some(ribbon);
             }
             // With a layer after it, of any length, so that it is not the last.
             ribbon.num_blocks.extend([(count as u64 * millislots / 1000).div_ceil(64), 2]);
             entering = ribbon.build_bumping(index, &entering).2;
             ribbon.num_blocks.pop();
+            if is_limited && entering.len() > count / 8 {
+                return None;
+            }
             if entering.is_empty() {
-                return ribbon;
+                return Some(ribbon);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The rows of compact frames, section 10.
 
 use super::params::Params;
-use super::{in_range, length_is};
+use super::{in_range, length_is, without_seed};
 use crate::oracle::int;
 use filterblock::DecodeError;
 
@@ -15,12 +15,13 @@ pub fn compact_fault(frame: &[u8]) -> Result<(), (&'static str, DecodeError)> {
             return in_range("compact_version", version.into(), 1, 1).map_err(|error| ("version", error));
         }
         (1, 0) => return length_is(0, payload).map_err(|error| ("empty", error)),
-        (1, 1..=5) => {}
+        (1, 1..=5 | 0xb..=0xd) => {}
         (1, found) => return Err(("kind", DecodeError::UnknownKind { found })),
         (found, _) => return Err(("version", DecodeError::NewerVersion { found, supported: 1 })),
     }
-    let params = trailer(tag & 15, frame.len(), &mut payload)?;
-    params.range(payload).and_then(|()| params.unused(payload, 0)).map_err(|error| ("payload", error))
+    let params = trailer(tag & 7, frame.len(), &mut payload)?;
+    let own = without_seed(payload, tag & 8 == 8);
+    params.range(own.clone()).and_then(|()| params.unused(own?, 0)).map_err(|error| ("payload", error))
 }
 
 /// Takes bytes from the end of a frame of `len` bytes.

@@ -40,25 +40,26 @@ type Checked = Result<(), DecodeError>;
 /// A row's name and its check.
 pub type Row = (&'static str, fn(&Frame<'_>) -> Checked);
 
-pub const OF_BLOCKS: [Row; 18] = [
+pub const OF_BLOCKS: [Row; 19] = [
     ("length", length),
     ("magic", |frame| magic(frame, b"\xf1FBLK\r\n\x1a")),
     ("crc", crc),
     ("version", version),
     ("kind", kind),
     ("hash_id", hash_id),
-    ("features", features),
+    ("features", |frame| features(frame, 0xfe00)),
     ("transform", transform),
     ("payload_len", payload_len),
     ("digest", digest),
     ("expected", expected),
     ("key", key),
     ("estimate", estimate),
+    ("remapped", remapped),
     ("empty-len", |frame| if frame.has_entries() { Ok(()) } else { length_is(0, frame.payload) }),
     ("empty-params", |frame| if frame.has_entries() { Ok(()) } else { zero(frame, PARAMS_AT..DIGEST_AT) }),
     ("reserved", reserved),
-    ("range", |frame| if frame.has_entries() { Params::of(frame).range(frame.payload) } else { Ok(()) }),
-    ("unused", |frame| if frame.has_entries() { Params::of(frame).unused(frame.payload, 64) } else { Ok(()) }),
+    ("range", |frame| if frame.has_entries() { range(frame) } else { Ok(()) }),
+    ("unused", |frame| if frame.has_entries() { Params::of(frame).unused(frame.own(), 64) } else { Ok(()) }),
 ];
 
 pub const OF_INDEXES: [Row; 16] = [
@@ -67,7 +68,7 @@ pub const OF_INDEXES: [Row; 16] = [
     ("crc", crc),
     ("version", version),
     ("hash_id", hash_id),
-    ("features", features),
+    ("features", |frame| features(frame, 0xff00)),
     ("transform", transform),
     ("reserved", |frame| zero(frame, 9..10).and_then(|()| zero(frame, 44..52))),
     ("payload_len", payload_len),
@@ -136,6 +137,15 @@ impl<'a> Frame<'a> {
         TransformId { id: self.header[11], param: int(&self.header[14..16]) as u16 }
     }
 
+    fn is_remapped(&self) -> bool {
+        self.header[13] & 1 == 1
+    }
+
+    /// The payload without the seed of a remapped set.
+    fn own(&self) -> &'a [u8] {
+        without_seed(self.payload, self.is_remapped()).unwrap_or_default()
+    }
+
     fn num_partitions(&self) -> u64 {
         int(&self.header[40..44])
     }
@@ -188,8 +198,9 @@ fn hash_id(frame: &Frame<'_>) -> Checked {
     if [1, 2].contains(&found) { Ok(()) } else { Err(DecodeError::UnknownHash { found }) }
 }
 
-fn features(frame: &Frame<'_>) -> Checked {
-    let bits = int(&frame.header[12..14]) as u16 & 0xff00;
+/// `refused` are the bits that must be understood and are not known.
+fn features(frame: &Frame<'_>, refused: u16) -> Checked {
+    let bits = int(&frame.header[12..14]) as u16 & refused;
     if bits == 0 { Ok(()) } else { Err(DecodeError::UnknownFeatures { bits }) }
 }
 
@@ -244,6 +255,15 @@ fn estimate(frame: &Frame<'_>) -> Checked {
     Err(DecodeError::MisplacedEstimate { kind: kind.unwrap_or(FilterKind::Fuse), num_entries })
 }
 
+fn remapped(frame: &Frame<'_>) -> Checked {
+    let num_entries = int(&frame.header[24..32]);
+    if !frame.is_remapped() || frame.header[9] >= 3 && num_entries > 0 {
+        return Ok(());
+    }
+    let kind = FilterKind::ALL.get(usize::from(frame.header[9]).wrapping_sub(1)).copied();
+    Err(DecodeError::MisplacedSeed { kind: kind.unwrap_or(FilterKind::Fuse), num_entries })
+}
+
 fn reserved(frame: &Frame<'_>) -> Checked {
     if !frame.has_entries() {
         return Ok(());
@@ -291,6 +311,22 @@ fn zero(frame: &Frame<'_>, mut at: std::ops::Range<usize>) -> Checked {
 
 fn in_range(name: &'static str, value: u64, min: u64, max: u64) -> Checked {
     if min <= value && value <= max { Ok(()) } else { Err(DecodeError::Parameter { name, value, min, max }) }
+}
+
+fn range(frame: &Frame<'_>) -> Checked {
+    Params::of(frame).range(without_seed(frame.payload, frame.is_remapped()))
+}
+
+/// What comes before the eight bytes of a seed.
+fn without_seed(payload: &[u8], is_remapped: bool) -> Result<&[u8], DecodeError> {
+    if !is_remapped {
+        return Ok(payload);
+    }
+    let Some(len) = payload.len().checked_sub(8) else {
+        return length_is(8, payload).map(|()| payload);
+    };
+    in_range("set_seed", int(&payload[len..]), 1, u64::MAX)?;
+    Ok(&payload[..len])
 }
 
 fn length_is(declared_bytes: u64, payload: &[u8]) -> Checked {

@@ -51,15 +51,18 @@ impl Params {
         }
     }
 
-    /// The ranges of the fields, and the payload's length.
-    pub(super) fn range(&self, payload: &[u8]) -> Checked {
+    /// The ranges of the fields, then the presence of the seed of a remapped filter, and the length of the `payload`
+    /// before it.
+    pub(super) fn range(&self, payload: Result<&[u8], DecodeError>) -> Checked {
         match *self {
             Self::Bloom { num_probes, num_bits } => {
+                let payload = payload?;
                 in_range("num_probes", num_probes, 1, 64)?;
                 in_range("num_bits", num_bits, 1, 1 << 56)?;
                 length_is(num_bits.div_ceil(8), payload)
             }
             Self::Blocked { num_probes, salt_bits } => {
+                let payload = payload?;
                 let num_lines = payload.len() as u64 / 64;
                 length_is(num_lines * 64, payload)?;
                 in_range("num_probes", num_probes, 1, 16)?;
@@ -72,6 +75,7 @@ impl Params {
                 in_range("entries_per_bucket", entries_per_bucket, 1, 255)?;
                 in_range("num_buckets", num_buckets, 1, u64::MAX)?;
                 in_range("bucket_range", bucket_range, 1, u64::MAX / num_buckets)?;
+                let payload = payload?;
                 let (declared_bytes, actual_bytes) = (directory(num_buckets, directory_bits).1, payload.len() as u64);
                 match declared_bytes < actual_bytes {
                     true => Ok(()),
@@ -84,6 +88,7 @@ impl Params {
                 in_range("last_seed", last_seed, 0, 31)?;
                 in_range("wide_share", wide_share, 0, if thinned_from > 0 { 0 } else { u64::from(u32::MAX) })?;
                 in_range("thinned_from", thinned_from, if thinned_from > 0 { columns + 1 } else { 0 }, 32)?;
+                let payload = payload?;
                 let mut declared_bytes = 4 * num_layers;
                 if (payload.len() as u64) < declared_bytes {
                     return length_is(declared_bytes, payload);
@@ -101,6 +106,7 @@ impl Params {
                 in_range("log2_segment_len", log2_segment_len, 0, 18)?;
                 in_range("seed", seed, 0, 63)?;
                 in_range("num_segments", num_segments, 1, u64::from(u32::MAX))?;
+                let payload = payload?;
                 length_is((((num_segments + 3) << log2_segment_len) - 1) * fingerprint_bits / 8 + 8, payload)
             }
         }

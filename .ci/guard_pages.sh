@@ -33,7 +33,8 @@ guard_page_control() {
   fi
   tests=$(
     lean=$copy
-    lean cargo test --quiet -p filterblock --lib --no-run --message-format json |
+    # Of its own: cargo takes two copies of a package in one directory for the same.
+    CARGO_TARGET_DIR=$PWD/target/mistaken lean cargo test --quiet -p filterblock --lib --no-run --message-format json |
       sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
   )
   output=$("$tests" --test-threads 1 filter::guard_pages 2>&1) || status=$?

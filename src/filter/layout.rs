@@ -205,6 +205,7 @@ impl FilterLayout {
     /// Returns the bits to combine, for the kinds that combine.
     #[cfg(feature = "std")]
     pub(crate) fn bit_array<'a>(&'a self, payload: &'a [u8]) -> Option<BitArray<'a>> {
+        let payload = self.own(payload);
         each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).bit_array(), Empty => None)
     }
 }

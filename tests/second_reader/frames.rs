@@ -77,6 +77,9 @@ pub struct Frame {
     pub hashes: Vec<u64>,
 }
 
+/// The most policies that are tried for a set: a cap may be too small.
+const MAX_TRIES: usize = 1_000;
+
 const MAGIC: &[u8] = b"\xf1FBLK\r\n\x1a";
 
 pub fn frame(seed: u64) -> Frame {
@@ -237,12 +240,13 @@ fn sound_bytes(
             None => (block, false, features == 0),
         };
     }
-    loop {
+    for _ in 0..MAX_TRIES {
         let policy = policy(random).with_hasher(hasher.clone()).with_transform(transform);
         let builder = |entries: &[Vec<u8>]| {
             let mut builder = FilterBlockBuilder::new(&policy);
             builder.set_context(context).allow_empty();
-            entries.iter().for_each(|entry| builder.add_entry(entry));
+            // By their hashes: prefixes of other lengths than the transform's would be refused.
+            entries.iter().for_each(|entry| builder.add_hash(hasher.hash(entry)));
             builder
         };
         if policy.kind() == Some(FilterKind::Bloom) && !compact && random.one_in(10) {
@@ -266,6 +270,7 @@ fn sound_bytes(
             return (thinned(random, frame, compact, context, hasher), compact, true);
         }
     }
+    panic!("no policy suits {} entries", entries.len())
 }
 
 /// The frame itself, or one of those that have fewer of its columns: a third of those that can.

@@ -23,9 +23,6 @@ pub(crate) struct ExpectedArgs {
 pub(crate) fn parse_transform(text: &str) -> Result<KeyTransform, String> {
     match text.parse() {
         Ok(KeyTransform::Custom(_)) => Err("the engine's own code is needed, which this tool does not have".to_owned()),
-        Ok(KeyTransform::FixedPrefix { len: 0 } | KeyTransform::WholeKeyAndPrefix { len: 0 }) => {
-            Err("a prefix of no bytes is the same for every key: give a length from 1 to 65535".to_owned())
-        }
         Ok(transform) => Ok(transform),
         Err(error) => Err(error.to_string()),
     }

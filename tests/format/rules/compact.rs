@@ -21,7 +21,7 @@ pub fn compact_fault(frame: &[u8]) -> Result<(), (&'static str, DecodeError)> {
     }
     let params = trailer(tag & 7, frame.len(), &mut payload)?;
     let own = without_seed(payload, tag & 8 == 8);
-    params.range(own.clone()).and_then(|()| params.unused(own?, 0)).map_err(|error| ("payload", error))
+    params.range(own).and_then(|()| params.unused(own?, 0)).map_err(|error| ("payload", error))
 }
 
 /// Takes bytes from the end of a frame of `len` bytes.

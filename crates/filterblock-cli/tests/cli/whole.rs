@@ -96,7 +96,7 @@ fn the_shown_budget_fits() {
     let place = Place::new();
     place.write("keys.txt", (1..=100_000).map(|number| format!("{number}\n")).collect::<String>());
     let page = include_str!("../../../../docs/tool.md");
-    let example = page.lines().find(|line| line.contains(" --max-bytes ")).unwrap();
+    let example = page.lines().find(|line| line.contains(" --level-kind ")).unwrap();
     let line = example.strip_prefix("filterblock ").unwrap();
     let summary = place.json(0, &format!("{line} --json"));
     let number = |name: &str| summary[name].as_f64().unwrap();

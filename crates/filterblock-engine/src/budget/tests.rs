@@ -110,7 +110,7 @@ fn nothing_on_a_grid_is_better_unless_bits_are_scarce() {
     println!("at most {worst:.1e} above it, where the budget ends in a dent");
     println!("of {num_scarce} scarce budgets {num_worse} are spent worse, by {:.1} % at most", worst_scarce * 100.0);
     assert!(worst < 1e-4);
-    assert!(worst_scarce < 0.045 && num_worse * 250 <= num_scarce, "{worst_scarce}, {num_worse} of {num_scarce}");
+    assert!(worst_scarce < 0.051 && num_worse * 250 <= num_scarce, "{worst_scarce}, {num_worse} of {num_scarce}");
     assert!(without > 100);
 }
 

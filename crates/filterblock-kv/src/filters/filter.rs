@@ -98,6 +98,7 @@ pub(crate) fn kind_name<S: Serializer>(kind: &FilterKind, serializer: S) -> Resu
 
 /// The place of a filter while its table is open.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each table; a pointer would cost each lookup a cache miss")]
 pub(super) enum Residence {
     /// The filter is one block, in memory.
     Pinned(FilterBlock<PageBuf>, #[expect(dead_code, reason = "counted until it is dropped")] PinnedBytes),

@@ -1,0 +1,224 @@
+//! What do hashes cost that are not spread evenly, or were chosen? Twenty shapes of sets beside a random set of the same
+//! size, as ratios: time of a build, self-check included, time of a query for a stored hash, peak of the build's memory,
+//! bytes. Then the slowest opening and query of 1 MB of any bytes. Every stored hash is queried, alone and in a batch: the
+//! last line counts them.
+//!
+//! `taskset -c 1 cargo bench --bench hostile -- 1000 30000 1000000`, with numbers of hashes; an idle machine. With
+//! `RUSTFLAGS='--cfg filterblock_engines="x86_64"'` there is no AVX-512, with `"portable"` none of these engines.
+
+use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Counts live bytes.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: both calls are passed on to the system's allocator as they are.
+#[expect(unsafe_code, reason = "an allocator that counts")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        PEAK.fetch_max(LIVE.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        // SAFETY: the caller's `layout`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's `memory`, which `alloc` has returned for `layout`.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The finalizer of MurmurHash3, which the format uses, and its inverse.
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    z = (z ^ (z >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    z ^ (z >> 33)
+}
+
+fn unmix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 33)).wrapping_mul(0x9cb4_b2f8_1293_37db);
+    z = (z ^ (z >> 33)).wrapping_mul(0x4f74_430c_22a5_4005);
+    z ^ (z >> 33)
+}
+
+/// The hash of number `i` in a set of `n`.
+type Shape = (&'static str, fn(i: u64, n: u64) -> u64);
+
+/// `i` in a place `part` of `parts` equal parts of the range.
+fn in_part(i: u64, part: u64, parts: u64) -> u64 {
+    (((u128::from(part % parts) << 64) + u128::from(mix(i + 1))) / u128::from(parts)) as u64
+}
+
+const SHAPES: [Shape; 21] = [
+    ("random", |i, _| mix(i + 1)),
+    ("sequential", |i, _| i),
+    ("from the top down", |i, _| !i),
+    ("multiples of 2^32", |i, _| i << 32),
+    ("high bits equal", |i, _| mix(i + 1) >> 24),
+    ("high bits set", |i, _| !(mix(i + 1) >> 24)),
+    ("low bits equal", |i, _| mix(i + 1) << 32),
+    ("middle bits equal", |i, _| mix(i + 1) & 0xffff_0000_00ff_ffff),
+    ("32 bits, low", |i, _| mix(i + 1) >> 32),
+    ("32 bits twice", |i, _| (mix(i + 1) >> 32) * 0x1_0000_0001),
+    ("few bits set", |i, _| (0..6).fold(0, |bits, k| bits | 1 << (mix(6 * i + k + 1) % 64))),
+    ("evenly spread", |i, n| i.wrapping_mul(u64::MAX / n)),
+    ("evenly, in one half", |i, n| i.wrapping_mul(u64::MAX / (2 * n))),
+    ("one half in one place", |i, _| if i % 2 == 0 { mix(i + 1) } else { mix(i + 1) >> 30 }),
+    ("a tenth in one place", |i, _| if i % 10 > 0 { mix(i + 1) } else { mix(i + 1) >> 40 }),
+    ("in one third", |i, _| in_part(i, 1, 3)),
+    ("150 in a golomb bucket", |i, n| in_part(i, i / 150 * 150 / 64, n.div_ceil(64))),
+    ("200 in a ribbon bucket", |i, n| in_part(i, i / 200 * 200 / 128, n.div_ceil(128))),
+    ("one start in ribbon's last layer", |i, _| match i {
+        0..2_880 => unmix(5 << 58 | mix(i + 1) >> 40) ^ (i % 32).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        _ => mix(i + 1),
+    }),
+    ("bumped by ribbon's first layer", |i, n| match i {
+        i if i < n / 8 => in_part(i, 7, n.div_ceil(128)),
+        _ => mix(i + 1),
+    }),
+    ("pairs in one fuse segment", |i, n| in_part(i / 2, i / 2, n.div_ceil(2)) ^ (i % 2)),
+];
+
+const SETTINGS: [(FilterKind, f64); 7] = [
+    (FilterKind::Bloom, 0.01),
+    (FilterKind::Blocked, 0.01),
+    (FilterKind::Golomb, 0.01),
+    (FilterKind::Golomb, 1e-4),
+    (FilterKind::Ribbon, 0.01),
+    (FilterKind::Fuse, 0.5),
+    (FilterKind::Fuse, 0.004),
+];
+
+/// Nanoseconds a hash, twice, and bytes a hash, twice.
+type Costs = [f64; 4];
+
+fn hashes(shape: Shape, n: u64) -> Vec<KeyHash> {
+    let mut hashes: Vec<u64> = (0..n).map(|i| (shape.1)(i, n)).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.sort_unstable_by_key(|&hash| mix(hash ^ 1));
+    hashes.into_iter().map(KeyHash::from_raw).collect()
+}
+
+fn costs(policy: &FilterPolicy, hashes: &[KeyHash], num_probed: &mut u64) -> Costs {
+    let per_hash = |sum: f64| sum / hashes.len() as f64;
+    let (mut build_ns, mut query_ns, mut peak) = (f64::MAX, f64::MAX, 0);
+    let mut block = Vec::new();
+    for _ in 0..if hashes.len() > 100_000 { 2 } else { 9 } {
+        block = Vec::new();
+        let live = LIVE.load(Relaxed);
+        PEAK.store(live, Relaxed);
+        let begun = Instant::now();
+        let mut builder = FilterBlockBuilder::new(policy);
+        hashes.iter().for_each(|&hash| builder.add_hash(hash));
+        builder.finish_into(&mut block).expect("every set is built");
+        build_ns = per_hash(begun.elapsed().as_nanos() as f64).min(build_ns);
+        peak = PEAK.load(Relaxed) - live;
+    }
+    let filter = FilterBlockReader::open(&block).expect("a block just built");
+    for _ in 0..3 {
+        let begun = Instant::now();
+        let num_found = hashes.iter().filter(|&&hash| filter.may_contain_hash(hash)).count();
+        query_ns = per_hash(begun.elapsed().as_nanos() as f64).min(query_ns);
+        assert_eq!(num_found, hashes.len(), "a stored hash is denied");
+    }
+    let mut answers = vec![false; hashes.len()];
+    filter.may_contain_hashes(hashes, &mut answers);
+    assert!(answers.into_iter().all(|answer| answer), "a stored hash is denied");
+    *num_probed += 4 * hashes.len() as u64;
+    [build_ns, query_ns, per_hash(peak as f64), per_hash(block.len() as f64)]
+}
+
+/// A name, and the byte at each place.
+type Fill = (&'static str, fn(u64) -> u8);
+
+/// Blocks of 1 MB that were built, with payloads of other bytes.
+fn any_bytes(kind: FilterKind, rate: f64) {
+    let policy = FilterPolicy::with_false_positive_rate(kind, rate).expect("legal");
+    let num_hashes = policy.expected_num_entries(1_000_000);
+    let mut builder = FilterBlockBuilder::new(&policy);
+    (0..num_hashes).for_each(|i| builder.add_hash(KeyHash::from_raw(mix(i + 1))));
+    let built = builder.finish().expect("a block");
+    let mut slowest = [(0.0, ""), (0.0, "")];
+    let fills: [Fill; 5] = [
+        ("as built", |_| 0),
+        ("zeros", |_| 0),
+        ("ones", |_| 0xff),
+        ("every second bit", |_| 0x55),
+        ("random", |i| mix(i + 7) as u8),
+    ];
+    for (name, fill) in fills {
+        let mut block = built.clone();
+        // Ribbon's numbers of blocks at the end would be refused.
+        let end = block.len() - 64;
+        if name != "as built" {
+            (64..end).for_each(|at| block[at] = fill(at as u64));
+        }
+        let begun = Instant::now();
+        let verified = OpenOptions::new().open(&block).is_ok();
+        let open_us = begun.elapsed().as_nanos() as f64 / 1e3;
+        assert_eq!(verified, name == "as built");
+        let Ok(filter) = OpenOptions::new().with_digest_check(false).open(&block) else { continue };
+        // The mean over queries of one hash, so that neither the clock nor a cache's misses are measured.
+        for i in 0..2_000 {
+            let hash = KeyHash::from_raw(mix(i << 20 | 1));
+            let begun = Instant::now();
+            let num_passed = (0..64).filter(|_| filter.may_contain_hash(std::hint::black_box(hash))).count();
+            std::hint::black_box(num_passed);
+            let query_us = begun.elapsed().as_nanos() as f64 / 64e3;
+            if query_us > slowest[1].0 {
+                slowest[1] = (query_us, name);
+            }
+        }
+        if open_us > slowest[0].0 {
+            slowest[0] = (open_us, name);
+        }
+    }
+    let [(open_us, of_open), (query_us, of_query)] = slowest;
+    println!("| {kind} {rate} | {open_us:.0} µs, {of_open} | {query_us:.3} µs, {of_query} |");
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Run as a test, it only shows that it compiles.
+    if arguments.iter().any(|argument| argument == "--test") {
+        return;
+    }
+    let mut sizes: Vec<u64> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
+    if sizes.is_empty() {
+        sizes = vec![1_000, 30_000, 1_000_000];
+    }
+    let mut num_probed = 0;
+    println!(
+        "| hashes | filter | build | query | memory | bytes | the worst shapes of each |\n|---|---|---|---|---|---|---|"
+    );
+    for n in sizes {
+        for (kind, rate) in SETTINGS {
+            let policy = FilterPolicy::with_false_positive_rate(kind, rate).expect("legal");
+            let random = costs(&policy, &hashes(SHAPES[0], n), &mut num_probed);
+            let mut worst = [(0.0, ""); 4];
+            for shape in &SHAPES[1..] {
+                let found = costs(&policy, &hashes(*shape, n), &mut num_probed);
+                for (worst, (found, random)) in worst.iter_mut().zip(found.into_iter().zip(random)) {
+                    if found / random > worst.0 {
+                        *worst = (found / random, shape.0);
+                    }
+                }
+            }
+            let [build, query, memory, bytes] = worst.map(|(ratio, _)| ratio);
+            let names = worst.map(|(_, name)| name).join("; ");
+            println!("| {n} | {kind} {rate} | {build:.2} | {query:.2} | {memory:.2} | {bytes:.3} | {names} |");
+        }
+    }
+    println!("\n| 1 MB of any bytes | slowest opening, verified | slowest query |\n|---|---|---|");
+    SETTINGS.into_iter().for_each(|(kind, rate)| any_bytes(kind, rate));
+    println!("\n{num_probed} queries of stored hashes in {} shapes, none denied", SHAPES.len());
+}

@@ -15,6 +15,12 @@ use std::vec::Vec;
 /// for those that are remapped.
 pub(super) type Called = fn(&FilterLayout, &[u8], u32, KeyHash) -> bool;
 
+/// The function for remapped filters: there are few of them, and the others' queries do not distinguish them. It calls the
+/// kind's own function, as a second copy of a kind's probe in the same place kept the compiler from inlining the first:
+/// golomb's queries took 1.02 to 1.07 of the time.
+pub(super) const REMAPPED_CALLED: Called =
+    |filter, frame, start, hash| filter.of_kind.called()(filter, filter.own(frame), start, filter.remapped(hash));
+
 /// The function for filters without entries. Their payload is empty: bytes of another length are a defect of the caller,
 /// and no such bytes are denied.
 pub(super) const EMPTY_CALLED: Called = |_, frame, start, _| {
@@ -54,7 +60,7 @@ impl FilterLayout {
             each!(Params, params, params in View => View::check(params, payload, base).map(KindLayout::from))?;
         Ok(match set_seed {
             None => Self::of(of_kind),
-            Some(_) => Self { inlined: Inlined::NONE, called: of_kind.called_remapped(), of_kind, set_seed },
+            Some(_) => Self { inlined: Inlined::NONE, called: REMAPPED_CALLED, of_kind, set_seed },
         })
     }
 
@@ -87,7 +93,7 @@ impl FilterLayout {
         }
     }
 
-    /// Returns the kind's own bytes of a payload: in a remapped filter, those before the seed.
+    /// Returns the bytes up to the end of the kind's own payload: in a remapped filter, those before the seed.
     #[inline(always)]
     pub(super) fn own<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
         match self.set_seed {

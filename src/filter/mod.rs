@@ -151,20 +151,6 @@ macro_rules! enums {
                     },)*
                 }
             }
-
-            /// The probe of a remapped filter. There are few of them, and others' queries do not distinguish them.
-            fn called_remapped(&self) -> Called {
-                match self {
-                    Self::Empty => EMPTY_CALLED,
-                    $(Self::$Kind(_) => |filter, frame, start, hash| match &filter.of_kind {
-                        Self::$Kind(layout) => {
-                            let own = filter.own(&frame[start as usize..]);
-                            $module::View::new(layout, own).may_contain(filter.remapped(hash))
-                        }
-                        _ => unreachable!("a layout keeps its kind"),
-                    },)*
-                }
-            }
         }
         $(impl From<$module::Layout> for KindLayout {
             #[inline(always)]

@@ -138,7 +138,8 @@ fn bloom_plans() -> Vec<(Plan, u64, u64)> {
     plans(FilterKind::Bloom, &[0.3, 0.1, 0.01, 1e-3, 1e-6], &[1, 2, 3, 20, 700, 3_000])
 }
 
-/// Returns payloads of all settings, with few lines, with pages of them, and with so many that batches prefetch.
+/// Returns payloads of all settings: of few lines, of more than a page, and of more than [`MAX_CACHED_LEN`] bytes,
+/// where batches prefetch.
 fn blocked_payloads() -> impl Iterator<Item = (Params, Vec<u8>)> {
     let shapes =
         (1..=MAX_NUM_PROBES as u8).flat_map(|probes| (0..=MAX_SALT_BITS as u8).map(move |salts| (probes, salts)));

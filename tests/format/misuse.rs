@@ -146,7 +146,7 @@ impl Partitioned {
     }
 }
 
-/// A custom transform whose code keeps so many bytes of a key.
+/// A custom transform that takes the first `len` bytes of a key.
 fn custom(len: usize) -> FilterPolicy {
     let transform = CustomTransform::new(200, 0).expect("legal");
     policy(WHOLE).with_custom_transform(transform, move |key, take| key.get(..len).into_iter().for_each(take))

@@ -70,9 +70,9 @@
 //! # }
 //! ```
 //!
-//! All I/O goes through [`Storage`]: files, direct I/O, or a storage of the caller's. The trait is public for simulated
-//! disks, such as that of the store's tests, which loses, tears and reorders what was not synced; an engine that only
-//! stores data uses [`Store::open_dir`].
+//! The store reads and writes only through [`Storage`]: files, direct I/O, or a storage of the caller's. The trait is
+//! public for simulated disks, such as that of the store's tests, which loses, tears and reorders what was not synced;
+//! an engine that only stores data uses [`Store::open_dir`].
 #![forbid(unsafe_code)]
 
 mod batch;

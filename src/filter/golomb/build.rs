@@ -34,7 +34,8 @@ fn for_each_bucket(buckets: Buckets, hashes: &[u64], mut visit: impl FnMut(u64, 
 /// keeps 8 bytes a bucket meanwhile.
 ///
 /// # Errors
-/// [`Unbuilt::Unsolved`] if a bucket has so many entries that queries would be slow, or is too long for readers.
+/// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if `hashes`
+/// are not remapped and crowd in few buckets ([`MAX_ENTRIES_PER_BUCKET`], [`MAX_ENTRIES_BESIDE`]).
 pub(super) fn build(plan: Plan, hashes: Hashes<'_>, out: &mut Output<'_>) -> Result<Params, Unbuilt> {
     let Plan { buckets, remainder_bits } = plan;
     let Hashes { hashes, are_remapped } = hashes;

@@ -47,6 +47,7 @@ pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
 
 /// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
 #[cfg(feature = "std")]
+#[inline]
 pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
     LE::write_u64(&mut bytes[offset..], value);
 }

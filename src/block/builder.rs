@@ -384,7 +384,9 @@ impl FilterBlockBuilder {
             |built, _, out, _| {
                 let mut trailer = Vec::new();
                 match built {
-                    Some(Built { params, is_remapped }) => compact::write_trailer(params, *is_remapped, &mut trailer),
+                    Some(Built { params, is_remapped, .. }) => {
+                        compact::write_trailer(params, *is_remapped, &mut trailer)
+                    }
                     None => trailer.extend(compact::EMPTY),
                 }
                 out.append(&trailer)
@@ -440,10 +442,11 @@ impl FilterBlockBuilder {
         let built = out.append_zeros(header_len).map(drop).map_err(BuildError::from);
         let built = built.and_then(|()| self.payload().build(&mut out, header_len)).and_then(|built| {
             seal(built.as_ref(), self.hashes.len() as u64, &mut out, start)?;
-            match self.policy.self_check() {
-                true => self_check(&self.hashes, open(out.written(start)), self.parallel),
-                false => Ok(()),
+            if !self.policy.self_check() {
+                return Ok(());
             }
+            let is_checked = built.is_some_and(|built| built.is_checked);
+            self_check(&self.hashes, open(out.written(start)), is_checked, self.parallel)
         });
         match built {
             Ok(()) => {

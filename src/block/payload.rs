@@ -3,7 +3,7 @@
 use crate::error::BuildError;
 use crate::filter::output::{NoRoom, Output};
 use crate::filter::size::{Bits, FilterSize, Target};
-use crate::filter::{Hashes, Params, Unbuilt, remaps};
+use crate::filter::{self, Hashes, Mode, Params, Unbuilt, remaps};
 use crate::frame::HEADER_LEN;
 use crate::hash::SetSeed;
 use crate::policy::{FilterPolicy, SizedKind, closer};
@@ -27,6 +27,8 @@ pub(super) struct Payload<'a> {
 pub(super) struct Built {
     pub(super) params: Params,
     pub(super) is_remapped: bool,
+    /// See [`filter::Built`].
+    pub(super) is_checked: bool,
 }
 
 impl Payload<'_> {
@@ -87,9 +89,6 @@ impl Payload<'_> {
         out: &mut Output<'_>,
         header_len: usize,
     ) -> Result<Built, Option<BuildError>> {
-        if of_kind.settings.needs_order() && self.sort() {
-            return Err(None);
-        }
         let (kind, num_entries) = (of_kind.kind(), self.hashes.len() as u64);
         let (start, capacity) = (out.len(), out.capacity());
         of_kind.check_cap(num_entries)?;
@@ -102,8 +101,9 @@ impl Payload<'_> {
                 None => Hashes::given(self.hashes),
                 Some(remapped) => Hashes::remapped(&mut remapped.hashes),
             };
-            let params = match plan.build(hashes, out, self.parallel) {
-                Ok(params) => params,
+            let mode = Mode { parallel: self.parallel, checks: self.policy.self_check() };
+            let filter::Built { params, is_checked } = match plan.build(hashes, out, mode) {
+                Ok(built) => built,
                 Err(Unbuilt::Repeated) => return Err(None),
                 Err(Unbuilt::NoRoom(no_room)) => return Err(Some(no_room.into())),
                 Err(Unbuilt::Unsolved { .. }) if remapped.is_none() && remaps(kind) => {
@@ -111,7 +111,7 @@ impl Payload<'_> {
                     if self.sort() {
                         return Err(None);
                     }
-                    remapped = Some(Remapped::new(self.hashes, of_kind.settings.needs_order()));
+                    remapped = Some(Remapped::new(self.hashes));
                     continue;
                 }
                 Err(Unbuilt::Unsolved { num_seeds, num_entries }) => {
@@ -124,7 +124,7 @@ impl Payload<'_> {
             let frame_bytes = (out.len() - start + HEADER_LEN) as u64;
             let cap_bytes = match of_kind.size {
                 FilterSize::MaxBytes(cap_bytes) if frame_bytes > cap_bytes => cap_bytes,
-                _ => return Ok(Built { params, is_remapped: remapped.is_some() }),
+                _ => return Ok(Built { params, is_remapped: remapped.is_some(), is_checked }),
             };
             // The length depends on the keys: aim lower by the excess, and by more each time, so that few rounds reach
             // a fit or nothing.
@@ -150,13 +150,9 @@ struct Remapped {
 }
 
 impl Remapped {
-    /// Remaps `hashes`, which are sorted and distinct; sorts them again if `in_order`.
-    fn new(hashes: &[u64], in_order: bool) -> Self {
+    /// Remaps `hashes`, which are sorted and distinct.
+    fn new(hashes: &[u64]) -> Self {
         let seed = SetSeed::of(hashes);
-        let mut hashes: Vec<u64> = hashes.iter().map(|&hash| seed.remap(hash)).collect();
-        if in_order {
-            hashes.sort_unstable();
-        }
-        Self { seed, hashes }
+        Self { seed, hashes: hashes.iter().map(|&hash| seed.remap(hash)).collect() }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::blocked::sizing::{MAX_NUM_PROBES, MAX_SALT_BITS};
 use super::output::Output;
-use super::seam::{Hashes, MAX_CACHED_LEN};
+use super::seam::{Hashes, MAX_CACHED_LEN, Mode};
 use super::size::Target;
 use super::{FilterLayout, Params, Plan, Settings, StoredParams, fuse, golomb, ribbon};
 use crate::cpu::Guarded;
@@ -89,16 +89,18 @@ impl Pages {
         let mut hashes: Vec<u64> = (0..num_entries).map(|i| mix(num_entries ^ (i << 40))).collect();
         hashes.sort_unstable();
         let mut payload = Vec::new();
-        let params =
-            plan.build(Hashes::remapped(&mut hashes.clone()), &mut Output::Vec(&mut payload), false).expect("built");
+        let checked = Mode { parallel: false, checks: true };
+        let built =
+            plan.build(Hashes::remapped(&mut hashes.clone()), &mut Output::Vec(&mut payload), checked).expect("built");
         let Self([payload_pages, hash_pages, _]) = self;
         hash_pages.at_both_ends(&hashes, |hashes| {
             payload_pages.at_both_ends(&vec![0xff; payload.len()], |memory| {
-                let built = plan.build(Hashes::remapped(hashes), &mut Output::Slice { memory, len: 0 }, false);
-                assert_eq!(built, Ok(params));
+                let again = plan.build(Hashes::remapped(hashes), &mut Output::Slice { memory, len: 0 }, checked);
+                assert_eq!((again, built.is_checked), (Ok(built), true));
                 assert!(memory == payload, "{plan:?}");
             });
         });
+        let params = built.params;
         let mut counts = Counts::default();
         for damage in 0..num_payloads {
             counts.add(self.probe(params, &payload, &hashes));

@@ -26,6 +26,8 @@ pub(crate) mod ribbon;
 
 #[cfg(feature = "std")]
 pub(crate) mod combine;
+#[cfg(feature = "std")]
+pub(crate) mod fault;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;
 #[cfg(feature = "std")]
@@ -40,7 +42,7 @@ mod trailer;
 #[cfg(feature = "std")]
 pub(crate) use seam::Columns;
 #[cfg(feature = "std")]
-pub(crate) use seam::{Hashes, Planned, TooLong, Unbuilt};
+pub(crate) use seam::{Built, Hashes, Mode, Planned, TooLong, Unbuilt};
 pub(crate) use seam::{PARAMS_LEN, StoredParams};
 pub(crate) use trailer::Trailer;
 
@@ -301,11 +303,6 @@ impl Settings {
         by_kind!(self.kind(), Settings => Settings::SPEED)
     }
 
-    /// Returns whether [`Plan::build`] needs the hashes sorted and distinct.
-    pub(crate) fn needs_order(&self) -> bool {
-        by_kind!(self.kind(), Settings => Settings::NEEDS_ORDER)
-    }
-
     /// Whether the length of a payload depends on the hashes, and not on their number alone.
     pub(crate) fn len_depends_on_keys(&self) -> bool {
         by_kind!(self.kind(), Settings => Settings::LEN_DEPENDS_ON_KEYS)
@@ -330,8 +327,8 @@ impl Settings {
 #[cfg(feature = "std")]
 impl Plan {
     /// See [`KindPlan::build`].
-    pub(crate) fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
-        each!(Self, self, plan => plan.build(hashes, out, parallel).map(Params::from))
+    pub(crate) fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
+        each!(Self, self, plan => plan.build(hashes, out, mode).map(|built| built.map(Params::from)))
     }
 
     /// See [`KindPlan::in_compact_frame`].

@@ -58,6 +58,13 @@ impl Output<'_> {
         Ok(self.written_mut(start))
     }
 
+    /// Makes room for `additional` bytes in a vector.
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        if let Self::Vec(bytes) = self {
+            bytes.reserve_exact(additional);
+        }
+    }
+
     /// Appends `bytes`.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         self.append_zeros(bytes.len()).map(|place| place.copy_from_slice(bytes))

@@ -84,9 +84,6 @@ pub(crate) trait KindSettings: Copy + Debug + Default + PartialEq {
     /// The speed with default settings, by which kinds are compared.
     const SPEED: Speed;
 
-    /// Whether [`KindPlan::build`] needs the hashes sorted and distinct.
-    const NEEDS_ORDER: bool = false;
-
     /// Whether the length of a payload depends on the hashes, and not on their number alone.
     const LEN_DEPENDS_ON_KEYS: bool = false;
 
@@ -169,6 +166,33 @@ impl<'a> Hashes<'a> {
     }
 }
 
+/// How a payload is built. The bytes do not depend on it.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mode {
+    /// Whether all cores may be used.
+    pub(crate) parallel: bool,
+    /// Whether the build looks up the hashes in what it has written, while that is in a cache.
+    pub(crate) checks: bool,
+}
+
+/// A payload that was appended.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Built<P> {
+    pub(crate) params: P,
+    /// Whether every hash was found. If not, because the build does not check or because something is wrong, the
+    /// finished frame is queried for all hashes.
+    pub(crate) is_checked: bool,
+}
+
+#[cfg(feature = "std")]
+impl<P> Built<P> {
+    pub(super) fn map<Q>(self, wrap: impl FnOnce(P) -> Q) -> Built<Q> {
+        Built { params: wrap(self.params), is_checked: self.is_checked }
+    }
+}
+
 /// The reason why a payload was not built.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -202,14 +226,11 @@ impl From<NoRoom> for Unbuilt {
 pub(crate) trait KindPlan: Copy + Debug + PartialEq {
     type Params: KindParams;
 
-    /// Appends the payload that stores `hashes`: at least one, and sorted and distinct if
-    /// [`KindSettings::NEEDS_ORDER`].
-    ///
-    /// The bytes do not depend on `parallel`, which allows the use of all cores.
+    /// Appends the payload that stores `hashes`: at least one, in any order.
     ///
     /// # Errors
     /// [`Unbuilt`]; then `out` may have grown. Hashes may be reordered, but none is lost.
-    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Self::Params, Unbuilt>;
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Self::Params>, Unbuilt>;
 
     /// Returns a plan that is at least as good, and whose parameters take fewer bytes of a compact frame.
     #[must_use]

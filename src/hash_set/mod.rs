@@ -2,6 +2,8 @@
 
 mod distinct;
 mod partition;
+mod tally;
 
 pub(crate) use distinct::{Repeated, check_group, check_sorted, check_suspects};
 pub(crate) use partition::{MAX_PARTS, Partitions};
+pub(crate) use tally::Tally;

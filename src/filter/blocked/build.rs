@@ -3,10 +3,11 @@
 use super::engine::Engine;
 use super::{LINE_LEN, Params};
 use crate::bytes;
+use crate::filter::fault;
 use crate::filter::output::Output;
-use crate::filter::seam::Unbuilt;
+use crate::filter::seam::{Mode, Unbuilt};
 use crate::hash::KeyHash;
-use crate::hash_set::{MAX_PARTS, Partitions, Repeated, check_group, check_suspects};
+use crate::hash_set::{MAX_PARTS, Partitions, Repeated, Tally, check_group, check_suspects};
 use std::vec::Vec;
 
 /// The least number of lines of a part: partitioning into smaller ones costs more than it saves.
@@ -16,40 +17,53 @@ const MIN_PART_LINES: u64 = 32;
 /// level-2 cache, and partitioning costs more than it saves.
 const MAX_UNPARTED_LEN: usize = 2 << 20;
 
-/// Appends the lines of `hashes` to `out`.
+/// Appends the lines of `hashes` to `out`. Returns whether all were found there, part by part.
 ///
 /// # Errors
 /// [`Unbuilt`]; then `out` may have grown. Hashes are reordered, none is lost.
-pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Output<'_>, parallel: bool) -> Result<(), Unbuilt> {
+pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Output<'_>, mode: Mode) -> Result<bool, Unbuilt> {
     let (params, engine) = (*params, Engine::best(params));
     let lines = out.append_zeros(params.payload_len() as usize)?;
+    let is_found = |first_line, keys: &[u64], lines: &mut [u8]| {
+        fault::inject(lines);
+        !mode.checks || engine.contain_all(params, lines, first_line, keys)
+    };
     if params.salt_bits == 0 && lines.len() <= MAX_UNPARTED_LEN {
-        return Ok(insert(params, engine, 0, hashes, lines)?);
+        insert(params, engine, 0, hashes, lines)?;
+        return Ok(mode.checks && is_found(0, hashes, lines));
     }
     let part_lines = params.num_lines.div_ceil(MAX_PARTS as u64).next_power_of_two().max(MIN_PART_LINES);
     let num_parts = params.num_lines.div_ceil(part_lines) as usize;
     let shift = part_lines.trailing_zeros();
     let line_of = |hash| params.line_of(KeyHash::from_raw(hash));
+    let all = Tally::of(hashes.iter().copied());
     let partitions = Partitions::new(hashes, num_parts, |hash| (line_of(hash) >> shift) as usize);
 
-    let build_part = |scratch: &mut Scratch, (part, lines): (usize, &mut [u8])| {
+    let build_part = |scratch: &mut Scratch, (part, lines): (usize, &mut [u8])| -> Result<Tally, Repeated> {
         let first_line = (part as u64) << shift;
         partitions.gather(part, &mut scratch.keys);
-        match params.salt_bits {
-            0 => insert(params, engine, first_line, &scratch.keys, lines),
-            _ => choose(params, engine, first_line, &scratch.keys, lines, &mut scratch.grouped),
-        }
+        let keys = match params.salt_bits {
+            0 => {
+                insert(params, engine, first_line, &scratch.keys, lines)?;
+                &scratch.keys
+            }
+            _ => {
+                choose(params, engine, first_line, &scratch.keys, lines, &mut scratch.grouped)?;
+                &scratch.grouped.keys
+            }
+        };
+        Ok(if is_found(first_line, keys, lines) { Tally::of(keys.iter().copied()) } else { Tally::default() })
     };
     let part_len = part_lines as usize * LINE_LEN;
     #[cfg(feature = "rayon")]
-    if parallel {
+    if mode.parallel {
         use rayon::prelude::*;
-        lines.par_chunks_mut(part_len).enumerate().try_for_each_init(Scratch::default, build_part)?;
-        return Ok(());
+        let parts = lines.par_chunks_mut(part_len).enumerate().map_init(Scratch::default, build_part);
+        return Ok(all == parts.try_reduce(Tally::default, |a, b| Ok(a + b))? && mode.checks);
     }
-    let _ = parallel;
     let mut scratch = Scratch::default();
-    Ok(lines.chunks_mut(part_len).enumerate().try_for_each(|part| build_part(&mut scratch, part))?)
+    let mut parts = lines.chunks_mut(part_len).enumerate().map(|part| build_part(&mut scratch, part));
+    Ok(all == parts.try_fold(Tally::default(), |sum, part| Ok::<_, Repeated>(sum + part?))? && mode.checks)
 }
 
 /// The memory in which parts are built, kept from part to part.

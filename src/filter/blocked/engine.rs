@@ -32,6 +32,10 @@ crate::cpu::engines! {
     /// Answers for each hash, batch by batch.
     fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
 
+    /// Returns whether all bits of all `keys` are set in their lines, the first of which has number `first_line`.
+    #[cfg(feature = "std")]
+    fn contain_all(params: Params, lines: &[u8], first_line: u64, keys: &[u64]) -> bool;
+
     /// Returns the words of one line, each under the salt that sets the fewest of its bits, or the least of several
     /// such salts.
     #[cfg(feature = "std")]

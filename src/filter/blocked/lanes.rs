@@ -232,7 +232,7 @@ fn insert_by<V: Lanes, const WINDOW: bool, const TWO: bool>(
     for &key in keys {
         let hash = KeyHash::from_raw(key);
         let (first, second) = params.rounds(hash);
-        let line = super::line_at_mut(lines, (params.line_of(hash) - first_line) as usize * LINE_LEN);
+        let line = super::line_at_mut(lines, params.start_in_part(hash, first_line));
         let mut missing = V::splat(proof, 0);
         for part in Part::all() {
             let (words, multipliers): (V, V) = (part.load_line(proof, line), part.load(proof, &MULTIPLIERS));

@@ -237,6 +237,13 @@ impl Params {
         self.line_of(hash) as usize * LINE_LEN
     }
 
+    /// Returns the offset of the line of `hash` in lines from `first_line` on.
+    #[cfg(feature = "std")]
+    #[inline]
+    fn start_in_part(self, hash: KeyHash, first_line: u64) -> usize {
+        (self.line_of(hash) - first_line) as usize * LINE_LEN
+    }
+
     /// Returns the probes of `hash` within its line: one round, or two from nine probes on.
     #[inline]
     fn rounds(self, hash: KeyHash) -> (Round, Option<Round>) {

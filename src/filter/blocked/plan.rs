@@ -5,8 +5,7 @@ use super::sizing::{self, DEFAULT_SALT_BITS, MAX_SALT_BITS};
 use super::{LINE_LEN, MAX_LINES, Params};
 use crate::error::BuildError;
 use crate::filter::output::Output;
-use crate::filter::seam::Unbuilt;
-use crate::filter::seam::{Hashes, KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, SALT_BITS, Solution, Target, bits_of};
 use crate::filter::speed::Speed;
 
@@ -105,8 +104,8 @@ impl KindSettings for Settings {
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
-        build(self, hashes.hashes, out, parallel).map(|()| *self)
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
+        build(self, hashes.hashes, out, mode).map(|is_checked| Built { params: *self, is_checked })
     }
 
     fn expected_fpr(&self, num_entries: u64) -> f64 {

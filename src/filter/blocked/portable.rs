@@ -43,6 +43,14 @@ pub(super) fn all_may_contain(_: Portable, params: Params, lines: &[u8], hashes:
 }
 
 #[cfg(feature = "std")]
+pub(super) fn contain_all(_: Portable, params: Params, lines: &[u8], first_line: u64, keys: &[u64]) -> bool {
+    keys.iter().all(|&key| {
+        let hash = KeyHash::from_raw(key);
+        line_may_contain(params, line_at(lines, params.start_in_part(hash, first_line)), hash)
+    })
+}
+
+#[cfg(feature = "std")]
 pub(super) fn choose_words(_: Portable, params: Params, keys: &[u64]) -> [u64; WORDS] {
     let num_salts = 1 << params.salt_bits;
     let mut tries = [[0u64; WORDS]; 1 << MAX_SALT_BITS];
@@ -71,8 +79,7 @@ pub(super) fn insert(
 ) {
     for &key in keys {
         let hash = KeyHash::from_raw(key);
-        let (rounds, line) =
-            (params.rounds(hash), line_at_mut(lines, (params.line_of(hash) - first_line) as usize * LINE_LEN));
+        let (rounds, line) = (params.rounds(hash), line_at_mut(lines, params.start_in_part(hash, first_line)));
         let mut missing = 0;
         for index in 0..WORDS {
             let (word, bits) = (bytes::u64_at(line, index * 8), params.word_mask(&rounds, index, 0));

@@ -3,8 +3,7 @@
 use super::build::build;
 use super::{MAX_BITS, Params, sizing};
 use crate::filter::output::Output;
-use crate::filter::seam::Unbuilt;
-use crate::filter::seam::{Hashes, KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
 use crate::filter::speed::Speed;
 
@@ -89,8 +88,8 @@ fn bytes_that_meet(rate: f64, num_bytes: u64, num_entries: u64, num_probes: u32)
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
-        build(self, hashes.hashes, out).map(|()| *self)
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
+        build(self, hashes.hashes, out, mode.checks).map(|is_checked| Built { params: *self, is_checked })
     }
 
     fn expected_fpr(&self, num_entries: u64) -> f64 {

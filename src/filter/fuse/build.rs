@@ -4,25 +4,35 @@ use super::peel::{Index, Peeling};
 use super::sizing::TRIED_SEEDS;
 use super::slots::Slots;
 use super::{Layout, Params};
-use crate::bits;
+use crate::filter::fault;
 use crate::filter::output::Output;
-use crate::filter::seam::{Hashes, Unbuilt};
+use crate::filter::seam::{Built, Hashes, Unbuilt};
 use crate::hash_set::check_sorted;
 use std::vec::Vec;
 
 /// Appends the payload of `hashes`, in any order. Meanwhile it keeps 13 bytes for each slot (17 if there are more than
 /// 2³²), and 8 for each entry if the first seed fails.
-pub(super) fn build(plan: Params, hashes: Hashes<'_>, out: &mut Output<'_>) -> Result<Params, Unbuilt> {
+pub(super) fn build(
+    plan: Params,
+    hashes: Hashes<'_>,
+    out: &mut Output<'_>,
+    checks: bool,
+) -> Result<Built<Params>, Unbuilt> {
     let payload = out.append_zeros(plan.payload_len() as usize)?;
     match u32::try_from(plan.num_slots()) {
-        Ok(_) => solve::<u32>(plan, hashes, payload),
-        Err(_) => solve::<u64>(plan, hashes, payload),
+        Ok(_) => solve::<u32>(plan, hashes, payload, checks),
+        Err(_) => solve::<u64>(plan, hashes, payload, checks),
     }
 }
 
 /// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away. Hashes that were not
 /// remapped have one attempt: for seeds that are known beforehand, hashes could be chosen such that all of them fail.
-pub(super) fn solve<I: Index>(plan: Params, hashes: Hashes<'_>, payload: &mut [u8]) -> Result<Params, Unbuilt> {
+pub(super) fn solve<I: Index>(
+    plan: Params,
+    hashes: Hashes<'_>,
+    payload: &mut [u8],
+    checks: bool,
+) -> Result<Built<Params>, Unbuilt> {
     let Hashes { hashes, are_remapped } = hashes;
     let num_seeds = if are_remapped { TRIED_SEEDS } else { 1 };
     let mut rehashed = Vec::new();
@@ -39,9 +49,11 @@ pub(super) fn solve<I: Index>(plan: Params, hashes: Hashes<'_>, payload: &mut [u
         };
         let mut peeling = Peeling::<I>::new(slots, params.num_slots() as usize);
         if peeling.peel(seeded) {
-            let Layout { fingerprint_bits, fingerprint_mask, .. } = Layout::new(params);
-            bits::pack(&peeling.solve(fingerprint_mask), fingerprint_bits, payload);
-            return Ok(params);
+            let layout = Layout::new(params);
+            peeling.solve(&layout, payload);
+            fault::inject(payload);
+            let is_checked = checks && peeling.are_found(seeded, &layout, payload);
+            return Ok(Built { params, is_checked });
         }
         if !are_remapped {
             // No slot is ever left to one of two equal hashes.

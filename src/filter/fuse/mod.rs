@@ -222,13 +222,23 @@ impl Layout {
     /// Answers for slots of whole bytes.
     #[inline(always)]
     fn may_contain_in_bytes(&self, payload: &[u8], hash: KeyHash) -> bool {
-        self.agrees(hash, |slot| payload.get(slot as usize).copied().map(u32::from))
+        self.agrees_in_bytes(payload, self.slots.seeded(hash.get()))
+    }
+
+    #[inline(always)]
+    fn agrees_in_bytes(&self, payload: &[u8], seeded: u64) -> bool {
+        self.agrees(seeded, |slot| payload.get(slot as usize).copied().map(u32::from))
     }
 
     /// Answers for slots of any length.
     #[inline(always)]
     fn may_contain_in_bits(&self, payload: &[u8], hash: KeyHash) -> bool {
-        self.agrees(hash, |slot| {
+        self.agrees_in_bits(payload, self.slots.seeded(hash.get()))
+    }
+
+    #[inline(always)]
+    fn agrees_in_bits(&self, payload: &[u8], seeded: u64) -> bool {
+        self.agrees(seeded, |slot| {
             let (at, shift) = self.place(slot);
             // One comparison: the index is far from overflow.
             let word = payload.get(at..at + WORD_LEN as usize)?.first_chunk().copied()?;
@@ -236,13 +246,39 @@ impl Layout {
         })
     }
 
-    /// Returns whether the contents that `read` returns for the four slots of `hash` add up to its fingerprint, in the
-    /// bits that count. Returns `true` if a slot is beyond the payload, which cannot be in one of the layout's length.
+    /// Returns whether the contents that `read` returns for the four slots of a hash, which is under the seed, add up
+    /// to its fingerprint, in the bits that count. Returns `true` if a slot is beyond the payload, which cannot be in
+    /// one of the layout's length.
     #[inline(always)]
-    fn agrees(&self, hash: KeyHash, read: impl Fn(u64) -> Option<u32>) -> bool {
-        let seeded = self.slots.seeded(hash.get());
+    fn agrees(&self, seeded: u64, read: impl Fn(u64) -> Option<u32>) -> bool {
         let sum = self.slots.of(seeded).into_iter().try_fold(fingerprint(seeded), |sum, slot| Some(sum ^ read(slot)?));
         sum.is_none_or(|sum| sum & self.fingerprint_mask == 0)
+    }
+}
+
+/// For the builder.
+#[cfg(feature = "std")]
+impl Layout {
+    /// Returns the contents of `slot`, and bits that do not count. Slots of whole bytes are read in less time.
+    #[inline(always)]
+    fn read<const IN_BYTES: bool>(&self, payload: &[u8], slot: u64) -> u32 {
+        if IN_BYTES {
+            return payload[slot as usize].into();
+        }
+        let (at, shift) = self.place(slot);
+        (bytes::u64_at(payload, at) >> shift) as u32
+    }
+
+    /// Sets the contents of `slot`, which are zero, in the bits that count.
+    #[inline(always)]
+    fn write<const IN_BYTES: bool>(&self, payload: &mut [u8], slot: u64, contents: u32) {
+        if IN_BYTES {
+            payload[slot as usize] = contents as u8;
+            return;
+        }
+        let (at, shift) = self.place(slot);
+        let word = bytes::u64_at(payload, at) | u64::from(contents & self.fingerprint_mask) << shift;
+        bytes::put_u64(payload, at, word);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Peeling: the order in which entries are taken away, and the slot that each of them owns. The [parent](super)
 //! explains it.
 
-use super::ARITY;
 use super::slots::{Slots, fingerprint};
+use super::{ARITY, Layout};
 use crate::hash::fast_range;
-use crate::hash_set::{MAX_PARTS, Partitions};
+use crate::hash_set::{MAX_PARTS, Partitions, Tally};
 use std::vec::Vec;
 
 /// The greatest number of hashes for which the table stays in a cache in any order.
@@ -41,8 +41,7 @@ impl Index for u64 {
 pub(super) struct Peeling<I> {
     slots: Slots,
     counts: Vec<u8>,
-    /// The sum (XOR) of each slot's hashes under the seed. Once all are taken away, an entry's own slot has its hash,
-    /// others zero.
+    /// The sum (XOR) of each slot's hashes under the seed. Once all are taken away, an entry's own slot has its hash.
     sums: Vec<u64>,
     /// The slot of each entry, in the order in which they were taken away.
     own: Vec<I>,
@@ -60,16 +59,40 @@ impl<I: Index> Peeling<I> {
         self.add_all(hashes) && self.take_away(num_hashes)
     }
 
-    /// Returns the contents of all slots. From the entry taken away last to the first, an entry's own slot gets the
-    /// contents that make its four add up to its fingerprint, in the bits of `mask`.
-    pub(super) fn solve(mut self, mask: u32) -> Vec<u64> {
+    /// Writes the contents of all slots to `payload`, which is zero. From the entry taken away last to the first, an
+    /// entry's own slot gets the contents that make its four add up to its fingerprint.
+    pub(super) fn solve(&self, layout: &Layout, payload: &mut [u8]) {
+        match layout.fingerprint_bits {
+            8 => self.solve_by::<true>(layout, payload),
+            _ => self.solve_by::<false>(layout, payload),
+        }
+    }
+
+    fn solve_by<const IN_BYTES: bool>(&self, layout: &Layout, payload: &mut [u8]) {
         for own in self.own.iter().rev() {
             let hash = self.sums[own.get()];
-            // The own slot's sum is still the hash, so it cancels the initial value.
-            let sum = self.slots.of(hash).into_iter().fold(hash, |sum, slot| sum ^ self.sums[slot as usize]);
-            self.sums[own.get()] = sum ^ u64::from(fingerprint(hash) & mask);
+            // The own slot is still zero.
+            let read = |sum, slot| sum ^ layout.read::<IN_BYTES>(payload, slot);
+            let contents = self.slots.of(hash).into_iter().fold(fingerprint(hash), read);
+            layout.write::<IN_BYTES>(payload, own.get() as u64, contents);
         }
-        self.sums
+    }
+
+    /// Returns whether `payload` contains all `hashes`, which are under the seed, as queries look them up. Tables that
+    /// stay in no cache are searched in the order in which entries were taken away: neighbours are in few segments.
+    pub(super) fn are_found(&self, hashes: &[u64], layout: &Layout, payload: &[u8]) -> bool {
+        match layout.fingerprint_bits {
+            8 => self.are_found_by(hashes, |hash| layout.agrees_in_bytes(payload, hash)),
+            _ => self.are_found_by(hashes, |hash| layout.agrees_in_bits(payload, hash)),
+        }
+    }
+
+    fn are_found_by(&self, hashes: &[u64], is_found: impl Fn(u64) -> bool) -> bool {
+        if hashes.len() <= MAX_UNGROUPED {
+            return hashes.iter().all(|&hash| is_found(hash));
+        }
+        let taken = self.own.iter().map(|own| self.sums[own.get()]);
+        Tally::of(taken.filter(|&hash| is_found(hash))) == Tally::of(hashes.iter().copied())
     }
 
     /// Adds hashes by groups of neighbouring segments, so that slots are counted in a cache. Returns `false` if a slot

@@ -4,7 +4,7 @@ use super::Params;
 use super::build::build;
 use super::sizing::{self, MAX_FINGERPRINT_BITS};
 use crate::filter::output::Output;
-use crate::filter::seam::{Hashes, KindPlan, KindSettings, Planned, TooLong, Unbuilt};
+use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::filter::size::Target;
 use crate::filter::speed::Speed;
 
@@ -72,8 +72,8 @@ fn plan_of(fingerprint_bits: u32, num_entries: u64) -> Result<Planned<Plan>, Too
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
-        build(*self, hashes, out)
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
+        build(*self, hashes, out, mode.checks)
     }
 
     fn expected_fpr(&self, _num_entries: u64) -> f64 {

@@ -6,7 +6,7 @@ use super::sizing::{self, MAX_FINGERPRINT_BITS, TRIED_SEEDS};
 use super::{KindView, Params, Plan, Settings, View};
 use crate::error::DecodeError;
 use crate::filter::output::Output;
-use crate::filter::seam::{Hashes, KindParams, KindPlan, KindSettings, Unbuilt};
+use crate::filter::seam::{Built, Hashes, KindParams, KindPlan, KindSettings, Mode, Unbuilt};
 use crate::filter::size::{Bits, Target};
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
@@ -18,7 +18,10 @@ fn plan(fingerprint_bits: u32, num_entries: u64) -> Plan {
 
 fn built(plan: Plan, hashes: &[u64]) -> (Params, Vec<u8>) {
     let (mut hashes, mut payload) = (hashes.to_vec(), Vec::new());
-    let params = plan.build(Hashes::remapped(&mut hashes), &mut Output::Vec(&mut payload), false).expect("solved");
+    let params = plan
+        .build(Hashes::remapped(&mut hashes), &mut Output::Vec(&mut payload), Mode::default())
+        .expect("solved")
+        .params;
     (params, payload)
 }
 
@@ -155,7 +158,10 @@ fn order_and_width_of_slot_numbers_do_not_change_the_bytes() {
     let mut reversed: Vec<u64> = hashes.iter().rev().copied().collect();
     assert_eq!(built(plan, &reversed), expected);
     let mut payload = std::vec![0; plan.payload_len() as usize];
-    assert_eq!(solve::<u64>(plan, Hashes::remapped(&mut reversed), &mut payload), Ok(expected.0));
+    assert_eq!(
+        solve::<u64>(plan, Hashes::remapped(&mut reversed), &mut payload, true),
+        Ok(Built { params: expected.0, is_checked: true })
+    );
     assert_eq!(payload, expected.1);
     reversed.sort_unstable();
     let mut sorted = hashes;
@@ -169,13 +175,13 @@ fn what_cannot_be_built_is_an_error() {
     for num_entries in [2u64, 3, 50, 20_000] {
         let mut hashes: Vec<u64> = (1..num_entries).map(mix).collect();
         hashes.push(hashes[0]);
-        let result = build(plan(8, num_entries), Hashes::given(&mut hashes), &mut Output::Vec(&mut Vec::new()));
+        let result = build(plan(8, num_entries), Hashes::given(&mut hashes), &mut Output::Vec(&mut Vec::new()), true);
         assert_eq!(result, Err(Unbuilt::Repeated));
     }
     // More entries than slots.
     let crowded = Params { fingerprint_bits: 8, log2_segment_len: 2, seed: 0, num_segments: 1 };
     let mut hashes: Vec<u64> = (0..1_000).map(mix).collect();
-    let result = build(crowded, Hashes::remapped(&mut hashes), &mut Output::Vec(&mut Vec::new()));
+    let result = build(crowded, Hashes::remapped(&mut hashes), &mut Output::Vec(&mut Vec::new()), true);
     assert_eq!(result, Err(Unbuilt::Unsolved { num_seeds: TRIED_SEEDS, num_entries: 1_000 }));
     hashes.sort_unstable();
     hashes.dedup();

@@ -1,87 +1,226 @@
-//! The builder: from sorted hashes to directory and codes.
+//! The builder: from hashes to codes and directory.
 
-use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_ENTRIES_BESIDE, MAX_ENTRIES_PER_BUCKET, Params, Plan, Slope};
-use crate::filter::output::Output;
-use crate::filter::seam::{Hashes, Unbuilt};
-use crate::hash::KeyHash;
+use super::decode::Bucket;
+use super::{ENTRIES_PER_BUCKET, GROUP, MAX_ENTRIES_BESIDE, MAX_ENTRIES_PER_BUCKET};
+use super::{Params, Plan, Slope, View, max_bucket_bits};
+use crate::filter::fault;
+use crate::filter::output::{NoRoom, Output};
+use crate::filter::seam::{Built, Hashes, KindView, Mode, Unbuilt};
+use crate::hash::{KeyHash, fast_range};
+use crate::hash_set::{MAX_PARTS, Partitions, Tally, check_sorted};
 use crate::{bits, bytes};
 use std::vec::Vec;
 
-/// Returns the gaps, as stored, of the bucket that contains `keys`.
-fn gaps(buckets: Buckets, keys: &[u64]) -> impl Iterator<Item = u64> {
-    let mut next_least = 0;
-    keys.iter().filter_map(move |&key| {
-        let (_, offset) = buckets.locate(KeyHash::from_raw(key));
-        // Two hashes may share an offset, which is then stored once.
-        let gap = offset.checked_sub(next_least)?;
-        next_least = offset + 1;
-        Some(gap)
-    })
-}
+/// About how many hashes are sorted together: as few as the grouping of all takes no longer for.
+const PART_LEN: usize = 256;
 
-/// Calls `visit` with each bucket and its keys, in order, empty buckets included.
-fn for_each_bucket(buckets: Buckets, hashes: &[u64], mut visit: impl FnMut(u64, &[u64])) {
-    let mut rest = hashes;
-    for bucket in 0..buckets.num {
-        let len = rest.iter().take_while(|&&h| buckets.locate(KeyHash::from_raw(h)).0 == bucket).count();
-        let (keys, later) = rest.split_at(len);
-        visit(bucket, keys);
-        rest = later;
-    }
-}
+/// A multiplier with no other property than that about half of its bits are ones.
+const MARK_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Appends directory and codes of `hashes` (sorted, distinct). It makes two passes, the first for the lengths, and
-/// keeps 8 bytes a bucket meanwhile.
+/// Appends directory and codes of `hashes`. Meanwhile it keeps 8 bytes a bucket.
 ///
 /// # Errors
 /// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if `hashes`
 /// are not remapped and crowd in few buckets ([`MAX_ENTRIES_PER_BUCKET`], [`MAX_ENTRIES_BESIDE`]).
-pub(super) fn build(plan: Plan, hashes: Hashes<'_>, out: &mut Output<'_>) -> Result<Params, Unbuilt> {
-    let Plan { buckets, remainder_bits } = plan;
+pub(super) fn build(
+    plan: Plan,
+    hashes: Hashes<'_>,
+    out: &mut Output<'_>,
+    mode: Mode,
+) -> Result<Built<Params>, Unbuilt> {
     let Hashes { hashes, are_remapped } = hashes;
-    let hashes = &*hashes;
-    let width = u32::from(remainder_bits);
-    let mut starts = Vec::with_capacity(buckets.num as usize + 1);
-    let (mut code_bits, mut most_bits, mut most_entries, mut squares) = (0, 0, 0, 0);
-    for_each_bucket(buckets, hashes, |_, keys| {
-        starts.push(code_bits);
-        let bucket_bits = gaps(buckets, keys).map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
-        code_bits += bucket_bits;
-        let num_entries = keys.len() as u64;
-        (most_bits, most_entries) = (most_bits.max(bucket_bits), most_entries.max(num_entries));
-        squares += u128::from(num_entries) * u128::from(num_entries);
-    });
-    // The last bucket ends where the payload does.
-    code_bits = code_bits.next_multiple_of(8);
-    starts.push(code_bits);
+    let start = out.len();
+    let mut codes = Codes::new(plan, are_remapped, hashes.len() as u64, out);
+    let num_parts = (hashes.len() / PART_LEN).min(MAX_PARTS);
+    #[cfg(feature = "rayon")]
+    if mode.parallel && num_parts > 1 {
+        rayon::slice::ParallelSliceMut::par_sort_unstable(&mut *hashes);
+    }
+    if num_parts < 2 || mode.parallel {
+        check_sorted(hashes)?;
+        codes.append_all(hashes)?;
+    } else {
+        let partitions = Partitions::new(hashes, num_parts, |hash| fast_range(hash, num_parts as u64) as usize);
+        let mut part_hashes = Vec::new();
+        for part in 0..num_parts {
+            partitions.gather(part, &mut part_hashes);
+            check_sorted(&mut part_hashes)?;
+            codes.append_all(&part_hashes)?;
+        }
+    }
+    let (params, values) = codes.finish()?;
+    let payload = out.written_mut(start);
+    fault::inject(payload);
+    let is_checked = mode.checks
+        && View::check(params, payload, 0).is_ok_and(|layout| {
+            let view = View::new(&layout, payload);
+            values
+                == (0..plan.buckets.num).fold(Tally::default(), |sum, bucket| sum + tally(bucket, view.bucket(bucket)))
+        });
+    Ok(Built { params, is_checked })
+}
 
-    let slope = Slope::new(code_bits, buckets.num);
-    let directory_bits = if buckets.num == 1 { 0 } else { directory_bits(&starts, slope) };
-    let params = Params { remainder_bits, directory_bits, entries_per_bucket: ENTRIES_PER_BUCKET as u8, buckets };
-    let num_entries = hashes.len() as u64;
-    let is_crowded =
-        most_entries > MAX_ENTRIES_PER_BUCKET || squares > u128::from(num_entries) * u128::from(MAX_ENTRIES_BESIDE);
-    // The last bucket is up to seven bits longer.
-    if most_bits + 7 > params.max_bucket_bits() || (is_crowded && !are_remapped) {
-        return Err(Unbuilt::Unsolved { num_seeds: 1, num_entries });
+/// Returns the tally of the offsets that queries find in `bucket`.
+fn tally(number: u64, bucket: Option<Bucket<'_>>) -> Tally {
+    Tally::of(bucket.into_iter().flat_map(Bucket::offsets).map(|offset| mark(number, offset)))
+}
+
+/// Returns the number by which an offset of a bucket counts in a tally. It is not linear, so that an error in one offset
+/// does not cancel that in another.
+#[inline]
+fn mark(bucket: u64, offset: u64) -> u64 {
+    let product = (offset ^ bucket.rotate_left(32)).wrapping_mul(MARK_MULTIPLIER);
+    product ^ product >> 32
+}
+
+/// The codes that have been appended.
+struct Codes<'o, 'v> {
+    plan: Plan,
+    are_remapped: bool,
+    num_entries: u64,
+    out: &'o mut Output<'v>,
+    /// The place of the codes in `out`.
+    begin: usize,
+    /// The length of `out`, if that is too short: codes are then counted, not written.
+    too_short: Option<u64>,
+    /// The starts of the buckets before the current one, and, last, its own: in bits of the codes.
+    starts: Vec<u64>,
+    /// The gaps of the current bucket, as stored.
+    gaps: Vec<u64>,
+    /// The least offset that may follow in the current bucket.
+    next_least: u64,
+    /// The number of the current bucket's entries, and the sum of the squares of the other buckets'.
+    entries_of_bucket: u64,
+    sum_of_squares: u128,
+    /// The tally of the offsets.
+    values: Tally,
+}
+
+impl<'o, 'v> Codes<'o, 'v> {
+    fn new(plan: Plan, are_remapped: bool, num_entries: u64, out: &'o mut Output<'v>) -> Self {
+        let begin = out.len();
+        // An entry takes its remainder, two bits, and a fifth of a bit in the directory.
+        let expected_bits = num_entries * (u64::from(plan.remainder_bits) * 10 + 23) / 10;
+        out.reserve((expected_bits / 8) as usize);
+        let mut starts = Vec::with_capacity(plan.buckets.num as usize + 1);
+        starts.push(0);
+        let (gaps, values) = (Vec::with_capacity(2 * ENTRIES_PER_BUCKET as usize), Tally::default());
+        let (next_least, entries_of_bucket, sum_of_squares) = (0, 0, 0);
+        Self {
+            plan,
+            are_remapped,
+            num_entries,
+            out,
+            begin,
+            too_short: None,
+            starts,
+            gaps,
+            next_least,
+            entries_of_bucket,
+            sum_of_squares,
+            values,
+        }
     }
-    let directory_len = params.directory_len().expect("a directory shorter than the hashes it was made from");
-    let payload = out.append_zeros((directory_len + code_bits / 8) as usize)?;
-    let (directory, codes) = payload.split_at_mut(directory_len as usize);
-    if buckets.num > 1 {
-        write_directory(&params, &starts, slope, directory);
+
+    /// Appends `hashes`, which are sorted and follow those before.
+    fn append_all(&mut self, hashes: &[u64]) -> Result<(), Unbuilt> {
+        for &hash in hashes {
+            let (bucket, offset) = self.plan.buckets.locate(KeyHash::from_raw(hash));
+            while self.bucket() < bucket {
+                self.end_bucket()?;
+            }
+            self.entries_of_bucket += 1;
+            // Two hashes may share an offset, which is then stored once.
+            if let Some(gap) = offset.checked_sub(self.next_least) {
+                self.gaps.push(gap);
+                self.next_least = offset + 1;
+                self.values = self.values + Tally::of([mark(bucket, offset)]);
+            }
+        }
+        Ok(())
     }
-    for_each_bucket(buckets, hashes, |bucket, keys| {
-        let (mut unary, mut remainders) = (starts[bucket as usize], starts[bucket as usize + 1]);
-        for gap in gaps(buckets, keys) {
+
+    /// Returns the number of the current bucket.
+    fn bucket(&self) -> u64 {
+        self.starts.len() as u64 - 1
+    }
+
+    /// Appends the codes of the current bucket.
+    fn end_bucket(&mut self) -> Result<(), Unbuilt> {
+        let width = u32::from(self.plan.remainder_bits);
+        let start = self.starts[self.starts.len() - 1];
+        let mut end = start + self.gaps.iter().map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
+        let is_crowded = self.entries_of_bucket > MAX_ENTRIES_PER_BUCKET && !self.are_remapped;
+        // The last bucket ends where the payload does: it is up to seven bits longer.
+        if is_crowded || end - start + 7 > max_bucket_bits(width) {
+            return Err(self.unsolved());
+        }
+        if self.bucket() + 1 == self.plan.buckets.num {
+            end = end.next_multiple_of(8);
+        }
+        self.write_bucket(start, end);
+        self.starts.push(end);
+        self.sum_of_squares += u128::from(self.entries_of_bucket) * u128::from(self.entries_of_bucket);
+        (self.next_least, self.entries_of_bucket) = (0, 0);
+        Ok(())
+    }
+
+    /// Writes the codes of the current bucket to the bits from `start` to `end`, if there is room.
+    fn write_bucket(&mut self, start: u64, end: u64) {
+        let width = u32::from(self.plan.remainder_bits);
+        let gaps = self.gaps.drain(..);
+        let len = self.begin + end.div_ceil(8) as usize;
+        if self.too_short.is_some() {
+            return;
+        }
+        if let Err(NoRoom { actual_bytes, .. }) = self.out.append_zeros(len - self.out.len()) {
+            self.too_short = Some(actual_bytes);
+            return;
+        }
+        let codes = self.out.written_mut(self.begin);
+        let (mut unary, mut remainders) = (start, end);
+        for gap in gaps {
             unary += gap >> width;
             bits::write(codes, unary, 1, 1);
             unary += 1;
             remainders -= u64::from(width);
             bits::write(codes, remainders, width, gap & ((1 << width) - 1));
         }
-    });
-    Ok(params)
+    }
+
+    /// Appends the buckets that are left, and puts the directory before the codes. Returns the tally of the offsets,
+    /// too.
+    fn finish(mut self) -> Result<(Params, Tally), Unbuilt> {
+        let Plan { buckets, remainder_bits } = self.plan;
+        while self.bucket() < buckets.num {
+            self.end_bucket()?;
+        }
+        if self.sum_of_squares > u128::from(self.num_entries) * u128::from(MAX_ENTRIES_BESIDE) && !self.are_remapped {
+            return Err(self.unsolved());
+        }
+        let code_bits = self.starts[buckets.num as usize];
+        let slope = Slope::new(code_bits, buckets.num);
+        let directory_bits = if buckets.num == 1 { 0 } else { directory_bits(&self.starts, slope) };
+        let params = Params { remainder_bits, directory_bits, entries_per_bucket: ENTRIES_PER_BUCKET as u8, buckets };
+        let directory_len = params.directory_len().expect("a directory shorter than the hashes it was made from");
+        let (directory_len, codes_len) = (directory_len as usize, (code_bits / 8) as usize);
+        if let Some(actual_bytes) = self.too_short {
+            let needed_bytes = (self.begin + directory_len + codes_len) as u64;
+            return Err(NoRoom { needed_bytes, actual_bytes }.into());
+        }
+        if buckets.num > 1 {
+            self.out.append_zeros(directory_len)?;
+            let payload = self.out.written_mut(self.begin);
+            payload.copy_within(..codes_len, directory_len);
+            payload[..directory_len].fill(0);
+            write_directory(&params, &self.starts, slope, &mut payload[..directory_len]);
+        }
+        Ok((params, self.values))
+    }
+
+    fn unsolved(&self) -> Unbuilt {
+        Unbuilt::Unsolved { num_seeds: 1, num_entries: self.num_entries }
+    }
 }
 
 /// Returns the deviation of each bucket's start from the line through its group's anchor.

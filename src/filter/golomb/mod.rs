@@ -58,10 +58,14 @@
 //!
 //! # How the builder works
 //!
-//! It needs the hashes in order, alone among the kinds, and two passes over them (`build.rs`): the first computes the
-//! lengths of all buckets, from which the line, the deviations and the least width of the directory's fields follow;
-//! the second writes codes. No step is repeated, so a build is quick; it keeps 8 bytes a bucket beside the hashes. The
-//! length of the payload depends on the keys, and a plan can only estimate it (`plan.rs`).
+//! Alone among the kinds it needs the hashes in order (`build.rs`). They are grouped by their upper bits and sorted
+//! group by group, in a level-1 cache, and each bucket's codes are written when its last hash has come. Line, deviations
+//! and the least width of the directory's fields follow from the lengths of all buckets, so the directory is written in
+//! the end and the codes are moved behind it. A build keeps 8 bytes a bucket beside the hashes. The length of the
+//! payload depends on the keys, and a plan can only estimate it (`plan.rs`).
+//!
+//! The check decodes the finished payload once, bucket by bucket as queries find them, and compares a tally of the
+//! offsets with that of the entries': 2 ns an entry, where a search for each takes 15 and more.
 //!
 //! Buckets have 64 entries on average because hashes are random. Hashes that share a bucket, by a weak hash function or
 //! on purpose, would make each query follow all of them: 183 µs for 100 000, and the check of a finished block n times
@@ -248,11 +252,9 @@ impl Params {
         self.remainder_bits as u32
     }
 
-    /// Returns the most bits of a bucket. Longer ones are not searched, so that no bytes can make a query slow: at
-    /// 1.5 bits beyond its remainder a code, this is room for more than 340 codes, and for 255 as sparse as legal.
     #[inline(always)]
     const fn max_bucket_bits(&self) -> u64 {
-        512 * (self.remainder_bits as u64 + 2)
+        max_bucket_bits(self.remainder_bits as u32)
     }
 
     /// Returns the length of the anchors in bytes. A single bucket has none, as it has no directory.
@@ -276,6 +278,13 @@ impl Params {
             width => 1 << (width - 1),
         }
     }
+}
+
+/// Returns the most bits of a bucket. Longer ones are not searched, so that no bytes can make a query slow: at 1.5 bits
+/// beyond its remainder a code, this is room for more than 340 codes, and for 255 as sparse as legal.
+#[inline(always)]
+const fn max_bucket_bits(remainder_bits: u32) -> u64 {
+    512 * (remainder_bits as u64 + 2)
 }
 
 /// The slope of the line from which bucket starts deviate: bits per bucket, in 256ths.

@@ -4,8 +4,7 @@ use super::build::build;
 use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, MAX_SHORT_REMAINDER_BITS};
 use super::{Params, sizing};
 use crate::filter::output::Output;
-use crate::filter::seam::Unbuilt;
-use crate::filter::seam::{Hashes, KindPlan, KindSettings, Planned, TooLong};
+use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::filter::size::Target;
 use crate::filter::speed::Speed;
 use crate::math::float::{exp, exp_m1, pow2};
@@ -39,7 +38,6 @@ impl KindSettings for Settings {
 
     const SPEED: Speed = Speed { build_ns: 136.1, cached_query_ns: 92.2, uncached_query_ns: 339.5 };
 
-    const NEEDS_ORDER: bool = true;
     const LEN_DEPENDS_ON_KEYS: bool = true;
 
     fn rate_limits(&self) -> (f64, f64) {
@@ -133,8 +131,8 @@ fn range_for(millibits: u32) -> f64 {
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, _parallel: bool) -> Result<Params, Unbuilt> {
-        build(*self, hashes, out)
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
+        build(*self, hashes, out, mode)
     }
 
     /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an

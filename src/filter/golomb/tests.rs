@@ -8,7 +8,7 @@ use super::search::search;
 use super::{Buckets, ENTRIES_PER_BUCKET, KindView, MAX_REMAINDER_BITS, Params, Plan, View};
 use crate::error::DecodeError;
 use crate::filter::output::Output;
-use crate::filter::seam::Hashes;
+use crate::filter::seam::{Built, Hashes, Mode};
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
 
@@ -46,6 +46,14 @@ fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
     true
 }
 
+/// Appends to `payload`, in which all hashes must be found.
+fn built(plan: Plan, hashes: &[u64], payload: &mut Vec<u8>) -> Params {
+    let mode = Mode { parallel: false, checks: true };
+    let built = build(plan, Hashes::remapped(&mut hashes.to_vec()), &mut Output::Vec(payload), mode);
+    let Ok(Built { params, is_checked: true }) = built else { panic!("{built:?}") };
+    params
+}
+
 /// Ranges of a bucket for remainders of `remainder_bits`: as planned, dense, and with quotients of many bits.
 fn ranges(remainder_bits: u32, load: u64) -> [u64; 4] {
     let planned = (ENTRIES_PER_BUCKET << remainder_bits) * 3 / 2;
@@ -63,8 +71,7 @@ fn engines_agree_on_what_is_built() {
                 let mut hashes: Vec<u64> = (0..load * num_buckets.min(7)).map(|i| mix(seed ^ (i + 1))).collect();
                 hashes.sort_unstable();
                 let mut payload = Vec::new();
-                let params = build(plan, Hashes::remapped(&mut hashes.clone()), &mut Output::Vec(&mut payload))
-                    .expect("a vector grows");
+                let params = built(plan, &hashes, &mut payload);
                 let others = (0..100).map(|i| mix(seed ^ (i + 1_000_000)));
                 let asked: Vec<u64> = hashes.iter().step_by(1 + hashes.len() / 200).copied().chain(others).collect();
                 assert!(agree(params, &payload, &asked), "{params:?} is refused");
@@ -124,8 +131,7 @@ fn engines_agree_where_entries_cluster() {
                 let buckets = Buckets { num: 1, range: bucket_range };
                 let plan = Plan { buckets, remainder_bits: remainder_bits as u8 };
                 let mut payload = Vec::new();
-                let params = build(plan, Hashes::remapped(&mut hashes.clone()), &mut Output::Vec(&mut payload))
-                    .expect("a vector grows");
+                let params = built(plan, &hashes, &mut payload);
                 let sought = (40..90).map(|quotient| (quotient << remainder_bits) + remainder);
                 let near = (0..=lead).chain(first - 4..first + 3 * load + 4);
                 let others: Vec<u64> = near.chain(sought).map(hash_at).collect();
@@ -149,8 +155,7 @@ fn vectors_answer_most_queries() {
         let mut hashes: Vec<u64> = (0..num_entries).map(|i| mix(i + 1)).collect();
         hashes.sort_unstable();
         let mut payload = Vec::new();
-        let params =
-            build(plan, Hashes::remapped(&mut hashes.clone()), &mut Output::Vec(&mut payload)).expect("a vector grows");
+        let params = built(plan, &hashes, &mut payload);
         let layout = View::check(params, &payload, 0).expect("sound");
         let unanswered = |hashes: &mut dyn Iterator<Item = u64>| {
             let answers = hashes.map(KeyHash::from_raw).map(|hash| match Engine::best(&params) {

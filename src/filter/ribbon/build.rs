@@ -5,29 +5,40 @@ use super::engine::Engine;
 use super::groups::Groups;
 use super::layer::Layer;
 use super::row::{Row, WIDTH, rehashed};
+use super::search::{Bumped, Part};
 use super::sizing::{self, MAX_COLUMNS, MAX_SEEDS, MIN_KNOWN_SEEDS, SEEDS_OF_A_SIZE, STRETCH};
 use super::stretch::{Stretch, Whole, Workspace};
-use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN, Params, Plan, WORD_LEN};
+use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN, Params, Plan, View, WORD_LEN};
 use crate::bytes;
+use crate::filter::fault;
 use crate::filter::output::Output;
-use crate::filter::seam::{Hashes, Unbuilt};
-use crate::hash_set::{Repeated, check_sorted};
+use crate::filter::seam::{Built, Hashes, KindView, Mode, Unbuilt};
+use crate::hash_set::{Repeated, Tally, check_sorted};
 use core::ops::Range;
 use std::vec::Vec;
 
 /// Appends the payload of `hashes`, in any order. Meanwhile it keeps the bumped hashes, the thresholds, and 32 bytes
 /// for each slot of the stretches that are filled in turns.
-pub(super) fn build(plan: &Plan, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
+pub(super) fn build(
+    plan: &Plan,
+    hashes: Hashes<'_>,
+    out: &mut Output<'_>,
+    mode: Mode,
+) -> Result<Built<Params>, Unbuilt> {
     let Hashes { hashes, are_remapped } = hashes;
+    let (start, mut is_checked) = (out.len(), mode.checks);
     let (mut params, num_entries) = (plan.params(), hashes.len() as u64);
     let (mut thresholds, mut num_blocks) = (Vec::new(), Vec::new());
     let mut bumped = Vec::new();
+    let mut bumped_first = Vec::new();
     loop {
         let index = num_blocks.len();
         let entering = if index == 0 { &mut *hashes } else { &mut bumped[..] };
         if index + 1 == MAX_LAYERS || entering.len() as u64 <= sizing::MAX_ENTRIES_OF_LAST {
             let seeds = 0..if are_remapped { MAX_SEEDS } else { num_known_seeds(entering.len() as u64, num_entries) };
-            num_blocks.push(append_last(&mut params, index, entering, plan.millislots, seeds, out)?);
+            let (num, is_found) = append_last(&mut params, index, entering, plan.millislots, seeds, out)?;
+            num_blocks.push(num);
+            is_checked &= is_found;
             break;
         }
         if index > 0 {
@@ -40,8 +51,14 @@ pub(super) fn build(plan: &Plan, hashes: Hashes<'_>, out: &mut Output<'_>, paral
         let mut of_layer = std::vec![0; layer.thresholds_len() as usize];
         let num_entering = entering.len();
         let max_bumped = if are_remapped { usize::MAX } else { num_entering / LEAST_KEPT };
-        let whole = Whole { params, layer, num_entering, max_bumped };
-        bumped = build_layer(whole, entering, solution, &mut of_layer, parallel)?;
+        let whole = Whole { params, layer, num_entering, max_bumped, checks: is_checked };
+        let all = Tally::of(entering.iter().copied());
+        let found;
+        (bumped, found) = build_layer(whole, entering, solution, &mut of_layer, mode.parallel)?;
+        is_checked &= found + Tally::of(bumped.iter().copied()) == all;
+        if index == 0 && is_checked {
+            bumped_first.clone_from(&bumped);
+        }
         if bumped.is_empty() {
             // No layer follows, so this one is the last and has no thresholds.
             break;
@@ -49,12 +66,20 @@ pub(super) fn build(plan: &Plan, hashes: Hashes<'_>, out: &mut Output<'_>, paral
         thresholds.extend(of_layer);
     }
     params.num_layers = num_blocks.len() as u8;
+    let solution_end = out.len();
     out.append(&thresholds)?;
     let directory = out.append_zeros(params.directory_len())?;
     for (index, &num) in num_blocks.iter().enumerate() {
         bytes::put_u32(directory, index * NUM_BLOCKS_LEN, num as u32);
     }
-    Ok(params)
+    // Layers are checked one by one. What is left is the way from one to the next, and the copy of the thresholds.
+    fault::inject(out.written_mut(solution_end));
+    let payload = out.written(start);
+    is_checked = is_checked
+        && out.written(solution_end).starts_with(&thresholds)
+        && View::check(params, payload, 0)
+            .is_ok_and(|layout| bumped_first.iter().all(|&hash| Bumped(hash).may_contain(&layout, payload)));
+    Ok(Built { params, is_checked })
 }
 
 /// A layer bumps at most this part of the hashes that enter it, unless they were remapped: twice as many as the fewest
@@ -75,8 +100,8 @@ fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
     Ok(hashes)
 }
 
-/// Appends layer `index`, which bumps nothing, under the first of `seeds` that solves all its equations; returns its
-/// number of blocks.
+/// Appends layer `index`, which bumps nothing, under the first of `seeds` that solves all its equations. Returns its
+/// number of blocks, and whether all hashes were found in it.
 fn append_last(
     params: &mut Params,
     index: usize,
@@ -84,7 +109,7 @@ fn append_last(
     millislots: u32,
     seeds: Range<u32>,
     out: &mut Output<'_>,
-) -> Result<u64, Unbuilt> {
+) -> Result<(u64, bool), Unbuilt> {
     let mut band = Band::default();
     let num_seeds = seeds.end;
     for seed in seeds {
@@ -101,7 +126,10 @@ fn append_last(
             params.last_seed = seed as u8;
             let solution = out.append_zeros(layer.num_words(params) as usize * WORD_LEN)?;
             solve(params, &layer, 0, &band, solution);
-            return Ok(num_blocks);
+            fault::inject(solution);
+            let part = Part { params, layer, solution, thresholds: None };
+            let found = Engine::best(params).tally_found(&part, &rows);
+            return Ok((num_blocks, found == Tally::of(rows)));
         }
     }
     Err(Unbuilt::Unsolved { num_seeds, num_entries: hashes.len() as u64 })
@@ -125,14 +153,14 @@ pub(super) fn solve(params: &Params, layer: &Layer, first_block: u64, band: &Ban
 }
 
 /// Fills `solution` and `thresholds` of a layer that bumps from `hashes`, which may be reordered. Returns those that
-/// are bumped.
+/// are bumped, and the tally of those that were found in it.
 fn build_layer(
     whole: Whole,
     hashes: &mut [u64],
     solution: &mut [u8],
     thresholds: &mut [u8],
     parallel: bool,
-) -> Result<Vec<u64>, Unbuilt> {
+) -> Result<(Vec<u64>, Tally), Unbuilt> {
     let groups = Groups::new(&whole.layer, hashes);
     let mut stretches = split(&whole, solution, thresholds);
     let num_together = groups.num_stretches();
@@ -153,7 +181,8 @@ fn build_layer(
     if num_bumped > whole.max_bumped {
         return Err(whole.crowded());
     }
-    Ok(stretches.into_iter().flat_map(|stretch| stretch.bumped).collect())
+    let found = stretches.iter().fold(Tally::default(), |sum, stretch| sum + stretch.found);
+    Ok((stretches.into_iter().flat_map(|stretch| stretch.bumped).collect(), found))
 }
 
 fn split<'a>(whole: &Whole, mut solution: &'a mut [u8], thresholds: &'a mut [u8]) -> Vec<Stretch<'a>> {
@@ -169,7 +198,13 @@ fn split<'a>(whole: &Whole, mut solution: &'a mut [u8], thresholds: &'a mut [u8]
             (solution.len() / WORD_LEN) as u64
         };
         let (words, later_words) = solution.split_at_mut(num_words as usize * WORD_LEN);
-        stretches.push(Stretch { first_slot, solution: words, thresholds, bumped: Vec::new() });
+        stretches.push(Stretch {
+            first_slot,
+            solution: words,
+            thresholds,
+            bumped: Vec::new(),
+            found: Tally::default(),
+        });
         solution = later_words;
     }
     stretches

@@ -12,7 +12,11 @@ use crate::hash::KeyHash;
 #[cfg(feature = "std")]
 use super::band::Cell;
 #[cfg(feature = "std")]
+use super::search::Part;
+#[cfg(feature = "std")]
 use super::turns::{IN_TURNS, Place, Turn};
+#[cfg(feature = "std")]
+use crate::hash_set::Tally;
 
 crate::cpu::engines! {
     Params: {
@@ -31,6 +35,10 @@ crate::cpu::engines! {
 
     /// Answers for each hash. Both slices have the same length.
     fn may_contain_all(layout: &Layout, payload: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
+
+    /// Returns the tally of those of `hashes` that the part neither bumps nor denies.
+    #[cfg(feature = "std")]
+    fn tally_found(part: &Part<'_>, hashes: &[u64]) -> Tally;
 
     /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block
     /// after it, on return its own.

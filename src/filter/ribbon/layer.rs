@@ -42,6 +42,15 @@ impl Layer {
         Self { columns, num_wide: 0, ..self }
     }
 
+    /// Returns this layer with places that are counted from the block that begins at `first_slot`, and from its
+    /// thresholds: sums of a place and an offset wrap.
+    #[cfg(feature = "std")]
+    pub(super) const fn seen_from(&self, params: &Params, first_slot: u64) -> Self {
+        let first_word = self.word_of(params, first_slot / WIDTH).wrapping_neg();
+        let thresholds_at = (first_slot / BUCKET / 4).wrapping_neg();
+        Self { first_word, thresholds_at, ..*self }
+    }
+
     /// Returns the layer that follows this one.
     pub(super) const fn next(&self, params: &Params, num_blocks: u64) -> Self {
         let first_word = self.first_word + self.num_words(params);

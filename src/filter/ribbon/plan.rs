@@ -5,7 +5,7 @@ use super::sizing::{self, Expected, MAX_COLUMNS, MAX_MILLISLOTS, MIN_MILLISLOTS}
 use super::{NUM_BLOCKS_LEN, Params, WORD_LEN};
 use crate::error::BuildError;
 use crate::filter::output::Output;
-use crate::filter::seam::{Hashes, KindPlan, KindSettings, Planned, TooLong, Unbuilt};
+use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::filter::size::{MILLISLOTS, Target};
 use crate::filter::speed::Speed;
 use crate::math::float::pow2;
@@ -124,8 +124,8 @@ fn columns_for(num_bits: u64, num_slots: u64, num_blocks: u64) -> (u32, u32) {
 impl KindPlan for Plan {
     type Params = Params;
 
-    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, parallel: bool) -> Result<Params, Unbuilt> {
-        build(self, hashes, out, parallel)
+    fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
+        build(self, hashes, out, mode)
     }
 
     /// Each bit of an absent hash's fingerprint agrees by chance, and in each layer the same share of blocks has one

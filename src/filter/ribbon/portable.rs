@@ -10,7 +10,11 @@ use crate::hash::KeyHash;
 #[cfg(feature = "std")]
 use super::band::Cell;
 #[cfg(feature = "std")]
+use super::search::Part;
+#[cfg(feature = "std")]
 use super::turns::{self, IN_TURNS, Place, Turn};
+#[cfg(feature = "std")]
+use crate::hash_set::Tally;
 
 /// `compiled_for! { engine! }` defines the functions in which engines differ only by their instructions.
 #[cfg(any(simd_x86_64, simd_neon))]
@@ -34,6 +38,15 @@ macro_rules! compiled_for {
                 answers: &mut [bool],
             ) {
                 super::search::may_contain_all(sums, layout, payload, hashes, answers);
+            }
+
+            #[cfg(feature = "std")]
+            pub(super) fn tally_found(
+                sums,
+                part: &super::search::Part<'_>,
+                hashes: &[u64],
+            ) -> $crate::hash_set::Tally {
+                super::search::tally_found(sums, part, hashes)
             }
 
             #[cfg(feature = "std")]
@@ -106,6 +119,11 @@ pub(super) fn solve(_: Portable, rows: &[Cell], words: &mut [u64]) {
             *word = later | u64::from(sum & 1);
         }
     }
+}
+
+#[cfg(feature = "std")]
+pub(super) fn tally_found(sums: Portable, part: &Part<'_>, hashes: &[u64]) -> Tally {
+    search::tally_found(sums, part, hashes)
 }
 
 #[cfg(feature = "std")]

@@ -2,10 +2,12 @@
 
 use super::layer::Layer;
 use super::row::{Row, WIDTH, rehashed};
-use super::{BUCKET, LIMITS, Layout, WORD_LEN, portable};
+use super::{BUCKET, LIMITS, Layout, Params, WORD_LEN, portable};
 use crate::cpu::{Portable, prefetch};
 use crate::filter::seam::{BATCH, MAX_CACHED_LEN};
 use crate::hash::KeyHash;
+#[cfg(feature = "std")]
+use crate::hash_set::Tally;
 
 /// The words of two neighbouring blocks that a query adds up. All offsets are within the payload.
 #[derive(Clone, Copy)]
@@ -24,15 +26,14 @@ pub(super) struct Window {
 
 impl Window {
     #[inline(always)]
-    fn new(layout: &Layout, layer: &Layer, row: Row) -> Self {
-        let params = &layout.params;
+    fn new(params: &Params, layer: &Layer, row: Row) -> Self {
         let (block, slot) = (row.start / WIDTH, row.start % WIDTH);
         let (word, stored, columns) = if layer.is_even() {
             (block * u64::from(params.columns), params.columns.into(), layer.columns)
         } else {
             (layer.word_of(params, block), layer.columns_of(params, block), layer.columns_from(block))
         };
-        let first = (layer.first_word + word) as usize * WORD_LEN;
+        let first = layer.first_word.wrapping_add(word) as usize * WORD_LEN;
         Self {
             first,
             second: first + stored * WORD_LEN,
@@ -72,7 +73,7 @@ impl Window {
 #[inline(always)]
 pub(super) fn limit(payload: &[u8], layer: &Layer, start: u64) -> u64 {
     let bucket = start / BUCKET;
-    let byte = payload[(layer.thresholds_at + bucket / 4) as usize];
+    let byte = payload[layer.thresholds_at.wrapping_add(bucket / 4) as usize];
     LIMITS[usize::from(byte >> (bucket % 4 * 2) & 3)]
 }
 
@@ -85,12 +86,12 @@ pub(super) fn window_of(layout: &Layout, payload: &[u8], hash: KeyHash) -> Resul
     if layout.params.num_layers() > 1 && is_bumped(payload, layer, row.start) {
         return Err(Bumped(hash));
     }
-    Ok(Window::new(layout, layer, row))
+    Ok(Window::new(&layout.params, layer, row))
 }
 
 /// A hash that the first layer bumps, as it enters the next one.
 #[derive(Clone, Copy)]
-pub(super) struct Bumped(u64);
+pub(super) struct Bumped(pub(super) u64);
 
 impl Bumped {
     /// Returns the answer of the layers below the first. The last of them bumps nothing, so one of them answers.
@@ -102,7 +103,7 @@ impl Bumped {
             hash = rehashed(hash, params.steps(index));
             let row = Row::new(hash, layer.num_starts);
             if index + 1 == params.num_layers() || !is_bumped(payload, &layer, row.start) {
-                return portable::agrees(payload, &Window::new(layout, &layer, row));
+                return portable::agrees(payload, &Window::new(params, &layer, row));
             }
         }
         false
@@ -184,4 +185,29 @@ pub(super) fn may_contain_all(
 #[inline(always)]
 fn is_bumped(payload: &[u8], layer: &Layer, start: u64) -> bool {
     !start % BUCKET >= limit(payload, layer, start)
+}
+
+/// Neighbouring blocks of a layer that have been solved.
+#[cfg(feature = "std")]
+pub(super) struct Part<'a> {
+    pub(super) params: &'a Params,
+    /// See [`Layer::seen_from`].
+    pub(super) layer: Layer,
+    pub(super) solution: &'a [u8],
+    /// `None` if the layer bumps nothing.
+    pub(super) thresholds: Option<&'a [u8]>,
+}
+
+/// Returns the tally of those of `hashes` that the part neither bumps nor denies.
+#[cfg(feature = "std")]
+#[inline(always)]
+pub(super) fn tally_found(sums: impl Sums, part: &Part<'_>, hashes: &[u64]) -> Tally {
+    Tally::of(hashes.iter().copied().filter(|&hash| {
+        let row = Row::new(hash, part.layer.num_starts);
+        if part.thresholds.is_some_and(|thresholds| is_bumped(thresholds, &part.layer, row.start)) {
+            return false;
+        }
+        let window = Window::new(part.params, &part.layer, row);
+        sums.agrees(part.solution, &window).unwrap_or_else(|| portable::agrees(part.solution, &window))
+    }))
 }

@@ -7,12 +7,14 @@ use super::engine::Engine;
 use super::groups::Group;
 use super::layer::Layer;
 use super::row::{Row, WIDTH};
+use super::search::Part;
 use super::sizing::STRETCH;
 use super::turns::{IN_TURNS, Place, Turn};
 use super::{BUCKET, LIMITS, Params};
 use crate::bits;
+use crate::filter::fault;
 use crate::filter::seam::Unbuilt;
-use crate::hash_set::check_suspects;
+use crate::hash_set::{Tally, check_suspects};
 use std::vec::Vec;
 
 /// The layer that stretches belong to.
@@ -23,6 +25,8 @@ pub(super) struct Whole {
     /// The most hashes that the layer may bump.
     pub(super) max_bumped: usize,
     pub(super) num_entering: usize,
+    /// Whether the hashes are looked up in each stretch once it is solved.
+    pub(super) checks: bool,
 }
 
 /// The most equations of a bucket that can be kept: one for each slot of their windows.
@@ -35,6 +39,8 @@ pub(super) struct Stretch<'a> {
     pub(super) thresholds: &'a mut [u8],
     /// The stretch's hashes that are bumped.
     pub(super) bumped: Vec<u64>,
+    /// The tally of the hashes that were found in the stretch.
+    pub(super) found: Tally,
 }
 
 /// The memory in which a thread builds stretches: 16 bytes for each slot of [`IN_TURNS`] stretches, and the hashes of a
@@ -50,10 +56,21 @@ impl Whole {
     pub(super) fn build(&self, stretches: &mut [Stretch<'_>], workspace: &mut Workspace) -> Result<(), Unbuilt> {
         let Workspace { group, bands } = workspace;
         let mut entering = Entering { hashes: &group.hashes, per_bucket: &group.per_bucket };
+        let mut solved = entering;
         for some in stretches.chunks_mut(IN_TURNS) {
             self.fill(some, &mut entering, bands)?;
             for (stretch, band) in some.iter_mut().zip(&*bands) {
                 solve(&self.params, &self.layer, stretch.first_slot / WIDTH, band, stretch.solution);
+                fault::inject(stretch.solution);
+                fault::inject(stretch.thresholds);
+                if self.checks {
+                    let Whole { params, layer, .. } = self;
+                    let layer = layer.seen_from(params, stretch.first_slot);
+                    let (solution, thresholds) = (&*stretch.solution, Some(&*stretch.thresholds));
+                    let part = Part { params, layer, solution, thresholds };
+                    let hashes = solved.split_off((STRETCH / BUCKET) as usize).hashes;
+                    stretch.found = Engine::best(params).tally_found(&part, hashes);
+                }
             }
         }
         Ok(())
@@ -111,6 +128,7 @@ impl Whole {
 }
 
 /// The hashes of some buckets, in the order of their insertion.
+#[derive(Clone, Copy)]
 struct Entering<'a> {
     hashes: &'a [u64],
     per_bucket: &'a [usize],

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::sizing::{MAX_COLUMNS, MIN_MILLISLOTS};
 use super::{KindView, Params, Plan, Settings, View};
 use crate::filter::output::Output;
-use crate::filter::seam::{Hashes, KindPlan, KindSettings, Unbuilt};
+use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Unbuilt};
 use crate::filter::size::{MILLISLOTS, Target};
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
@@ -17,7 +17,10 @@ fn plan(rate: f64, millislots: u64, num_entries: u64) -> Plan {
 /// `hashes` differ.
 fn built(plan: Plan, hashes: &[u64], parallel: bool) -> (Params, Vec<u8>) {
     let (mut hashes, mut payload) = (hashes.to_vec(), Vec::new());
-    let params = plan.build(Hashes::remapped(&mut hashes), &mut Output::Vec(&mut payload), parallel).expect("solved");
+    let params = plan
+        .build(Hashes::remapped(&mut hashes), &mut Output::Vec(&mut payload), Mode { parallel, checks: true })
+        .expect("solved");
+    let Built { params, is_checked: true } = params else { panic!("an entry was not found: {params:?}") };
     (params, payload)
 }
 
@@ -47,7 +50,8 @@ fn a_repeated_hash_is_found() {
                 for num_times in [1, 2, 300] {
                     let mut repeated = [&hashes[..], &std::vec![hashes[index]; num_times]].concat();
                     let mut payload = Vec::new();
-                    let built = plan.build(Hashes::remapped(&mut repeated), &mut Output::Vec(&mut payload), false);
+                    let built =
+                        plan.build(Hashes::remapped(&mut repeated), &mut Output::Vec(&mut payload), Mode::default());
                     assert!(matches!(built, Err(Unbuilt::Repeated)), "{index} of {num_entries}, {num_times} times");
                 }
             }

@@ -67,7 +67,7 @@ fn facts(num_keys: usize, setting: &[(&str, Value)]) -> Vec<String> {
     let rounds = value("rounds").map_or_else(String::new, |rounds| format!(" over the rounds ({rounds})"));
     vec![
         measured,
-        format!("Marks: medians{rounds}; whiskers: quartiles. The builders' self-check is off."),
+        format!("Marks: medians{rounds}; whiskers: quartiles. The builders' self-check is on."),
         "Thin lines join the sizes of one filter; its large mark has the highest rate. Grey steps: nothing \
          measured is below and to the left of them."
             .to_owned(),

@@ -26,7 +26,7 @@ pub fn is_ours(peer: &Peer) -> bool {
 
 /// Whether the row is a filter of its own, and not one with another caller or with the builder's check.
 pub fn is_drawn(peer: &Peer) -> bool {
-    ![", kept reader", " self-checked"].iter().any(|end| peer.kind.ends_with(end))
+    ![", kept reader", " unchecked"].iter().any(|end| peer.kind.ends_with(end))
 }
 
 pub fn all() -> Vec<Peer> {

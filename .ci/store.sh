@@ -23,6 +23,14 @@ expect() {
   }
 }
 
+# lines <number> <bytes>: as many cells, each of a row of its own and a value of this length, in no order of rows.
+lines() {
+  awk -v n="$1" -v bytes="$2" 'BEGIN {
+    for (value = "x"; length(value) < bytes; value = value value);
+    value = substr(value, 1, bytes)
+    for (i = 0; i < n; i++) printf "row-%016d\tcolumn\t%s\n", i * 7919 % n, value }'
+}
+
 # cells: the number of cells of the store `db`.
 cells() { "$tool" scan "$db" | wc -l; }
 
@@ -32,7 +40,7 @@ descriptors_lane() {
   store_tool
   ulimit -n 64
   # Values of 1 MiB; merged at the end, so that a merge reads more tables than the process has descriptors.
-  "$tool" fill db --synthetic 2000 --value-bytes 1MiB --sync never --merge
+  lines 2000 1048576 | "$tool" fill db --sync never --merge
   tables=$(find db -name '*.sst' | wc -l)
   [ "$tables" -gt 100 ]
   mapfile -t rows < <("$tool" scan db | cut -c1-20)
@@ -40,7 +48,7 @@ descriptors_lane() {
   for row in "${rows[@]:0:20}" "${rows[@]: -20}"; do [ "$("$tool" get db "$row" column | wc -c)" -ge 1048576 ]; done
   expect 1 "$tool" get db absent
   # Once more into all tables, and merged again.
-  "$tool" fill db --synthetic 100 --value-bytes 2MiB --sync never --merge
+  lines 100 2097152 | "$tool" fill db --sync never --merge
   [ "$(cells)" = 2000 ]
   "$tool" verify db | head -1
   echo "counted: a store of more than 100 tables and 2 GB, searched, merged and verified under 64 descriptors"
@@ -80,14 +88,14 @@ full_disk_lane() {
   local db=disk/db acknowledged before table
   store_tool
   small_disk 64
-  "$tool" fill $db --synthetic 5000 --value-bytes 1000 --seed 1
+  lines 5000 1000 | "$tool" fill $db --seed 1
   before=$(cells)
   [ "$before" = 5000 ]
   leave 1024
   # Until the disk is full. The error names the file and the next step; what was acknowledged stays.
   awk 'BEGIN { for (i = 0; i < 900; i++) value = value "x"
                for (i = 1; i <= 9000; i++) printf "acknowledged-%05d\tcolumn\t%s\n", i, value }' >lines
-  expect 4 "$tool" fill $db lines --ack >acks 2>errors
+  expect 4 "$tool" fill $db lines --ack 1 >acks 2>errors
   says 'No space left on device'
   says 'disk/db/([0-9]{6}\.(wal|sst\.tmp)|MANIFEST)'
   says 'Make room on its file system, then run .filterblock verify disk/db.; meanwhile the store can be read'

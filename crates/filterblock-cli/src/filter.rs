@@ -56,13 +56,6 @@ impl Filter<'_> {
         of_either!(self, reader => reader.false_positive_rate())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Block(reader) => reader.num_entries() == 0,
-            Self::Frame(reader) => reader.kind().is_none(),
-        }
-    }
-
     /// A frame without entries names no kind.
     pub(crate) fn kind_name(&self) -> &'static str {
         match self {

@@ -7,8 +7,6 @@ use crate::filter::{Filter, FilterArgs};
 use crate::keys::Keys;
 use crate::output::{self, Output, object};
 use crate::table_file;
-use filterblock::KeyTransform;
-use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,9 +33,6 @@ pub(crate) struct Args {
     /// Keys of the file end with NUL, not with a newline; answers still end with a newline
     #[arg(long, short = '0', requires = "keys")]
     null: bool,
-    /// Explain each answer, in an indented line below it
-    #[arg(long, conflicts_with = "summary")]
-    explain: bool,
     /// Print only the number of keys and of each answer
     #[arg(long)]
     summary: bool,
@@ -65,7 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(table_file::refuse_query(table, &opener.expected.key).into());
     }
     let bytes: Vec<_> = files.iter().map(|file| opener.read(file)).collect::<Result<_, _>>()?;
-    let filters = files.iter().zip(&bytes).map(|(file, bytes)| Ok(Queried::new(args, file, opener.open(file, bytes)?)));
+    let filters = files.iter().zip(&bytes).map(|(file, bytes)| Ok(Queried::new(file, opener.open(file, bytes)?)));
     let filters: Vec<_> = filters.collect::<Result<_, Failure>>()?;
     let keys = match &args.keys {
         Some(path) => Some(Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?),
@@ -89,13 +84,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 struct Queried<'a> {
     file: &'a Path,
     filter: Filter<'a>,
-    /// The words for *no* and for *maybe*, if answers are to be explained.
-    reasons: Option<[String; 2]>,
     num_maybe: u64,
 }
 
 impl<'a> Queried<'a> {
-    fn new(args: &Args, file: &'a Path, filter: Filter<'a>) -> Self {
+    fn new(file: &'a Path, filter: Filter<'a>) -> Self {
         let transform = filter.transform();
         if !block_file::takes_keys(transform) {
             exit::message(format_args!(
@@ -104,33 +97,26 @@ impl<'a> Queried<'a> {
                 file.display()
             ));
         }
-        let reasons = args.explain.then(|| reasons(&filter));
-        Self { file, filter, reasons, num_maybe: 0 }
+        Self { file, filter, num_maybe: 0 }
     }
 
     fn ask(&mut self, args: &Args, out: &mut Output, key: &[u8]) -> io::Result<()> {
-        let entry = entry_of_line(self.filter.transform(), key);
-        let hash = entry.map(|entry| self.filter.hasher().hash(&entry));
-        let maybe = hash.is_none_or(|hash| self.filter.may_contain_hash(hash));
+        // A key without an entry may be present.
+        let maybe = entry_of_line(self.filter.transform(), key)
+            .is_none_or(|entry| self.filter.may_contain_hash(self.filter.hasher().hash(&entry)));
         self.num_maybe += u64::from(maybe);
         if args.summary {
             return Ok(());
         }
-        let answer = if maybe { "maybe" } else { "no" };
-        let why = self.reasons.as_ref().map(|reasons| match hash {
-            Some(_) => reasons[usize::from(maybe)].clone(),
-            None => without_entry(self.filter.transform()).to_owned(),
-        });
-        let (file, hash) = (self.file_shown(args), hash.map(|hash| output::hex(hash.get())));
+        let (answer, file) = (if maybe { "maybe" } else { "no" }, self.file_shown(args));
         if args.json {
-            return out.json(&record(file, key, answer, hash, why));
+            let mut record = object([("file", file.into())]);
+            output::put_bytes(&mut record, "key", key);
+            record.insert("answer".to_owned(), answer.into());
+            return out.json(&record);
         }
         let file = file.map_or_else(String::new, |file| format!("{file}\t"));
-        out.write_all(&[answer.as_bytes(), b"\t", file.as_bytes(), key, b"\n"].concat())?;
-        match why {
-            Some(why) => writeln!(out, "\thash {}: {why}", hash.as_deref().unwrap_or("none")),
-            None => Ok(()),
-        }
+        out.write_all(&[answer.as_bytes(), b"\t", file.as_bytes(), key, b"\n"].concat())
     }
 
     /// The name of the file, if several may be queried.
@@ -181,36 +167,4 @@ impl Session<'_> {
         }
         self.out.flush()
     }
-}
-
-/// Why a line has no entry.
-fn without_entry(transform: KeyTransform) -> &'static str {
-    match transform {
-        KeyTransform::RowColumn => "a row without a tab and a column has no entry",
-        KeyTransform::Custom(_) => "only the engine's own code makes entries of keys",
-        _ => "the key is shorter than the prefix that the entries are made of",
-    }
-}
-
-fn record(file: Option<String>, key: &[u8], answer: &str, hash: Option<String>, why: Option<String>) -> Value {
-    let mut record = object([("file", file.into())]);
-    output::put_bytes(&mut record, "key", key);
-    record.insert("answer".to_owned(), answer.into());
-    if let Some(why) = why {
-        record.extend([("hash".to_owned(), hash.into()), ("why".to_owned(), why.into())]);
-    }
-    record.into()
-}
-
-/// The reasons for *no* and for *maybe*. The predicted rate takes a pass over the whole payload.
-fn reasons(filter: &Filter<'_>) -> [String; 2] {
-    let kind = filter.kind_name();
-    if filter.is_empty() {
-        return [format!("{kind}: the filter has no entries"), String::new()];
-    }
-    let rate = output::rate(filter.false_positive_rate());
-    [
-        format!("{kind}: it is not among the entries"),
-        format!("{kind}: it passes the filter; so do {rate} of absent keys"),
-    ]
 }

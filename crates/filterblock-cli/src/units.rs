@@ -1,4 +1,4 @@
-//! Notations of numbers on the command line, and pseudo-random numbers.
+//! Notations of numbers on the command line.
 
 /// A 64-bit number, decimal or hexadecimal after `0x`.
 pub(crate) fn parse_u64(text: &str) -> Result<u64, String> {
@@ -57,15 +57,6 @@ pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
         Ok(rate) if rate.is_finite() => Ok(rate / unit),
         _ => Err("expected a rate, as in 0.01, 1e-2 or 1%".to_owned()),
     }
-}
-
-/// The output of SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast splittable pseudorandom number generators*, OOPSLA
-/// 2014) in this state: a bijection, so that distinct states give distinct numbers.
-pub(crate) fn splitmix64(state: u64) -> u64 {
-    let mut x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
 //! `filterblock fill`: writes lines as the cells of a store.
 
 use super::filters::FilterArgs;
-use super::{MANIFEST_NAME, cells, failure, of_store, synthetic, warning_text, with_key};
+use super::{MANIFEST_NAME, cells, failure, of_store, warning_text, with_key};
 use crate::exit::{self, Code, Failure};
 use crate::keys::{self, Keys};
 use crate::open_args::{HashKey, HashKeyArgs};
 use crate::output::{self, Output};
 use crate::units::{parse_bytes, parse_count, parse_u64};
-use filterblock_kv::{Durability, Error, MAX_VALUE_LEN, Stats, Store, StoreOptions, TableStats, WriteBatch};
+use filterblock_kv::{Durability, Error, Stats, Store, StoreOptions, TableStats, WriteBatch};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Cells of one write, unless another number is given.
+/// Cells of one write.
 const CELLS_PER_WRITE: u64 = 1000;
-/// The column of the rows of --rows-only and --synthetic.
+/// The column of the rows of --rows-only.
 const COLUMN: &[u8] = b"column";
 /// The approximate greatest length of a write.
 const MAX_WRITE_BYTES: usize = 4 << 20;
@@ -38,13 +38,6 @@ pub(crate) struct Args {
     /// Lines are rows, taken byte by byte as `build` takes keys, each with one empty cell in a column named "column"
     #[arg(long)]
     rows_only: bool,
-    /// Write N synthetic rows instead of reading any
-    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["cells", "rows_only", "null"])]
-    synthetic: Option<u64>,
-    /// Length of the values of --synthetic
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = parse_value_len)]
-    #[arg(requires = "synthetic", conflicts_with = "cells")]
-    value_bytes: usize,
     /// Lines end with NUL, not with a newline
     #[arg(long, short = '0')]
     null: bool,
@@ -55,29 +48,29 @@ pub(crate) struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     key: HashKeyArgs,
-    /// When a write is durable: always (before it is acknowledged), interval:MS, or never (when a log is full)
-    #[arg(long, hide = true, value_name = "WHEN", default_value = "always", value_parser = parse_sync)]
-    sync: Durability,
-    /// Cells of one atomic write [default: 1000, or 1 with --ack]
-    #[arg(long, hide = true, value_name = "N", value_parser = parse_count)]
-    batch: Option<u64>,
-    /// After each write print 'ok N', where N cells are acknowledged so far
-    #[arg(long, hide = true)]
-    ack: bool,
     /// At the end, merge everything into the deepest level
     #[arg(long)]
     merge: bool,
-    /// Flush cells to a table when they take about this much memory; levels and tables grow with it
-    #[arg(long, hide = true, value_name = "BYTES", default_value = "8MiB", value_parser = parse_bytes)]
-    memtable_bytes: u64,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tested: TestedArgs,
 }
 
-fn parse_value_len(text: &str) -> Result<usize, String> {
-    let len = parse_bytes(text)?.try_into().ok().filter(|&len| len <= MAX_VALUE_LEN);
-    len.ok_or_else(|| format!("values have at most {MAX_VALUE_LEN} bytes"))
+/// Settings for tests that kill this process or fill its disk, and then count what was acknowledged. Hidden from help
+/// and manual: the defaults suit every input, and a store that is filled in one run needs no others.
+#[derive(clap::Args)]
+struct TestedArgs {
+    /// When a write is durable: always (before it is acknowledged), interval:MS, or never (when a log is full)
+    #[arg(long, hide = true, value_name = "WHEN", default_value = "always", value_parser = parse_sync)]
+    sync: Durability,
+    /// Write N cells at a time, atomically, and after each write print 'ok' and the number of cells acknowledged so far
+    #[arg(long, hide = true, value_name = "N", value_parser = parse_count)]
+    ack: Option<u64>,
+    /// Flush cells to a table when they take about this much memory; levels and tables grow with it
+    #[arg(long, hide = true, value_name = "BYTES", default_value = "8MiB", value_parser = parse_bytes)]
+    memtable_bytes: u64,
 }
 
 fn parse_sync(text: &str) -> Result<Durability, String> {
@@ -91,10 +84,11 @@ fn parse_sync(text: &str) -> Result<Durability, String> {
 
 impl Args {
     fn options(&self, key: &HashKey) -> Result<StoreOptions, Failure> {
-        let options = with_key(self.filters.options("fill")?.with_durability(self.sync), key)
-            .with_max_memtable_bytes(usize::try_from(self.memtable_bytes).unwrap_or(usize::MAX))
-            .with_level_bytes(self.memtable_bytes.saturating_mul(8), 10)
-            .with_max_table_bytes(self.memtable_bytes.saturating_mul(2));
+        let TestedArgs { sync, memtable_bytes, .. } = self.tested;
+        let options = with_key(self.filters.options("fill")?.with_durability(sync), key)
+            .with_max_memtable_bytes(usize::try_from(memtable_bytes).unwrap_or(usize::MAX))
+            .with_level_bytes(memtable_bytes.saturating_mul(8), 10)
+            .with_max_table_bytes(memtable_bytes.saturating_mul(2));
         Ok(match self.seed {
             Some(seed) => options.with_seed(seed),
             None => options,
@@ -114,17 +108,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let message = "--seed is for a new store; `filterblock rebuild --help` shows how to change that of a store";
         return Err(Failure::usage("fill", message).into());
     }
-    let input = match args.synthetic {
-        None => Some(Keys::open(&args.cells, args.null, "Not all cells were written. Run `filterblock fill --help`.")?),
-        Some(_) => None,
-    };
+    let input = Keys::open(&args.cells, args.null, "Not all cells were written. Run `filterblock fill --help`.")?;
     let store = Store::open_dir(&args.dir, options);
     let store = store.map_err(|error| failure(&args.dir, &key, &error, "Nothing was written."))?;
     let mut filler = Filler::new(args, &key, &store);
-    match (input, args.synthetic) {
-        (Some(input), _) => filler.read(input)?,
-        (None, num_rows) => filler.synthesize(num_rows.unwrap_or(0))?,
-    }
+    filler.read(input)?;
     filler.write()?;
     let Filler { mut out, num_cells, num_deletions, .. } = filler;
     let finished = finish(args, &store);
@@ -163,8 +151,7 @@ struct Filler<'a> {
 
 impl<'a> Filler<'a> {
     fn new(args: &'a Args, key: &'a HashKey, store: &'a Store) -> Self {
-        let default = if args.ack { 1 } else { CELLS_PER_WRITE };
-        let cells_per_write = args.batch.unwrap_or(default).max(1);
+        let cells_per_write = args.tested.ack.unwrap_or(CELLS_PER_WRITE);
         let (out, batch) = (Output::new(), WriteBatch::new());
         let (num_cells, num_deletions) = (0, 0);
         Self { args, key, store, out, batch, batch_bytes: 0, cells_per_write, num_cells, num_deletions }
@@ -204,16 +191,6 @@ impl<'a> Filler<'a> {
         Err(Failure::new(Code::Usage, message))
     }
 
-    fn synthesize(&mut self, num_rows: u64) -> Result<(), Failure> {
-        for number in 0..num_rows {
-            let (row, value) = (synthetic::row(number), synthetic::value(number, self.args.value_bytes));
-            let taken = self.take(row.as_bytes(), COLUMN, Some(&value));
-            taken.map_err(|error| self.failed(&error))?;
-            self.write_if_full()?;
-        }
-        Ok(())
-    }
-
     fn take(&mut self, row: &[u8], column: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
         match value {
             Some(value) => self.batch.put(row, column, value)?,
@@ -239,7 +216,7 @@ impl<'a> Filler<'a> {
         self.batch_bytes = 0;
         self.store.write(batch).map_err(|error| self.failed(&error))?;
         self.num_cells += len;
-        if !self.args.ack {
+        if self.args.tested.ack.is_none() {
             return Ok(());
         }
         writeln!(self.out, "ok {}", self.num_cells).and_then(|()| self.out.flush()).map_err(output::failure)

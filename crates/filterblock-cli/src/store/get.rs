@@ -2,27 +2,25 @@
 
 use super::explain::Explanation;
 use super::{cells, failure, open_for_reading};
-use crate::exit::{self, Code, Failure};
-use crate::open_args::{HashKey, HashKeyArgs};
-use crate::output::{self, Output, shell_word};
-use crate::table_file;
+use crate::exit::{self, Code};
+use crate::open_args::HashKeyArgs;
+use crate::output::{self, Output};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::ops::Bound;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Print the value of a cell, or the columns of a row
 ///
 /// With a column the value is printed byte for byte; without one, a line for each column: column, a tab, value. If
-/// there is no such cell or row, nothing is printed and the exit code is 1. In a single table, which needs neither
-/// manifest nor key, deletions are shown too; other tables may have newer cells.
+/// there is no such cell or row, nothing is printed and the exit code is 1.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("../help/cells.txt"), include_str!("../help/get.txt")))]
 pub(crate) struct Args {
-    /// The directory of the store, or one of its tables
-    #[arg(value_name = "DIR|TABLE")]
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// The row
     #[arg(value_name = "ROW")]
@@ -42,8 +40,8 @@ pub(crate) struct Args {
 
 enum Found {
     Cell(Option<Vec<u8>>),
-    /// Columns and values; `None` for deletions.
-    Row(Vec<(Vec<u8>, Option<Vec<u8>>)>),
+    /// Columns and values.
+    Row(BTreeMap<Vec<u8>, Vec<u8>>),
 }
 
 impl Found {
@@ -59,55 +57,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let row = cells::argument("get", &args.row)?;
     let column = args.column.as_deref().map(|column| cells::argument("get", column)).transpose()?;
     let key = args.key.read()?;
-    let (found, explanation) = match table_file::is_table(&args.dir) {
-        true => (in_table(args, &key, &row, column.as_deref())?, None),
-        false => in_store(args, &key, &row, column.as_deref())?,
-    };
-    output::print(|out| match args.json {
-        true => out.json(&json(&row, column.as_deref(), &found, explanation.as_ref())),
-        false => print(out, &found),
-    })?;
-    Ok(if found.exists() { Code::Ok } else { Code::Absent }.into())
-}
-
-/// What one table has of a cell or a row.
-fn in_table(args: &Args, key: &HashKey, row: &[u8], column: Option<&[u8]>) -> Result<Found, Failure> {
-    if args.explain {
-        let message = "--explain shows which tables of a store were probed: name the store's directory";
-        return Err(Failure::usage("get", message));
-    }
-    let table = table_file::open(&args.dir, key)?;
-    let cells = table.cells(Bound::Included(row), Bound::Included(row)).collect::<Result<Vec<_>, _>>();
-    let cells = cells.map_err(|error| {
-        let scan = key.command(format_args!("scan {}", shell_word(&args.dir)));
-        Failure::table(&error, &format!("The answer is unknown. To print what can be read, run {scan}."))
-    })?;
-    let Some(column) = column else {
-        return Ok(Found::Row(cells.into_iter().map(|cell| (cell.column, cell.value)).collect()));
-    };
-    // A deletion is no value; without a column it is shown.
-    Ok(Found::Cell(cells.into_iter().find(|cell| cell.column == column).and_then(|cell| cell.value)))
-}
-
-/// What was found, and how, with --explain.
-type Explained = (Found, Option<Explanation>);
-
-fn in_store(args: &Args, key: &HashKey, row: &[u8], column: Option<&[u8]>) -> Result<Explained, Failure> {
-    let store = open_for_reading(&args.dir, key)?;
-    let found = match column {
-        Some(column) => store.get(row, column).map(Found::Cell),
-        None => {
-            let columns = store.get_row(row);
-            columns.map(|columns| Found::Row(columns.into_iter().map(|(name, value)| (name, Some(value))).collect()))
-        }
+    let store = open_for_reading(&args.dir, &key)?;
+    let found = match &column {
+        Some(column) => store.get(&row, column).map(Found::Cell),
+        None => store.get_row(&row).map(Found::Row),
     };
     let explanation = args.explain.then(|| Explanation::of(&store));
     // The explanation of a failed lookup names the table.
     if let Some(explanation) = explanation.as_ref().filter(|_| !args.json || found.is_err()) {
         exit::message(explanation.text());
     }
-    let found = found.map_err(|error| failure(&args.dir, key, &error, "The answer is unknown."))?;
-    Ok((found, explanation))
+    let found = found.map_err(|error| failure(&args.dir, &key, &error, "The answer is unknown."))?;
+    output::print(|out| match args.json {
+        true => out.json(&json(&row, column.as_deref(), &found, explanation.as_ref())),
+        false => print(out, &found),
+    })?;
+    Ok(if found.exists() { Code::Ok } else { Code::Absent }.into())
 }
 
 fn print(out: &mut Output, found: &Found) -> io::Result<()> {
@@ -118,9 +83,9 @@ fn print(out: &mut Output, found: &Found) -> io::Result<()> {
             // The prompt should begin a line.
             if io::stdout().is_terminal() { writeln!(out) } else { Ok(()) }
         }
-        Found::Row(columns) => columns
-            .iter()
-            .try_for_each(|(column, value)| writeln!(out, "{}", cells::column_line(column, value.as_deref()))),
+        Found::Row(columns) => {
+            columns.iter().try_for_each(|(column, value)| writeln!(out, "{}", cells::column_line(column, Some(value))))
+        }
     }
 }
 
@@ -134,7 +99,7 @@ fn json(row: &[u8], column: Option<&[u8]>, found: &Found, explanation: Option<&E
     match found {
         Found::Cell(value) => value.iter().for_each(|value| output::put_bytes(&mut object, "value", value)),
         Found::Row(columns) => {
-            let cell = |(column, value): &(Vec<u8>, Option<Vec<u8>>)| cells::column_json(column, value.as_deref());
+            let cell = |(column, value): (&Vec<u8>, &Vec<u8>)| cells::column_json(column, Some(value));
             object.insert("columns".to_owned(), columns.iter().map(cell).collect());
         }
     }

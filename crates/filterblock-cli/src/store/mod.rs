@@ -9,7 +9,6 @@ pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod scan;
 pub(crate) mod stats;
-mod synthetic;
 pub(crate) mod verify;
 
 use crate::exit::{self, Failure, code_of_store};

@@ -111,18 +111,11 @@ fn with_transforms() -> Place {
 fn filters_of_more_than_keys_answer_maybe() {
     let place = with_transforms();
     place.write("keys.txt", lines("key", 10));
-    for (name, num_notes, reason) in [
-        ("row-column.fb", 0, "a row without a tab and a column has no entry"),
-        ("custom.fb", 1, "only the engine's own code makes entries of keys"),
-    ] {
+    for (name, num_notes) in [("row-column.fb", 0), ("custom.fb", 1)] {
         let output = place.run(&format!("query {name} some-key"));
         assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"maybe\tsome-key\n"[..]));
         let note = stderr(&output);
         assert_eq!((note.contains("which is the engine's own code"), note.lines().count()), (num_notes > 0, num_notes));
-        let output = place.run(&format!("query {name} --keys keys.txt --explain"));
-        let text = String::from_utf8(output.stdout.clone()).unwrap();
-        assert_eq!((text.matches("maybe\t").count(), text.matches(reason).count()), (10, 10));
-        assert_eq!(stderr(&output).lines().count(), num_notes);
         let summary = place.json(0, &format!("query {name} --keys keys.txt --summary --json"));
         assert_eq!((&summary["maybe"], &summary["no"]), (&10.into(), &0.into()));
     }

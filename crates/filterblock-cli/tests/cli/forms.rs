@@ -113,8 +113,7 @@ fn a_compact_frame_without_entries_denies_every_key() {
     place.write("none.txt", "");
     place.run("build --compact-frame --allow-empty --output f.fb none.txt");
     assert_eq!(place.read("f.fb"), [0x10]);
-    let asked = "query f.fb --compact-frame --seed 0 --transform whole-key --explain key";
-    assert!(place.expect(1, asked).contains("the filter has no entries"));
+    place.expect(1, "query f.fb --compact-frame --seed 0 --transform whole-key key");
 }
 
 #[test]

@@ -159,6 +159,12 @@ fn commands(message: &str) -> Vec<String> {
     quoted.filter(|text| text.starts_with("filterblock ") && !text.ends_with("--help")).map(str::to_owned).collect()
 }
 
+/// `count` cells, each of a row of its own, in no order of rows.
+fn spread_cells(count: u64, value_len: usize) -> String {
+    let row = |i: u64| filterblock::KeyHasher::new(0).hash(&i.to_le_bytes()).get();
+    (0..count).map(|i| format!("row-{:016x}\tcolumn\t{:0value_len$}\n", row(i), 0)).collect()
+}
+
 fn lines(prefix: &str, count: u32) -> String {
     (0..count).map(|i| format!("{prefix}-{i}\n")).collect()
 }

@@ -58,21 +58,6 @@ fn summaries_count() {
 }
 
 #[test]
-fn explanations_give_hash_and_reason() {
-    for kind in KINDS {
-        let place = Place::with_block(kind);
-        let text = place.expect(0, "query t.fb --explain key-1");
-        let (answer, why) = text.split_once('\n').unwrap();
-        assert_eq!(answer, "maybe\tkey-1");
-        assert!(why.starts_with("\thash 0x") && why.contains(kind) && why.contains('%'), "{text}");
-        let hash = filterblock::KeyHasher::new(0).hash(b"key-1").get();
-        assert!(why.contains(&format!("{hash:#018x}")), "{text}");
-        let record = place.json(0, "query t.fb --explain --json key-1");
-        assert_eq!(field_names(&record), ["key", "answer", "hash", "why"]);
-    }
-}
-
-#[test]
 fn several_blocks_are_queried_at_once() {
     let place = Place::with_block("bloom");
     place.expect(0, "build --kind golomb --fpr 0.0001% --seed 0 --output a.fb absent.txt");

@@ -125,7 +125,7 @@ impl Ordeal<'_> {
         let moment =
             Moment { acks: if ends { supplied } else { acks }, delay: if acks == 0 { delay * 8 } else { delay } };
         let compact = if ends && self.random.one_in(2) { "--merge" } else { "" };
-        let options = format!("- --ack --batch {cells_per_write} --sync {} {SIZES} {compact}", self.sync);
+        let options = format!("- --ack {cells_per_write} --sync {} {SIZES} {compact}", self.sync);
         let lines = self.stream.lines(self.written..self.written + supplied);
         let ended = process::fill(self.dir, &options, lines, ends, &moment);
         assert!(ended.acknowledged >= moment.acks && ended.acknowledged <= supplied);

@@ -1,7 +1,7 @@
 //! `filterblock fill`.
 
 use super::{cells, filters};
-use crate::{Place, lines, stderr};
+use crate::{Place, lines, spread_cells, stderr};
 use filterblock::{FilterPolicy, FilterSize, Workload};
 use filterblock_kv::{Store, StoreOptions};
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn a_store_is_created_and_later_added_to() {
     place.write("second.tsv", cells(200, 400, "new"));
     let first = summary(&place, "db first.tsv");
     assert_eq!((&first["created"], &first["cells_written"]), (&true.into(), &600.into()));
-    let second = summary(&place, "db second.tsv --batch 7");
+    let second = summary(&place, "db second.tsv");
     assert_eq!((&second["created"], &second["cells_written"]), (&false.into(), &400.into()));
     assert_eq!(second["tables"], 2);
     let text = place.expect(0, "fill db second.tsv");
@@ -38,7 +38,7 @@ fn a_store_is_created_and_later_added_to() {
 fn later_lines_overwrite_and_delete_earlier_ones() {
     let place = Place::new();
     place.write("cells.tsv", "a\tc\t1\nb\tc\t1\na\tc\t2\nb\tc\t\\N\nc\tc\t\\N\nd\tc\t\\\\N\n\t\t");
-    let summary = summary(&place, "db cells.tsv --batch 1");
+    let summary = summary(&place, "db cells.tsv");
     assert_eq!((&summary["cells_written"], &summary["deletions"]), (&7.into(), &2.into()));
     assert_eq!(place.expect(0, "scan db"), "\t\t\na\tc\t2\nd\tc\t\\\\N\n");
 }
@@ -85,29 +85,14 @@ fn keys_come_from_standard_input_by_default_or_for_a_dash() {
 }
 
 #[test]
-fn synthetic_rows_are_distinct_and_the_same_each_time() {
-    let place = Place::new();
-    let one = summary(&place, "one --synthetic 3e3 --seed 1");
-    assert_eq!((&one["cells_written"], &one["filter_entries"]), (&3000.into(), &6000.into()));
-    place.expect(0, "fill two --synthetic 3000 --batch 11");
-    let scanned = place.expect(0, "scan one");
-    assert_eq!(scanned, place.expect(0, "scan two"));
-    assert_eq!(scanned.lines().count(), 3000);
-    let is_right = |line: &str| line.starts_with("row-") && line.len() == 20 + "\tcolumn\t".len() + 100;
-    assert!(scanned.lines().all(is_right), "{scanned}");
-    place.expect(0, "fill three --synthetic 1 --value-bytes 5000");
-    assert_eq!(place.expect(0, "scan three").trim_end().len(), 20 + "\tcolumn\t".len() + 5000);
-}
-
-#[test]
 fn each_write_is_acknowledged() {
     let place = Place::new();
     let input = cells(0, 10, "value");
     let acks = |line: &str| String::from_utf8(place.with_stdin(line, input.as_bytes()).stdout).unwrap();
-    let each = acks("fill db --ack --sync never");
+    let each = acks("fill db --ack 1 --sync never");
     let numbers: String = (1..=20).map(|number| format!("ok {number}\n")).collect();
     assert!(each.starts_with(&format!("{numbers}db: ")) && each.lines().count() == 21, "{each}");
-    let batches = acks("fill db --ack --batch 8 --sync interval:1");
+    let batches = acks("fill db --ack 8 --sync interval:1");
     assert!(batches.starts_with("ok 8\nok 16\nok 20\ndb: "), "{batches}");
 }
 
@@ -136,9 +121,10 @@ fn chosen(level: u8) -> String {
 #[test]
 fn filters_follow_the_options() {
     let place = Place::new();
+    place.write("cells.tsv", spread_cells(5000, 20));
     let fill = |options: &str| {
         let _ = std::fs::remove_dir_all(place.path("db"));
-        summary(&place, &format!("db --synthetic 5000 --value-bytes 20 --seed 3 {options}"))
+        summary(&place, &format!("db cells.tsv --seed 3 {options}"))
     };
     let bits = |filter: &Value| filter["bits_per_key"].as_f64().unwrap();
     fill("");
@@ -171,8 +157,8 @@ fn filters_follow_the_options() {
 #[test]
 fn a_budget_is_met() {
     let place = Place::new();
-    let sizes = "--memtable-bytes 32KiB";
-    let summary = summary(&place, &format!("db --synthetic 5000 --max-bytes 6KiB {sizes}"));
+    place.write("cells.tsv", spread_cells(5000, 100));
+    let summary = summary(&place, "db cells.tsv --max-bytes 6KiB --memtable-bytes 32KiB");
     let bytes = summary["filter_bytes"].as_u64().unwrap();
     assert!((3000..=6144).contains(&bytes), "{summary}");
     let stats = place.json(0, "stats db --json");
@@ -232,9 +218,7 @@ fn impossible_requests_are_refused_and_no_store_is_created() {
         ("--prefix-len 65536", ""),
         ("--sync sometimes", "always, never"),
         ("--sync interval:0", "interval:100"),
-        ("--synthetic 5 keys.txt", "cannot be used with"),
-        ("--synthetic 5 --rows-only", "cannot be used with"),
-        ("--synthetic 5 --value-bytes 1GiB", "at most 16777216 bytes"),
+        ("--ack many", "whole number"),
         ("--seed 0x10000000000000000", "64-bit"),
     ] {
         let message = place.expect_failure(2, &format!("fill db {options}"));
@@ -252,7 +236,7 @@ fn impossible_requests_are_refused_and_no_store_is_created() {
 fn cells_written_before_the_disk_is_full_are_found_as_advised() {
     let place = Place::new();
     place.write("rows.txt", lines("some-row", 20_000));
-    let fill = "$FB fill db --rows-only rows.txt --batch 100";
+    let fill = "$FB fill db --rows-only rows.txt";
     let output = place.shell(&format!("ulimit -f 300; exec {fill}"));
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(4), "{message}");
@@ -275,20 +259,18 @@ fn flags_without_effect_are_refused() {
     place.expect(0, "fill db cells.tsv --seed 7");
     for (options, part) in [
         ("db cells.tsv --seed 8", "`filterblock rebuild --help`"),
-        ("new cells.tsv --value-bytes 5", "cannot be used with"),
-        ("new --synthetic 5 --kind none --fpr 1%", "no filter"),
-        ("new --synthetic 5 --kind none --max-bytes 1KiB --level-kind 1=none", "no filter"),
-        ("new --synthetic 5 --kind none --prefix-len 3", "no filter"),
+        ("new cells.tsv --kind none --fpr 1%", "no filter"),
+        ("new cells.tsv --kind none --max-bytes 1KiB --level-kind 1=none", "no filter"),
+        ("new cells.tsv --kind none --prefix-len 3", "no filter"),
     ] {
         let message = place.expect_failure(2, &format!("fill {options}"));
         assert!(message.contains(part), "{options}: {message}");
         assert!(!place.path("new").exists(), "{options}");
     }
-    place.expect(0, "fill new --synthetic 5 --kind none --level-kind 0=bloom --bits-per-key 12");
+    place.expect(0, "fill new cells.tsv --kind none --level-kind 0=bloom --bits-per-key 12");
     place.expect_failure(2, "rebuild db --kind none --bits-per-key 9");
     place.expect_failure(2, "rebuild db --kind none --prefix-len 4");
     place.expect_failure(2, "verify db --context 3");
     place.expect_failure(2, "query cells.tsv --null key");
-    place.expect_failure(2, "query cells.tsv --explain --summary key");
     assert_eq!(place.expect(0, "scan db"), cells(0, 3, "value"));
 }

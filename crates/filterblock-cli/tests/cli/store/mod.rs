@@ -43,7 +43,7 @@ struct Writer(Child);
 
 impl Writer {
     fn start(place: &Place, lines: &str) -> Self {
-        let mut command = place.command(["fill", "db", "--ack"]);
+        let mut command = place.command(["fill", "db", "--ack", "1"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
         let acks = BufReader::new(child.stdout.as_mut().unwrap()).lines();

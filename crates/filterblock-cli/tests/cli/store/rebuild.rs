@@ -47,10 +47,11 @@ fn rebuild_changes_filters_and_no_cells() {
 #[test]
 fn rebuilding_without_options_keeps_kinds_and_sizes() {
     let place = Place::new();
+    place.write("cells.tsv", crate::spread_cells(6000, 100));
     let purposes = |place: &Place| column(&filters(place), "purpose");
     for kind in crate::KINDS {
-        let sizes = "--memtable-bytes 64KiB";
-        place.expect(0, &format!("fill db --synthetic 6000 --kind {kind} --bits-per-key 13.3 --prefix-len 7 {sizes}"));
+        let options = "--bits-per-key 13.3 --prefix-len 7 --memtable-bytes 64KiB";
+        place.expect(0, &format!("fill db cells.tsv --kind {kind} {options}"));
         let (before, of) = (filters(&place), purposes(&place));
         assert!(of.iter().any(|purpose| purpose == "prefix"), "{kind}");
         for _ in 0..3 {
@@ -110,8 +111,10 @@ fn a_path_selects_one_table() {
 #[test]
 fn unusable_filters_are_rebuilt_like_the_others() {
     let place = Place::new();
-    place.expect(0, "fill db --synthetic 3000 --kind golomb --bits-per-key 15");
-    place.expect(0, "fill db --synthetic 2000 --kind golomb --bits-per-key 15");
+    for num_cells in [3000, 2000] {
+        place.write("cells.tsv", crate::spread_cells(num_cells, 100));
+        place.expect(0, "fill db cells.tsv --kind golomb --bits-per-key 15");
+    }
     let table = &tables(&place)[0];
     for filter in 0..2 {
         flip(&place, &format!("db/{table}"), filter_at(&place, table, filter) + 80);

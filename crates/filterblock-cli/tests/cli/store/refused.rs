@@ -124,7 +124,8 @@ fn stores_that_another_process_has_open() {
 #[test]
 fn readers_exclude_nobody() {
     let place = Place::new();
-    place.expect(0, "fill db --synthetic 3000");
+    place.write("cells.tsv", crate::spread_cells(3000, 100));
+    place.expect(0, "fill db cells.tsv");
     // More than a pipe holds, and it is not read.
     let mut reader = place.command(["scan", "db"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut first = [0];

@@ -11,8 +11,9 @@ fn report(place: &Place, code: i32) -> Value {
 #[test]
 fn every_cell_is_checked_and_rates_match_the_prediction() {
     let place = Place::new();
+    place.write("cells.tsv", crate::spread_cells(20_000, 10));
     for kind in crate::KINDS {
-        place.expect(0, &format!("fill db --synthetic 20000 --value-bytes 10 --kind {kind} --seed 5 --prefix-len 7"));
+        place.expect(0, &format!("fill db cells.tsv --kind {kind} --seed 5 --prefix-len 7"));
         let report = report(&place, 0);
         assert_eq!(
             field_names(&report),

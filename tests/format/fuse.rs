@@ -2,6 +2,7 @@
 //! the oracle's where seeds are rare.
 
 use crate::assembled::{Header, Shape};
+use crate::choices::fuse_dimensions;
 use crate::material::{hex, numbers};
 use crate::oracle::{Fuse, Oracle};
 use crate::spec::{compare, list};
@@ -10,17 +11,23 @@ use std::collections::BTreeSet;
 
 #[test]
 fn fuse_vectors() {
-    let dimensions = [(0, 0, 1), (0, 12, 257), (1, 5, 1_000), (63, 18, u64::from(u32::MAX))];
+    let largest = u64::from(u32::MAX);
+    let dimensions =
+        [(0, 0, 1), (0, 12, 257), (1, 5, 1_000), (63, 18, largest), (0, 18, 1), (9, 18, 1), (0, 18, largest)];
+    let mut beyond_53_bits = 0;
     let mut lines = Vec::new();
     for (hash, (seed, log2_segment_len, num_segments)) in numbers(9).zip(dimensions) {
         let fuse = Fuse { fingerprint_bits: 32, log2_segment_len, seed, num_segments };
         let x = fuse.seeded(hash);
         let (slots, fingerprint) = fuse.slots(x);
+        let product = u128::from(x) * 0xd134_2543_de82_ef95;
+        beyond_53_bits += u64::from(log2_segment_len == 18) & (product >> 64 ^ product) as u64 >> 53;
         let slots = list(&slots);
         lines.push(format!(
             "{hash:#018x} {seed} {log2_segment_len} {num_segments} {x:#018x} {slots} {fingerprint:#010x}"
         ));
     }
+    assert!(beyond_53_bits > 0, "no slot depends on bit 53 of the offsets");
     compare("fuse", &lines);
 }
 
@@ -52,15 +59,6 @@ fn fuse_example() {
     compare("fuse-example", &lines);
 }
 
-/// The dimensions that the document gives for `num_entries`, computed as it says.
-fn dimensions(num_entries: usize) -> (u8, u32) {
-    let n = num_entries as f64;
-    let half = if num_entries <= 150 { 0.5 } else { -0.5 };
-    let log2_segment_len = (n.ln() / 2.91f64.ln() + half).floor().clamp(0.0, 18.0) as u8;
-    let slots = (n * (0.77 + 0.305 * 6e5f64.ln() / n.ln()).clamp(1.07, 2.0)).floor() as u32;
-    (log2_segment_len, slots.div_ceil(1 << log2_segment_len).saturating_sub(3).max(1))
-}
-
 /// Every number of bits, few and many segments: equal bytes, dimensions and seeds, by the oracle's own choice of them.
 #[test]
 fn the_writers_blocks_are_those_of_the_document() {
@@ -68,13 +66,14 @@ fn the_writers_blocks_are_those_of_the_document() {
     for count in (1..40).chain([149, 150, 151, 700, 9_000]) {
         for round in 0..if count < 40 { 20 } else { 2 } {
             let hashes: BTreeSet<u64> = numbers(700 + round).take(count).collect();
-            let (log2_segment_len, num_segments) = dimensions(count);
+            let (log2_segment_len, num_segments) = fuse_dimensions(count as u64);
             for fingerprint_bits in (1..=32u8).step_by(if round == 0 && count < 1_000 { 1 } else { 15 }) {
                 let rate = filterblock::sizing::fuse::false_positive_rate(fingerprint_bits.into());
                 let policy = FilterPolicy::with_false_positive_rate(FilterKind::Fuse, rate).expect("legal");
                 let mut builder = FilterBlockBuilder::new(&policy);
                 hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
                 let block = builder.finish().expect("a block");
+                let num_segments = num_segments as u32;
                 let shape = Shape::Fuse { fingerprint_bits, log2_segment_len, num_segments };
                 let expected = shape.block_of_writer(&Header::default(), &hashes);
                 assert!(block == expected, "{count} hashes, {shape:?}");

@@ -9,6 +9,7 @@ mod batches;
 #[path = "../exchange/mod.rs"]
 mod between_machines;
 mod choice;
+mod choices;
 mod control;
 mod exchange;
 #[path = "../extent/mod.rs"]

@@ -83,7 +83,7 @@ class Ribbon:
     thinned_from: int = 0
 
     def most_columns(self) -> int:
-        """C [8]."""
+        """most_columns [8]."""
         return self.thinned_from or self.columns + (self.wide_share > 0)
 
     def num_wide(self, layer: int) -> int:
@@ -95,11 +95,11 @@ class Ribbon:
         return wide + 1 if wide else 0
 
     def num_starts(self, layer: int) -> int:
-        """S of a layer [8]."""
+        """num_starts of a layer [8]."""
         return 64 * (self.num_blocks[layer] - 1)
 
     def num_words(self, layer: int) -> int:
-        """W of a layer [8]."""
+        """num_words of a layer [8]."""
         return self.num_blocks[layer] * self.columns + self.num_stored(layer)
 
     def num_buckets(self, layer: int) -> int:
@@ -131,7 +131,7 @@ class Fuse:
     num_segments: int
 
     def num_slots(self) -> int:
-        """N [9]."""
+        """num_slots [9]."""
         return (self.num_segments + 3) << self.log2_segment_len
 
     def payload_len(self) -> int:

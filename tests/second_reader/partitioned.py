@@ -15,12 +15,12 @@ RECORD = struct.Struct("<QII")
 
 
 def partition_context(context: int, i: int) -> int:
-    """[14.2]"""
+    """[15.2]"""
     return (fb.mix(context ^ 0x9E3779B97F4A7C15) + i) & U64
 
 
 def pair_order_key(row: bytes, column: bytes) -> bytes:
-    """The order key of transform 2 [14.1]."""
+    """The order key of transform 2 [15.1]."""
     return row.replace(b"\0", b"\0\1") + b"\0\0" + column
 
 
@@ -33,7 +33,7 @@ def order_key_of(transform: tuple[int, int], query: str, key: bytes, column: byt
 
 @dataclass
 class Index:
-    """An opened index [14.3]."""
+    """An opened index [15.3]."""
     records: list[tuple[int, int]]  # offset, length
     separators: list[bytes]
     hasher: fb.Hasher
@@ -49,14 +49,14 @@ class Index:
         return fb.open_block(block, partition_context(self.context, i), self.hasher, self.transform)
 
     def maybe(self, order_key: bytes, entry: bytes, load: Callable[[int, int], bytes]) -> bool:
-        """The answer for an entry at its order key [14.4]."""
+        """The answer for an entry at its order key [15.4]."""
         i = self.find(order_key)
         return i is not None and self.open_partition(i, load(*self.records[i])).maybe(entry)
 
 
 def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None,
                transform: Optional[tuple[int, int]] = None) -> Index:
-    """Opens an index with every check of [14.4], in that order."""
+    """Opens an index with every check of [15.4], in that order."""
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
     (magic, version, zero, hash_id, transform_id, features, transform_param, seed, num_entries, payload_len, count,

@@ -12,10 +12,11 @@ pub(super) struct Layer {
     pub(super) num_starts: u64,
     /// The number of columns that queries compare, unless the row starts in a wide block.
     pub(super) columns: u32,
-    /// The number of wide blocks in which rows start: one column more is compared for these rows.
+    /// The number of wide blocks: one column more is compared for the rows that start in them.
     num_wide: u32,
-    /// The number of blocks that store one column more: the wide ones, and the block into which their last rows reach.
-    num_wide_blocks: u64,
+    /// The number of blocks that store one column more: the wide ones, and the one after them, into which their last rows
+    /// reach.
+    num_stored: u64,
     /// The place of the solution's first word in the payload, in words.
     pub(super) first_word: u64,
     /// The place of the thresholds' first byte in the payload.
@@ -26,12 +27,12 @@ impl Layer {
     /// The first layer of a payload whose thresholds begin at `thresholds_at`.
     pub(super) const fn first(params: &Params, num_blocks: u64, thresholds_at: u64) -> Self {
         let num_wide = params.num_wide(num_blocks);
-        let num_wide_blocks = num_wide + (num_wide > 0) as u64;
+        let num_stored = num_wide + (num_wide > 0) as u64;
         let num_starts = (num_blocks - 1) * WIDTH;
         let columns = params.columns as u32;
         // This is less than the number of blocks, which is stored in 32 bits.
         let num_wide = num_wide as u32;
-        Self { num_blocks, num_starts, columns, num_wide, num_wide_blocks, first_word: 0, thresholds_at }
+        Self { num_blocks, num_starts, columns, num_wide, num_stored, first_word: 0, thresholds_at }
     }
 
     /// Returns this layer with at most the first `columns` columns compared.
@@ -62,20 +63,20 @@ impl Layer {
     /// down.
     #[inline(always)]
     pub(super) const fn is_even(&self) -> bool {
-        self.num_wide_blocks == 0
+        self.num_stored == 0
     }
 
     /// Returns the place of the first word of `block`, counted from the layer's first word.
     #[inline(always)]
     pub(super) const fn word_of(&self, params: &Params, block: u64) -> u64 {
-        let wide = self.num_wide_blocks;
-        block * params.columns as u64 + if block < wide { block } else { wide }
+        let num_before = if block < self.num_stored { block } else { self.num_stored };
+        block * params.columns as u64 + num_before
     }
 
     /// Returns the number of columns that `block` stores.
     #[inline(always)]
     pub(super) const fn columns_of(&self, params: &Params, block: u64) -> usize {
-        params.columns as usize + (block < self.num_wide_blocks) as usize
+        params.columns as usize + (block < self.num_stored) as usize
     }
 
     /// Returns the number of columns that are compared for rows that start in `block`.

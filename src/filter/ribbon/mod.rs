@@ -102,8 +102,8 @@
 //! A rate between 2⁻ʳ and 2⁻⁽ʳ⁺¹⁾ needs a fraction of a column. The first blocks of each layer are *wide*: equations
 //! that start there have one column more. If these are a share *a* of the starts, the rate is 2⁻ʳ · (1 − a/2) for
 //! *r* + *a* bits an entry. That is at most 0.086 bits above the limit, where whole columns alone would cost up to one
-//! bit. All wide blocks come first, so that the offset of a block is a product, plus the lesser of its number and that
-//! of the wide blocks (`layer.rs`). An equation is always solved for all columns, and narrow blocks do not store the
+//! bit. They come first, so that the offset of a block is a product, plus the lesser of its number and that of the
+//! blocks that store one column more: the wide ones and the one after them (`layer.rs`). An equation is always solved for all columns, and narrow blocks do not store the
 //! last. So thresholds do not depend on where the wide blocks end.
 //!
 //! # Why a query is fast

@@ -98,13 +98,13 @@ impl Params {
         self.num_layers as usize
     }
 
-    /// The number of blocks in which rows with one column more start, in a layer of `num_blocks`: the wide share of all
-    /// blocks in which rows start, rounded up.
+    /// The number of wide blocks, in which rows with one column more start, in a layer of `num_blocks`: the wide share of
+    /// all blocks in which rows start, rounded up.
     pub(super) const fn num_wide(&self, num_blocks: u64) -> u64 {
         ((num_blocks - 1) * self.wide_share as u64).div_ceil(1 << 32)
     }
 
-    /// The number of columns of the widest blocks.
+    /// The most columns that a block stores.
     pub(super) const fn most_columns(&self) -> u32 {
         self.columns as u32 + (self.wide_share > 0) as u32
     }

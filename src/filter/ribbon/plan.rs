@@ -73,7 +73,7 @@ impl KindSettings for Settings {
     }
 
     /// A filter of few entries may exceed its share by one column of two blocks, and the number of blocks. In filters
-    /// of several layers, each layer adds a word where wide blocks end, a word where their share is rounded up, and the
+    /// of several layers, each layer adds a word in the block after the wide ones, a word where their share is rounded up, and the
     /// number of blocks. The number of bumped entries spreads by less than √n / 4, and each of them takes a slot of at
     /// most 32 bits: six times that spread is allowed. (A filter of few entries that none of sixteen seeds solves has
     /// more blocks; that happens to fewer than one in ten thousand.)

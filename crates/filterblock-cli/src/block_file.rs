@@ -33,14 +33,21 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
     (&mut file).take(HEADER_BYTES).read_to_end(&mut bytes).map_err(failure)?;
     let refused = |bytes: &[u8], error| Failure::damaged(describe(path, file_len, bytes, &error, expected));
     let declared_bytes = match expected.options().open(&bytes) {
-        Err(DecodeError::PayloadLength { declared_bytes, .. }) => declared_bytes,
+        Err(DecodeError::PayloadLength { .. }) => stated_len(&bytes),
         Ok(_) | Err(DecodeError::PayloadDigest { .. }) => 0,
+        // The checksums are those of a header alone; with a byte more they yield no context.
+        Err(DecodeError::WrongContext { .. }) => {
+            (&mut file).take(1).read_to_end(&mut bytes).map_err(failure)?;
+            return match expected.options().open(&bytes) {
+                Err(error @ DecodeError::HeaderChecksum { .. }) => Err(refused(&bytes, error)),
+                _ => Ok(bytes),
+            };
+        }
         Err(error) if error.class() == DecodeErrorClass::Mismatch => 0,
         // The payload shows whether the header is damaged or the block belongs to another context. It is read only if
         // it has the length that the header gives, right or not.
         Err(error @ DecodeError::HeaderChecksum { .. }) => {
-            let field = bytes.get(LENGTH_FIELD).unwrap_or_default();
-            let stated_bytes = field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+            let stated_bytes = stated_len(&bytes);
             if file_len.is_some_and(|len| stated_bytes != len.saturating_sub(HEADER_BYTES)) {
                 return Err(refused(&bytes, error));
             }
@@ -49,7 +56,10 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
         Err(error) => return Err(refused(&bytes, error)),
     };
     let of_another_len = |bytes: &[u8], actual_bytes| {
-        refused(&bytes[..HEADER_LEN], DecodeError::PayloadLength { declared_bytes, actual_bytes })
+        let error = DecodeError::PayloadLength { declared_bytes, actual_bytes };
+        let failed =
+            format!("the length field declares {declared_bytes} bytes of payload, the file has {actual_bytes}");
+        Failure::damaged(describe_as(&failed, path, file_len, bytes, &error, expected))
     };
     if let Some(actual_bytes) = file_len.map(|len| len.saturating_sub(HEADER_BYTES)) {
         if actual_bytes != declared_bytes {
@@ -62,6 +72,12 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
         actual_bytes if actual_bytes != declared_bytes => Err(of_another_len(&bytes, actual_bytes)),
         _ => Ok(bytes),
     }
+}
+
+/// The payload's length by the header.
+fn stated_len(header: &[u8]) -> u64 {
+    let field = header.get(LENGTH_FIELD).unwrap_or_default();
+    field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// Whether a file is one whole block with right checksums, under whatever hash and context.
@@ -86,17 +102,29 @@ pub(crate) fn version(block: &[u8]) -> u8 {
 /// at least the header, if there is one; `len` is the length of the file, if it has one.
 fn describe(path: &Path, len: Option<u64>, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
     let failed = match *error {
-        // `read` gives no more than the header where the length of the rest is wrong.
-        DecodeError::PayloadLength { declared_bytes, actual_bytes } if start.len() > HEADER_LEN => format!(
-            "the entry count and the parameters imply {declared_bytes} bytes of payload, the length field \
-             {actual_bytes}"
-        ),
+        // `read` has compared the length field; the kind's own payload is shorter by a remapped filter's seed.
         DecodeError::PayloadLength { declared_bytes, actual_bytes } => {
-            format!("the length field declares {declared_bytes} bytes of payload, the file has {actual_bytes}")
+            let stated_bytes = stated_len(start);
+            let implied_bytes = declared_bytes.saturating_add(stated_bytes.saturating_sub(actual_bytes));
+            format!(
+                "the entry count and the parameters imply {implied_bytes} bytes of payload, the length field \
+                 {stated_bytes}"
+            )
         }
         error => error.to_string(),
     };
-    let what = located(path, 0, &dimensions(len, start, error), &failed);
+    describe_as(&failed, path, len, start, error, expected)
+}
+
+fn describe_as(
+    failed: &str,
+    path: &Path,
+    len: Option<u64>,
+    start: &[u8],
+    error: &DecodeError,
+    expected: &Expected,
+) -> String {
+    let what = located(path, 0, &dimensions(len, start, error), failed);
     format!("{what}. {}", consequence(path, start, error, expected))
 }
 
@@ -132,6 +160,17 @@ fn trusted_tag(bytes: &[u8], error: &DecodeError) -> Option<u8> {
 pub(crate) const BUILD_AGAIN: &str = "To replace it, build a block from the keys of its table, with the kind, size, \
                                       seed, key and context that it had; `filterblock build --help` lists the flags.";
 
+/// The end of the messages of damaged and of newer filters.
+pub(crate) fn ignored(error: &DecodeError) -> String {
+    let newer = match error.class() {
+        DecodeErrorClass::Newer => {
+            format!("A newer filterblock than this {} reads it. ", env!("CARGO_PKG_VERSION"))
+        }
+        _ => String::new(),
+    };
+    format!("Filter ignored: lookups stay correct but slower. {newer}{BUILD_AGAIN}")
+}
+
 /// The consequence of `error`, and the next step.
 fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
     if !start.starts_with(&MAGIC) {
@@ -141,11 +180,6 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expect
     }
     let file = shell_word(path);
     match error.class() {
-        DecodeErrorClass::Damaged => format!("Filter ignored: lookups stay correct but slower. {BUILD_AGAIN}"),
-        DecodeErrorClass::Newer => format!(
-            "Filter ignored: lookups stay correct but slower. A newer filterblock than this {} reads it. {BUILD_AGAIN}",
-            env!("CARGO_PKG_VERSION")
-        ),
         DecodeErrorClass::Mismatch => match error {
             DecodeError::WrongContext { found, .. } => {
                 let inspect = expected.key.command(format_args!("inspect --context {found:#x} {file}"));
@@ -168,7 +202,7 @@ fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expect
             ),
             _ => "Filter ignored: its entries were not made of these keys.".to_owned(),
         },
-        _ => "Filter ignored: lookups stay correct but slower.".to_owned(),
+        _ => ignored(error),
     }
 }
 

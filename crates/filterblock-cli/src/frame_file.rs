@@ -39,10 +39,6 @@ pub(crate) fn open<'a>(
 }
 
 fn describe(path: &Path, bytes: &[u8], error: &DecodeError) -> String {
-    format!(
-        "{}: compact frame at offset 0 ({} bytes): {error}. Filter ignored: lookups stay correct but slower. {}",
-        path.display(),
-        bytes.len(),
-        block_file::BUILD_AGAIN
-    )
+    let (path, len, ignored) = (path.display(), bytes.len(), block_file::ignored(error));
+    format!("{path}: compact frame at offset 0 ({len} bytes): {error}. {ignored}")
 }

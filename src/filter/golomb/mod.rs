@@ -331,18 +331,19 @@ impl<'a> KindView<'a> for View<'a> {
 
     fn check(params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
         let actual_bytes = payload.len() as u64;
-        let declared_bytes = params.directory_len().unwrap_or(u64::MAX);
-        if declared_bytes >= actual_bytes || actual_bytes > MAX_PAYLOAD_LEN {
-            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
+        let directory_bytes = params.directory_len().unwrap_or(u64::MAX);
+        if directory_bytes >= actual_bytes || actual_bytes > MAX_PAYLOAD_LEN {
+            // The codes take at least one byte.
+            return Err(DecodeError::PayloadLength { declared_bytes: directory_bytes.saturating_add(1), actual_bytes });
         }
         // The length is below the payload's, so it fits usize. And num_buckets · directory_bits fits 64 bits, or
         // `directory_len` would be `None`.
-        let directory = &payload[..declared_bytes as usize];
+        let directory = &payload[..directory_bytes as usize];
         let field_bits = params.buckets.num.wrapping_mul(u64::from(params.directory_bits));
         if let Some(found) = bits::padding(directory, field_bits) {
-            return Err(DecodeError::Padding { offset_bytes: base + declared_bytes - 1, found });
+            return Err(DecodeError::Padding { offset_bytes: base + directory_bytes - 1, found });
         }
-        let (codes_start, codes_end) = (declared_bytes * 8, actual_bytes * 8);
+        let (codes_start, codes_end) = (directory_bytes * 8, actual_bytes * 8);
         let slope = Slope::new(codes_end - codes_start, params.buckets.num);
         let fields_start = params.anchors_len() * 8;
         let (bucket_bits, entries) = (slope.at(1), params.entries_per_bucket.into());

@@ -180,5 +180,5 @@ fn a_bit_behind_the_directory_is_named_by_its_place() {
     let error = View::check(params, &[0, 0x80, 0], 100).expect_err("padding");
     assert_eq!(error, DecodeError::Padding { offset_bytes: 101, found: 0x80 });
     let error = View::check(params, &[0, 0], 100).expect_err("no codes");
-    assert_eq!(error, DecodeError::PayloadLength { declared_bytes: 2, actual_bytes: 2 });
+    assert_eq!(error, DecodeError::PayloadLength { declared_bytes: 3, actual_bytes: 2 });
 }

@@ -76,8 +76,9 @@ impl Params {
                 in_range("num_buckets", num_buckets, 1, u64::MAX)?;
                 in_range("bucket_range", bucket_range, 1, u64::MAX / num_buckets)?;
                 let payload = payload?;
-                let (declared_bytes, actual_bytes) = (directory(num_buckets, directory_bits).1, payload.len() as u64);
-                match declared_bytes < actual_bytes {
+                let least_bytes = directory(num_buckets, directory_bits).1.saturating_add(1);
+                let (declared_bytes, actual_bytes) = (least_bytes, payload.len() as u64);
+                match declared_bytes <= actual_bytes {
                     true => Ok(()),
                     false => Err(DecodeError::PayloadLength { declared_bytes, actual_bytes }),
                 }

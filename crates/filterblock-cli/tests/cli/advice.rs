@@ -159,6 +159,34 @@ fn a_length_is_ascribed_to_the_field_that_it_follows_from() {
     let message = place.expect_failure(3, "inspect many.fb");
     let length = format!("bytes of payload, the length field {}.", block.len() - 64);
     assert!(message.contains("the entry count and the parameters imply") && message.contains(&length), "{message}");
+    // A payload of no bytes, where the parameters imply some: the checksums are right.
+    for kind in KINDS {
+        let (place, digest) = (Place::with_block(kind), 0x2d06_8005_38d3_94c2u64);
+        let mut block = place.read("t.fb");
+        block.truncate(64);
+        block[32..40].fill(0);
+        block[52..60].copy_from_slice(&digest.to_le_bytes());
+        (0..4).for_each(|i| block[60 + i] = (header_crc(&block[..60]) >> (8 * i)) as u8);
+        place.write("none.fb", &block);
+        let message = place.expect_failure(3, "inspect none.fb");
+        let is_range = kind == "blocked" && message.contains("num_lines = 0");
+        let implied = message.contains("imply ") && !message.contains("imply 0 bytes");
+        assert!(is_range || implied && message.contains("the length field 0."), "{message}");
+    }
+}
+
+#[test]
+fn an_empty_block_with_a_byte_more_has_no_context() {
+    let place = Place::with_block("bloom");
+    place.write("none.txt", "");
+    place.run("build --kind bloom --context 1 --allow-empty --output none.fb none.txt");
+    assert!(place.expect_failure(3, "inspect none.fb").contains("inspect --context 0x1 none.fb"));
+    place.write("more.fb", [&place.read("none.fb")[..], b"\0"].concat());
+    let message = place.expect_failure(3, "inspect more.fb");
+    assert!(
+        message.starts_with("more.fb: filter block at offset 0 (65 bytes): header checksum stored 0x"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 """Has a reader of the filterblock format answer the conformance kit, and reports where it is wrong.
 
-    python3 run.py [--every-field] [--files FILE,...] COMMAND [ARGUMENT...]
+    python3 run.py [--every-field] [--files FILE,...] [--frames FRAME,...] COMMAND [ARGUMENT...]
 
 COMMAND is started once. It is given a request in a line of JSON, on its standard input, and must write a reply in a
 line of JSON to its standard output before it is given the next one. README.md, beside this file, describes both.
@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Optional
 
+KIT = "1.0"  # README.md states what it means
 ALWAYS = ("class", "answers")
 OPTIONAL = ("row", "found_context", "kind", "num_entries", "partitions")
 
@@ -46,21 +47,24 @@ def judge(case: dict[str, Any], reply: dict[str, Any], every_field: bool, counts
     return wrong
 
 
-def cases_of(names: Optional[list[str]]) -> list[dict[str, Any]]:
+def cases_of(names: Optional[list[str]], frames: Optional[list[str]]) -> list[dict[str, Any]]:
     directory = Path(__file__).resolve().parent
     files = [directory / name for name in names] if names else sorted(directory.glob("*.json"))
-    return [{**case, "file": path.name} for path in files for case in json.loads(path.read_text())]
+    cases = [{**case, "file": path.name} for path in files for case in json.loads(path.read_text())]
+    return [case for case in cases if not frames or case["request"]["frame"] in frames]
 
 
 def main(arguments: list[str]) -> int:
     every_field = arguments[:1] == ["--every-field"]
     arguments = arguments[every_field:]
     names = arguments[1].split(",") if arguments[:1] == ["--files"] else None
-    command = arguments[2:] if names else arguments
+    arguments = arguments[2:] if names else arguments
+    frames = arguments[1].split(",") if arguments[:1] == ["--frames"] else None
+    command = arguments[2:] if frames else arguments
     if not command or command[0].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
-    cases, counts, wrong = cases_of(names), Counter[str](), 0
+    cases, counts, wrong = cases_of(names, frames), Counter[str](), 0
     reader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert reader.stdin and reader.stdout
     for number, case in enumerate(cases, 1):
@@ -86,7 +90,7 @@ def main(arguments: list[str]) -> int:
     reader.stdin.close()
     reader.wait()
     compared = ", ".join(f"{count} {field}" for field, count in counts.items() if count)
-    print(f"counted: {len(cases)} cases, {wrong} wrong; compared: {compared}")
+    print(f"counted: kit {KIT}: {len(cases)} cases, {wrong} wrong; compared: {compared}")
     return 1 if wrong else 0
 
 

@@ -124,7 +124,7 @@ pub(crate) fn ask(filter: &Filter<'_>, mut keys: Keys) -> Result<Answers, Failur
             return Err(keys.out_of_memory(error));
         }
         members.push(hash);
-        if !filter.may_contain_hash(hash) {
+        if !filter.may_contain(key, hash) {
             num_missing += 1;
             first_missing.get_or_insert_with(|| (key.to_vec(), hash));
         }

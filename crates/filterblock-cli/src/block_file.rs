@@ -13,7 +13,7 @@ use std::path::Path;
 const UNREADABLE: &str = "Nothing was queried or checked. Run `filterblock build --help` to see how a block is made.";
 const HEADER_BYTES: u64 = HEADER_LEN as u64;
 /// The most that is read from a pipe or a device whose header's checksum is wrong.
-const MAX_UNVOUCHED_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_UNVOUCHED_BYTES: u64 = 1 << 30;
 /// The payload's length in a header.
 const LENGTH_FIELD: std::ops::Range<usize> = 32..40;
 
@@ -75,7 +75,7 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
 }
 
 /// The payload's length by the header.
-fn stated_len(header: &[u8]) -> u64 {
+pub(crate) fn stated_len(header: &[u8]) -> u64 {
     let field = header.get(LENGTH_FIELD).unwrap_or_default();
     field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
@@ -172,7 +172,7 @@ pub(crate) fn ignored(error: &DecodeError) -> String {
 }
 
 /// The consequence of `error`, and the next step.
-fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
+pub(crate) fn consequence(path: &Path, start: &[u8], error: &DecodeError, expected: &Expected) -> String {
     if !start.starts_with(&MAGIC) {
         return "It holds no block. Run `filterblock build --help` to see how one is made. If it is a compact frame, which \
                 nothing in it shows, inspect, query and verify read it with --compact-frame."

@@ -4,8 +4,9 @@ use crate::exit::{self, Failure};
 use crate::keys::is_dash;
 use crate::open_args::{Expected, ExpectedArgs, parse_transform};
 use crate::output::{self, Output, object};
+use crate::partitioned_file::Partitioned;
 use crate::units::parse_u64;
-use crate::{block_file, frame_file};
+use crate::{block_file, frame_file, partitioned_file};
 use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -14,6 +15,8 @@ use std::path::Path;
 pub(crate) enum Filter<'a> {
     Block(FilterBlockReader<'a>),
     Frame(CompactFrameReader<'a>),
+    /// With one of its partitions.
+    Partitioned(FilterBlockReader<'a>, Partitioned<'a>),
 }
 
 /// The same call of both readers.
@@ -22,6 +25,7 @@ macro_rules! of_either {
         match $self {
             Self::Block($reader) => $result,
             Self::Frame($reader) => $result,
+            Self::Partitioned($reader, _) => $result,
         }
     };
 }
@@ -35,8 +39,22 @@ impl Filter<'_> {
         of_either!(self, reader => reader.hasher())
     }
 
-    pub(crate) fn may_contain_hash(&self, hash: KeyHash) -> bool {
-        of_either!(self, reader => reader.may_contain_hash(hash))
+    /// The answer for the entry of a line, which has this hash.
+    pub(crate) fn may_contain(&self, line: &[u8], hash: KeyHash) -> bool {
+        match self {
+            Self::Partitioned(_, partitions) => partitions.may_contain(line, hash),
+            _ => of_either!(self, reader => reader.may_contain_hash(hash)),
+        }
+    }
+
+    pub(crate) fn is_partitioned(&self) -> bool {
+        matches!(self, Self::Partitioned(..))
+    }
+
+    /// The partitions that do not open.
+    pub(crate) fn failures(&self, path: &Path) -> Vec<Failure> {
+        let Self::Partitioned(_, partitions) = self else { return Vec::new() };
+        partitions.failures(path)
     }
 
     pub(crate) fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
@@ -47,6 +65,7 @@ impl Filter<'_> {
     pub(crate) fn num_entries(&self) -> Option<u64> {
         match self {
             Self::Block(reader) => Some(reader.num_entries()),
+            Self::Partitioned(_, partitions) => Some(partitions.index.num_entries()),
             Self::Frame(_) => None,
         }
     }
@@ -59,7 +78,7 @@ impl Filter<'_> {
     /// A frame without entries names no kind.
     pub(crate) fn kind_name(&self) -> &'static str {
         match self {
-            Self::Block(reader) => reader.kind().name(),
+            Self::Block(reader) | Self::Partitioned(reader, _) => reader.kind().name(),
             Self::Frame(reader) => reader.kind().map_or("none", FilterKind::name),
         }
     }
@@ -67,6 +86,10 @@ impl Filter<'_> {
     /// The figures under their names in JSON, without those that the filter does not have.
     pub(crate) fn figures(&self) -> Map<String, Value> {
         let mut figures = object([("kind", self.kind_name().into())]);
+        if let Self::Partitioned(_, partitions) = self {
+            let (num, entries) = (partitions.index.partitions().len(), partitions.index.num_entries());
+            figures.extend(object([("num_partitions", num.into()), ("num_entries", entries.into())]));
+        }
         if let Self::Block(reader) = self {
             figures.extend(object([
                 ("version", block_file::version(reader.as_bytes()).into()),
@@ -77,6 +100,7 @@ impl Filter<'_> {
         let len = match self {
             Self::Block(reader) => ("block_len_bytes", reader.block_len()),
             Self::Frame(reader) => ("frame_len_bytes", reader.frame_len()),
+            Self::Partitioned(_, partitions) => ("index_len_bytes", partitions.index.as_bytes().len()),
         };
         figures.extend(object([
             ("num_probes", of_either!(self, reader => reader.num_probes()).into()),
@@ -116,14 +140,16 @@ impl Filter<'_> {
 
     fn summary(&self) -> String {
         let (entries, len) = match self {
-            Self::Block(reader) => (format!("{} distinct entries", reader.num_entries()), reader.block_len()),
+            Self::Block(reader) | Self::Partitioned(reader, _) => {
+                (format!("{} distinct entries", reader.num_entries()), reader.block_len())
+            }
             Self::Frame(reader) => ("compact frame".to_owned(), reader.frame_len()),
         };
         let columns = of_either!(self, reader => reader.num_compared_columns().zip(reader.thinned_from()));
         let columns = columns.map_or_else(String::new, |(num, from)| format!(", {num} of {from} columns"));
         let bits = match self {
             Self::Block(reader) => reader.bits_per_key().map(|bits| format!(", {bits:.3} bits/key")),
-            Self::Frame(_) => None,
+            _ => None,
         };
         format!(
             "{}{columns}, {entries}, {len} bytes{}, predicted false-positive rate {}",
@@ -179,14 +205,20 @@ pub(crate) struct Opener {
 
 impl Opener {
     pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
-        if self.entries.is_some() { frame_file::read(path) } else { block_file::read(path, &self.expected) }
+        match self.entries {
+            Some(_) => frame_file::read(path),
+            None => partitioned_file::read(path).map_or_else(|| block_file::read(path, &self.expected), Ok),
+        }
     }
 
     /// Opens the file's only filter, which [`Opener::read`] has read.
     pub(crate) fn open<'a>(&'a self, path: &Path, bytes: &'a [u8]) -> Result<Filter<'a>, Failure> {
         match &self.entries {
             Some(entries) => frame_file::open(path, bytes, entries).map(Filter::Frame),
-            None => block_file::open(path, bytes, &self.expected).map(Filter::Block),
+            None => match partitioned_file::open(path, bytes, &self.expected) {
+                Some(opened) => opened.map(|(reader, partitions)| Filter::Partitioned(reader, partitions)),
+                None => block_file::open(path, bytes, &self.expected).map(Filter::Block),
+            },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `filterblock inspect`: the figures of a block.
 
-use crate::exit::Code;
+use crate::exit::{self, Code, Failure};
 use crate::filter::{FilterArgs, print_figures};
 use crate::output;
 use crate::table_file;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 ///
 /// The block is checked before anything is shown. The false-positive rate is predicted from the payload; the fill is
 /// the share of set bits (golomb: of the hash range that is occupied). For a table of the store all filters are shown,
-/// each with its offset in the file.
+/// each with its offset in the file. Of a partitioned filter, rate and fill are those of a partition.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("help/inspect.txt"))]
 pub(crate) struct Args {
@@ -32,7 +32,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let opener = args.filter.read("inspect", false)?;
     let bytes = opener.read(&args.file)?;
-    let figures = opener.open(&args.file, &bytes)?.figures();
+    let filter = opener.open(&args.file, &bytes)?;
+    let (figures, failures) = (filter.figures(), filter.failures(&args.file));
+    failures.iter().for_each(exit::message);
     output::print(|out| if args.json { out.json(&figures) } else { print_figures(out, &figures, "") })?;
-    Ok(Code::Ok.into())
+    Ok(failures.iter().map(Failure::code).max().unwrap_or(Code::Ok).into())
 }

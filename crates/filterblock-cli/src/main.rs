@@ -18,6 +18,7 @@ mod keys;
 mod open_args;
 mod output;
 mod output_file;
+mod partitioned_file;
 mod policy_args;
 mod query;
 mod store;

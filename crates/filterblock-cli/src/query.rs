@@ -97,13 +97,15 @@ impl<'a> Queried<'a> {
                 file.display()
             ));
         }
+        filter.failures(file).iter().for_each(exit::message);
         Self { file, filter, num_maybe: 0 }
     }
 
     fn ask(&mut self, args: &Args, out: &mut Output, key: &[u8]) -> io::Result<()> {
         // A key without an entry may be present.
-        let maybe = entry_of_line(self.filter.transform(), key)
-            .is_none_or(|entry| self.filter.may_contain_hash(self.filter.hasher().hash(&entry)));
+        let entry = entry_of_line(self.filter.transform(), key);
+        let hash = entry.map(|entry| self.filter.hasher().hash(&entry));
+        let maybe = hash.is_none_or(|hash| self.filter.may_contain(key, hash));
         self.num_maybe += u64::from(maybe);
         if args.summary {
             return Ok(());

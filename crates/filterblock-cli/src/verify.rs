@@ -83,7 +83,8 @@ fn verify_filter(args: &Args, opener: &Opener, path: &Path) -> Result<Verdict, F
     let (what, checked, kind) = match filter.num_entries() {
         Some(entries) => {
             let kind = format!("{kind} v{}", block_file::version(&bytes));
-            ("filter block", format!("{kind}, {entries} entries, {len} bytes; checksums and structure are right"), kind)
+            let what = if filter.is_partitioned() { "partitioned filter" } else { "filter block" };
+            (what, format!("{kind}, {entries} entries, {len} bytes; checksums and structure are right"), kind)
         }
         None => {
             let checked = format!("compact frame, {kind}, {len} bytes; its structure is right, it has no checksums");
@@ -95,8 +96,11 @@ fn verify_filter(args: &Args, opener: &Opener, path: &Path) -> Result<Verdict, F
         let verify = opener.expected.command(format_args!("verify {}", shell_word(path)));
         return Ok(without_keys(&described, filter.transform(), &verify).into());
     }
-    let mut verdict =
-        Verdict { figures: filter.figures(), text: format!("{place}: ok: {checked}\n"), ..Verdict::default() };
+    let mut verdict = Verdict {
+        figures: filter.figures(),
+        text: format!("{place}: ok: {checked}\n"),
+        failures: filter.failures(path),
+    };
     if let Some(list) = &args.keys {
         let keys = Keys::open(list, args.null, "Not all keys were checked. Run `filterblock verify --help`.")?;
         let (answers, predicted_fpr) = (answers::ask(&filter, keys)?, filter.false_positive_rate());
@@ -104,8 +108,10 @@ fn verify_filter(args: &Args, opener: &Opener, path: &Path) -> Result<Verdict, F
         verdict.figures.extend(answers.figures(predicted_fpr));
         if let Some(failure) = missing(&described, &answers) {
             verdict.failures.push(failure);
-            verdict.text.clear();
         }
+    }
+    if !verdict.failures.is_empty() {
+        verdict.text.clear();
     }
     Ok(verdict)
 }

@@ -165,7 +165,7 @@ fn a_length_is_ascribed_to_the_field_that_it_follows_from() {
         let mut block = place.read("t.fb");
         block.truncate(64);
         block[32..40].fill(0);
-        block[52..60].copy_from_slice(&digest.to_le_bytes());
+        (0..8).for_each(|i| block[52 + i] = (digest >> (8 * i)) as u8);
         (0..4).for_each(|i| block[60 + i] = (header_crc(&block[..60]) >> (8 * i)) as u8);
         place.write("none.fb", &block);
         let message = place.expect_failure(3, "inspect none.fb");

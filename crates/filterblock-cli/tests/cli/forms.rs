@@ -140,3 +140,64 @@ fn compact_frames_are_verified() {
     place.write("g.cf", &place.read("f.cf")[1..]);
     place.expect_failure(3, "verify --compact-frame g.cf");
 }
+
+/// The library's golden files: partitions, and after them their index.
+#[test]
+fn a_partitioned_filter_in_one_file_is_queried_shown_and_verified() {
+    let place = Place::new();
+    let golden = |name: &str| {
+        let path = format!("{}/../../tests/golden/v1/partitioned/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read(path).expect("a golden file")
+    };
+    let index: serde_json::Value = serde_json::from_slice(&golden("index.json")).expect("JSON");
+    let mut num_queried = 0;
+    for set in index.as_array().expect("a list") {
+        let name = set["name"].as_str().expect("a name");
+        let (partitions, index) = (golden(&format!("{name}.partitions")), golden(&format!("{name}.index")));
+        place.write("p.fb", [&partitions[..], &index].concat());
+        let flags = format!("--context {}", set["context"].as_str().expect("a context"));
+        if !set["hash_key"].is_null() {
+            place.expect_failure(3, &format!("inspect p.fb {flags}"));
+            continue;
+        }
+        if partitions.is_empty() {
+            assert!(place.expect_failure(2, &format!("inspect p.fb {flags}")).contains("every key is absent"));
+            continue;
+        }
+        let shown = place.json(0, &format!("inspect p.fb {flags} --json"));
+        let num_partitions = shown["num_partitions"].as_u64().expect("a number");
+        assert!(num_partitions > 0 && shown["index_len_bytes"] == index.len(), "{name}: {shown}");
+        let text = place.expect(0, &format!("verify p.fb {flags}"));
+        assert!(text.starts_with("p.fb: ok: ") && text.contains(&shown["num_entries"].to_string()), "{text}");
+        // Where entries are the keys: each is found, and a key above all others is not there.
+        if shown["transform"] == "whole-key" {
+            let keys = String::from_utf8(golden(&format!("{name}.keys"))).expect("text");
+            let bytes = |hex: &str| -> Vec<u8> {
+                (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("digits")).collect()
+            };
+            let lines = keys.lines().map(|line| [&bytes(line.split(' ').next().expect("a key"))[..], b"\0"].concat());
+            place.write("keys.txt", lines.collect::<Vec<_>>().concat());
+            let queries = format!("query p.fb {flags} --keys keys.txt --null --summary");
+            assert!(place.expect(0, &queries).ends_with(" maybe, 0 no\n"), "{name}");
+            place.expect(0, &format!("verify p.fb {flags} --keys keys.txt --null"));
+            place.write("high.txt", [0xff; 40]);
+            assert_eq!(
+                place.expect(0, &format!("query p.fb {flags} --keys high.txt --summary")),
+                "1 queries: 0 maybe, 1 no\n"
+            );
+            num_queried += 1;
+        }
+        let mut bytes = [&partitions[..], &index].concat();
+        bytes[70] ^= 1;
+        place.write("bad.fb", &bytes);
+        let message = place.run(&format!("verify bad.fb {flags}"));
+        let message = crate::stderr(&message);
+        assert!(message.contains("Partition 0 ignored: lookups of its keys stay correct but slower"), "{message}");
+        bytes[partitions.len() + 66] ^= 1;
+        place.write("bad.fb", &bytes);
+        let message = place.expect_failure(3, &format!("verify bad.fb {flags}"));
+        let expected = format!("bad.fb: index of partitions at offset {}: payload digest stored", partitions.len());
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert!(num_queried > 0);
+}

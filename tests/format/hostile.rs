@@ -98,6 +98,7 @@ fn check_steps(name: &str, block: &[u8], hashes: &BTreeSet<u64>) -> bool {
         Oracle::Golomb { golomb, .. } => {
             let (most, beside) = codes_followed(&golomb, &in_filter);
             assert!(most <= 160 && beside <= 96.0, "{name}: buckets of {most}, {beside} beside an entry");
+            assert!(is_remapped || golomb.suits(hashes), "{name}");
         }
         // Each layer has fewer than an eighth of the entries of the one before it.
         Oracle::Ribbon { ribbon, .. } => {

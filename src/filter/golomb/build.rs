@@ -1,8 +1,8 @@
 //! The builder: from hashes to codes and directory.
 
+use super::crowd::Crowd;
 use super::decode::Bucket;
-use super::{ENTRIES_PER_BUCKET, GROUP, MAX_ENTRIES_BESIDE, MAX_ENTRIES_PER_BUCKET};
-use super::{Params, Plan, Slope, View, max_bucket_bits};
+use super::{ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope, View, max_bucket_bits};
 use crate::filter::fault;
 use crate::filter::output::{NoRoom, Output};
 use crate::filter::seam::{Built, Hashes, KindView, Mode, Unbuilt};
@@ -21,7 +21,7 @@ const MARK_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 ///
 /// # Errors
 /// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if `hashes`
-/// are not remapped and crowd in few buckets ([`MAX_ENTRIES_PER_BUCKET`], [`MAX_ENTRIES_BESIDE`]).
+/// are not remapped and [crowd](Crowd).
 pub(super) fn build(
     plan: Plan,
     hashes: Hashes<'_>,
@@ -76,7 +76,6 @@ fn mark(bucket: u64, offset: u64) -> u64 {
 /// The codes that have been appended.
 struct Codes<'o, 'v> {
     plan: Plan,
-    are_remapped: bool,
     num_entries: u64,
     out: &'o mut Output<'v>,
     /// The place of the codes in `out`.
@@ -89,9 +88,10 @@ struct Codes<'o, 'v> {
     gaps: Vec<u64>,
     /// The least offset that may follow in the current bucket.
     next_least: u64,
-    /// The number of the current bucket's entries, and the sum of the squares of the other buckets'.
+    /// The number of the current bucket's entries.
     entries_of_bucket: u64,
-    sum_of_squares: u128,
+    /// What is counted of the other buckets, unless the hashes are remapped.
+    crowd: Option<Crowd>,
     /// The tally of the offsets.
     values: Tally,
 }
@@ -105,10 +105,10 @@ impl<'o, 'v> Codes<'o, 'v> {
         let mut starts = Vec::with_capacity(plan.buckets.num as usize + 1);
         starts.push(0);
         let (gaps, values) = (Vec::with_capacity(2 * ENTRIES_PER_BUCKET as usize), Tally::default());
-        let (next_least, entries_of_bucket, sum_of_squares) = (0, 0, 0);
+        let (next_least, entries_of_bucket) = (0, 0);
+        let crowd = (!are_remapped).then(|| Crowd::new(plan.buckets, num_entries));
         Self {
             plan,
-            are_remapped,
             num_entries,
             out,
             begin,
@@ -117,7 +117,7 @@ impl<'o, 'v> Codes<'o, 'v> {
             gaps,
             next_least,
             entries_of_bucket,
-            sum_of_squares,
+            crowd,
             values,
         }
     }
@@ -150,7 +150,10 @@ impl<'o, 'v> Codes<'o, 'v> {
         let width = u32::from(self.plan.remainder_bits);
         let start = self.starts[self.starts.len() - 1];
         let mut end = start + self.gaps.iter().map(|gap| (gap >> width) + 1 + u64::from(width)).sum::<u64>();
-        let is_crowded = self.entries_of_bucket > MAX_ENTRIES_PER_BUCKET && !self.are_remapped;
+        let is_crowded = self.crowd.as_mut().is_some_and(|crowd| {
+            crowd.add(self.entries_of_bucket, &self.gaps);
+            crowd.is_crowded()
+        });
         // The last bucket ends where the payload does: it is up to seven bits longer.
         if is_crowded || end - start + 7 > max_bucket_bits(width) {
             return Err(self.unsolved());
@@ -160,7 +163,6 @@ impl<'o, 'v> Codes<'o, 'v> {
         }
         self.write_bucket(start, end);
         self.starts.push(end);
-        self.sum_of_squares += u128::from(self.entries_of_bucket) * u128::from(self.entries_of_bucket);
         (self.next_least, self.entries_of_bucket) = (0, 0);
         Ok(())
     }
@@ -194,9 +196,6 @@ impl<'o, 'v> Codes<'o, 'v> {
         let Plan { buckets, remainder_bits } = self.plan;
         while self.bucket() < buckets.num {
             self.end_bucket()?;
-        }
-        if self.sum_of_squares > u128::from(self.num_entries) * u128::from(MAX_ENTRIES_BESIDE) && !self.are_remapped {
-            return Err(self.unsolved());
         }
         let code_bits = self.starts[buckets.num as usize];
         let slope = Slope::new(code_bits, buckets.num);

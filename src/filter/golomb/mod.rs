@@ -69,8 +69,9 @@
 //!
 //! Buckets have 64 entries on average because hashes are random. Hashes that share a bucket, by a weak hash function or
 //! on purpose, would make each query follow all of them: 183 µs for 100 000, and the check of a finished block n times
-//! that. So a set that crowds is *remapped* ([`SetSeed`](crate::hash::SetSeed)), and readers answer *maybe* for a
-//! bucket that no writer makes ([`Params::max_bucket_bits`]).
+//! that. Where values crowd within their buckets, or are equal, the first skip ends elsewhere, and a query takes four
+//! times as long. So a set that crowds is *remapped* ([`SetSeed`](crate::hash::SetSeed)), and readers answer *maybe* for
+//! a bucket that no writer makes ([`Params::max_bucket_bits`]).
 //!
 //! In a compact frame a filter of one bucket describes itself in three bytes: its range is rounded up to half of 2^r.
 //! For 18 to 36 keys, as LevelDB has them in a filter, `golomb:9.2` takes 34.3 bytes and errs at 0.47 %, where
@@ -88,6 +89,8 @@ mod avx512;
 mod bmi2;
 #[cfg(feature = "std")]
 mod build;
+#[cfg(feature = "std")]
+mod crowd;
 mod decode;
 mod engine;
 #[cfg(feature = "std")]
@@ -121,14 +124,6 @@ const GROUP: u64 = 64;
 /// so readers assume this number: only the length of a search's first skip depends on it.
 const ENTRIES_PER_BUCKET: u64 = 64;
 pub(super) const MAX_REMAINDER_BITS: u32 = 48;
-/// The most entries of a bucket, unless the hashes were remapped. Of 10⁶ buckets with 64 random hashes on average, one
-/// has more with probability 10⁻¹⁶.
-#[cfg(feature = "std")]
-const MAX_ENTRIES_PER_BUCKET: u64 = 160;
-/// The most entries that the bucket of an entry has on average, unless the hashes were remapped: 65 of random hashes.
-/// So queries for entries take a few times as long at most.
-#[cfg(feature = "std")]
-const MAX_ENTRIES_BESIDE: u64 = 96;
 /// The widest remainder of a single bucket that a compact frame describes in two bytes.
 const MAX_SHORT_REMAINDER_BITS: u8 = 15;
 const ANCHOR_LEN: u64 = 8;

@@ -28,15 +28,16 @@ impl Band {
         row.start + WIDTH <= self.cells.len() as u64
     }
 
-    /// Inserts `row`, for which there is room, unless it contradicts the rows in place.
-    pub(super) fn insert(&mut self, row: &Row) -> Result<(), Contradiction> {
+    /// Inserts `row`, for which there is room, unless it contradicts the rows in place. Returns whether it has become a
+    /// row; otherwise it follows from those in place, as a repeated one does.
+    pub(super) fn insert(&mut self, row: &Row) -> Result<bool, Contradiction> {
         let mut at = Cursor::new(row);
         while !at.step(&mut self.cells) {
             if at.coefficients == 0 {
-                return if at.fingerprint == 0 { Ok(()) } else { Err(Contradiction) };
+                return if at.fingerprint == 0 { Ok(false) } else { Err(Contradiction) };
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Takes the row of slot `at` back. Rows that were inserted before it do not depend on it.

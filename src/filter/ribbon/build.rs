@@ -13,7 +13,8 @@ use crate::bytes;
 use crate::filter::fault;
 use crate::filter::output::Output;
 use crate::filter::seam::{Built, Hashes, KindView, Mode, Unbuilt};
-use crate::hash_set::{Repeated, Tally, check_sorted};
+use crate::hash::fast_range;
+use crate::hash_set::{Tally, check_sorted, check_suspects};
 use core::ops::Range;
 use std::vec::Vec;
 
@@ -93,11 +94,33 @@ fn num_known_seeds(of_last: u64, num_entries: u64) -> u32 {
     affordable.clamp(MIN_KNOWN_SEEDS.into(), SEEDS_OF_A_SIZE.into()) as u32
 }
 
-/// Returns the hashes, rehashed by `steps`, in order, if they differ.
-fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
-    let mut hashes: Vec<u64> = hashes.iter().map(|&hash| rehashed(hash, steps)).collect();
-    check_sorted(&mut hashes)?;
-    Ok(hashes)
+/// Returns the hashes, rehashed by `steps`, in the order of their starts; `None` if so many start in neighbouring slots
+/// that there is no solution.
+///
+/// The rows that start in *k* slots have coefficients in *k* + 63. Each row more depends on the others, and contradicts
+/// them unless its fingerprint is theirs by luck: all of them with probability 2⁻⁶⁴ at most where this function gives
+/// up. So crowded hashes cost a tenth of an attempt under a seed.
+fn in_order(hashes: &[u64], steps: u8, num_starts: u64, columns: u32) -> Option<Vec<u64>> {
+    let start_of = |hash| fast_range(hash, num_starts) as usize;
+    let mut places = std::vec![0; num_starts as usize];
+    hashes.iter().for_each(|&hash| places[start_of(rehashed(hash, steps))] += 1);
+    let (mut end, mut surplus, mut most) = (0, 0usize, 0);
+    for place in &mut places {
+        surplus = (surplus + *place).saturating_sub(1);
+        most = most.max(surplus);
+        (*place, end) = (end, end + *place);
+    }
+    if most as u64 >= WIDTH - 1 + u64::from(u64::BITS.div_ceil(columns)) {
+        return None;
+    }
+    let mut ordered = std::vec![0; hashes.len()];
+    for &hash in hashes {
+        let hash = rehashed(hash, steps);
+        let place = &mut places[start_of(hash)];
+        ordered[*place] = hash;
+        *place += 1;
+    }
+    Some(ordered)
 }
 
 /// Appends layer `index`, which bumps nothing, under the first of `seeds` that solves all its equations. Returns its
@@ -105,7 +128,7 @@ fn sorted(hashes: &[u64], steps: u8) -> Result<Vec<u64>, Repeated> {
 fn append_last(
     params: &mut Params,
     index: usize,
-    hashes: &[u64],
+    hashes: &mut [u64],
     millislots: u32,
     seeds: Range<u32>,
     out: &mut Output<'_>,
@@ -115,23 +138,28 @@ fn append_last(
     for seed in seeds {
         let num_blocks = sizing::num_blocks_of_last(hashes.len() as u64, millislots, seed);
         let layer = Layer::first(params, num_blocks, 0);
+        let steps = u8::from(index > 0) + seed as u8;
+        let Some(ordered) = in_order(hashes, steps, layer.num_starts, params.most_columns()) else { continue };
         band.clear((num_blocks * WIDTH) as usize);
-        let mask = params.fingerprint_mask();
-        let rows = sorted(hashes, u8::from(index > 0) + seed as u8)?;
-        let is_solved = rows.iter().all(|&hash| {
+        let (mask, mut suspects) = (params.fingerprint_mask(), Vec::new());
+        let is_solved = ordered.iter().all(|&hash| {
             let row = Row::new(hash, layer.num_starts);
-            band.insert(&Row { fingerprint: row.fingerprint & mask, ..row }).is_ok()
+            let inserted = band.insert(&Row { fingerprint: row.fingerprint & mask, ..row });
+            suspects.extend((inserted == Ok(false)).then_some(hash));
+            inserted.is_ok()
         });
         if is_solved {
+            check_suspects(&ordered, &mut suspects)?;
             params.last_seed = seed as u8;
             let solution = out.append_zeros(layer.num_words(params) as usize * WORD_LEN)?;
             solve(params, &layer, 0, &band, solution);
             fault::inject(solution);
             let part = Part { params, layer, solution, thresholds: None };
-            let found = Engine::best(params).tally_found(&part, &rows);
-            return Ok((num_blocks, found == Tally::of(rows)));
+            let found = Engine::best(params).tally_found(&part, &ordered);
+            return Ok((num_blocks, found == Tally::of(ordered)));
         }
     }
+    check_sorted(hashes)?;
     Err(Unbuilt::Unsolved { num_seeds, num_entries: hashes.len() as u64 })
 }
 

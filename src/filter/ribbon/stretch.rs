@@ -199,7 +199,8 @@ impl<'a, 's> Filling<'a, 's> {
                 continue;
             }
             // Known before memory is taken for their rows.
-            if self.of_bucket.len() > self.whole.max_bumped.saturating_add(MAX_KEPT) {
+            let min_bumped = self.stretch.bumped.len() + self.of_bucket.len().saturating_sub(MAX_KEPT);
+            if min_bumped > self.whole.max_bumped {
                 return Err(self.whole.crowded());
             }
             let (whole, first_slot, mask) = (self.whole, self.stretch.first_slot, self.mask);

@@ -116,10 +116,22 @@ impl Golomb {
 
     /// Whether the library's writer leaves these hashes as they are.
     pub fn suits(&self, hashes: &BTreeSet<u64>) -> bool {
-        let mut counts = vec![0; self.num_buckets as usize];
-        hashes.iter().for_each(|&hash| counts[self.locate(hash).0 as usize] += 1);
-        let squares: usize = counts.iter().map(|count| count * count).sum();
-        counts.iter().all(|&count| count <= 160) && squares <= 96 * hashes.len()
+        let n = hashes.len() as u128;
+        let mut buckets = vec![(0, BTreeSet::new()); self.num_buckets as usize];
+        for &hash in hashes {
+            let (bucket, value) = self.locate(hash);
+            buckets[bucket as usize].0 += 1;
+            buckets[bucket as usize].1.insert(value);
+        }
+        let entries = n.div_ceil(self.num_buckets.into());
+        let rate = ((entries << 65) / (2 * u128::from(self.bucket_range) + entries)).min(u64::MAX.into());
+        let square = |(k, &value): (i128, &u64)| (((u128::from(value + 1) * rate) >> 64) as i128 - k).pow(2) as u128;
+        let squares: u128 = buckets.iter().flat_map(|(_, values)| (1..).zip(values).map(square)).sum();
+        let num_values: usize = buckets.iter().map(|(_, values)| values.len()).sum();
+        let whole_range = u128::from(self.num_buckets) * u128::from(self.bucket_range);
+        buckets.iter().all(|&(count, _)| count <= 160)
+            && n - num_values as u128 <= n * n / whole_range + 24
+            && squares <= 64 * n + 131_072
     }
 
     /// The same filter with the least `directory_bits` that is enough for `hashes`.

@@ -14,7 +14,7 @@ use super::band::Cell;
 #[cfg(feature = "std")]
 use super::search::Part;
 #[cfg(feature = "std")]
-use super::turns::{IN_TURNS, Place, Turn};
+use super::turns::{IN_TURNS, Pair, Place, Turn};
 #[cfg(feature = "std")]
 use crate::hash_set::Tally;
 
@@ -50,7 +50,8 @@ crate::cpu::engines! {
     #[cfg(feature = "std")]
     fn take_turns(turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]);
 
-    /// Takes steps of one stretch until no coefficients are left; returns where it is.
+    /// Takes steps of insertion of two equations of a stretch until one of them has no coefficients left. Returns the
+    /// places of both.
     #[cfg(feature = "std")]
-    fn take_all_turns(turn: Turn<'_>) -> Place;
+    fn take_pair(pair: Pair<'_>) -> [Place; 2];
 }

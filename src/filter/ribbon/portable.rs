@@ -12,7 +12,7 @@ use super::band::Cell;
 #[cfg(feature = "std")]
 use super::search::Part;
 #[cfg(feature = "std")]
-use super::turns::{self, IN_TURNS, Place, Turn};
+use super::turns::{self, IN_TURNS, Pair, Place, Turn};
 #[cfg(feature = "std")]
 use crate::hash_set::Tally;
 
@@ -58,9 +58,8 @@ macro_rules! compiled_for {
             }
 
             #[cfg(feature = "std")]
-            pub(super) fn take_all_turns(_proof, turn: super::turns::Turn<'_>) -> super::turns::Place {
-                let (_, [place]) = super::turns::take([turn]);
-                place
+            pub(super) fn take_pair(_proof, pair: super::turns::Pair<'_>) -> [super::turns::Place; 2] {
+                super::turns::take_pair(pair)
             }
         }
     };
@@ -132,7 +131,6 @@ pub(super) fn take_turns(_: Portable, turns: [Turn<'_>; IN_TURNS]) -> (usize, [P
 }
 
 #[cfg(feature = "std")]
-pub(super) fn take_all_turns(_: Portable, turn: Turn<'_>) -> Place {
-    let (_, [place]) = turns::take([turn]);
-    place
+pub(super) fn take_pair(_: Portable, pair: Pair<'_>) -> [Place; 2] {
+    turns::take_pair(pair)
 }

@@ -9,7 +9,7 @@ use super::layer::Layer;
 use super::row::{Row, WIDTH};
 use super::search::Part;
 use super::sizing::STRETCH;
-use super::turns::{IN_TURNS, Place, Turn};
+use super::turns::{IN_TURNS, Pair, Place, Turn};
 use super::{BUCKET, LIMITS, Params};
 use crate::bits;
 use crate::filter::fault;
@@ -101,7 +101,7 @@ impl Whole {
                     lane
                 }
                 [first, ..] => {
-                    first.place = engine.take_all_turns(first.turn());
+                    first.insert_in_pairs(engine);
                     0
                 }
                 [] => break,
@@ -157,6 +157,8 @@ struct Filling<'a, 's> {
     /// The rows of these hashes, and one without coefficients.
     queue: Vec<Row>,
     slots: Vec<u32>,
+    /// The equations of the bucket that were inserted in pairs, in the order in which they found their slots.
+    placed: Vec<u32>,
     place: Place,
     /// The hashes that may have an equal one in the bucket.
     suspects: Vec<u64>,
@@ -169,13 +171,13 @@ impl<'a, 's> Filling<'a, 's> {
         let is_last = stretch.first_slot + STRETCH >= layer.num_starts;
         let end = if is_last { layer.num_blocks * WIDTH } else { stretch.first_slot + STRETCH };
         band.clear((end - stretch.first_slot) as usize);
-        let queue = std::vec![Row::NONE];
+        let queue = std::vec![Row::NONE; 2];
         let mask = params.fingerprint_mask();
         let place = Place::at(&queue, 0);
         // The number before that of the first bucket.
         let bucket = u64::MAX;
-        let (slots, suspects) = (Vec::new(), Vec::new());
-        Self { whole, stretch, band, mask, later, bucket, of_bucket: &[], queue, slots, place, suspects }
+        let (slots, placed, suspects) = (Vec::new(), Vec::new(), Vec::new());
+        Self { whole, stretch, band, mask, later, bucket, of_bucket: &[], queue, slots, placed, place, suspects }
     }
 
     /// Returns whether no bucket is left.
@@ -206,7 +208,8 @@ impl<'a, 's> Filling<'a, 's> {
             let (whole, first_slot, mask) = (self.whole, self.stretch.first_slot, self.mask);
             self.queue.clear();
             self.queue.extend(self.of_bucket.iter().map(|&hash| whole.row(hash, first_slot, mask)));
-            self.queue.push(Row::NONE);
+            self.queue.extend([Row::NONE; 2]);
+            self.placed.clear();
             self.slots.resize(self.slots.len().max(self.queue.len()), 0);
             self.place = Place::at(&self.queue, 0);
             if self.band.has_room(&self.queue[0]) {
@@ -216,6 +219,52 @@ impl<'a, 's> Filling<'a, 's> {
             self.of_bucket = &[];
         }
         Ok(())
+    }
+
+    /// Inserts equations two at a time, until one of them, or the queue, has no coefficients left and all before it are
+    /// inserted. The result is that of one at a time, which overlaps nothing: an equation that has no coefficients left
+    /// beside a later one is inserted again without it.
+    fn insert_in_pairs(&mut self, engine: Engine) {
+        loop {
+            let Self { queue, slots, placed, place, .. } = self;
+            let pair = Pair { cells: self.band.cells(), queue, slots, placed, place: *place };
+            let [first, second] = engine.take_pair(pair);
+            let earlier = if first.next < second.next { first } else { second };
+            let is_alone = !self.take_back(earlier.next + 1);
+            self.place = if is_alone { earlier } else { Place::at(&self.queue, earlier.next) };
+            if !self.insert_alone() {
+                return;
+            }
+        }
+    }
+
+    /// Inserts the current equation and goes on to the next. Returns `false` if it has no coefficients left.
+    fn insert_alone(&mut self) -> bool {
+        let Place { next, mut cursor } = self.place;
+        while cursor.coefficients != 0 {
+            if cursor.step(self.band.cells()) {
+                self.slots[next] = cursor.at as u32;
+                self.placed.push(next as u32);
+                self.place = Place::at(&self.queue, next + 1);
+                return true;
+            }
+        }
+        self.place.cursor = cursor;
+        false
+    }
+
+    /// Takes back the equations from `end` on, and inserts those before it again that may depend on them. Returns whether
+    /// there were any in place.
+    fn take_back(&mut self, end: usize) -> bool {
+        let Some(begin) = self.placed.iter().position(|&index| index as usize >= end) else { return false };
+        let taken = self.placed.split_off(begin);
+        taken.iter().for_each(|&index| self.band.remove(self.slots[index as usize] as usize));
+        for index in taken.into_iter().map(|index| index as usize).filter(|&index| index < end) {
+            self.place = Place::at(&self.queue, index);
+            let is_inserted = self.insert_alone();
+            debug_assert!(is_inserted, "it was before");
+        }
+        true
     }
 
     /// Goes on after an equation, or the queue, has no coefficients left.
@@ -243,11 +292,11 @@ impl<'a, 's> Filling<'a, 's> {
         let refused = distance(&self.queue[next]);
         let class = LIMITS.iter().position(|&limit| limit <= refused).expect("the last limit is 0");
         let is_bumped = |row: &Row| distance(row) >= LIMITS[class];
-        for (row, &slot) in self.queue[..next].iter().zip(&self.slots) {
-            if is_bumped(row) && slot != u32::MAX {
-                self.band.remove(slot as usize);
-            }
+        let end = self.queue[..next].partition_point(|row| !is_bumped(row));
+        for &slot in self.slots[end..next].iter().filter(|&&slot| slot != u32::MAX) {
+            self.band.remove(slot as usize);
         }
+        self.take_back(end);
         let rows = self.queue.iter().zip(self.of_bucket);
         self.stretch.bumped.extend(rows.filter(|(row, _)| is_bumped(row)).map(|(_, &hash)| hash));
         bits::write(self.stretch.thresholds, self.bucket * 2, 2, class as u64);

@@ -85,7 +85,7 @@ interface_lane() {
       *) ln -s "$PWD/$entry" "$copy/" ;;
     esac
   done
-  sed -i 's/ThinError, probe_tables,$/ThinError,/' "$copy/src/lib.rs"
+  sed -i 's/\bprobe_tables,//' "$copy/src/lib.rs"
   echo 'pub(crate) use block::probe_tables;' >>"$copy/src/lib.rs"
   must_report "function filterblock::probe_tables" cargo semver-checks --manifest-path "$copy/Cargo.toml" \
     --baseline-root "$PWD" --release-type patch

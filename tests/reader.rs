@@ -3,32 +3,22 @@
 
 use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHasher, KeyTransform};
 
+/// A kind, and its golden block and compact frame of a thousand entries.
+macro_rules! frames {
+    ($Kind:ident, $name:literal) => {
+        (
+            FilterKind::$Kind,
+            include_bytes!(concat!("golden/v1/", $name, "-thousand-10bits.bin")),
+            include_bytes!(concat!("golden/v1/", $name, "-thousand-10bits-compact.bin")),
+        )
+    };
+}
 const FRAMES: [(FilterKind, &[u8], &[u8]); 5] = [
-    (
-        FilterKind::Bloom,
-        include_bytes!("golden/v1/bloom-thousand-10bits.bin"),
-        include_bytes!("golden/v1/bloom-thousand-10bits-compact.bin"),
-    ),
-    (
-        FilterKind::Blocked,
-        include_bytes!("golden/v1/blocked-thousand-10bits.bin"),
-        include_bytes!("golden/v1/blocked-thousand-10bits-compact.bin"),
-    ),
-    (
-        FilterKind::Golomb,
-        include_bytes!("golden/v1/golomb-thousand-10bits.bin"),
-        include_bytes!("golden/v1/golomb-thousand-10bits-compact.bin"),
-    ),
-    (
-        FilterKind::Ribbon,
-        include_bytes!("golden/v1/ribbon-thousand-10bits.bin"),
-        include_bytes!("golden/v1/ribbon-thousand-10bits-compact.bin"),
-    ),
-    (
-        FilterKind::Fuse,
-        include_bytes!("golden/v1/fuse-thousand-10bits.bin"),
-        include_bytes!("golden/v1/fuse-thousand-10bits-compact.bin"),
-    ),
+    frames!(Bloom, "bloom"),
+    frames!(Blocked, "blocked"),
+    frames!(Golomb, "golomb"),
+    frames!(Ribbon, "ribbon"),
+    frames!(Fuse, "fuse"),
 ];
 
 fn entries() -> Vec<Vec<u8>> {

@@ -116,6 +116,7 @@ fn every_value_of_every_header_byte_is_refused_or_read_by_the_rules() {
 }
 
 /// A field of a header: name, position, and values to try besides 0, 1 and its two largest.
+#[derive(Clone)]
 struct Field {
     at: Range<usize>,
     limits: &'static [u64],
@@ -140,34 +141,20 @@ const COMMON: [Field; 9] = [
 
 /// The parameters of a kind: sections 5 to 9.
 fn params(kind: FilterKind) -> Vec<Field> {
+    // Four fields of a byte each, and those after them.
+    let bytes = |limits: [&'static [u64]; 4], rest: &[Field]| {
+        let bytes = (40..).zip(limits).map(|(at, limits)| field(at, 1, limits));
+        bytes.chain(rest.iter().cloned()).collect()
+    };
+    let words = [field(44, 4, &[1 << 16, 1 << 31]), field(48, 4, &[])];
     match kind {
         FilterKind::Bloom => {
             vec![field(40, 1, &[63, 64, 65]), field(41, 3, &[]), field(44, 8, &[(1 << 56) - 1, 1 << 56, (1 << 56) + 1])]
         }
         FilterKind::Blocked => vec![field(40, 1, &[15, 16, 17]), field(41, 1, &[5, 6, 7]), field(42, 10, &[])],
-        FilterKind::Ribbon => vec![
-            field(40, 1, &[31, 32, 33]),
-            field(41, 1, &[8, 9]),
-            field(42, 1, &[30, 31, 32]),
-            field(43, 1, &[31, 32, 33]),
-            field(44, 4, &[1 << 16, 1 << 31]),
-            field(48, 4, &[]),
-        ],
-        FilterKind::Fuse => vec![
-            field(40, 1, &[31, 32, 33]),
-            field(41, 1, &[17, 18, 19]),
-            field(42, 1, &[62, 63, 64]),
-            field(43, 1, &[]),
-            field(44, 4, &[1 << 16, 1 << 31]),
-            field(48, 4, &[]),
-        ],
-        _ => vec![
-            field(40, 1, &[47, 48, 49]),
-            field(41, 1, &[56, 57, 58]),
-            field(42, 1, &[63, 64, 65]),
-            field(43, 1, &[]),
-            field(44, 8, &[1 << 58, 1 << 63]),
-        ],
+        FilterKind::Ribbon => bytes([&[31, 32, 33], &[8, 9], &[30, 31, 32], &[31, 32, 33]], &words),
+        FilterKind::Fuse => bytes([&[31, 32, 33], &[17, 18, 19], &[62, 63, 64], &[]], &words),
+        _ => bytes([&[47, 48, 49], &[56, 57, 58], &[63, 64, 65], &[]], &[field(44, 8, &[1 << 58, 1 << 63])]),
     }
 }
 
@@ -222,11 +209,7 @@ fn every_pair_of_header_fields_at_their_limits_is_refused_or_read_by_the_rules()
     };
     assert_eq!(num_field_pairs, samples().iter().map(num_pairs).sum::<u64>());
     assert!(tally.num_tried > num_field_pairs * 25 && tally.num_denying > 0);
-    assert!(
-        tally.refused.contains_key("Padding") && tally.refused.contains_key("PayloadLength"),
-        "{:?}",
-        tally.refused
-    );
+    assert!(["Padding", "PayloadLength"].iter().all(|name| tally.refused.contains_key(*name)), "{:?}", tally.refused);
     tally.report(&format!("values of {num_field_pairs} pairs of header fields with both checksums repaired"));
 }
 

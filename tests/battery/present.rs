@@ -2,7 +2,7 @@
 //! layer; every kind and setting, each key probed in every way and in every form of a filter's bytes.
 
 use crate::extent::{Extent, by_extent, extent};
-use crate::material::numbers;
+use crate::material::{capped, frame_of, numbers, rated, sized};
 use crate::oracle::Oracle;
 use crate::readers::Reading;
 use crate::report::{Case, counted};
@@ -31,16 +31,16 @@ fn settings(kind: FilterKind) -> Vec<FilterPolicy> {
     let mut settings = Vec::new();
     for &salt_bits in all_salts {
         for bits in [2.0, 5.0, 10.0, 16.0, 30.0] {
-            let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+            let policy = sized(kind, bits);
             settings.push(policy.with_salt_bits(salt_bits).expect("legal"));
         }
     }
-    let rate = FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal");
+    let rate = rated(kind, 0.01);
     if kind == FilterKind::Ribbon {
         settings.extend([0.95, 1.075].map(|slots| rate.clone().with_slots_per_key(slots).expect("legal")));
     }
     settings.push(rate);
-    settings.push(FilterPolicy::with_max_bytes(kind, CAP).expect("legal"));
+    settings.push(capped(kind, CAP));
     settings
 }
 
@@ -147,9 +147,8 @@ impl Tables {
         assert!(once == finish(&mut keys.iter().rev()), "another order, another block");
         let half = &keys[..keys.len() / 2];
         assert!(once == finish(&mut keys.iter().rev().chain(half)), "keys added twice, another block");
-        let mut frame = Vec::new();
         keys.iter().for_each(|key| builder.add_entry(key));
-        builder.allow_empty().finish_compact_into(&mut frame).expect("a frame");
+        let frame = frame_of(&mut builder);
         let compact = open_compact(&frame, &self.policy);
         assert!(keys.iter().all(|key| compact.may_contain_entry(key)), "a false negative of a built compact frame");
         let is_other = matches!(self.policy.size(), filterblock::FilterSize::MillibitsPerKey(_))
@@ -213,34 +212,22 @@ fn report(tally: &Tally, what: &str) {
     ]);
 }
 
-#[test]
-fn every_key_of_every_small_bloom_filter_is_found() {
-    check_tables(FilterKind::Bloom, SMALL);
+macro_rules! of_kinds {
+    ($($test:ident: $Kind:ident, $counts:expr;)+) => {$(
+        #[test]
+        fn $test() {
+            check_tables(FilterKind::$Kind, $counts);
+        }
+    )+};
 }
 
-#[test]
-fn every_key_of_every_small_blocked_filter_is_found() {
-    check_tables(FilterKind::Blocked, SMALL);
-}
-
-#[test]
-fn every_key_of_every_small_golomb_filter_is_found() {
-    check_tables(FilterKind::Golomb, SMALL);
-}
-
-#[test]
-fn every_key_of_every_small_ribbon_filter_is_found() {
-    check_tables(FilterKind::Ribbon, SMALL);
-}
-
-#[test]
-fn every_key_of_every_ribbon_filter_of_two_layers_is_found() {
-    check_tables(FilterKind::Ribbon, LAYERED);
-}
-
-#[test]
-fn every_key_of_every_small_fuse_filter_is_found() {
-    check_tables(FilterKind::Fuse, SMALL);
+of_kinds! {
+    every_key_of_every_small_bloom_filter_is_found: Bloom, SMALL;
+    every_key_of_every_small_blocked_filter_is_found: Blocked, SMALL;
+    every_key_of_every_small_golomb_filter_is_found: Golomb, SMALL;
+    every_key_of_every_small_ribbon_filter_is_found: Ribbon, SMALL;
+    every_key_of_every_ribbon_filter_of_two_layers_is_found: Ribbon, LAYERED;
+    every_key_of_every_small_fuse_filter_is_found: Fuse, SMALL;
 }
 
 /// Tables larger than the caches, whose lines are prefetched: every setting but the cap.

@@ -14,6 +14,7 @@
 
 use crate::by_bits::Rates;
 use crate::extent::by_extent;
+use crate::material::{rated, sized};
 use crate::report::counted;
 use crate::shapes::Shape;
 use crate::statistics::{Sigmas, deviation, is_likely, is_rare};
@@ -26,7 +27,7 @@ const LEAST_SHARING: f64 = 25.0;
 
 /// Sizes and rates of one kind, each with a name; for blocked, the sizes with no, some and many salts.
 fn settings(kind: FilterKind) -> Vec<(FilterPolicy, String)> {
-    let of_blocked = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal");
+    let of_blocked = sized(FilterKind::Blocked, 10.0);
     let default = of_blocked.salt_bits().expect("a kind with salts");
     let all_salts: &[u32] = if kind == FilterKind::Blocked { &[0, default, 6] } else { &[default] };
     let mut settings = Vec::new();
@@ -37,13 +38,13 @@ fn settings(kind: FilterKind) -> Vec<(FilterPolicy, String)> {
             _ => [2.0, 3.0, 5.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 30.0],
         };
         for bits in all_bits {
-            let policy = FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+            let policy = sized(kind, bits);
             let policy = policy.with_salt_bits(salt_bits).expect("legal");
             settings.push((policy, format!("{bits} bits a key, {salt_bits} salt bits")));
         }
     }
     for rate in [0.1, 0.03, 0.01, 0.003, 0.001, 0.000_3, 0.000_1] {
-        let policy = FilterPolicy::with_false_positive_rate(kind, rate).expect("legal");
+        let policy = rated(kind, rate);
         settings.push((policy, format!("a rate of {rate}")));
     }
     settings
@@ -255,27 +256,19 @@ fn check(kind: FilterKind) {
     assert!(tally.num_rare * by_extent(2, 5, 8) <= tally.num_configurations);
 }
 
-#[test]
-fn absent_keys_pass_bloom_filters_at_the_predicted_rate() {
-    check(FilterKind::Bloom);
+macro_rules! of_kinds {
+    ($($test:ident: $Kind:ident,)+) => {$(
+        #[test]
+        fn $test() {
+            check(FilterKind::$Kind);
+        }
+    )+};
 }
 
-#[test]
-fn absent_keys_pass_blocked_filters_at_the_predicted_rate() {
-    check(FilterKind::Blocked);
-}
-
-#[test]
-fn absent_keys_pass_golomb_filters_at_the_predicted_rate() {
-    check(FilterKind::Golomb);
-}
-
-#[test]
-fn absent_keys_pass_ribbon_filters_at_the_predicted_rate() {
-    check(FilterKind::Ribbon);
-}
-
-#[test]
-fn absent_keys_pass_fuse_filters_at_the_predicted_rate() {
-    check(FilterKind::Fuse);
+of_kinds! {
+    absent_keys_pass_bloom_filters_at_the_predicted_rate: Bloom,
+    absent_keys_pass_blocked_filters_at_the_predicted_rate: Blocked,
+    absent_keys_pass_golomb_filters_at_the_predicted_rate: Golomb,
+    absent_keys_pass_ribbon_filters_at_the_predicted_rate: Ribbon,
+    absent_keys_pass_fuse_filters_at_the_predicted_rate: Fuse,
 }

@@ -1,7 +1,7 @@
 //! Blocks of exact lengths to be damaged, with their keys.
 
 use crate::extent::by_extent;
-use crate::material::{hashes, keys};
+use crate::material::{capped, frame_of, hashes, keys, rated, sized};
 use crate::oracle::Oracle;
 use crate::readers::Reading;
 use crate::rules::HEADER_LEN;
@@ -57,14 +57,14 @@ impl Sample {
         if kind == FilterKind::Golomb && num_entries > 0 {
             return Self::golomb_of_len(len, num_entries);
         }
-        let policy = FilterPolicy::with_max_bytes(kind, len as u64).expect("legal");
+        let policy = capped(kind, len as u64);
         let keys = keys(1, num_entries);
         Self::new(kind, builder(policy, &keys).allow_empty().finish().expect("a block"), &keys)
     }
 
     /// Like [`Sample::of_len`]. The length depends on the keys, so their number is adjusted until it fits.
     fn golomb_of_len(len: usize, num_entries: usize) -> Self {
-        let policy = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.0 / 256.0).expect("legal");
+        let policy = rated(FilterKind::Golomb, 1.0 / 256.0);
         for seed in 0..100 {
             let mut count = num_entries;
             for _ in 0..20 {
@@ -83,21 +83,20 @@ impl Sample {
 
     /// The smallest block with an entry.
     pub(crate) fn of_one_entry(kind: FilterKind) -> Self {
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+        let policy = sized(kind, 10.0);
         Self::new(kind, builder(policy, &keys(1, 1)).finish().expect("a block"), &keys(1, 1))
     }
 
     /// A compact frame of `num_entries` entries at ten bits each.
     pub(crate) fn compact(kind: FilterKind, num_entries: usize) -> Self {
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
-        let (keys, mut frame) = (keys(2, num_entries), Vec::new());
-        builder(policy, &keys).allow_empty().finish_compact_into(&mut frame).expect("a frame");
-        Self::new(kind, frame, &keys)
+        let policy = sized(kind, 10.0);
+        let keys = keys(2, num_entries);
+        Self::new(kind, frame_of(&mut builder(policy, &keys)), &keys)
     }
 
     /// A block of half the columns of one of `num_entries` entries, at 20 bits each.
     pub(crate) fn thinned(num_entries: usize) -> Self {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 20.0).expect("legal");
+        let policy = sized(FilterKind::Ribbon, 20.0);
         let keys = keys(3, num_entries);
         let block = builder(policy, &keys).allow_empty().finish().expect("a block");
         let thinned = options().open(&block).expect("intact").thin(9, CONTEXT).expect("fewer columns");
@@ -106,9 +105,9 @@ impl Sample {
 
     /// A compact frame of the same columns.
     pub(crate) fn compact_thinned(num_entries: usize) -> Self {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 20.0).expect("legal");
-        let (keys, mut frame) = (keys(3, num_entries), Vec::new());
-        builder(policy, &keys).allow_empty().finish_compact_into(&mut frame).expect("a frame");
+        let policy = sized(FilterKind::Ribbon, 20.0);
+        let keys = keys(3, num_entries);
+        let frame = frame_of(&mut builder(policy, &keys));
         let thinned = open_compact(&frame).expect("a frame").thin(9).expect("fewer columns");
         Self::new(FilterKind::Ribbon, thinned, &keys)
     }

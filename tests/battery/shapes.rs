@@ -2,6 +2,7 @@
 //! derivations of probes. Every shape is an injective map from numbers to keys.
 
 use crate::material::numbers;
+use std::sync::LazyLock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -24,40 +25,12 @@ pub(crate) enum Shape {
     RepeatedByte,
 }
 
-const WORDS: [&str; 32] = [
-    "the",
-    "of",
-    "and",
-    "a",
-    "water",
-    "people",
-    "over",
-    "straße",
-    "größe",
-    "naïve",
-    "été",
-    "Ångström",
-    "señor",
-    "слово",
-    "вода",
-    "человек",
-    "ψυχή",
-    "λόγος",
-    "κόσμος",
-    "كتاب",
-    "ماء",
-    "मानव",
-    "जल",
-    "日本",
-    "言葉",
-    "水",
-    "人間",
-    "바다",
-    "사람",
-    "🦀",
-    "שלום",
-    "ไทย",
-];
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "the of and a water people over straße größe naïve été Ångström señor слово вода человек ψυχή λόγος κόσμος كتاب \
+     ماء मानव जल 日本 言葉 水 人間 바다 사람 🦀 שלום ไทย"
+        .split(' ')
+        .collect()
+});
 
 /// Bits of a base that may be flipped, and the number of keys with none, one or two of them flipped.
 const FLIPPED: u64 = 64;

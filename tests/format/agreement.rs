@@ -1,8 +1,8 @@
 //! The library against the oracle, for many small sets of entries and all settings: equal bytes and equal answers.
 
-use crate::material::{hex, numbers, rate_limits};
+use crate::material::{builder_of_hashes, capped, frame_of, hex, numbers, rate_limits, rated, sized};
 use crate::oracle::Oracle;
-use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
+use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -10,14 +10,9 @@ use std::collections::BTreeSet;
 /// be *maybe*) and for `others`.
 fn check(policy: FilterPolicy, hashes: &[u64], others: &[u64]) {
     let distinct: BTreeSet<u64> = hashes.iter().copied().collect();
-    let builder = || {
-        let mut builder = FilterBlockBuilder::new(&policy.clone().with_self_check(false));
-        hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
-        builder
-    };
-    let block = builder().allow_empty().finish().expect("a block");
-    let mut frame = Vec::new();
-    builder().allow_empty().finish_compact_into(&mut frame).expect("a frame");
+    let mut builder = builder_of_hashes(&policy.clone().with_self_check(false), hashes.iter().copied());
+    let frame = frame_of(&mut builder.clone());
+    let block = builder.allow_empty().finish().expect("a block");
 
     let reader = FilterBlockReader::open(&block).expect("an intact block");
     assert_eq!(reader.num_entries(), distinct.len() as u64);
@@ -44,19 +39,19 @@ fn policies() -> Vec<FilterPolicy> {
     let mut all = Vec::new();
     for &kind in FilterKind::ALL {
         for bits in [2.0, 3.0, 4.7, 6.2, 8.0, 9.9, 12.0, 16.0, 21.5, 30.0, 60.0, 64.0] {
-            all.push(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"));
+            all.push(sized(kind, bits));
         }
         let (least, most) = rate_limits(kind);
         for rate in [least, 1.0 / 65536.0, 0.001, 0.01, most] {
-            all.push(FilterPolicy::with_false_positive_rate(kind, rate).expect("legal"));
+            all.push(rated(kind, rate));
         }
         for bytes in [4096, 100_000] {
-            all.push(FilterPolicy::with_max_bytes(kind, bytes).expect("legal"));
+            all.push(capped(kind, bytes));
         }
     }
     for salt_bits in [0, 1, 2, 3, 5, 6] {
         for bits in [4.0, 10.0, 24.0] {
-            let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, bits).expect("legal");
+            let policy = sized(FilterKind::Blocked, bits);
             all.push(policy.with_salt_bits(salt_bits).expect("legal"));
         }
     }
@@ -81,7 +76,7 @@ fn larger_sets_agree_with_the_oracle() {
         for bits in [5.0, 10.0, 18.0] {
             // 9000 entries are 141 golomb buckets: three groups of the directory.
             let hashes: Vec<u64> = numbers(77).take(9_000).collect();
-            check(FilterPolicy::with_bits_per_key(kind, bits).expect("legal"), &hashes, &others);
+            check(sized(kind, bits), &hashes, &others);
         }
     }
 }
@@ -113,7 +108,7 @@ proptest! {
         millibits in 2_000u32..=64_000,
         salt_bits in 0u32..=6,
     ) {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::ALL[kind], f64::from(millibits) / 1e3).expect("legal");
+        let policy = sized(FilterKind::ALL[kind], f64::from(millibits) / 1e3);
         check(policy.with_salt_bits(salt_bits).expect("legal"), &hashes, &others);
     }
 }

@@ -1,27 +1,15 @@
 //! Bytes that begin at a cache line, as a block cache uses them, with and without huge pages.
 
-use crate::material::{block_of, hashes, numbers};
-use filterblock::{AlignedBytes, DecodeError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+use crate::material::{block_of, builder_of, decimals, hashes, numbers, sized};
+use filterblock::{AlignedBytes, DecodeError, FilterKind, OpenOptions};
 
 /// Length of a cache line in bytes.
 const LINE_LEN: usize = 64;
 /// Around the lengths of cache lines, small pages and huge pages, and more than one huge page.
-const LENS: [usize; 14] = [
-    0,
-    1,
-    63,
-    64,
-    65,
-    4_095,
-    4_096,
-    4_097,
-    1 << 20,
-    (2 << 20) - 1,
-    2 << 20,
-    (2 << 20) + 1,
-    (4 << 20) - 64,
-    (6 << 20) + 7,
-];
+const LENS: [usize; 14] =
+    [0, 1, 63, 64, 65, 4_095, 4_096, 4_097, 1 << 20, HUGE - 1, HUGE, HUGE + 1, 2 * HUGE - 64, 3 * HUGE + 7];
+/// Length of a huge page in bytes.
+const HUGE: usize = 2 << 20;
 
 fn is_aligned(bytes: &AlignedBytes) -> bool {
     bytes.as_ref().as_ptr().addr() % LINE_LEN == 0
@@ -44,10 +32,7 @@ fn bytes_are_aligned_zero_and_writable_to_the_last() {
         assert_eq!(moved[0].as_ref().as_ptr(), address);
         assert!(moved[0].as_ref().iter().enumerate().all(|(at, &byte)| byte == (at % 253) as u8), "{len}");
     }
-}
-
-#[test]
-fn each_of_many_allocations_is_aligned() {
+    // Each of many is.
     let many: Vec<AlignedBytes> = (0..500).map(|len| AlignedBytes::copy_of(&vec![7; len])).collect();
     assert!(many.iter().all(is_aligned));
     assert!(many.iter().enumerate().all(|(len, bytes)| bytes.as_ref() == vec![7; len]));
@@ -60,7 +45,7 @@ fn filters_in_aligned_bytes_answer_as_in_vectors() {
         // A slot of ribbon or fuse has at most 32 bits.
         let most = if [FilterKind::Ribbon, FilterKind::Fuse].contains(&kind) { 600_000 } else { 300_000 };
         for num_entries in [0, 1, 1_000, most] {
-            let policy = FilterPolicy::with_bits_per_key(kind, 64.0).expect("legal");
+            let policy = sized(kind, 64.0);
             let members: Vec<u64> = numbers(501).take(num_entries).collect();
             let block = block_of(policy, &members);
             assert!(num_entries < most || block.len() >= 2 << 20 || kind == FilterKind::Golomb);
@@ -83,7 +68,7 @@ fn filters_in_aligned_bytes_answer_as_in_vectors() {
 /// Bytes can be read into place, and damage to them is an error as anywhere.
 #[test]
 fn blocks_are_read_into_place() {
-    let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal"), &[1, 2, 3]);
+    let block = block_of(sized(FilterKind::Blocked, 10.0), &[1, 2, 3]);
     let mut bytes = AlignedBytes::zeroed(block.len());
     std::io::Read::read_exact(&mut &block[..], bytes.as_mut()).expect("enough bytes");
     let mut bytes = OpenOptions::new().open_owned(bytes).expect("intact").into_inner();
@@ -112,11 +97,8 @@ impl AsRef<[u8]> for &Changing {
 #[test]
 fn bytes_that_change_their_length_are_noticed() {
     for (&kind, num_keys) in FilterKind::ALL.iter().flat_map(|kind| [(kind, 0), (kind, 1000)]) {
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
-        let mut builder = FilterBlockBuilder::new(&policy);
-        builder.allow_empty();
-        (0..num_keys).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
-        let mut bytes = builder.finish().expect("a block");
+        let mut builder = builder_of(&sized(kind, 10.0), decimals(num_keys));
+        let mut bytes = builder.allow_empty().finish().expect("a block");
         let len = bytes.len();
         bytes.resize(2 * len, 0);
         let changing = Changing { bytes, start: 0.into(), len: len.into() };

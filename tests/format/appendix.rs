@@ -1,12 +1,9 @@
 //! format-spec.md's section 4.3, from keys to answers, and its appendix, against the library.
 
 use crate::assembled::{Header, Shape};
-use crate::material::{hex, unhex};
+use crate::material::{builder_of, decimals, frame_of, hex, sized, unhex};
 use crate::spec::compare;
-use filterblock::{
-    CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
-    TransformId,
-};
+use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, TransformId};
 use std::collections::BTreeSet;
 
 /// The entry of a query; `None` if it has none.
@@ -80,10 +77,8 @@ const SALT_BITS: u32 = 3;
 
 /// The probes of a filter that has all of its bits.
 fn num_probes(kind: FilterKind, bits: u32) -> u32 {
-    let policy = FilterPolicy::with_bits_per_key(kind, bits.into()).expect("legal");
-    let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy), Vec::new());
-    (0..100_000u32).for_each(|i| builder.add_key(format!("{i}").as_bytes()));
-    builder.finish_compact_into(&mut frame).expect("a frame");
+    let policy = sized(kind, bits.into());
+    let frame = frame_of(&mut builder_of(&policy, decimals(100_000)));
     CompactFrameReader::open(&frame, &policy).expect("intact").num_probes().expect("a kind that probes")
 }
 
@@ -93,7 +88,7 @@ fn what_bits_buy() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the document");
     let row = |bits: u32| {
         let rate = |kind| {
-            let policy = FilterPolicy::with_bits_per_key(kind, bits.into()).expect("legal");
+            let policy = sized(kind, bits.into());
             assert!(policy.salt_bits().is_none_or(|salt_bits| salt_bits == SALT_BITS));
             let rate = policy.expected_false_positive_rate(1_000_000).expect("a size");
             format!("{:.5} %", 100.0 * rate)

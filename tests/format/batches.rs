@@ -1,6 +1,6 @@
 //! Answers for batches of hashes are those of single queries, and the oracle's, at any address of the block.
 
-use crate::material::{block_of, frame_of, hashes, numbers};
+use crate::material::{block_of, builder_of_hashes, frame_of, hashes, numbers, rated, sized};
 use crate::oracle::Oracle;
 use crate::readers::Reading;
 use filterblock::{
@@ -15,15 +15,13 @@ const BATCH_LENS: [usize; 13] = [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 1_0
 fn policies() -> Vec<FilterPolicy> {
     let mut all = Vec::new();
     for bits in [5.0, 10.0, 16.0, 24.0] {
-        let policy = |kind| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+        let policy = |kind| sized(kind, bits);
         all.push(policy(FilterKind::Bloom));
         all.extend((0..=6).map(|salt_bits| policy(FilterKind::Blocked).with_salt_bits(salt_bits).expect("legal")));
     }
-    all.push(FilterPolicy::with_bits_per_key(FilterKind::Bloom, 2.0).expect("legal"));
+    all.push(sized(FilterKind::Bloom, 2.0));
     for rate in [0.01, 0.001, 1.0 / 65536.0] {
-        all.push(FilterPolicy::with_false_positive_rate(FilterKind::Golomb, rate).expect("legal"));
-        all.push(FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal"));
-        all.push(FilterPolicy::with_false_positive_rate(FilterKind::Fuse, rate).expect("legal"));
+        all.extend([FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse].map(|kind| rated(kind, rate)));
     }
     all
 }
@@ -95,7 +93,7 @@ fn settings_reach_few_eight_and_many_probes() {
 /// Longer than the caches for which batches prefetch their lines.
 #[test]
 fn batches_of_large_blocks_answer_as_single_queries() {
-    let sized = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
+    let sized = |kind, bits| sized(kind, bits);
     let blocked = |bits, salt_bits| sized(FilterKind::Blocked, bits).with_salt_bits(salt_bits).expect("legal");
     let policies = [
         (blocked(24.0, 0), 400_000),
@@ -103,7 +101,7 @@ fn batches_of_large_blocks_answer_as_single_queries() {
         (blocked(12.0, 6), 750_000),
         (sized(FilterKind::Bloom, 10.0), 900_000),
         (sized(FilterKind::Bloom, 24.0), 400_000),
-        (FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 1.0 / 65536.0).expect("legal"), 500_000),
+        (rated(FilterKind::Golomb, 1.0 / 65536.0), 500_000),
         // Three stretches, and bumped entries at each cut.
         (sized(FilterKind::Ribbon, 25.0).with_slots_per_key(0.965).expect("legal"), 350_000),
         (sized(FilterKind::Fuse, 10.0), 900_000),
@@ -131,7 +129,8 @@ fn batches_of_empty_filters_and_compact_frames_answer_alike() {
     for policy in policies() {
         for num_entries in [0, 1, 70, 500] {
             let members: Vec<u64> = numbers(304).take(num_entries).collect();
-            let (frame, queried) = (frame_of(policy.clone(), &members), mixed(&members, 200));
+            let mut builder = builder_of_hashes(&policy, members.iter().copied());
+            let (frame, queried) = (frame_of(&mut builder), mixed(&members, 200));
             let oracle = Oracle::open_compact(&frame);
             let expected: Vec<bool> = queried.iter().map(|hash| oracle.may_contain(hash.get())).collect();
             let compact = CompactFrameReader::open(&frame, &policy);
@@ -170,17 +169,14 @@ fn batches_of_damaged_payloads_answer_as_single_queries() {
 }
 
 #[test]
-#[should_panic(expected = "one answer for each hash")]
-fn too_few_answers_panic() {
-    let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal"), &[1]);
-    let reader = FilterBlockReader::open(&block).expect("intact");
-    reader.may_contain_hashes(&hashes([1, 2, 3]), &mut [false; 2]);
-}
-
-#[test]
-#[should_panic(expected = "one answer for each hash")]
-fn too_many_answers_panic() {
-    let block = block_of(FilterPolicy::with_bits_per_key(FilterKind::Golomb, 10.0).expect("legal"), &[]);
-    let reader = FilterBlockReader::open(&block).expect("intact");
-    reader.may_contain_hashes(&[], &mut [false; 1]);
+fn too_few_and_too_many_answers_panic() {
+    for (kind, members, num_hashes, num_answers) in
+        [(FilterKind::Blocked, &[1][..], 3, 2), (FilterKind::Golomb, &[], 0, 1)]
+    {
+        let block = block_of(sized(kind, 10.0), members);
+        let reader = FilterBlockReader::open(&block).expect("intact");
+        let query = || reader.may_contain_hashes(&hashes(1..=num_hashes), &mut vec![false; num_answers]);
+        let panic = std::panic::catch_unwind(query).expect_err("a panic");
+        assert!(panic.downcast_ref::<String>().is_some_and(|text| text.contains("one answer for each hash")), "{kind}");
+    }
 }

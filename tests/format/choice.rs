@@ -1,10 +1,11 @@
 //! Automatic policies: the kind chosen is the cheapest by the sum that is stated, and its block that kind's own.
 
-use crate::material::rate_limits;
+use crate::harness::Writer;
+use crate::material::{builder_of, capped, frame_of, rate_limits};
 use filterblock::partition::{PartitionLimit, PartitionedFilterBuilder};
 use filterblock::{
-    BuildError, Choice, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHasher,
-    KeyTransform, KindCost, ParsePolicyError, Workload,
+    BuildError, Choice, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHasher, KeyTransform, KindCost,
+    ParsePolicyError, Workload,
 };
 use std::collections::BTreeSet;
 
@@ -169,16 +170,12 @@ fn the_block_is_that_of_the_chosen_kind() {
         for (level, num_entries) in [0, 2, 6].into_iter().flat_map(|level| [0, 1, 40, 900, 20_000].map(|n| (level, n)))
         {
             let policy = automatic(size, Workload::of_level(level)).with_seed(7);
-            let (named, mut builder) = (policy.choice(num_entries).unwrap().policy(), FilterBlockBuilder::new(&policy));
+            let named = policy.choice(num_entries).unwrap().policy();
             assert_eq!(named.workload(), None);
             // In another order and with duplicates: the number of distinct entries decides.
-            keys(num_entries).rev().chain(keys(num_entries / 2)).for_each(|key| builder.add_key(&key));
-            let mut of_kind = FilterBlockBuilder::new(&named);
-            keys(num_entries).for_each(|key| of_kind.add_key(&key));
-            let mut frames = [Vec::new(), Vec::new()];
-            for (builder, frame) in [builder.clone(), of_kind.clone()].iter_mut().zip(&mut frames) {
-                builder.allow_empty().finish_compact_into(frame).unwrap();
-            }
+            let mut builder = builder_of(&policy, keys(num_entries).rev().chain(keys(num_entries / 2)));
+            let mut of_kind = builder_of(&named, keys(num_entries));
+            let frames = [builder.clone(), of_kind.clone()].map(|mut builder| frame_of(&mut builder));
             assert_eq!(frames[0], frames[1], "{policy}, {num_entries}");
             let block = builder.allow_empty().finish().unwrap();
             assert_eq!(Ok(&block), of_kind.allow_empty().finish().as_ref(), "{policy}, {num_entries}");
@@ -194,19 +191,12 @@ fn the_block_is_that_of_the_chosen_kind() {
 /// The least length under a cap is an estimate where it depends on the keys: then the next kind takes the block.
 #[test]
 fn a_cap_that_any_kind_can_meet_is_met() {
-    let finish = |policy: FilterPolicy| {
-        let mut builder = FilterBlockBuilder::new(&policy);
-        keys(3_000).for_each(|key| builder.add_key(&key));
-        builder.finish()
-    };
+    let finish = |policy: FilterPolicy| builder_of(&policy, keys(3_000)).finish();
     let (mut num_met, mut num_refused) = (0, 0);
     for cap in (64..1_600).step_by(7) {
         for level in [0, 2, 6] {
             let built = finish(automatic(FilterSize::MaxBytes(cap), Workload::of_level(level)));
-            let of_kinds: Vec<_> = FilterKind::ALL
-                .iter()
-                .map(|&kind| finish(FilterPolicy::with_max_bytes(kind, cap).expect("legal")))
-                .collect();
+            let of_kinds: Vec<_> = FilterKind::ALL.iter().map(|&kind| finish(capped(kind, cap))).collect();
             match built {
                 Ok(block) => {
                     assert!(of_kinds.contains(&Ok(block)), "{cap}");
@@ -269,13 +259,9 @@ fn partitions_of_a_filter_are_of_one_kind() {
         let named = PartitionedFilterBuilder::new(&policy, limit).unwrap().policy().clone();
         assert_eq!(named, policy.choice(num_entries).unwrap().policy());
         let build = |policy| {
-            let (mut builder, mut file) = (PartitionedFilterBuilder::new(&policy, limit).unwrap(), Vec::new());
-            let mut store = |block: &[u8]| {
-                file.extend_from_slice(block);
-                Ok::<_, std::io::Error>((file.len() - block.len()) as u64)
-            };
-            (0..9_000u32).for_each(|key| builder.add_key(format!("{key:05}").as_bytes(), &mut store).unwrap());
-            (builder.finish(&mut store).unwrap(), file)
+            let mut writer = Writer::new(policy, limit, 0);
+            (0..9_000u32).for_each(|key| writer.key(format!("{key:05}").as_bytes()).unwrap());
+            writer.finish()
         };
         assert_eq!(build(policy.clone()), build(named), "{policy}");
     }

@@ -1,18 +1,14 @@
 //! What a reader reports about its block: each fact agrees with the bytes.
 
-use crate::material::{frame_of, numbers};
+use crate::material::{builder_of_hashes, frame_of, numbers, sized};
 use filterblock::{
-    CompactFrameReader, DecodeError, EntryHasher, FilterBlockReader, FilterKind, FilterPolicy, HEADER_LEN, KeyHash,
-    KeyHasher, KeyTransform, OpenOptions,
+    CompactFrameReader, DecodeError, EntryHasher, FilterBlockReader, FilterKind, HEADER_LEN, KeyHash, KeyHasher,
+    KeyTransform, OpenOptions,
 };
-
-fn policy(kind: FilterKind, bits_per_key: f64) -> FilterPolicy {
-    FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal")
-}
 
 fn block(kind: FilterKind, bits_per_key: f64, num_entries: usize) -> Vec<u8> {
     let hashes: Vec<u64> = numbers(31).take(num_entries).collect();
-    crate::material::block_of(policy(kind, bits_per_key), &hashes)
+    crate::material::block_of(sized(kind, bits_per_key), &hashes)
 }
 
 fn open_frame(frame: &[u8]) -> Result<CompactFrameReader<'_>, DecodeError> {
@@ -43,10 +39,10 @@ fn no_entries_have_no_bits_per_key_and_no_rate() {
         assert_eq!((reader.num_entries(), reader.bits_per_key(), bytes.len()), (0, None, HEADER_LEN));
         assert_eq!((reader.false_positive_rate(), reader.fill(), reader.num_probes()), (0.0, 0.0, None));
     }
-    let frame = frame_of(policy(FilterKind::Bloom, 10.0), &[1, 2, 3]);
+    let frame = frame_of(&mut builder_of_hashes(&sized(FilterKind::Bloom, 10.0), [1, 2, 3]));
     let reader = open_frame(&frame).expect("a frame");
     assert_eq!((reader.frame_len(), reader.kind()), (frame.len(), Some(FilterKind::Bloom)));
-    let empty = frame_of(policy(FilterKind::Bloom, 10.0), &[]);
+    let empty = frame_of(&mut builder_of_hashes(&sized(FilterKind::Bloom, 10.0), []));
     assert_eq!(open_frame(&empty).expect("a frame").kind(), None, "a frame without entries stores no kind");
 }
 
@@ -68,10 +64,7 @@ fn the_rate_and_the_fill_are_those_of_the_payload() {
         let passed =
             numbers(!31).take(ABSENT).filter(|&n| reader.may_contain_hash(KeyHash::from_raw(n))).count() as f64;
         let expected = reader.false_positive_rate() * ABSENT as f64;
-        assert!(
-            (passed - expected).abs() <= 5.0 * expected.sqrt() + 1.0,
-            "{kind}: {passed} passed, {expected} predicted"
-        );
+        assert!((passed - expected).abs() <= 5.0 * expected.sqrt() + 1.0, "{kind}: {passed}, {expected} predicted");
         let set = bytes[HEADER_LEN..].iter().map(|byte| byte.count_ones()).sum::<u32>();
         let share = f64::from(set) / ((bytes.len() - HEADER_LEN) * 8) as f64;
         match kind {
@@ -152,7 +145,7 @@ fn num_probes_is_known_for_kinds_with_probes() {
         assert_eq!(open_frame(&frame).expect("a frame").num_probes(), Some(num_probes));
     }
     for kind in [FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse] {
-        let frame = frame_of(policy(kind, 10.0), &[1, 2, 3]);
+        let frame = frame_of(&mut builder_of_hashes(&sized(kind, 10.0), [1, 2, 3]));
         assert_eq!(open_frame(&frame).expect("a frame").num_probes(), None);
     }
 }

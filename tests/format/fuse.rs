@@ -3,10 +3,10 @@
 
 use crate::assembled::{Header, Shape};
 use crate::choices::fuse_dimensions;
-use crate::material::{hex, numbers};
+use crate::material::{builder_of_hashes, hex, numbers, rated};
 use crate::oracle::{Fuse, Oracle};
 use crate::spec::{compare, list};
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher};
+use filterblock::{FilterBlockReader, FilterKind, KeyHash, KeyHasher};
 use std::collections::BTreeSet;
 
 #[test]
@@ -23,9 +23,8 @@ fn fuse_vectors() {
         let product = u128::from(x) * 0xd134_2543_de82_ef95;
         beyond_53_bits += u64::from(log2_segment_len == 18) & (product >> 64 ^ product) as u64 >> 53;
         let slots = list(&slots);
-        lines.push(format!(
-            "{hash:#018x} {seed} {log2_segment_len} {num_segments} {x:#018x} {slots} {fingerprint:#010x}"
-        ));
+        let dimensions = format!("{log2_segment_len} {num_segments}");
+        lines.push(format!("{hash:#018x} {seed} {dimensions} {x:#018x} {slots} {fingerprint:#010x}"));
     }
     assert!(beyond_53_bits > 0, "no slot depends on bit 53 of the offsets");
     compare("fuse", &lines);
@@ -69,10 +68,8 @@ fn the_writers_blocks_are_those_of_the_document() {
             let (log2_segment_len, num_segments) = fuse_dimensions(count as u64);
             for fingerprint_bits in (1..=32u8).step_by(if round == 0 && count < 1_000 { 1 } else { 15 }) {
                 let rate = filterblock::sizing::fuse::false_positive_rate(fingerprint_bits.into());
-                let policy = FilterPolicy::with_false_positive_rate(FilterKind::Fuse, rate).expect("legal");
-                let mut builder = FilterBlockBuilder::new(&policy);
-                hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
-                let block = builder.finish().expect("a block");
+                let policy = rated(FilterKind::Fuse, rate);
+                let block = builder_of_hashes(&policy, hashes.iter().copied()).finish().expect("a block");
                 let num_segments = num_segments as u32;
                 let shape = Shape::Fuse { fingerprint_bits, log2_segment_len, num_segments };
                 let expected = shape.block_of_writer(&Header::default(), &hashes);

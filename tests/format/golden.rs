@@ -4,7 +4,7 @@
 //! listed here and missing there; it never rewrites an existing file.
 
 use crate::assembled::{Header, Shape};
-use crate::material::{hex, unhex};
+use crate::material::{capped, frame_of, hex, rated, sized, unhex};
 use crate::oracle::Oracle;
 use crate::readers::Reading;
 use crate::trailers::compact_of;
@@ -24,7 +24,7 @@ fn dir() -> PathBuf {
 
 /// The number of salts, as a power of two, of a policy that names none.
 pub fn default_salt_bits() -> u32 {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal");
+    let policy = sized(FilterKind::Blocked, 10.0);
     policy.salt_bits().expect("a kind with salts")
 }
 
@@ -43,10 +43,7 @@ fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("long", (1..=3u8).map(|i| (0..65_536u32).map(|j| (j as u8).wrapping_mul(i) ^ i).collect()).collect()),
         ("thousand", words(1_000)),
         ("prefixes", words(1_000).iter().map(|word| word[..17].to_vec()).collect()),
-        (
-            "cells",
-            words(500).iter().flat_map(|row| [b"title".as_slice(), b""].map(|column| cell(row, column))).collect(),
-        ),
+        ("cells", words(500).iter().flat_map(|row| [&b"title"[..], b""].map(|column| cell(row, column))).collect()),
         ("many", words(9_000)),
         // Of two bytes, so that their file is short.
         ("pairs", pairs().take(20_000).collect()),
@@ -108,16 +105,16 @@ pub fn cases() -> Vec<Case> {
             let (source, name) = (Source::Policy, format!("{kind}-{name}"));
             cases.push(Case { source, name, keys, salt_bits, policy, context, compact });
         };
-        let bits = |b| FilterPolicy::with_bits_per_key(kind, b).expect("legal");
+        let bits = |b| sized(kind, b);
         for keys in ["none", "one", "two", "equal", "twenty", "long", "thousand", "many"] {
             add(&format!("{keys}-10bits"), keys, bits(10.0), 0, false);
         }
         add("thousand-4.5bits", "thousand", bits(4.5), 0, false);
         add("thousand-24bits-seed", "thousand", bits(24.0).with_seed(0xfeed_f00d_dead_beef), 0, false);
         add("twenty-60bits-row", "twenty", bits(60.0).with_transform(KeyTransform::Row), 0, false);
-        let rate = FilterPolicy::with_false_positive_rate(kind, 0.001).expect("legal").with_seed(1);
+        let rate = rated(kind, 0.001).with_seed(1);
         add("cells-rate-context", "cells", rate.with_transform(KeyTransform::RowColumn), 0x0123_4567_89ab_cdef, false);
-        let capped = FilterPolicy::with_max_bytes(kind, 1_500).expect("legal");
+        let capped = capped(kind, 1_500);
         add("prefixes-1500bytes", "prefixes", capped.with_transform(KeyTransform::FixedPrefix { len: 17 }), 1, false);
         for keys in ["none", "twenty", "thousand"] {
             add(&format!("{keys}-10bits-compact"), keys, bits(10.0).with_seed(7), 0, true);
@@ -127,7 +124,7 @@ pub fn cases() -> Vec<Case> {
         add("twenty-10bits-keyed-compact", "twenty", keyed, 0, true);
     }
     for salt_bits in [0, 2, 6] {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 12.0).expect("legal");
+        let policy = sized(FilterKind::Blocked, 12.0);
         let policy = policy.with_salt_bits(salt_bits).expect("legal");
         let name = format!("blocked-thousand-salts{salt_bits}");
         let source = Source::Policy;
@@ -160,7 +157,7 @@ fn rarer_cases() -> Vec<Case> {
     };
     let custom = KeyTransform::Custom(CustomTransform::new(143, 7).expect("legal"));
     for &kind in FilterKind::ALL {
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").with_transform(custom);
+        let policy = sized(kind, 10.0).with_transform(custom);
         add(Source::Policy, "twenty-10bits-custom", "twenty", policy.clone(), false);
         let both = policy.clone().with_transform(KeyTransform::WholeKeyAndPrefix { len: 300 });
         add(Source::Policy, "twenty-10bits-key-and-prefix", "twenty", both, false);
@@ -169,8 +166,8 @@ fn rarer_cases() -> Vec<Case> {
     }
     let [bloom, blocked, golomb, ribbon, fuse] =
         [FilterKind::Bloom, FilterKind::Blocked, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse]
-            .map(|kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").with_seed(3));
-    let capped = FilterPolicy::with_max_bytes(FilterKind::Bloom, 96).expect("legal");
+            .map(|kind| sized(kind, 10.0).with_seed(3));
+    let capped = capped(FilterKind::Bloom, 96);
     add(Source::Union, "twenty-union", "twenty", capped, false);
     add(Source::Policy, "middle-10bits-remapped", "middle", golomb.clone().with_seed(0), false);
     add(Source::Policy, "crowd-10bits-remapped-compact", "crowd", golomb.clone().with_seed(0), true);
@@ -196,7 +193,7 @@ fn rarer_cases() -> Vec<Case> {
     add(Source::Policy, "many-10bits-compact", "many", ribbon.clone(), true);
     // Rates between two powers of two and at one.
     let rate = |rate: f64, slots: f64| {
-        let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal");
+        let policy = rated(FilterKind::Ribbon, rate);
         policy.with_slots_per_key(slots).expect("legal")
     };
     add(Source::Policy, "pairs-rate", "pairs", rate(0.003, 0.95), false);
@@ -221,7 +218,7 @@ fn rarer_cases() -> Vec<Case> {
     add(thinned(31), "one-32columns-thinned", "one", rate(0.5f64.powi(32), 1.2), false);
     add(thinned(3), "thousand-rate-thinned-compact", "thousand", rate(0.7 / 256.0, 0.965), true);
     add(Source::Policy, "many-10bits-compact", "many", fuse.clone(), true);
-    let rate = |bits| FilterPolicy::with_false_positive_rate(FilterKind::Fuse, 0.5f64.powi(bits)).expect("legal");
+    let rate = |bits| rated(FilterKind::Fuse, 0.5f64.powi(bits));
     add(Source::Policy, "pairs-8bits", "pairs", rate(8), false);
     add(Source::Policy, "crowd-8bits-remapped", "crowd", rate(8), false);
     add(Source::Policy, "middle-8bits-remapped-compact", "middle", rate(8).with_seed(0), true);
@@ -251,15 +248,10 @@ impl Case {
             builder
         };
         match self.source {
-            Source::Policy if self.compact => {
-                let mut out = Vec::new();
-                builder(keys).finish_compact_into(&mut out).expect("a frame");
-                out
-            }
+            Source::Policy if self.compact => frame_of(&mut builder(keys)),
             Source::Policy => builder(keys).finish().expect("a block"),
             Source::Thinned(columns) if self.compact => {
-                let mut frame = Vec::new();
-                builder(keys).finish_compact_into(&mut frame).expect("a frame");
+                let frame = frame_of(&mut builder(keys));
                 let frame = CompactFrameReader::open(&frame, &self.policy).expect("a sound frame");
                 frame.thin(columns).expect("fewer columns")
             }

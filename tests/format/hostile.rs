@@ -2,9 +2,9 @@
 //! each is built, by every kind, in a few times the steps and bytes of a random set; no stored hash is denied, and
 //! absent hashes pass at the same rate. Time is measured nowhere here.
 
-use crate::material::numbers;
+use crate::material::{builder_of_hashes, numbers, rated};
 use crate::oracle::{Golomb, Oracle, mix, range, remap, remapped, set_seed};
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
+use filterblock::{FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
 use std::collections::BTreeSet;
 
 /// The inverse of `mix`.
@@ -53,7 +53,7 @@ fn set(shape: Shape, count: u64) -> BTreeSet<u64> {
 
 fn policies() -> Vec<FilterPolicy> {
     let of_rates = |(kind, rates): (FilterKind, &[f64])| {
-        let policy = move |&rate: &f64| FilterPolicy::with_false_positive_rate(kind, rate).expect("legal");
+        let policy = move |&rate: &f64| rated(kind, rate);
         rates.iter().map(policy).collect::<Vec<_>>()
     };
     let mut policies: Vec<_> = [
@@ -66,15 +66,13 @@ fn policies() -> Vec<FilterPolicy> {
     .into_iter()
     .flat_map(of_rates)
     .collect();
-    let ribbon = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.01).expect("legal");
+    let ribbon = rated(FilterKind::Ribbon, 0.01);
     policies.extend([0.95, 1.2].map(|slots| ribbon.clone().with_slots_per_key(slots).expect("legal")));
     policies
 }
 
 fn built(policy: &FilterPolicy, hashes: &BTreeSet<u64>) -> Vec<u8> {
-    let mut builder = FilterBlockBuilder::new(policy);
-    hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
-    builder.finish().expect("every set is built")
+    builder_of_hashes(policy, hashes.iter().copied()).finish().expect("every set is built")
 }
 
 /// The most codes of a bucket that a query may have to follow, and those of the bucket of an entry on average.
@@ -140,7 +138,7 @@ fn sets_of_every_shape_are_built_as_random_ones_are() {
 #[test]
 fn remapping_keeps_the_rate() {
     for kind in [FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse] {
-        let policy = FilterPolicy::with_false_positive_rate(kind, 1.0 / 128.0).expect("legal");
+        let policy = rated(kind, 1.0 / 128.0);
         for shape in [SHAPES[1], SHAPES[3], SHAPES[6]] {
             let (count, num_absent) = (20_000, 100_000);
             let hashes = set(shape, count);
@@ -152,11 +150,8 @@ fn remapping_keeps_the_rate() {
                 absent.take(num_absent).filter(|&hash| reader.may_contain_hash(KeyHash::from_raw(hash))).count() as f64;
             let expected = num_absent as f64 / 128.0;
             // Five standard deviations; golomb's own rate differs from the formula by the luck of its keys.
-            assert!(
-                (passed - expected).abs() < 5.0 * expected.sqrt() + 0.02 * expected,
-                "{kind}, {}: {passed}",
-                shape.0
-            );
+            let bound = 5.0 * expected.sqrt() + 0.02 * expected;
+            assert!((passed - expected).abs() < bound, "{kind}, {}: {passed}", shape.0);
         }
     }
 }
@@ -167,7 +162,7 @@ fn remapping_keeps_the_rate() {
 fn pairs_chosen_against_every_seed_cost_one_attempt() {
     let count = 3_000;
     let mut hashes: BTreeSet<u64> = numbers(900).take(count - 128).collect();
-    let policy = FilterPolicy::with_false_positive_rate(FilterKind::Fuse, 1.0 / 256.0).expect("legal");
+    let policy = rated(FilterKind::Fuse, 1.0 / 256.0);
     let Oracle::Fuse { fuse, .. } = Oracle::open(&built(&policy, &numbers(901).take(count).collect())) else {
         return; // The random set was remapped: another seed for the test.
     };

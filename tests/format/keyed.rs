@@ -1,18 +1,15 @@
 //! Blocks hashed under a secret key.
 
-use crate::material::keys;
+use crate::material::{builder_of, capped, frame_of, keys, sized};
 use filterblock::{
-    CombineError, CompactFrameReader, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind,
-    FilterPolicy, KeyHasher, OpenOptions,
+    CombineError, CompactFrameReader, DecodeError, DecodeErrorClass, FilterBlockReader, FilterKind, KeyHasher,
+    OpenOptions,
 };
 
 const KEY: [u8; 16] = *b"0123456789abcdef";
 
 fn block(kind: FilterKind, hasher: KeyHasher) -> Vec<u8> {
-    let policy = FilterPolicy::with_bits_per_key(kind, 12.0).expect("legal").with_hasher(hasher);
-    let mut builder = FilterBlockBuilder::new(&policy);
-    keys(8, 400).iter().for_each(|key| builder.add_key(key));
-    builder.finish().expect("a block")
+    builder_of(&sized(kind, 12.0).with_hasher(hasher), keys(8, 400)).finish().expect("a block")
 }
 
 #[test]
@@ -33,10 +30,8 @@ fn a_keyed_block_opens_only_with_its_key() {
             error
         };
         assert_eq!(refused(OpenOptions::new()), DecodeError::KeyNeeded { key_id: hasher.seed() });
-        assert_eq!(
-            refused(OpenOptions::new().with_digest_check(false)),
-            DecodeError::KeyNeeded { key_id: hasher.seed() }
-        );
+        let trusted = OpenOptions::new().with_digest_check(false);
+        assert_eq!(refused(trusted), DecodeError::KeyNeeded { key_id: hasher.seed() });
         // A seed that happens to equal the key's id still selects another hash function.
         let by_seed = refused(OpenOptions::new().expect_hasher(&KeyHasher::new(hasher.seed())));
         assert_eq!(by_seed, DecodeError::WrongHash { expected: 1, found: 2 });
@@ -56,18 +51,13 @@ fn a_keyed_block_opens_only_with_its_key() {
 #[test]
 fn keyed_frames_and_unions_work_like_others() {
     let hasher = KeyHasher::keyed(KEY);
-    let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 512).expect("legal").with_hasher(hasher.clone());
-    let mut builder = FilterBlockBuilder::new(&policy);
-    builder.add_key(b"framed");
-    let mut frame = Vec::new();
-    builder.finish_compact_into(&mut frame).expect("a frame");
+    let policy = capped(FilterKind::Bloom, 512).with_hasher(hasher.clone());
+    let frame = frame_of(&mut builder_of(&policy, [b"framed"]));
     let reader = CompactFrameReader::open(&frame, &policy).expect("a frame");
     assert!(reader.may_contain(b"framed"));
 
     let block_of = |hasher: KeyHasher, key: &[u8]| {
-        let mut builder = FilterBlockBuilder::new(&policy.clone().with_hasher(hasher));
-        builder.add_key(key);
-        builder.finish().expect("a block")
+        builder_of(&policy.clone().with_hasher(hasher), [key]).finish().expect("a block")
     };
     let options = OpenOptions::new().expect_hasher(&hasher);
     let (a, b) = (block_of(hasher.clone(), b"a"), block_of(hasher.clone(), b"b"));

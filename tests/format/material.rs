@@ -40,24 +40,56 @@ pub fn transform(id: u64, param: u64) -> KeyTransform {
     }
 }
 
+/// Policies of legal sizes: bits per key, a rate, a cap.
 #[cfg(feature = "std")]
-fn builder_of(policy: FilterPolicy, hashes: &[u64]) -> FilterBlockBuilder {
-    let mut builder = FilterBlockBuilder::new(&policy.with_self_check(false));
-    hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
+pub fn sized(kind: FilterKind, bits_per_key: f64) -> FilterPolicy {
+    FilterPolicy::with_bits_per_key(kind, bits_per_key).expect("legal")
+}
+
+#[cfg(feature = "std")]
+pub fn rated(kind: FilterKind, rate: f64) -> FilterPolicy {
+    FilterPolicy::with_false_positive_rate(kind, rate).expect("legal")
+}
+
+#[cfg(feature = "std")]
+pub fn capped(kind: FilterKind, max_bytes: u64) -> FilterPolicy {
+    FilterPolicy::with_max_bytes(kind, max_bytes).expect("legal")
+}
+
+/// The numbers from 0 as keys, in decimal.
+#[cfg(feature = "std")]
+pub fn decimals(count: u32) -> impl Iterator<Item = String> {
+    (0..count).map(|i| i.to_string())
+}
+
+/// A builder of `keys`, added in this order.
+#[cfg(feature = "std")]
+pub fn builder_of(policy: &FilterPolicy, keys: impl IntoIterator<Item = impl AsRef<[u8]>>) -> FilterBlockBuilder {
+    let mut builder = FilterBlockBuilder::new(policy);
+    keys.into_iter().for_each(|key| builder.add_key(key.as_ref()));
     builder
 }
 
-/// The block of `hashes`, added in this order, unchecked.
+/// A builder of hashes, added in this order.
 #[cfg(feature = "std")]
-pub fn block_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
-    builder_of(policy, hashes).allow_empty().finish().expect("a block")
+pub fn builder_of_hashes(policy: &FilterPolicy, hashes: impl IntoIterator<Item = u64>) -> FilterBlockBuilder {
+    let mut builder = FilterBlockBuilder::new(policy);
+    hashes.into_iter().for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+    builder
 }
 
-/// The compact frame of `hashes`, under the conditions of [`block_of`].
+/// The block of `hashes`, unchecked.
 #[cfg(feature = "std")]
-pub fn frame_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
+pub fn block_of(policy: FilterPolicy, hashes: &[u64]) -> Vec<u8> {
+    let mut builder = builder_of_hashes(&policy.with_self_check(false), hashes.iter().copied());
+    builder.allow_empty().finish().expect("a block")
+}
+
+/// The compact frame of a builder, which may be empty.
+#[cfg(feature = "std")]
+pub fn frame_of(builder: &mut FilterBlockBuilder) -> Vec<u8> {
     let mut frame = Vec::new();
-    builder_of(policy, hashes).allow_empty().finish_compact_into(&mut frame).expect("a frame");
+    builder.allow_empty().finish_compact_into(&mut frame).expect("a frame");
     frame
 }
 

@@ -2,7 +2,9 @@
 //! mistakes that go unnoticed. Debug and release builds agree, but for those that a debug build panics at.
 
 use crate::aligned::Changing;
-use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+use crate::harness::{Stored, Writer};
+use crate::material::{builder_of, frame_of};
+use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
 use filterblock::{
     CompactFrameReader, CustomTransform, EntryHasher, FilterBlock, FilterBlockBuilder, FilterPolicy, KeyHash,
     KeyHasher, KeyTransform, OpenOptions, probe_tables,
@@ -119,31 +121,22 @@ fn ask_cell(filter: &FilterBlock<Vec<u8>>, key: &[u8]) -> bool {
     filter.may_contain_row_column(key, b"column")
 }
 
-/// The index and the partitions of a table.
-struct Partitioned {
-    index: Vec<u8>,
-    stored: Vec<u8>,
+/// A table with its keys in partitions.
+fn partitioned(policy: FilterPolicy, context: u64) -> Result<Stored, String> {
+    let mut writer = Writer::new(policy, PartitionLimit::Entries(1), context);
+    keys().try_for_each(|key| writer.key(&key)).map_err(refused)?;
+    writer.finish().map_err(refused)
 }
 
-impl Partitioned {
-    fn build(policy: &FilterPolicy, context: u64) -> Result<Self, String> {
-        let mut stored = Vec::new();
-        let mut store = |block: &[u8]| {
-            stored.extend_from_slice(block);
-            Ok::<_, Infallible>((stored.len() - block.len()) as u64)
-        };
-        let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Entries(1)).map_err(refused)?;
-        builder.set_context(context);
-        for key in keys() {
-            builder.add_key(&key, &mut store).map_err(refused)?;
-        }
-        let index = builder.finish(&mut store).map_err(refused)?;
-        Ok(Self { index, stored })
-    }
+/// A builder of all keys under [`WHOLE`].
+fn builder() -> FilterBlockBuilder {
+    builder_of(&policy(WHOLE), keys())
+}
 
-    fn load(&self, partition: PartitionHandle) -> Result<&[u8], Infallible> {
-        Ok(&self.stored[partition.offset as usize..][..partition.len as usize])
-    }
+/// Opens a block as one of the keys under [`WHOLE`], and queries it for them.
+fn denied_of(block: Vec<u8>) -> Tried {
+    let filter = open(block, &anything().expect(&policy(WHOLE)))?;
+    count_denied(|key| filter.may_contain(key))
 }
 
 /// A custom transform that takes the first `len` bytes of a key.
@@ -197,57 +190,44 @@ const NOTICED: &[Row] = &[
         in_form(transform, FilterBlockBuilder::add_key, FilterBlock::may_contain)
     }),
     ("a second finish, as after a write that failed", Refused, || {
-        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
-        keys().for_each(|key| builder.add_key(&key));
+        let mut builder = builder();
         builder.finish().map_err(refused)?;
-        let filter = open(builder.finish().map_err(refused)?, &anything().expect(&policy(WHOLE)))?;
-        count_denied(|key| filter.may_contain(key))
+        denied_of(builder.finish().map_err(refused)?)
     }),
     ("a second finish, of a compact frame", Refused, || {
-        let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy(WHOLE)), Vec::new());
-        keys().for_each(|key| builder.add_key(&key));
+        let (mut builder, mut frame) = (builder(), Vec::new());
         builder.finish_compact_into(&mut frame).map_err(refused)?;
         builder.finish_compact_into(&mut frame).map_err(refused)
     }),
     ("a finish after one that had too little memory", Maybe, || {
-        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
-        keys().for_each(|key| builder.add_key(&key));
+        let mut builder = builder();
         builder.finish_into_slice(&mut [0; 100]).expect_err("too short");
-        let filter = open(builder.finish().map_err(refused)?, &anything().expect(&policy(WHOLE)))?;
-        count_denied(|key| filter.may_contain(key))
+        denied_of(builder.finish().map_err(refused)?)
     }),
     ("the context is forgotten by the reader", Refused, || {
-        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
-        keys().for_each(|key| builder.add_key(&key));
-        let block = builder.set_context(1).finish().map_err(refused)?;
-        open(block, &anything().expect(&policy(WHOLE))).map(|_| NUM_KEYS)
+        denied_of(builder().set_context(1).finish().map_err(refused)?)
     }),
     ("the context is forgotten by the writer", Refused, || {
         open(block(&policy(WHOLE)), &anything().with_context(1)).map(|_| NUM_KEYS)
     }),
     ("no bytes, taken for a filter", Refused, || open(Vec::new(), &anything()).map(|_| NUM_KEYS)),
-    ("a compact frame, opened as a block", Refused, || {
-        let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy(WHOLE)), Vec::new());
-        keys().for_each(|key| builder.add_key(&key));
-        builder.finish_compact_into(&mut frame).map_err(refused)?;
-        open(frame, &anything()).map(|_| NUM_KEYS)
-    }),
+    ("a compact frame, opened as a block", Refused, || open(frame_of(&mut builder()), &anything()).map(|_| NUM_KEYS)),
     ("a block, opened as a compact frame", Refused, || {
         CompactFrameReader::open(&block(&policy(WHOLE)), &policy(WHOLE)).map(|_| NUM_KEYS).map_err(refused)
     }),
     ("an index, opened with the policy of another transform", Refused, || {
-        let stored = Partitioned::build(&policy(WHOLE), 1)?;
+        let stored = partitioned(policy(WHOLE), 1)?;
         let options = anything().with_context(1).expect(&policy(PREFIX));
         PartitionedFilter::open(stored.index, options).map(|_| NUM_KEYS).map_err(refused)
     }),
     ("partitions of another table", Refused, || {
-        let [ours, theirs] = [1, 2].map(|context| Partitioned::build(&policy(WHOLE), context));
+        let [ours, theirs] = [1, 2].map(|context| partitioned(policy(WHOLE), context));
         let (ours, theirs) = (ours?, theirs?);
         let options = anything().with_context(1).expect(&policy(WHOLE));
         let filter = PartitionedFilter::open(ours.index, options).map_err(refused)?;
         filter.may_contain(&key(0), |partition| theirs.load(partition)).map(|_| NUM_KEYS).map_err(refused)
     }),
-    ("keys of partitions under row", Refused, || Partitioned::build(&policy(KeyTransform::Row), 0).map(|_| NUM_KEYS)),
+    ("keys of partitions under row", Refused, || partitioned(policy(KeyTransform::Row), 0).map(|_| NUM_KEYS)),
     ("a partitioned filter to which nothing was added", Refused, || {
         let builder = PartitionedFilterBuilder::new(&policy(WHOLE), PartitionLimit::default()).map_err(refused)?;
         builder.finish(|_| Ok::<_, Infallible>(0)).map(|_| NUM_KEYS).map_err(refused)
@@ -283,8 +263,7 @@ const UNNOTICED: &[Row] = &[
         let add = |builder: &mut FilterBlockBuilder, key: &[u8]| {
             theirs.entry_hasher().hash_entries(key).for_each(|hash| builder.add_hash(hash));
         };
-        let filter = open(built(&policy(WHOLE), add)?, &anything().expect(&policy(WHOLE)))?;
-        count_denied(|key| filter.may_contain(key))
+        denied_of(built(&policy(WHOLE), add)?)
     }),
     ("`KeyHash::from_raw` of a hash of another function or seed", Denies, || {
         let filter = open(block(&policy(WHOLE)), &anything())?;
@@ -322,16 +301,10 @@ const UNNOTICED: &[Row] = &[
     }),
     ("both sides forget the context, and another table's block is read", Denies, || {
         let others = (0..NUM_KEYS).map(|i| format!("{i:04}/other"));
-        let mut builder = FilterBlockBuilder::new(&policy(WHOLE));
-        others.for_each(|key| builder.add_key(key.as_bytes()));
-        let filter = open(builder.finish().map_err(refused)?, &anything().expect(&policy(WHOLE)))?;
-        count_denied(|key| filter.may_contain(key))
+        denied_of(builder_of(&policy(WHOLE), others).finish().map_err(refused)?)
     }),
     ("a compact frame is read under another policy", Denies, || {
-        let (mut builder, mut frame) = (FilterBlockBuilder::new(&policy(WHOLE)), Vec::new());
-        keys().for_each(|key| builder.add_key(&key));
-        builder.finish_compact_into(&mut frame).map_err(refused)?;
-        let theirs = policy(PREFIX);
+        let (frame, theirs) = (frame_of(&mut builder()), policy(PREFIX));
         let filter = CompactFrameReader::open(&frame, &theirs).map_err(refused)?;
         count_denied(|key| filter.may_contain(key))
     }),
@@ -352,12 +325,10 @@ const UNNOTICED: &[Row] = &[
         count_denied(|key| filter.may_contain(key))
     }),
     ("`allow_empty` for a table that has keys", Denies, || {
-        let block = FilterBlockBuilder::new(&policy(WHOLE)).allow_empty().finish().map_err(refused)?;
-        let filter = open(block, &anything().expect(&policy(WHOLE)))?;
-        count_denied(|key| filter.may_contain(key))
+        denied_of(FilterBlockBuilder::new(&policy(WHOLE)).allow_empty().finish().map_err(refused)?)
     }),
     ("`PartitionedFilter::find` of a key that is not its own order key", Denies, || {
-        let stored = Partitioned::build(&policy(PREFIX), 0)?;
+        let stored = partitioned(policy(PREFIX), 0)?;
         let filter = PartitionedFilter::open(stored.index.clone(), anything().expect(&policy(PREFIX)));
         let filter = filter.map_err(refused)?;
         let is_maybe = |key: &[u8]| {

@@ -1,13 +1,12 @@
 //! A block depends only on the set of its entries, not on their order or on how often each was added. Builds detect
 //! repeated entries in different ways, so every way of placing them is tried.
 
-use crate::material::{block_of, hashes, numbers};
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy};
+use crate::material::{block_of, builder_of_hashes, capped, hashes, numbers, rated, sized};
+use filterblock::{FilterBlockReader, FilterKind, FilterPolicy};
 use std::collections::BTreeSet;
 
-fn sized(kind: FilterKind, bits: f64) -> FilterPolicy {
-    FilterPolicy::with_bits_per_key(kind, bits).expect("legal")
-}
+/// The kinds without salts.
+const OTHERS: [FilterKind; 4] = [FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse];
 
 fn salted(salt_bits: u32) -> FilterPolicy {
     sized(FilterKind::Blocked, 10.0).with_salt_bits(salt_bits).expect("legal")
@@ -16,11 +15,9 @@ fn salted(salt_bits: u32) -> FilterPolicy {
 /// A policy for each way in which builders process hashes: with and without a choice of salts, each kind, several
 /// sizes.
 fn policies() -> Vec<FilterPolicy> {
-    let rate = |kind| FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal");
+    let rate = |kind| rated(kind, 0.01);
     let mut all = vec![salted(0), salted(3), salted(6), sized(FilterKind::Blocked, 24.0)];
-    all.extend(
-        [FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse].map(|kind| sized(kind, 10.0)),
-    );
+    all.extend(OTHERS.map(|kind| sized(kind, 10.0)));
     all.extend(FilterKind::ALL.iter().copied().map(rate));
     all
 }
@@ -95,9 +92,7 @@ fn few_hashes_make_the_same_block_in_any_arrangement() {
 #[test]
 fn many_hashes_make_the_same_block_in_any_arrangement() {
     let distinct: Vec<u64> = numbers(602).take(100_000).collect();
-    let others =
-        [FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse].map(|kind| sized(kind, 10.0));
-    for policy in [salted(0), salted(3)].into_iter().chain(others) {
+    for policy in [salted(0), salted(3)].into_iter().chain(OTHERS.map(|kind| sized(kind, 10.0))) {
         assert_arrangements(policy, &distinct);
     }
 }
@@ -180,16 +175,14 @@ fn a_cap_applies_to_distinct_entries() {
     for &kind in FilterKind::ALL {
         let distinct: Vec<u64> = numbers(605).take(100).collect();
         for cap in [200, 1_000, 4_096] {
-            let policy = FilterPolicy::with_max_bytes(kind, cap).expect("legal");
+            let policy = capped(kind, cap);
             let expected = checked_block(policy.clone(), &distinct);
             for repetitions in [2, 10, 100, 1_000] {
                 assert_block(policy.clone(), &distinct.repeat(repetitions), &expected, "capped");
             }
         }
         let refused = |added: &[u64]| {
-            let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_max_bytes(kind, 68).expect("legal"));
-            hashes(added.iter().copied()).into_iter().for_each(|hash| builder.add_hash(hash));
-            builder.finish().expect_err("out of reach")
+            builder_of_hashes(&capped(kind, 68), added.iter().copied()).finish().expect_err("out of reach")
         };
         assert_eq!(refused(&distinct.repeat(10)), refused(&distinct), "{kind}");
     }

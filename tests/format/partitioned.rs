@@ -3,16 +3,14 @@
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test --test format partitioned` writes the golden files that are missing.
 
-use crate::material::hex;
+use crate::harness::{Stored, Writer, sure};
+use crate::material::{hex, sized};
 use crate::oracle::Oracle;
 use crate::oracle::index::{Index, order_key_of_pair, partition_context};
 use crate::spec::compare;
-use filterblock::partition::{
-    INDEX_MAGIC, PartitionError, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder, row_column_order_key,
-};
+use filterblock::partition::{PartitionLimit, PartitionedFilter, row_column_order_key};
 use filterblock::{CustomTransform, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions};
 use serde_json::json;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 /// Whether the partition that `order_key` leads to may contain `hash`.
@@ -39,12 +37,6 @@ fn list(bytes: &[u8]) -> String {
     if bytes.is_empty() { "-".into() } else { hex(bytes) }
 }
 
-#[derive(Debug, PartialEq)]
-struct Stored {
-    index: Vec<u8>,
-    file: Vec<u8>,
-}
-
 /// How a case adds its keys.
 #[derive(Clone, Copy, PartialEq)]
 enum Keys {
@@ -67,34 +59,21 @@ struct Case {
 const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
 
 fn cases() -> Vec<Case> {
-    let bits = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
+    let bits = |kind| sized(kind, 10.0);
     let own = KeyTransform::Custom(CustomTransform::new(150, 12).expect("legal"));
     let keyed = bits(FilterKind::Blocked).with_hasher(KeyHasher::keyed(HASH_KEY)).with_transform(own);
     let case = |name, policy, limit, context, keys, count| Case { name, policy, limit, context, keys, count };
     let (bloom, blocked, golomb) = (bits(FilterKind::Bloom), bits(FilterKind::Blocked), bits(FilterKind::Golomb));
     let (ribbon, fuse) = (bits(FilterKind::Ribbon), bits(FilterKind::Fuse));
+    let (entries, prefix) = (PartitionLimit::Entries, KeyTransform::FixedPrefix { len: 16 });
     vec![
         case("whole", blocked.with_seed(7), PartitionLimit::Bytes(512), 0x0123_4567_89ab_cdef, Keys::Whole, 1000),
         case("none", bloom.clone(), PartitionLimit::default(), 3, Keys::Whole, 0),
-        case(
-            "prefixes",
-            bloom.with_transform(KeyTransform::FixedPrefix { len: 16 }),
-            PartitionLimit::Entries(7),
-            0,
-            Keys::Whole,
-            1000,
-        ),
-        case(
-            "cells",
-            golomb.with_transform(KeyTransform::RowColumn),
-            PartitionLimit::Entries(37),
-            u64::MAX,
-            Keys::Cells,
-            200,
-        ),
-        case("keys-and-prefixes-keyed", keyed, PartitionLimit::Entries(50), 1, Keys::WithPrefixes, 500),
-        case("ribbon", ribbon.with_seed(8), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
-        case("fuse", fuse.with_seed(9), PartitionLimit::Entries(150), 2, Keys::Whole, 700),
+        case("prefixes", bloom.with_transform(prefix), entries(7), 0, Keys::Whole, 1000),
+        case("cells", golomb.with_transform(KeyTransform::RowColumn), entries(37), u64::MAX, Keys::Cells, 200),
+        case("keys-and-prefixes-keyed", keyed, entries(50), 1, Keys::WithPrefixes, 500),
+        case("ribbon", ribbon.with_seed(8), entries(150), 2, Keys::Whole, 700),
+        case("fuse", fuse.with_seed(9), entries(150), 2, Keys::Whole, 700),
     ]
 }
 
@@ -129,33 +108,16 @@ impl Case {
     }
 
     fn build(&self) -> Stored {
-        let mut file = Vec::new();
-        let mut store = |block: &[u8]| {
-            file.extend_from_slice(block);
-            Ok::<_, Infallible>((file.len() - block.len()) as u64)
-        };
-        let mut builder = PartitionedFilterBuilder::new(&self.policy, self.limit).expect("legal");
-        builder.set_context(self.context);
-        if self.count == 0 {
-            builder.allow_empty();
-        }
+        let mut writer = Writer::new(self.policy.clone(), self.limit, self.context);
         for word in self.words() {
             match self.keys {
-                Keys::Whole => builder.add_key(&word, &mut store).expect("in order"),
-                Keys::Cells => {
-                    for column in [&b""[..], b"title"] {
-                        builder.add_row_column(&word, column, &mut store).expect("in order");
-                    }
-                }
-                Keys::WithPrefixes => {
-                    for entry in [&word[..12], &word] {
-                        builder.add_entry(&word, entry, &mut store).expect("in order");
-                    }
-                }
+                Keys::Whole => writer.key(&word),
+                Keys::Cells => writer.pair(&word, b"").and_then(|()| writer.pair(&word, b"title")),
+                Keys::WithPrefixes => writer.entry(&word, &word[..12]).and_then(|()| writer.entry(&word, &word)),
             }
+            .expect("in order");
         }
-        let index = builder.finish(&mut store).expect("an index");
-        Stored { index, file }
+        writer.finish_any().expect("an index")
     }
 
     fn path(extension: &str) -> PathBuf {
@@ -217,12 +179,12 @@ fn check_answers(case: &Case, stored: &Stored) {
     let index = Index::open(&stored.index);
     for partition in filter.partitions() {
         let options = options.clone().with_context(partition_context(case.context, partition.number.into()));
-        let block = &stored.file[partition.offset as usize..][..partition.len as usize];
+        let Ok(block) = stored.load(partition);
         options.open(block).expect("a block under the document's context");
     }
     let library = |order_key: &[u8], entry: &[u8]| {
         filter.find(order_key).is_some_and(|p| {
-            let block = &stored.file[p.offset as usize..][..p.len as usize];
+            let Ok(block) = stored.load(p);
             filter.open_partition(p, block).expect("intact").may_contain_hash(hasher.hash(entry))
         })
     };
@@ -268,17 +230,8 @@ fn separator_vectors() {
         (b"\xff\0\0", b"\xff\x01"),
     ];
     let lines = pairs.map(|(last, next)| {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).expect("legal");
-        let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(1)).expect("legal");
-        let mut offset = 0;
-        let mut store = |block: &[u8]| {
-            offset += block.len() as u64;
-            Ok::<_, Infallible>(offset - block.len() as u64)
-        };
-        builder.add_key(last, &mut store).expect("the first");
-        builder.add_key(next, &mut store).expect("in order");
-        let index = builder.finish(&mut store).expect("an index");
-        let written = Index::open(&index).partitions[0].2.to_vec();
+        let stored = stored([last, next], &sized(FilterKind::Bloom, 10.0), 1, 0);
+        let written = Index::open(&stored.index).partitions[0].2.to_vec();
         assert_eq!(written, separator(last, next));
         format!("{} {} {}", list(last), list(next), list(&written))
     });
@@ -294,28 +247,19 @@ fn partition_context_vectors() {
     compare("partition-context", &lines);
 }
 
-/// The document's example: its index, and its two partitions.
-fn example() -> Stored {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 16.3).expect("legal");
-    let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(2)).expect("legal");
-    builder.set_context(1);
-    let mut file = Vec::new();
-    let mut store = |block: &[u8]| {
-        file.extend_from_slice(block);
-        Ok::<_, Infallible>((file.len() - block.len()) as u64)
-    };
-    for key in ["apple", "apricot", "banana"] {
-        builder.add_key(key.as_bytes(), &mut store).expect("in order");
-    }
-    let index = builder.finish(&mut store).expect("an index");
-    Stored { index, file }
+fn stored<'a>(keys: impl IntoIterator<Item = &'a [u8]>, policy: &FilterPolicy, entries: u64, context: u64) -> Stored {
+    let mut writer = Writer::new(policy.clone(), PartitionLimit::Entries(entries), context);
+    keys.into_iter().for_each(|key| writer.key(key).expect("in order"));
+    writer.finish().expect("an index")
 }
 
 #[test]
 fn the_worked_example() {
-    let Stored { index, file } = example();
-    let mut lines = vec![format!("index {}", hex(&index))];
-    let partitions = Index::open(&index).partitions;
+    let keys = ["apple", "apricot", "banana"].map(str::as_bytes);
+    let stored = stored(keys, &sized(FilterKind::Bloom, 16.3), 2, 1);
+    let Stored { index, file } = &stored;
+    let mut lines = vec![format!("index {}", hex(index))];
+    let partitions = Index::open(index).partitions;
     for (i, (offset, len, separator)) in partitions.iter().enumerate() {
         let block = &file[*offset as usize..][..*len as usize];
         assert!(OpenOptions::new().with_context(partition_context(1, i as u64)).open(block).is_ok());
@@ -324,23 +268,13 @@ fn the_worked_example() {
     }
     compare("partitioned-example", &lines);
 
-    let filter = PartitionedFilter::open(&index, OpenOptions::new().with_context(1)).expect("an index");
+    let filter = stored.open(1);
     let lines = ["", "apple", "apricot", "aqua", "b", "banana", "banana ", "cherry"].map(|key| {
         let partition = filter.find(key.as_bytes());
-        assert_eq!(partition.map(|p| p.number as usize), Index::open(&index).find(key.as_bytes()));
-        let load = |p: filterblock::partition::PartitionHandle| {
-            Ok::<_, Infallible>(&file[p.offset as usize..][..p.len as usize])
-        };
-        let answer: Result<bool, PartitionError<_>> = filter.may_contain(key.as_bytes(), load);
+        assert_eq!(partition.map(|p| p.number as usize), Index::open(index).find(key.as_bytes()));
+        let maybe = sure(filter.may_contain(key.as_bytes(), |p| stored.load(p)));
         let partition = partition.map_or("-".to_owned(), |p| p.number.to_string());
-        format!("{} {partition} {}", list(key.as_bytes()), if answer == Ok(true) { "maybe" } else { "no" })
+        format!("{} {partition} {}", list(key.as_bytes()), if maybe { "maybe" } else { "no" })
     });
     compare("partitioned-answers", &lines);
-}
-
-#[test]
-fn the_magic_is_that_of_the_document() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the document");
-    let magic = INDEX_MAGIC.map(|byte| format!("{byte:02x}")).join(" ");
-    assert!(text.contains(&format!("| 0 | 8 | `magic` | `{magic}` |")));
 }

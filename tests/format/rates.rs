@@ -1,21 +1,19 @@
 //! Sizes and rates that are promised for a million keys, and those of the smallest tables. `tests/battery` observes the
 //! rates for absent keys, for each kind, size, rate and form of keys.
 
-use crate::material::numbers;
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, sizing};
+use crate::material::{builder_of_hashes, capped, frame_of, numbers, rated, sized};
+use filterblock::{FilterBlockReader, FilterKind, FilterPolicy, KeyHash, sizing};
 
 const MILLION: usize = 1_000_000;
 
 fn build(policy: FilterPolicy, num_entries: usize) -> Vec<u8> {
-    let mut builder = FilterBlockBuilder::new(&policy);
-    numbers(21).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
-    builder.finish().expect("a block")
+    builder_of_hashes(&policy, numbers(21).take(num_entries)).finish().expect("a block")
 }
 
 #[test]
 fn sizes_meet_the_promise_at_a_million_keys() {
     let ten_bits = |kind, salt_bits| {
-        let policy = FilterPolicy::with_max_bytes(kind, MILLION as u64 * 10 / 8).expect("legal");
+        let policy = capped(kind, MILLION as u64 * 10 / 8);
         let block = build(policy.with_salt_bits(salt_bits).expect("legal"), MILLION);
         assert!(block.len() * 8 <= 10 * MILLION);
         FilterBlockReader::open(&block).expect("intact").false_positive_rate()
@@ -25,7 +23,7 @@ fn sizes_meet_the_promise_at_a_million_keys() {
     assert!(ten_bits(FilterKind::Blocked, default) <= 0.0090);
     assert!(ten_bits(FilterKind::Blocked, 6) <= 0.0080);
     for rate in [0.01, 0.001] {
-        let block = build(FilterPolicy::with_false_positive_rate(FilterKind::Golomb, rate).expect("legal"), MILLION);
+        let block = build(rated(FilterKind::Golomb, rate), MILLION);
         let reader = FilterBlockReader::open(&block).expect("intact");
         let bits = block.len() as f64 * 8.0 / MILLION as f64;
         let bound = (1.0 / reader.false_positive_rate()).log2() + 1.85;
@@ -36,7 +34,7 @@ fn sizes_meet_the_promise_at_a_million_keys() {
 #[test]
 fn golomb_sizes_are_as_requested() {
     for millibits in [5_000, 8_000, 12_000, 20_000] {
-        let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, f64::from(millibits) / 1e3).expect("legal");
+        let policy = sized(FilterKind::Golomb, f64::from(millibits) / 1e3);
         let bits = build(policy, MILLION).len() as f64 * 8.0 / MILLION as f64;
         assert!((bits / (f64::from(millibits) / 1e3) - 1.0).abs() < 0.01, "golomb: {bits} bits for {millibits}");
     }
@@ -47,7 +45,7 @@ fn golomb_sizes_are_as_requested() {
 fn the_exact_formula_predicts_the_largest_bloom_filters() {
     for (bits, millions) in [(40.0, 1), (60.0, 1), (2.0, 10), (10.0, 10)] {
         let num_entries = millions * MILLION;
-        let block = build(FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal"), num_entries);
+        let block = build(sized(FilterKind::Bloom, bits), num_entries);
         let reader = FilterBlockReader::open(&block).expect("intact");
         let num_bits = (block.len() as u64 - 64) * 8;
         let num_probes = reader.num_probes().expect("probes");
@@ -63,14 +61,12 @@ fn the_exact_formula_predicts_the_largest_bloom_filters() {
 fn bloom_follows_the_exact_formula_from_one_entry_on() {
     for num_entries in [1usize, 2, 3, 5, 10, 30, 100, 1_000] {
         for bits in [2.0, 5.0, 10.0, 20.0] {
-            let policy =
-                FilterPolicy::with_bits_per_key(FilterKind::Bloom, bits).expect("legal").with_self_check(false);
+            let policy = sized(FilterKind::Bloom, bits).with_self_check(false);
             let num_filters = 40_000 / num_entries.max(10);
             let mut hashes = numbers(31);
             let (mut sum, mut squares, mut exact) = (0.0, 0.0, 0.0);
             for _ in 0..num_filters {
-                let mut builder = FilterBlockBuilder::new(&policy);
-                hashes.by_ref().take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+                let mut builder = builder_of_hashes(&policy, hashes.by_ref().take(num_entries));
                 let block = builder.finish().expect("a block");
                 let reader = FilterBlockReader::open(&block).expect("intact");
                 let num_bits = (block.len() as u64 - 64) * 8;
@@ -99,10 +95,8 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
 fn small_tables_get_the_requested_size_or_rate() {
     for num_entries in (1..300).chain([500, 1_000, 3_000]) {
         for &kind in FilterKind::ALL {
-            let mut builder = FilterBlockBuilder::new(&FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal"));
-            numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
-            let mut frame = Vec::new();
-            let len = builder.finish_compact_into(&mut frame).expect("a frame") as f64;
+            let mut builder = builder_of_hashes(&sized(kind, 10.0), numbers(51).take(num_entries));
+            let len = frame_of(&mut builder).len() as f64;
             let requested = num_entries as f64 * 10.0 / 8.0;
             // Allowed: half a line, or a single line, plus the longest trailer, plus one part in 32; for fuse, also a
             // bit a slot less.
@@ -114,19 +108,14 @@ fn small_tables_get_the_requested_size_or_rate() {
             );
         }
         for rate in [0.01, 0.001] {
-            let policy = FilterPolicy::with_false_positive_rate(FilterKind::Bloom, rate).expect("legal");
-            let mut builder = FilterBlockBuilder::new(&policy);
-            numbers(51).take(num_entries).for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
-            let block = builder.finish().expect("a block");
+            let policy = rated(FilterKind::Bloom, rate);
+            let block = builder_of_hashes(&policy, numbers(51).take(num_entries)).finish().expect("a block");
             let num_probes = FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes");
             let num_bits = (block.len() as u64 - 64) * 8;
             let exact = sizing::bloom::false_positive_rate(num_bits, num_entries as u64, num_probes);
             assert!(exact <= rate, "{num_entries} entries: {exact} for {rate}");
-            let fewer = sizing::bloom::false_positive_rate(
-                num_bits - 8 * (2 + num_bits / 8 / 512),
-                num_entries as u64,
-                num_probes,
-            );
+            let fewer = num_bits - 8 * (2 + num_bits / 8 / 512);
+            let fewer = sizing::bloom::false_positive_rate(fewer, num_entries as u64, num_probes);
             assert!(num_entries < 3 || fewer > rate, "{num_entries} entries: {num_bits} bits are more than enough");
         }
     }

@@ -2,11 +2,11 @@
 //! the oracle's where layers and columns are rare.
 
 use crate::assembled::{Header, Shape};
-use crate::material::{hex, numbers};
+use crate::material::{builder_of_hashes, hex, numbers, rated};
 use crate::oracle::ribbon::Row;
 use crate::oracle::{Oracle, Ribbon, int, range};
 use crate::spec::compare;
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher};
+use filterblock::{FilterBlockReader, FilterKind, KeyHash, KeyHasher};
 use std::collections::BTreeSet;
 
 #[test]
@@ -17,9 +17,8 @@ fn ribbon_vectors() {
         let ribbon = Ribbon { columns: 1, last_seed, thinned_from: 0, wide_share: 0, num_blocks: num_blocks_of_both };
         let x = ribbon.entered(1, hash);
         let Row { start, coefficients, fingerprint } = Row::new(x, 64 * (num_blocks - 1));
-        lines.push(format!(
-            "{hash:#018x} {last_seed} {num_blocks} {x:#018x} {start} {coefficients:#018x} {fingerprint:#010x}"
-        ));
+        let row = format!("{start} {coefficients:#018x} {fingerprint:#010x}");
+        lines.push(format!("{hash:#018x} {last_seed} {num_blocks} {x:#018x} {row}"));
     }
     compare("ribbon", &lines);
 }
@@ -95,11 +94,9 @@ fn the_writers_layers_are_those_of_the_document() {
                     continue;
                 }
                 let rate = filterblock::sizing::ribbon::false_positive_rate(columns.into(), wide_share);
-                let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal");
+                let policy = rated(FilterKind::Ribbon, rate);
                 let policy = policy.with_slots_per_key(f64::from(millislots) / 1e3).expect("legal");
-                let mut builder = FilterBlockBuilder::new(&policy);
-                hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
-                let block = builder.finish().expect("a block");
+                let block = builder_of_hashes(&policy, hashes.iter().copied()).finish().expect("a block");
                 assert_eq!(int(&block[44..48]), u64::from(wide_share), "the rate's own share");
                 let shape = Shape::Ribbon { columns, wide_share, millislots };
                 let expected = shape.block_of_writer(&Header::default(), &hashes);
@@ -116,11 +113,10 @@ fn the_writers_layers_are_those_of_the_document() {
 #[test]
 fn equations_that_cross_a_cut_are_bumped() {
     let hashes: BTreeSet<u64> = numbers(520).take(140_000).collect();
-    let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.2).expect("legal");
+    let policy = rated(FilterKind::Ribbon, 0.2);
     let policy = policy.with_slots_per_key(0.965).expect("legal");
     for parallel in [false, true] {
-        let mut builder = FilterBlockBuilder::new(&policy);
-        hashes.iter().for_each(|&hash| builder.add_hash(KeyHash::from_raw(hash)));
+        let mut builder = builder_of_hashes(&policy, hashes.iter().copied());
         let block = builder.set_parallel(parallel).finish().expect("a block");
         let Oracle::Ribbon { ribbon, .. } = Oracle::open(&block) else { panic!("ribbon") };
         let layer = ribbon.layers()[0];

@@ -1,7 +1,7 @@
 //! Keys as an engine's user has them: whatever the transform, no stored key is denied, and a key that has no entry is
 //! maybe.
 
-use crate::material::numbers;
+use crate::material::{builder_of, frame_of, numbers, sized};
 use crate::readers::Reading;
 use filterblock::{
     AlignedBytes, BuildError, CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy,
@@ -192,7 +192,7 @@ fn no_stored_key_is_denied_under_any_transform() {
                     other.add_to(&mut builder);
                     assert_eq!(builder.finish(), Err(BuildError::WrongForm { transform: transform.to_wire() }));
                 }
-                let (mut compact, mut again) = (Vec::new(), builder.clone());
+                let mut again = builder.clone();
                 let block = match builder.set_context(round as u64).finish() {
                     Ok(block) => block,
                     Err(BuildError::ByteCap { .. }) => continue,
@@ -204,7 +204,7 @@ fn no_stored_key_is_denied_under_any_transform() {
                     }
                     Err(error) => panic!("{policy:?}: {error}"),
                 };
-                again.finish_compact_into(&mut compact).expect("a frame where there is a block");
+                let compact = frame_of(&mut again);
                 let options = OpenOptions::new().with_context(round as u64).expect(&policy);
                 let owned = options.open_owned(AlignedBytes::copy_of(&block)).expect("intact");
                 let compact = CompactFrameReader::open(&compact, &policy).expect("intact");
@@ -240,9 +240,8 @@ fn prefixes_of_stored_keys_are_not_denied() {
     let keys: Vec<Vec<u8>> = (0..2_000u32).map(|i| format!("{:04}/{i}", i / 20).into_bytes()).collect();
     for &kind in FilterKind::ALL {
         for transform in [KeyTransform::FixedPrefix { len: 4 }, KeyTransform::WholeKeyAndPrefix { len: 4 }] {
-            let policy = FilterPolicy::with_bits_per_key(kind, 16.0).expect("legal").with_transform(transform);
-            let mut builder = FilterBlockBuilder::new(&policy);
-            keys.iter().for_each(|key| builder.add_key(key));
+            let policy = sized(kind, 16.0).with_transform(transform);
+            let mut builder = builder_of(&policy, &keys);
             // Keys come in order, so equal prefixes are neighbours.
             let num_whole = if transform == (KeyTransform::WholeKeyAndPrefix { len: 4 }) { 2_000 } else { 0 };
             assert_eq!(builder.num_added(), 100 + num_whole);
@@ -263,8 +262,7 @@ fn prefixes_of_stored_keys_are_not_denied() {
 #[test]
 fn prefixes_are_maybe_where_they_are_no_entries() {
     for transform in [KeyTransform::WholeKey, KeyTransform::Row, KeyTransform::RowColumn] {
-        let policy =
-            FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal").with_transform(transform);
+        let policy = sized(FilterKind::Blocked, 16.0).with_transform(transform);
         let mut builder = FilterBlockBuilder::new(&policy);
         builder.add_entry(b"stored");
         let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
@@ -276,10 +274,9 @@ fn prefixes_are_maybe_where_they_are_no_entries() {
 #[test]
 fn a_transform_without_its_code_knows_no_entries() {
     let custom = CustomTransform::new(200, 2).expect("legal");
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 16.0).expect("legal");
+    let policy = sized(FilterKind::Blocked, 16.0);
     let policy = under(&policy, KeyTransform::Custom(custom));
-    let mut builder = FilterBlockBuilder::new(&policy);
-    (0..1_000u32).for_each(|i| builder.add_key(format!("{i:04}v1").as_bytes()));
+    let mut builder = builder_of(&policy, (0..1_000u32).map(|i| format!("{i:04}v1")));
     let block = builder.finish().expect("a block");
     let known = OpenOptions::new().expect(&policy).open(&block).expect("intact");
     assert!(known.may_contain(b"0007v2") && !known.may_contain(b"absent"));

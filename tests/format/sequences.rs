@@ -133,6 +133,7 @@ impl<'a> Model<'a> {
             3 => self.builder.finish_compact_into(&mut out).map(drop),
             _ => self.builder.finish_compact_into_slice(&mut memory).map(|len| out.extend(&memory[..len])),
         };
+        assert!(out[..3] == [0xee; 3] && (built.is_ok() || out.len() == 3), "what is in the output stays");
         match built {
             Ok(()) => {
                 assert!(!self.is_refused && (!is_empty || self.allows_empty), "{}: {:?}", self.policy, self.added);

@@ -1,17 +1,17 @@
 //! Filters of fewer columns: what a copy of some of them is, what a reader of some of them answers, and what is
 //! refused.
 
-use crate::material::{keys, numbers};
+use crate::material::{builder_of, builder_of_hashes, frame_of, keys, numbers, rated, sized};
 use crate::oracle::Oracle;
 use filterblock::{
-    CompactFrameReader, FilterBlock, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
-    KeyHasher, KeyTransform, OpenOptions, ThinError,
+    CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher,
+    KeyTransform, OpenOptions, ThinError,
 };
 use std::collections::BTreeSet;
 
 /// Under a secret key, for entries that are rows.
 fn policy(rate: f64) -> FilterPolicy {
-    let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).expect("legal");
+    let policy = rated(FilterKind::Ribbon, rate);
     policy.with_hasher(KeyHasher::keyed([7; 16])).with_transform(KeyTransform::Row)
 }
 
@@ -24,9 +24,7 @@ fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
 }
 
 fn builder(policy: FilterPolicy, hashes: &[KeyHash]) -> FilterBlockBuilder {
-    let mut builder = FilterBlockBuilder::new(&policy);
-    hashes.iter().for_each(|&hash| builder.add_hash(hash));
-    builder
+    builder_of_hashes(&policy, hashes.iter().map(|hash| hash.get()))
 }
 
 fn open<'a>(policy: &FilterPolicy, block: &'a [u8]) -> FilterBlockReader<'a> {
@@ -41,8 +39,7 @@ fn a_thinned_filter_is_the_documents_and_answers_as_a_limited_one() {
     {
         let (policy, stored, absent) = (policy(rate), hashes(1, count), hashes(2, 2_000));
         let block = builder(policy.clone(), &stored).finish().expect("a block");
-        let mut frame = Vec::new();
-        builder(policy.clone(), &stored).finish_compact_into(&mut frame).expect("a frame");
+        let frame = frame_of(&mut builder(policy.clone(), &stored));
         let mut limited = open(&policy, &block);
         let most = limited.num_compared_columns().expect("columns");
         assert_eq!((limited.thinned_from(), limited.kind()), (None, FilterKind::Ribbon));
@@ -141,11 +138,8 @@ fn what_cannot_be_thinned_is_refused() {
     assert_eq!(error, ThinError::Columns { asked: 1, max: 0 });
     assert_eq!(error.to_string(), "the filter's only column cannot be left out");
     for &kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::Ribbon) {
-        let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
-        let mut builder = FilterBlockBuilder::new(&policy);
-        keys(7, 10).iter().for_each(|key| builder.add_key(key));
-        let mut filter: FilterBlock<Vec<u8>> =
-            OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
+        let block = builder_of(&sized(kind, 10.0), keys(7, 10)).finish().expect("a block");
+        let mut filter = OpenOptions::new().open_owned(block).expect("intact");
         assert_eq!(filter.thin(3, 0), Err(ThinError::Kind { found: kind }));
         assert_eq!(filter.limit_columns(3), Err(ThinError::Kind { found: kind }));
         assert_eq!((filter.num_compared_columns(), filter.thinned_from()), (None, None));
@@ -164,8 +158,7 @@ fn a_filter_without_entries_is_copied() {
     assert!(!reader.may_contain_hash(KeyHash::from_raw(1)));
     assert!(reader.thin(4, 3).expect("a copy") == empty);
     assert_eq!(reader.thinned_len(4), Some(64));
-    let mut frame = Vec::new();
-    builder(policy.clone(), &[]).allow_empty().finish_compact_into(&mut frame).expect("a frame");
+    let frame = frame_of(&mut builder(policy.clone(), &[]));
     let reader = CompactFrameReader::open(&frame, &policy).expect("a frame");
     assert_eq!(reader.thin(4), Ok(frame.clone()));
 }

@@ -1,6 +1,6 @@
 //! Union, intersection and cardinality.
 
-use crate::material::keys;
+use crate::material::{capped, keys};
 use filterblock::{CombineError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
 
 fn block(policy: FilterPolicy, keys: &[[u8; 8]]) -> Vec<u8> {
@@ -9,8 +9,12 @@ fn block(policy: FilterPolicy, keys: &[[u8; 8]]) -> Vec<u8> {
     builder.allow_empty().finish().expect("a block")
 }
 
+fn open(block: &[u8]) -> FilterBlockReader<'_> {
+    FilterBlockReader::open(block).expect("intact")
+}
+
 fn bloom(bytes: u64) -> FilterPolicy {
-    FilterPolicy::with_max_bytes(FilterKind::Bloom, bytes).expect("legal")
+    capped(FilterKind::Bloom, bytes)
 }
 
 /// Four standard errors of the estimate: about √m · 0.83 / k entries each at half fill, for a filter of m bits and k
@@ -24,7 +28,7 @@ fn union_is_the_filter_of_both() {
     // The same number of entries under the same cap gives equal shapes.
     let all = keys(8, 15_000);
     let (a, b) = (block(bloom(12_564), &all[..10_000]), block(bloom(12_564), &all[5_000..]));
-    let (a, b) = (FilterBlockReader::open(&a).expect("intact"), FilterBlockReader::open(&b).expect("intact"));
+    let (a, b) = (open(&a), open(&b));
     assert_near(a.estimate_entries().expect("bloom"), 10_000.0, "entries");
     assert_near(a.estimate_union(&b).expect("equal shapes"), 15_000.0, "union");
     assert_near(a.estimate_intersection(&b).expect("equal shapes"), 5_000.0, "intersection");
@@ -38,7 +42,7 @@ fn union_is_the_filter_of_both() {
         assert!(union.may_contain(&key) || !(a.may_contain(&key) || b.may_contain(&key)));
     }
     let intersection = a.intersection(&b, 0).expect("equal shapes");
-    let intersection = FilterBlockReader::open(&intersection).expect("intact");
+    let intersection = open(&intersection);
     assert!(all[5_000..10_000].iter().all(|key| intersection.may_contain(key)));
     for key in keys(10, 5_000) {
         assert!(!intersection.may_contain(&key) || (a.may_contain(&key) && b.may_contain(&key)));
@@ -48,15 +52,13 @@ fn union_is_the_filter_of_both() {
 #[test]
 fn a_filter_without_entries_fits_every_shape() {
     let (some, none) = (block(bloom(1_000), &keys(1, 100)), block(bloom(5_000), &[]));
-    let (some, none) =
-        (FilterBlockReader::open(&some).expect("intact"), FilterBlockReader::open(&none).expect("intact"));
+    let (some, none) = (open(&some), open(&none));
     let union = none.union(&some, 0).expect("fits");
-    let union = FilterBlockReader::open(&union).expect("intact");
+    let union = open(&union);
     assert!(keys(1, 100).iter().all(|key| union.may_contain(key)));
-    let both = some.intersection(&none, 0).expect("fits");
-    assert_eq!(FilterBlockReader::open(&both).expect("intact").num_entries(), 0);
-    let nothing = none.union(&none, 0).expect("fits");
-    assert_eq!(FilterBlockReader::open(&nothing).expect("intact").num_entries(), 0);
+    for nothing in [some.intersection(&none, 0), none.union(&none, 0)] {
+        assert_eq!(open(&nothing.expect("fits")).num_entries(), 0);
+    }
     assert_eq!(none.estimate_entries(), Ok(0.0));
 }
 
@@ -64,10 +66,10 @@ fn a_filter_without_entries_fits_every_shape() {
 fn the_error_names_the_difference() {
     let some = keys(1, 200);
     let base = block(bloom(1_000), &some);
-    let base = FilterBlockReader::open(&base).expect("intact");
+    let base = open(&base);
     let against = |policy: FilterPolicy, keys: &[[u8; 8]]| {
         let other = block(policy, keys);
-        let other = FilterBlockReader::open(&other).expect("intact");
+        let other = open(&other);
         assert_eq!(base.estimate_union(&other).err(), base.intersection(&other, 0).err());
         base.union(&other, 0).expect_err("different")
     };
@@ -76,14 +78,9 @@ fn the_error_names_the_difference() {
     assert_eq!(against(bloom(1_000).with_transform(b), &some), CombineError::Transform { a, b });
     let more = against(bloom(2_000), &some);
     assert!(matches!(more, CombineError::NumBits { a: 7_488, b: 12_800 }), "{more}");
-    let rate = FilterPolicy::with_max_bytes(FilterKind::Blocked, 1_000).expect("legal");
+    let rate = capped(FilterKind::Blocked, 1_000);
     assert_eq!(against(rate, &some), CombineError::Kind { found: FilterKind::Blocked });
-    let fewer = block(bloom(1_000), &keys(1, 300));
-    let fewer = FilterBlockReader::open(&fewer).expect("intact");
-    assert!(fewer.union(&fewer, 0).is_ok());
-    let base = block(bloom(564), &keys(2, 400));
-    let base = FilterBlockReader::open(&base).expect("intact");
-    let other = block(bloom(564), &keys(2, 500));
-    let other = FilterBlockReader::open(&other).expect("intact");
-    assert!(matches!(base.union(&other, 0), Err(CombineError::NumProbes { .. })));
+    assert!(base.union(&base, 0).is_ok());
+    let [base, other] = [400, 500].map(|count| block(bloom(564), &keys(2, count)));
+    assert!(matches!(open(&base).union(&open(&other), 0), Err(CombineError::NumProbes { .. })));
 }

@@ -1,6 +1,6 @@
 //! What a table writer needs of the builder and the policy.
 
-use crate::material::{keys, numbers, rate_limits};
+use crate::material::{builder_of, builder_of_hashes, capped, frame_of, keys, numbers, rate_limits, rated, sized};
 use filterblock::{
     BuildError, CompactFrameReader, CustomTransform, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind,
     FilterPolicy, KeyHash, KeyHasher, KeyTransform, OpenOptions, ParsePolicyError, TransformId, probe_tables,
@@ -8,20 +8,7 @@ use filterblock::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn policy(kind: FilterKind) -> FilterPolicy {
-    FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal")
-}
-
-#[test]
-fn a_context_holds_for_one_block() {
-    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Blocked));
-    builder.add_key(b"first");
-    let first = builder.set_context(7).finish().expect("a block");
-    builder.add_key(b"second");
-    let second = builder.finish().expect("a block");
-    assert!(OpenOptions::new().with_context(7).open(&first).is_ok());
-    assert!(FilterBlockReader::open(&second).is_ok());
-    let error = OpenOptions::new().with_context(7).open(&second).expect_err("bound to nothing");
-    assert_eq!(error, DecodeError::WrongContext { expected: 7, found: 0 });
+    sized(kind, 10.0)
 }
 
 /// Written without the code and read with it, a stored key would be denied.
@@ -43,8 +30,7 @@ fn keys_without_the_code_of_their_transform_are_refused() {
 
 #[test]
 fn a_refused_finish_keeps_the_context() {
-    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Golomb));
-    keys(1, 1_000).iter().for_each(|key| builder.add_key(key));
+    let mut builder = builder_of(&policy(FilterKind::Golomb), keys(1, 1_000));
     let mut memory = [0; 100];
     let error = builder.set_context(7).finish_into_slice(&mut memory).expect_err("too short");
     let BuildError::OutputTooShort { needed_bytes, actual_bytes: 100 } = error else { panic!("{error}") };
@@ -58,8 +44,7 @@ fn a_refused_finish_keeps_the_context() {
 fn memory_of_the_callers_gets_the_same_bytes() {
     for &kind in FilterKind::ALL {
         for num_keys in [0, 1, 100, 5_000] {
-            let mut builder = FilterBlockBuilder::new(&policy(kind));
-            keys(9, num_keys).iter().for_each(|key| builder.add_key(key));
+            let mut builder = builder_of(&policy(kind), keys(9, num_keys));
             builder.allow_empty();
             let expected = builder.clone().finish().expect("a block");
             if !FilterPolicy::len_depends_on_keys(kind) {
@@ -85,9 +70,7 @@ fn frames_fit_memory_of_the_greatest_length() {
             let policy: FilterPolicy = format!("{kind}:{size}").parse().expect("a policy");
             for (seed, num_entries) in [0, 1, 2, 20, 36, 100, 1_000, 7_000].into_iter().enumerate() {
                 let Ok(max_len) = policy.max_block_len(num_entries) else { continue };
-                let mut builder = FilterBlockBuilder::new(&policy);
-                let hashes = numbers(seed as u64).take(num_entries as usize);
-                hashes.for_each(|hash| builder.add_hash(KeyHash::from_raw(hash)));
+                let mut builder = builder_of_hashes(&policy, numbers(seed as u64).take(num_entries as usize));
                 let expected = builder.clone().finish().map(|block| block.len());
                 let mut memory = vec![0xff; max_len as usize];
                 assert_eq!(builder.clone().finish_into_slice(&mut memory), expected, "{policy}, {num_entries}");
@@ -106,10 +89,9 @@ fn frames_fit_memory_of_the_greatest_length() {
 fn parallel_builds_give_the_same_bytes() {
     for &kind in FilterKind::ALL {
         for num_keys in [0, 1, 1_000, 300_000] {
-            let mut builder = FilterBlockBuilder::new(&policy(kind));
-            keys(11, num_keys).iter().for_each(|key| builder.add_key(key));
-            // A third of them again, so that duplicates are found in parallel, too.
-            keys(11, num_keys / 3).iter().for_each(|key| builder.add_key(key));
+            // A third of them twice, so that duplicates are found in parallel, too.
+            let twice = keys(11, num_keys / 3);
+            let mut builder = builder_of(&policy(kind), keys(11, num_keys).into_iter().chain(twice));
             builder.allow_empty();
             let expected = builder.clone().finish().expect("a block");
             assert!(builder.set_parallel(true).finish().expect("a block") == expected, "{kind}, {num_keys}");
@@ -121,7 +103,7 @@ fn parallel_builds_give_the_same_bytes() {
 #[test]
 fn lengths_and_numbers_of_entries_are_inverses() {
     for &kind in FilterKind::ALL {
-        let sizes = [policy(kind), FilterPolicy::with_false_positive_rate(kind, 0.01).expect("legal")];
+        let sizes = [policy(kind), rated(kind, 0.01)];
         for policy in sizes {
             for num_entries in [1, 7, 100, 1_234, 30_000] {
                 let len = policy.expected_block_len(num_entries).expect("fits");
@@ -129,16 +111,6 @@ fn lengths_and_numbers_of_entries_are_inverses() {
                 assert!(most >= num_entries, "{policy}: {most} of {num_entries}");
                 assert!(policy.expected_block_len(most).expect("fits") <= len, "{policy}");
                 assert!(policy.expected_block_len(most + 1).expect("fits") > len, "{policy}");
-                let mut builder = FilterBlockBuilder::new(&policy);
-                numbers(3).take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
-                let built = builder.finish().expect("a block").len() as f64;
-                let tolerance = match FilterPolicy::len_depends_on_keys(kind) {
-                    true => 64.0 + 0.02 * len as f64,
-                    // Remapped, or not.
-                    false if kind == FilterKind::Fuse => 8.0,
-                    false => 0.0,
-                };
-                assert!((built - len as f64).abs() <= tolerance, "{policy}, {num_entries}: {built}, expected {len}");
             }
             assert_eq!(policy.expected_num_entries(64), 0);
             assert_eq!(policy.expected_block_len(0), Ok(64));
@@ -157,8 +129,7 @@ fn blocks_have_their_expected_length() {
         let by_bits = [2.0, 3.7, 10.0, 24.0, 64.0].map(|bits| FilterPolicy::with_bits_per_key(kind, bits));
         for policy in by_rate.chain(by_bits).map(|policy| policy.expect("legal")) {
             for num_entries in [1, 2, 7, 63, 64, 65, 100, 1_000, 4_096, 4_097, 30_000, 100_000] {
-                let mut builder = FilterBlockBuilder::new(&policy);
-                hashes.by_ref().take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
+                let mut builder = builder_of_hashes(&policy, hashes.by_ref().take(num_entries as usize));
                 let expected = policy.expected_block_len(num_entries).expect("fits");
                 let margin = match FilterPolicy::len_depends_on_keys(kind) {
                     true => expected / 100 + 8 + num_entries.isqrt() / 4,
@@ -169,8 +140,11 @@ fn blocks_have_their_expected_length() {
                 let mut memory = vec![0; (expected + margin) as usize];
                 let len = builder.finish_into_slice(&mut memory).unwrap_or_else(|error| panic!("{policy}: {error}"));
                 let is_average = policy.to_string().contains("fpr=") || margin == 0;
-                let is_close = len as u64 + margin >= expected;
-                assert!(!is_average || is_close, "{policy}, {num_entries}: {len}, expected {expected}");
+                // Of bits per key it is the greatest length, which ten bits come near.
+                let below = if is_average { margin } else { margin + 64 + expected / 50 };
+                let is_close = len as u64 + below >= expected;
+                let is_due = is_average || policy == sized(kind, 10.0);
+                assert!(is_close || !is_due, "{policy}, {num_entries}: {len}, expected {expected}");
             }
         }
     }
@@ -182,9 +156,8 @@ fn a_cap_that_is_too_small_has_no_expected_length() {
     for &kind in FilterKind::ALL {
         for num_entries in [1, 100, 3_000u64] {
             for max_bytes in [64, 66, 100, 128, 300, 600, 4096] {
-                let policy = FilterPolicy::with_max_bytes(kind, max_bytes).expect("legal");
-                let mut builder = FilterBlockBuilder::new(&policy);
-                numbers(3).take(num_entries as usize).for_each(|n| builder.add_hash(KeyHash::from_raw(n)));
+                let policy = capped(kind, max_bytes);
+                let mut builder = builder_of_hashes(&policy, numbers(3).take(num_entries as usize));
                 match (builder.expected_block_len(), builder.finish()) {
                     (Ok(expected), Ok(block)) => {
                         assert!(expected <= max_bytes && block.len() as u64 <= max_bytes);
@@ -214,8 +187,10 @@ fn a_context_is_for_one_block() {
         let options = OpenOptions::new().with_context(context);
         assert_eq!(options.context(), context);
         assert!(options.open(&block).is_ok());
-        let error = options.with_context(context + 1).open(&block).expect_err("another place");
-        assert_eq!(error, DecodeError::WrongContext { expected: context + 1, found: context });
+        for expected in [context + 1, 7 - context] {
+            let error = options.clone().with_context(expected).open(&block).expect_err("another place");
+            assert_eq!(error, DecodeError::WrongContext { expected, found: context });
+        }
     }
 }
 
@@ -283,8 +258,7 @@ fn entries_of_another_length_than_the_prefix_are_refused() {
     }
     // Too short for a prefix: legal, and *maybe*.
     let policy = policy(FilterKind::Blocked).with_transform(KeyTransform::FixedPrefix { len: 4 });
-    let mut builder = FilterBlockBuilder::new(&policy);
-    builder.add_key(b"me");
+    let mut builder = builder_of(&policy, [b"me"]);
     assert_eq!(builder.num_without_entry(), 1);
     let block = builder.finish().expect("a block of no entries");
     let filter = OpenOptions::new().expect(&policy).open(&block).expect("intact");
@@ -328,10 +302,7 @@ fn all_entries_of_a_key_are_hashed_by_one_call() {
 
 #[test]
 fn repeated_neighbours_are_dropped_as_they_come() {
-    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom));
-    for key in [b"a", b"a", b"b", b"a", b"a"] {
-        builder.add_key(key);
-    }
+    let mut builder = builder_of(&policy(FilterKind::Bloom), ["a", "a", "b", "a", "a"]);
     assert_eq!(builder.num_added(), 3);
     let block = builder.finish().expect("a block");
     assert_eq!(FilterBlockReader::open(&block).expect("intact").num_entries(), 2);
@@ -344,11 +315,8 @@ fn repeated_neighbours_are_dropped_as_they_come() {
 #[test]
 fn repeated_keys_with_prefixes_are_dropped_too() {
     let transform = KeyTransform::WholeKeyAndPrefix { len: 2 };
-    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom).with_transform(transform));
-    for key in ["ab1", "ab1", "ab2", "ab2", "ac1"] {
-        builder.add_key(key.as_bytes());
-    }
-    assert_eq!(builder.num_added(), 3 + 2);
+    let policy = policy(FilterKind::Bloom).with_transform(transform);
+    assert_eq!(builder_of(&policy, ["ab1", "ab1", "ab2", "ab2", "ac1"]).num_added(), 3 + 2);
 }
 
 #[test]
@@ -361,11 +329,9 @@ fn the_bytes_of_a_failed_opening_are_given_back() {
 
 #[test]
 fn debug_output_is_a_line_without_the_bytes() {
-    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Bloom));
-    keys(4, 100_000).iter().for_each(|key| builder.add_key(key));
+    let mut builder = builder_of(&policy(FilterKind::Bloom), keys(4, 100_000));
     let added = format!("{builder:#?}");
-    let mut compact = Vec::new();
-    builder.clone().finish_compact_into(&mut compact).expect("a frame");
+    let compact = frame_of(&mut builder.clone());
     let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
     let compact = CompactFrameReader::open(&compact, filter.entry_hasher()).expect("intact");
     for text in [added, format!("{filter:#?}"), format!("{:?}", filter.reader()), format!("{compact:?}")] {
@@ -400,10 +366,7 @@ fn policies_are_text_both_ways() {
         assert_eq!(text.parse::<FilterPolicy>().as_ref(), Ok(&policy));
     }
     let percent: FilterPolicy = "golomb:fpr=0.1%,seed=0x10".parse().expect("legal");
-    assert_eq!(
-        percent,
-        FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.001).expect("legal").with_seed(16)
-    );
+    assert_eq!(percent, rated(FilterKind::Golomb, 0.001).with_seed(16));
     // Every setting that a policy has.
     let custom = KeyTransform::Custom(CustomTransform::new(128, 65_535).expect("legal"));
     let all = policy(FilterKind::Blocked)
@@ -478,10 +441,8 @@ fn a_secret_key_is_in_no_text() {
 #[test]
 fn hashes_of_another_hasher_panic_in_debug_builds() {
     let (ours, theirs) = (KeyHasher::new(1), KeyHasher::new(2));
-    let mut builder = FilterBlockBuilder::new(&policy(FilterKind::Blocked).with_seed(1));
-    keys(5, 1_000).iter().for_each(|key| builder.add_key(key));
-    let mut frame = Vec::new();
-    builder.clone().finish_compact_into(&mut frame).expect("a frame");
+    let mut builder = builder_of(&policy(FilterKind::Blocked).with_seed(1), keys(5, 1_000));
+    let frame = frame_of(&mut builder.clone());
     let filter = OpenOptions::new().open_owned(builder.finish().expect("a block")).expect("intact");
     let compact = CompactFrameReader::open(&frame, filter.entry_hasher()).expect("a frame");
     let calls: [(&str, &dyn Fn(KeyHash)); 6] = [

@@ -2,11 +2,9 @@
 
 use crate::assembled;
 use crate::harness::{Stored, Writer, exact, sure};
-use crate::material::numbers;
+use crate::material::{numbers, sized};
 use filterblock::partition::{PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter};
-use filterblock::{
-    DecodeError, DecodeErrorClass, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform, OpenOptions,
-};
+use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader, FilterKind, KeyTransform, OpenOptions};
 use std::convert::Infallible;
 
 /// Recomputes length and checksums of an index.
@@ -23,7 +21,7 @@ fn key(i: u32) -> Vec<u8> {
 }
 
 fn sample() -> Stored {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).expect("legal");
+    let policy = sized(FilterKind::Blocked, 10.0);
     let mut writer = Writer::new(policy, PartitionLimit::Entries(50), CONTEXT);
     (0..250).for_each(|i| writer.key(&key(i)).expect("in order"));
     writer.finish().expect("an index")

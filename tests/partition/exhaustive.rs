@@ -40,11 +40,8 @@ fn whole_keys() {
         let stored = of_keys(KeyTransform::WholeKey, limit, keys);
         let filter = stored.open(0);
         for key in all {
-            assert_eq!(
-                sure(filter.may_contain(key, |p| stored.load(p))),
-                keys.contains(&key),
-                "{keys:?} {key:?} {limit:?}"
-            );
+            let answer = sure(filter.may_contain(key, |p| stored.load(p)));
+            assert_eq!(answer, keys.contains(&key), "{keys:?} {key:?} {limit:?}");
             answers += 1;
         }
         let PartitionLimit::Entries(entries) = limit else { unreachable!() };

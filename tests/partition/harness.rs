@@ -1,5 +1,6 @@
 //! A partitioned filter in a file of bytes, and calls that cannot fail.
 
+use crate::material::sized;
 use filterblock::partition::{
     PartitionBuildError, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
 };
@@ -79,7 +80,7 @@ pub fn sure(answer: Result<bool, PartitionError<Infallible>>) -> bool {
 
 /// A policy by which absent keys do not pass in practice.
 pub fn exact(transform: KeyTransform) -> FilterPolicy {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 64.0).expect("legal");
+    let policy = sized(FilterKind::Bloom, 64.0);
     policy.with_self_check(false).with_seed(5).with_transform(transform)
 }
 

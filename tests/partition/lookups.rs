@@ -2,11 +2,10 @@
 
 use crate::extent::by_extent;
 use crate::harness::{Writer, exact, ordered, own_transform, sure};
-use crate::material::numbers;
+use crate::material::{numbers, sized};
 use filterblock::partition::{PartitionLimit, PartitionLookup, PartitionedFilter};
 use filterblock::{
-    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher, KeyTransform,
-    OpenOptions,
+    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions,
 };
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -36,7 +35,7 @@ fn stored_keys_are_found_with_one_load() {
             (KeyTransform::WholeKeyAndPrefix { len: 2 }, PartitionLimit::Entries(100)),
             (KeyTransform::Row, PartitionLimit::Entries(1000)),
         ] {
-            let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal").with_transform(transform);
+            let policy = sized(kind, 10.0).with_transform(transform);
             let mut writer = Writer::new(policy, limit, 1 << 40);
             let is_row = transform == KeyTransform::Row;
             let add = |key: &Vec<u8>| if is_row { writer.row(key) } else { writer.key(key) };
@@ -70,7 +69,7 @@ fn stored_keys_are_found_with_one_load() {
 #[test]
 fn absent_keys_pass_at_the_rate_of_the_partitions() {
     for &kind in FilterKind::ALL {
-        let policy = FilterPolicy::with_bits_per_key(kind, 8.0).expect("legal");
+        let policy = sized(kind, 8.0);
         let mut writer = Writer::new(policy.clone(), PartitionLimit::Bytes(4096), 0);
         let mut whole = FilterBlockBuilder::new(&policy);
         for i in 0..100_000u32 {
@@ -115,7 +114,7 @@ fn calls_that_do_not_fit_the_transform_are_maybe() {
 /// An engine that loads by itself: finds, keeps partitions opened, and hashes a key once for many tables.
 #[test]
 fn an_engine_may_keep_partitions_opened() {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Golomb, 12.0).expect("legal").with_seed(3);
+    let policy = sized(FilterKind::Golomb, 12.0).with_seed(3);
     let mut writer = Writer::new(policy.clone(), PartitionLimit::Entries(64), 5);
     (0..500u32).for_each(|i| writer.key(&ordered(i)).expect("in order"));
     let stored = writer.finish().expect("an index");

@@ -37,7 +37,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 
 /// A request under the kit's protocol, the reply to it, and where two readers may differ.
 struct Expected {
@@ -173,22 +173,6 @@ impl Counts {
             }
         }
     }
-
-    fn add(&mut self, other: &Self) {
-        let Self { blocks, compact, ok, damaged, newer, mismatch, contexts_found, .. } = other;
-        let Self { answers, left_open, rebuilt, disagreements, .. } = other;
-        self.blocks += blocks;
-        self.compact += compact;
-        self.ok += ok;
-        self.damaged += damaged;
-        self.newer += newer;
-        self.mismatch += mismatch;
-        self.contexts_found += contexts_found;
-        self.answers += answers;
-        self.left_open += left_open;
-        self.rebuilt += rebuilt;
-        self.disagreements += disagreements;
-    }
 }
 
 /// Digits in groups of three.
@@ -201,6 +185,13 @@ fn grouped(number: u64) -> String {
 
 /// Sends requests to a process of the second reader, and compares its replies.
 fn ask(requests: impl Iterator<Item = Expected> + Send) -> Counts {
+    let counts = Mutex::default();
+    ask_for(&counts, requests);
+    counts.into_inner().expect("no panic")
+}
+
+/// The same, added to the counts of other processes.
+fn ask_for(counts: &Mutex<Counts>, requests: impl Iterator<Item = Expected> + Send) {
     let mut command = Command::new(std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into()));
     // Without leaving compiled files there.
     command.current_dir(directory("second_reader")).args(["-B", "conformance.py"]);
@@ -208,7 +199,6 @@ fn ask(requests: impl Iterator<Item = Expected> + Send) -> Counts {
     let stdin = child.stdin.take().expect("a pipe");
     let stdout = child.stdout.take().expect("a pipe");
     let (sender, receiver) = mpsc::sync_channel(1000);
-    let mut counts = Counts::default();
     std::thread::scope(|scope| {
         // Writes while replies are read: neither pipe can fill up and stop both sides.
         scope.spawn(move || {
@@ -222,11 +212,11 @@ fn ask(requests: impl Iterator<Item = Expected> + Send) -> Counts {
         let mut replies = BufReader::new(stdout).lines();
         for expected in receiver {
             let line = replies.next().expect("a reply to each request").expect("text");
-            counts.compare(&expected, &serde_json::from_str(&line).expect("JSON"));
+            let reply = serde_json::from_str(&line).expect("JSON");
+            counts.lock().expect("no panic").compare(&expected, &reply);
         }
     });
     assert!(child.wait().expect("python3 ends").success());
-    counts
 }
 
 fn directory(name: &str) -> PathBuf {
@@ -331,28 +321,21 @@ fn random_frames() {
     let num_frames = wanted.unwrap_or_else(|| by_extent(6_000, 132_000, 132_000));
     let random = |number| Expected::random(&frame(Random::new(number).next()));
     let share = |first| (first..num_frames).step_by(NUM_SERVERS as usize).map(random);
-    let mut counts = Counts::default();
+    let counts = Mutex::default();
     std::thread::scope(|scope| {
-        let servers: Vec<_> = (0..NUM_SERVERS).map(|first| scope.spawn(move || ask(share(first)))).collect();
-        for server in servers {
-            counts.add(&server.join().expect("no panic"));
-        }
+        let counts = &counts;
+        (0..NUM_SERVERS).for_each(|first| drop(scope.spawn(move || ask_for(counts, share(first)))));
     });
+    let counts = counts.into_inner().expect("no panic");
+    let Counts { ok, damaged, newer, mismatch, contexts_found, .. } = counts;
+    let [ok, damaged, newer, mismatch, found] = [ok, damaged, newer, mismatch, contexts_found].map(grouped);
+    let [frames, blocks, compact] = [counts.blocks + counts.compact, counts.blocks, counts.compact].map(grouped);
+    let [answers, open, rebuilt] = [counts.answers, counts.left_open, counts.rebuilt].map(grouped);
+    let disagreements = counts.disagreements;
     println!(
-        "counted: {} random frames ({} blocks, {} compact; {} ok, {} damaged, {} newer, {} mismatch, of which {} contexts \
-         found), {} answers ({} more left open by the document), {} rebuilt bit for bit, {} disagreements",
-        grouped(counts.blocks + counts.compact),
-        grouped(counts.blocks),
-        grouped(counts.compact),
-        grouped(counts.ok),
-        grouped(counts.damaged),
-        grouped(counts.newer),
-        grouped(counts.mismatch),
-        grouped(counts.contexts_found),
-        grouped(counts.answers),
-        grouped(counts.left_open),
-        grouped(counts.rebuilt),
-        counts.disagreements,
+        "counted: {frames} random frames ({blocks} blocks, {compact} compact; {ok} ok, {damaged} damaged, {newer} newer, \
+         {mismatch} mismatch, of which {found} contexts found), {answers} answers ({open} more left open by the document), \
+         {rebuilt} rebuilt bit for bit, {disagreements} disagreements"
     );
     assert_eq!(counts.disagreements, 0);
     assert_eq!(counts.blocks + counts.compact, num_frames);

@@ -130,10 +130,7 @@ fn keys_for_filters_of_more_than_keys_are_refused_with_the_reason() {
     assert!(message.starts_with("keys.txt: line 1: no tab: expected a row, a tab and a column"), "{message}");
     for (name, entries) in [("custom.fb", "by the engine's own code")] {
         let message = place.expect_failure(3, &format!("verify {name} --keys keys.txt"));
-        assert!(
-            message.starts_with(&format!("{name}: filter block at offset 0 (128 bytes, blocked v1): ")),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("{name}: filter block at offset 0 (128 bytes, blocked ")), "{message}");
         for part in [entries, "Its checksums and its structure are right", "no key was checked"] {
             assert!(message.contains(part), "{message}");
         }

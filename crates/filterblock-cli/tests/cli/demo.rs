@@ -75,14 +75,9 @@ fn users_lists_can_be_looked_up() {
 #[test]
 fn impossible_runs_are_usage_errors() {
     let place = Place::new();
-    for args in [
-        "--rows 10",
-        "--rows 1e18",
-        "--bits-per-key 1",
-        "--kind cuckoo",
-        "--keys there-is-no-such-file",
-        "--rows 1000 --keys a --absent b",
-    ] {
+    let all = "--rows 10; --rows 1e18; --bits-per-key 1; --kind cuckoo; --keys there-is-no-such-file; \
+        --rows 1000 --keys a --absent b";
+    for args in all.split("; ") {
         place.expect_failure(2, &format!("demo {args}"));
     }
     place.expect_failure(4, "demo --keys no-such-file --absent no-such-file");

@@ -100,10 +100,8 @@ fn compact_frames_are_built_queried_and_shown() {
         place.expect_failure(3, "query f.fb key-1");
         place.write("cut.fb", &frame[..frame.len() - 1]);
         let message = place.expect_failure(3, &format!("query cut.fb {flags} key-1"));
-        assert!(
-            message.starts_with(&format!("cut.fb: compact frame at offset 0 ({} bytes): ", frame.len() - 1)),
-            "{message}"
-        );
+        let start = format!("cut.fb: compact frame at offset 0 ({} bytes): ", frame.len() - 1);
+        assert!(message.starts_with(&start), "{message}");
         for tag in [0x20 | frame[frame.len() - 1] & 15, 0x17] {
             place.write("new.fb", [&frame[..frame.len() - 1], &[tag]].concat());
             let message = place.expect_failure(3, &format!("query new.fb {flags} key-1"));

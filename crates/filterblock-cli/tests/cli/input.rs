@@ -9,13 +9,9 @@ use std::process::Stdio;
 fn an_empty_input_causes_a_warning() {
     let place = Place::with_block("bloom");
     place.write("empty", "");
-    for line in [
-        "build --allow-empty --output e.fb",
-        "build --allow-empty --output e.fb empty",
-        "query t.fb --keys empty",
-        "verify t.fb --keys empty",
-        "fill db empty",
-    ] {
+    let all = "build --allow-empty --output e.fb; build --allow-empty --output e.fb empty; \
+        query t.fb --keys empty; verify t.fb --keys empty; fill db empty";
+    for line in all.split("; ") {
         let output = place.run(line);
         assert_eq!(output.status.code(), Some(0), "{line}");
         let message = stderr(&output);
@@ -48,13 +44,10 @@ fn endless_inputs_end_in_an_error() {
     for line in ["inspect /dev/zero", "query /dev/zero key", "verify /dev/zero"] {
         assert!(place.expect_failure(3, line).contains("not a filter block"), "{line}");
     }
-    for line in [
-        "build --output x.fb /dev/zero",
-        "build --null --output x.fb /dev/zero",
-        "query t.fb --summary --keys /dev/urandom",
-        "verify t.fb --keys /dev/zero",
-        "demo --keys /dev/zero --absent keys.txt",
-    ] {
+    let all = "build --output x.fb /dev/zero; build --null --output x.fb /dev/zero; \
+        query t.fb --summary --keys /dev/urandom; verify t.fb --keys /dev/zero; \
+        demo --keys /dev/zero --absent keys.txt";
+    for line in all.split("; ") {
         let message = place.expect_failure(4, line);
         assert!(message.contains("from a device, which may have no end"), "{line}: {message}");
     }

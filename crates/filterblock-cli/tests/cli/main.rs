@@ -161,7 +161,7 @@ fn commands(message: &str) -> Vec<String> {
 
 /// `count` cells, each of a row of its own, in no order of rows.
 fn spread_cells(count: u64, value_len: usize) -> String {
-    let row = |i: u64| filterblock::KeyHasher::new(0).hash(&i.to_le_bytes()).get();
+    let row = |i: u64| filterblock::KeyHasher::new(0).hash(i.to_string().as_bytes()).get();
     (0..count).map(|i| format!("row-{:016x}\tcolumn\t{:0value_len$}\n", row(i), 0)).collect()
 }
 
@@ -169,6 +169,7 @@ fn lines(prefix: &str, count: u32) -> String {
     (0..count).map(|i| format!("{prefix}-{i}\n")).collect()
 }
 
-fn field_names(object: &Value) -> Vec<&str> {
-    object.as_object().unwrap().keys().map(String::as_str).collect()
+/// The names of an object's fields, in order, with a space between two.
+fn field_names(object: &Value) -> String {
+    object.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>().join(" ")
 }

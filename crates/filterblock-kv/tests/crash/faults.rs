@@ -27,7 +27,6 @@ struct Counts {
     trials_by_kind: BTreeMap<FaultKind, u64>,
     /// Operations with an injected fault: many in a trial with a persistent one.
     injected: u64,
-    injected_by_kind: BTreeMap<FaultKind, u64>,
     /// Power losses after a fault.
     images: u64,
 }
@@ -193,7 +192,6 @@ impl<'a> Trial<'a> {
         counts.trials += 1;
         *counts.trials_by_kind.entry(self.strike.kind).or_default() += 1;
         counts.injected += injected;
-        *counts.injected_by_kind.entry(self.strike.kind).or_default() += injected;
         self.storage.lift_faults();
         self.check_errors();
         self.step = "faults lifted".to_owned();
@@ -305,11 +303,7 @@ impl<'a> Trial<'a> {
             OperationKind::Create | OperationKind::Write | OperationKind::Remove => of_manifest,
             _ => false,
         };
-        assert!(
-            !self.strike.once || poisons || self.errors.len() <= 1,
-            "more than one step failed because of one fault: {}",
-            self.at()
-        );
+        assert!(!self.strike.once || poisons || self.errors.len() <= 1, "one fault, several errors: {}", self.at());
     }
 
     /// The possible states of the store if at least the first `kept` batches survive, and all acknowledged ones among

@@ -1,10 +1,11 @@
 //! Automatic policies in a store of several levels: each table's filters are of the kind that its level and entries
 //! choose.
 
+use crate::fixture::leveled;
 use crate::rows::scattered;
 use crate::sim::SimStorage;
 use filterblock::{FilterKind, FilterPolicy, FilterSize, Workload};
-use filterblock_kv::{Durability, Maintenance, Purpose, RebuildOptions, Stats, Store, StoreOptions};
+use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Stats, Store, StoreOptions};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -12,13 +13,8 @@ const NUM_CELLS: u64 = 20_000;
 const SIZE: FilterSize = FilterSize::MillibitsPerKey(10_000);
 
 fn with_levels(options: StoreOptions) -> StoreOptions {
-    options
-        .with_seed(11)
-        .with_durability(Durability::Never)
-        .with_maintenance(Maintenance::Inline { seed: 2 })
-        .with_max_memtable_bytes(32 << 10)
-        .with_level_bytes(48 << 10, 3)
-        .with_max_table_bytes(64 << 10)
+    let options = leveled(options, 32 << 10, (48 << 10, 3), 64 << 10);
+    options.with_seed(11).with_maintenance(Maintenance::Inline { seed: 2 })
 }
 
 /// A store with tables in level 0 and in several below.

@@ -1,11 +1,12 @@
 //! Tables that store more columns of their filters than memory holds: how many of each, as lookups move.
 
+use crate::fixture::leveled;
 use crate::sim::SimStorage;
+use crate::sim::random::Random;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_engine::ledger::{Outcome, Tally};
-use filterblock_kv::{
-    ColumnStats, Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, Stats, Store, StoreOptions,
-};
+use filterblock_kv::{ColumnStats, FilterResidence, Maintenance, Purpose, RebuildOptions, Stats, Store, StoreOptions};
+use std::ops::Range;
 use std::sync::Arc;
 
 const NUM_ROWS: u64 = 24_000;
@@ -17,15 +18,9 @@ const MEMORY_BYTES: u64 = NUM_ROWS / 2 + 1_500;
 
 fn options(maintenance: Maintenance) -> StoreOptions {
     let rate = 0.5f64.powi(NUM_STORED as i32);
-    StoreOptions::without_filters()
-        .with_seed(5)
-        .with_durability(Durability::Never)
-        .with_maintenance(maintenance)
-        .with_cache_bytes(0)
-        .with_max_memtable_bytes(256 << 10)
-        .with_level_bytes(8 << 20, 4)
-        .with_max_table_bytes(64 << 10)
-        .with_filter(Purpose::RowColumn, FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).unwrap())
+    let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, rate).unwrap();
+    let options = StoreOptions::without_filters().with_filter(Purpose::RowColumn, policy).with_cache_bytes(0);
+    leveled(options, 256 << 10, (8 << 20, 4), 64 << 10).with_seed(5).with_maintenance(maintenance)
 }
 
 /// Rows with even numbers are present.
@@ -51,7 +46,7 @@ fn open(storage: &Arc<SimStorage>, options: StoreOptions) -> Store {
 #[derive(Clone)]
 pub(crate) struct Zipf {
     cumulative: Vec<f64>,
-    state: u64,
+    random: Random,
 }
 
 impl Zipf {
@@ -61,32 +56,36 @@ impl Zipf {
             sum += (rank as f64).powf(-0.99);
             sum
         });
-        Self { cumulative: cumulative.collect(), state: 1 }
+        Self { cumulative: cumulative.collect(), random: Random::new(1) }
     }
 
     pub(crate) fn draw(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let share = ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
+        let share = (self.random.next() >> 11) as f64 / (1u64 << 53) as f64;
         let total = self.cumulative.last().copied().unwrap();
         self.cumulative.partition_point(|&sum| sum <= share * total) as u64
     }
 }
 
-/// Looks up absent rows, of which popular ones lie side by side, with another column each time, so that the answers are
-/// independent, and now and then a present row. Returns what the ledger counted meanwhile.
-fn ask(store: &Store, zipf: &mut Zipf, count: u64) -> Tally {
+/// A row without the columns that it is asked for, and a row with the column `c` and its value.
+type Asked = (Vec<u8>, (Vec<u8>, Vec<u8>));
+
+/// Looks up columns that rows do not have, each once, so that the answers are independent, and now and then one that a
+/// row has; popular rows lie side by side. Returns what the ledger counted meanwhile.
+pub(crate) fn ask_for(store: &Store, zipf: &mut Zipf, lookups: Range<u64>, of_rank: impl Fn(u64) -> Asked) -> Tally {
     let before = *store.ledger().of(Purpose::RowColumn);
-    for i in 0..count {
-        let rank = zipf.draw();
-        assert_eq!(store.get(&row(2 * rank + 1), format!("c{i}").as_bytes()).unwrap(), None);
+    for i in lookups {
+        let (absent, (present, value)) = of_rank(zipf.draw());
+        assert_eq!(store.get(&absent, format!("c{i}").as_bytes()).unwrap(), None);
         if i % 16 == 0 {
-            assert_eq!(store.get(&row(2 * rank), b"c").unwrap(), Some(vec![rank as u8; 8]));
+            assert_eq!(store.get(&present, b"c").unwrap(), Some(value));
         }
     }
     assert_eq!(store.ledger_report().check(), Ok(()));
     store.ledger().of(Purpose::RowColumn).since(&before)
+}
+
+fn ask(store: &Store, zipf: &mut Zipf, count: u64) -> Tally {
+    ask_for(store, zipf, 0..count, |rank| (row(2 * rank + 1), (row(2 * rank), vec![rank as u8; 8])))
 }
 
 pub(crate) fn held(stats: &Stats) -> Vec<ColumnStats> {

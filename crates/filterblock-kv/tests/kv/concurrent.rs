@@ -1,7 +1,8 @@
 //! Many threads on one store in a real directory.
 
+use crate::fixture::{by_level, leveled};
 use filterblock::{FilterKind, FilterPolicy};
-use filterblock_kv::{Durability, Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
+use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
@@ -15,20 +16,15 @@ const ROUNDS: u64 = 40 / SPARSENESS;
 
 fn options() -> StoreOptions {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
-    StoreOptions::without_filters()
+    let options = StoreOptions::without_filters()
         .with_filter(Purpose::Row, policy(FilterKind::Blocked))
         .with_filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .with_prefix_filter(3, policy(FilterKind::Blocked))
-        .with_level_filter(2, Purpose::RowColumn, policy(FilterKind::Golomb))
-        .unwrap()
-        .with_level_filter(1, Purpose::Row, policy(FilterKind::Ribbon))
-        .unwrap()
-        .with_durability(Durability::Never)
         .with_maintenance(Maintenance::Background)
-        .with_cache_bytes(1 << 20)
-        .with_max_memtable_bytes(100_000)
-        .with_level_bytes(300_000, 3)
-        .with_max_table_bytes(100_000)
+        .with_cache_bytes(1 << 20);
+    let [golomb, ribbon] = [FilterKind::Golomb, FilterKind::Ribbon].map(policy);
+    let options = by_level(options, [(2, Purpose::RowColumn, golomb), (1, Purpose::Row, ribbon)]);
+    leveled(options, 100_000, (300_000, 3), 100_000)
 }
 
 fn row(writer: usize, i: u64) -> Vec<u8> {
@@ -166,11 +162,8 @@ fn check_end(dir: &Path, store: &Store) {
     names.sort_unstable();
     let count = |extension| names.iter().filter(|name| name.ends_with(extension)).count();
     // Tables, the log, the manifest and the lock.
-    assert_eq!(
-        (count(".sst"), count(".wal"), names.len()),
-        (stats.tables.len(), 1, stats.tables.len() + 3),
-        "{names:?}"
-    );
+    let num = stats.tables.len();
+    assert_eq!((count(".sst"), count(".wal"), names.len()), (num, 1, num + 3), "{names:?}");
 }
 
 #[test]

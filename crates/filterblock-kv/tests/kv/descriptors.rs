@@ -1,9 +1,13 @@
 //! A process that may have few file descriptors, and a store of more tables than that.
 
+use crate::rows::{has, put};
 use filterblock_kv::{Durability, FileStorage, Maintenance, Storage, Store, StoreOptions};
 use std::fs::File;
 use std::process::Command;
 use std::sync::Arc;
+
+/// Bytes of a value.
+const LEN: usize = 100;
 
 const NUM_TABLES: u32 = 100;
 
@@ -20,20 +24,6 @@ fn with_few_descriptors(test: &str) {
 fn options() -> StoreOptions {
     // No table is merged with others.
     StoreOptions::default().with_durability(Durability::Never).with_max_level0_tables(1_000).with_cache_bytes(0)
-}
-
-fn row(i: u32) -> Vec<u8> {
-    format!("row{i:04}").into_bytes()
-}
-
-fn put(store: &Store, i: u32) -> Result<(), filterblock_kv::Error> {
-    store.put(&row(i), b"column", &[i as u8; 100])
-}
-
-fn has(store: &Store, rows: core::ops::Range<u32>) {
-    for i in rows {
-        assert_eq!(store.get(&row(i), b"column").unwrap().as_deref(), Some(&[i as u8; 100][..]), "{i}");
-    }
 }
 
 /// Descriptors of files in `dir`, and of the directory.
@@ -54,25 +44,25 @@ fn many_tables() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open_dir(dir.path(), options()).unwrap();
     for i in 0..NUM_TABLES {
-        put(&store, i).unwrap();
+        put(&store, i, LEN).unwrap();
         // A row that all tables share: otherwise compaction would leave them as they are.
         store.put(b"shared", b"column", b"value").unwrap();
         store.flush().unwrap();
     }
     assert_eq!(store.stats().tables.len() as u32, NUM_TABLES);
-    has(&store, 0..NUM_TABLES);
+    has(&store, 0..NUM_TABLES, LEN);
     assert!(store.verify().unreadable.is_empty());
     store.close().unwrap();
     let direct: Arc<dyn Storage> = Arc::new(FileStorage::open_direct(dir.path()).unwrap());
     let store = Store::open(direct, options()).unwrap();
-    has(&store, 0..NUM_TABLES);
+    has(&store, 0..NUM_TABLES, LEN);
     // The directory, the lock, the manifest, the log, and a quarter of 64.
     #[cfg(target_os = "linux")]
     assert!(held(dir.path()).len() <= 4 + 16, "{:?}", held(dir.path()));
     assert_eq!(store.scan(..).count() as u32, NUM_TABLES + 1);
     store.rebuild_filters(&filterblock_kv::RebuildOptions::new().with_seed(3)).unwrap();
     store.compact().unwrap();
-    has(&store, 0..NUM_TABLES);
+    has(&store, 0..NUM_TABLES, LEN);
     // The descriptors of removed tables are closed.
     #[cfg(target_os = "linux")]
     assert!(held(dir.path()).len() <= 5, "{:?}", held(dir.path()));
@@ -95,7 +85,8 @@ fn none_left() {
         let mut write = |store: &Store, wanted: usize| {
             let mut results = Vec::new();
             while results.len() < wanted {
-                results.push(put(store, acknowledged).inspect(|()| acknowledged += 1).and_then(|()| store.flush()));
+                results
+                    .push(put(store, acknowledged, LEN).inspect(|()| acknowledged += 1).and_then(|()| store.flush()));
             }
             results
         };
@@ -107,8 +98,8 @@ fn none_left() {
         }
         drop(others);
         assert!(write(&store, 10).iter().all(Result::is_ok), "{left}: the store did not recover");
-        has(&store, 0..acknowledged);
+        has(&store, 0..acknowledged, LEN);
         store.close().unwrap();
-        has(&Store::open_dir(dir.path(), inline).unwrap(), 0..acknowledged);
+        has(&Store::open_dir(dir.path(), inline).unwrap(), 0..acknowledged, LEN);
     }
 }

@@ -1,8 +1,10 @@
 //! The directory of a small store, written on one machine and read on others.
 
 use crate::between_machines;
+use crate::fixture::{by_level, leveled, policy};
+use crate::sim::random::Random;
 use filterblock::{FilterKind, FilterPolicy};
-use filterblock_kv::{Durability, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
+use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,45 +16,32 @@ type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 
 /// Flushes and compactions at fixed points, several levels, every kind of filter, sized by rates and by a budget.
 fn options() -> StoreOptions {
-    let bits = |kind, bits| FilterPolicy::with_bits_per_key(kind, bits).expect("legal");
     let rate = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.01).expect("legal");
-    StoreOptions::without_filters()
-        .with_filter(Purpose::Row, bits(FilterKind::Blocked, 9.5))
+    let options = StoreOptions::without_filters()
+        .with_filter(Purpose::Row, policy(FilterKind::Blocked, 9.5))
         .with_filter(Purpose::RowColumn, rate)
-        .with_prefix_filter(13, bits(FilterKind::Bloom, 12.0))
-        .with_level_filter(0, Purpose::RowColumn, bits(FilterKind::Bloom, 10.0))
-        .expect("a level")
-        .with_level_filter(2, Purpose::Row, bits(FilterKind::Ribbon, 9.5))
-        .expect("a level")
-        .with_level_filter(2, Purpose::RowColumn, bits(FilterKind::Fuse, 9.5))
-        .expect("a level")
+        .with_prefix_filter(13, policy(FilterKind::Bloom, 12.0))
         .with_filter_budget_bytes(9_000)
         .with_seed(0xfeed_f00d_dead_beef)
-        .with_max_memtable_bytes(60_000)
         .with_max_level0_tables(2)
-        .with_level_bytes(64 << 10, 2)
-        .with_max_table_bytes(48 << 10)
-        .with_maintenance(Maintenance::Inline { seed: 5 })
-        .with_durability(Durability::Never)
+        .with_maintenance(Maintenance::Inline { seed: 5 });
+    let of_levels = [
+        (0, Purpose::RowColumn, policy(FilterKind::Bloom, 10.0)),
+        (2, Purpose::Row, policy(FilterKind::Ribbon, 9.5)),
+        (2, Purpose::RowColumn, policy(FilterKind::Fuse, 9.5)),
+    ];
+    leveled(by_level(options, of_levels), 60_000, (64 << 10, 2), 48 << 10)
 }
 
 fn row(number: u64) -> Vec<u8> {
     format!("{}.example/{:04}", ["com", "net", "org"][(number % 3) as usize], number % ROWS as u64).into_bytes()
 }
 
-/// A deterministic sequence of well-spread 64-bit numbers (SplitMix64).
-fn numbers(seed: u64) -> impl Iterator<Item = u64> {
-    (1u64..).map(move |i| {
-        let mut z = seed.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    })
-}
-
 /// The writes in their order; a write without a value is a deletion.
 fn writes() -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
-    numbers(11).take(WRITES).map(|number| {
+    let mut random = Random::new(11);
+    (0..WRITES).map(move |_| {
+        let number = random.next();
         let column = if number >> 32 & 1 == 0 { b"title".to_vec() } else { vec![0x80, 0xff, 0x00] };
         let value = format!("{number:x}").repeat((number >> 33) as usize % 4).into_bytes();
         (row(number >> 16), column, (number >> 40 & 7 != 0).then_some(value))

@@ -2,7 +2,7 @@
 
 use crate::sim::SimStorage;
 use filterblock::{FilterKind, FilterPolicy};
-use filterblock_kv::{Maintenance, Store, StoreOptions};
+use filterblock_kv::{Durability, Maintenance, Purpose, Storage, Store, StoreOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +10,22 @@ use std::sync::Arc;
 /// A store without filters, whose writing threads do its maintenance.
 pub(crate) fn inline() -> StoreOptions {
     StoreOptions::without_filters().with_maintenance(Maintenance::Inline { seed: 1 }).with_seed(3)
+}
+
+/// Filters for rows and for cells, of the same policy.
+pub(crate) fn with_both(policy: FilterPolicy) -> StoreOptions {
+    StoreOptions::without_filters().with_filter(Purpose::Row, policy.clone()).with_filter(Purpose::RowColumn, policy)
+}
+
+/// With other filters in some levels.
+pub(crate) fn by_level<const N: usize>(all: StoreOptions, of: [(usize, Purpose, FilterPolicy); N]) -> StoreOptions {
+    of.into_iter().fold(all, |all, (level, purpose, policy)| all.with_level_filter(level, purpose, policy).unwrap())
+}
+
+/// Without syncs, and with small tables in several levels, each so many times the one before it.
+pub(crate) fn leveled(options: StoreOptions, memtable: usize, (level, times): (u64, u32), table: u64) -> StoreOptions {
+    let options = options.with_durability(Durability::Never).with_max_memtable_bytes(memtable);
+    options.with_level_bytes(level, times).with_max_table_bytes(table)
 }
 
 #[track_caller]
@@ -32,6 +48,19 @@ pub(crate) fn change(storage: &SimStorage, file: &str, change: impl FnOnce(&mut 
     let mut bytes = storage.contents(file).unwrap();
     change(&mut bytes);
     storage.replace(file, bytes);
+}
+
+/// All files of a simulated disk.
+pub(crate) fn sim_files(storage: &SimStorage) -> BTreeMap<String, Vec<u8>> {
+    storage.names().into_iter().map(|name| (name.clone(), storage.contents(&name).unwrap())).collect()
+}
+
+/// Replaces a file, or removes it.
+pub(crate) fn replace(storage: &SimStorage, file: &str, bytes: Option<Vec<u8>>) {
+    match bytes {
+        Some(bytes) => storage.replace(file, bytes),
+        None => Storage::remove(storage, file).unwrap(),
+    }
 }
 
 /// All files of a directory.

@@ -2,11 +2,15 @@
 //! full.
 
 use crate::changed::{Change, Changed};
+use crate::rows::{has, put};
 use crate::sim::{CrashKind, SimStorage};
 use filterblock_kv::{Durability, Error, Maintenance, Storage, Store, StoreOptions, WritableFile};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a value.
+const LEN: usize = 500;
 
 /// The most bytes that all files have together.
 #[derive(Clone, Debug)]
@@ -78,20 +82,6 @@ impl Change for Capacity {
     }
 }
 
-fn row(i: u32) -> Vec<u8> {
-    format!("row{i:05}").into_bytes()
-}
-
-fn put(store: &Store, i: u32) -> Result<(), Error> {
-    store.put(&row(i), b"column", &[i as u8; 500])
-}
-
-fn has_all(store: &Store, rows: core::ops::Range<u32>) {
-    for i in rows {
-        assert_eq!(store.get(&row(i), b"column").unwrap().as_deref(), Some(&[i as u8; 500][..]), "{i}");
-    }
-}
-
 fn is_full(error: &Error) -> bool {
     error.to_string().contains("no storage space") || error.to_string().contains("No space left")
 }
@@ -100,7 +90,7 @@ fn is_full(error: &Error) -> bool {
 fn with_a_log() -> SmallDisk {
     let disk = SmallDisk::new();
     let store = disk.open().unwrap();
-    (0..800).for_each(|i| put(&store, i).unwrap());
+    (0..800).for_each(|i| put(&store, i, LEN).unwrap());
     store.close().unwrap();
     disk
 }
@@ -126,10 +116,10 @@ fn an_opening_without_room_leaves_nothing_behind() {
             // One manifest is left: the old one, or a new one of the same state.
             assert!(disk.used() <= used + 100, "{room}: {} bytes where there were {used}", disk.used());
             let readable = disk.open_with(StoreOptions::default().with_read_only(true)).unwrap();
-            has_all(&readable, 0..800);
+            has(&readable, 0..800, LEN);
         }
         disk.grow();
-        has_all(&disk.open().unwrap(), 0..800);
+        has(&disk.open().unwrap(), 0..800, LEN);
     }
     assert!(num_refused > 20, "{num_refused}");
 }
@@ -141,7 +131,7 @@ fn leftovers_go_before_anything_is_written() {
     let leftovers = ["000900.sst.tmp", "000901.sst", "MANIFEST.tmp"];
     leftovers.into_iter().for_each(|name| disk.inner.replace(name, vec![7; 200_000]));
     disk.leave(1_000);
-    has_all(&disk.open().unwrap(), 0..800);
+    has(&disk.open().unwrap(), 0..800, LEN);
     let names = disk.inner.names();
     assert!(leftovers.iter().all(|&leftover| names.iter().all(|name| name != leftover)), "{names:?}");
 }
@@ -154,11 +144,11 @@ fn a_store_goes_on_when_there_is_room_again() {
             let options = StoreOptions::default().with_max_memtable_bytes(4_000).with_max_level0_tables(2);
             let options = options.with_durability(Durability::Never).with_maintenance(maintenance);
             let store = disk.open_with(options).unwrap();
-            put(&store, 0).unwrap();
+            put(&store, 0, LEN).unwrap();
             disk.leave(room);
             let mut acknowledged = 1;
             let refused = loop {
-                match put(&store, acknowledged) {
+                match put(&store, acknowledged, LEN) {
                     Ok(()) => acknowledged += 1,
                     Err(error) => break error,
                 }
@@ -166,15 +156,15 @@ fn a_store_goes_on_when_there_is_room_again() {
             assert!(is_full(&refused), "{refused}");
             let flushed = store.flush().and_then(|()| store.settle());
             flushed.err().iter().for_each(|error| assert!(is_full(error), "room {room}: {error}"));
-            has_all(&store, 0..acknowledged);
+            has(&store, 0..acknowledged, LEN);
             disk.grow();
             // An attempt made before may be reported only now.
             let _ = store.settle();
-            (acknowledged..acknowledged + 20).for_each(|i| put(&store, i).unwrap());
+            (acknowledged..acknowledged + 20).for_each(|i| put(&store, i, LEN).unwrap());
             store.compact().unwrap();
-            has_all(&store, 0..acknowledged + 20);
+            has(&store, 0..acknowledged + 20, LEN);
             store.close().unwrap();
-            has_all(&disk.open().unwrap(), 0..acknowledged + 20);
+            has(&disk.open().unwrap(), 0..acknowledged + 20, LEN);
         }
     }
 }

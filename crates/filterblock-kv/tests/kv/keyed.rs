@@ -1,6 +1,6 @@
 //! A store whose filters are hashed under a secret key.
 
-use crate::fixture::files;
+use crate::fixture::{by_level, files, with_both};
 use filterblock::{FilterKind, FilterPolicy, KeyHash, KeyHasher};
 use filterblock_kv::{Error, FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, TableFile};
 use std::path::Path;
@@ -22,11 +22,8 @@ fn policy(kind: FilterKind) -> FilterPolicy {
 
 /// Filters for every purpose, without a seed or key of their own.
 fn options(kind: FilterKind) -> StoreOptions {
-    let options = StoreOptions::without_filters().with_maintenance(Maintenance::Inline { seed: 1 });
-    options
-        .with_filter(Purpose::Row, policy(kind))
-        .with_filter(Purpose::RowColumn, policy(kind))
-        .with_prefix_filter(5, policy(kind))
+    let options = with_both(policy(kind)).with_prefix_filter(5, policy(kind));
+    options.with_maintenance(Maintenance::Inline { seed: 1 })
 }
 
 fn keyed() -> StoreOptions {
@@ -63,12 +60,10 @@ fn check_answers(store: &Store, num_rows: u32) {
 
 #[test]
 fn every_filter_is_hashed_under_the_key_however_it_is_written() {
-    let by_policy = options(FilterKind::Golomb)
-        .with_filter(Purpose::RowColumn, policy(FilterKind::Blocked).with_hasher(key()))
-        .with_level_filter(1, Purpose::Row, policy(FilterKind::Bloom).with_hasher(key()))
-        .unwrap()
-        .with_level_filter(1, Purpose::RowColumn, policy(FilterKind::Ribbon).with_hasher(key()))
-        .unwrap();
+    let by_policy =
+        options(FilterKind::Golomb).with_filter(Purpose::RowColumn, policy(FilterKind::Blocked).with_hasher(key()));
+    let [bloom, ribbon] = [FilterKind::Bloom, FilterKind::Ribbon].map(|kind| policy(kind).with_hasher(key()));
+    let by_policy = by_level(by_policy, [(1, Purpose::Row, bloom), (1, Purpose::RowColumn, ribbon)]);
     let cached = keyed().with_filter_residence(FilterResidence::Cached);
     let budgeted = keyed().with_filter_budget_bytes(4_000);
     for options in [keyed(), by_policy, cached, budgeted] {
@@ -161,10 +156,7 @@ fn without_its_key_a_store_is_not_opened_and_not_changed() {
         (unkeyed.clone(), None),
         (unkeyed.clone().with_seed(key().seed()), None),
         (unkeyed.clone().with_hasher(other_key()), Some(other_key().seed())),
-        (
-            unkeyed.with_filter(Purpose::Row, policy(FilterKind::Bloom).with_hasher(other_key())),
-            Some(other_key().seed()),
-        ),
+        (with_both(policy(FilterKind::Bloom).with_hasher(other_key())), Some(other_key().seed())),
     ] {
         for read_only in [false, true] {
             match Store::open_dir(dir.path(), options.clone().with_read_only(read_only)) {

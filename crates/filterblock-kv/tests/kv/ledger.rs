@@ -1,5 +1,6 @@
 //! The outcome of every lookup, and that the sums agree.
 
+use crate::fixture::with_both;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_engine::ledger::{Ledger, Outcome};
 use filterblock_kv::{FilterProblem, FilterResidence, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
@@ -43,9 +44,7 @@ fn ledger_of(options: StoreOptions) -> Ledger {
 
 #[test]
 fn with_both_filters_every_absent_key_is_avoided_or_a_false_positive() {
-    let options =
-        StoreOptions::without_filters().with_filter(Purpose::Row, policy()).with_filter(Purpose::RowColumn, policy());
-    let ledger = ledger_of(options.with_seed(1));
+    let ledger = ledger_of(with_both(policy()).with_seed(1));
     let (row, cell) = (ledger.of(Purpose::Row), ledger.of(Purpose::RowColumn));
     assert_eq!((row.lookups, cell.lookups), (2000, 4000));
     assert_eq!((row.count(Outcome::TruePositive), cell.count(Outcome::TruePositive)), (1000, 1000));
@@ -62,9 +61,7 @@ fn with_both_filters_every_absent_key_is_avoided_or_a_false_positive() {
 #[test]
 fn what_is_avoided_is_what_would_have_been_read() {
     let none = ledger_of(StoreOptions::without_filters());
-    let both = ledger_of(
-        StoreOptions::without_filters().with_filter(Purpose::Row, policy()).with_filter(Purpose::RowColumn, policy()),
-    );
+    let both = ledger_of(with_both(policy()));
     assert_eq!(none.total().count(Outcome::Avoided), 0);
     assert_eq!(none.data_block_reads() - both.data_block_reads(), both.total().count(Outcome::Avoided));
     // Key ranges are checked first, so filters do not change what they decide.
@@ -81,11 +78,7 @@ fn a_row_filter_alone_answers_for_cells_and_is_right_about_rows() {
     let ledger = ledger_of(StoreOptions::without_filters().with_filter(Purpose::Row, policy()));
     let row = ledger.of(Purpose::Row);
     assert_eq!((row.lookups, ledger.of(Purpose::RowColumn).lookups), (6000, 0));
-    assert_eq!(
-        row.count(Outcome::TruePositive),
-        2000 + row.entry_only,
-        "rows, their cells, the rows of absent columns"
-    );
+    assert_eq!(row.count(Outcome::TruePositive), 2000 + row.entry_only, "rows, cells, rows of absent columns");
     assert_eq!(row.entry_only, 1000, "of each row that has the column before and the one after");
     assert!(row.count(Outcome::FalsePositive) < 20);
 }
@@ -141,10 +134,7 @@ fn tombstones_hide_older_values_and_have_their_own_line() {
 
 #[test]
 fn cached_blocks_are_not_read_again_and_answers_stay() {
-    let options = StoreOptions::without_filters()
-        .with_filter(Purpose::Row, policy())
-        .with_filter(Purpose::RowColumn, policy())
-        .with_seed(1);
+    let options = with_both(policy()).with_seed(1);
     let none = ledger_of(options.clone());
     for residence in [FilterResidence::Pinned, FilterResidence::Cached] {
         let dir = tempfile::tempdir().unwrap();
@@ -158,9 +148,9 @@ fn cached_blocks_are_not_read_again_and_answers_stay() {
             let (cached, read) = (ledger.of(purpose), none.of(purpose));
             assert_eq!(cached.data_block_reads + cached.data_block_cache_hits, read.data_block_reads);
             assert_eq!(cached.expected_false_positives, read.expected_false_positives);
-            Outcome::ALL
-                .iter()
-                .for_each(|&outcome| assert_eq!(cached.count(outcome), read.count(outcome), "{outcome}"));
+            for &outcome in Outcome::ALL {
+                assert_eq!(cached.count(outcome), read.count(outcome), "{outcome}");
+            }
         }
         let num_blocks = store.stats().tables[0].num_blocks;
         assert_eq!(ledger.data_block_reads(), num_blocks, "each block is read once");
@@ -199,10 +189,7 @@ fn filters_that_cannot_be_built_are_counted_and_answers_stay() {
     let row = report.total.of(Purpose::Row);
     assert_eq!(row.count(Outcome::NoFilter) + row.count(Outcome::OutOfKeyRange), 2000);
     let warnings = store.warnings();
-    assert!(
-        matches!(&warnings[..], [warning] if matches!(warning.problem, FilterProblem::NotBuilt(_))),
-        "{warnings:?}"
-    );
+    assert!(matches!(&warnings[..], [one] if matches!(one.problem, FilterProblem::NotBuilt(_))), "{warnings:?}");
     store.rebuild_filters(&RebuildOptions::new()).unwrap();
     assert_eq!(store.ledger_report().filters_not_built, 2);
 }

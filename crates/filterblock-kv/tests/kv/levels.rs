@@ -1,11 +1,12 @@
 //! The same memory for the filters of five levels and more, divided by the tables' sizes alone, and by the lookups that
 //! were counted as well.
 
-use crate::columns::{Zipf, held, in_vain};
+use crate::columns::{Zipf, ask_for, held, in_vain};
+use crate::fixture::leveled;
 use crate::sim::SimStorage;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_engine::ledger::Tally;
-use filterblock_kv::{Durability, Maintenance, Purpose, Store, StoreOptions};
+use filterblock_kv::{Maintenance, Purpose, Store, StoreOptions};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,15 +19,8 @@ const MAINTENANCE: Maintenance = Maintenance::Inline { seed: 2 };
 /// Levels of about 24 KiB, 4 times as much, …
 fn options() -> StoreOptions {
     let policy = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.5f64.powi(16)).unwrap();
-    StoreOptions::without_filters()
-        .with_seed(11)
-        .with_durability(Durability::Never)
-        .with_maintenance(MAINTENANCE)
-        .with_cache_bytes(0)
-        .with_max_memtable_bytes(64 << 10)
-        .with_level_bytes(24 << 10, 4)
-        .with_max_table_bytes(16 << 10)
-        .with_filter(Purpose::RowColumn, policy)
+    let options = StoreOptions::without_filters().with_filter(Purpose::RowColumn, policy).with_cache_bytes(0);
+    leveled(options, 64 << 10, (24 << 10, 4), 16 << 10).with_seed(11).with_maintenance(MAINTENANCE)
 }
 
 fn row(number: u64) -> Vec<u8> {
@@ -49,19 +43,8 @@ fn loaded(options: StoreOptions) -> Arc<SimStorage> {
     storage
 }
 
-/// Looks up columns that popular rows do not have, each once, and now and then one that they have. Popular rows lie
-/// side by side.
 fn ask(store: &Store, zipf: &mut Zipf, lookups: std::ops::Range<u64>) -> Tally {
-    let before = *store.ledger().of(Purpose::RowColumn);
-    for i in lookups {
-        let rank = zipf.draw();
-        assert_eq!(store.get(&row(rank), format!("c{i}").as_bytes()).unwrap(), None);
-        if i % 16 == 0 {
-            assert_eq!(store.get(&row(rank), b"c").unwrap().as_deref(), Some(&b"value"[..]));
-        }
-    }
-    assert_eq!(store.ledger_report().check(), Ok(()));
-    store.ledger().of(Purpose::RowColumn).since(&before)
+    ask_for(store, zipf, lookups, |rank| (row(rank), (row(rank), b"value".to_vec())))
 }
 
 /// Columns held by level.

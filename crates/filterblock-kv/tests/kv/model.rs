@@ -15,23 +15,16 @@ type Model = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 
 #[derive(Clone, Debug)]
 enum Op {
-    Put {
-        row: u8,
-        column: u8,
-        value: Vec<u8>,
-    },
-    Delete {
-        row: u8,
-        column: u8,
-    },
+    /// Row, column, value.
+    Put(u8, u8, Vec<u8>),
+    Delete(u8, u8),
     /// Several writes at once.
     Batch(Vec<(u8, u8, Option<Vec<u8>>)>),
     Flush,
     Compact,
     Settle,
-    Rebuild {
-        seed: u64,
-    },
+    /// With filters of this seed.
+    Rebuild(u64),
     /// Closes the store and opens it again.
     Reopen,
     /// Reopens the store as after a kill, without closing it.
@@ -55,13 +48,13 @@ fn op() -> impl Strategy<Value = Op> {
     let value = (value_len, any::<u8>()).prop_map(|(len, byte)| vec![byte; len]);
     let written = (0..ROWS, 0..COLUMNS, prop::option::of(Just(vec![7; 20])));
     prop_oneof![
-        8 => (0..ROWS, 0..COLUMNS, value).prop_map(|(row, column, value)| Op::Put { row, column, value }),
-        3 => (0..ROWS, 0..COLUMNS).prop_map(|(row, column)| Op::Delete { row, column }),
+        8 => (0..ROWS, 0..COLUMNS, value).prop_map(|(row, column, value)| Op::Put(row, column, value)),
+        3 => (0..ROWS, 0..COLUMNS).prop_map(|(row, column)| Op::Delete(row, column)),
         2 => prop::collection::vec(written, 0..4).prop_map(Op::Batch),
         2 => Just(Op::Flush),
         1 => Just(Op::Compact),
         1 => Just(Op::Settle),
-        1 => any::<u64>().prop_map(|seed| Op::Rebuild { seed }),
+        1 => any::<u64>().prop_map(Op::Rebuild),
         1 => Just(Op::Reopen),
         1 => Just(Op::Kill),
         1 => Just(Op::Snapshot),
@@ -130,11 +123,11 @@ fn small(options: StoreOptions, seed: u64) -> StoreOptions {
 
 fn apply(op: &Op, store: &Store, model: &mut Model) {
     match op {
-        Op::Put { row: r, column: c, value } => {
+        Op::Put(r, c, value) => {
             store.put(&row(*r), &column(*c), value).unwrap();
             model.insert((row(*r), column(*c)), value.clone());
         }
-        Op::Delete { row: r, column: c } => {
+        Op::Delete(r, c) => {
             store.delete(&row(*r), &column(*c)).unwrap();
             model.remove(&(row(*r), column(*c)));
         }
@@ -157,7 +150,7 @@ fn apply(op: &Op, store: &Store, model: &mut Model) {
         Op::Flush => store.flush().unwrap(),
         Op::Compact => store.compact().unwrap(),
         Op::Settle => store.settle().unwrap(),
-        Op::Rebuild { seed } => {
+        Op::Rebuild(seed) => {
             let report = store.rebuild_filters(&RebuildOptions::new().with_seed(*seed)).unwrap();
             assert_eq!(report.tables.len(), store.stats().tables.len());
         }
@@ -186,13 +179,10 @@ proptest! {
                         }
                         if matches!(op, Op::Reopen) {
                             store.close().unwrap();
-                            store = Store::open(Arc::new(storage.clone()), options.clone()).unwrap();
                         } else {
-                            let image = storage.crash_image(CrashKind::Everything);
-                            drop(store);
-                            storage = image;
-                            store = Store::open(Arc::new(storage.clone()), options.clone()).unwrap();
+                            storage = storage.crash_image(CrashKind::Everything);
                         }
+                        store = Store::open(Arc::new(storage.clone()), options.clone()).unwrap();
                     }
                     _ => {}
                 }

@@ -1,11 +1,15 @@
 //! A panic of one thread is an error for the others: none waits for ever, and nothing acknowledged is lost.
 
+use crate::rows::{has, put};
 use crate::sim::{OperationKind, SimStorage};
 use filterblock_kv::{Durability, Error, Maintenance, Store, StoreOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
+
+/// Bytes of a value.
+const LEN: usize = 200;
 
 /// Far longer than anything here takes, unless it waits for ever.
 const LONG: Duration = Duration::from_secs(60);
@@ -32,21 +36,6 @@ fn panic_at(storage: &SimStorage, kind: OperationKind, ending: &'static str) -> 
     is_armed
 }
 
-fn has(store: &Store, rows: impl Iterator<Item = u32>) {
-    for i in rows {
-        let value = store.get(&row(i), b"column").unwrap();
-        assert_eq!(value.as_deref(), Some(&[i as u8; 200][..]), "{i}");
-    }
-}
-
-fn row(i: u32) -> Vec<u8> {
-    format!("row{i:04}").into_bytes()
-}
-
-fn put(store: &Store, i: u32) -> Result<(), Error> {
-    store.put(&row(i), b"column", &[i as u8; 200])
-}
-
 #[test]
 fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
     let places = [
@@ -60,7 +49,7 @@ fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
     for (kind, ending) in places {
         let storage = SimStorage::new();
         let store = Arc::new(Store::open(Arc::new(storage.clone()), options()).unwrap());
-        (0..5).for_each(|i| put(&store, i).unwrap());
+        (0..5).for_each(|i| put(&store, i, LEN).unwrap());
         let is_armed = panic_at(&storage, kind, ending);
         // One waits for a flush, the other for room.
         let [flushing, writing] = [Arc::clone(&store), Arc::clone(&store)];
@@ -68,7 +57,7 @@ fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
         let (refused, written) = within_time("a writer", move || {
             let mut next = 5;
             loop {
-                match put(&writing, next) {
+                match put(&writing, next, LEN) {
                     Ok(()) => next += 1,
                     Err(error) => break (error, next),
                 }
@@ -82,10 +71,10 @@ fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
         assert!(is_as_expected, "{kind} {ending}: {flushed:?}");
         let settling = Arc::clone(&store);
         assert!(matches!(within_time("settle", move || settling.settle()), Err(Error::Panicked)));
-        has(&store, 0..written);
+        has(&store, 0..written, LEN);
         let store = Arc::into_inner(store).unwrap();
         assert!(matches!(within_time("close", move || store.close()), Err(Error::Panicked)));
-        has(&Store::open(Arc::new(storage), options()).unwrap(), 0..written);
+        has(&Store::open(Arc::new(storage), options()).unwrap(), 0..written, LEN);
     }
 }
 
@@ -94,7 +83,7 @@ fn a_panic_of_the_writer_that_leads_is_an_error_for_its_group() {
     let storage = SimStorage::new();
     let store =
         Arc::new(Store::open(Arc::new(storage.clone()), options().with_durability(Durability::Always)).unwrap());
-    put(&store, 0).unwrap();
+    put(&store, 0, LEN).unwrap();
     let (reached, is_reached) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
     let mut calls = 0;
@@ -112,7 +101,7 @@ fn a_panic_of_the_writer_that_leads_is_an_error_for_its_group() {
     });
     let write = |i| {
         let store = Arc::clone(&store);
-        std::thread::spawn(move || put(&store, i))
+        std::thread::spawn(move || put(&store, i, LEN))
     };
     let first = write(1);
     is_reached.recv().unwrap();
@@ -124,10 +113,10 @@ fn a_panic_of_the_writer_that_leads_is_an_error_for_its_group() {
     assert_eq!(results.iter().filter(|result| result.is_err()).count(), 1, "one leads: {results:?}");
     let mut rest = results.iter().flatten();
     assert!(rest.all(|result| matches!(result, Err(Error::Panicked))), "{results:?}");
-    assert!(matches!(put(&store, 9), Err(Error::Panicked)));
-    has(&store, 0..2);
+    assert!(matches!(put(&store, 9, LEN), Err(Error::Panicked)));
+    has(&store, 0..2, LEN);
     drop(store);
-    has(&Store::open(Arc::new(storage), options()).unwrap(), 0..2);
+    has(&Store::open(Arc::new(storage), options()).unwrap(), 0..2, LEN);
 }
 
 #[test]
@@ -135,13 +124,13 @@ fn a_panic_of_a_thread_that_does_its_own_maintenance_stops_writes() {
     let storage = SimStorage::new();
     let inline = options().with_maintenance(Maintenance::Inline { seed: 1 });
     let store = Store::open(Arc::new(storage.clone()), inline).unwrap();
-    (0..5).for_each(|i| put(&store, i).unwrap());
+    (0..5).for_each(|i| put(&store, i, LEN).unwrap());
     panic_at(&storage, OperationKind::Create, ".sst.tmp");
     let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| store.flush()));
     assert!(panicked.is_err());
-    assert!(matches!(put(&store, 9), Err(Error::Panicked)));
+    assert!(matches!(put(&store, 9, LEN), Err(Error::Panicked)));
     assert!(matches!(store.flush(), Err(Error::Panicked)));
-    has(&store, 0..5);
+    has(&store, 0..5, LEN);
     drop(store);
-    has(&Store::open(Arc::new(storage), options()).unwrap(), 0..5);
+    has(&Store::open(Arc::new(storage), options()).unwrap(), 0..5, LEN);
 }

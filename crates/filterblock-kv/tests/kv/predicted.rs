@@ -1,11 +1,11 @@
 //! Reads for absent keys are as many as the filters' predicted rates.
 
+use crate::fixture::{leveled, open, with_both};
 use crate::rows::scattered;
 use crate::sim::SimStorage;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_engine::ledger::Outcome;
-use filterblock_kv::{Durability, Maintenance, Purpose, Storage, Store, StoreOptions};
-use std::sync::Arc;
+use filterblock_kv::{Maintenance, Purpose, Storage, Store};
 
 /// A debug build takes ten times as long, so it looks up fewer.
 const NUM_ABSENT: u64 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
@@ -13,17 +13,9 @@ const NUM_ROWS: u64 = 20_000;
 
 /// Several tables in each of several levels, over the same range of rows.
 fn load(storage: &SimStorage, policy: FilterPolicy) -> Store {
-    let options = StoreOptions::without_filters()
-        .with_filter(Purpose::Row, policy.clone())
-        .with_filter(Purpose::RowColumn, policy)
-        .with_seed(13)
-        .with_durability(Durability::Never)
-        .with_maintenance(Maintenance::Inline { seed: 1 })
-        .with_cache_bytes(0)
-        .with_max_memtable_bytes(100_000)
-        .with_level_bytes(300_000, 3)
-        .with_max_table_bytes(100_000);
-    let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+    let options = leveled(with_both(policy), 100_000, (300_000, 3), 100_000).with_seed(13);
+    let options = options.with_maintenance(Maintenance::Inline { seed: 1 }).with_cache_bytes(0);
+    let store = open(storage, options);
     // The first and the last of all rows are present, so that absent ones are between them.
     for bound in [&b""[..], &[0xff]] {
         store.put(bound, b"column", b"").unwrap();
@@ -80,27 +72,19 @@ fn reads_are_predicted(kind: FilterKind, bits_per_key: f64) {
     }
 }
 
-#[test]
-fn reads_for_absent_rows_are_those_that_bloom_filters_predict() {
-    reads_are_predicted(FilterKind::Bloom, 9.0);
+macro_rules! of_kinds {
+    ($($test:ident: $Kind:ident, $bits_per_key:literal;)+) => {$(
+        #[test]
+        fn $test() {
+            reads_are_predicted(FilterKind::$Kind, $bits_per_key);
+        }
+    )+};
 }
 
-#[test]
-fn reads_for_absent_rows_are_those_that_blocked_filters_predict() {
-    reads_are_predicted(FilterKind::Blocked, 9.0);
-}
-
-#[test]
-fn reads_for_absent_rows_are_those_that_golomb_filters_predict() {
-    reads_are_predicted(FilterKind::Golomb, 7.0);
-}
-
-#[test]
-fn reads_for_absent_rows_are_those_that_ribbon_filters_predict() {
-    reads_are_predicted(FilterKind::Ribbon, 7.0);
-}
-
-#[test]
-fn reads_for_absent_rows_are_those_that_fuse_filters_predict() {
-    reads_are_predicted(FilterKind::Fuse, 7.0);
+of_kinds! {
+    reads_for_absent_rows_are_those_that_bloom_filters_predict: Bloom, 9.0;
+    reads_for_absent_rows_are_those_that_blocked_filters_predict: Blocked, 9.0;
+    reads_for_absent_rows_are_those_that_golomb_filters_predict: Golomb, 7.0;
+    reads_for_absent_rows_are_those_that_ribbon_filters_predict: Ribbon, 7.0;
+    reads_for_absent_rows_are_those_that_fuse_filters_predict: Fuse, 7.0;
 }

@@ -1,5 +1,6 @@
 //! The ledger's report as JSON, read back.
 
+use crate::fixture::by_level;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_engine::ledger::{Ledger, LedgerReport, Outcome, Tally};
 use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions};
@@ -14,13 +15,11 @@ fn report() -> LedgerReport {
         .with_filter(Purpose::Row, policy(FilterKind::Blocked))
         .with_filter(Purpose::RowColumn, policy(FilterKind::Golomb))
         .with_prefix_filter(3, policy(FilterKind::Bloom))
-        .with_level_filter(0, Purpose::RowColumn, policy(FilterKind::Ribbon))
-        .unwrap()
-        .with_level_filter(0, Purpose::Prefix, policy(FilterKind::Fuse))
-        .unwrap()
         .with_maintenance(Maintenance::Inline { seed: 1 })
         .with_max_level0_tables(100)
         .with_seed(7);
+    let [ribbon, fuse] = [FilterKind::Ribbon, FilterKind::Fuse].map(policy);
+    let options = by_level(options, [(0, Purpose::RowColumn, ribbon), (0, Purpose::Prefix, fuse)]);
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open_dir(dir.path(), options).unwrap();
     let row = |i: u32| format!("{i:05}").into_bytes();

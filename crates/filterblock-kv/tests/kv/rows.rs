@@ -1,9 +1,27 @@
 //! Rows for tests that need many.
 
-/// Rows in no order, all different: SplitMix64's output function, which gives every number another one.
+use crate::sim::random::Random;
+use filterblock_kv::{Error, Store};
+
+/// Rows in no order, all different: the first number of each seed is another one.
 pub(crate) fn scattered(i: u64) -> Vec<u8> {
-    let mut z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    format!("{:016x}", z ^ (z >> 31)).into_bytes()
+    format!("{:016x}", Random::new(i).next()).into_bytes()
+}
+
+/// Rows in order.
+pub(crate) fn row(i: u32) -> Vec<u8> {
+    format!("row{i:05}").into_bytes()
+}
+
+/// Writes a cell of row `i` whose value has this length.
+pub(crate) fn put(store: &Store, i: u32, len: usize) -> Result<(), Error> {
+    store.put(&row(i), b"column", &vec![i as u8; len])
+}
+
+/// Checks that the cells of these rows are as [`put`] writes them.
+#[track_caller]
+pub(crate) fn has(store: &Store, rows: impl Iterator<Item = u32>, len: usize) {
+    for i in rows {
+        assert!(store.get(&row(i), b"column").unwrap() == Some(vec![i as u8; len]), "{i}");
+    }
 }

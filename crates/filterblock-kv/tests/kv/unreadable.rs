@@ -179,8 +179,8 @@ fn each_table_in_turn_costs_its_own_rows() {
         }
     }
     assert!(num_errors > num_damaged, "{num_errors} errors of {num_damaged} damaged stores");
+    let num_tables = tables.len();
     println!(
-        "counted: {num_damaged} damaged tables of {}, each named; {num_errors} answers refused, 0 wrong",
-        tables.len()
+        "counted: {num_damaged} damaged tables of {num_tables}, each named; {num_errors} answers refused, 0 wrong"
     );
 }

@@ -100,15 +100,9 @@ fn commands_on_blocks_repeat_key_and_context() {
 #[test]
 fn a_key_is_read_once() {
     let place = with_keyed_store();
-    for line in [
-        "get db row-00007 a",
-        "verify db",
-        "stats db",
-        "rebuild db",
-        "repair db",
-        "scan db --limit 1",
-        "fill db second.tsv",
-    ] {
+    let all = "get db row-00007 a; verify db; stats db; rebuild db; repair db; scan db --limit 1; \
+        fill db second.tsv";
+    for line in all.split("; ") {
         printed(&place.shell(&format!("cat '{KEY}' | $FB {line} --hash-key-file /dev/stdin")), 0);
     }
 }

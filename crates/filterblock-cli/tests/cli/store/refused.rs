@@ -24,20 +24,16 @@ fn refused(place: &Place, code: i32, start: &str, end: &str) {
         assert!(message.starts_with(start) && message.ends_with(&expected), "{line}: {message}");
     }
     let message = place.expect_failure(code, "verify db");
-    assert!(
-        message.starts_with(start) && message.ends_with(&format!(". Nothing else was checked. {end}\n")),
-        "{message}"
-    );
+    let end = format!(". Nothing else was checked. {end}\n");
+    assert!(message.starts_with(start) && message.ends_with(&end), "{message}");
     let report: serde_json::Value = serde_json::from_slice(&place.run("verify db --json").stdout).unwrap();
     assert_eq!((&report["ok"], &report["exit_code"]), (&false.into(), &code.into()));
     assert_eq!(report["errors"][0], message.trim_end());
     assert!(files(place) == before);
     if let Some((_, command)) = end.split_once("`filterblock ") {
         let subcommand = command.split([' ', '`']).next().unwrap();
-        place.expect(
-            0,
-            &if subcommand.starts_with('-') { subcommand.to_owned() } else { format!("{subcommand} --help") },
-        );
+        let line = if subcommand.starts_with('-') { subcommand.to_owned() } else { format!("{subcommand} --help") };
+        place.expect(0, &line);
     }
 }
 
@@ -96,10 +92,8 @@ fn directories_that_hold_no_store() {
     }
     place.write("file", "text");
     let message = place.expect_failure(4, "get file row");
-    assert!(
-        message.starts_with("file: cannot open the store: Not a directory (os error 20). Nothing was read. "),
-        "{message}"
-    );
+    let start = "file: cannot open the store: Not a directory (os error 20). Nothing was read. ";
+    assert!(message.starts_with(start), "{message}");
     assert!(message.ends_with("run `filterblock inspect file`.\n"), "{message}");
 }
 

@@ -46,10 +46,9 @@ fn messages_lead_from_the_damage_to_the_repaired_store() {
     let start = format!("{newer}, level 0: {newer}: at offset 4096: data block checksum stored 0x");
     assert!(plan.starts_with(&start), "{plan}");
     assert!(plan.contains("  cells kept: ") && plan.contains("; cells lost: "), "{plan}");
-    assert!(
-        plan.contains("  lost: cells in rows from \"row-01") && plan.contains("older values may be visible"),
-        "{plan}"
-    );
+    for part in ["  lost: cells in rows from \"row-01", "older values may be visible"] {
+        assert!(plan.contains(part), "{plan}");
+    }
     let end = "db: 1 range of rows with lost cells, named above. Nothing was changed. Where there is a copy of the files, \
                restore them and run `filterblock verify db`: that loses nothing. To make this repair, run `filterblock \
                repair db --apply`.\n";
@@ -86,7 +85,7 @@ fn a_lost_table_is_reported_as_json() {
     let [newer, older] = &tables(&place)[..] else { panic!("two tables") };
     fs::remove_file(place.path(&format!("db/{older}"))).unwrap();
     let plan: Value = serde_json::from_str(&printed(&place.run("repair db --json"), 3)).unwrap();
-    let fields = ["store", "applied", "tables", "logs", "filters", "moved_aside"];
+    let fields = "store applied tables logs filters moved_aside";
     assert_eq!(field_names(&plan), fields);
     assert_eq!((&plan["applied"], &plan["moved_aside"]), (&false.into(), &Value::Array(vec![])));
     let table = &plan["tables"][0];
@@ -115,10 +114,8 @@ fn damaged_filters_are_built_anew_as_they_were() {
     let table = &tables(&place)[0];
     flip(&place, &format!("db/{table}"), filter_at(&place, table, 1) + 100);
     let plan = printed(&place.run("repair db"), 3);
-    assert!(
-        plan.starts_with(&format!("{table}: filters built anew, nothing is lost with them: payload digest")),
-        "{plan}"
-    );
+    let start = format!("{table}: filters built anew, nothing is lost with them: payload digest");
+    assert!(plan.starts_with(&start), "{plan}");
     assert!(plan.contains("db: no cell is lost. Nothing was changed. To make this repair, run `filterblock repair db"));
     place.expect(0, "repair db --apply");
     place.expect(0, "verify db");

@@ -8,7 +8,7 @@ use filterblock_kv::{Store, StoreOptions};
 fn figures_match_the_store() {
     let place = with_store();
     let json = place.json(0, "stats db --json");
-    let fields = ["store", "hash_key_id", "cells_in_log", "levels", "tables", "unreadable", "warnings"];
+    let fields = "store hash_key_id cells_in_log levels tables unreadable warnings";
     assert_eq!(field_names(&json), fields);
     let store = Store::open_dir(&place.path("db"), StoreOptions::default().with_read_only(true)).unwrap();
     let stats = store.stats();

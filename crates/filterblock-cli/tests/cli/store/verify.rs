@@ -15,10 +15,8 @@ fn every_cell_is_checked_and_rates_match_the_prediction() {
     for kind in crate::KINDS {
         place.expect(0, &format!("fill db cells.tsv --kind {kind} --seed 5 --prefix-len 7"));
         let report = report(&place, 0);
-        assert_eq!(
-            field_names(&report),
-            ["file", "ok", "num_cells", "cells_in_log", "false_negatives", "unreadable", "tables"]
-        );
+        let expected = "file ok num_cells cells_in_log false_negatives unreadable tables";
+        assert_eq!(field_names(&report), expected);
         assert_eq!((&report["ok"], &report["num_cells"]), (&true.into(), &20_000.into()));
         assert_eq!(report["false_negatives"], 0);
         let filters = report["tables"][0]["filters"].as_array().unwrap();

@@ -1,9 +1,10 @@
 //! Damaged logs, and logs that a crash has torn.
 
 use super::{Counts, check_repair, contents, plan, repair};
+use crate::fixture::replace;
 use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{Cells, options, row};
-use filterblock_kv::{Storage, Store, WriteBatch};
+use filterblock_kv::{Store, WriteBatch};
 use std::sync::Arc;
 
 /// A store of 30 batches of two cells in a log, which is sealed or as a crash leaves it.
@@ -48,10 +49,7 @@ fn a_log_keeps_every_batch_that_is_proved() {
     let mut counts = Counts::default();
     let mut check = |bytes: Option<Vec<u8>>, is_kept: &dyn Fn(usize) -> bool, context: &str| {
         let image = storage.crash_image(CrashKind::Everything);
-        match bytes {
-            Some(bytes) => image.replace(&log, bytes),
-            None => Storage::remove(&image, &log).unwrap(),
-        }
+        replace(&image, &log, bytes);
         assert!(Store::open(Arc::new(image.clone()), options()).is_err(), "{context}");
         let expected = after_batches(is_kept);
         let report = check_repair(&image, &whole, &expected, context, &mut counts);

@@ -1,10 +1,10 @@
 //! Tables that are missing, cut, another one, or damaged in any part, and damaged filters.
 
 use super::{Counts, blocks, check_repair, contents, data_and_index_len, in_log, newest, plan, repair};
-use crate::fixture::tables;
+use crate::fixture::{replace, tables};
 use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{Cells, PAGE, options, row, store};
-use filterblock_kv::{Storage, Store};
+use filterblock_kv::Store;
 use std::sync::Arc;
 
 #[test]
@@ -34,13 +34,9 @@ fn each_table_in_turn_is_repaired_to_what_is_left() {
             ("a page more".to_owned(), Some([&intact[..], &[0; PAGE]].concat()), none.clone()),
             ("footer and index".to_owned(), flipped(&[footer + 90, data_len + 9]), none.clone()),
         ];
-        cases.extend(
-            [0, 8, 40, 80, 100, PAGE - 1].map(|at| (format!("footer at {at}"), flipped(&[footer + at]), none.clone())),
-        );
-        cases.extend([0, 5, index_len / 2, index_len - 1].map(|at| {
-            let what = format!("index at {at}");
-            (what, flipped(&[data_len + at]), none.clone())
-        }));
+        let one = |what: &str, start, at| (format!("{what} at {at}"), flipped(&[start + at]), none.clone());
+        cases.extend([0, 8, 40, 80, 100, PAGE - 1].map(|at| one("footer", footer, at)));
+        cases.extend([0, 5, index_len / 2, index_len - 1].map(|at| one("index", data_len, at)));
         for at in (0..data_len).step_by(PAGE) {
             cases.push((format!("cut at {at}"), Some(intact[..at].to_vec()), at..data_len));
             cases.push((format!("index, block at {at}"), flipped(&[data_len, at + 9]), at..data_len));
@@ -52,17 +48,13 @@ fn each_table_in_turn_is_repaired_to_what_is_left() {
         for (what, bytes, lost) in cases {
             let context = format!("{table}, {what}");
             let image = storage.crash_image(CrashKind::Everything);
-            match bytes {
-                Some(bytes) => image.replace(table, bytes),
-                None => Storage::remove(&image, table).unwrap(),
-            }
+            replace(&image, table, bytes);
             let expected = newest(&blocks, |file, offset| file == table && lost.contains(&offset), &in_log);
             let report = check_repair(&image, &cells, &expected, &context, &mut counts);
             let [repaired] = &report.tables[..] else { panic!("{context}: {report}") };
             assert_eq!(&repaired.file, table, "{context}");
             let of_table = |offset: &usize| blocks[&(table.clone(), *offset)].len() as u64;
-            let num_cells =
-                |offsets: core::ops::Range<usize>| offsets.step_by(PAGE).map(|at| of_table(&at)).sum::<u64>();
+            let num_cells = |at: core::ops::Range<usize>| at.step_by(PAGE).map(|at| of_table(&at)).sum::<u64>();
             assert_eq!(repaired.cells_kept, num_cells(0..data_len) - num_cells(lost.clone()), "{context}");
             if let Some(cells_lost) = repaired.cells_lost {
                 assert_eq!(cells_lost, num_cells(lost.clone()), "{context}");

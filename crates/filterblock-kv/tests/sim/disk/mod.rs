@@ -17,7 +17,7 @@ mod files;
 mod image;
 pub mod inode;
 mod operation;
-mod random;
+pub mod random;
 
 pub use fault::Fault;
 pub use image::{CrashImage, CrashKind, Files};

@@ -7,8 +7,6 @@
 mod choice;
 mod entry_hasher;
 #[cfg(feature = "std")]
-mod predicted;
-#[cfg(feature = "std")]
 mod settings;
 #[cfg(feature = "std")]
 mod sized_kind;

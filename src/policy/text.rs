@@ -113,7 +113,7 @@ impl FromStr for FilterPolicy {
             AUTO => None,
             kind => Some(kind.parse().map_err(|_| syntax(kind, "a kind of filter, or auto"))?),
         };
-        let mut policy = Self::with_size(kind, size)?;
+        let mut policy = sized(kind, size)?;
         let (setting, mut workload) = (if kind.is_none() { AUTO_SETTING } else { SETTING }, policy.workload());
         let mut named = [false; SETTINGS.len()];
         for part in parts {
@@ -149,28 +149,26 @@ impl FromStr for FilterPolicy {
     }
 }
 
-impl FilterPolicy {
-    /// Returns the policy of this kind, or with a kind to be chosen, in the size that `text` gives.
-    fn with_size(kind: Option<FilterKind>, text: &str) -> Result<Self, ParsePolicyError> {
-        let size = match text.split_once('=') {
-            None => {
-                let bits_per_key = text.parse().map_err(|_| syntax(text, SIZE))?;
-                // The size is kept to a thousandth, and refused outside the range that all kinds share.
-                let policy = Self::with_bits_per_key(kind.unwrap_or_default(), bits_per_key)?;
-                policy.size()
-            }
-            Some(("fpr", rate)) => FilterSize::FalsePositiveRate(match rate.strip_suffix('%') {
-                Some(percent) => number::<f64>(percent, NUMBER)? / 100.0,
-                None => number(rate, NUMBER)?,
-            }),
-            Some(("max", bytes)) => FilterSize::MaxBytes(integer(bytes)?),
-            Some(_) => return Err(syntax(text, SIZE)),
-        };
-        Ok(match kind {
-            Some(kind) => Self::with_kind_and_size(kind, size)?,
-            None => Self::auto(size, Workload::default())?,
-        })
-    }
+/// Returns the policy of this kind, or with a kind to be chosen, in the size that `text` gives.
+fn sized(kind: Option<FilterKind>, text: &str) -> Result<FilterPolicy, ParsePolicyError> {
+    let size = match text.split_once('=') {
+        None => {
+            let bits_per_key = text.parse().map_err(|_| syntax(text, SIZE))?;
+            // The size is kept to a thousandth, and refused outside the range that all kinds share.
+            let policy = FilterPolicy::with_bits_per_key(kind.unwrap_or_default(), bits_per_key)?;
+            policy.size()
+        }
+        Some(("fpr", rate)) => FilterSize::FalsePositiveRate(match rate.strip_suffix('%') {
+            Some(percent) => number::<f64>(percent, NUMBER)? / 100.0,
+            None => number(rate, NUMBER)?,
+        }),
+        Some(("max", bytes)) => FilterSize::MaxBytes(integer(bytes)?),
+        Some(_) => return Err(syntax(text, SIZE)),
+    };
+    Ok(match kind {
+        Some(kind) => FilterPolicy::with_kind_and_size(kind, size)?,
+        None => FilterPolicy::auto(size, Workload::default())?,
+    })
 }
 
 /// Writes the text that [`FilterPolicy::from_str`] reads, without a secret key and without the code of an engine's own

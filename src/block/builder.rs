@@ -199,9 +199,8 @@ impl FilterBlockBuilder {
     }
 
     /// Adds an entry, which is the result of the policy's transform, for engines that apply it themselves. Under
-    /// [`KeyTransform::WholeKeyAndPrefix`](crate::KeyTransform::WholeKeyAndPrefix) a key has two entries: add its
-    /// prefix, too. An entry that is not as long as a fixed prefix is no result of that transform: the builder
-    /// [refuses](FilterBlockBuilder::refusal) it.
+    /// [`KeyTransform::WholeKeyAndPrefix`] a key has two entries: add its prefix, too. An entry that is not as
+    /// long as a fixed prefix is no result of that transform: the builder [refuses](FilterBlockBuilder::refusal) it.
     #[inline]
     pub fn add_entry(&mut self, entry: &[u8]) {
         match self.entries().transform() {

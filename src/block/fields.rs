@@ -71,7 +71,7 @@ pub(crate) fn check_start(
     context: u64,
 ) -> Result<[u8; HEADER_LEN], DecodeError> {
     let Some(header) = bytes::array_at::<HEADER_LEN>(frame, 0) else {
-        return Err(DecodeError::TooShort { len_bytes: frame.len() as u64, min_bytes: HEADER_LEN as u64 });
+        return Err(DecodeError::TooShort { actual_bytes: frame.len() as u64, min_bytes: HEADER_LEN as u64 });
     };
     if header[..VERSION_AT] != magic {
         return Err(DecodeError::Magic { found: bytes::u64_at(&header, 0) });

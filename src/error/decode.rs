@@ -34,7 +34,7 @@ pub enum DecodeError {
     /// There are fewer bytes than in the smallest frame. Never treat this as "no entries".
     TooShort {
         /// Bytes given.
-        len_bytes: u64,
+        actual_bytes: u64,
         /// The least number of bytes of a frame.
         min_bytes: u64,
     },
@@ -187,7 +187,7 @@ impl DecodeError {
     /// ```
     /// use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader};
     /// let error = FilterBlockReader::open(b"short").unwrap_err();
-    /// assert_eq!(error, DecodeError::TooShort { len_bytes: 5, min_bytes: 64 });
+    /// assert_eq!(error, DecodeError::TooShort { actual_bytes: 5, min_bytes: 64 });
     /// assert_eq!(error.class(), DecodeErrorClass::Damaged);
     /// ```
     pub const fn class(&self) -> DecodeErrorClass {
@@ -221,8 +221,8 @@ impl DecodeError {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::TooShort { len_bytes, min_bytes } => {
-                write!(f, "{len_bytes} bytes are too few for a filter (at least {min_bytes})")
+            Self::TooShort { actual_bytes, min_bytes } => {
+                write!(f, "{actual_bytes} bytes are too few for a filter (at least {min_bytes})")
             }
             Self::Magic { found } => write!(f, "not a filter block: magic {found:#018x}"),
             Self::HeaderChecksum { stored, computed } => {

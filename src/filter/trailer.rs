@@ -42,7 +42,7 @@ impl<'a> Trailer<'a> {
             return Ok(());
         }
         let min_bytes = (self.frame_len - self.rest.len() + len) as u64;
-        Err(DecodeError::TooShort { len_bytes: self.frame_len as u64, min_bytes })
+        Err(DecodeError::TooShort { actual_bytes: self.frame_len as u64, min_bytes })
     }
 
     /// Takes an integer of `len` bytes, 1 to 8, whose last byte is not zero: each value has one encoding, and 0 has

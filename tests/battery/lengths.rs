@@ -12,7 +12,7 @@ const MAX_TRAILING: usize = 64;
 /// The error required for the first `len` bytes of a block, or for a block extended to `len` bytes.
 fn expected(sample: &Sample, len: usize) -> DecodeError {
     match len.checked_sub(HEADER_LEN) {
-        None => DecodeError::TooShort { len_bytes: len as u64, min_bytes: HEADER_LEN as u64 },
+        None => DecodeError::TooShort { actual_bytes: len as u64, min_bytes: HEADER_LEN as u64 },
         Some(actual) => {
             let declared_bytes = (sample.bytes.len() - HEADER_LEN) as u64;
             DecodeError::PayloadLength { declared_bytes, actual_bytes: actual as u64 }

@@ -322,7 +322,7 @@ fn repeated_keys_with_prefixes_are_dropped_too() {
 #[test]
 fn the_bytes_of_a_failed_opening_are_given_back() {
     let error = OpenOptions::new().open_owned(vec![1, 2, 3]).expect_err("no block");
-    assert_eq!(error.error(), DecodeError::TooShort { len_bytes: 3, min_bytes: 64 });
+    assert_eq!(error.error(), DecodeError::TooShort { actual_bytes: 3, min_bytes: 64 });
     assert_eq!(error.to_string(), error.error().to_string());
     assert_eq!(error.into_inner(), [1, 2, 3]);
 }

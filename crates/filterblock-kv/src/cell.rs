@@ -68,7 +68,7 @@ impl OwnedKey {
 
 pub(crate) fn check_len(what: &'static str, len: usize, max: usize) -> Result<(), Error> {
     if len > max {
-        return Err(Error::TooLong { what, len_bytes: len as u64, max_bytes: max as u64 });
+        return Err(Error::TooLong { what, actual_bytes: len as u64, max_bytes: max as u64 });
     }
     Ok(())
 }

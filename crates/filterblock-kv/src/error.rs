@@ -51,7 +51,7 @@ pub enum Error {
         /// The name of the part: row, column or value.
         what: &'static str,
         /// Its length.
-        len_bytes: u64,
+        actual_bytes: u64,
         /// The limit.
         max_bytes: u64,
     },
@@ -144,8 +144,8 @@ impl fmt::Display for Error {
             Self::Misplaced { file, named, stored } => {
                 write!(f, "{file}: the number is {named} in the name, {stored} in the footer")
             }
-            Self::TooLong { what, len_bytes, max_bytes } => {
-                write!(f, "a {what} of {len_bytes} bytes is above the limit of {max_bytes}")
+            Self::TooLong { what, actual_bytes, max_bytes } => {
+                write!(f, "a {what} of {actual_bytes} bytes is above the limit of {max_bytes}")
             }
             Self::OutOfRange { option, given, min, max: u64::MAX } => {
                 write!(f, "{option} is {given}, and must be at least {min}")
@@ -206,7 +206,7 @@ pub enum Damage {
     /// The file's length is not a whole number of pages, or is less than a footer.
     FileLength {
         /// The file's length.
-        len_bytes: u64,
+        actual_bytes: u64,
     },
     /// A unit does not start with its magic number: something else is here, or the file is cut off.
     Magic {
@@ -238,7 +238,7 @@ pub enum Damage {
         /// The name of the unit.
         unit: &'static str,
         /// The unit's length.
-        len_bytes: u64,
+        actual_bytes: u64,
     },
     /// The value of a field is impossible after the fields that were read before it.
     Contradiction {
@@ -257,8 +257,8 @@ pub enum Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::FileLength { len_bytes } => {
-                write!(f, "a table's length is a positive number of 4096-byte pages, not {len_bytes} bytes")
+            Self::FileLength { actual_bytes } => {
+                write!(f, "a table's length is a positive number of 4096-byte pages, not {actual_bytes} bytes")
             }
             Self::Magic { unit, found } => write!(f, "no {unit} here: magic {found:#018x}"),
             Self::Checksum { unit, stored, computed } => {
@@ -266,7 +266,7 @@ impl fmt::Display for Damage {
             }
             Self::Field { name, found, expected } => write!(f, "{name} is {found} where {expected} is expected"),
             Self::Contradiction { name, found } => write!(f, "{name} cannot be {found}"),
-            Self::CutOff { unit, len_bytes } => write!(f, "{unit} of {len_bytes} bytes ends inside a field"),
+            Self::CutOff { unit, actual_bytes } => write!(f, "{unit} of {actual_bytes} bytes ends inside a field"),
             Self::Order { position } => write!(f, "keys out of order at position {position}"),
         }
     }

@@ -135,7 +135,7 @@ impl Footer {
     pub(crate) fn decode(file: &str, page: &[u8], offset: u64) -> Result<Self, Error> {
         let damaged = |damage| Error::damaged(file, offset, damage);
         if page.len() != FOOTER_LEN {
-            return Err(damaged(Damage::CutOff { unit: "footer", len_bytes: page.len() as u64 }));
+            return Err(damaged(Damage::CutOff { unit: "footer", actual_bytes: page.len() as u64 }));
         }
         if page[..VERSION_AT] != FOOTER_MAGIC {
             return Err(damaged(Damage::Magic { unit: "footer", found: bytes::u64_at(page, 0) }));
@@ -236,7 +236,7 @@ pub(crate) fn open_footer(file: &str, source: &dyn ReadableFile) -> Result<(Foot
     let file_len = source.len().map_err(|error| Error::io(file, "get the length", error))?;
     let footer_at = file_len.checked_sub(FOOTER_LEN as u64).filter(|&at| padded(at) == Some(at));
     let Some(footer_at) = footer_at else {
-        return Err(Error::damaged(file, 0, Damage::FileLength { len_bytes: file_len }));
+        return Err(Error::damaged(file, 0, Damage::FileLength { actual_bytes: file_len }));
     };
     let page = read_pages(file, source, footer_at, FOOTER_LEN as u64)?;
     let footer = Footer::decode(file, page.as_slice(), footer_at)?;
@@ -306,7 +306,7 @@ mod tests {
         let newer = changed(VERSION_AT, TABLE_VERSION as u8 + 1);
         assert!(matches!(newer, Error::NewerVersion { found, .. } if found == TABLE_VERSION + 1), "{newer}");
         for len in [0, 8, page.len() - 1] {
-            let cut_off = Damage::CutOff { unit: "footer", len_bytes: len as u64 };
+            let cut_off = Damage::CutOff { unit: "footer", actual_bytes: len as u64 };
             assert_eq!(damage(Footer::decode("t", &page[..len], offset).unwrap_err()), cut_off);
         }
     }

@@ -8,7 +8,7 @@ use filterblock::DecodeError;
 /// The required result of opening a compact frame, with the row that fails.
 pub fn compact_fault(frame: &[u8]) -> Result<(), (&'static str, DecodeError)> {
     let Some((tag, mut payload)) = frame.split_last() else {
-        return Err(("tag", DecodeError::TooShort { len_bytes: 0, min_bytes: 1 }));
+        return Err(("tag", DecodeError::TooShort { actual_bytes: 0, min_bytes: 1 }));
     };
     match (tag >> 4, tag & 15) {
         (version @ (0 | 15), _) => {
@@ -27,8 +27,8 @@ pub fn compact_fault(frame: &[u8]) -> Result<(), (&'static str, DecodeError)> {
 /// Takes bytes from the end of a frame of `len` bytes.
 fn take<'a>(rest: &mut &'a [u8], count: usize, len: usize) -> Result<&'a [u8], (&'static str, DecodeError)> {
     let Some(at) = rest.len().checked_sub(count) else {
-        let (len_bytes, min_bytes) = (len as u64, (len - rest.len() + count) as u64);
-        return Err(("trailer", DecodeError::TooShort { len_bytes, min_bytes }));
+        let (actual_bytes, min_bytes) = (len as u64, (len - rest.len() + count) as u64);
+        return Err(("trailer", DecodeError::TooShort { actual_bytes, min_bytes }));
     };
     let (before, taken) = rest.split_at(at);
     *rest = before;

@@ -158,8 +158,8 @@ impl<'a> Frame<'a> {
 }
 
 fn length(frame: &Frame<'_>) -> Checked {
-    let len_bytes = frame.len as u64;
-    if frame.len < HEADER_LEN { Err(DecodeError::TooShort { len_bytes, min_bytes: 64 }) } else { Ok(()) }
+    let actual_bytes = frame.len as u64;
+    if frame.len < HEADER_LEN { Err(DecodeError::TooShort { actual_bytes, min_bytes: 64 }) } else { Ok(()) }
 }
 
 fn magic(frame: &Frame<'_>, magic: &[u8; 8]) -> Checked {

@@ -36,7 +36,7 @@ impl Ledger {
     }
 
     /// The classes and their sums, in the order of the engine's list.
-    pub fn classes(&self) -> impl Iterator<Item = (LookupClass, &Tally)> {
+    pub(super) fn classes(&self) -> impl Iterator<Item = (LookupClass, &Tally)> {
         self.tallies.iter().map(|(class, tally)| (*class, tally))
     }
 

@@ -127,7 +127,7 @@ fn read_file(storage: &dyn Storage, file: &str) -> Result<Vec<u8>, Error> {
 /// Checks a first record, and returns the log's number.
 fn check_first(file: &str, payload: &[u8], number: u64, kind: LogKind) -> Result<u64, Error> {
     let damaged = |damage| Error::damaged(file, RECORD_HEADER_LEN as u64, damage);
-    let cut_off = Damage::CutOff { unit: "first record", len_bytes: payload.len() as u64 };
+    let cut_off = Damage::CutOff { unit: "first record", actual_bytes: payload.len() as u64 };
     let (magic, version, stored) = decode_first(payload).ok_or_else(|| damaged(cut_off))?;
     if magic != kind.magic() {
         return Err(damaged(Damage::Magic { unit: kind.name(), found: bytes::u64_from(magic) }));
@@ -163,7 +163,7 @@ impl Records<'_> {
         let unit = "record payload";
         let header = &self.bytes[at..];
         let bytes = self.bytes.get(payload.clone());
-        let bytes = bytes.ok_or(Damage::CutOff { unit, len_bytes: (header.len() - RECORD_HEADER_LEN) as u64 })?;
+        let bytes = bytes.ok_or(Damage::CutOff { unit, actual_bytes: (header.len() - RECORD_HEADER_LEN) as u64 })?;
         let stored = bytes::u32_at(header, PAYLOAD_CRC_AT);
         let computed = masked_crc(self.number, payload.start as u64, bytes);
         if stored != computed {
@@ -177,7 +177,7 @@ impl Records<'_> {
         let unit = "record header";
         let rest = self.bytes.get(at..).unwrap_or_default();
         let header = bytes::array_at::<RECORD_HEADER_LEN>(rest, 0);
-        let header = header.ok_or(Damage::CutOff { unit, len_bytes: rest.len() as u64 })?;
+        let header = header.ok_or(Damage::CutOff { unit, actual_bytes: rest.len() as u64 })?;
         let stored = bytes::u32_at(&header, 0);
         let computed = masked_crc(self.number, at as u64, &header[PAYLOAD_CRC_AT..]);
         if stored != computed {

@@ -75,13 +75,13 @@ fn a_seal_within_a_record_names_what_is_left_of_it() {
     let (bytes, ends) = log();
     let payload_len = PAYLOADS[3].len();
     for left in 1..bytes.len() - ends[3] {
-        let (unit, len_bytes) = match left.checked_sub(bytes.len() - ends[3] - payload_len) {
+        let (unit, actual_bytes) = match left.checked_sub(bytes.len() - ends[3] - payload_len) {
             Some(of_payload) => ("record payload", of_payload as u64),
             None => ("record header", left as u64),
         };
         match read(&bytes, Some((ends[3] + left) as u64)) {
             Err(Error::Damaged { offset, damage, .. }) => {
-                assert_eq!((offset, damage), (ends[3] as u64, Damage::CutOff { unit, len_bytes }));
+                assert_eq!((offset, damage), (ends[3] as u64, Damage::CutOff { unit, actual_bytes }));
             }
             other => panic!("{other:?}"),
         }

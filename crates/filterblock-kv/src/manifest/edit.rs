@@ -236,7 +236,7 @@ pub(super) fn encode(edits: &[Edit]) -> Vec<u8> {
 pub(super) fn decode(payload: &[u8]) -> Result<Vec<Edit>, Damage> {
     let mut cursor = Cursor::new(payload);
     let mut edits = Vec::new();
-    let cut_off = Damage::CutOff { unit: "edit", len_bytes: payload.len() as u64 };
+    let cut_off = Damage::CutOff { unit: "edit", actual_bytes: payload.len() as u64 };
     while let Some(tag) = cursor.u8() {
         if !(1..=MAX_TAG).contains(&tag) {
             return Err(Damage::Field { name: "tag of an edit", found: tag.into(), expected: MAX_TAG.into() });

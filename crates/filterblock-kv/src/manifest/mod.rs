@@ -32,7 +32,7 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<State, Error> {
         state = Some(changed.map_err(|damage| Error::damaged(&log.file, offset, damage))?);
     }
     // A manifest has had at least one record of edits since before it was given its name.
-    let damage = super::error::Damage::CutOff { unit: "manifest", len_bytes: log.len() };
+    let damage = super::error::Damage::CutOff { unit: "manifest", actual_bytes: log.len() };
     let state = state.ok_or_else(|| Error::damaged(&log.file, 0, damage))?;
     Ok(State { generation: log.number, ..state })
 }

@@ -134,7 +134,7 @@ impl<'a> BlockReader<'a> {
         let unit = "data block";
         let damaged = |damage| Error::damaged(file, offset, damage);
         let Some(header) = bytes::array_at::<CELLS_AT>(block, 0) else {
-            return Err(damaged(Damage::CutOff { unit, len_bytes: block.len() as u64 }));
+            return Err(damaged(Damage::CutOff { unit, actual_bytes: block.len() as u64 }));
         };
         if header[..CRC_AT] != BLOCK_MAGIC {
             return Err(damaged(Damage::Magic { unit, found: u64::from(bytes::u32_at(&header, 0)) }));
@@ -151,7 +151,7 @@ impl<'a> BlockReader<'a> {
     pub(super) fn open_checked(file: &'a str, offset: u64, block: &'a [u8]) -> Result<Self, Error> {
         let damaged = |damage| Error::damaged(file, offset, damage);
         let Some(header) = bytes::array_at::<CELLS_AT>(block, 0) else {
-            return Err(damaged(Damage::CutOff { unit: "data block", len_bytes: block.len() as u64 }));
+            return Err(damaged(Damage::CutOff { unit: "data block", actual_bytes: block.len() as u64 }));
         };
         let content_len = bytes::u32_at(&header, CONTENT_LEN_AT);
         let Some(cells) = block[CELLS_AT..].get(..content_len as usize) else {
@@ -193,7 +193,7 @@ impl<'a> BlockReader<'a> {
 
 /// A block whose bytes do not hold as many cells as its header claims.
 pub(super) fn cell_cut_off(cells: &[u8]) -> Damage {
-    Damage::CutOff { unit: "cell", len_bytes: cells.len() as u64 }
+    Damage::CutOff { unit: "cell", actual_bytes: cells.len() as u64 }
 }
 
 /// The places of a cell's parts among the bytes of its block's cells, all in bounds.

@@ -117,7 +117,7 @@ impl Index {
         let bytes = pages.as_slice();
         let damaged = |damage| Error::damaged(file, offset, damage);
         let too_long = |found| Damage::Field { name: "length of the blocks", found, expected: data_len };
-        let cut_off = || damaged(Damage::CutOff { unit: "index", len_bytes: bytes.len() as u64 });
+        let cut_off = || damaged(Damage::CutOff { unit: "index", actual_bytes: bytes.len() as u64 });
         if bytes.len() < KEYS_AT {
             return Err(cut_off());
         }
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(decoded("a", &[(1, "d"), (1, "c")], 0, 2), Err(Damage::Order { position: 1 }));
         assert_eq!(decoded("a", &[(1, "b"), (1, "d"), (1, "d")], 0, 3), Err(Damage::Order { position: 2 }));
         // Each block has at least one page, and together they have the pages of the data.
-        let cut_off = |len: usize| Err(Damage::CutOff { unit: "index", len_bytes: (KEYS_AT + len) as u64 });
+        let cut_off = |len: usize| Err(Damage::CutOff { unit: "index", actual_bytes: (KEYS_AT + len) as u64 });
         assert_eq!(decoded("a", &[(1, "b"), (0, "c")], 0, 1), cut_off(5 + 2 * 9));
         let pages = |found, expected| {
             let [found, expected] = [found, expected].map(|pages: usize| (pages * PAGE_LEN) as u64);

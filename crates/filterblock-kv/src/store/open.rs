@@ -253,7 +253,7 @@ pub(super) fn read_logs(
                     batches_kept += 1;
                 }
                 None => {
-                    let damage = Damage::CutOff { unit: "batch", len_bytes };
+                    let damage = Damage::CutOff { unit: "batch", actual_bytes: len_bytes };
                     reason.get_or_insert_with(|| Error::damaged(&file, offset, damage));
                     lost += len_bytes;
                 }

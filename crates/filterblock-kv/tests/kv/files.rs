@@ -42,7 +42,7 @@ fn limits_are_refused_and_the_largest_key_is_not() {
     let too_long = vec![b'r'; MAX_ROW_LEN + 1];
     for (row, column) in [(&too_long[..], &b"c"[..]), (b"r", &too_long)] {
         let refused = store.put(row, column, b"").unwrap_err();
-        assert!(matches!(refused, Error::TooLong { len_bytes: 65_536, max_bytes: 65_535, .. }), "{refused}");
+        assert!(matches!(refused, Error::TooLong { actual_bytes: 65_536, max_bytes: 65_535, .. }), "{refused}");
         assert!(matches!(store.delete(row, column), Err(Error::TooLong { .. })));
     }
     assert!(matches!(store.put(b"r", b"c", &vec![0; MAX_VALUE_LEN + 1]), Err(Error::TooLong { what: "value", .. })));

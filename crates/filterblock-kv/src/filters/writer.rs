@@ -20,6 +20,23 @@ struct FilterInProgress {
     /// Has the entries until a first partition is closed: a filter that would be a single one is one block.
     builder: FilterBlockBuilder,
     partitioned: Option<Partitioned>,
+    /// The reason why the filter cannot be built from as many entries as the table already has. It takes no more of them:
+    /// a compaction spends no time on a filter that the table will not have.
+    given_up: Option<BuildError>,
+}
+
+impl FilterInProgress {
+    /// Adds a cell's entry. Whether that many entries have a block is checked whenever their number has doubled.
+    fn add(&mut self, key: CellKey<'_>) {
+        match self.purpose {
+            Purpose::RowColumn => self.builder.add_row_column(key.row, key.column),
+            Purpose::Row => self.builder.add_row(key.row),
+            Purpose::Prefix => self.builder.add_key(key.row),
+        }
+        if self.builder.num_added().is_power_of_two() {
+            self.given_up = self.builder.expected_block_len().err();
+        }
+    }
 }
 
 /// A filter that is written partitioned if it becomes large enough.
@@ -94,7 +111,7 @@ impl FilterWriter {
             let partitioned = partition_bytes.and_then(|bytes| Partitioned::new(policy, context, bytes));
             let mut builder = FilterBlockBuilder::new(policy);
             builder.set_context(context);
-            Some(FilterInProgress { purpose, builder, partitioned })
+            Some(FilterInProgress { purpose, builder, partitioned, given_up: None })
         });
         Self { filters: filters.collect() }
     }
@@ -104,7 +121,7 @@ impl FilterWriter {
         // Cells of a row are neighbours: its entry is added with the first of them.
         for filter in &mut self.filters {
             let is_repeated = filter.purpose != Purpose::RowColumn && last.is_some_and(|last| last.row == key.row);
-            if is_repeated {
+            if is_repeated || filter.given_up.is_some() {
                 continue;
             }
             if let Some(partitioned) = &mut filter.partitioned {
@@ -114,11 +131,7 @@ impl FilterWriter {
                     continue;
                 }
             }
-            match filter.purpose {
-                Purpose::RowColumn => filter.builder.add_row_column(key.row, key.column),
-                Purpose::Row => filter.builder.add_row(key.row),
-                Purpose::Prefix => filter.builder.add_key(key.row),
-            }
+            filter.add(key);
         }
     }
 
@@ -135,9 +148,10 @@ impl FilterWriter {
         for mut filter in self.filters {
             let start = out.len();
             let partitioned = filter.partitioned.filter(|partitioned| !partitioned.pages.is_empty());
-            let built = match partitioned {
-                Some(partitioned) => partitioned.finish_into(out),
-                None => filter.builder.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt),
+            let built = match (filter.given_up, partitioned) {
+                (Some(error), _) => Err(FilterProblem::NotBuilt(error)),
+                (None, Some(partitioned)) => partitioned.finish_into(out),
+                (None, None) => filter.builder.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt),
             };
             match built {
                 Ok((len, index_len)) => {
@@ -176,5 +190,41 @@ impl FilterWriter {
         bytes.extend_from_slice(&page);
         out.write_all(&bytes).map_err(|error| Error::io(file, "write", error))?;
         Ok(warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BuildError, CellKey, FilterPolicy, FilterProblem, FilterWriter, Footer, Purpose};
+    use filterblock::FilterKind;
+
+    /// A filter that cannot be built takes no entry beyond the number with which that is known, and is left out with one
+    /// warning; the table's other filter is written, and so are both of a table of few cells.
+    #[test]
+    fn a_filter_that_cannot_be_built_costs_little() {
+        let capped = |purpose: Purpose, max_bytes| {
+            let policy = FilterPolicy::with_max_bytes(FilterKind::Ribbon, max_bytes).expect("legal");
+            Some(policy.with_transform(purpose.transform(0)))
+        };
+        let mut policies = [None, None, None];
+        policies[Purpose::Row.index()] = capped(Purpose::Row, 1_000);
+        policies[Purpose::RowColumn.index()] = capped(Purpose::RowColumn, 1 << 20);
+        for (num_rows, num_written) in [(500u32, 2), (100_000, 1)] {
+            let mut writer = FilterWriter::new(7, &policies, None);
+            let rows: Vec<[u8; 4]> = (0..num_rows).map(u32::to_be_bytes).collect();
+            let mut last = None;
+            for row in &rows {
+                let key = CellKey { row, column: b"c" };
+                writer.add(key, last);
+                last = Some(key);
+            }
+            let num_added = writer.filters.iter().map(|filter| filter.builder.num_added()).min();
+            assert!(num_added <= Some(8_192), "{num_added:?}");
+            let mut footer = Footer::default();
+            let warnings = writer.finish_into("table", 0, &mut Vec::new(), &mut footer);
+            assert_eq!((footer.filters.len(), warnings.len()), (num_written, 2 - num_written));
+            let is_cap = |problem: &FilterProblem| matches!(problem, FilterProblem::NotBuilt(BuildError::ByteCap { num_entries, .. }) if *num_entries <= 8_192);
+            assert!(warnings.iter().all(|warning| is_cap(&warning.problem)), "{warnings:?}");
+        }
     }
 }

@@ -15,12 +15,16 @@ pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
 /// Returns the 64-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    #[cfg(all(test, feature = "std"))]
+    tests::note_load();
     LE::read_u64(&bytes[offset..])
 }
 
 /// Returns the 64-bit integer in `bytes`.
 #[inline]
 pub(crate) fn u64_from(bytes: [u8; 8]) -> u64 {
+    #[cfg(all(test, feature = "std"))]
+    tests::note_load();
     LE::read_u64(&bytes)
 }
 
@@ -72,4 +76,26 @@ pub(crate) fn push_short(out: &mut std::vec::Vec<u8>, value: u64) -> u8 {
     put_u64(&mut all, 0, value);
     out.extend_from_slice(&all[..usize::from(len)]);
     len
+}
+
+#[cfg(all(test, feature = "std"))]
+pub(crate) mod tests {
+    use std::cell::Cell;
+
+    std::thread_local! {
+        static NUM_LOADS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// Counts a load of 64 bits.
+    #[inline]
+    pub(super) fn note_load() {
+        NUM_LOADS.with(|num| num.set(num.get() + 1));
+    }
+
+    /// Returns the number of loads of 64 bits that `work` makes, and its result.
+    pub(crate) fn loads_of<T>(work: impl FnOnce() -> T) -> (u64, T) {
+        let before = NUM_LOADS.get();
+        let result = work();
+        (NUM_LOADS.get() - before, result)
+    }
 }

@@ -18,6 +18,8 @@ mod queries;
 mod reader;
 #[cfg(feature = "std")]
 mod self_check;
+#[cfg(all(test, feature = "std"))]
+mod step_tests;
 mod tables;
 mod thin;
 

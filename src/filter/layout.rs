@@ -71,7 +71,7 @@ impl FilterLayout {
 
     /// Returns this filter with each engine of the processor, the portable one first.
     #[cfg(all(test, feature = "std"))]
-    pub(super) fn with_each_engine(&self) -> Vec<Self> {
+    pub(crate) fn with_each_engine(&self) -> Vec<Self> {
         let layouts: Vec<KindLayout> = each!(KindLayout, &self.of_kind, layout in View => {
             View::with_each_engine(layout).into_iter().map(KindLayout::from).collect()
         }, Empty => Vec::from([self.of_kind]));
@@ -95,7 +95,7 @@ impl FilterLayout {
 
     /// Returns the bytes up to the end of the kind's own payload: in a remapped filter, those before the seed.
     #[inline(always)]
-    pub(super) fn own<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn own<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
         match self.set_seed {
             None => payload,
             Some(_) => &payload[..payload.len().saturating_sub(SetSeed::LEN)],

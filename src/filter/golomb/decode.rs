@@ -196,13 +196,15 @@ impl<'a> Bucket<'a> {
     #[inline(always)]
     pub(super) fn contains(self, tuning: &Tuning, sought: u64) -> bool {
         let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };
-        cursor = self.skip(tuning, cursor, tuning.first_skip(sought)).unwrap_or(cursor);
+        let first = tuning.first_skip(sought);
+        cursor = self.skip(tuning, cursor, first, first).unwrap_or(cursor);
         loop {
             let skip = (cursor.left >> self.remainder_bits).min(MOST_SKIP_BITS);
             if skip < FAR_BITS {
                 break;
             }
-            let Some(next) = self.skip(tuning, cursor, skip) else { break };
+            // Here the bucket is not as planned: loads that it would need may be many that it does not.
+            let Some(next) = self.skip(tuning, cursor, skip, 0) else { break };
             cursor = next;
         }
         match self.contains_soon(cursor) {
@@ -255,9 +257,9 @@ impl<'a> Bucket<'a> {
     }
 
     /// Returns `cursor` moved by `unary_bits` (at most [`MOST_SKIP_BITS`]), or `None` if that leads beyond the value
-    /// sought or beyond the last code.
+    /// sought or beyond the last code. It loads the remainders that `likely_bits` unary bits mostly need, or more.
     #[inline(always)]
-    fn skip(self, tuning: &Tuning, cursor: Cursor, unary_bits: u64) -> Option<Cursor> {
+    fn skip(self, tuning: &Tuning, cursor: Cursor, unary_bits: u64, likely_bits: u64) -> Option<Cursor> {
         let Cursor { left, unary, remainders } = cursor;
         let width = u64::from(self.remainder_bits);
         let unary_after = unary + unary_bits;
@@ -271,7 +273,7 @@ impl<'a> Bucket<'a> {
             }
         }
         let after = remainders.checked_sub(ones * width).filter(|&after| unary_after <= after)?;
-        let sum = tuning.sum(self.codes, remainders, ones, unary_bits);
+        let sum = tuning.sum(self.codes, remainders, ones, likely_bits);
         let left = left.checked_sub(((unary_bits - ones) << self.remainder_bits) + sum + ones)?;
         Some(Cursor { left, unary: unary_after, remainders: after })
     }

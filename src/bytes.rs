@@ -79,7 +79,10 @@ pub(crate) fn push_short(out: &mut std::vec::Vec<u8>, value: u64) -> u8 {
 }
 
 #[cfg(all(test, feature = "std"))]
-pub(crate) mod tests {
+pub(crate) use tests::loads_of;
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
     use std::cell::Cell;
 
     std::thread_local! {

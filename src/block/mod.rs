@@ -18,9 +18,9 @@ mod queries;
 mod reader;
 #[cfg(feature = "std")]
 mod self_check;
-#[cfg(all(test, feature = "std"))]
-mod step_tests;
 mod tables;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 mod thin;
 
 #[cfg(feature = "std")]

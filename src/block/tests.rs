@@ -3,7 +3,7 @@
 //! `EMBEDDING.md`. (Loads of vectors are not counted: there is a fixed number of them before the portable search.)
 
 use super::{FilterBlockBuilder, OpenOptions, checksums, compact};
-use crate::bytes::tests::loads_of;
+use crate::bytes::loads_of;
 use crate::filter::FilterLayout;
 use crate::frame::HEADER_LEN;
 use crate::hash::{KeyHash, mix};

@@ -11,7 +11,8 @@ const LAYERS: &[(&str, &str)] = &[
     ("src", "kind error bytes hash hash_set math cpu bits filter frame policy block partition sizing"),
     (
         "src/block",
-        "aligned checksums fields header thin queries reader compact options tables combine self_check payload builder",
+        "aligned checksums fields header thin queries reader compact options tables combine self_check payload builder \
+         tests",
     ),
 ];
 

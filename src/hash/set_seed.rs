@@ -22,7 +22,8 @@ impl SetSeed {
     pub(crate) const LEN: usize = 8;
 
     /// Returns the seed of a set: the digest of its hashes, sorted and distinct, or 1 if that is 0. (The digest is no
-    /// secret, but whoever chooses hashes can only choose its value by trying some 2⁶⁴ sets.)
+    /// secret. Trying sets until it has a certain value takes some 2⁶⁴ of them; under a known key SipHash does not claim
+    /// that there is no shorter way.)
     #[cfg(feature = "std")]
     pub(crate) fn of(hashes: &[u64]) -> Self {
         let digest = siphash13_of_words([0; 2], hashes);

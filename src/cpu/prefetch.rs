@@ -1,10 +1,10 @@
 //! A hint to the processor that a line of bytes will be read soon.
 
-/// Prefetches the line that contains `bytes[at]`. It does nothing if `at` is out of bounds or the processor has no such
+/// Prefetches the line in which `items[at]` begins. It does nothing if `at` is out of bounds or the processor has no such
 /// hint.
 #[inline(always)]
-pub(crate) fn prefetch(bytes: &[u8], at: usize) {
-    let address = bytes.as_ptr().wrapping_add(at);
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
+    let address = items.as_ptr().wrapping_add(at);
     // SAFETY: SSE is part of x86-64. The hint neither reads nor faults, at any address.
     #[cfg(target_arch = "x86_64")]
     unsafe {

@@ -52,7 +52,7 @@ pub(super) fn solve<I: Index>(
             let layout = Layout::new(params);
             peeling.solve(&layout, payload);
             fault::inject(payload);
-            let is_checked = checks && peeling.are_found(seeded, &layout, payload);
+            let is_checked = checks && layout.contains_all(payload, seeded);
             return Ok(Built { params, is_checked });
         }
         if !are_remapped {

@@ -88,7 +88,7 @@ mod tests;
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams, in_batches};
+use super::seam::{BATCH, KindParams, KindView, MAX_CACHED_LEN, PARAMS_LEN, StoredParams, in_batches};
 use super::trailer::Trailer;
 use crate::bytes;
 use crate::cpu::prefetch;
@@ -219,6 +219,12 @@ impl Layout {
         self.may_contain_in_bits(payload, hash)
     }
 
+    /// Prefetches the lines in which the four slots of a hash begin, which is under the seed.
+    #[inline(always)]
+    fn prefetch(&self, payload: &[u8], seeded: u64) {
+        self.slots.of(seeded).into_iter().for_each(|slot| prefetch(payload, self.place(slot).0));
+    }
+
     /// Answers for slots of whole bytes.
     #[inline(always)]
     fn may_contain_in_bytes(&self, payload: &[u8], hash: KeyHash) -> bool {
@@ -259,6 +265,24 @@ impl Layout {
 /// For the builder.
 #[cfg(feature = "std")]
 impl Layout {
+    /// Returns whether `payload` contains all `hashes`, which are under the seed, as queries look them up.
+    fn contains_all(&self, payload: &[u8], hashes: &[u64]) -> bool {
+        match self.fingerprint_bits {
+            8 => self.contains_all_by(payload, hashes, |hash| self.agrees_in_bytes(payload, hash)),
+            _ => self.contains_all_by(payload, hashes, |hash| self.agrees_in_bits(payload, hash)),
+        }
+    }
+
+    #[inline(always)]
+    fn contains_all_by(&self, payload: &[u8], hashes: &[u64], is_found: impl Fn(u64) -> bool) -> bool {
+        hashes.chunks(BATCH).all(|hashes| {
+            if payload.len() > MAX_CACHED_LEN {
+                hashes.iter().for_each(|&hash| self.prefetch(payload, hash));
+            }
+            hashes.iter().all(|&hash| is_found(hash))
+        })
+    }
+
     /// Returns the contents of `slot`, and bits that do not count. Slots of whole bytes are read in less time.
     #[inline(always)]
     fn read<const IN_BYTES: bool>(&self, payload: &[u8], slot: u64) -> u32 {
@@ -329,11 +353,9 @@ impl<'a> KindView<'a> for View<'a> {
         }
     }
 
-    /// Prefetches the lines in which the four slots begin.
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
-        let slots = self.layout.slots.of(self.layout.slots.seeded(hash.get()));
-        slots.into_iter().for_each(|slot| prefetch(self.payload, self.layout.place(slot).0));
+        self.layout.prefetch(self.payload, self.layout.slots.seeded(hash.get()));
     }
 
     /// An absent hash agrees with a fingerprint of *f* bits with probability 2⁻ᶠ, as its fingerprint depends on no

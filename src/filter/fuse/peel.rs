@@ -3,12 +3,16 @@
 
 use super::slots::{Slots, fingerprint};
 use super::{ARITY, Layout};
+use crate::cpu::prefetch;
 use crate::hash::fast_range;
-use crate::hash_set::{MAX_PARTS, Partitions, Tally};
+use crate::hash_set::{MAX_PARTS, Partitions};
 use std::vec::Vec;
 
 /// The greatest number of hashes for which the table stays in a cache in any order.
 const MAX_UNGROUPED: usize = 1 << 14;
+
+/// The number of entries whose sums are prefetched before they are needed.
+const AHEAD: usize = 16;
 
 /// A slot's number, in as few bytes as the table allows.
 pub(super) trait Index: Copy {
@@ -69,30 +73,16 @@ impl<I: Index> Peeling<I> {
     }
 
     fn solve_by<const IN_BYTES: bool>(&self, layout: &Layout, payload: &mut [u8]) {
-        for own in self.own.iter().rev() {
+        for (index, own) in self.own.iter().enumerate().rev() {
+            if let Some(own) = self.own.get(index.wrapping_sub(AHEAD)) {
+                prefetch(&self.sums, own.get());
+            }
             let hash = self.sums[own.get()];
             // The own slot is still zero.
             let read = |sum, slot| sum ^ layout.read::<IN_BYTES>(payload, slot);
             let contents = self.slots.of(hash).into_iter().fold(fingerprint(hash), read);
             layout.write::<IN_BYTES>(payload, own.get() as u64, contents);
         }
-    }
-
-    /// Returns whether `payload` contains all `hashes`, which are under the seed, as queries look them up. Tables that
-    /// stay in no cache are searched in the order in which entries were taken away: neighbours are in few segments.
-    pub(super) fn are_found(&self, hashes: &[u64], layout: &Layout, payload: &[u8]) -> bool {
-        match layout.fingerprint_bits {
-            8 => self.are_found_by(hashes, |hash| layout.agrees_in_bytes(payload, hash)),
-            _ => self.are_found_by(hashes, |hash| layout.agrees_in_bits(payload, hash)),
-        }
-    }
-
-    fn are_found_by(&self, hashes: &[u64], is_found: impl Fn(u64) -> bool) -> bool {
-        if hashes.len() <= MAX_UNGROUPED {
-            return hashes.iter().all(|&hash| is_found(hash));
-        }
-        let taken = self.own.iter().map(|own| self.sums[own.get()]);
-        Tally::of(taken.filter(|&hash| is_found(hash))) == Tally::of(hashes.iter().copied())
     }
 
     /// Adds hashes by groups of neighbouring segments, so that slots are counted in a cache. Returns `false` if a slot

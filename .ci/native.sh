@@ -297,6 +297,28 @@ kit_lane() {
     lean cargo test "$@" --test kit -- --include-ignored --nocapture --test-threads 1
 }
 
+proves "readers in JavaScript and Java" "that readers written from format-spec.md alone pass tests/conformance in every field"
+# Whichever of the two has what it needs here runs.
+readers_lane() {
+  local missing=()
+  answer_kit JavaScript node nodejs tests/readers/filterblock.js
+  answer_kit Java javac default-jdk-headless tests/readers/FilterBlock.java
+  [ "${#missing[@]}" = 0 ] || cannot "missing here: ${missing[*]}; what is not has passed"
+}
+
+# answer_kit <language> <program that must be there> <Debian package of it> <source>: adds to `missing`.
+answer_kit() {
+  if [ "$tier" = full ] && ! command -v "$2" >/dev/null; then
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq --no-install-recommends "$3" >/dev/null 2>&1 || true
+  fi
+  if ! command -v "$2" >/dev/null; then
+    missing+=("$3")
+    return
+  fi
+  # The JDK's launcher compiles a program of one file.
+  python3 tests/conformance/run.py --every-field "${2/javac/java}" "$4" | sed "s/^counted: /&reader in $1: /"
+}
+
 proves "broken readers" "that the conformance kit notices readers that are wrong in one place"
 broken_readers_lane() {
   local python

@@ -1,4 +1,4 @@
-"""Counts the code of each package, and fails where it exceeds its budget in `.ci/weight.txt`.
+"""Counts the code of each part in Rust, C, C++ and Python, and fails where it exceeds its budget in `.ci/weight.txt`.
 
 Code is a line that is neither blank nor a comment. Unit tests, `mod tests { … }` at the end of a file and files of
 tests, are counted apart.

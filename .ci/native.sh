@@ -303,7 +303,7 @@ readers_lane() {
   local missing=()
   answer_kit JavaScript node nodejs tests/readers/filterblock.js
   answer_kit Java javac default-jdk-headless tests/readers/FilterBlock.java
-  [ "${#missing[@]}" = 0 ] || cannot "missing here: ${missing[*]}; what is not has passed"
+  [ "${#missing[@]}" = 0 ] || cannot "missing here: ${missing[*]}; a reader that does not need them has passed"
 }
 
 # answer_kit <language> <program that must be there> <Debian package of it> <source>: adds to `missing`.

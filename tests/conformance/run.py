@@ -20,6 +20,14 @@ ALWAYS = ("class", "answers")
 OPTIONAL = ("row", "found_context", "kind", "num_entries", "partitions")
 
 
+def value(field: Any) -> Any:
+    """A number, however it is written; anything else as it is."""
+    try:
+        return int(field, 16) if isinstance(field, str) and field.startswith("0x") else field
+    except ValueError:
+        return field
+
+
 def fault(expected: dict[str, Any], reply: dict[str, Any], every_field: bool, counts: Counter[str]) -> Optional[str]:
     """What is wrong with a reply, if anything is. Optional fields count where the reply has them."""
     for field in ALWAYS + OPTIONAL:
@@ -33,7 +41,7 @@ def fault(expected: dict[str, Any], reply: dict[str, Any], every_field: bool, co
             same = all(g == w or g == "-" and not every_field for g, w in zip(got, wanted))
             counts["answers"] += len(wanted)
         else:
-            same = got == wanted
+            same = value(got) == value(wanted)
             counts[field] += 1
         if not same:
             return f"{field}: expected {wanted!r}, got {got!r}"

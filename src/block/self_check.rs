@@ -83,6 +83,23 @@ mod tests {
         builder.finish()
     }
 
+    /// Returns whether the build with a fault fails, which it must if and only if the block would deny a key; `None` if
+    /// no bit was flipped.
+    fn is_noticed(policy: &FilterPolicy, hashes: &[KeyHash], bit: usize) -> Option<bool> {
+        let survives = survives(policy, hashes, bit)?;
+        fault::tests::set(bit);
+        let result = built(policy, hashes);
+        assert!(fault::tests::was_injected());
+        match result {
+            Ok(_) => assert!(survives, "{policy}, {} keys, bit {bit}", hashes.len()),
+            Err(BuildError::SelfCheck { num_missing, .. }) => {
+                assert!(!survives && num_missing > 0, "{policy}, {} keys, bit {bit}", hashes.len());
+            }
+            Err(error) => panic!("{error}"),
+        }
+        Some(!survives)
+    }
+
     /// One bit of what a kind writes is flipped before it is checked: of small filters each in turn, of large ones some.
     /// The build fails if and only if the block would deny a key.
     #[test]
@@ -102,22 +119,25 @@ mod tests {
                     let num_bits = built(&policy, &hashes).expect("no fault").len() * 8;
                     let step = 1 + num_bits / if num_keys <= 300 { 3_000 } else { 60 };
                     for bit in (0..).step_by(step) {
-                        let Some(survives) = survives(&policy, &hashes, bit) else { break };
-                        fault::tests::set(bit);
-                        let result = built(&policy, &hashes);
-                        assert!(fault::tests::was_injected());
-                        match result {
-                            Ok(_) => assert!(survives, "{policy}, {num_keys} keys, bit {bit}"),
-                            Err(BuildError::SelfCheck { num_missing, .. }) => {
-                                assert!(!survives && num_missing > 0, "{policy}, {num_keys} keys, bit {bit}");
-                                num_noticed += 1;
-                            }
-                            Err(error) => panic!("{error}"),
-                        }
+                        let Some(is_noticed) = is_noticed(&policy, &hashes, bit) else { break };
+                        num_noticed += usize::from(is_noticed);
                     }
                 }
             }
             assert!(num_noticed > 1_000, "{num_noticed} of {policies:?}");
         }
+    }
+
+    /// Each bit of ribbon's thresholds is flipped. Then the layer answers for hashes that it bumped, or the next one for
+    /// hashes that it does not have.
+    #[test]
+    fn a_wrong_threshold_is_noticed() {
+        let policy: FilterPolicy = "ribbon:fpr=0.0078125,slots_per_key=0.965".parse().expect("legal");
+        let (num_keys, columns) = (6_000, 7);
+        let hashes: Vec<KeyHash> = (0..num_keys).map(|i| KeyHash::from_raw(hash::mix(i))).collect();
+        let num_blocks = (num_keys as usize * 965 / 1000).div_ceil(64);
+        let (solution_bits, num_buckets) = (num_blocks * columns * 64, (num_blocks - 1).div_ceil(2));
+        let is_noticed = |bit| is_noticed(&policy, &hashes, solution_bits + bit).expect("a bit of the filter");
+        assert!((0..2 * num_buckets).filter(|&bit| is_noticed(bit)).count() > num_buckets);
     }
 }

@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::groups::Groups;
 use super::layer::Layer;
 use super::row::{Row, WIDTH, rehashed};
-use super::search::{Bumped, Part};
+use super::search::Part;
 use super::sizing::{self, MAX_COLUMNS, MAX_SEEDS, MIN_KNOWN_SEEDS, SEEDS_OF_A_SIZE, STRETCH};
 use super::stretch::{Stretch, Whole, Workspace};
 use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN, Params, Plan, View, WORD_LEN};
@@ -13,7 +13,7 @@ use crate::bytes;
 use crate::filter::fault;
 use crate::filter::output::Output;
 use crate::filter::seam::{Built, Hashes, KindView, Mode, Unbuilt};
-use crate::hash::fast_range;
+use crate::hash::{KeyHash, fast_range};
 use crate::hash_set::{Tally, check_sorted, check_suspects};
 use core::ops::Range;
 use std::vec::Vec;
@@ -73,13 +73,16 @@ pub(super) fn build(
     for (index, &num) in num_blocks.iter().enumerate() {
         bytes::put_u32(directory, index * NUM_BLOCKS_LEN, num as u32);
     }
-    // Layers are checked one by one. What is left is the way from one to the next, and the copy of the thresholds.
+    // In each layer the hashes that it keeps were looked up. What is left is the way of the bumped ones through all
+    // layers, and the copy of the thresholds.
     fault::inject(out.written_mut(solution_end));
     let payload = out.written(start);
     is_checked = is_checked
         && out.written(solution_end).starts_with(&thresholds)
-        && View::check(params, payload, 0)
-            .is_ok_and(|layout| bumped_first.iter().all(|&hash| Bumped(hash).may_contain(&layout, payload)));
+        && View::check(params, payload, 0).is_ok_and(|layout| {
+            let view = View::new(&layout, payload);
+            bumped_first.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash)))
+        });
     Ok(Built { params, is_checked })
 }
 

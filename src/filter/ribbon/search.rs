@@ -91,7 +91,7 @@ pub(super) fn window_of(layout: &Layout, payload: &[u8], hash: KeyHash) -> Resul
 
 /// A hash that the first layer bumps, as it enters the next one.
 #[derive(Clone, Copy)]
-pub(super) struct Bumped(pub(super) u64);
+pub(super) struct Bumped(u64);
 
 impl Bumped {
     /// Returns the answer of the layers below the first. The last of them bumps nothing, so one of them answers.

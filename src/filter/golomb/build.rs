@@ -17,7 +17,7 @@ const PART_LEN: usize = 256;
 /// A multiplier with no other property than that about half of its bits are ones.
 const MARK_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Appends directory and codes of `hashes`. Meanwhile it keeps 8 bytes a bucket.
+/// Appends directory and codes of `hashes`. Meanwhile it keeps 8 bytes a bucket, and what [`Partitions`] does.
 ///
 /// # Errors
 /// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if `hashes`
@@ -32,26 +32,31 @@ pub(super) fn build(
     let start = out.len();
     let mut codes = Codes::new(plan, are_remapped, hashes.len() as u64, out);
     let num_parts = (hashes.len() / PART_LEN).min(MAX_PARTS);
+    let all = Tally::of(hashes.iter().copied());
     #[cfg(feature = "rayon")]
     if mode.parallel && num_parts > 1 {
         rayon::slice::ParallelSliceMut::par_sort_unstable(&mut *hashes);
     }
-    if num_parts < 2 || mode.parallel {
+    let appended = if num_parts < 2 || mode.parallel {
         check_sorted(hashes)?;
         codes.append_all(hashes)?;
+        Tally::of(hashes.iter().copied())
     } else {
         let partitions = Partitions::new(hashes, num_parts, |hash| fast_range(hash, num_parts as u64) as usize);
-        let mut part_hashes = Vec::new();
+        let (mut part_hashes, mut appended) = (Vec::new(), Tally::default());
         for part in 0..num_parts {
             partitions.gather(part, &mut part_hashes);
             check_sorted(&mut part_hashes)?;
             codes.append_all(&part_hashes)?;
+            appended = appended + Tally::of(part_hashes.iter().copied());
         }
-    }
+        appended
+    };
     let (params, values) = codes.finish()?;
     let payload = out.written_mut(start);
     fault::inject(payload);
     let is_checked = mode.checks
+        && appended == all
         && View::check(params, payload, 0).is_ok_and(|layout| {
             let view = View::new(&layout, payload);
             values
@@ -99,9 +104,6 @@ struct Codes<'o, 'v> {
 impl<'o, 'v> Codes<'o, 'v> {
     fn new(plan: Plan, are_remapped: bool, num_entries: u64, out: &'o mut Output<'v>) -> Self {
         let begin = out.len();
-        // An entry takes its remainder, two bits, and a fifth of a bit in the directory.
-        let expected_bits = num_entries * (u64::from(plan.remainder_bits) * 10 + 23) / 10;
-        out.reserve((expected_bits / 8) as usize);
         let mut starts = Vec::with_capacity(plan.buckets.num as usize + 1);
         starts.push(0);
         let (gaps, values) = (Vec::with_capacity(2 * ENTRIES_PER_BUCKET as usize), Tally::default());
@@ -130,11 +132,15 @@ impl<'o, 'v> Codes<'o, 'v> {
                 self.end_bucket()?;
             }
             self.entries_of_bucket += 1;
-            // Two hashes may share an offset, which is then stored once.
+            // Two hashes may share an offset, which is then stored and counted once.
+            if offset + 1 == self.next_least {
+                continue;
+            }
+            self.values = self.values + Tally::of([mark(bucket, offset)]);
+            // An offset out of order would be counted and not stored, which the check notices.
             if let Some(gap) = offset.checked_sub(self.next_least) {
                 self.gaps.push(gap);
                 self.next_least = offset + 1;
-                self.values = self.values + Tally::of([mark(bucket, offset)]);
             }
         }
         Ok(())

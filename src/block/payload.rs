@@ -3,7 +3,7 @@
 use crate::error::BuildError;
 use crate::filter::output::{NoRoom, Output};
 use crate::filter::size::{Bits, FilterSize, Target};
-use crate::filter::{self, Hashes, Mode, Params, Unbuilt, remaps};
+use crate::filter::{self, Hashes, Mode, Params, Planned, Unbuilt, remaps};
 use crate::frame::HEADER_LEN;
 use crate::hash::SetSeed;
 use crate::policy::{FilterPolicy, SizedKind, closer};
@@ -95,8 +95,13 @@ impl Payload<'_> {
         let (mut target, mut cut_bits) = (of_kind.target(num_entries, header_len), 0);
         let mut remapped: Option<Remapped> = None;
         loop {
-            let planned = of_kind.plan(target, num_entries)?.plan;
-            let plan = if header_len == 0 { planned.in_compact_frame() } else { planned };
+            let Planned { plan, payload_bytes } = of_kind.plan(target, num_entries)?;
+            let plan = if header_len == 0 { plan.in_compact_frame() } else { plan };
+            if of_kind.settings.len_depends_on_keys() {
+                // Room for nearly all sets: a vector that is too short by a byte doubles.
+                let margin = of_kind.settings.max_overhead(num_entries, 1);
+                out.reserve(payload_bytes.saturating_add(margin) as usize);
+            }
             let hashes = match &mut remapped {
                 None => Hashes::given(self.hashes),
                 Some(remapped) => Hashes::remapped(&mut remapped.hashes),

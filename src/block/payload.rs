@@ -6,6 +6,7 @@ use crate::filter::size::{Bits, FilterSize, Target};
 use crate::filter::{self, Hashes, Mode, Params, Planned, Unbuilt, remaps};
 use crate::frame::HEADER_LEN;
 use crate::hash::SetSeed;
+use crate::hash_set::Tally;
 use crate::policy::{FilterPolicy, SizedKind, closer};
 use std::vec::Vec;
 
@@ -70,6 +71,7 @@ impl Payload<'_> {
         }
         match built {
             Ok(built) => Ok(Some(built)),
+            Err(Some(error @ BuildError::SelfCheck { .. })) => Err(error),
             Err(error) => {
                 // A plan that counts repeated hashes may be many times too large, or of another kind.
                 out.truncate(start, capacity);
@@ -107,7 +109,15 @@ impl Payload<'_> {
                 Some(remapped) => Hashes::remapped(&mut remapped.hashes),
             };
             let mode = Mode { parallel: self.parallel, checks: self.policy.self_check() };
-            let filter::Built { params, is_checked } = match plan.build(hashes, out, mode) {
+            let all = hashes.all;
+            let built = plan.build(hashes, out, mode);
+            let is_proved = built.as_ref().is_ok_and(|built| built.is_checked);
+            // The frame can only be queried for the hashes that are left, so a build must not lose any.
+            if mode.checks && !is_proved && remapped.is_none() && Tally::of(self.hashes.iter().copied()) != all {
+                let (hash, num_missing) = (self.hashes[0], self.hashes.len() as u64);
+                return Err(Some(BuildError::SelfCheck { hash, num_missing }));
+            }
+            let filter::Built { params, is_checked } = match built {
                 Ok(built) => built,
                 Err(Unbuilt::Repeated) => return Err(None),
                 Err(Unbuilt::NoRoom(no_room)) => return Err(Some(no_room.into())),

@@ -25,7 +25,7 @@ use super::speed::Speed;
 #[cfg(feature = "std")]
 use crate::error::BuildError;
 #[cfg(feature = "std")]
-use crate::hash_set::Repeated;
+use crate::hash_set::{Repeated, Tally};
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
@@ -153,16 +153,18 @@ pub(crate) struct Hashes<'a> {
     /// Whether they were remapped, so that they are spread evenly and nobody has chosen them. If they were not, a kind
     /// that [remaps](KindParams::REMAPS) gives up early.
     pub(crate) are_remapped: bool,
+    /// Their tally before a build reorders them.
+    pub(crate) all: Tally,
 }
 
 #[cfg(feature = "std")]
 impl<'a> Hashes<'a> {
     pub(crate) fn given(hashes: &'a mut [u64]) -> Self {
-        Self { hashes, are_remapped: false }
+        Self { all: Tally::of(hashes.iter().copied()), hashes, are_remapped: false }
     }
 
     pub(crate) fn remapped(hashes: &'a mut [u64]) -> Self {
-        Self { hashes, are_remapped: true }
+        Self { are_remapped: true, ..Self::given(hashes) }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{LINE_LEN, Params};
 use crate::bytes;
 use crate::filter::fault;
 use crate::filter::output::Output;
-use crate::filter::seam::{Mode, Unbuilt};
+use crate::filter::seam::{Hashes, Mode, Unbuilt};
 use crate::hash::KeyHash;
 use crate::hash_set::{MAX_PARTS, Partitions, Repeated, Tally, check_group, check_suspects};
 use std::vec::Vec;
@@ -21,7 +21,8 @@ const MAX_UNPARTED_LEN: usize = 2 << 20;
 ///
 /// # Errors
 /// [`Unbuilt`]; then `out` may have grown. Hashes are reordered, none is lost.
-pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Output<'_>, mode: Mode) -> Result<bool, Unbuilt> {
+pub(super) fn build(params: &Params, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<bool, Unbuilt> {
+    let Hashes { hashes, all, .. } = hashes;
     let (params, engine) = (*params, Engine::best(params));
     let lines = out.append_zeros(params.payload_len() as usize)?;
     let is_found = |first_line, keys: &[u64], lines: &mut [u8]| {
@@ -36,7 +37,6 @@ pub(super) fn build(params: &Params, hashes: &mut [u64], out: &mut Output<'_>, m
     let num_parts = params.num_lines.div_ceil(part_lines) as usize;
     let shift = part_lines.trailing_zeros();
     let line_of = |hash| params.line_of(KeyHash::from_raw(hash));
-    let all = Tally::of(hashes.iter().copied());
     let partitions = Partitions::new(hashes, num_parts, |hash| (line_of(hash) >> shift) as usize);
 
     let build_part = |scratch: &mut Scratch, (part, lines): (usize, &mut [u8])| -> Result<Tally, Repeated> {

@@ -7,7 +7,7 @@ use super::{Layout, Params};
 use crate::filter::fault;
 use crate::filter::output::Output;
 use crate::filter::seam::{Built, Hashes, Unbuilt};
-use crate::hash_set::check_sorted;
+use crate::hash_set::{Tally, check_sorted};
 use std::vec::Vec;
 
 /// Appends the payload of `hashes`, in any order. Meanwhile it keeps 13 bytes for each slot (17 if there are more than
@@ -33,7 +33,7 @@ pub(super) fn solve<I: Index>(
     payload: &mut [u8],
     checks: bool,
 ) -> Result<Built<Params>, Unbuilt> {
-    let Hashes { hashes, are_remapped } = hashes;
+    let Hashes { hashes, are_remapped, .. } = hashes;
     let num_seeds = if are_remapped { TRIED_SEEDS } else { 1 };
     let mut rehashed = Vec::new();
     for seed in 0..num_seeds as u8 {
@@ -47,12 +47,13 @@ pub(super) fn solve<I: Index>(
                 &mut rehashed[..]
             }
         };
+        let all = Tally::of(seeded.iter().copied());
         let mut peeling = Peeling::<I>::new(slots, params.num_slots() as usize);
         if peeling.peel(seeded) {
             let layout = Layout::new(params);
             peeling.solve(&layout, payload);
             fault::inject(payload);
-            let is_checked = checks && layout.contains_all(payload, seeded);
+            let is_checked = checks && Tally::of(seeded.iter().copied()) == all && layout.contains_all(payload, seeded);
             return Ok(Built { params, is_checked });
         }
         if !are_remapped {

@@ -28,11 +28,10 @@ pub(super) fn build(
     out: &mut Output<'_>,
     mode: Mode,
 ) -> Result<Built<Params>, Unbuilt> {
-    let Hashes { hashes, are_remapped } = hashes;
+    let Hashes { hashes, are_remapped, all } = hashes;
     let start = out.len();
     let mut codes = Codes::new(plan, are_remapped, hashes.len() as u64, out);
     let num_parts = (hashes.len() / PART_LEN).min(MAX_PARTS);
-    let all = Tally::of(hashes.iter().copied());
     #[cfg(feature = "rayon")]
     if mode.parallel && num_parts > 1 {
         rayon::slice::ParallelSliceMut::par_sort_unstable(&mut *hashes);

@@ -26,7 +26,7 @@ pub(super) fn build(
     out: &mut Output<'_>,
     mode: Mode,
 ) -> Result<Built<Params>, Unbuilt> {
-    let Hashes { hashes, are_remapped } = hashes;
+    let Hashes { hashes, are_remapped, .. } = hashes;
     let (start, mut is_checked) = (out.len(), mode.checks);
     let (mut params, num_entries) = (plan.params(), hashes.len() as u64);
     let (mut thresholds, mut num_blocks) = (Vec::new(), Vec::new());

@@ -190,7 +190,8 @@ leveldb_lane() {
     lean integrations/leveldb/run short
     return
   fi
-  lean integrations/leveldb/run
+  # `lean` changes the directory, to one that has no integrations.
+  (lean integrations/leveldb/run)
   cargo test --release -p filterblock-rusty-leveldb
 }
 

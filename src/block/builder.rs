@@ -352,7 +352,8 @@ impl FilterBlockBuilder {
     ///
     /// # Errors
     /// [`BuildError::OutputTooShort`], and the errors of [`FilterBlockBuilder::finish_into`]. The contents of `out` are
-    /// then unspecified, and the builder keeps its entries and context.
+    /// then unspecified, and the builder keeps its entries and context. Without an error, bytes behind the block may have
+    /// changed if entries repeat.
     pub fn finish_into_slice(&mut self, out: &mut [u8]) -> Result<usize, BuildError> {
         self.finish_block(Output::Slice { memory: out, len: 0 })
     }

@@ -262,8 +262,8 @@ impl FilterPolicy {
         self.setting(MILLISLOTS).map(|millislots| millislots as f64 / 1e3)
     }
 
-    /// Sets whether a build looks up every hash in what it has written, and then some in the finished block, before the
-    /// block is returned. It is on by default: a hardware fault caught here costs a rebuild, caught later it costs data.
+    /// Sets whether a build checks what it has written against every hash, and then queries the finished block for some of
+    /// them, before the block is returned. It is on by default: a hardware fault caught here costs a rebuild, caught later it costs data.
     #[must_use]
     pub fn with_self_check(mut self, self_check: bool) -> Self {
         self.self_check = self_check;

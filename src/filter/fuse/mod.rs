@@ -88,7 +88,9 @@ mod tests;
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-use super::seam::{BATCH, KindParams, KindView, MAX_CACHED_LEN, PARAMS_LEN, StoredParams, in_batches};
+#[cfg(feature = "std")]
+use super::seam::{BATCH, MAX_CACHED_LEN};
+use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams, in_batches};
 use super::trailer::Trailer;
 use crate::bytes;
 use crate::cpu::prefetch;

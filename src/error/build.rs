@@ -103,7 +103,8 @@ pub enum BuildError {
     SelfCheck {
         /// The first hash that was not found.
         hash: u64,
-        /// The number of hashes that were not found.
+        /// The number of hashes that were not found; of all, if the list of hashes itself was damaged or the block could
+        /// not be opened.
         num_missing: u64,
     },
 }

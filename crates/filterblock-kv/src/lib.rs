@@ -70,7 +70,7 @@
 //! # }
 //! ```
 //!
-//! The store reads and writes only through [`Storage`]: files, direct I/O, or a storage of the caller's. The trait is
+//! The store reads and writes only through [`Storage`]: files, direct I/O, or a storage that the caller gives. The trait is
 //! public for simulated disks, such as that of the store's tests, which loses, tears and reorders what was not synced;
 //! an engine that only stores data uses [`Store::open_dir`].
 #![forbid(unsafe_code)]

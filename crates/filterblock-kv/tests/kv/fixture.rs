@@ -22,7 +22,7 @@ pub(crate) fn by_level<const N: usize>(all: StoreOptions, of: [(usize, Purpose, 
     of.into_iter().fold(all, |all, (level, purpose, policy)| all.with_level_filter(level, purpose, policy).unwrap())
 }
 
-/// Without syncs, and with small tables in several levels, each so many times the one before it.
+/// Options without syncs, for small tables in several levels, each larger than the one before it by a constant factor.
 pub(crate) fn leveled(options: StoreOptions, memtable: usize, (level, times): (u64, u32), table: u64) -> StoreOptions {
     let options = options.with_durability(Durability::Never).with_max_memtable_bytes(memtable);
     options.with_level_bytes(level, times).with_max_table_bytes(table)

@@ -10,21 +10,13 @@ pub struct Keys {
     state: u64,
 }
 
-/// The state's increment from one number to the next.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
 impl Keys {
     pub fn new(seed: u64) -> Self {
-        Self::starting_at(seed, 0)
-    }
-
-    /// The stream of `seed` from its key number `index` on, so that any key can be computed without a list.
-    pub fn starting_at(seed: u64, index: u64) -> Self {
-        Self { state: seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(STEP.wrapping_mul(2 * index)) }
+        Self { state: seed.wrapping_mul(0xd134_2543_de82_ef95) }
     }
 
     pub fn number(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(STEP);
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)

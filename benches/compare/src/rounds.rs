@@ -2,6 +2,7 @@
 
 use crate::keys::{Key, Keys};
 use crate::peer::{Caller, Filter, Peer};
+use crate::peers::is_for;
 use crate::timing::{calmly, num_queries, sample};
 use anyhow::{Context, Result, ensure};
 use std::hint::black_box;
@@ -122,7 +123,7 @@ pub fn measure(peers: &[Peer], num_keys: usize, num_rounds: usize, rate_queries:
         num_false_positives: 0,
         samples: Samples::default(),
     };
-    let mut rows: Vec<Row<'_>> = peers.iter().map(row).collect();
+    let mut rows: Vec<Row<'_>> = peers.iter().filter(|peer| is_for(peer, num_keys)).map(row).collect();
     for round in 0..num_rounds {
         eprintln!("{num_keys} keys: round {} of {num_rounds}", round + 1);
         let draw = Draw::new(num_keys, round);

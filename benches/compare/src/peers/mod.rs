@@ -6,6 +6,7 @@ mod fastbloom;
 mod filterblock;
 mod floor;
 mod lsm_tree;
+mod partitions;
 mod sbbf;
 mod xorf;
 
@@ -24,9 +25,15 @@ pub fn is_ours(peer: &Peer) -> bool {
     peer.name == "filterblock"
 }
 
-/// Whether the row is a filter of its own, and not one with another caller or with the builder's check.
+/// Whether the peer is for tables of as many keys.
+pub fn is_for(peer: &Peer, num_keys: usize) -> bool {
+    num_keys >= 10 * partitions::PARTITION_KEYS || !peer.kind.ends_with(", partitions")
+}
+
+/// Whether the row is a filter of its own, and not one with another caller, in partitions, or without the builder's
+/// check.
 pub fn is_drawn(peer: &Peer) -> bool {
-    ![", kept reader", " unchecked"].iter().any(|end| peer.kind.ends_with(end))
+    ![", kept reader", ", partitions", " unchecked"].iter().any(|end| peer.kind.ends_with(end))
 }
 
 pub fn all() -> Vec<Peer> {
@@ -39,6 +46,7 @@ pub fn all() -> Vec<Peer> {
         peers.extend([sbbf::peer(bits), fastbloom::peer(bits), lsm_tree::peer(bits), floor::peer(size)]);
     }
     peers.extend(self::filterblock::with_rates());
+    peers.extend(partitions::peers());
     peers.extend(xorf::peers());
     #[cfg(feature = "engines")]
     peers.extend(engines::ribbons());

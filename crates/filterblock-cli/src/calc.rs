@@ -22,7 +22,8 @@ use std::process::ExitCode;
 ///   entries x build + queries x (query + rate x a wasted read) + bytes x a byte held
 ///
 /// where bytes are the block's if a rate is given, and otherwise those beyond the given size, the header and a line of
-/// 64 bytes. The times to build and to query are constants, measured on one machine.
+/// 64 bytes. The times to build and to query are constants, measured on one core of an AMD EPYC of family 25, model 17
+/// (Zen 4): on other machines their ratios hold better than the nanoseconds.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("help/calc.txt"))]
 pub(crate) struct Args {

@@ -31,11 +31,23 @@ pub fn keep_freed_memory() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn keep_freed_memory() {}
 
-/// The processor's name, as Linux gives it.
+/// The processor's name, family and model, as Linux gives them.
 pub fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.to_owned())
+    let field = |name: &str| {
+        let mut fields = info.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(found, _)| found.trim() == name).map(|(_, value)| value.trim())
+    };
+    match [field("model name"), field("cpu family"), field("model")] {
+        [Some(name), Some(family), Some(model)] => format!("{name}, family {family}, model {model}"),
+        _ => std::env::consts::ARCH.to_owned(),
+    }
+}
+
+/// Today's date, as `date` prints it.
+pub fn date() -> String {
+    let printed = std::process::Command::new("date").args(["-u", "+%F"]).output();
+    printed.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The instructions that the compiler was allowed to use everywhere. Some peers choose more at run time.

@@ -1,5 +1,6 @@
 //! Measures filterblock beside other membership filters, interleaved in one process. See README.md.
 
+mod documents;
 mod front;
 mod keys;
 mod machine;
@@ -49,6 +50,12 @@ struct Arguments {
     /// Draw the largest tables' size against time of queries and of builds: PREFIX-query.svg and PREFIX-build.svg
     #[arg(long, value_name = "PREFIX")]
     draw: Option<PathBuf>,
+    /// Write the repository's figures, the tables of its documents and its pictures; its root is the working directory
+    #[arg(long, conflicts_with_all = ["num_keys", "only"])]
+    documents: bool,
+    /// Fill the documents with the repository's figures again, without a run
+    #[arg(long, exclusive = true)]
+    refill: bool,
 }
 
 impl Arguments {
@@ -59,6 +66,13 @@ impl Arguments {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    if arguments.refill {
+        return fill_documents(&std::fs::read_to_string(documents::FIGURES)?);
+    }
+    if arguments.documents {
+        ensure!(cfg!(rocksdb_src), "--documents has rows of RocksDB with AVX2: set --features engines and ROCKSDB_SRC");
+        ensure!(Path::new(documents::FIGURES).exists(), "{} is not here", documents::FIGURES);
+    }
     if let Some(core) = arguments.core {
         machine::pin(core)?;
     }
@@ -80,9 +94,10 @@ fn main() -> Result<()> {
         }
     }
 
+    let markdown = report.markdown().context("a setting that is no text")?;
     match &arguments.markdown {
-        Some(path) => write(path, &report.markdown())?,
-        None => print!("{}", report.markdown()),
+        Some(path) => write(path, &markdown)?,
+        None => print!("{markdown}"),
     }
     if let Some(path) = &arguments.json {
         write(path, &format!("{:#}\n", report.json()))?;
@@ -90,17 +105,37 @@ fn main() -> Result<()> {
     if let Some(prefix) = &arguments.draw {
         front::write(&report.rows, &report.setting, prefix)?;
     }
+    if arguments.documents {
+        let figures = report.figures();
+        fill_documents(&figures)?;
+        write(Path::new(documents::FIGURES), &figures)?;
+        front::write(&report.rows, &report.setting, Path::new("docs/front"))?;
+    }
     Ok(())
 }
 
 fn setting(num_rounds: usize) -> Vec<(&'static str, serde_json::Value)> {
     vec![
+        ("date", json!(machine::date())),
         ("processor", json!(machine::processor())),
+        ("engines", json!(filterblock::detected_engines().collect::<Vec<_>>().join(", "))),
         ("compiled_for", json!(machine::instructions())),
         ("rounds", json!(num_rounds)),
         #[cfg(feature = "engines")]
         ("rocksdb", json!(peers::rocksdb_version())),
     ]
+}
+
+/// Fills all documents, or none.
+fn fill_documents(figures: &str) -> Result<()> {
+    let figures = serde_json::from_str(figures).context(documents::FIGURES)?;
+    let filled = documents::DOCUMENTS.map(Path::new).map(|path| {
+        let text = std::fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+        let filled = documents::filled(&text, &figures).map_err(anyhow::Error::msg);
+        Ok((path, filled.with_context(|| format!("{}", path.display()))?))
+    });
+    let filled: Vec<_> = filled.into_iter().collect::<Result<_>>()?;
+    filled.iter().try_for_each(|(path, text)| write(path, text))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -1,12 +1,12 @@
 //! The figures as Markdown and as JSON: the same rows with the same fields; JSON has the quartiles in addition.
 
+use crate::documents;
 use crate::peer::Size;
 use crate::peers::is_reference;
 use crate::rounds::{Metric, Row};
 use crate::stats::{median, median_ratio, quartiles};
 use crate::tables::{NUM_TABLES, TablesRow};
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
 
 pub struct Report<'p> {
     /// Name and value of each setting of the run.
@@ -28,24 +28,17 @@ impl Figure {
         Self { ns: median(samples), ratio, quartiles: quartiles(samples) }
     }
 
-    fn markdown(&self) -> String {
-        match (self.ns, self.ratio) {
-            (Some(ns), Some(ratio)) => format!("{ns:.2} ×{ratio:.2}"),
-            (Some(ns), None) => format!("{ns:.2}"),
-            (None, _) => "-".to_owned(),
-        }
-    }
-
     fn json(&self, name: &str, fields: &mut Map<String, Value>) {
-        fields.insert(format!("{name}_ns"), json!(self.ns));
-        fields.insert(format!("{name}_ratio"), json!(self.ratio));
-        fields.insert(format!("{name}_quartiles_ns"), json!(self.quartiles));
+        let hundredths = |number| rounded(number, 1e2);
+        fields.insert(format!("{name}_ns"), json!(self.ns.map(hundredths)));
+        fields.insert(format!("{name}_ratio"), json!(self.ratio.map(hundredths)));
+        fields.insert(format!("{name}_quartiles_ns"), json!(self.quartiles.map(|both| both.map(hundredths))));
     }
 }
 
 impl Report<'_> {
     /// The row's figures, compared with RocksDB's for the same number of keys and bits per key.
-    fn figures(&self, row: &Row<'_>) -> Vec<(Metric, Figure)> {
+    fn of_row(&self, row: &Row<'_>) -> Vec<(Metric, Figure)> {
         let comparable = |other: &&Row<'_>| {
             is_reference(other.peer) && other.num_keys == row.num_keys && other.peer.size == row.peer.size
         };
@@ -57,42 +50,24 @@ impl Report<'_> {
         Metric::ALL.into_iter().map(figure).collect()
     }
 
-    pub fn markdown(&self) -> String {
-        let mut text = String::from("# filterblock beside its peers\n\n");
-        for (name, value) in &self.setting {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            line(&mut text, &format!("- {name}: {value}"));
+    pub fn markdown(&self) -> Option<String> {
+        let figures = self.json();
+        let mut lines = vec!["# filterblock beside its peers\n".to_owned()];
+        lines.extend(documents::setting(&figures)?);
+        if self.rows.iter().any(|row| is_reference(row.peer)) {
+            lines.push(
+                "\n`×`: ratio to RocksDB's FastLocalBloom of the same bits per key in the same round.".to_owned(),
+            );
         }
         if !self.rows.is_empty() {
-            self.markdown_rows(&mut text);
+            lines.push(String::new());
+            lines.extend(documents::rows(figures["rows"].as_array()?.iter())?);
         }
         if !self.tables.is_empty() {
-            line(&mut text, &format!("\n## One key looked up in {NUM_TABLES} tables\n"));
-            line(&mut text, "| n | probe_tables_ns | single_probes_ns | single_keys_ns |\n|---:|---:|---:|---:|");
+            lines.push(format!("\n## One key looked up in {NUM_TABLES} tables\n"));
+            lines.extend(documents::ten_tables(&figures)?);
         }
-        for row in &self.tables {
-            let [at_once, single, keys] = row.figures().map(|(_, figure)| figure.markdown());
-            line(&mut text, &format!("| {} | {at_once} | {single} | {keys} |", row.num_keys));
-        }
-        text
-    }
-
-    fn markdown_rows(&self, text: &mut String) {
-        if self.rows.iter().any(|row| is_reference(row.peer)) {
-            line(text, "\n`×`: ratio to RocksDB's FastLocalBloom of the same bits per key in the same round.");
-        }
-        line(text, "");
-        let names = Metric::ALL.map(|metric| format!(" {}_ns |", metric.name())).concat();
-        line(text, &format!("| peer | kind | n | bits_per_key | fpr |{names}"));
-        line(text, &format!("|---|---|---:|---:|---:|{}", "---:|".repeat(Metric::ALL.len())));
-        for row in &self.rows {
-            let rate = row.false_positive_rate().map(|rate| rate * 100.0);
-            let cells =
-                self.figures(row).iter().map(|(_, figure)| format!(" {} |", figure.markdown())).collect::<String>();
-            let (peer, kind) = (row.peer.name, row.peer.kind());
-            let rate = rate.map_or("-".to_owned(), |rate| format!("{rate:.4} %"));
-            line(text, &format!("| {peer} | {kind} | {} | {:.2} | {rate} |{cells}", row.num_keys, row.bits_per_key));
-        }
+        Some(lines.join("\n") + "\n")
     }
 
     pub fn json(&self) -> Value {
@@ -103,14 +78,30 @@ impl Report<'_> {
         Value::Object(document)
     }
 
+    /// The figures that documents have, a row a line: without quartiles.
+    pub fn figures(&self) -> String {
+        let mut figures = self.json();
+        let lists = figures.as_object_mut().into_iter().flat_map(Map::values_mut).filter_map(Value::as_array_mut);
+        lists.flatten().filter_map(Value::as_object_mut).for_each(|row| {
+            row.retain(|name, _| !name.ends_with("_quartiles_ns"));
+        });
+        let lines = |rows: &[Value]| rows.iter().map(Value::to_string).collect::<Vec<_>>().join(",\n");
+        let field = |(name, value): (&String, &Value)| match value.as_array() {
+            Some(rows) => format!("\"{name}\": [\n{}\n]", lines(rows)),
+            None => format!("\"{name}\": {value}"),
+        };
+        let fields: Vec<_> = figures.as_object().into_iter().flatten().map(field).collect();
+        format!("{{\n{}\n}}\n", fields.join(",\n"))
+    }
+
     fn json_row(&self, row: &Row<'_>) -> Value {
         let mut fields = Map::new();
         fields.insert("peer".to_owned(), json!(row.peer.name));
         fields.insert("kind".to_owned(), json!(row.peer.kind()));
         fields.insert("n".to_owned(), json!(row.num_keys));
-        fields.insert("bits_per_key".to_owned(), json!(row.bits_per_key));
-        fields.insert("fpr".to_owned(), json!(row.false_positive_rate()));
-        self.figures(row).iter().for_each(|(metric, figure)| figure.json(metric.name(), &mut fields));
+        fields.insert("bits_per_key".to_owned(), json!(rounded(row.bits_per_key, 1e2)));
+        fields.insert("fpr".to_owned(), json!(row.false_positive_rate().map(|rate| rounded(rate, 1e6))));
+        self.of_row(row).iter().for_each(|(metric, figure)| figure.json(metric.name(), &mut fields));
         Value::Object(fields)
     }
 }
@@ -133,6 +124,7 @@ impl TablesRow {
     }
 }
 
-fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("strings take all text");
+/// As documents show it.
+fn rounded(number: f64, scale: f64) -> f64 {
+    (number * scale).round() / scale
 }

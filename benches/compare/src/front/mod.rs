@@ -61,7 +61,9 @@ fn facts(num_keys: usize, setting: &[(&str, Value)]) -> Vec<String> {
         value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     };
     let mut measured = format!("{} keys of 16 bytes on one core", grouped(num_keys));
-    for (name, before) in [("processor", ": "), ("compiled_for", "; compiled for "), ("rocksdb", "; RocksDB ")] {
+    for (name, before) in
+        [("processor", ": "), ("compiled_for", "; compiled for "), ("rocksdb", "; RocksDB "), ("date", "; ")]
+    {
         measured += &value(name).map_or_else(String::new, |value| format!("{before}{value}"));
     }
     let rounds = value("rounds").map_or_else(String::new, |rounds| format!(" over the rounds ({rounds})"));

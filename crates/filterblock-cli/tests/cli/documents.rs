@@ -1,6 +1,10 @@
 //! The commands of the documents: a fence of commands is run as it stands, in the order of its document, or a comment
 //! before it states why it is not: `<!-- not run: reason -->`.
 
+/// Has the test that the measured figures are those of the run that they are filled in from.
+#[path = "../../../../benches/compare/src/documents.rs"]
+mod figures;
+
 use crate::{Place, stderr};
 use std::fs;
 use std::io::Write;

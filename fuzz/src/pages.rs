@@ -1,6 +1,6 @@
 //! Files of pages as inputs: without the zeros that fill nearly all of a small table's 4096-byte pages.
 //!
-//! In an input, [`MARK`] and a byte `n` stand for zeros up to the last `n` bytes of the page. A mutation that inserts
+//! In an input, `MARK` and a byte `n` stand for zeros up to the last `n` bytes of the page. A mutation that inserts
 //! or removes bytes so moves what is behind it up to the next mark, and no further.
 
 pub use crate::layout::PAGE_LEN;

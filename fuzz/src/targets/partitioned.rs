@@ -10,7 +10,7 @@ use filterblock_portable as portable;
 const AS_IT_IS: u8 = 255;
 
 /// A mode byte, the length of an index in two bytes, the index, and what the engine loads for each partition. Unless
-/// the mode is [`AS_IT_IS`], the checksums of both are computed before they are opened.
+/// the mode is `AS_IT_IS`, the checksums of both are computed before they are opened.
 pub fn partitioned(input: &[u8]) -> Reached {
     let Some((&[mode, low, high], rest)) = input.split_first_chunk() else { return Reached::Nothing };
     let Some((index, block)) = rest.split_at_checked(int(&[low, high]) as usize) else { return Reached::Nothing };

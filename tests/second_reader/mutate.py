@@ -1,5 +1,5 @@
-"""Breaks the second reader in every way that a small set of rules knows, one at a time, and counts what the conformance
-kit notices.
+"""Breaks the second reader in every way that a small set of rules knows, in one place and in two, makes its numbers too
+narrow (widths.py), and counts what the conformance kit notices.
 
     python3 mutate.py [--only WORDS] [--jobs N]
 
@@ -19,10 +19,13 @@ import resource
 import signal
 import sys
 import types
+from collections import Counter
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Optional
+
+import widths
 
 HERE = Path(__file__).resolve().parent
 KIT = HERE.parent / "conformance"
@@ -31,6 +34,8 @@ WRITERS = {
     "build_bloom", "build_blocked", "build_golomb", "build_fuse", "build_ribbon", "build_payload", "take_away",
     "remapped_set", "set_seed_of", "fill", "Rows", "write_block", "write_compact", "rebuild", "most_columns", "crosses_a_cut", "equations_of", "CUT"}
 CPU_SECONDS, ADDRESS_SPACE = 20, 2 << 30
+NUM_PAIRS = 2000
+Cases = list[tuple[dict, dict]]
 
 COMPARISONS = {
     ast.Lt: [ast.LtE, ast.GtE], ast.LtE: [ast.Lt, ast.Gt], ast.Gt: [ast.GtE, ast.LtE], ast.GtE: [ast.Gt, ast.Lt],
@@ -84,11 +89,15 @@ BY_HAND = [
 ]
 
 
+Make = Callable[[], ast.Module]  # may change the tree that it was made from: called in a process of its own
+
+
 @dataclass
 class Mutant:
-    module: str
     name: str
-    make: Callable[[], ast.Module]  # may change the tree that it was made from: called in a process of its own
+    makes: dict[str, Make]  # by module
+    frame: str = ""  # the only sort of frames in which it is wrong
+    number: Optional[widths.Number] = None  # what its modules call at places
 
 
 def int_values(value: int) -> list[int]:
@@ -238,23 +247,26 @@ def short(node: ast.AST) -> str:
     return " ".join(ast.unparse(node).split())[:90]
 
 
-def mutants_of(module: str) -> Iterator[Mutant]:
-    source = (HERE / f"{module}.py").read_text()
-    tree = ast.parse(source)
+def nodes_of(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
     skipped, seen = annotations(tree), set()
     for where, node in breakable(tree, ""):
-        if id(node) in skipped or id(node) in seen:
-            continue
-        seen.add(id(node))
+        if id(node) not in skipped and id(node) not in seen:
+            seen.add(id(node))
+            yield where, node
+
+
+def broken_once(module: str) -> Iterator[tuple[str, Make]]:
+    source = (HERE / f"{module}.py").read_text()
+    tree = ast.parse(source)
+    for where, node in nodes_of(tree):
         for new in replacements(node):
-            yield Mutant(module, f"{where}: {short(node)} -> {short(new)}", partial(replaced, tree, node, new))
+            yield f"{where}: {short(node)} -> {short(new)}", partial(replaced, tree, node, new)
     for name, body, i, j in checks_in(tree):
-        yield Mutant(module, f"{name}: {condition(body[i])} exchanged with {condition(body[j])}",
-                     partial(exchanged, tree, body, i, j))
+        yield f"{name}: {condition(body[i])} exchanged with {condition(body[j])}", partial(exchanged, tree, body, i, j)
     for of, old, new_text in BY_HAND:
         if of == module:
             assert source.count(old) == 1, f"{module}: {old} occurs {source.count(old)} times"
-            yield Mutant(module, f"by hand: {old} -> {new_text}", partial(ast.parse, source.replace(old, new_text)))
+            yield f"by hand: {old} -> {new_text}", partial(ast.parse, source.replace(old, new_text))
 
 
 def condition(check: ast.stmt) -> str:
@@ -271,27 +283,89 @@ def exchanged(tree: ast.Module, body: list[ast.stmt], i: int, j: int) -> ast.Mod
     return tree
 
 
-def numbered(mutants: Iterator[Mutant]) -> Iterator[Mutant]:
+def numbered(makes: Iterable[tuple[str, Make]], module: str) -> Iterator[Mutant]:
     """With numbers at equal names."""
     counts: dict[str, int] = {}
-    for mutant in mutants:
-        count = counts[mutant.name] = counts.get(mutant.name, 0) + 1
-        mutant.name = f"{mutant.module}.{mutant.name}" + (f" #{count}" if count > 1 else "")
-        yield mutant
+    for name, make in makes:
+        count = counts[name] = counts.get(name, 0) + 1
+        yield Mutant(f"{module}.{name}" + (f" #{count}" if count > 1 else ""), {module: make})
 
 
-def answers_all(mutant: Optional[Mutant], sound: dict[str, types.CodeType], cases: list[tuple[dict, dict]]) -> bool:
+def twice(tree: ast.Module, changes: list[ast.AST]) -> ast.Module:
+    for old, new in zip(changes[::2], changes[1::2]):
+        tree = replaced(tree, old, new)
+    return tree
+
+
+def pairs_of(singles: list[Mutant]) -> Iterator[Mutant]:
+    """Pairs of mistakes in two places, each of which is noticed by itself: half of them in one function."""
+    chance = random.Random(1)
+    singles = [m for m in singles for make in m.makes.values() if make.func is replaced]
+    by_function: dict[str, list[Mutant]] = {}
+    for mutant in singles:
+        by_function.setdefault(mutant.name.split(":")[0], []).append(mutant)
+    for i in range(NUM_PAIRS):
+        first = chance.choice(singles)
+        second = chance.choice(by_function[first.name.split(":")[0]] if i % 2 else singles)
+        (module, make), (of_second, make_second) = *first.makes.items(), *second.makes.items()
+        makes = first.makes | second.makes
+        if module == of_second:
+            tree, old, new = make.args
+            _, old_second, new_second = make_second.args
+            if any(inner is b for a, b in ((old, old_second), (old_second, old)) for inner in ast.walk(a)):
+                continue  # one place is in the other
+            makes = {module: partial(twice, tree, [old, new, old_second, new_second])}
+        yield Mutant(f"{first.name} ; {second.name}", makes)
+
+
+def placed(module: str) -> tuple[ast.Module, list[widths.Place]]:
+    tree = ast.parse((HERE / f"{module}.py").read_text())
+    return tree, list(widths.places_of(tree, nodes_of(tree)))
+
+
+def too_narrow(cases: Cases) -> Iterator[Mutant]:
+    """Readers with a width at a place, in frames of a sort, where that changes a number of a case."""
+    for module in MODULES:
+        tree, places = placed(module)
+        watch = widths.Watch(places)
+        load({module: compile(widths.wrapped(tree, list(enumerate(places))), f"{module}.py", "exec")}, watch.number)
+        import conformance
+        for request, _ in cases:
+            watch.frame = request["frame"]
+            conformance.reply_to(request)
+        tree, places = placed(module)
+        names = Counter(widths.name_of(place) for place in places)
+        for at, frame, width in sorted(watch.changed()):
+            name = f"{module}.{widths.name_of(places[at])}" + (f" #{at}" if names[widths.name_of(places[at])] > 1 else "")
+            make = partial(widths.wrapped, tree, [(at, places[at])])
+            yield Mutant(f"{name} as {width} in {frame}", {module: make}, frame, widths.narrowing(width))
+
+
+def load(codes: dict[str, types.CodeType], number: Optional[widths.Number] = None) -> None:
+    """Loads the reader anew, with this code in place of its own."""
+    sys.modules.pop("conformance", None)
+    for name in MODULES:
+        module = sys.modules[name] = types.ModuleType(name)
+        module.__dict__["_number"] = number
+        exec(codes.get(name) or sound_code(name), module.__dict__)
+
+
+@lru_cache(maxsize=None)
+def sound_code(name: str) -> types.CodeType:
+    return compile((HERE / f"{name}.py").read_text(), f"{name}.py", "exec")
+
+
+def answers_all(mutant: Optional[Mutant], cases: Cases) -> bool:
     """Whether no reply differs, of a reader that is loaded anew."""
-    for name, code in sound.items():
-        module = types.ModuleType(name)
-        sys.modules[name] = module
-        if mutant and mutant.module == name:
-            code = compile(mutant.make(), f"{name}.py", "exec")
-        exec(code, module.__dict__)
+    if mutant:
+        load({name: compile(make(), f"{name}.py", "exec") for name, make in mutant.makes.items()}, mutant.number)
+    else:
+        load({})
     import conformance
     return all(
         all(got.get(field) == wanted for field, wanted in reply.items())
-        for request, reply in cases for got in [conformance.reply_to(request)])
+        for request, reply in cases if not mutant or mutant.frame in ("", request["frame"])
+        for got in [conformance.reply_to(request)])
 
 
 def start(job: Callable[[], bool]) -> int:
@@ -300,6 +374,7 @@ def start(job: Callable[[], bool]) -> int:
     if child == 0:
         status = 2
         try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # tracebacks
             resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
             resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
             status = 0 if job() else 1
@@ -339,6 +414,37 @@ def explained() -> dict[str, str]:
     return reasons
 
 
+def judged(mutants: Iterable[Mutant], options: argparse.Namespace, cases: Cases) -> Iterator[tuple[str, str]]:
+    """Name and outcome of each mutant."""
+    chosen = (mutant for mutant in mutants if options.only in mutant.name)
+    return run_all(((mutant.name, partial(answers_all, mutant, cases)) for mutant in chosen), options.jobs)
+
+
+class Tally:
+    """Of the broken readers of one sort, what was noticed."""
+
+    def __init__(self, sort: str, reasons: dict[str, str]) -> None:
+        self.sort, self.reasons, self.names, self.survivors = sort, reasons, set[str](), list[str]()
+        self.counts = dict.fromkeys(["wrong", "crashed", "endless", "survived"], 0)
+
+    def add(self, name: str, outcome: str) -> None:
+        self.counts[outcome] += 1
+        self.names.add(name)
+        if outcome == "survived":
+            self.survivors.append(name)
+            if name not in self.reasons:
+                print(f"survived, without a reason: {name}", flush=True)
+
+    def report(self) -> None:
+        differ = sum(self.reasons.get(name, "differs").startswith("differs") for name in self.survivors)
+        total, counts = sum(self.counts.values()), self.counts
+        noticed = total - counts["survived"]
+        print(f"counted: {total} readers {self.sort}, {noticed} noticed ({counts['wrong']} by a wrong reply, "
+              f"{counts['crashed']} by an error, {counts['endless']} without end); {len(self.survivors) - differ} answer "
+              f"every frame rightly, {differ} do not and pass: {100 * noticed / max(1, noticed + differ):.1f} % of those "
+              "that differ are noticed")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="mutants with these words in their names")
@@ -346,35 +452,28 @@ def main() -> int:
     options = parser.parse_args()
     import xxhash  # noqa: F401  loaded once
     sys.path.insert(0, str(HERE))
-    sound = {name: compile((HERE / f"{name}.py").read_text(), f"{name}.py", "exec") for name in MODULES}
     cases = [(c["request"], c["reply"]) for path in sorted(KIT.glob("*.json")) for c in json.loads(path.read_text())]
     random.Random(1).shuffle(cases)  # what is wrong is found sooner
-    if outcome_of(os.waitpid(start(lambda: answers_all(None, sound, cases)), 0)[1]) != "survived":
+    if outcome_of(os.waitpid(start(lambda: answers_all(None, cases)), 0)[1]) != "survived":
         print("the reader is wrong before it is broken")
         return 1
-    mutants = (m for module in MODULES for m in numbered(mutants_of(module)) if options.only in m.name)
-    jobs = ((mutant.name, partial(answers_all, mutant, sound, cases)) for mutant in mutants)
+    singles = [mutant for module in MODULES for mutant in numbered(broken_once(module), module)]
     reasons = explained()
-    counts, survivors, names = dict.fromkeys(["wrong", "crashed", "endless", "survived"], 0), [], set()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # tracebacks
-    for name, outcome in run_all(jobs, options.jobs):
-        counts[outcome] += 1
-        names.add(name)
-        if outcome == "survived":
-            survivors.append(name)
-            if name not in reasons:
-                print(f"survived, without a reason: {name}", flush=True)
-    unexplained = [name for name in survivors if name not in reasons]
+    sorts = {
+        "broken in one place": lambda: singles,
+        "with numbers too narrow": lambda: too_narrow(cases),
+        "with two mistakes": lambda: pairs_of([mutant for mutant in singles if mutant.name not in reasons])}
+    tallies = [Tally(sort, reasons) for sort in sorts]
+    for tally in tallies:
+        for name, outcome in judged(sorts[tally.sort](), options, cases):
+            tally.add(name, outcome)
+        tally.report()
+    survivors = {name for tally in tallies for name in tally.survivors}
     stale = [name for name in reasons if options.only in name and name not in survivors]
     for name in stale:
-        print(f"in survivors.txt, but {'noticed' if name in names else 'unknown'}: {name}")
-    differ = [name for name in survivors if reasons.get(name, "").startswith("differs")]
-    total, noticed = sum(counts.values()), sum(counts.values()) - counts["survived"]
-    share = 100 * noticed / max(1, noticed + len(differ) + len(unexplained))
-    print(f"counted: {total} broken readers, {noticed} noticed ({counts['wrong']} by a wrong reply, {counts['crashed']} by an "
-          f"error, {counts['endless']} without end); {len(survivors) - len(differ) - len(unexplained)} answer every frame "
-          f"rightly, {len(differ) + len(unexplained)} do not and pass: {share:.1f} % of those that differ are noticed")
-    return 1 if unexplained or stale else 0
+        noticed = any(name in tally.names for tally in tallies)
+        print(f"in survivors.txt, but {'noticed' if noticed else 'unknown'}: {name}")
+    return 1 if stale or survivors - set(reasons) else 0
 
 
 if __name__ == "__main__":

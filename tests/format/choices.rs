@@ -3,9 +3,10 @@
 
 use crate::extent::by_extent;
 use crate::material::{block_of, numbers};
-use crate::oracle::{Oracle, Ribbon, int, mix, range, remapped};
+use crate::oracle::{Fuse, Oracle, Ribbon, int, mix, range, remapped};
 use crate::spec::{compare, list};
 use filterblock::{FilterKind, FilterPolicy};
+use std::collections::BTreeSet;
 
 const BITS: u64 = 10;
 const RATE: f64 = 0.01;
@@ -62,6 +63,24 @@ fn assert_ribbon(block: &[u8], hashes: &[u64], millislots: u64) {
     assert_eq!(ribbon.last_seed, 0, "{n}: a last layer with bumped hashes before it");
 }
 
+/// Seed 0, unless some hashes remain under it: then the first under which none of the remapped hashes does.
+fn assert_fuse_seed(block: &[u8], hashes: &[u64]) {
+    let set: BTreeSet<u64> = hashes.iter().copied().collect();
+    let fuse = |oracle| match oracle {
+        Oracle::Fuse { fuse, .. } => fuse,
+        _ => panic!("fuse"),
+    };
+    match Oracle::open(block) {
+        Oracle::Remapped { own, .. } => {
+            let fuse = fuse(*own);
+            assert!(Fuse { seed: 0, ..fuse.clone() }.taken(&set).is_none(), "remapped, though nothing remained");
+            let remapped = remapped(&set);
+            assert!((0..fuse.seed).all(|seed| Fuse { seed, ..fuse.clone() }.taken(&remapped).is_none()));
+        }
+        oracle => assert_eq!(fuse(oracle).seed, 0),
+    }
+}
+
 /// The parameters and the length of a kind's block of `hashes`.
 fn assert_chosen(kind: FilterKind, hashes: &[u64]) {
     let n = hashes.len() as u64;
@@ -108,6 +127,7 @@ fn assert_chosen(kind: FilterKind, hashes: &[u64]) {
             let (log2_segment_len, num_segments) = fuse_dimensions(n);
             assert_eq!(params[..2], [fingerprint_bits as u8, log2_segment_len], "{kind}, {n}");
             assert_eq!(int(&params[4..8]), num_segments, "{kind}, {n}");
+            assert_fuse_seed(&block, hashes);
             let own_len = payload_len - 8 * u64::from(block[13]);
             assert_eq!(own_len, fuse_payload_len(fingerprint_bits, n), "{kind}, {n}");
         }

@@ -20,8 +20,8 @@ scripts_lane() {
     unpack shellcheck shellcheck
     shellcheck=$beside/usr/bin/shellcheck
   fi
-  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full fuzz/run benches/model/run \
-    crates/*/run integrations/*/run
+  "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full .ci/release fuzz/run \
+    benches/model/run crates/*/run integrations/*/run
 }
 
 # clippy_lane <targets and features>...
@@ -54,6 +54,29 @@ package_lane() {
   cargo test --doc
 }
 
+proves "frozen files" "that what a release wrote is as it was released"
+# Only releases add to what it compares, each under its own name: .ci/release.
+frozen_lane() {
+  local list version of_tag known=0
+  for list in .ci/frozen/*.sha256; do
+    [ -e "$list" ] || { left_out "everything: there is no release yet"; return; }
+    version=$(basename "$list" .sha256)
+    sha256sum --check --quiet --strict "$list"
+    diff <(sed 's/^[^ ]*  //' "$list") \
+      <(find "tests/golden/$version" "crates/filterblock-kv/tests/golden/$version" -type f | LC_ALL=C sort)
+    # The list itself, where the release's tag is here.
+    if of_tag=$(git show "v$version:$list" 2>/dev/null); then diff "$list" <(echo "$of_tag"); fi
+    known=$((known + $(wc -l <"$list")))
+  done
+  # It must notice a changed file.
+  if sed '1{s/^[^0]/0/;t;s/^0/1/}' "$list" | sha256sum --check --quiet --strict >/dev/null 2>&1; then return 1; fi
+  # And a directory of a release without a list.
+  for version in tests/golden/[0-9]* crates/filterblock-kv/tests/golden/*; do
+    [ -e ".ci/frozen/${version##*/}.sha256" ] || { echo "$version has no list in .ci/frozen"; return 1; }
+  done
+  echo "counted: $known files of releases, as they were released"
+}
+
 # cargo_tool <program>: installs it, or ends the lane.
 cargo_tool() {
   ! command -v "$1" >/dev/null || return 0
@@ -70,11 +93,11 @@ deny_lane() {
     check --hide-inclusion-graph licenses bans sources
 }
 
-# Beside the newest tag of a release. Until there is one, what the last version wrote is read by the tests of golden files.
-proves "interface since the last release" "that no public item of the core is gone or changed, unless its version says so; the packages in crates/ are not compared"
+# Beside the newest release: the commit that added its list of frozen files.
+proves "interface since the last release" "that no public item of core, engine and store is gone or changed, unless the version says so"
 interface_lane() {
   cargo_tool cargo-semver-checks
-  local tag entry copy=$PWD/target/ci/interface
+  local release entry copy=$PWD/target/ci/interface
   # It must notice what it is for: a copy without one function.
   rm -rf "$copy"
   mkdir -p "$copy"
@@ -89,12 +112,12 @@ interface_lane() {
   echo 'pub(crate) use block::probe_tables;' >>"$copy/src/lib.rs"
   must_report "function filterblock::probe_tables" cargo semver-checks --manifest-path "$copy/Cargo.toml" \
     --baseline-root "$PWD" --release-type patch
-  tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true)
-  if [ -z "$tag" ]; then
-    left_out "the comparison itself: there is no release yet"
+  release=$(git log -1 --diff-filter=A --format=%H -- '.ci/frozen/*.sha256' 2>/dev/null || true)
+  if [ -z "$release" ]; then
+    left_out "the comparison itself: there is no release in this clone's history"
     return
   fi
-  cargo semver-checks --baseline-rev "$tag"
+  cargo semver-checks --baseline-rev "$release" -p filterblock -p filterblock-engine -p filterblock-kv
 }
 
 proves "tests: ${tests[*]}" "README's command for the tests"
@@ -121,6 +144,7 @@ report_missing_engines() {
 # Debug builds are too slow for the full plans.
 proves "the store against crashes, faults, damage and kills" "the full plans of crashes, faults, damage and kills"
 proves "blocks, exhaustively" "every bit, length and field of blocks; hundreds of millions of stored keys; rates to a thousandth"
+proves "the writer's choices" "that the library's writer chooses what the document states, for every number of entries up to 5 000"
 proves "demo, small" "README's command for the demo"
 
 # Native libraries that comparisons link to. Prints those that are missing.

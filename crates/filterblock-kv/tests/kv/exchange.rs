@@ -1,4 +1,4 @@
-//! The directory of a small store, written on one machine and read on others.
+//! The directory of a small store, written on one machine and read on others, or by a release and read by all later ones.
 
 use crate::between_machines;
 use crate::fixture::{by_level, leveled, policy};
@@ -6,7 +6,8 @@ use crate::sim::random::Random;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const ROWS: usize = 1_500;
 const WRITES: usize = 6_000;
@@ -37,7 +38,7 @@ fn row(number: u64) -> Vec<u8> {
     format!("{}.example/{:04}", ["com", "net", "org"][(number % 3) as usize], number % ROWS as u64).into_bytes()
 }
 
-/// The writes in their order; a write without a value is a deletion.
+/// The writes in their order; a write without a value is a deletion. Released stores have these, so they never change.
 fn writes() -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
     let mut random = Random::new(11);
     (0..WRITES).map(move |_| {
@@ -105,4 +106,29 @@ fn check_store(dir: &Path) -> usize {
 #[test]
 fn machines_read_stores_that_others_write() {
     between_machines::exchange("store", "files of a store", write_store, check_store);
+}
+
+/// `FILTERBLOCK_RELEASE=0.1.0 cargo test -p filterblock-kv --test kv released` adds the store of a release; `.ci/freeze`
+/// calls it.
+#[test]
+fn released_stores_are_read() {
+    let released: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden"].iter().collect();
+    if let Ok(version) = std::env::var("FILTERBLOCK_RELEASE") {
+        let dir = released.join(version);
+        fs::create_dir_all(&released).expect("a directory");
+        fs::create_dir(&dir).expect("a release that is not there yet");
+        write_store(&dir);
+        fs::remove_file(dir.join("LOCK")).expect("a lock removed");
+    }
+    for dir in fs::read_dir(released).into_iter().flatten() {
+        let (dir, copy) = (dir.expect("an entry").path(), tempfile::tempdir().expect("a directory"));
+        for file in fs::read_dir(&dir).expect("a directory").map(|file| file.expect("an entry")) {
+            fs::copy(file.path(), copy.path().join(file.file_name())).expect("a copied file");
+        }
+        println!("counted: the store of {}, {} answers", dir.display(), check_store(copy.path()));
+        Store::open_dir(copy.path(), options())
+            .expect("a store to write to")
+            .put(b"row", b"column", b"")
+            .expect("a write");
+    }
 }

@@ -12,7 +12,7 @@ use crate::{bits, bytes};
 use std::vec::Vec;
 
 /// About how many hashes are sorted together: as few as the grouping of all takes no longer for.
-const PART_LEN: usize = 256;
+const PART_LEN: usize = 32;
 
 /// A multiplier with no other property than that about half of its bits are ones.
 const MARK_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -31,7 +31,8 @@ pub(super) fn build(
     let Hashes { hashes, are_remapped, all } = hashes;
     let start = out.len();
     let mut codes = Codes::new(plan, are_remapped, hashes.len() as u64, out);
-    let num_parts = (hashes.len() / PART_LEN).min(MAX_PARTS);
+    let num_sorted = hashes.len() / PART_LEN;
+    let num_parts = if num_sorted <= MAX_PARTS { num_sorted } else { num_sorted.isqrt().min(MAX_PARTS) };
     #[cfg(feature = "rayon")]
     if mode.parallel && num_parts > 1 {
         rayon::slice::ParallelSliceMut::par_sort_unstable(&mut *hashes);
@@ -41,13 +42,28 @@ pub(super) fn build(
         codes.append_all(hashes)?;
         Tally::of(hashes.iter().copied())
     } else {
-        let partitions = Partitions::new(hashes, num_parts, |hash| fast_range(hash, num_parts as u64) as usize);
-        let (mut part_hashes, mut appended) = (Vec::new(), Tally::default());
+        // Large sets are grouped a second time, part by part in a cache.
+        let per_part = (num_sorted / num_parts).min(MAX_PARTS);
+        let number = |hash, num_parts: usize| fast_range(hash, num_parts as u64) as usize;
+        let parts = Partitions::new(hashes, num_parts, |hash| number(hash, num_parts));
+        let (mut of_part, mut of_smaller, mut appended) = (Vec::new(), Vec::new(), Tally::default());
+        let mut append = |some: &mut [u64]| -> Result<(), Unbuilt> {
+            check_sorted(some)?;
+            appended = appended + Tally::of(some.iter().copied());
+            codes.append_all(some)
+        };
         for part in 0..num_parts {
-            partitions.gather(part, &mut part_hashes);
-            check_sorted(&mut part_hashes)?;
-            codes.append_all(&part_hashes)?;
-            appended = appended + Tally::of(part_hashes.iter().copied());
+            parts.gather(part, &mut of_part);
+            if per_part == 1 {
+                append(&mut of_part)?;
+                continue;
+            }
+            let number = |hash| number(hash, num_parts * per_part) - part * per_part;
+            let smaller = Partitions::new(&mut of_part, per_part, number);
+            for smaller_part in 0..per_part {
+                smaller.gather(smaller_part, &mut of_smaller);
+                append(&mut of_smaller)?;
+            }
         }
         appended
     };
@@ -185,14 +201,27 @@ impl<'o, 'v> Codes<'o, 'v> {
             return;
         }
         let codes = self.out.written_mut(self.begin);
-        let (mut unary, mut remainders) = (start, end);
+        // Fields are collected in a register: each one written to memory would wait for the one before it.
+        let (mut unary, mut ones_start, mut ones) = (start, start, 0);
+        let (mut remainders, mut fields, mut fields_len) = (end, 0, 0);
         for gap in gaps {
             unary += gap >> width;
-            bits::write(codes, unary, 1, 1);
+            if unary - ones_start >= u64::from(bits::MAX_FIELD_BITS) {
+                bits::write(codes, ones_start, bits::MAX_FIELD_BITS, ones);
+                (ones_start, ones) = (unary, 0);
+            }
+            ones |= 1 << (unary - ones_start);
             unary += 1;
+            if fields_len + width > bits::MAX_FIELD_BITS {
+                bits::write(codes, remainders, fields_len, fields);
+                (fields, fields_len) = (0, 0);
+            }
             remainders -= u64::from(width);
-            bits::write(codes, remainders, width, gap & ((1 << width) - 1));
+            fields = fields << width | gap & ((1 << width) - 1);
+            fields_len += width;
         }
+        bits::write(codes, ones_start, bits::MAX_FIELD_BITS, ones);
+        bits::write(codes, remainders, fields_len, fields);
     }
 
     /// Appends the buckets that are left, and puts the directory before the codes. Returns the tally of the offsets,

@@ -22,7 +22,7 @@ use std::vec::Vec;
 /// Turns the keys of one table into one filter block.
 ///
 /// It keeps 8 bytes for each added entry besides the block itself, and while it builds a large block 14 more for the
-/// kind fuse, or 6 MiB for each core for the kind ribbon. An entry that repeats the one before it is dropped at once;
+/// kind fuse, or 4 MiB for each core for the kind ribbon. An entry that repeats the one before it is dropped at once;
 /// with other duplicates, a block is first planned as if all entries differed. The same set of entries and the same
 /// policy give the same bytes, in every order and with every repetition of the entries.
 ///

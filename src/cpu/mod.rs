@@ -87,7 +87,7 @@ proof! {
     /// The proof of AVX-512 since Ice Lake and Zen 4: its extensions came together, and processors that lack some of
     /// them also lower their clock for wide vectors.
     Avx512Bitalg, avx512_bitalg, is_x86_feature_detected:
-    "avx512f", "avx512bw", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "bmi2"
+    "avx512f", "avx512bw", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "bmi1", "bmi2"
 }
 
 #[cfg(simd_avx512)]

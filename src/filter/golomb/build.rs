@@ -60,10 +60,10 @@ pub(super) fn build(
             }
             let number = |hash| number(hash, num_parts * per_part) - part * per_part;
             let smaller = Partitions::new(&mut of_part, per_part, number);
-            for smaller_part in 0..per_part {
-                smaller.gather(smaller_part, &mut of_smaller);
-                append(&mut of_smaller)?;
-            }
+            (0..per_part).try_for_each(|part| {
+                smaller.gather(part, &mut of_smaller);
+                append(&mut of_smaller)
+            })?;
         }
         appended
     };

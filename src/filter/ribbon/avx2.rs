@@ -6,7 +6,7 @@ use crate::cpu::{Avx2, avx2};
 use core::arch::x86_64::*;
 
 #[cfg(feature = "std")]
-use super::band::Cell;
+use super::band::Rows;
 
 /// The number of columns of a vector.
 const LANES: usize = 4;
@@ -58,7 +58,7 @@ portable::compiled_for! { avx2! }
 
 #[cfg(feature = "std")]
 avx2! {
-    pub(super) fn solve(proof, rows: &[Cell], words: &mut [u64]) {
+    pub(super) fn solve(proof, rows: Rows<'_>, words: &mut [u64]) {
         for (index, words) in words.chunks_mut(MOST_SOLVED).enumerate() {
             let first_column = (index * MOST_SOLVED) as u32;
             match words.len().div_ceil(LANES) {
@@ -115,7 +115,7 @@ fn sums_of_ones(_proof: Avx2, words: __m256i) -> __m256i {
 /// before it: the vectors' steps overlap.
 #[cfg(feature = "std")]
 #[inline(always)]
-fn solve_some<const N: usize>(proof: Avx2, rows: &[Cell], words: &mut [u64], first_column: u32) {
+fn solve_some<const N: usize>(proof: Avx2, rows: Rows<'_>, words: &mut [u64], first_column: u32) {
     let mut padded = [[0; LANES]; N];
     padded.as_flattened_mut()[..words.len()].copy_from_slice(words);
     // SAFETY: `proof` is of AVX2.
@@ -125,7 +125,7 @@ fn solve_some<const N: usize>(proof: Avx2, rows: &[Cell], words: &mut [u64], fir
             let first = u64::from(first_column) + (index * LANES) as u64;
             vector(proof, [first, first + 1, first + 2, first + 3])
         });
-        for &[coefficients, fingerprint] in rows.iter().rev() {
+        for (&coefficients, &fingerprint) in rows.0.iter().zip(rows.1).rev() {
             let coefficients = _mm256_set1_epi64x(coefficients as i64);
             let fingerprint = _mm256_set1_epi64x(fingerprint as i64);
             for (words, &columns) in solved.iter_mut().zip(&columns) {

@@ -2,13 +2,11 @@
 
 use super::portable;
 use super::search::{Sums, Window};
-#[cfg(feature = "std")]
-use crate::cpu::Portable;
 use crate::cpu::{Avx512Bitalg, avx512_bitalg};
 use core::arch::x86_64::*;
 
 #[cfg(feature = "std")]
-use super::band::Cell;
+use super::band::Rows;
 
 /// The number of columns of a vector.
 const LANES: u32 = 8;
@@ -31,9 +29,36 @@ portable::compiled_for! { avx512_bitalg! }
 
 #[cfg(feature = "std")]
 avx512_bitalg! {
-    pub(super) fn solve(_proof, rows: &[Cell], words: &mut [u64]) {
-        portable::solve(Portable, rows, words)
+    pub(super) fn solve(_proof, rows: Rows<'_>, words: &mut [u64]) {
+        for (index, words) in words.chunks_mut(LANES as usize).enumerate() {
+            // SAFETY: `_proof` is of these features.
+            unsafe { solve_some(rows, words, index as i64 * i64::from(LANES)) }
+        }
     }
+}
+
+/// Solves a block for the columns of `words`, at most a vector, of which `first_column` is the first.
+///
+/// # Safety
+/// The processor has the features.
+#[cfg(feature = "std")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq")]
+unsafe fn solve_some(rows: Rows<'_>, words: &mut [u64], first_column: i64) {
+    let lanes = u8::MAX >> (LANES as usize - words.len());
+    let one = _mm512_set1_epi64(1);
+    let columns = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(first_column));
+    // SAFETY: only as many lanes are loaded as there are words.
+    let mut solved = unsafe { _mm512_maskz_loadu_epi64(lanes, words.as_ptr().cast()) };
+    for (&coefficients, &mark) in rows.0.iter().zip(rows.1).rev() {
+        // The slots after this one are a bit lower in `solved` than in the block that begins here.
+        let later = _mm512_and_si512(solved, _mm512_set1_epi64((coefficients >> 1) as i64));
+        let fingerprint = _mm512_and_si512(_mm512_srlv_epi64(_mm512_set1_epi64(mark as i64), columns), one);
+        let shifted = _mm512_xor_si512(_mm512_slli_epi64::<1>(solved), fingerprint);
+        solved = _mm512_ternarylogic_epi64::<XOR_OF_AND>(shifted, _mm512_popcnt_epi64(later), one);
+    }
+    // SAFETY: as above.
+    unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), lanes, solved) }
 }
 
 /// Returns whether the sum of each of the first columns, a vector or all, is its bit of the fingerprint.

@@ -1,6 +1,6 @@
 //! The builder: from hashes to solution, thresholds and numbers of blocks.
 
-use super::band::Band;
+use super::band::{Band, Cursor};
 use super::engine::Engine;
 use super::groups::Groups;
 use super::layer::Layer;
@@ -18,8 +18,8 @@ use crate::hash_set::{Tally, check_sorted, check_suspects};
 use core::ops::Range;
 use std::vec::Vec;
 
-/// Appends the payload of `hashes`, in any order. Meanwhile it keeps the bumped hashes, the thresholds, and 32 bytes
-/// for each slot of the stretches that are filled in turns.
+/// Appends the payload of `hashes`, in any order. Meanwhile it keeps the bumped hashes, the thresholds, and 24 bytes
+/// for each slot of the stretch that is filled, or of as many as there are cores.
 pub(super) fn build(
     plan: &Plan,
     hashes: Hashes<'_>,
@@ -146,10 +146,10 @@ fn append_last(
         band.clear((num_blocks * WIDTH) as usize);
         let (mask, mut suspects) = (params.fingerprint_mask(), Vec::new());
         let is_solved = ordered.iter().all(|&hash| {
-            let row = Row::new(hash, layer.num_starts);
-            let inserted = band.insert(&Row { fingerprint: row.fingerprint & mask, ..row });
-            suspects.extend((inserted == Ok(false)).then_some(hash));
-            inserted.is_ok()
+            let mut cursor = Cursor::new(&Row::new(hash, layer.num_starts), mask, 0);
+            let is_inserted = band.insert(&mut cursor);
+            suspects.extend((!is_inserted).then_some(hash));
+            is_inserted || cursor.is_zero()
         });
         if is_solved {
             check_suspects(&ordered, &mut suspects)?;

@@ -10,11 +10,11 @@ use super::{Layout, Params, portable};
 use crate::hash::KeyHash;
 
 #[cfg(feature = "std")]
-use super::band::Cell;
+use super::band::{Cursor, Rows};
+#[cfg(feature = "std")]
+use super::lanes::{LANES, Queue};
 #[cfg(feature = "std")]
 use super::search::Part;
-#[cfg(feature = "std")]
-use super::turns::{IN_TURNS, Pair, Place, Turn};
 #[cfg(feature = "std")]
 use crate::hash_set::Tally;
 
@@ -43,15 +43,10 @@ crate::cpu::engines! {
     /// Solves a block from its last slot to its first, for the columns of `words`: on entry the words of the block
     /// after it, on return its own.
     #[cfg(feature = "std")]
-    fn solve(rows: &[Cell], words: &mut [u64]);
+    fn solve(rows: Rows<'_>, words: &mut [u64]);
 
-    /// Takes steps of insertion until one of the stretches has no coefficients left. Returns its number and the places
-    /// of all.
+    /// Takes steps of insertion until one of the lanes has no coefficients left. Returns the lanes, and the number of
+    /// equations that have been placed.
     #[cfg(feature = "std")]
-    fn take_turns(turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]);
-
-    /// Takes steps of insertion of two equations of a stretch until one of them has no coefficients left. Returns the
-    /// places of both.
-    #[cfg(feature = "std")]
-    fn take_pair(pair: Pair<'_>) -> [Place; 2];
+    fn take_lanes(queue: Queue<'_>) -> ([Cursor; LANES], usize);
 }

@@ -1,16 +1,21 @@
-//! The hashes of a layer in the order of their insertion: grouped in one pass over all, then part by part.
+//! The hashes of a layer in the order of their insertion: grouped in one pass over all, and in a second one over parts of
+//! large layers.
+//!
+//! No count is kept in memory of the next place of each start, as a counting sort does: it took three times as long.
 
-use super::BUCKET;
 use super::layer::Layer;
 use super::sizing::STRETCH;
-use super::turns::IN_TURNS;
+use super::{BUCKET, LIMITS};
 use crate::hash::fast_range;
 use crate::hash_set::{MAX_PARTS, Partitions};
+use core::iter::once;
 use std::vec::Vec;
 
-/// The logarithm of the slots of a part, unless there would be too many parts. A part's hashes are put in order in a
-/// level-1 cache.
-const MIN_LOG2_PART: u32 = 11;
+/// The logarithm of the least slots of a part, unless parts are buckets. A part's hashes stay in a cache.
+const MIN_LOG2_PART: u32 = 13;
+
+/// The most hashes of a bucket for which there is memory besides: random sets have no more.
+const MAX_BUCKET: usize = 1024;
 
 /// The hashes in parts of neighbouring slots. A group of parts has the hashes of some whole stretches.
 pub(super) struct Groups<'a> {
@@ -20,72 +25,101 @@ pub(super) struct Groups<'a> {
     num_starts: u64,
 }
 
-/// The hashes of a group in the order of insertion: bucket by bucket, and in each the last starts first.
+/// The hashes of a group in the order of insertion: bucket by bucket, and in each class by class.
 #[derive(Default)]
 pub(super) struct Group {
     /// The hashes, followed by leftovers of earlier groups.
     pub(super) hashes: Vec<u64>,
     /// The number of hashes in each bucket.
     pub(super) per_bucket: Vec<usize>,
-    /// The hashes of a part, before they are put in order.
+    /// The hashes of a part, and of a bucket.
     part: Vec<u64>,
-    /// For each start in the part the number of its hashes, and later the place of the next one.
-    places: Vec<usize>,
+    bucket: Vec<u64>,
+    /// Memory for the hashes of a bucket that are bumped first, and second.
+    classes: [Vec<u64>; 2],
 }
 
 impl<'a> Groups<'a> {
     /// Reorders `hashes`, which enter `layer`.
     pub(super) fn new(layer: &Layer, hashes: &'a mut [u64]) -> Self {
         let num_starts = layer.num_starts;
-        let mut log2_part = MIN_LOG2_PART;
-        while num_starts.div_ceil(1 << log2_part) > MAX_PARTS as u64 {
-            log2_part += 1;
-        }
-        let num_parts = num_starts.div_ceil(1 << log2_part) as usize;
+        let num_parts = |log2_part: u32| num_starts.div_ceil(1 << log2_part) as usize;
+        let mut sizes = once(BUCKET.ilog2()).chain(MIN_LOG2_PART..);
+        let log2_part = sizes.find(|&size| num_parts(size) <= MAX_PARTS).expect("slots are numbered in 38 bits");
+        let num_parts = num_parts(log2_part);
         let part_of = |hash| (fast_range(hash, num_starts) >> log2_part) as usize;
         Self { parts: Partitions::new(hashes, num_parts, part_of), num_parts, log2_part, num_starts }
     }
 
     /// The number of stretches of a group; the last group may have fewer.
     pub(super) fn num_stretches(&self) -> usize {
-        IN_TURNS.max(1 << self.log2_part.saturating_sub(STRETCH.ilog2()))
+        1 << self.log2_part.saturating_sub(STRETCH.ilog2())
     }
 
-    /// Replaces the contents of `into` by group `index`. (The order of hashes with the same start decides nothing, see
-    /// the [module](super).)
+    /// Replaces the contents of `into` by group `index`. (The order of hashes of the same class decides nothing, see the
+    /// [module](super).)
     pub(super) fn gather(&self, index: usize, into: &mut Group) {
-        into.per_bucket.clear();
+        let Group { hashes, per_bucket, part: of_part, bucket: of_bucket, classes } = into;
+        per_bucket.clear();
         let mut end = 0;
+        let mut append = |of_bucket: &[u64]| {
+            append_bucket(hashes, end, of_bucket, classes, |hash| fast_range(hash, self.num_starts));
+            per_bucket.push(of_bucket.len());
+            end += of_bucket.len();
+        };
         let num_parts = (self.num_stretches() * STRETCH as usize) >> self.log2_part;
         for part in (index * num_parts..self.num_parts).take(num_parts) {
-            self.parts.gather(part, &mut into.part);
-            end = into.append_part(end, 1 << self.log2_part, |hash| fast_range(hash, self.num_starts));
+            self.parts.gather(part, of_part);
+            let num_buckets = 1 << (self.log2_part - BUCKET.ilog2());
+            if num_buckets == 1 {
+                append(of_part);
+                continue;
+            }
+            let bucket_of = |hash| (fast_range(hash, self.num_starts) / BUCKET) as usize % num_buckets;
+            let buckets = Partitions::new(of_part, num_buckets, bucket_of);
+            for bucket in 0..num_buckets {
+                buckets.gather(bucket, of_bucket);
+                append(of_bucket);
+            }
         }
     }
 }
 
-impl Group {
-    /// Puts the hashes of a part of `num_slots` after the first `end` hashes, by their starts. Returns the new end.
-    fn append_part(&mut self, mut end: usize, num_slots: usize, start_of: impl Fn(u64) -> u64) -> usize {
-        let Self { hashes, per_bucket, part, places } = self;
-        // This reverses the order within a bucket only.
-        let place_of = |hash| (start_of(hash) ^ (BUCKET - 1)) as usize & (num_slots - 1);
-        places.clear();
-        places.resize(num_slots, 0);
-        part.iter().for_each(|&hash| places[place_of(hash)] += 1);
-        for bucket in places.chunks_exact_mut(BUCKET as usize) {
-            let begin = end;
-            for place in bucket {
-                (*place, end) = (end, end + *place);
-            }
-            per_bucket.push(end - begin);
-        }
-        hashes.resize(hashes.len().max(end), 0);
-        for &hash in &*part {
-            let place = &mut places[place_of(hash)];
-            hashes[*place] = hash;
-            *place += 1;
-        }
-        end
+/// Puts the hashes of a bucket after the first `end` hashes, in the order of insertion: those last that are bumped by
+/// every threshold that bumps anything, and before them those that are bumped by all but one.
+fn append_bucket(
+    hashes: &mut Vec<u64>,
+    end: usize,
+    of_bucket: &[u64],
+    classes: &mut [Vec<u64>; 2],
+    start_of: impl Fn(u64) -> u64,
+) {
+    let num = of_bucket.len();
+    hashes.resize(hashes.len().max(end + num), 0);
+    let class_of = |hash| {
+        let distance = !start_of(hash) % BUCKET;
+        (usize::from(distance >= LIMITS[1]), usize::from(distance >= LIMITS[2]))
+    };
+    if num > MAX_BUCKET {
+        hashes[end..][..num].copy_from_slice(of_bucket);
+        hashes[end..][..num].sort_unstable_by_key(|&hash| class_of(hash));
+        return;
     }
+    let kept_longest = &mut hashes[end..][..num];
+    let [first, second] = classes.each_mut().map(|class| {
+        class.resize(class.len().max(num), 0);
+        &mut class[..num]
+    });
+    let (mut num_kept, mut num_first, mut num_second) = (0, 0, 0);
+    // Every hash is written to all three, and counted in one of them: no branch depends on it.
+    for &hash in of_bucket {
+        let (is_first, is_either) = class_of(hash);
+        (kept_longest[num_kept], first[num_first], second[num_second]) = (hash, hash, hash);
+        num_kept += 1 - is_either;
+        num_first += is_first;
+        num_second += is_either - is_first;
+    }
+    let (later, latest) = kept_longest[num_kept..].split_at_mut(num_second);
+    later.copy_from_slice(&second[..num_second]);
+    latest.copy_from_slice(&first[..num_first]);
 }

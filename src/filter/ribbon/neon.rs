@@ -8,7 +8,7 @@ use crate::cpu::{Neon, neon};
 use core::arch::aarch64::*;
 
 #[cfg(feature = "std")]
-use super::band::Cell;
+use super::band::Rows;
 
 /// The number of bytes of a vector: two words.
 const VECTOR_LEN: usize = 16;
@@ -34,7 +34,7 @@ portable::compiled_for! { neon! }
 
 #[cfg(feature = "std")]
 neon! {
-    pub(super) fn solve(_proof, rows: &[Cell], words: &mut [u64]) {
+    pub(super) fn solve(_proof, rows: Rows<'_>, words: &mut [u64]) {
         portable::solve(Portable, rows, words)
     }
 }

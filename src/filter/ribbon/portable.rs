@@ -8,11 +8,11 @@ use crate::cpu::Portable;
 use crate::hash::KeyHash;
 
 #[cfg(feature = "std")]
-use super::band::Cell;
+use super::band::{Cursor, Rows};
+#[cfg(feature = "std")]
+use super::lanes::{self, LANES, Queue};
 #[cfg(feature = "std")]
 use super::search::Part;
-#[cfg(feature = "std")]
-use super::turns::{self, IN_TURNS, Pair, Place, Turn};
 #[cfg(feature = "std")]
 use crate::hash_set::Tally;
 
@@ -50,16 +50,11 @@ macro_rules! compiled_for {
             }
 
             #[cfg(feature = "std")]
-            pub(super) fn take_turns(
+            pub(super) fn take_lanes(
                 _proof,
-                turns: [super::turns::Turn<'_>; super::turns::IN_TURNS],
-            ) -> (usize, [super::turns::Place; super::turns::IN_TURNS]) {
-                super::turns::take(turns)
-            }
-
-            #[cfg(feature = "std")]
-            pub(super) fn take_pair(_proof, pair: super::turns::Pair<'_>) -> [super::turns::Place; 2] {
-                super::turns::take_pair(pair)
+                queue: super::lanes::Queue<'_>,
+            ) -> ([super::band::Cursor; super::lanes::LANES], usize) {
+                super::lanes::take(queue)
             }
         }
     };
@@ -110,8 +105,8 @@ pub(super) fn agrees(payload: &[u8], window: &Window) -> bool {
 /// The sum of a stored row is its fingerprint. In a slot without a row both are zero, and so is the solution.
 #[cfg(feature = "std")]
 #[inline(always)]
-pub(super) fn solve(_: Portable, rows: &[Cell], words: &mut [u64]) {
-    for &[coefficients, fingerprint] in rows.iter().rev() {
+pub(super) fn solve(_: Portable, rows: Rows<'_>, words: &mut [u64]) {
+    for (&coefficients, &fingerprint) in rows.0.iter().zip(rows.1).rev() {
         for (column, word) in words.iter_mut().enumerate() {
             let later = *word << 1;
             let sum = (coefficients & later).count_ones() ^ fingerprint as u32 >> column;
@@ -126,11 +121,6 @@ pub(super) fn tally_found(sums: Portable, part: &Part<'_>, hashes: &[u64]) -> Ta
 }
 
 #[cfg(feature = "std")]
-pub(super) fn take_turns(_: Portable, turns: [Turn<'_>; IN_TURNS]) -> (usize, [Place; IN_TURNS]) {
-    turns::take(turns)
-}
-
-#[cfg(feature = "std")]
-pub(super) fn take_pair(_: Portable, pair: Pair<'_>) -> [Place; 2] {
-    turns::take_pair(pair)
+pub(super) fn take_lanes(_: Portable, queue: Queue<'_>) -> ([Cursor; LANES], usize) {
+    lanes::take(queue)
 }

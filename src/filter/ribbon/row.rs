@@ -23,10 +23,6 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The end of a queue of equations, which has no coefficients.
-    #[cfg(feature = "std")]
-    pub(super) const NONE: Self = Self { start: 0, coefficients: 0, fingerprint: 0 };
-
     /// Returns the equation of `hash` in a layer whose rows start in its first `num_starts` slots.
     #[inline(always)]
     pub(super) const fn new(hash: u64, num_starts: u64) -> Self {

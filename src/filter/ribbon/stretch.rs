@@ -1,15 +1,15 @@
 //! A stretch: a part of a layer that is filled and solved apart from the others. The [parent](super) explains the order
 //! of insertion and thresholds.
 
-use super::band::Band;
+use super::band::{Band, Cursor};
 use super::build::solve;
 use super::engine::Engine;
 use super::groups::Group;
+use super::lanes::{ENDS, Queue};
 use super::layer::Layer;
 use super::row::{Row, WIDTH};
 use super::search::Part;
 use super::sizing::STRETCH;
-use super::turns::{IN_TURNS, Pair, Place, Turn};
 use super::{BUCKET, LIMITS, Params};
 use crate::bits;
 use crate::filter::fault;
@@ -43,72 +43,32 @@ pub(super) struct Stretch<'a> {
     pub(super) found: Tally,
 }
 
-/// The memory in which a thread builds stretches: 16 bytes for each slot of [`IN_TURNS`] stretches, and the hashes of a
-/// group.
+/// The memory in which a thread builds stretches: 16 bytes for each slot of one, and the hashes of a group.
 #[derive(Default)]
 pub(super) struct Workspace {
     pub(super) group: Group,
-    bands: [Band; IN_TURNS],
+    band: Band,
+    queue: Vec<Cursor>,
+    placed: Vec<u32>,
 }
 
 impl Whole {
     /// Fills and solves the stretches of the group.
     pub(super) fn build(&self, stretches: &mut [Stretch<'_>], workspace: &mut Workspace) -> Result<(), Unbuilt> {
-        let Workspace { group, bands } = workspace;
+        let Workspace { group, band, queue, placed } = workspace;
+        let Whole { params, layer, .. } = self;
+        let engine = Engine::best(params);
         let mut entering = Entering { hashes: &group.hashes, per_bucket: &group.per_bucket };
-        let mut solved = entering;
-        for some in stretches.chunks_mut(IN_TURNS) {
-            self.fill(some, &mut entering, bands)?;
-            for (stretch, band) in some.iter_mut().zip(&*bands) {
-                solve(&self.params, &self.layer, stretch.first_slot / WIDTH, band, stretch.solution);
-                fault::inject(stretch.solution);
-                fault::inject(stretch.thresholds);
-                if self.checks {
-                    let Whole { params, layer, .. } = self;
-                    let layer = layer.seen_from(params, stretch.first_slot);
-                    let (solution, thresholds) = (&*stretch.solution, Some(&*stretch.thresholds));
-                    let part = Part { params, layer, solution, thresholds };
-                    let hashes = solved.split_off((STRETCH / BUCKET) as usize).hashes;
-                    stretch.found = Engine::best(params).tally_found(&part, hashes);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Fills up to [`IN_TURNS`] stretches.
-    fn fill(
-        &self,
-        stretches: &mut [Stretch<'_>],
-        entering: &mut Entering<'_>,
-        bands: &mut [Band; IN_TURNS],
-    ) -> Result<(), Unbuilt> {
-        let engine = Engine::best(&self.params);
-        let mut all: Vec<Filling<'_, '_>> = Vec::with_capacity(IN_TURNS);
-        for (stretch, band) in stretches.iter_mut().zip(bands) {
-            all.push(Filling::new(self, entering.split_off((STRETCH / BUCKET) as usize), stretch, band));
-        }
-        let mut filling: Vec<&mut Filling<'_, '_>> = all.iter_mut().collect();
-        for one in &mut filling {
-            one.next_bucket()?;
-        }
-        filling.retain(|one| !one.is_full());
-        while !filling.is_empty() {
-            let lane = match &mut filling[..] {
-                [first, second] => {
-                    let (lane, places) = engine.take_turns([first.turn(), second.turn()]);
-                    [first.place, second.place] = places;
-                    lane
-                }
-                [first, ..] => {
-                    first.insert_in_pairs(engine);
-                    0
-                }
-                [] => break,
-            };
-            filling[lane].go_on()?;
-            if filling[lane].is_full() {
-                filling.remove(lane);
+        for stretch in stretches {
+            let of_stretch = entering.split_off((STRETCH / BUCKET) as usize);
+            Filling::new(self, of_stretch, stretch, band, queue, placed).fill(engine)?;
+            solve(params, layer, stretch.first_slot / WIDTH, band, stretch.solution);
+            fault::inject(stretch.solution);
+            fault::inject(stretch.thresholds);
+            if self.checks {
+                let layer = layer.seen_from(params, stretch.first_slot);
+                let part = Part { params, layer, solution: &*stretch.solution, thresholds: Some(&*stretch.thresholds) };
+                stretch.found = engine.tally_found(&part, of_stretch.hashes);
             }
         }
         Ok(())
@@ -117,13 +77,6 @@ impl Whole {
     /// Returns the error for hashes of which too many are bumped.
     pub(super) fn crowded(&self) -> Unbuilt {
         Unbuilt::Unsolved { num_seeds: 1, num_entries: self.num_entering as u64 }
-    }
-
-    /// Returns the row of `hash`, which starts in the stretch that begins at `first_slot`.
-    #[inline(always)]
-    fn row(&self, hash: u64, first_slot: u64, mask: u32) -> Row {
-        let row = Row::new(hash, self.layer.num_starts);
-        Row { start: row.start - first_slot, fingerprint: row.fingerprint & mask, ..row }
     }
 }
 
@@ -149,161 +102,150 @@ struct Filling<'a, 's> {
     whole: &'a Whole,
     stretch: &'a mut Stretch<'s>,
     band: &'a mut Band,
-    mask: u32,
     later: Entering<'a>,
     /// The current bucket, counted from the stretch's first, and its hashes.
     bucket: u64,
     of_bucket: &'a [u64],
-    /// The rows of these hashes, and one without coefficients.
-    queue: Vec<Row>,
-    slots: Vec<u32>,
-    /// The equations of the bucket that were inserted in pairs, in the order in which they found their slots.
-    placed: Vec<u32>,
-    place: Place,
+    /// The equations of these hashes, and some without coefficients.
+    queue: &'a mut Vec<Cursor>,
+    /// The first `num_placed` are the slots of the bucket's rows, in the order in which these became rows.
+    placed: &'a mut Vec<u32>,
+    num_placed: usize,
     /// The hashes that may have an equal one in the bucket.
     suspects: Vec<u64>,
 }
 
 impl<'a, 's> Filling<'a, 's> {
-    fn new(whole: &'a Whole, later: Entering<'a>, stretch: &'a mut Stretch<'s>, band: &'a mut Band) -> Self {
-        let Whole { params, layer, .. } = whole;
+    fn new(
+        whole: &'a Whole,
+        later: Entering<'a>,
+        stretch: &'a mut Stretch<'s>,
+        band: &'a mut Band,
+        queue: &'a mut Vec<Cursor>,
+        placed: &'a mut Vec<u32>,
+    ) -> Self {
+        let layer = &whole.layer;
         // The last stretch also has the layer's last block, in which no row starts.
         let is_last = stretch.first_slot + STRETCH >= layer.num_starts;
         let end = if is_last { layer.num_blocks * WIDTH } else { stretch.first_slot + STRETCH };
         band.clear((end - stretch.first_slot) as usize);
-        let queue = std::vec![Row::NONE; 2];
-        let mask = params.fingerprint_mask();
-        let place = Place::at(&queue, 0);
-        // The number before that of the first bucket.
-        let bucket = u64::MAX;
-        let (slots, placed, suspects) = (Vec::new(), Vec::new(), Vec::new());
-        Self { whole, stretch, band, mask, later, bucket, of_bucket: &[], queue, slots, placed, place, suspects }
+        let suspects = Vec::new();
+        Self { whole, stretch, band, later, bucket: 0, of_bucket: &[], queue, placed, num_placed: 0, suspects }
     }
 
-    /// Returns whether no bucket is left.
-    fn is_full(&self) -> bool {
-        self.of_bucket.is_empty()
-    }
-
-    fn turn(&mut self) -> Turn<'_> {
-        Turn { cells: self.band.cells(), queue: &self.queue, slots: &mut self.slots, place: self.place }
-    }
-
-    /// Goes on to the next bucket that has rows and room for them.
-    fn next_bucket(&mut self) -> Result<(), Unbuilt> {
-        check_suspects(self.of_bucket, &mut self.suspects)?;
-        self.suspects.clear();
-        self.of_bucket = &[];
+    fn fill(mut self, engine: Engine) -> Result<(), Unbuilt> {
+        let (whole, first_slot, mask) = (self.whole, self.stretch.first_slot, self.whole.params.fingerprint_mask());
+        let row = |&hash: &u64| {
+            let row = Row::new(hash, whole.layer.num_starts);
+            Row { start: row.start - first_slot, ..row }
+        };
         while !self.later.per_bucket.is_empty() {
-            self.bucket = self.bucket.wrapping_add(1);
             self.of_bucket = self.later.split_off(1).hashes;
-            if self.of_bucket.is_empty() {
-                continue;
-            }
             // Known before memory is taken for their rows.
             let min_bumped = self.stretch.bumped.len() + self.of_bucket.len().saturating_sub(MAX_KEPT);
-            if min_bumped > self.whole.max_bumped {
-                return Err(self.whole.crowded());
+            if min_bumped > whole.max_bumped {
+                return Err(whole.crowded());
             }
-            let (whole, first_slot, mask) = (self.whole, self.stretch.first_slot, self.mask);
             self.queue.clear();
-            self.queue.extend(self.of_bucket.iter().map(|&hash| whole.row(hash, first_slot, mask)));
-            self.queue.extend([Row::NONE; 2]);
-            self.placed.clear();
-            self.slots.resize(self.slots.len().max(self.queue.len()), 0);
-            self.place = Place::at(&self.queue, 0);
-            if self.band.has_room(&self.queue[0]) {
-                break;
-            }
-            self.refuse();
-            self.of_bucket = &[];
+            let rows = self.of_bucket.iter().map(row).enumerate();
+            self.queue.extend(rows.map(|(index, row)| Cursor::new(&row, mask, index)));
+            self.queue.extend([Cursor::end(self.of_bucket.len()); ENDS]);
+            self.placed.resize(self.placed.len().max(self.queue.len()), 0);
+            self.num_placed = 0;
+            self.insert_bucket(engine);
+            check_suspects(self.of_bucket, &mut self.suspects)?;
+            self.suspects.clear();
+            self.bucket += 1;
         }
         Ok(())
     }
 
-    /// Inserts equations two at a time, until one of them, or the queue, has no coefficients left and all before it are
-    /// inserted. The result is that of one at a time, which overlaps nothing: an equation that has no coefficients left
-    /// beside a later one is inserted again without it.
-    fn insert_in_pairs(&mut self, engine: Engine) {
-        loop {
-            let Self { queue, slots, placed, place, .. } = self;
-            let pair = Pair { cells: self.band.cells(), queue, slots, placed, place: *place };
-            let [first, second] = engine.take_pair(pair);
-            let earlier = if first.next < second.next { first } else { second };
-            let is_alone = !self.take_back(earlier.next + 1);
-            self.place = if is_alone { earlier } else { Place::at(&self.queue, earlier.next) };
-            if !self.insert_alone() {
-                return;
+    /// Inserts the equations of the bucket up to the first that is refused.
+    fn insert_bucket(&mut self, engine: Engine) {
+        let mut next = 0;
+        let queue = &self.queue[..self.of_bucket.len()];
+        if let Some(index) = queue.iter().position(|equation| !self.band.has_room(equation.at)) {
+            return self.refuse(index);
+        }
+        while next < self.of_bucket.len() {
+            let Err(without_coefficients) = self.insert_in_lanes(engine, next) else { return };
+            next = without_coefficients.index();
+            if !without_coefficients.is_zero() {
+                return self.refuse(next);
             }
+            // The equation follows from those before it, as that of an equal hash does.
+            self.suspects.push(self.of_bucket[next]);
+            next += 1;
         }
     }
 
-    /// Inserts the current equation and goes on to the next. Returns `false` if it has no coefficients left.
-    fn insert_alone(&mut self) -> bool {
-        let Place { next, mut cursor } = self.place;
-        while cursor.coefficients != 0 {
-            if cursor.step(self.band.cells()) {
-                self.slots[next] = cursor.at as u32;
-                self.placed.push(next as u32);
-                self.place = Place::at(&self.queue, next + 1);
-                return true;
+    /// Inserts the equations from `next` on, up to one that those before it leave without coefficients. The result is
+    /// that of one at a time: an equation that has no coefficients left beside a later one is inserted again without it.
+    fn insert_in_lanes(&mut self, engine: Engine, mut next: usize) -> Result<(), Cursor> {
+        'restart: loop {
+            let Self { band, queue, placed, num_placed, .. } = self;
+            let (rows, num_placed) = (band.rows(), *num_placed);
+            let mut lanes;
+            (lanes, self.num_placed) = engine.take_lanes(Queue { rows, equations: queue, next, placed, num_placed });
+            lanes.sort_unstable_by_key(Cursor::index);
+            for mut lane in lanes {
+                if self.insert_alone(&mut lane) {
+                    continue;
+                }
+                let index = lane.index();
+                if index == self.of_bucket.len() {
+                    return Ok(());
+                }
+                if !self.take_back(index + 1) {
+                    return Err(lane);
+                }
+                let mut again = self.queue[index];
+                if !self.insert_alone(&mut again) {
+                    return Err(again);
+                }
+                next = index + 1;
+                continue 'restart;
             }
+            unreachable!("a lane had no coefficients left");
         }
-        self.place.cursor = cursor;
-        false
+    }
+
+    /// Inserts the equation, unless it has no coefficients left, and returns whether it is inserted.
+    fn insert_alone(&mut self, cursor: &mut Cursor) -> bool {
+        let is_inserted = self.band.insert(cursor);
+        self.placed[self.num_placed] = cursor.at as u32;
+        self.num_placed += usize::from(is_inserted);
+        is_inserted
     }
 
     /// Takes back the equations from `end` on, and inserts those before it again that may depend on them. Returns whether
     /// there were any in place.
     fn take_back(&mut self, end: usize) -> bool {
-        let Some(begin) = self.placed.iter().position(|&index| index as usize >= end) else { return false };
-        let taken = self.placed.split_off(begin);
-        taken.iter().for_each(|&index| self.band.remove(self.slots[index as usize] as usize));
-        for index in taken.into_iter().map(|index| index as usize).filter(|&index| index < end) {
-            self.place = Place::at(&self.queue, index);
-            let is_inserted = self.insert_alone();
+        let placed = &self.placed[..self.num_placed];
+        let Some(begin) = placed.iter().position(|&slot| self.band.index(slot) >= end) else { return false };
+        let taken: Vec<(u32, usize)> = placed[begin..].iter().map(|&slot| (slot, self.band.index(slot))).collect();
+        self.num_placed = begin;
+        taken.iter().for_each(|&(slot, _)| self.band.remove(slot));
+        for (_, index) in taken.into_iter().filter(|&(_, index)| index < end) {
+            let is_inserted = self.insert_alone(&mut self.queue[index].clone());
             debug_assert!(is_inserted, "it was before");
         }
         true
     }
 
-    /// Goes on after an equation, or the queue, has no coefficients left.
-    fn go_on(&mut self) -> Result<(), Unbuilt> {
-        let Place { next, cursor } = self.place;
-        if let Some(&hash) = self.of_bucket.get(next) {
-            if cursor.fingerprint == 0 {
-                // The equation follows from those before it, as that of an equal hash does.
-                self.suspects.push(hash);
-                self.slots[next] = u32::MAX;
-                self.place = Place::at(&self.queue, next + 1);
-                if next + 1 < self.of_bucket.len() {
-                    return Ok(());
-                }
-            } else {
-                self.refuse();
-            }
-        }
-        self.next_bucket()
-    }
-
-    /// Sets the least threshold that bumps the current equation, and takes back the rows in place that it bumps.
-    fn refuse(&mut self) {
-        let next = self.place.next;
-        let refused = distance(&self.queue[next]);
+    /// Sets the least threshold that bumps the equation, up to which all are inserted, and takes back those in place
+    /// that it bumps.
+    fn refuse(&mut self, index: usize) {
+        let refused = distance(&self.queue[index]);
         let class = LIMITS.iter().position(|&limit| limit <= refused).expect("the last limit is 0");
-        let is_bumped = |row: &Row| distance(row) >= LIMITS[class];
-        let end = self.queue[..next].partition_point(|row| !is_bumped(row));
-        for &slot in self.slots[end..next].iter().filter(|&&slot| slot != u32::MAX) {
-            self.band.remove(slot as usize);
-        }
+        let end = self.queue[..index].partition_point(|row| distance(row) < LIMITS[class]);
         self.take_back(end);
-        let rows = self.queue.iter().zip(self.of_bucket);
-        self.stretch.bumped.extend(rows.filter(|(row, _)| is_bumped(row)).map(|(_, &hash)| hash));
+        self.stretch.bumped.extend(&self.of_bucket[end..]);
         bits::write(self.stretch.thresholds, self.bucket * 2, 2, class as u64);
     }
 }
 
-/// Returns the distance from the start of `row` to its bucket's last slot.
-fn distance(row: &Row) -> u64 {
-    !row.start % BUCKET
+/// Returns the distance from the start of an equation to its bucket's last slot.
+fn distance(start: &Cursor) -> u64 {
+    !(start.at as u64) % BUCKET
 }

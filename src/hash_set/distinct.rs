@@ -44,15 +44,28 @@ pub(crate) fn check_group(hashes: &mut [u64]) -> Result<(), Repeated> {
     Ok(())
 }
 
+/// Checks that the hashes of a large group differ, by a set of 21 to 43 bits a hash.
+pub(crate) fn check_part(hashes: &[u64]) -> Result<(), Repeated> {
+    let mut seen = Seen(std::vec![0; (hashes.len() / 3).next_power_of_two()]);
+    let mut suspects = std::vec::Vec::new();
+    for &hash in hashes {
+        if seen.may_contain(hash) {
+            suspects.push(hash);
+        }
+        seen.insert(hash);
+    }
+    check_suspects(hashes, &mut suspects)
+}
+
 /// Checks that `hashes` differ. `suspects` must include every hash at its second occurrence.
 pub(crate) fn check_suspects(hashes: &[u64], suspects: &mut [u64]) -> Result<(), Repeated> {
     check_sorted(suspects)?;
     if suspects.is_empty() {
         return Ok(());
     }
-    // With one word per suspect, most other hashes are rejected by their bit; the rest are looked up among the
+    // With four words per suspect, most other hashes are rejected by their bit; the rest are looked up among the
     // suspects.
-    let mut seen = Seen(std::vec![0; suspects.len().next_power_of_two()]);
+    let mut seen = Seen(std::vec![0; suspects.len().next_power_of_two() * 4]);
     suspects.iter().for_each(|&hash| seen.insert(hash));
     let is_suspect = |&&hash: &&u64| seen.may_contain(hash) && suspects.binary_search(&hash).is_ok();
     let num_found = hashes.iter().filter(is_suspect).count();
@@ -68,7 +81,7 @@ pub(crate) fn check_sorted(hashes: &mut [u64]) -> Result<(), Repeated> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_GROUP, Repeated, check_group, check_suspects};
+    use super::{MAX_GROUP, Repeated, check_group, check_part, check_suspects};
     use crate::hash::mix;
 
     #[test]
@@ -76,9 +89,11 @@ mod tests {
         for len in [2, 3, 51, MAX_GROUP, MAX_GROUP + 1, 1_000] {
             let distinct: Vec<u64> = (0..len as u64).map(mix).collect();
             assert_eq!(check_group(&mut distinct.clone()), Ok(()));
+            assert_eq!(check_part(&distinct), Ok(()));
             for (first, second) in [(0, 1), (0, len - 1), (len / 2 - 1, len - 1)] {
                 let mut repeated = distinct.clone();
                 repeated[second] = repeated[first];
+                assert_eq!(check_part(&repeated), Err(Repeated), "{len}: {first}, {second}");
                 assert_eq!(check_group(&mut repeated), Err(Repeated), "{len}: {first}, {second}");
             }
         }

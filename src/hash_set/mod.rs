@@ -4,6 +4,6 @@ mod distinct;
 mod partition;
 mod tally;
 
-pub(crate) use distinct::{Repeated, check_group, check_sorted, check_suspects};
-pub(crate) use partition::{MAX_PARTS, Partitions};
+pub(crate) use distinct::{Repeated, check_group, check_part, check_sorted, check_suspects};
+pub(crate) use partition::{MAX_PARTS, Partitions, group_blocks};
 pub(crate) use tally::Tally;

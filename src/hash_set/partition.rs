@@ -70,7 +70,7 @@ impl<'a> Partitions<'a> {
 
 /// Returns the blocks of each part, by a counting sort of their owners: the starts of each part's blocks, and the
 /// blocks' numbers.
-fn group_blocks(owners: &[u16], num_parts: usize) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn group_blocks(owners: &[u16], num_parts: usize) -> (Vec<usize>, Vec<usize>) {
     let mut starts = std::vec![0; num_parts + 1];
     owners.iter().for_each(|&part| starts[usize::from(part) + 1] += 1);
     for part in 0..num_parts {

@@ -11,6 +11,10 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    pub(crate) fn new(num: usize, sum: u64) -> Self {
+        Self { num, sum }
+    }
+
     pub(crate) fn of(hashes: impl IntoIterator<Item = u64>) -> Self {
         hashes.into_iter().fold(Self::default(), |sum, hash| sum + Self { num: 1, sum: hash })
     }

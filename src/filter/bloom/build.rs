@@ -1,12 +1,12 @@
 //! The builder: from hashes to bits.
 
-use super::Params;
 use super::sizing::MAX_NUM_PROBES;
+use super::{Params, parted};
 use crate::bytes;
 use crate::cpu::prefetch;
 use crate::filter::fault;
 use crate::filter::output::Output;
-use crate::filter::seam::{MAX_CACHED_LEN, Unbuilt};
+use crate::filter::seam::{Hashes, MAX_CACHED_LEN, Mode, Unbuilt};
 use crate::hash::KeyHash;
 use crate::hash_set::check_suspects;
 use std::vec::Vec;
@@ -15,9 +15,13 @@ use std::vec::Vec;
 /// many are set in the end as were set for the first time.
 ///
 /// # Errors
-/// [`Unbuilt`]; then `out` may have grown.
-pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Output<'_>, checks: bool) -> Result<bool, Unbuilt> {
+/// [`Unbuilt`]; then `out` may have grown. Hashes are reordered, none is lost.
+pub(super) fn build(params: &Params, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<bool, Unbuilt> {
     let bits = out.append_zeros(params.payload_len() as usize)?;
+    if parted::LENGTHS.contains(&bits.len()) {
+        return Ok(parted::insert(*params, bits, hashes, mode)?);
+    }
+    let hashes = &*hashes.hashes;
     // A duplicate finds all its bits already set.
     let mut suspects = Vec::new();
     // The best numbers for 10, 12 and 16 bits an entry are compile-time constants, which is a sixth faster.
@@ -29,11 +33,11 @@ pub(super) fn build(params: &Params, hashes: &[u64], out: &mut Output<'_>, check
     };
     fault::inject(bits);
     check_suspects(hashes, &mut suspects)?;
-    Ok(checks && count_ones(bits) == num_set)
+    Ok(mode.checks && count_ones(bits) == num_set)
 }
 
 /// Returns the number of bits that are set.
-fn count_ones(bits: &[u8]) -> u64 {
+pub(super) fn count_ones(bits: &[u8]) -> u64 {
     let words = bits.chunks_exact(8);
     let rest: u64 = words.remainder().iter().map(|byte| u64::from(byte.count_ones())).sum();
     rest + words.map(|word| u64::from(bytes::u64_at(word, 0).count_ones())).sum::<u64>()
@@ -76,7 +80,7 @@ pub(super) fn insert(params: Params, bits: &mut [u8], hashes: &[u64], present: &
 
 /// Sets the bits at `positions`; returns the number of those that were not set before.
 #[inline(always)]
-fn set(bits: &mut [u8], positions: impl Iterator<Item = u64>) -> u64 {
+pub(super) fn set(bits: &mut [u8], positions: impl Iterator<Item = u64>) -> u64 {
     positions.fold(0, |num_set, position| {
         let byte = &mut bits[(position / 8) as usize];
         let (before, bit) = (*byte, position % 8);

@@ -49,10 +49,13 @@
 //! the bits are set (`build.rs`). Without the self-check, paired with the code that prefetched key by key, 10 bits an
 //! entry take .89 of the time at ten thousand entries, .77 at a million and .65 at ten million. The numbers of probes
 //! for 10, 12 and 16 bits are compiled in, which is a sixth faster. A repeated hash finds all of its bits already set:
-//! hashes that do are suspects, and only these are looked up among the others.
+//! hashes that do are suspects, and only these are looked up among the others. Arrays of 16 MiB and more are built window
+//! by window (`parted.rs`).
 
 #[cfg(feature = "std")]
 mod build;
+#[cfg(feature = "std")]
+mod parted;
 #[cfg(feature = "std")]
 mod plan;
 mod probe;

@@ -89,7 +89,7 @@ impl KindPlan for Plan {
     type Params = Params;
 
     fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
-        build(self, hashes.hashes, out, mode.checks).map(|is_checked| Built { params: *self, is_checked })
+        build(self, hashes, out, mode).map(|is_checked| Built { params: *self, is_checked })
     }
 
     fn expected_fpr(&self, num_entries: u64) -> f64 {

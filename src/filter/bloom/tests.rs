@@ -2,11 +2,41 @@
 
 use super::build::{build, insert};
 use super::sizing::{MAX_NUM_PROBES, false_positive_rate};
-use super::{KindView, Params, View};
+use super::{KindView, Params, View, parted};
 use crate::error::DecodeError;
 use crate::filter::output::Output;
-use crate::filter::seam::Unbuilt;
+use crate::filter::seam::{Hashes, Mode, Unbuilt};
 use crate::hash::{KeyHash, mix};
+
+fn build_vec(params: Params, hashes: &[u64]) -> Result<(Vec<u8>, bool), Unbuilt> {
+    let (mut hashes, mut payload) = (hashes.to_vec(), Vec::new());
+    let mode = Mode { checks: true, parallel: false };
+    let is_checked = build(&params, Hashes::given(&mut hashes), &mut Output::Vec(&mut payload), mode)?;
+    Ok((payload, is_checked))
+}
+
+/// The bits are those of a build in the order of the hashes, if the hashes are even or all in one part; and a repeated
+/// hash is found.
+#[test]
+fn windows_get_the_same_bits() {
+    for num_probes in [1, 2, 7, 8, 11, MAX_NUM_PROBES] {
+        for num_bits in [8 << 14, (8 << 14) + 8, (8 << 15) - 3, 1_000_003] {
+            for spread in [0, 12] {
+                let params = Params::new(num_bits, num_probes).expect("legal");
+                let hashes: Vec<u64> = (0..30_000).map(|i| mix(i) >> spread).collect();
+                let mut expected = vec![0; params.payload_len() as usize];
+                insert(params, &mut expected, &hashes, &mut Vec::new());
+                assert!(parted::LENGTHS.contains(&expected.len()));
+                let (payload, is_checked) = build_vec(params, &hashes).expect("distinct");
+                assert!(is_checked && payload == expected, "{params:?} {spread}");
+                for again in [0, 17_000, 29_999] {
+                    let hashes = [&hashes[..], &hashes[again..=again]].concat();
+                    assert_eq!(build_vec(params, &hashes), Err(Unbuilt::Repeated), "{params:?} {spread}");
+                }
+            }
+        }
+    }
+}
 
 /// The first hash sets the only bit, so every later one finds its bits set; only a duplicate is reported.
 #[test]
@@ -14,10 +44,10 @@ fn a_repeated_hash_is_found_though_its_first_found_every_bit_set() {
     let params = Params::new(1, 1).expect("legal");
     for count in [2, 3, 10, 300] {
         let distinct: Vec<u64> = (1..=count).map(mix).collect();
-        assert_eq!(build(&params, &distinct, &mut Output::Vec(&mut Vec::new()), true), Ok(true), "{count}");
+        assert_eq!(build_vec(params, &distinct).map(|(_, is_checked)| is_checked), Ok(true), "{count}");
         for again in 0..distinct.len() {
             let hashes = [&distinct[..], &distinct[again..=again]].concat();
-            let built = build(&params, &hashes, &mut Output::Vec(&mut Vec::new()), true);
+            let built = build_vec(params, &hashes);
             assert_eq!(built, Err(Unbuilt::Repeated), "{count}, again {again}");
         }
     }
@@ -53,8 +83,8 @@ fn any_number_of_bits_and_probes_will_do() {
             let (mut passed, mut filters, mut squares) = (0.0, 0.0, 0.0);
             for round in 0..200 {
                 let hashes: Vec<u64> = (0..num_entries).map(|i| mix(1 + i + round * 1_000_003)).collect();
-                let mut payload = Vec::new();
-                assert_eq!(build(&params, &hashes, &mut Output::Vec(&mut payload), true), Ok(true));
+                let (payload, is_checked) = build_vec(params, &hashes).expect("distinct");
+                assert!(is_checked);
                 let layout = View::check(params, &payload, 0).expect("no bit behind the last");
                 let view = View::new(&layout, &payload);
                 assert!(hashes.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash))));

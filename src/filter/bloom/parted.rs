@@ -57,7 +57,7 @@ pub(super) fn insert(params: Params, bits: &mut [u8], hashes: Hashes<'_>, mode: 
         }
     }
     lists.apply(bits, mode);
-    bits.chunks_mut(part_len).for_each(|part| fault::inject(part));
+    bits.chunks_mut(part_len).for_each(fault::inject);
     let all_applied = found == all && lists.listed == lists.applied;
     Ok(mode.checks && all_applied && lists.num_set == count_ones(bits))
 }

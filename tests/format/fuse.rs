@@ -50,7 +50,9 @@ fn fuse_example() {
         lines.push(format!("{} {} {}", hex(entry.as_bytes()), list(&slots), fuse.fingerprint(hash)));
         assert!(reader.may_contain_hash(KeyHash::from_raw(hash)));
     }
-    for (hash, own) in fuse.taken(&entries.map(|(_, hash)| hash).into()).expect("solved") {
+    let (taken, aside) = fuse.taken(&entries.map(|(_, hash)| hash).into()).expect("solved");
+    assert!(aside.is_empty());
+    for (hash, own) in taken {
         let (entry, _) = entries.iter().find(|(_, other)| *other == hash).expect("one of them");
         lines.push(format!("{} {own} {}", hex(entry.as_bytes()), fuse.content(payload, own)));
     }

@@ -44,38 +44,89 @@ class FuseReader:
         return a ^ b ^ c ^ d == fingerprint_of(x) & self.mask
 
 
-def take_away(p: Fuse, hashes: Iterable[int]) -> Optional[list[tuple[int, int]]]:
-    """Step 1: each x with its own slot, in the order in which they are taken away; None if one remains."""
-    xs = [seeded(p, h) for h in hashes]
-    counts, sums = [0] * p.num_slots(), [0] * p.num_slots()
+def take_away(p: Fuse, hashes: Iterable[int]) -> Optional[tuple[list[tuple[int, int]], list[int]]]:
+    """Step 1: each x with its own slot, in the order in which they are taken away, and each x that is set aside; None
+    if a slot has too many."""
+    xs = sorted(seeded(p, h) for h in hashes)
+    counts, sums, owned = [0] * p.num_slots(), [0] * p.num_slots(), set()
     for x in xs:
         for slot in slots_of(p, x):
             counts[slot] += 1
             sums[slot] ^= x
-    taken, length = [], 1 << p.log2_segment_len
-    for segment in range(p.num_segments + 3):
-        listed = [slot for slot in range(segment * length, (segment + 1) * length) if counts[slot] == 1]
+    if max(counts) > 254:
+        return None
+    taken, aside, length = [], [], 1 << p.log2_segment_len
+
+    def leave(x: int) -> list[int]:
+        alone = []
+        for slot in slots_of(p, x):
+            counts[slot] -= 1
+            sums[slot] ^= x
+            if counts[slot] == 1:
+                alone.append(slot)
+        return alone
+
+    def go_through(listed: list[int]) -> None:
         for own in listed:  # which grows
-            if counts[own] != 1:
-                continue
-            x = sums[own]
-            taken.append((x, own))
-            for slot in slots_of(p, x):
-                counts[slot] -= 1
-                sums[slot] ^= x
-                if counts[slot] == 1:
-                    listed.append(slot)
-    return taken if len(taken) == len(xs) else None
+            if counts[own] == 1:
+                x = sums[own]
+                taken.append((x, own))
+                owned.add(own)
+                listed += leave(x)
+
+    for segment in range(p.num_segments + 3):
+        go_through([slot for slot in range(segment * length, (segment + 1) * length) if counts[slot] == 1])
+    for x in xs:
+        if owned.isdisjoint(slots_of(p, x)):
+            aside.append(x)
+            go_through(leave(x))
+    return taken, aside
+
+
+def unknowns_of(equations: list[int], num_unknowns: int) -> list[int]:
+    """Step 3: of each equation, bit 32 + j is the coefficient of unknown j, and the lower 32 bits are the constant."""
+    unknowns, solved = [0] * num_unknowns, 0
+    for bit in range(32, 32 + num_unknowns):
+        found = [i for i in range(solved, len(equations)) if equations[i] >> bit & 1]
+        if found:
+            pivot = equations.pop(found[0])
+            equations = [equation ^ pivot if equation >> bit & 1 else equation for equation in equations]
+            equations.insert(solved, pivot)
+            solved += 1
+    if solved < len(equations):
+        raise Unwritable("equations that have no solution")
+    for equation in equations:
+        coefficients = equation >> 32
+        unknowns[(coefficients & -coefficients).bit_length() - 1] = equation & 0xFFFFFFFF
+    return unknowns
 
 
 def build_fuse(p: Fuse, hashes: set[int]) -> bytes:
     """The payload, for the given dimensions and seed."""
-    taken = take_away(p, hashes)
-    if taken is None:
-        raise Unwritable("a hash remains")
-    mask, contents = (1 << p.fingerprint_bits) - 1, [0] * p.num_slots()
-    for x, own in reversed(taken):
+    found = take_away(p, hashes)
+    if found is None or len(found[1]) > 216:
+        raise Unwritable("a slot with too many hashes, or too many set aside")
+    taken, aside = found
+    mask, contents, owned = (1 << p.fingerprint_bits) - 1, [0] * p.num_slots(), {own for _, own in taken}
+
+    def fill() -> None:
+        for x, own in reversed(taken):
+            contents[own] = 0
+            contents[own] = sum_of(x)
+
+    def sum_of(x: int) -> int:
         a, b, c, d = (contents[slot] for slot in slots_of(p, x))
-        contents[own] = a ^ b ^ c ^ d ^ fingerprint_of(x) & mask
-    text = "".join(format(content, f"0{p.fingerprint_bits}b") for content in reversed(contents))
+        return a ^ b ^ c ^ d ^ fingerprint_of(x)
+
+    if aside:
+        num_unknowns = 96 if len(aside) <= 88 else 224
+        free = [slot for slot in range(p.num_slots()) if slot not in owned]
+        for i, slot in enumerate(free):
+            contents[slot] = 1 << 32 + i % num_unknowns
+        fill()
+        unknowns = unknowns_of([sum_of(x) for x in aside], num_unknowns)
+        for i, slot in enumerate(free):
+            contents[slot] = unknowns[i % num_unknowns]
+    fill()
+    text = "".join(format(content & mask, f"0{p.fingerprint_bits}b") for content in reversed(contents))
     return int(text, 2).to_bytes(p.payload_len(), "little")

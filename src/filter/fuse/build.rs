@@ -1,5 +1,6 @@
 //! The builder: from hashes to slots.
 
+use super::groups::Groups;
 use super::peel::{Index, Peeling};
 use super::sizing::TRIED_SEEDS;
 use super::slots::Slots;
@@ -11,7 +12,7 @@ use crate::hash_set::{Tally, check_sorted};
 use std::vec::Vec;
 
 /// Appends the payload of `hashes`, in any order. Meanwhile it keeps 13 bytes for each slot (17 if there are more than
-/// 2³²), and 8 for each entry if the first seed fails.
+/// 2³²), 16 or 32 more if entries are set aside, and 8 for each entry if the first seed fails.
 pub(super) fn build(
     plan: Params,
     hashes: Hashes<'_>,
@@ -25,7 +26,7 @@ pub(super) fn build(
     }
 }
 
-/// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away. Hashes that were not
+/// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away or set aside. Hashes that were not
 /// remapped have one attempt: for seeds that are known beforehand, hashes could be chosen such that all of them fail.
 pub(super) fn solve<I: Index>(
     plan: Params,
@@ -48,13 +49,18 @@ pub(super) fn solve<I: Index>(
             }
         };
         let all = Tally::of(seeded.iter().copied());
+        let groups = Groups::new(seeded);
         let mut peeling = Peeling::<I>::new(slots, params.num_slots() as usize);
-        if peeling.peel(seeded) {
-            let layout = Layout::new(params);
-            peeling.solve(&layout, payload);
+        let layout = Layout::new(params);
+        if peeling.peel(&groups) && peeling.solve(&layout, payload) {
             fault::inject(payload);
-            let is_checked = checks && Tally::of(seeded.iter().copied()) == all && layout.contains_all(payload, seeded);
-            return Ok(Built { params, is_checked });
+            let mut found = Tally::default();
+            let is_checked = checks
+                && groups.all(|group| {
+                    found = found + Tally::of(group.iter().copied());
+                    layout.contains_all(payload, group)
+                });
+            return Ok(Built { params, is_checked: is_checked && found == all });
         }
         if !are_remapped {
             // No slot is ever left to one of two equal hashes.

@@ -35,6 +35,12 @@ impl Slots {
         self.segment_len as usize
     }
 
+    /// Returns a hash that is at most as great as all that start in `slot`, and greater than most others that are not.
+    #[cfg(feature = "std")]
+    pub(super) const fn least_hash(&self, slot: u64) -> u64 {
+        (((slot as u128) << 64) / self.num_starts as u128) as u64
+    }
+
     /// Returns the hash under the seed.
     #[inline(always)]
     pub(super) const fn seeded(&self, hash: u64) -> u64 {

@@ -2,7 +2,10 @@
 //! made of the bytes.
 
 use super::build::{build, solve};
+use super::groups::Groups;
+use super::peel::Peeling;
 use super::sizing::{self, MAX_FINGERPRINT_BITS, TRIED_SEEDS};
+use super::slots::Slots;
 use super::{KindView, Params, Plan, Settings, View};
 use crate::error::DecodeError;
 use crate::filter::output::Output;
@@ -41,6 +44,23 @@ fn every_entry_is_found() {
             assert_eq!(num_denied(&filter, &hashes), 0, "of {num_entries}, {:?}", filter.0);
         }
     }
+}
+
+/// The fewer slots, the more entries are set aside: none, some, and more than sums of one word have unknowns for.
+#[test]
+fn entries_that_are_set_aside_are_found() {
+    let hashes: Vec<u64> = (0..10_000).map(mix).collect();
+    let [mut most, mut least] = [0, usize::MAX];
+    for num_segments in [105, 85, 82] {
+        let plan = Params { fingerprint_bits: 9, log2_segment_len: 7, seed: 0, num_segments };
+        let mut peeling = Peeling::<u32>::new(Slots::new(&plan), plan.num_slots() as usize);
+        assert!(peeling.peel(&Groups::new(&mut hashes.clone())));
+        [most, least] = [most.max(peeling.aside.len()), least.min(peeling.aside.len())];
+        let filter = built(plan, &hashes);
+        assert_eq!(filter.0.seed, 0);
+        assert_eq!(num_denied(&filter, &hashes), 0, "{num_segments} segments, {} set aside", peeling.aside.len());
+    }
+    assert!(least == 0 && most > 88, "{least} to {most}");
 }
 
 /// Hashes that all start in one slot, or in few, or are neighbours.
@@ -108,7 +128,9 @@ fn absent_hashes_pass_at_the_predicted_rate() {
         let (mean, deviation) =
             (predicted * num_asked as f64, (predicted * (1.0 - predicted) * num_asked as f64).sqrt());
         assert!((passed - mean).abs() < 4.0 * deviation, "{passed} of {num_asked}, expected {mean} ± {deviation}");
-        assert!((view.fill() - 0.5 * num_entries as f64 / params.num_slots() as f64).abs() < 0.01, "{}", view.fill());
+        // Slots that nobody owns are 0, or hold unknowns.
+        let owned = num_entries as f64 / params.num_slots() as f64;
+        assert!((0.5 * owned - 0.01..0.51).contains(&view.fill()), "{}", view.fill());
     }
 }
 
@@ -116,7 +138,7 @@ fn absent_hashes_pass_at_the_predicted_rate() {
 #[test]
 fn sizes_are_as_planned() {
     for (num_entries, most) in
-        [(10, 3.2), (100, 1.76), (1_000, 1.38), (10_000, 1.23), (100_000, 1.13), (1_000_000, 1.075)]
+        [(10, 2.8), (100, 1.36), (1_000, 1.16), (10_000, 1.127), (100_000, 1.087), (1_000_000, 1.058)]
     {
         for fingerprint_bits in [1, 8, 13, 32] {
             let target = Target::Rate(sizing::false_positive_rate(fingerprint_bits));
@@ -144,7 +166,7 @@ fn sizes_are_as_planned() {
 fn more_entries_than_32_bits_count() {
     let planned = Settings.plan(Target::Rate(0.01), (1 << 32) + 5).expect("within the format");
     let slots_per_key = planned.plan.num_slots() as f64 / ((1u64 << 32) + 5) as f64;
-    assert!((1.0699..1.0702).contains(&slots_per_key), "{slots_per_key}");
+    assert!((1.0569..1.0571).contains(&slots_per_key), "{slots_per_key}");
     assert!(Settings.plan(Target::Rate(0.5), 1 << 49).is_ok_and(|planned| planned.payload_bytes > 1 << 46));
     assert!(Settings.plan(Target::Rate(0.5), 1 << 50).is_err_and(|too_long| too_long.payload_bytes > 1 << 47));
     assert!(Settings.plan(Target::Rate(1e-9), u64::MAX).is_err_and(|too_long| too_long.payload_bytes == u64::MAX));

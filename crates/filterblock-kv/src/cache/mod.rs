@@ -14,8 +14,8 @@ mod pins;
 #[cfg(test)]
 mod tests;
 
-use super::storage::{PAGE_LEN, PageBuf};
-use filterblock::FilterBlock;
+use super::storage::PAGE_LEN;
+use filterblock::{AlignedBytes, FilterBlock};
 pub(crate) use pins::PinnedBytes;
 use pins::Pins;
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -63,6 +63,8 @@ pub struct CacheStats {
 const ENTRY_OVERHEAD: u64 = 256;
 /// The least size of a shard, the part of the cache under one lock, so that large filters fit.
 const SHARD_BYTES_MIN: u64 = 8 << 20;
+/// The alignment of a filter in memory.
+const CACHE_LINE: u64 = 64;
 const MAX_SHARDS: u64 = 64;
 
 /// One opening of a file.
@@ -79,7 +81,7 @@ struct Location {
 #[derive(Clone, Debug)]
 enum Block {
     Data(Arc<[u8]>),
-    Filter(Arc<FilterBlock<PageBuf>>),
+    Filter(Arc<FilterBlock<AlignedBytes>>),
 }
 
 #[derive(Clone, Debug)]
@@ -176,7 +178,7 @@ impl BlockCache {
     }
 
     /// A filter, open.
-    pub(crate) fn filter(&self, file: FileId, offset: u64) -> Option<Arc<FilterBlock<PageBuf>>> {
+    pub(crate) fn filter(&self, file: FileId, offset: u64) -> Option<Arc<FilterBlock<AlignedBytes>>> {
         let found = self.get(file, offset);
         self.filters.count(if let Some(Block::Filter(filter)) = found { Some(filter) } else { None })
     }
@@ -188,7 +190,7 @@ impl BlockCache {
     }
 
     /// Inserts a filter that was read and opened.
-    pub(crate) fn insert_filter(&self, file: FileId, offset: u64, filter: Arc<FilterBlock<PageBuf>>) {
+    pub(crate) fn insert_filter(&self, file: FileId, offset: u64, filter: Arc<FilterBlock<AlignedBytes>>) {
         let weight = Self::filter_weight(filter.reader().block_len() as u64);
         self.insert(Location { file, offset }, Entry { block: Block::Filter(filter), weight });
     }
@@ -199,9 +201,9 @@ impl BlockCache {
         }
     }
 
-    /// Memory use of a filter of `len_bytes` bytes: its buffer is a page longer, to start at a page boundary.
+    /// Memory use of a filter of `len_bytes` bytes: its memory is up to a cache line longer, to start at one.
     fn filter_weight(len_bytes: u64) -> u64 {
-        len_bytes.next_multiple_of(PAGE_LEN as u64) + PAGE_LEN as u64 + ENTRY_OVERHEAD
+        len_bytes + CACHE_LINE + size_of::<FilterBlock<AlignedBytes>>() as u64 + ENTRY_OVERHEAD
     }
 
     /// Whether the cache can currently hold a filter of `len_bytes` bytes at all. One that it cannot hold would be read

@@ -1,23 +1,20 @@
 //! The limit under any sequence of calls, and that nothing wrong is returned.
 
-use super::super::storage::PageBuf;
 use super::{BlockCache, ENTRY_OVERHEAD, FileId, PinnedBytes};
-use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+use filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// Filters of 200 bytes to 20 KB.
-static FILTERS: LazyLock<Vec<Arc<FilterBlock<PageBuf>>>> = LazyLock::new(|| {
+static FILTERS: LazyLock<Vec<Arc<FilterBlock<AlignedBytes>>>> = LazyLock::new(|| {
     let filter = |entries: u32| {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).unwrap();
         let mut builder = FilterBlockBuilder::new(&policy);
         (0..entries).for_each(|number| builder.add_key(format!("{number}").as_bytes()));
         let bytes = builder.finish().unwrap();
-        let mut block = PageBuf::new(bytes.len());
-        block.as_mut_slice().copy_from_slice(&bytes);
-        Arc::new(OpenOptions::new().open_owned(block).unwrap())
+        Arc::new(OpenOptions::new().open_owned(AlignedBytes::copy_of(&bytes)).unwrap())
     };
     [100, 2_000, 5_000, 16_000].map(filter).into()
 });

@@ -1,7 +1,6 @@
 //! The first columns of a filter, in memory.
 
-use super::{Arc, FilterBlock, OpenOptions, PageBuf, PinnedBytes, Stored};
-use filterblock::AlignedBytes;
+use super::{AlignedBytes, Arc, FilterBlock, OpenOptions, PinnedBytes, Stored};
 use filterblock_engine::budget::ColumnPoint;
 use serde::Serialize;
 
@@ -28,7 +27,7 @@ pub(super) struct ColumnSums {
 }
 
 impl ColumnSums {
-    pub(super) fn add(&mut self, filter: &FilterBlock<PageBuf>) {
+    pub(super) fn add(&mut self, filter: &FilterBlock<AlignedBytes>) {
         let (stored, num_entries) = (filter.num_compared_columns(), filter.num_entries());
         self.has_columns |= stored.is_some();
         // A block without columns is held whole.
@@ -95,7 +94,7 @@ impl HeldColumns {
 
 /// A block of the first `columns` columns of `stored`, or of all where it has no more or none to leave out.
 fn first_columns(
-    stored: &FilterBlock<PageBuf>,
+    stored: &FilterBlock<AlignedBytes>,
     columns: u32,
     options: OpenOptions,
 ) -> Option<FilterBlock<AlignedBytes>> {

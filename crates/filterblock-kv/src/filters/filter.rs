@@ -1,8 +1,9 @@
 //! One filter of an open table, and its answer to a lookup.
 
 use super::{
-    Arc, BlockCounters, BlockRef, CellKey, ColumnStats, ColumnSums, FilterBlock, FilterKind, FilterResidence, HasherId,
-    HeldColumns, KeyHash, KeyHasher, Loaded, Location, Lookup, Outcome, PageBuf, PinnedBytes, Purpose, Stored,
+    AlignedBytes, Arc, BlockCounters, BlockRef, CellKey, ColumnStats, ColumnSums, FilterBlock, FilterKind,
+    FilterResidence, HasherId, HeldColumns, KeyHash, KeyHasher, Loaded, Location, Lookup, Outcome, PinnedBytes,
+    Purpose, Stored,
 };
 use core::cell::OnceCell;
 use filterblock_engine::budget::ColumnPoint;
@@ -101,7 +102,7 @@ pub(crate) fn kind_name<S: Serializer>(kind: &FilterKind, serializer: S) -> Resu
 #[expect(clippy::large_enum_variant, reason = "one for each table; a pointer would cost each lookup a cache miss")]
 pub(super) enum Residence {
     /// The filter is one block, in memory.
-    Pinned(FilterBlock<PageBuf>, #[expect(dead_code, reason = "counted until it is dropped")] PinnedBytes),
+    Pinned(FilterBlock<AlignedBytes>, #[expect(dead_code, reason = "counted until it is dropped")] PinnedBytes),
     /// The filter is in the cache, block by block.
     Cached,
     /// The filter is in storage only, except the first of its columns.
@@ -231,7 +232,7 @@ impl OpenFilter {
     /// The filter's answer. A read of it is counted in `account`.
     #[inline]
     pub(super) fn probe(&self, hashes: &EntryHashes<'_>, account: &BlockCounters) -> Verdict {
-        let probe = |filter: &FilterBlock<PageBuf>| self.verdict(filter, hashes);
+        let probe = |filter: &FilterBlock<AlignedBytes>| self.verdict(filter, hashes);
         match &self.residence {
             Residence::Pinned(filter, _) => probe(filter),
             Residence::Cached => match self.stored.find(hashes.key) {

@@ -1,18 +1,18 @@
 //! A filter that is probed for all cells of its table.
 
-use super::{Arc, CellKey, Deref, FilterBlock, KeyHash, OpenFilter, PageBuf, may_contain_cell};
+use super::{AlignedBytes, Arc, CellKey, Deref, FilterBlock, KeyHash, OpenFilter, may_contain_cell};
 
 /// Whether a filter may contain a cell; `None` if the cell has no entry, or is in an unusable partition.
 pub(crate) type Probe<'a> = Box<dyn Fn(CellKey<'_>) -> Option<bool> + 'a>;
 
 /// A block that is held while it is probed.
 pub(super) enum BlockRef<'a> {
-    Pinned(&'a FilterBlock<PageBuf>),
-    Read(Arc<FilterBlock<PageBuf>>),
+    Pinned(&'a FilterBlock<AlignedBytes>),
+    Read(Arc<FilterBlock<AlignedBytes>>),
 }
 
 impl Deref for BlockRef<'_> {
-    type Target = FilterBlock<PageBuf>;
+    type Target = FilterBlock<AlignedBytes>;
 
     fn deref(&self) -> &Self::Target {
         match self {

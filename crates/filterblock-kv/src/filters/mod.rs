@@ -25,16 +25,18 @@ use super::cache::{FileId, FilterResidence, PinnedBytes};
 use super::cell::CellKey;
 use super::context::{OpenFile, TableContext};
 use super::error::Error;
-use super::footer::{FilterHandle, Footer, filter_context, open_footer, padded};
+use super::footer::{FilterHandle, Footer, filter_context, open_footer};
 use super::manifest::HasherId;
 use super::names::FileName;
 use super::purpose::Purpose;
-use super::storage::{PAGE_LEN, PageBuf, ReadableFile, WritableFile, read_exact_at};
+use super::storage::{PAGE_LEN, ReadableFile, WritableFile, len_in_memory, read_exact_at};
 use super::warning::{FilterProblem, Warning, claimed_format};
 use columns::{ColumnSums, HeldColumns};
 use core::ops::Deref;
 use filterblock::partition::{PartitionHandle, PartitionedFilter};
-use filterblock::{DecodeError, EntryHasher, FilterBlock, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions};
+use filterblock::{
+    AlignedBytes, DecodeError, EntryHasher, FilterBlock, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions,
+};
 use filterblock_engine::ledger::{BlockCounters, FilterFacts, Lookup, Outcome, TableCounters};
 use loaded::BlockRef;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! A filter in its file: one block, or partitions and their index.
 
 use super::{
-    Arc, BlockCounters, CellKey, DecodeError, Deref, FileId, FilterBlock, FilterProblem, KeyTransform, OpenOptions,
-    PAGE_LEN, PageBuf, PartitionHandle, PartitionedFilter, PinnedBytes, ReadableFile, TableContext, Verdict, Warning,
-    claimed_format, padded, read_exact_at,
+    AlignedBytes, Arc, BlockCounters, CellKey, DecodeError, Deref, FileId, FilterBlock, FilterProblem, KeyTransform,
+    OpenOptions, PAGE_LEN, PartitionHandle, PartitionedFilter, PinnedBytes, ReadableFile, TableContext, Verdict,
+    Warning, claimed_format, len_in_memory, read_exact_at,
 };
 use filterblock::partition::PartitionLookup;
 use std::io;
@@ -35,16 +35,12 @@ impl Location {
     }
 }
 
-/// Reads `len` bytes of a filter at `offset` in whole pages, and cuts off what is before and after them.
-pub(crate) fn read_filter(source: &dyn ReadableFile, len: u64, offset: u64) -> Result<PageBuf, String> {
-    let before = offset % PAGE_LEN as u64;
+/// Reads `len` bytes of a filter at `offset` into memory of that size, which a cache may hold for long: whole pages would
+/// be twice a small partition's size.
+pub(crate) fn read_filter(source: &dyn ReadableFile, len: u64, offset: u64) -> Result<AlignedBytes, String> {
     let read = || {
-        let pages_len = before.checked_add(len).and_then(padded);
-        let mut block = PageBuf::for_stored(pages_len.unwrap_or(u64::MAX))?;
-        read_exact_at(source, block.as_mut_slice(), offset - before)?;
-        // Within the pages that were read, so within `usize`.
-        block.advance(before as usize);
-        block.truncate(len as usize);
+        let mut block = AlignedBytes::zeroed(len_in_memory(len)?);
+        read_exact_at(source, block.as_mut(), offset)?;
         Ok(block)
     };
     read().map_err(|error: io::Error| error.to_string())
@@ -55,7 +51,7 @@ pub(crate) fn read_filter(source: &dyn ReadableFile, len: u64, offset: u64) -> R
 pub(super) struct Stored {
     pub(super) location: Location,
     /// The index of a partitioned filter, in memory, and its length.
-    index: Option<(PartitionedFilter<PageBuf>, PinnedBytes, u32)>,
+    index: Option<(PartitionedFilter<AlignedBytes>, PinnedBytes, u32)>,
     /// Whether each block could not be read or opened; a warning has been recorded then.
     has_failed: Box<[AtomicBool]>,
 }
@@ -89,7 +85,7 @@ impl Stored {
         Some(Self { location, index: Some((index, bytes, index_len)), has_failed })
     }
 
-    pub(super) fn index(&self) -> Option<&PartitionedFilter<PageBuf>> {
+    pub(super) fn index(&self) -> Option<&PartitionedFilter<AlignedBytes>> {
         self.index.as_ref().map(|(index, ..)| index)
     }
 
@@ -138,7 +134,7 @@ impl Stored {
     }
 
     /// Reads a block and checks all of it. A failure is reported once, and not retried: a failing disk is also slow.
-    pub(super) fn read(&self, block: Block) -> Option<FilterBlock<PageBuf>> {
+    pub(super) fn read(&self, block: Block) -> Option<FilterBlock<AlignedBytes>> {
         let has_failed = &self.has_failed[block.number];
         if has_failed.load(Ordering::Relaxed) {
             return None;
@@ -146,7 +142,7 @@ impl Stored {
         let mut claimed = "unread".to_owned();
         let read = read_filter(&*self.location.source, block.len, block.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|bytes| {
-            claimed = claimed_format(bytes.as_slice());
+            claimed = claimed_format(bytes.as_ref());
             let opened = self.options(block).open_owned(bytes);
             let filter = opened.map_err(|error| FilterProblem::Decode(error.error()))?;
             self.location.check_num_entries(filter.num_entries()).map(|()| filter)
@@ -164,7 +160,7 @@ impl Stored {
     }
 
     /// A block, from the cache or from storage; `None` if it is unusable.
-    pub(super) fn load(&self, block: Block, account: &BlockCounters) -> Option<Arc<FilterBlock<PageBuf>>> {
+    pub(super) fn load(&self, block: Block, account: &BlockCounters) -> Option<Arc<FilterBlock<AlignedBytes>>> {
         let Location { context, file_id, .. } = &self.location;
         if let Some(filter) = context.cache.filter(*file_id, block.offset) {
             account.note_cache_hit();

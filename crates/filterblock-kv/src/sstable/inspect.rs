@@ -92,7 +92,7 @@ impl TableFile {
             let block = read_filter(&*reader.source, handle.len, offset)
                 .map_err(|reason| Error::io(&reader.file, "read a filter", io::Error::other(reason)))?;
             let context = filter_context(footer.number, purpose);
-            let (len, index_len, bytes) = (handle.len, handle.index_len, block.as_slice().to_vec());
+            let (len, index_len, bytes) = (handle.len, handle.index_len, block.as_ref().to_vec());
             let hasher = KeyHasher::new(footer.seed);
             filters.push(TableFilter { purpose, transform, offset, len, index_len, context, hasher, bytes });
         }

@@ -13,6 +13,7 @@ mod pages;
 
 pub use file::FileStorage;
 pub(super) use file::open_file;
+pub(super) use pages::len_in_memory;
 pub use pages::{PAGE_LEN, PageBuf};
 
 use core::fmt;

@@ -32,22 +32,12 @@ impl PageBuf {
 
     /// A buffer of a length read from a file, which may be more than memory can hold.
     pub(crate) fn for_stored(len: u64) -> io::Result<Self> {
-        match usize::try_from(len) {
-            Ok(len) if len < isize::MAX as usize - PAGE_LEN => Ok(Self::new(len)),
-            _ => Err(io::Error::new(io::ErrorKind::OutOfMemory, format!("{len} bytes are more than memory can hold"))),
-        }
+        len_in_memory(len).map(Self::new)
     }
 
     /// Keeps the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
-    }
-
-    /// Removes the first `len` bytes.
-    pub(crate) fn advance(&mut self, len: usize) {
-        let len = len.min(self.len);
-        self.start += len;
-        self.len -= len;
     }
 
     /// The bytes.
@@ -66,6 +56,14 @@ impl PageBuf {
 impl AsRef<[u8]> for PageBuf {
     fn as_ref(&self) -> &[u8] {
         self.as_slice()
+    }
+}
+
+/// A length read from a file, if memory can hold as much.
+pub(crate) fn len_in_memory(len: u64) -> io::Result<usize> {
+    match usize::try_from(len) {
+        Ok(len) if len < isize::MAX as usize - PAGE_LEN => Ok(len),
+        _ => Err(io::Error::new(io::ErrorKind::OutOfMemory, format!("{len} bytes are more than memory can hold"))),
     }
 }
 

@@ -118,6 +118,27 @@ fn a_lookup_reads_one_partition() {
     assert!(ledger.of(Purpose::RowColumn).count(Outcome::Avoided) > u64::from(NUM_ROWS) * 95 / 100);
 }
 
+/// Partitions take little more of the cache than their length: one of half as much again as they have holds them.
+#[test]
+fn a_cache_holds_partitions_of_about_its_size() {
+    let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 10.0).unwrap();
+    let options = StoreOptions::without_filters().with_filter(Purpose::RowColumn, policy).with_seed(5);
+    let options = options.with_maintenance(Maintenance::Inline { seed: 1 }).with_partition_bytes(4096);
+    let storage = SimStorage::new();
+    let store = open(&storage, options.clone());
+    (0..20_000).for_each(|i| store.put(&row(2 * i), b"title", b"").unwrap());
+    store.flush().unwrap();
+    let bytes = store.stats().tables[0].filter_bytes;
+    store.close().unwrap();
+    let store = open(&storage, options.with_cache_bytes(bytes * 3 / 2));
+    let look_up = || (1..40_000).step_by(14).for_each(|i| drop(store.get(&row(i), b"title").unwrap()));
+    look_up();
+    let before = store.ledger();
+    (0..5).for_each(|_| look_up());
+    let reads = store.ledger().since(&before).filter_block_reads;
+    assert!(reads < 5 * 40_000 / 14 / 10, "{reads} reads of {bytes} bytes");
+}
+
 /// Partitions lie in no more pages than they must, and small ones share a page.
 #[test]
 fn partitions_waste_no_pages() {

@@ -51,6 +51,11 @@ pub(crate) fn pick(version: &Version, options: &StoreOptions, has_failed: bool) 
         false if has_failed => due.max_by(by_score)?,
         false => due.next()?,
     };
+    cheapest(version, level)
+}
+
+/// Returns the compaction of a level that rewrites the least.
+fn cheapest(version: &Version, level: usize) -> Option<Compaction> {
     if level == 0 {
         return into_next(version, 0, version.level(0));
     }
@@ -61,6 +66,12 @@ pub(crate) fn pick(version: &Version, options: &StoreOptions, has_failed: bool) 
     };
     let cheapest = version.level(level).iter().map(|table| (table, cost(table))).min_by(|a, b| a.1.total_cmp(&b.1));
     into_next(version, level, core::slice::from_ref(cheapest?.0))
+}
+
+/// The bytes of the largest compaction that may be next, at whatever level: it writes as many before its inputs go.
+pub(crate) fn most_bytes(version: &Version) -> u64 {
+    let bytes = |compaction: Compaction| compaction.inputs().map(|table| table.reader().file_len).sum();
+    (0..NUM_LEVELS - 1).filter_map(|level| cheapest(version, level)).map(bytes).max().unwrap_or(0)
 }
 
 /// Returns the fill of a level: 1 is full.

@@ -110,6 +110,14 @@ pub enum Error {
     Locked,
     /// The store was opened for reading only.
     ReadOnly,
+    /// The disk has too little room to flush and compact what the store holds after this write, which was refused. Writes
+    /// go on when there is room.
+    NoRoom {
+        /// The bytes that are free.
+        free_bytes: u64,
+        /// The bytes that must be.
+        needed_bytes: u64,
+    },
     /// The store's background work has failed and memory is full. It is retried for each write that needs room.
     Stalled {
         /// The failure.
@@ -172,6 +180,13 @@ impl fmt::Display for Error {
             }
             Self::Locked => f.write_str("the store is open elsewhere"),
             Self::ReadOnly => f.write_str("the store was opened for reading only"),
+            Self::NoRoom { free_bytes, needed_bytes } => {
+                let missing = needed_bytes.saturating_sub(*free_bytes);
+                write!(
+                    f,
+                    "the write was refused, as compaction needs {needed_bytes} bytes of the disk and {free_bytes} are free: free {missing} more"
+                )
+            }
             Self::Stalled { cause } => {
                 write!(f, "no room for writes until background work succeeds, which has failed: {cause}")
             }

@@ -133,6 +133,12 @@ impl Storage for FileStorage {
         self.descriptors.counter.counts()
     }
 
+    fn free_bytes(&self) -> Option<u64> {
+        let stat = rustix::fs::fstatvfs(self.dir()).ok()?;
+        // A file system of no blocks does not count them.
+        (stat.f_blocks > 0).then(|| stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
     fn cache_bypass(&self) -> CacheBypass {
         self.descriptors.bypass.state()
     }

@@ -81,6 +81,11 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Counts of the reads through this storage so far.
     fn read_counts(&self) -> ReadCounts;
 
+    /// The bytes that files may still grow by, if that is known: a store refuses writes before it lacks room to compact.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether reads go past the operating system's page cache.
     fn cache_bypass(&self) -> CacheBypass {
         CacheBypass::NotAsked

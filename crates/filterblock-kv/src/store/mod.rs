@@ -26,6 +26,7 @@ mod panics;
 mod read;
 mod rebuild;
 mod repair;
+mod room;
 mod scan;
 mod shared;
 mod stats;
@@ -192,7 +193,7 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a
     /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync,
-    /// [`Error::Panicked`] after a panic. [`Error::Stalled`] if memory is full and cannot be flushed.
+    /// [`Error::Panicked`] after a panic. [`Error::NoRoom`], with nothing written. [`Error::Stalled`] if memory is full and cannot be flushed.
     /// [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         let _guard = PanicGuard::new(&self.shared);

@@ -163,7 +163,7 @@ pub(super) fn load(
         Maintenance::Background => 0,
     };
     let view = View { memtables: vec![Arc::new(memtable)], version: Arc::new(version) };
-    let writer = Writer { log: None, last_seq, bytes_since_pause: 0, last_sync: Instant::now() };
+    let writer = Writer { log: None, last_seq, bytes_since_pause: 0, unchecked_bytes: 0, last_sync: Instant::now() };
     Ok(Shared {
         options,
         tables,

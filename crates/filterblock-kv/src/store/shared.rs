@@ -28,6 +28,8 @@ pub(super) struct Writer {
     pub(super) last_seq: u64,
     /// Bytes written since the last pause for compaction.
     pub(super) bytes_since_pause: usize,
+    /// Bytes that may be written before room on the disk is looked for.
+    pub(super) unchecked_bytes: u64,
     pub(super) last_sync: std::time::Instant,
 }
 

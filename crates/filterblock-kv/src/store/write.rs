@@ -2,7 +2,7 @@
 
 use super::{
     Arc, Durability, Duration, Edit, Error, FileName, Instant, Maintenance, Memtable, MutexGuard, Ordering, PanicGuard,
-    SLOW_LEVEL0_FACTOR, Shared, View, WriteBatch, Writer, batch, compact, open, thread,
+    SLOW_LEVEL0_FACTOR, Shared, View, WriteBatch, Writer, batch, compact, open, room, thread,
 };
 
 /// Memtables that may wait to be flushed before writers wait too.
@@ -65,6 +65,8 @@ pub(super) fn end_led_group(shared: &Shared, result: Result<(), Error>) {
 
 fn write_group(shared: &Shared, group: &mut [WriteBatch]) -> Result<(), Error> {
     let mut writer = shared.writer.lock();
+    let len_bytes = group.iter_mut().map(|batch| batch.record(0).len() as u64).sum();
+    room::check(shared, &mut writer, len_bytes)?;
     make_room(shared, &mut writer)?;
     let Writer { log, last_seq, .. } = &mut *writer;
     let log = log.as_mut().ok_or(Error::ReadOnly)?;
@@ -105,6 +107,15 @@ fn sync_writer(shared: &Shared, writer: &mut Writer) -> Result<(), Error> {
     let log = writer.log.as_mut().ok_or(Error::ReadOnly)?;
     writer.last_sync = Instant::now();
     log.sync().map_err(|error| shared.poison(error))
+}
+
+/// Syncs the log for [`Durability::Interval`]: it may be long until this thread writes again, and no other can sync the
+/// log meanwhile.
+pub(super) fn sync_before_waiting(shared: &Shared, writer: &mut Writer) -> Result<(), Error> {
+    match shared.options.durability {
+        Durability::Interval(_) => sync_writer(shared, writer),
+        Durability::Always | Durability::Never => Ok(()),
+    }
 }
 
 /// Syncs the log for [`Durability::Interval`], unless a writer holds it, which then syncs it when due.
@@ -158,10 +169,7 @@ fn make_room(shared: &Shared, writer: &mut MutexGuard<'_, Writer>) -> Result<(),
             rotate(shared, writer)?;
             continue;
         }
-        if let Durability::Interval(_) = shared.options.durability {
-            // It may be long until this thread writes again, and no other can sync the log meanwhile.
-            sync_writer(shared, writer)?;
-        }
+        sync_before_waiting(shared, writer)?;
         match shared.options.maintenance {
             Maintenance::Inline { .. } => {
                 compact::run_job(shared, &mut shared.maintenance.lock())?;

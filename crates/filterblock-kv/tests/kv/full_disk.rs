@@ -12,21 +12,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of a value.
 const LEN: usize = 500;
 
-/// The most bytes that all files have together.
+/// The most bytes that all files have together, and whether the store can ask what is left of them.
 #[derive(Clone, Debug)]
-struct Capacity(Arc<AtomicU64>);
+struct Capacity(Arc<AtomicU64>, bool);
+
+impl Capacity {
+    fn left(&self, disk: &SimStorage) -> u64 {
+        // A file may be removed meanwhile.
+        let used: usize = disk.names().iter().filter_map(|name| disk.contents(name)).map(|bytes| bytes.len()).sum();
+        self.0.load(Ordering::Relaxed).saturating_sub(used as u64)
+    }
+}
 
 /// A simulated disk of limited size.
 type SmallDisk = Changed<Capacity>;
 
 impl SmallDisk {
     fn new() -> Self {
-        Self { inner: SimStorage::new(), change: Capacity(Arc::new(AtomicU64::new(u64::MAX))) }
+        Self { inner: SimStorage::new(), change: Capacity(Arc::new(AtomicU64::new(u64::MAX)), false) }
     }
 
     fn used(&self) -> u64 {
-        // A file may be removed meanwhile.
-        self.inner.names().iter().filter_map(|name| self.inner.contents(name)).map(|bytes| bytes.len() as u64).sum()
+        self.change.0.load(Ordering::Relaxed) - self.change.left(&self.inner)
     }
 
     /// Leaves room for `bytes` more.
@@ -56,7 +63,7 @@ struct SmallFile {
 impl io::Write for SmallFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // As systems do: a write takes what fits, and fails only if nothing does.
-        let room = self.disk.change.0.load(Ordering::Relaxed).saturating_sub(self.disk.used());
+        let room = self.disk.change.left(&self.disk.inner);
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         if fits == 0 && !bytes.is_empty() {
             return Err(io::ErrorKind::StorageFull.into());
@@ -79,6 +86,10 @@ impl Change for Capacity {
     fn create(&self, disk: &SimStorage, name: &str) -> io::Result<Box<dyn WritableFile>> {
         let file = disk.create(name)?;
         Ok(Box::new(SmallFile { disk: Changed { inner: disk.clone(), change: self.clone() }, file }))
+    }
+
+    fn free_bytes(&self, disk: &SimStorage) -> Option<u64> {
+        self.1.then(|| self.left(disk))
     }
 }
 
@@ -167,4 +178,44 @@ fn a_store_goes_on_when_there_is_room_again() {
             has(&disk.open().unwrap(), 0..acknowledged + 20, LEN);
         }
     }
+}
+
+/// Writes are refused before the disk has too little room to compact: what is due is done, the store opens for writing,
+/// rows that are written again and again fit for ever, and with room writes go on.
+#[test]
+fn a_store_keeps_room_for_a_compaction() {
+    let mut num_refused = 0;
+    for maintenance in [Maintenance::Background, Maintenance::Inline { seed: 5 }] {
+        for room in (400_000..1_050_000).step_by(50_331) {
+            let mut disk = SmallDisk::new();
+            disk.change.1 = true;
+            disk.leave(room);
+            let options = StoreOptions::default().with_max_memtable_bytes(4_000).with_max_level0_tables(2);
+            let options = options.with_durability(Durability::Never).with_maintenance(maintenance);
+            let store = disk.open_with(options.clone()).unwrap();
+            (0..1_000).for_each(|i| put(&store, i % 20, LEN).unwrap());
+            let mut acknowledged = 20;
+            let refused = loop {
+                match put(&store, acknowledged, LEN) {
+                    Ok(()) => acknowledged += 1,
+                    Err(error) => break error,
+                }
+            };
+            let Error::NoRoom { free_bytes, needed_bytes } = refused else { panic!("room {room}: {refused}") };
+            assert!(free_bytes < needed_bytes && needed_bytes <= room, "{free_bytes} {needed_bytes} {room}");
+            assert!(acknowledged as u64 * LEN as u64 > (room - 300_000) / 5, "room {room}: {acknowledged}");
+            num_refused += 1;
+            store.flush().and_then(|()| store.settle()).unwrap();
+            assert!(store.stats().tables.iter().filter(|table| table.level == 0).count() < 2);
+            has(&store, 0..acknowledged, LEN);
+            store.close().unwrap();
+            let store = disk.open_with(options).unwrap();
+            has(&store, 0..acknowledged, LEN);
+            disk.grow();
+            (acknowledged..acknowledged + 20).for_each(|i| put(&store, i, LEN).unwrap());
+            store.compact().unwrap();
+            has(&store, 0..acknowledged + 20, LEN);
+        }
+    }
+    assert_eq!(num_refused, 26);
 }

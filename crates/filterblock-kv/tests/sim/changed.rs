@@ -16,6 +16,10 @@ pub trait Change: fmt::Debug + Send + Sync {
     fn open(&self, disk: &SimStorage, name: &str) -> io::Result<Arc<dyn ReadableFile>> {
         disk.open(name)
     }
+
+    fn free_bytes(&self, _disk: &SimStorage) -> Option<u64> {
+        None
+    }
 }
 
 /// The simulated disk with a change.
@@ -60,6 +64,10 @@ impl<C: Change> Storage for Changed<C> {
 
     fn read_counts(&self) -> ReadCounts {
         self.inner.read_counts()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.change.free_bytes(&self.inner)
     }
 
     fn cache_bypass(&self) -> CacheBypass {

@@ -3,7 +3,7 @@
 //! Hashes are grouped in place by the place of their first bit. Group by group, repeated hashes are searched, the first
 //! bits are set, and the positions of the others are put on lists, one for each window of the array. Whenever the lists
 //! have an eighth of all positions, their bits are set, window by window. The lists take half a byte for each position:
-//! 3 bytes an entry at 10 bits an entry.
+//! 3.5 bytes an entry at 10 bits an entry.
 
 use super::Params;
 use super::build::{count_ones, set};

@@ -26,8 +26,9 @@ pub(super) fn build(
     }
 }
 
-/// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away or set aside. Hashes that were not
-/// remapped have one attempt: for seeds that are known beforehand, hashes could be chosen such that all of them fail.
+/// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away or set aside. Hashes that
+/// were not remapped have one attempt: for seeds that are known beforehand, hashes could be chosen such that all of them
+/// fail.
 pub(super) fn solve<I: Index>(
     plan: Params,
     hashes: Hashes<'_>,

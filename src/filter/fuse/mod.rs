@@ -16,8 +16,8 @@
 //!
 //! # Why a query is right
 //!
-//! The builder solves the equations of all entries or none: it remaps the hashes, or tries another seed, until all of them can be satisfied.
-//! So the sum of an entry is its fingerprint. An absent hash has a fingerprint that no slot depends on, and passes with
+//! The builder solves the equations of all entries or none: it remaps the hashes, or tries another seed, until all of
+//! them can be satisfied. So the sum of an entry is its fingerprint. An absent hash has a fingerprint that no slot depends on, and passes with
 //! probability 2⁻ᶠ, whatever the entries are.
 //!
 //! # Why it is small

@@ -85,3 +85,23 @@ fn the_writers_blocks_are_those_of_the_document() {
     println!("counted: {num_blocks} fuse blocks equal to the oracle's, with up to {most_seeds} failed seeds");
     assert!(most_seeds > 0 && num_remapped > 100, "{most_seeds} seeds, {num_remapped} remapped");
 }
+
+/// Crowded hashes, of which many are set aside: more than a system of 96 unknowns is for, and too many.
+#[test]
+fn blocks_with_many_hashes_set_aside_are_those_of_the_document() {
+    let (log2_segment_len, num_segments) = fuse_dimensions(20_000);
+    let shape = Shape::Fuse { fingerprint_bits: 8, log2_segment_len, num_segments: num_segments as u32 };
+    let first = Fuse { fingerprint_bits: 8, log2_segment_len: log2_segment_len.into(), seed: 0, num_segments };
+    let (mut num_wide, mut num_beyond) = (0, 0);
+    for num_crowded in [200, 300, 400, 450] {
+        let crowd = |(i, hash)| if i < num_crowded { hash >> 7 } else { hash };
+        let hashes: BTreeSet<u64> = numbers(31).take(20_000).enumerate().map(crowd).collect();
+        let (_, aside) = first.taken(&hashes).expect("no slot has too many");
+        let block = builder_of_hashes(&rated(FilterKind::Fuse, 0.004), hashes.iter().copied()).finish().expect("built");
+        let expected = shape.block_of_writer(&Header::default(), &hashes);
+        assert!(block == expected, "{num_crowded} crowded, {} set aside", aside.len());
+        num_wide += u32::from((89..=216).contains(&aside.len()) && block[13] == 0);
+        num_beyond += u32::from(aside.len() > 216);
+    }
+    assert!(num_wide > 0 && num_beyond > 0, "{num_wide}, {num_beyond}");
+}

@@ -26,9 +26,8 @@ pub(super) fn build(
     }
 }
 
-/// Fills `payload`, which is zero, under the first seed by which the hashes can be taken away or set aside. Hashes that
-/// were not remapped have one attempt: for seeds that are known beforehand, hashes could be chosen such that all of them
-/// fail.
+/// Fills `payload`, which is zero, under the first seed by which all hashes get their sums. Hashes that were not remapped
+/// have one attempt: for seeds that are known beforehand, hashes could be chosen such that all of them fail.
 pub(super) fn solve<I: Index>(
     plan: Params,
     hashes: Hashes<'_>,
@@ -64,7 +63,7 @@ pub(super) fn solve<I: Index>(
             return Ok(Built { params, is_checked: is_checked && found == all });
         }
         if !are_remapped {
-            // No slot is ever left to one of two equal hashes.
+            // The equations of two equal hashes depend on each other.
             check_sorted(hashes)?;
         }
     }

@@ -17,8 +17,8 @@
 //! # Why a query is right
 //!
 //! The builder solves the equations of all entries or none: it remaps the hashes, or tries another seed, until all of
-//! them can be satisfied. So the sum of an entry is its fingerprint. An absent hash has a fingerprint that no slot depends on, and passes with
-//! probability 2⁻ᶠ, whatever the entries are.
+//! them can be satisfied. So the sum of an entry is its fingerprint. An absent hash has a fingerprint that no slot
+//! depends on, and passes with probability 2⁻ᶠ, whatever the entries are.
 //!
 //! # Why it is small
 //!
@@ -28,8 +28,8 @@
 //! load (section 3 of the paper). Where it gets stuck, an entry is *set aside*, and satisfied by means of the slots that
 //! nobody owns. So the load is higher than peeling alone could have: a million entries need 1.057 slots each, a hundred
 //! thousand 1.085, ten thousand 1.126 and a thousand 1.152. (By peeling alone these were 1.073, 1.127, 1.229 and 1.376.)
-//! `sizing::dimensions` has slots and segments such that some 30 to 60 entries are set aside, up to a million; the
-//! constants are measured for this hash.
+//! `sizing::dimensions` has slots and segments such that some 20 to 60 of a thousand to a million entries are set aside,
+//! and up to 130 of 600 000 to 870 000, where segments are short; the constants are measured for this hash.
 //!
 //! Rates are powers of two only. For a rate between two of them a filter is built with the lower one, and may take
 //! almost a bit an entry more than it needs; ribbon splits columns instead.
@@ -63,10 +63,10 @@
 //! If too many entries are set aside, or their equations depend on each other, the set is *remapped*
 //! ([`SetSeed`](crate::hash::SetSeed)): peeling starts again with other hashes in place of the given ones, and if that
 //! fails, with another *seed*, up to 32 in all. The dimensions are such that the first attempt succeeds for more than 95
-//! of 100 random sets of more than 500 entries. A second known seed would not do in place of remapping: for each seed
-//! that is known beforehand, two keys can be found whose four slots are the same, and 128 such keys among a million kept
-//! a filter of 64 known seeds from being built at all. Two equal hashes never come apart, so after the first failure the
-//! builder looks for repeated hashes, removes them and starts again.
+//! of 100 random sets of more than 500 entries; just below 870 000, for 90. A second known seed would not do in place of
+//! remapping: for each seed that is known beforehand, two keys can be found whose four slots are the same, and 128 such
+//! keys among a million kept a filter of 64 known seeds from being built at all. The equations of two equal hashes depend
+//! on each other, so after the first failure the builder looks for repeated hashes, removes them and starts again.
 //!
 //! Which entries can be taken away does not depend on the order, but which slot becomes whose own does, and so do the
 //! bytes. The order is therefore part of the format: segment by segment, and in each segment the slots that are alone

@@ -70,17 +70,25 @@ impl<'a> Groups<'a> {
         let num_parts = (self.num_stretches() * STRETCH as usize) >> self.log2_part;
         for part in (index * num_parts..self.num_parts).take(num_parts) {
             self.parts.gather(part, of_part);
-            let num_buckets = 1 << (self.log2_part - BUCKET.ilog2());
-            if num_buckets == 1 {
-                append(of_part);
-                continue;
-            }
-            let bucket_of = |hash| (fast_range(hash, self.num_starts) / BUCKET) as usize % num_buckets;
-            let buckets = Partitions::new(of_part, num_buckets, bucket_of);
-            for bucket in 0..num_buckets {
-                buckets.gather(bucket, of_bucket);
-                append(of_bucket);
-            }
+            self.split(of_part, self.log2_part, of_bucket, &mut append);
+        }
+    }
+
+    /// Calls `append` with the hashes of each bucket of `of_part`, whose slots have the logarithm `log2_part`. Parts of
+    /// layers with more than 2²⁷ slots have too many buckets for one step.
+    fn split(&self, of_part: &mut [u64], log2_part: u32, into: &mut Vec<u64>, append: &mut impl FnMut(&[u64])) {
+        let num_halvings = log2_part - BUCKET.ilog2();
+        if num_halvings == 0 {
+            return append(of_part);
+        }
+        let log2_smaller = log2_part - num_halvings.div_ceil(num_halvings.div_ceil(MAX_PARTS.ilog2()));
+        let num_smaller = 1 << (log2_part - log2_smaller);
+        let smaller_of = |hash| (fast_range(hash, self.num_starts) >> log2_smaller) as usize % num_smaller;
+        let smaller = Partitions::new(of_part, num_smaller, smaller_of);
+        let mut unused = Vec::new();
+        for part in 0..num_smaller {
+            smaller.gather(part, into);
+            self.split(into, log2_smaller, &mut unused, append);
         }
     }
 }
@@ -122,4 +130,40 @@ fn append_bucket(
     let (later, latest) = kept_longest[num_kept..].split_at_mut(num_second);
     later.copy_from_slice(&second[..num_second]);
     latest.copy_from_slice(&first[..num_first]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Params;
+    use super::super::row::WIDTH;
+    use super::*;
+    use crate::hash::mix;
+
+    #[test]
+    fn the_groups_of_layers_of_any_size_have_their_hashes_bucket_by_bucket() {
+        let params = Params { columns: 1, num_layers: 1, last_seed: 0, thinned_from: 0, wide_share: 0 };
+        // Parts are buckets, or are split into buckets in one step or in two.
+        for log2_slots in [12, 17, 18, 24, 27, 28, 31] {
+            let layer = Layer::first(&params, (1 << log2_slots) / WIDTH + 1, 0);
+            let bucket_of = |hash| (fast_range(hash, layer.num_starts) / BUCKET) as usize;
+            let original: Vec<u64> = (0..100_000).map(mix).collect();
+            let mut hashes = original.clone();
+            let (groups, mut group) = (Groups::new(&layer, &mut hashes), Group::default());
+            let buckets_of_group = groups.num_stretches() * (STRETCH / BUCKET) as usize;
+            for index in [0, (layer.num_buckets() as usize - 1) / buckets_of_group] {
+                groups.gather(index, &mut group);
+                let of_group = |&hash: &u64| bucket_of(hash) / buckets_of_group == index;
+                assert_eq!(
+                    group.per_bucket.iter().sum::<usize>(),
+                    original.iter().copied().filter(|hash| of_group(hash)).count()
+                );
+                let mut rest = &group.hashes[..];
+                for (bucket, &num) in (index * buckets_of_group..).zip(&group.per_bucket) {
+                    let (of_bucket, later) = rest.split_at(num);
+                    assert!(of_bucket.iter().all(|&hash| bucket_of(hash) == bucket), "{log2_slots}: {bucket}");
+                    rest = later;
+                }
+            }
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub(super) fn insert(params: Params, bits: &mut [u8], hashes: Hashes<'_>, mode: 
         check_part(&keys)?;
         found = found + Tally::of(keys.iter().copied());
         for keys in keys.chunks(CHUNK) {
-            lists.insert(keys, &mut bits[part * part_len..]);
+            lists.insert(keys, bits);
             if lists.owners.len() * BLOCK > max_listed {
                 lists.apply(bits, mode);
             }
@@ -111,31 +111,32 @@ impl Lists {
         }
     }
 
-    /// Sets the first bits of `keys`, whose part of the array begins with `part`, and puts the other positions on lists.
-    fn insert(&mut self, keys: &[u64], part: &mut [u8]) {
+    /// Sets the first bits of `keys`, and puts the other positions on lists.
+    fn insert(&mut self, keys: &[u64], bits: &mut [u8]) {
         let params = self.params;
         match params.num_probes {
-            7 => self.insert_by(Params { num_probes: 7, ..params }, keys, part),
-            8 => self.insert_by(Params { num_probes: 8, ..params }, keys, part),
-            11 => self.insert_by(Params { num_probes: 11, ..params }, keys, part),
-            _ => self.insert_by(params, keys, part),
+            7 => self.insert_by(Params { num_probes: 7, ..params }, keys, bits),
+            8 => self.insert_by(Params { num_probes: 8, ..params }, keys, bits),
+            11 => self.insert_by(Params { num_probes: 11, ..params }, keys, bits),
+            _ => self.insert_by(params, keys, bits),
         }
     }
 
     #[inline(always)]
-    fn insert_by(&mut self, params: Params, keys: &[u64], part: &mut [u8]) {
-        let (shift, part_mask) = (self.window_shift(), (1 << self.part_shift) - 1);
+    fn insert_by(&mut self, params: Params, keys: &[u64], bits: &mut [u8]) {
+        let shift = self.window_shift();
         let mask = (1 << shift) - 1;
         let (slots, next) = (&mut self.slots[..], &mut self.next[..]);
         let mut sum = 0u64;
         for &key in keys {
             let mut positions = params.positions(KeyHash::from_raw(key));
-            self.num_set += set(part, positions.next().map(|position| position & part_mask).into_iter());
+            self.num_set += set(bits, positions.next().into_iter());
             for position in positions {
                 let window = (position >> shift) as usize;
                 let at = next[window];
-                slots[at] = (position & mask) as u32;
-                sum = sum.wrapping_add(position);
+                let offset = position & mask;
+                slots[at] = offset as u32;
+                sum = sum.wrapping_add(weighted(window, offset));
                 if at % LINE == 0 {
                     prefetch(slots, at + LINE);
                 }
@@ -164,8 +165,7 @@ impl Lists {
                 num += offsets.len();
                 sum += offsets.iter().map(|&offset| u64::from(offset)).sum::<u64>();
             }
-            let first = (window as u64) << self.window_shift();
-            (num_set, Tally::new(num, sum.wrapping_add(first.wrapping_mul(num as u64))))
+            (num_set, Tally::new(num, weighted(window, sum)))
         };
         let add = |a: (u64, Tally), b: (u64, Tally)| (a.0 + b.0, a.1 + b.1);
         let window_len = 1 << (self.window_shift() - 3);
@@ -183,6 +183,13 @@ impl Lists {
     }
 }
 
+/// Returns what offsets in a window with this sum count in a tally. It is no sum of offset and window, so that lists of
+/// equal length in each other's window do not cancel.
+#[inline(always)]
+fn weighted(window: usize, sum: u64) -> u64 {
+    (window as u64 + 1).wrapping_mul(sum)
+}
+
 /// Sets the bits at `offsets`; returns the number of those that were not set before. (Bytes of which bits are set would
 /// make each step wait for the one before on some processors.)
 fn set_in_words(bits: &mut [u8], offsets: &[u32]) -> u64 {
@@ -195,4 +202,25 @@ fn set_in_words(bits: &mut [u8], offsets: &[u32]) -> u64 {
         bytes::put_u64(place, 0, word | 1 << bit);
         num_set + (!word >> bit & 1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix;
+
+    /// The check compares what was listed with what was applied: blocks in each other's window must not cancel.
+    #[test]
+    fn blocks_of_other_windows_are_noticed() {
+        for num_swapped in [0, 2] {
+            let params = Params { num_probes: 7, num_bits: 1 << 16 };
+            let (keys, mut bits): (Vec<u64>, _) = ((0..4_000).map(mix).collect(), std::vec![0; 1 << 13]);
+            let mut lists = Lists::new(params, 2, 14, 6 * keys.len());
+            lists.insert(&keys, &mut bits);
+            // The first blocks of both windows are full.
+            lists.owners[..num_swapped].reverse();
+            lists.apply(&mut bits, Mode::default());
+            assert_eq!(lists.listed == lists.applied, num_swapped == 0);
+        }
+    }
 }

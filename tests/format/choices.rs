@@ -16,7 +16,7 @@ pub fn fuse_dimensions(n: u64) -> (u8, u64) {
     let log = (n as f64).ln();
     let log2_segment_len = (log / 2.91f64.ln() + if n <= 170 { 0.5 } else { -0.8 }).floor() as u64;
     let log2_segment_len = log2_segment_len.min((u64::from(n.ilog2()) / 2).clamp(12, 18));
-    let slots_per_entry = (1.2475 - 0.0139 * log + 10.0 / n as f64).clamp(1.057, 2.0);
+    let slots_per_entry = (1.2475 - 0.0139 * log + 10.0 / n as f64).clamp(1.07, 2.0);
     let (num_slots, segment_len) = ((n as f64 * slots_per_entry).floor() as u64, 1 << log2_segment_len);
     (log2_segment_len as u8, ((num_slots + segment_len / 2) / segment_len).saturating_sub(3).max(1))
 }

@@ -26,10 +26,10 @@
 //! four slots in a random table *peeling* (below) succeeds up to a certain load; with segments, where slots at the ends
 //! of the table are met by fewer entries, peeling starts at the ends and eats its way to the middle, at a much higher
 //! load (section 3 of the paper). Where it gets stuck, an entry is *set aside*, and satisfied by means of the slots that
-//! nobody owns. So the load is higher than peeling alone could have: a million entries need 1.057 slots each, a hundred
+//! nobody owns. So the load is higher than peeling alone could have: a million entries take 1.07 slots each, a hundred
 //! thousand 1.085, ten thousand 1.126 and a thousand 1.152. (By peeling alone these were 1.073, 1.127, 1.229 and 1.376.)
-//! `sizing::dimensions` has slots and segments such that some 20 to 60 of a thousand to a million entries are set aside,
-//! and up to 130 of 600 000 to 870 000, where segments are short; the constants are measured for this hash.
+//! `sizing::dimensions` has slots and segments such that some 20 to 60 entries are set aside up to 350 000. Of more hardly
+//! any is: a million in 1.057 slots each took twice the time, beyond the caches. The constants are measured for this hash.
 //!
 //! Rates are powers of two only. For a rate between two of them a filter is built with the lower one, and may take
 //! almost a bit an entry more than it needs; ribbon splits columns instead.
@@ -63,10 +63,10 @@
 //! If too many entries are set aside, or their equations depend on each other, the set is *remapped*
 //! ([`SetSeed`](crate::hash::SetSeed)): peeling starts again with other hashes in place of the given ones, and if that
 //! fails, with another *seed*, up to 32 in all. The dimensions are such that the first attempt succeeds for more than 95
-//! of 100 random sets of more than 500 entries; just below 870 000, for 90. A second known seed would not do in place of
-//! remapping: for each seed that is known beforehand, two keys can be found whose four slots are the same, and 128 such
-//! keys among a million kept a filter of 64 known seeds from being built at all. The equations of two equal hashes depend
-//! on each other, so after the first failure the builder looks for repeated hashes, removes them and starts again.
+//! of 100 random sets of more than 500 entries. A second known seed would not do in place of remapping: for
+//! each seed that is known beforehand, two keys can be found whose four slots are the same, and 128 such keys among a
+//! million kept a filter of 64 known seeds from being built at all. The equations of two equal hashes depend on each
+//! other, so after the first failure the builder looks for repeated hashes, removes them and starts again.
 //!
 //! Which entries can be taken away does not depend on the order, but which slot becomes whose own does, and so do the
 //! bytes. The order is therefore part of the format: segment by segment, and in each segment the slots that are alone
@@ -77,8 +77,7 @@
 //!
 //! # When to use it
 //!
-//! `docs/performance.md` has its times: a query as fast as ribbon's or faster without any vector code, and a build in
-//! .3 of ribbon's time among ten thousand keys and .85 among a million.
+//! `docs/performance.md` has its times: a query as fast as ribbon's or faster without any vector code.
 
 #[cfg(feature = "std")]
 mod aside;

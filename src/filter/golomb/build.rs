@@ -54,7 +54,8 @@ pub(super) fn build(
         };
         for part in 0..num_parts {
             parts.gather(part, &mut of_part);
-            if per_part == 1 {
+            // A crowded part may have all of its hashes in one smaller part.
+            if per_part == 1 || of_part.len() > 8 * PART_LEN * per_part {
                 append(&mut of_part)?;
                 continue;
             }

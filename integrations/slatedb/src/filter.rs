@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct TableFilter(Arc<State>);
 
-#[expect(clippy::large_enum_variant, reason = "nearly all are open, and a box would cost each query a line")]
+// (Nearly all are open, and a box would cost each query a line.)
 enum State {
     Open(FilterBlock<AlignedBytes>),
     /// No usable filter: every answer is *maybe*. The bytes are kept, so that what is stored again, in a cache on disk,

@@ -97,9 +97,9 @@ pub(crate) fn kind_name<S: Serializer>(kind: &FilterKind, serializer: S) -> Resu
     serializer.serialize_str(kind.name())
 }
 
-/// The place of a filter while its table is open.
+/// The place of a filter while its table is open. (There is one for each table; a pointer to the block would cost each
+/// lookup a cache miss.)
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one for each table; a pointer would cost each lookup a cache miss")]
 pub(super) enum Residence {
     /// The filter is one block, in memory.
     Pinned(FilterBlock<AlignedBytes>, #[expect(dead_code, reason = "counted until it is dropped")] PinnedBytes),

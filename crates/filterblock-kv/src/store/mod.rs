@@ -193,8 +193,8 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] if the log could not be written: the batch is not visible, and after a crash it is present as a
     /// whole or not at all; the next write begins a new log. [`Error::Poisoned`] after a failed sync,
-    /// [`Error::Panicked`] after a panic. [`Error::NoRoom`], with nothing written. [`Error::Stalled`] if memory is full and cannot be flushed.
-    /// [`Error::ReadOnly`].
+    /// [`Error::Panicked`] after a panic. [`Error::NoRoom`], with nothing written. [`Error::Stalled`] if memory is full
+    /// and cannot be flushed. [`Error::ReadOnly`].
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         let _guard = PanicGuard::new(&self.shared);
         self.shared.check_writable()?;

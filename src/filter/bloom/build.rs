@@ -18,7 +18,7 @@ use std::vec::Vec;
 /// [`Unbuilt`]; then `out` may have grown. Hashes are reordered, none is lost.
 pub(super) fn build(params: &Params, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<bool, Unbuilt> {
     let bits = out.append_zeros(params.payload_len() as usize)?;
-    if parted::LENGTHS.contains(&bits.len()) {
+    if parted::LENGTHS.contains(&params.payload_len()) {
         return Ok(parted::insert(*params, bits, hashes, mode)?);
     }
     let hashes = &*hashes.hashes;

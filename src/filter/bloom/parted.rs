@@ -18,7 +18,7 @@ use std::vec::Vec;
 
 /// The lengths of arrays that are built like this: shorter ones are built faster in the order of the hashes, and in
 /// longer ones positions in a window would take more than 32 bits. Tests build small ones, too.
-pub(super) const LENGTHS: RangeInclusive<usize> = (if cfg!(test) { 1 << 14 } else { 16 << 20 })..=1 << 37;
+pub(super) const LENGTHS: RangeInclusive<u64> = (if cfg!(test) { 1 << 14 } else { 16 << 20 })..=1 << 37;
 
 /// The least length of the part of the array in which the first bits of a group are.
 const MIN_PART_LEN: u64 = if cfg!(test) { 1 << 8 } else { 1 << 15 };
@@ -41,7 +41,7 @@ pub(super) fn insert(params: Params, bits: &mut [u8], hashes: Hashes<'_>, mode: 
     let num_parts = bits.len().div_ceil(part_len);
     let Hashes { hashes, all, .. } = hashes;
     let part_of = |hash| (params.positions(KeyHash::from_raw(hash)).next().unwrap_or(0) >> part_shift) as usize;
-    let max_listed = hashes.len() * params.num_probes as usize / NUM_ROUNDS;
+    let max_listed = hashes.len().div_ceil(NUM_ROUNDS) * params.num_probes as usize;
     let partitions = Partitions::new(hashes, num_parts, part_of);
     let mut lists = Lists::new(params, bits.len().div_ceil(part_len * WINDOW_PARTS), part_shift, max_listed);
     let (mut keys, mut found) = (Vec::new(), Tally::default());

@@ -26,7 +26,7 @@ fn windows_get_the_same_bits() {
                 let hashes: Vec<u64> = (0..30_000).map(|i| mix(i) >> spread).collect();
                 let mut expected = vec![0; params.payload_len() as usize];
                 insert(params, &mut expected, &hashes, &mut Vec::new());
-                assert!(parted::LENGTHS.contains(&expected.len()));
+                assert!(parted::LENGTHS.contains(&(expected.len() as u64)));
                 let (payload, is_checked) = build_vec(params, &hashes).expect("distinct");
                 assert!(is_checked && payload == expected, "{params:?} {spread}");
                 for again in [0, 17_000, 29_999] {

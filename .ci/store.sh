@@ -105,11 +105,11 @@ full_disk_lane() {
   "$tool" verify $db | head -1
   # It can still compact.
   "$tool" fill $db /dev/null --merge
-  # Full to the last byte: it can be read, and not opened for writing.
+  # Full to the last byte: it can be read, and takes no write.
   cat /dev/zero >>disk/filler 2>/dev/null || true
   printf 'row\tcolumn\tvalue\n' >line
   expect 4 "$tool" fill $db line 2>errors
-  says 'No space left on device'
+  says 'compaction needs [0-9]+ bytes of the disk and 0 are free'
   [ "$(cells)" -ge $((before + acknowledged)) ]
   expect 0 "$tool" get $db "$(printf 'acknowledged-%05d' "$acknowledged")" column >value
   # A repair without room changes nothing.

@@ -57,7 +57,7 @@ unsafe fn solve_some(rows: Rows<'_>, words: &mut [u64], first_column: i64) {
         let shifted = _mm512_xor_si512(_mm512_slli_epi64::<1>(solved), fingerprint);
         solved = _mm512_ternarylogic_epi64::<XOR_OF_AND>(shifted, _mm512_popcnt_epi64(later), one);
     }
-    // SAFETY: as above.
+    // SAFETY: only words below `lanes` are stored, and `lanes` has no bit beyond the length of `words`.
     unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), lanes, solved) }
 }
 

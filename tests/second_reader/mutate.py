@@ -32,7 +32,8 @@ KIT = HERE.parent / "conformance"
 MODULES = ["kinds", "fuse", "ribbon", "filterblock", "partitioned"]  # each imports only those before it
 WRITERS = {
     "build_bloom", "build_blocked", "build_golomb", "build_fuse", "build_ribbon", "build_payload", "take_away",
-    "remapped_set", "set_seed_of", "fill", "Rows", "write_block", "write_compact", "rebuild", "most_columns", "crosses_a_cut", "equations_of", "CUT"}
+    "unknowns_of", "remapped_set", "set_seed_of", "fill", "Rows", "write_block", "write_compact", "rebuild",
+    "most_columns", "crosses_a_cut", "equations_of", "CUT"}
 CPU_SECONDS, ADDRESS_SPACE = 20, 2 << 30
 NUM_PAIRS = 2000
 Cases = list[tuple[dict, dict]]

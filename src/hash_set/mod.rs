@@ -1,6 +1,7 @@
 //! Lists of hashes: grouping them, and checking whether one occurs twice, without sorting them all.
 
 mod distinct;
+mod groups;
 mod partition;
 mod tally;
 

@@ -173,6 +173,16 @@ impl FilterBlockBuilder {
     /// Adds a key that is one byte string.
     #[inline]
     pub fn add_key(&mut self, key: &[u8]) {
+        match self.entries().hash_plain(key) {
+            Some(hash) => self.push(hash, 0),
+            None => self.add_entries_of(key),
+        }
+    }
+
+    /// [`FilterBlockBuilder::add_key`] under any transform and hasher: a function of its own, as the call of a plain key
+    /// would save its registers, too.
+    #[inline(never)]
+    fn add_entries_of(&mut self, key: &[u8]) {
         let mut hashes = self.entries().hash_entries(key);
         match hashes.next() {
             Some(hash) => self.push(hash, 0),
@@ -245,10 +255,10 @@ impl FilterBlockBuilder {
 
     #[inline]
     fn push(&mut self, hash: KeyHash, last: usize) {
-        let hash = Some(hash.get());
-        if self.last[last] != hash {
-            self.last[last] = hash;
-            self.hashes.extend(hash);
+        let hash = hash.get();
+        if self.last[last] != Some(hash) {
+            self.last[last] = Some(hash);
+            self.hashes.push(hash);
         }
     }
 

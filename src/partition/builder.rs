@@ -238,7 +238,7 @@ impl PartitionedFilterBuilder {
     ) -> Result<(), PartitionBuildError<E>> {
         self.check()?;
         if self.num_added > 0 {
-            match self.last[..].cmp(order_key) {
+            match order::compare(&self.last, order_key) {
                 Ordering::Less if self.filter.num_added() >= self.max_entries => self.close(Some(order_key), store)?,
                 Ordering::Less | Ordering::Equal => {}
                 Ordering::Greater => {

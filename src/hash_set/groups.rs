@@ -43,6 +43,10 @@ impl Groups {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u64]> {
         self.places.iter().map(|place| &self.hashes[place.clone()])
     }
+
+    pub(crate) fn get_mut(&mut self, group: usize) -> &mut [u64] {
+        &mut self.hashes[self.places[group].clone()]
+    }
 }
 
 /// Appends hashes to their groups; without room for them they are only counted. (In a function of its own, all that it
@@ -85,6 +89,7 @@ mod tests {
                         let expected = hashes.iter().filter(|&&hash| group_of(hash) == group);
                         assert!(expected.eq(found), "group {group} of {num_groups}, {len} hashes");
                     }
+                    assert!(groups.get_mut(num_groups - 1).iter().all(|&hash| group_of(hash) == num_groups - 1));
                 }
             }
         }

@@ -3,8 +3,6 @@
 use super::{Params, portable};
 use crate::hash::KeyHash;
 
-#[cfg(feature = "std")]
-use super::WORDS;
 #[cfg(simd_x86_64)]
 use super::avx2;
 #[cfg(simd_avx512)]
@@ -12,7 +10,7 @@ use super::avx512;
 #[cfg(simd_neon)]
 use super::neon;
 #[cfg(feature = "std")]
-use std::vec::Vec;
+use super::{LINE_LEN, WORDS};
 
 crate::cpu::engines! {
     Params: {
@@ -32,19 +30,14 @@ crate::cpu::engines! {
     /// Answers for each hash, batch by batch.
     fn all_may_contain(params: Params, lines: &[u8], hashes: &[KeyHash], answers: &mut [bool]);
 
-    /// Returns whether all bits of all `keys` are set in their lines, the first of which has number `first_line`.
+    /// Returns whether all `keys` belong to the line of this number, `line`, and have all bits set there.
     #[cfg(feature = "std")]
-    fn contain_all(params: Params, lines: &[u8], first_line: u64, keys: &[u64]) -> bool;
+    fn line_contains(params: Params, line: &[u8; LINE_LEN], number: u64, keys: &[u64]) -> bool;
 
     /// Returns the words of one line, each under the salt that sets the fewest of its bits, or the least of several
-    /// such salts.
+    /// such salts; and whether two keys may be equal: if not, they differ.
     #[cfg(feature = "std")]
-    fn choose_words(params: Params, keys: &[u64]) -> [u64; WORDS];
-
-    /// Sets the bits of `keys` under salt 0 in their lines, the first of which has number `first_line`. Appends to
-    /// `present` the keys whose bits were all set before.
-    #[cfg(feature = "std")]
-    fn insert(params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>);
+    fn choose_words(params: Params, keys: &[u64]) -> ([u64; WORDS], bool);
 }
 
 #[cfg(any(simd_x86_64, simd_neon))]
@@ -80,7 +73,7 @@ impl Inlined {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::super::{LINE_LEN, MAX_NUM_PROBES, MAX_SALT_BITS, Params};
+    use super::super::{LINE_LEN, MAX_NUM_PROBES, MAX_SALT_BITS, Params, WORDS};
     use super::Engine;
     use crate::bytes;
     #[cfg(target_os = "linux")]
@@ -121,11 +114,10 @@ mod tests {
     }
 
     fn agrees_on_a_line(engine: Engine, params: Params, num_keys: u64) {
-        let keys: Vec<u64> = (0..num_keys).map(|i| mix(i * 31 + u64::from(params.num_probes()))).collect();
-        let words = PORTABLE.choose_words(params, &keys);
-        assert_eq!(words, engine.choose_words(params, &keys), "{engine:?} {params:?}, {num_keys} keys");
-        let mut line = [0; LINE_LEN];
-        (0..).zip(words).for_each(|(i, word)| bytes::put_u64(&mut line, i * 8, word));
+        let mut keys: Vec<u64> = (0..num_keys).map(|i| mix(i * 31 + u64::from(params.num_probes()))).collect();
+        let (words, _) = PORTABLE.choose_words(params, &keys);
+        assert_eq!(words, engine.choose_words(params, &keys).0, "{engine:?} {params:?}, {num_keys} keys");
+        let mut line = line_of(words);
         let hashes: Vec<KeyHash> =
             keys.iter().copied().chain((0..200).map(|i| mix(i + 1_000_000))).map(KeyHash::from_raw).collect();
         let mut answers = vec![false; hashes.len()];
@@ -136,46 +128,68 @@ mod tests {
             assert_eq!(answer, batched, "{engine:?} {params:?} {hash:?}");
             assert!(answer || !keys.contains(&hash.get()));
         }
+        // Bits of positions and of salts.
+        assert!(engine.line_contains(params, &line, 0, &keys));
+        for bit in (0..LINE_LEN * 8).step_by(5) {
+            line[bit / 8] ^= 1 << (bit % 8);
+            let all = keys.iter().all(|&key| PORTABLE.may_contain(&params, &line, KeyHash::from_raw(key)));
+            assert_eq!(engine.line_contains(params, &line, 0, &keys), all, "{engine:?} {params:?}, bit {bit}");
+            line[bit / 8] ^= 1 << (bit % 8);
+        }
+        // A repeated key is suspected wherever it is.
+        for at in 0..keys.len().min(10) {
+            keys.push(keys[at]);
+            assert!(engine.choose_words(params, &keys).1, "{engine:?} {params:?}, {num_keys} keys");
+            keys.swap_remove(at);
+        }
     }
 
-    /// Insertion into any line gives what a choice from one salt gives, and reports the keys that were in it already.
+    fn line_of(words: [u64; WORDS]) -> [u8; LINE_LEN] {
+        let mut line = [0; LINE_LEN];
+        (0..).zip(words).for_each(|(i, word)| bytes::put_u64(&mut line, i * 8, word));
+        line
+    }
+
+    /// A key in the list of another line is noticed, though it would be found there.
     #[test]
-    fn insertion_sets_the_bits_of_salt_zero() {
+    fn a_key_of_another_line_is_noticed() {
         for engine in engines() {
             for num_probes in 1..=MAX_NUM_PROBES {
-                let params = Params::new(3, num_probes, 0).expect("legal");
-                let keys: Vec<u64> = (0..100).map(|i| mix(i % 90 + u64::from(num_probes))).collect();
-                let (mut lines, mut expected) = ([0; 3 * LINE_LEN], [0; 3 * LINE_LEN]);
-                let (mut present, mut expected_present) = (Vec::new(), Vec::new());
-                engine.insert(params, &mut lines, 0, &keys, &mut present);
-                PORTABLE.insert(params, &mut expected, 0, &keys, &mut expected_present);
-                assert_eq!(lines, expected, "{engine:?} {params:?}");
-                assert_eq!(present, expected_present, "{engine:?} {params:?}");
-                assert!(keys[90..].iter().all(|key| present.contains(key)));
+                let params = Params::new(3, num_probes, 1).expect("legal");
+                let (keys, strays): (Vec<u64>, Vec<u64>) =
+                    (0..60).map(mix).partition(|&key| params.line_of(KeyHash::from_raw(key)) == 1);
+                let line = line_of([u64::MAX; WORDS]);
+                assert!(engine.line_contains(params, &line, 1, &keys));
+                for stray in strays {
+                    for at in [0, 1, keys.len()] {
+                        let mut keys = keys.clone();
+                        keys.insert(at, stray);
+                        assert!(!engine.line_contains(params, &line, 1, &keys), "{engine:?} {params:?}");
+                    }
+                }
             }
         }
     }
 
-    /// On lines and keys that lie flush against pages that cannot be read.
+    /// On keys and a line that lie flush against pages that cannot be read.
     #[cfg(target_os = "linux")]
     #[test]
     fn no_build_accesses_what_is_out_of_bounds() {
-        let (mut line_pages, mut key_pages) = (Guarded::new(130 * LINE_LEN), Guarded::new(4096));
-        let shapes = (1..=MAX_NUM_PROBES).flat_map(|probes| (0..=MAX_SALT_BITS).map(move |salts| (probes, salts)));
-        for ((num_probes, salt_bits), num_lines) in shapes.flat_map(|shape| [1, 3, 64, 130].map(|num| (shape, num))) {
-            let params = Params::new(num_lines, num_probes, salt_bits).expect("legal");
+        let (mut line_pages, mut key_pages) = (Guarded::new(LINE_LEN), Guarded::new(4096));
+        for (num_probes, salt_bits) in
+            (1..=MAX_NUM_PROBES).flat_map(|probes| (0..=MAX_SALT_BITS).map(move |salts| (probes, salts)))
+        {
+            let params = Params::new(1, num_probes, salt_bits).expect("legal");
             let num_keys = mix(u64::from(num_probes ^ salt_bits)) % 40;
             let keys: Vec<u64> = (0..num_keys).map(mix).collect();
-            let chosen = PORTABLE.choose_words(params, &keys);
-            let (mut inserted, mut present) = (vec![0; params.payload_len() as usize], Vec::new());
-            PORTABLE.insert(params, &mut inserted, 0, &keys, &mut present);
-            let empty = vec![0; inserted.len()];
-            for engine in Engine::all(&params) {
+            let chosen = PORTABLE.choose_words(params, &keys).0;
+            let line = line_of(chosen);
+            for engine in engines() {
                 key_pages.at_both_ends(&keys, |keys| {
-                    assert_eq!(engine.choose_words(params, keys), chosen, "{engine:?} {params:?}");
-                    line_pages.at_both_ends(&empty, |lines| {
-                        engine.insert(params, lines, 0, keys, &mut present);
-                        assert!(lines == inserted, "{engine:?} {params:?}");
+                    assert_eq!(engine.choose_words(params, keys).0, chosen, "{engine:?} {params:?}");
+                    line_pages.at_both_ends(&line, |line| {
+                        let line = line.first_chunk().expect("a line");
+                        assert!(engine.line_contains(params, line, 0, keys), "{engine:?} {params:?}");
                     });
                 });
             }

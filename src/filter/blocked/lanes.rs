@@ -1,4 +1,4 @@
-//! The algorithm once, over vectors of 64-bit words: choice of salts, insertion. A file for each
+//! The builder's steps once, over vectors of 64-bit words: choice of salts, check of a line. A file for each
 //! instruction set implements [`Lanes`] and instantiates these functions where its features are enabled.
 //!
 //! They follow the portable code of the parent module step by step: a line is 8 / [`Lanes::COUNT`] vectors, and what
@@ -7,9 +7,9 @@
 
 use super::query::by_shape;
 use super::{LINE_LEN, Params, Round, SALT_MULTIPLIER, WORD_MULTIPLIERS, WORDS};
+use crate::bytes;
 use crate::hash::KeyHash;
 use core::marker::PhantomData;
-use std::vec::Vec;
 
 /// A vector of 64-bit words. Vectors are made from a proof or from other vectors, so having one proves the features
 /// too.
@@ -34,9 +34,9 @@ pub(super) trait Lanes: Copy {
     fn is_zero(self) -> bool;
     /// Returns `self + factor · other`, where each is below 2^32.
     fn add_product(self, factor: Self, other: Self) -> Self;
-    /// Returns the product modulo 2^32 of `value` and `multipliers`, in a form that sums keep and [`Lanes::shift_to`]
-    /// takes.
-    fn product(value: u32, multipliers: Self) -> Self;
+    /// Returns the product modulo 2^32 of `value`, whose lower half counts, and `multipliers`, in a form that sums keep
+    /// and [`Lanes::shift_to`] takes.
+    fn product(value: u64, multipliers: Self) -> Self;
     /// Returns each word, 0 or 1, shifted left to the fast range of `product` over `positions`, at most 64.
     fn shift_to(self, product: Self, positions: Self) -> Self;
     /// Returns, lane by lane, the one of `self | salt` and `best` that sets fewer bits, salts not counted, and `best`
@@ -108,12 +108,6 @@ impl<V: Lanes> Part<V> {
         // SAFETY: `first + COUNT <= WORDS`, as `Part::all` made it.
         unsafe { vector.store(words.as_mut_ptr().add(self.first)) }
     }
-
-    #[inline(always)]
-    fn store_line(&self, vector: V, line: &mut [u8; LINE_LEN]) {
-        // SAFETY: `first + COUNT <= WORDS`, as `Part::all` made it, and a line has WORDS words of 8 bytes.
-        unsafe { vector.store(line.as_mut_ptr().cast::<u64>().add(self.first)) }
-    }
 }
 
 /// Returns a one in each of the words of `part` that `round` probes.
@@ -154,7 +148,7 @@ impl<V: Lanes> Constants<V> {
 }
 
 /// Adds the bits of `round` under consecutive salts to `tries`. A salt's products follow from the one before by an
-/// addition.
+/// addition. Returns whether the first of them, as many as make up a line's words, had these bits.
 #[inline(always)]
 fn add_to_tries<V: Lanes, const WINDOW: bool, const SALTS: usize>(
     constants: Constants<V>,
@@ -162,14 +156,20 @@ fn add_to_tries<V: Lanes, const WINDOW: bool, const SALTS: usize>(
     round: Round,
     part: &Part<V>,
     tries: &mut [V; SALTS],
-) {
+) -> bool {
     let mut product = V::product(round.value, multipliers);
     let step = V::product(round.value, constants.step);
     let ones = ones::<V, WINDOW>(constants.proof, round, part);
-    for bits in tries {
-        *bits = bits.or(ones.shift_to(product, constants.positions));
+    let mut missing = V::splat(constants.proof, 0);
+    for (salt, bits) in tries.iter_mut().enumerate() {
+        let new = ones.shift_to(product, constants.positions);
+        if salt < WORDS / V::COUNT {
+            missing = missing.or(new.without(*bits));
+        }
+        *bits = bits.or(new);
         product = product.add(step);
     }
+    missing.is_zero()
 }
 
 /// Returns the words of one line, trying `SALTS` salts at a time, which the registers hold.
@@ -178,29 +178,30 @@ fn choose_by<V: Lanes, const SALTS: usize, const WINDOW: bool, const TWO: bool>(
     proof: V::Proof,
     params: Params,
     keys: &[u64],
-) -> [u64; WORDS] {
-    let mut chosen = [0; WORDS];
+) -> ([u64; WORDS], bool) {
+    let (mut chosen, mut may_repeat) = ([0; WORDS], true);
     let constants = Constants::<V>::new(proof, params);
     let splat = |value| V::splat(proof, value);
     for part in Part::all() {
         let mut best = (splat(0), splat(u64::from(u64::BITS) + 1));
         for first_salt in (0..1u64 << params.salt_bits).step_by(SALTS) {
             let multipliers = constants.multipliers(&part, splat(first_salt));
-            let mut tries = [splat(0); SALTS];
+            let (mut tries, mut repeats) = ([splat(0); SALTS], false);
             for &key in keys {
                 let (first, second) = params.rounds(KeyHash::from_raw(key));
-                add_to_tries::<V, WINDOW, SALTS>(constants, multipliers, first, &part, &mut tries);
+                repeats |= add_to_tries::<V, WINDOW, SALTS>(constants, multipliers, first, &part, &mut tries);
                 if let (true, Some(second)) = (TWO, second) {
                     add_to_tries::<V, true, SALTS>(constants, multipliers, second, &part, &mut tries);
                 }
             }
+            may_repeat &= repeats;
             for (salt, bits) in (first_salt..).zip(tries) {
                 best = bits.fewest(splat(params.place_salt(salt)), best);
             }
         }
         part.store(best.0, &mut chosen);
     }
-    chosen
+    (chosen, may_repeat)
 }
 
 /// The portable `choose_words`, with vectors. `MAX_SALTS`, 8 or 16, is the number of salts that registers hold.
@@ -209,7 +210,7 @@ pub(super) fn choose_words<V: Lanes, const MAX_SALTS: usize>(
     proof: V::Proof,
     params: Params,
     keys: &[u64],
-) -> [u64; WORDS] {
+) -> ([u64; WORDS], bool) {
     match params.salt_bits {
         0 => by_shape!(params, choose_by::<V, 1>(proof, params, keys)),
         1 => by_shape!(params, choose_by::<V, 2>(proof, params, keys)),
@@ -220,44 +221,40 @@ pub(super) fn choose_words<V: Lanes, const MAX_SALTS: usize>(
 }
 
 #[inline(always)]
-fn insert_by<V: Lanes, const WINDOW: bool, const TWO: bool>(
+fn contains_by<V: Lanes, const WINDOW: bool, const TWO: bool>(
     proof: V::Proof,
     params: Params,
-    lines: &mut [u8],
-    first_line: u64,
+    line: &[u8; LINE_LEN],
+    number: u64,
     keys: &[u64],
-    present: &mut Vec<u64>,
-) {
+) -> bool {
     let constants = Constants::<V>::new(proof, params);
+    let salts = core::array::from_fn(|word| u64::from(params.salt_of(bytes::u64_at(line, word * 8))));
+    let (mut missing, mut strays) = (V::splat(proof, 0), 0);
     for &key in keys {
         let hash = KeyHash::from_raw(key);
         let (first, second) = params.rounds(hash);
-        let line = super::line_at_mut(lines, params.start_in_part(hash, first_line));
-        let mut missing = V::splat(proof, 0);
+        strays |= params.line_of(hash) ^ number;
         for part in Part::all() {
-            let (words, multipliers): (V, V) = (part.load_line(proof, line), part.load(proof, &MULTIPLIERS));
-            let mut bits = constants.bits::<WINDOW>(first, &part, multipliers);
+            let (words, salts): (V, V) = (part.load_line(proof, line), part.load(proof, &salts));
+            let multipliers = constants.multipliers(&part, salts);
+            missing = missing.or(constants.bits::<WINDOW>(first, &part, multipliers).without(words));
             if let (true, Some(second)) = (TWO, second) {
-                bits = bits.or(constants.bits::<true>(second, &part, multipliers));
+                missing = missing.or(constants.bits::<true>(second, &part, multipliers).without(words));
             }
-            missing = missing.or(bits.without(words));
-            part.store_line(words.or(bits), line);
-        }
-        if missing.is_zero() {
-            present.push(key);
         }
     }
+    missing.is_zero() && strays == 0
 }
 
-/// The portable `insert`, with vectors.
+/// The portable `line_contains`, with vectors.
 #[inline(always)]
-pub(super) fn insert<V: Lanes>(
+pub(super) fn line_contains<V: Lanes>(
     proof: V::Proof,
     params: Params,
-    lines: &mut [u8],
-    first_line: u64,
+    line: &[u8; LINE_LEN],
+    number: u64,
     keys: &[u64],
-    present: &mut Vec<u64>,
-) {
-    by_shape!(params, insert_by::<V>(proof, params, lines, first_line, keys, present))
+) -> bool {
+    by_shape!(params, contains_by::<V>(proof, params, line, number, keys))
 }

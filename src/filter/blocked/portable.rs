@@ -6,9 +6,7 @@ use crate::cpu::{Portable, prefetch};
 use crate::hash::KeyHash;
 
 #[cfg(feature = "std")]
-use super::{MAX_SALT_BITS, line_at_mut};
-#[cfg(feature = "std")]
-use std::vec::Vec;
+use super::MAX_SALT_BITS;
 
 #[inline(never)]
 pub(super) fn may_contain(_: Portable, params: &Params, lines: &[u8], hash: KeyHash) -> bool {
@@ -43,15 +41,14 @@ pub(super) fn all_may_contain(_: Portable, params: Params, lines: &[u8], hashes:
 }
 
 #[cfg(feature = "std")]
-pub(super) fn contain_all(_: Portable, params: Params, lines: &[u8], first_line: u64, keys: &[u64]) -> bool {
-    keys.iter().all(|&key| {
-        let hash = KeyHash::from_raw(key);
-        line_may_contain(params, line_at(lines, params.start_in_part(hash, first_line)), hash)
-    })
+pub(super) fn line_contains(_: Portable, params: Params, line: &[u8; LINE_LEN], number: u64, keys: &[u64]) -> bool {
+    keys.iter()
+        .map(|&key| KeyHash::from_raw(key))
+        .all(|hash| params.line_of(hash) == number && line_may_contain(params, line, hash))
 }
 
 #[cfg(feature = "std")]
-pub(super) fn choose_words(_: Portable, params: Params, keys: &[u64]) -> [u64; WORDS] {
+pub(super) fn choose_words(_: Portable, params: Params, keys: &[u64]) -> ([u64; WORDS], bool) {
     let num_salts = 1 << params.salt_bits;
     let mut tries = [[0u64; WORDS]; 1 << MAX_SALT_BITS];
     for &key in keys {
@@ -62,32 +59,9 @@ pub(super) fn choose_words(_: Portable, params: Params, keys: &[u64]) -> [u64; W
             }
         }
     }
-    core::array::from_fn(|index| {
+    let words = core::array::from_fn(|index| {
         let best = (0..).zip(&tries[..num_salts]).min_by_key(|(_, words)| words[index].count_ones());
         best.map_or(0, |(salt, words)| words[index] | params.place_salt(salt))
-    })
-}
-
-#[cfg(feature = "std")]
-pub(super) fn insert(
-    _: Portable,
-    params: Params,
-    lines: &mut [u8],
-    first_line: u64,
-    keys: &[u64],
-    present: &mut Vec<u64>,
-) {
-    for &key in keys {
-        let hash = KeyHash::from_raw(key);
-        let (rounds, line) = (params.rounds(hash), line_at_mut(lines, params.start_in_part(hash, first_line)));
-        let mut missing = 0;
-        for index in 0..WORDS {
-            let (word, bits) = (bytes::u64_at(line, index * 8), params.word_mask(&rounds, index, 0));
-            missing |= bits & !word;
-            bytes::put_u64(line, index * 8, word | bits);
-        }
-        if missing == 0 {
-            present.push(key);
-        }
-    }
+    });
+    (words, true)
 }

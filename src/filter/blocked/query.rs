@@ -31,18 +31,14 @@ macro_rules! compiled_for {
                 query::all_may_contain(Probe::new(proof, params), params, lines, hashes, answers)
             }
 
-            pub(super) fn contain_all(proof, params: Params, lines: &[u8], first_line: u64, keys: &[u64]) -> bool {
-                query::contain_all(Probe::new(proof, params), params, lines, first_line, keys)
+            pub(super) fn line_contains(
+                proof, params: Params, line: &[u8; LINE_LEN], number: u64, keys: &[u64],
+            ) -> bool {
+                lanes::line_contains::<Words>(proof, params, line, number, keys)
             }
 
-            pub(super) fn choose_words(proof, params: Params, keys: &[u64]) -> [u64; WORDS] {
+            pub(super) fn choose_words(proof, params: Params, keys: &[u64]) -> ([u64; WORDS], bool) {
                 lanes::choose_words::<Words, $max_salts>(proof, params, keys)
-            }
-
-            pub(super) fn insert(
-                proof, params: Params, lines: &mut [u8], first_line: u64, keys: &[u64], present: &mut Vec<u64>,
-            ) {
-                lanes::insert::<Words>(proof, params, lines, first_line, keys, present)
             }
         }
     };
@@ -126,27 +122,4 @@ pub(super) fn all_may_contain<P: Probe>(
     answers: &mut [bool],
 ) {
     by_shape!(params, each_may_contain::<P>(probe, params, lines, hashes, answers))
-}
-
-#[cfg(feature = "std")]
-#[inline(always)]
-fn each_is_contained<P: Probe, const WINDOW: bool, const TWO: bool>(
-    probe: P,
-    params: Params,
-    lines: &[u8],
-    first_line: u64,
-    keys: &[u64],
-) -> bool {
-    keys.iter().all(|&key| {
-        let hash = KeyHash::from_raw(key);
-        let line = line_at(lines, params.start_in_part(hash, first_line));
-        line_may_contain::<P, WINDOW, TWO>(probe, params, line, hash)
-    })
-}
-
-/// The portable `contain_all`, with vectors.
-#[cfg(feature = "std")]
-#[inline(always)]
-pub(super) fn contain_all<P: Probe>(probe: P, params: Params, lines: &[u8], first_line: u64, keys: &[u64]) -> bool {
-    by_shape!(params, each_is_contained::<P>(probe, params, lines, first_line, keys))
 }

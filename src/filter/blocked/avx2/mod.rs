@@ -5,11 +5,10 @@ mod probe;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
-use super::{Params, WORDS, query};
+use super::{LINE_LEN, Params, WORDS, query};
 use crate::cpu::{Avx2, avx2};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
-use std::vec::Vec;
 
 query::compiled_for! { avx2!, 8 }
 
@@ -88,9 +87,9 @@ impl Lanes for Words {
     }
 
     #[inline(always)]
-    fn product(value: u32, multipliers: Self) -> Self {
+    fn product(value: u64, multipliers: Self) -> Self {
         // SAFETY: `multipliers` was made from a proof of AVX2.
-        unsafe { Self(multiply_low(_mm256_set1_epi32(value as i32), multipliers.0)) }
+        unsafe { Self(multiply_low(_mm256_set1_epi64x(value as i64), multipliers.0)) }
     }
 
     /// No count is above 63. The compiler adds a comparison and two operations if it does not know that.

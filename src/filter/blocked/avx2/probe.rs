@@ -155,7 +155,7 @@ impl query::Probe for Probe {
                 value = in(reg) first.value,
                 not_probed = in(reg) not_probed(first).as_ptr() as u64,
             ),
-            _ => self.all_words_hit(line, first.value),
+            _ => self.all_words_hit(line, first.value as u32),
         }
     }
 }

@@ -5,11 +5,10 @@ mod probe;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
-use super::{Params, WORDS, query};
+use super::{LINE_LEN, Params, WORDS, query};
 use crate::cpu::{Avx512Bitalg, avx512_bitalg};
 use crate::hash::KeyHash;
 use core::arch::x86_64::*;
-use std::vec::Vec;
 
 query::compiled_for! { avx512_bitalg!, 16 }
 
@@ -75,10 +74,12 @@ impl Lanes for Words {
     }
 
     #[inline(always)]
-    fn product(value: u32, multipliers: Self) -> Self {
-        let value = u64::from(value) << TOP;
+    fn product(value: u64, multipliers: Self) -> Self {
         // SAFETY: `multipliers` was made from a proof of AVX-512 IFMA.
-        unsafe { Self(_mm512_madd52lo_epu64(_mm512_setzero_si512(), _mm512_set1_epi64(value as i64), multipliers.0)) }
+        unsafe {
+            let (zero, at_top) = (_mm512_setzero_si512(), _mm512_slli_epi64::<TOP>(multipliers.0));
+            Self(_mm512_madd52lo_epu64(zero, _mm512_set1_epi64(value as i64), at_top))
+        }
     }
 
     /// Shifts by a rotation, which gives the same for all words here. For a shift the compiler would add a comparison,

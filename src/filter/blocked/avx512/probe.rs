@@ -32,9 +32,11 @@ impl query::Probe for Probe {
         (first, second): (Round, Option<Round>),
     ) -> bool {
         let Self { constants, proof } = self;
-        let missing = missing(proof, constants, line, first.value) & if WINDOW { window(first) } else { ALL };
+        let missing = missing(proof, constants, line, first.value as u32) & if WINDOW { window(first) } else { ALL };
         match second {
-            Some(second) if TWO => missing | self::missing(proof, constants, line, second.value) & window(second) == 0,
+            Some(second) if TWO => {
+                missing | self::missing(proof, constants, line, second.value as u32) & window(second) == 0
+            }
             _ => missing == 0,
         }
     }

@@ -5,11 +5,10 @@ mod probe;
 pub(super) use probe::Probe;
 
 use super::lanes::{self, Lanes};
-use super::{Params, WORDS, query};
+use super::{LINE_LEN, Params, WORDS, query};
 use crate::cpu::{Neon, neon};
 use crate::hash::KeyHash;
 use core::arch::aarch64::*;
-use std::vec::Vec;
 
 query::compiled_for! { neon!, 8 }
 
@@ -78,11 +77,11 @@ impl Lanes for Words {
     }
 
     #[inline(always)]
-    fn product(value: u32, multipliers: Self) -> Self {
+    fn product(value: u64, multipliers: Self) -> Self {
         // SAFETY: `multipliers` was made from a proof of NEON.
         unsafe {
             let lower_halves = vuzp1q_u32(vreinterpretq_u32_u64(multipliers.0), vreinterpretq_u32_u64(multipliers.1));
-            let products = vreinterpretq_u64_u32(vmulq_n_u32(lower_halves, value));
+            let products = vreinterpretq_u64_u32(vmulq_n_u32(lower_halves, value as u32));
             Self(products, products)
         }
     }

@@ -93,11 +93,11 @@ impl query::Probe for Probe {
     ) -> bool {
         let line = Line::load(self.proof, self.constants, line);
         let of_first = if WINDOW { ones(self.window, first.window_start) } else { &[1; WORDS] };
-        let missing = line.missing(first.value, of_first);
+        let missing = line.missing(first.value as u32, of_first);
         match second {
             Some(second) if TWO => {
                 let of_second = ones(&WINDOWS[second.window_len as usize], second.window_start);
-                missing | line.missing(second.value, of_second) == 0
+                missing | line.missing(second.value as u32, of_second) == 0
             }
             _ => missing == 0,
         }

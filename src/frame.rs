@@ -7,6 +7,8 @@ pub(crate) const MAGIC_LEN: usize = 8;
 pub(crate) const VERSION_AT: usize = MAGIC_LEN;
 /// A block's kind; zero in an index.
 pub(crate) const KIND_AT: usize = VERSION_AT + 1;
+/// The kind of range filters, which are no [`FilterKind`](crate::FilterKind).
+pub const RANGE_KIND_TAG: u8 = 6;
 pub(crate) const HASH_AT: usize = KIND_AT + 1;
 pub(crate) const TRANSFORM_AT: usize = HASH_AT + 1;
 pub(crate) const FEATURES_AT: usize = TRANSFORM_AT + 1;

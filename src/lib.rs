@@ -60,7 +60,8 @@
 //!
 //! [`FilterPolicy::auto`] leaves the kind open: each block has the one that costs least under a [`Workload`].
 //!
-//! A table whose filter is too large for one block has a partitioned filter: [`partition`].
+//! A table whose filter is too large for one block has a partitioned filter: [`partition`]. Scans are answered by a filter
+//! of ranges: [`range`].
 //!
 //! # Features
 //!
@@ -105,6 +106,7 @@ mod kind;
 mod math;
 pub mod partition;
 mod policy;
+pub mod range;
 pub mod sizing;
 
 #[cfg(feature = "std")]

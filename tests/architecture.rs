@@ -8,11 +8,16 @@ use std::path::{Path, PathBuf};
 /// packages the compiler enforces this. In `filter` a folder is a kind; `sizing` has the kinds' mathematics, as users see
 /// it.
 const LAYERS: &[(&str, &str)] = &[
-    ("src", "kind error bytes hash hash_set math cpu bits filter frame policy block partition sizing"),
+    ("src", "kind error bytes hash hash_set math cpu bits filter frame policy block partition range sizing"),
     (
         "src/block",
         "aligned checksums fields header thin queries reader compact options tables combine self_check payload builder \
          tests",
+    ),
+    (
+        "src/range",
+        "bits code layout group query inner search portable avx2 avx512 engine bounds header reader keys weigh plan \
+         build policy check builder tests",
     ),
 ];
 
@@ -31,6 +36,8 @@ const UNSAFE_FILES: &[&str] = &[
     "src/filter/ribbon/avx2.rs",
     "src/filter/ribbon/avx512.rs",
     "src/filter/ribbon/neon.rs",
+    "src/range/avx2.rs",
+    "src/range/avx512.rs",
 ];
 
 const MAX_LINES: usize = 500;

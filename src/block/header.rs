@@ -23,7 +23,7 @@
 use super::fields::{self, Fields};
 use crate::error::DecodeError;
 use crate::filter::{self, PARAMS_LEN, StoredParams};
-use crate::frame::{DIGEST_AT, KIND_AT, PARAMS_AT};
+use crate::frame::{DIGEST_AT, KIND_AT, PARAMS_AT, RANGE_KIND_TAG};
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 
@@ -68,7 +68,10 @@ impl Header {
     pub(crate) fn read(block: &[u8], context: u64) -> Result<Self, DecodeError> {
         let header = fields::check_start(block, MAGIC, FORMAT_VERSION, context)?;
         let kind = header[KIND_AT];
-        let kind = FilterKind::from_tag(kind).ok_or(DecodeError::UnknownKind { found: kind })?;
+        let kind = FilterKind::from_tag(kind).ok_or(match kind {
+            RANGE_KIND_TAG => DecodeError::OnlyRanges,
+            found => DecodeError::UnknownKind { found },
+        })?;
         let Fields { hash_id, transform, features, seed, num_entries } = Fields::read(&header, REMAPPED)?;
         fields::check_payload_len(block, &header)?;
         let mut params = [0; PARAMS_LEN];

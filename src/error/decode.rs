@@ -114,6 +114,14 @@ pub enum DecodeError {
         /// The stored tag.
         found: u8,
     },
+    /// The block is a range filter, which answers for keys through
+    /// [`RangeFilter`](crate::range::RangeFilter) alone.
+    OnlyRanges,
+    /// The block is a filter of keys, which answers for no range.
+    NotRange {
+        /// The block's kind.
+        kind: FilterKind,
+    },
     /// The hash function is unknown to this library.
     UnknownHash {
         /// The stored id.
@@ -208,7 +216,9 @@ impl DecodeError {
             | Self::UnknownTransform { .. }
             | Self::UnknownFeatures { .. }
             | Self::Reserved { .. } => DecodeErrorClass::Newer,
-            Self::WrongContext { .. }
+            Self::OnlyRanges
+            | Self::NotRange { .. }
+            | Self::WrongContext { .. }
             | Self::WrongHash { .. }
             | Self::WrongSeed { .. }
             | Self::WrongKey { .. }
@@ -257,6 +267,8 @@ impl fmt::Display for DecodeError {
                 write!(f, "format version {found} is newer than this reader's {supported}")
             }
             Self::UnknownKind { found } => write!(f, "filter kind {found} is unknown to this reader"),
+            Self::OnlyRanges => f.write_str("a range filter where a filter of keys is expected"),
+            Self::NotRange { kind } => write!(f, "a {kind} filter where a range filter is expected"),
             Self::UnknownHash { found } => write!(f, "hash id {found} is unknown to this reader"),
             Self::UnknownTransform { found } => write!(f, "key transform {found} is unknown to this reader"),
             Self::UnknownFeatures { bits } => {

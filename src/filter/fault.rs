@@ -3,7 +3,7 @@
 /// In tests, flips the bit that `set` chose. Elsewhere it does nothing. Builds call it with the bytes that they have
 /// written and are about to check.
 #[inline(always)]
-pub(super) fn inject(_written: &mut [u8]) {
+pub(crate) fn inject(_written: &mut [u8]) {
     #[cfg(test)]
     tests::flip(_written);
 }

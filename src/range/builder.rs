@@ -1,0 +1,135 @@
+//! The writer's side: keys in, a block out.
+
+use super::keys::Keys;
+use super::policy::RangePolicy;
+use super::{build, check, header};
+use crate::block::OpenOptions;
+use crate::error::BuildError;
+use crate::frame::HEADER_LEN;
+use core::fmt;
+use std::vec::Vec;
+
+/// Turns the keys of one table into one range filter.
+///
+/// It keeps the keys, and 8 bytes for each; while it builds, some 10 bytes more for each. Keys in ascending order are
+/// taken as they come; others are sorted. The same set of keys and the same policy give the same bytes.
+#[derive(Clone)]
+pub struct RangeFilterBuilder {
+    policy: RangePolicy,
+    keys: Keys,
+    context: u64,
+    allows_empty: bool,
+}
+
+/// The greatest number of keys of a filter.
+const MAX_KEYS: u64 = u32::MAX as u64;
+/// The greatest length of a payload: places in it have 40 bits.
+const MAX_PAYLOAD_LEN: u64 = (1 << 40) - 1;
+
+impl RangeFilterBuilder {
+    /// Returns an empty builder.
+    pub fn new(policy: RangePolicy) -> Self {
+        Self { policy, keys: Keys::default(), context: 0, allows_empty: false }
+    }
+
+    /// Adds a key.
+    #[inline]
+    pub fn add_key(&mut self, key: &[u8]) {
+        self.keys.push(key);
+    }
+
+    /// Returns the number of keys added since the last finish. Equal neighbours count once.
+    pub fn num_added(&self) -> u64 {
+        self.keys.len() as u64
+    }
+
+    /// Returns the policy.
+    pub fn policy(&self) -> RangePolicy {
+        self.policy
+    }
+
+    /// Binds the next block to `context`; see [`FilterBlockBuilder::set_context`](crate::FilterBlockBuilder::set_context).
+    pub fn set_context(&mut self, context: u64) -> &mut Self {
+        self.context = context;
+        self
+    }
+
+    /// Permits the next block to have no keys: it denies every range.
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.allows_empty = true;
+        self
+    }
+
+    /// Removes all keys since the last finish, and the context.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        (self.context, self.allows_empty) = (0, false);
+    }
+
+    /// Returns the block of all added keys in a new vector.
+    ///
+    /// # Errors
+    /// The errors of [`RangeFilterBuilder::finish_into`].
+    pub fn finish(&mut self) -> Result<Vec<u8>, BuildError> {
+        let mut block = Vec::new();
+        self.finish_into(&mut block)?;
+        Ok(block)
+    }
+
+    /// Appends the block of all added keys to `out`, and returns its length in bytes.
+    ///
+    /// # Errors
+    /// [`BuildError::Empty`] if nothing was added, [`BuildError::TooLarge`] for more than 2³² − 1 keys or a payload of
+    /// more than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
+    pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        let start = out.len();
+        let finished = self.append(out, start);
+        match finished {
+            Ok(()) => self.clear(),
+            Err(_) => out.truncate(start),
+        }
+        finished.map(|()| out.len() - start)
+    }
+
+    fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
+        out.resize(start + HEADER_LEN, 0);
+        if self.keys.len() == 0 {
+            if !self.allows_empty {
+                return Err(BuildError::Empty);
+            }
+            header::write(&mut out[start..], None, 0, self.context);
+            return Ok(());
+        }
+        self.keys.sort();
+        let num_keys = self.keys.len() as u64;
+        let max_len = self.policy.expected_block_len(num_keys).saturating_sub(HEADER_LEN as u64);
+        if num_keys > MAX_KEYS {
+            let (payload_bytes, max_bytes) = (max_len, MAX_PAYLOAD_LEN);
+            return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });
+        }
+        let built = build::build(&self.keys, max_len, out);
+        let payload_bytes = (out.len() - start - HEADER_LEN) as u64;
+        if payload_bytes > MAX_PAYLOAD_LEN {
+            let max_bytes = MAX_PAYLOAD_LEN;
+            return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });
+        }
+        let block = &mut out[start..];
+        crate::filter::fault::inject(&mut block[HEADER_LEN..]);
+        header::write(block, Some(built.params), num_keys, self.context);
+        if !self.policy.self_check() {
+            return Ok(());
+        }
+        let opened = header::check(block, &OpenOptions::new().with_context(self.context));
+        match opened {
+            Ok((Some(layout), _)) => check::check(&self.keys, &built.leaves, &layout, &block[HEADER_LEN..]),
+            _ => Err(check::failed(&self.keys, 0, num_keys)),
+        }
+    }
+}
+
+/// The output is one line, without the keys.
+impl fmt::Debug for RangeFilterBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RangeFilterBuilder({}, {} keys added)", self.policy, self.num_added())
+    }
+}

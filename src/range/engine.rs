@@ -1,0 +1,23 @@
+//! The engines of a search.
+
+#[cfg(simd_x86_64)]
+use super::avx2;
+#[cfg(simd_avx512)]
+use super::avx512;
+use super::layout::Layout;
+use super::portable;
+use super::query::Range;
+
+crate::cpu::engines! {
+    (): {
+        Portable => portable,
+        #[cfg(simd_x86_64)]
+        Avx2 => avx2,
+        #[cfg(simd_avx512)]
+        Avx512Vbmi2 => avx512,
+    }
+
+    /// Returns whether a leaf may begin in the range, or the range in a leaf.
+    #[inline]
+    fn may_overlap(range: &Range<'_>, layout: &Layout, payload: &[u8]) -> bool;
+}

@@ -1,0 +1,74 @@
+//! The header of a range filter: that of a block, with a kind of its own, and no hash.
+
+use super::layout::{Layout, Params};
+use crate::block::fields::{self, Fields};
+use crate::block::{FORMAT_VERSION, MAGIC, OpenOptions, checksums};
+use crate::error::DecodeError;
+use crate::filter::PARAMS_LEN;
+use crate::frame::{DIGEST_AT, HEADER_LEN, KIND_AT, NUM_ENTRIES_AT, PARAMS_AT, RANGE_KIND_TAG, SEED_AT};
+use crate::hash;
+use crate::kind::FilterKind;
+use crate::policy::KeyTransform;
+
+/// Fills the header of `block`, which is complete behind it.
+#[cfg(feature = "std")]
+pub(super) fn write(block: &mut [u8], params: Option<Params>, num_keys: u64, context: u64) {
+    block[KIND_AT] = RANGE_KIND_TAG;
+    block[PARAMS_AT..DIGEST_AT].copy_from_slice(&params.map_or([0; PARAMS_LEN], |params| params.encode()));
+    let (hash_id, transform) = (hash::XXH3_ID, KeyTransform::WholeKey);
+    Fields { hash_id, transform, features: 0, seed: 0, num_entries: num_keys }.write(
+        MAGIC,
+        FORMAT_VERSION,
+        block,
+        context,
+    );
+}
+
+/// Checks all of `block` but its groups. Returns the layout, `None` without keys, and the number of keys.
+pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Layout>, u64), DecodeError> {
+    let header = fields::check_start(block, MAGIC, FORMAT_VERSION, options.context())?;
+    match header[KIND_AT] {
+        RANGE_KIND_TAG => {}
+        found => {
+            return Err(match FilterKind::from_tag(found) {
+                Some(kind) => DecodeError::NotRange { kind },
+                None => DecodeError::UnknownKind { found },
+            });
+        }
+    }
+    let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header, 0)?;
+    fields::check_payload_len(block, &header)?;
+    if options.digest_check() {
+        checksums::check_digest(block, options.context())?;
+    }
+    // Keys are stored as they are: nothing hashes or transforms them.
+    if hash_id != hash::XXH3_ID {
+        return Err(DecodeError::UnknownHash { found: hash_id });
+    }
+    if transform != KeyTransform::WholeKey {
+        return Err(DecodeError::UnknownTransform { found: transform.to_wire().id });
+    }
+    if seed != 0 {
+        let (offset_bytes, found) = nonzero(SEED_AT, &header[SEED_AT..NUM_ENTRIES_AT]).expect("not zero");
+        return Err(DecodeError::Reserved { offset_bytes, found });
+    }
+    let mut stored = [0; PARAMS_LEN];
+    stored.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
+    let payload = &block[HEADER_LEN..];
+    if num_entries > 0 {
+        let params = Params::decode(&stored, num_entries)?;
+        return Ok((Some(Layout::check(params, payload, HEADER_LEN as u64)?), num_entries));
+    }
+    if !payload.is_empty() {
+        return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload.len() as u64 });
+    }
+    match nonzero(PARAMS_AT, &stored) {
+        Some((offset_bytes, found)) => Err(DecodeError::Reserved { offset_bytes, found }),
+        None => Ok((None, 0)),
+    }
+}
+
+/// Returns the first byte that is not zero, and its offset.
+fn nonzero(offset: usize, bytes: &[u8]) -> Option<(u64, u8)> {
+    (offset as u64..).zip(bytes.iter().copied()).find(|&(_, byte)| byte != 0)
+}

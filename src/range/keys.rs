@@ -1,0 +1,79 @@
+//! The keys of a table, sorted, one after the other in memory.
+
+use crate::bytes;
+use std::vec::Vec;
+
+/// Byte strings in the order in which they are added, or sorted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keys {
+    bytes: Vec<u8>,
+    /// The end of each key among the bytes.
+    ends: Vec<usize>,
+    /// Whether a key was added that is not above the one before it.
+    is_unsorted: bool,
+}
+
+impl Keys {
+    pub(super) fn push(&mut self, key: &[u8]) {
+        if let Some(last) = self.len().checked_sub(1) {
+            match self.get(last).cmp(key) {
+                core::cmp::Ordering::Less => {}
+                core::cmp::Ordering::Equal => return,
+                core::cmp::Ordering::Greater => self.is_unsorted = true,
+            }
+        }
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.is_unsorted = false;
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
+    }
+
+    /// Sorts the keys and removes repetitions.
+    pub(super) fn sort(&mut self) {
+        if !self.is_unsorted {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_unstable_by(|&a, &b| self.get(a).cmp(self.get(b)));
+        let mut sorted = Self { bytes: Vec::with_capacity(self.bytes.len()), ..Self::default() };
+        sorted.ends.reserve_exact(order.len());
+        order.into_iter().for_each(|index| sorted.push(self.get(index)));
+        *self = sorted;
+    }
+
+    /// Returns the number of bytes that all keys, which are sorted, have in common.
+    pub(super) fn common_prefix_len(&self) -> usize {
+        match self.len().checked_sub(1) {
+            Some(last) => common_len(self.get(0), self.get(last)),
+            None => 0,
+        }
+    }
+}
+
+/// Returns the number of leading bytes that two strings have in common.
+#[inline]
+pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
+    let mut len = 0;
+    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        let differences = bytes::u64_at(a, 0) ^ bytes::u64_at(b, 0);
+        if differences != 0 {
+            return len + differences.trailing_zeros() as usize / 8;
+        }
+        len += 8;
+    }
+    len + a[len..].iter().zip(&b[len..]).take_while(|(a, b)| a == b).count()
+}

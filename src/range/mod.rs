@@ -1,0 +1,80 @@
+//! Range filters: whether a table may have a key between two bounds, or with a prefix.
+//!
+//! A scan of a narrow range reads every table whose first and last key enclose it. A range filter says which of them have
+//! nothing there. It stands beside a table's filter of keys, and answers for single keys, too, but less well.
+//!
+//! ```
+//! use filterblock::OpenOptions;
+//! use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+//! use std::ops::Bound::{Excluded, Included};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(16.0)?);
+//! for user in 0..1000 {
+//!     builder.add_key(format!("user{user:03}/settings").as_bytes());
+//! }
+//! let block = builder.finish()?;
+//!
+//! let filter = RangeFilter::open(&block[..], &OpenOptions::new())?;
+//! assert!(filter.may_contain_prefix(b"user007/"));
+//! assert!(filter.may_contain_range(Included(b"user5"), Excluded(b"user6")));
+//! assert!(!filter.may_contain_prefix(b"visitor"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it stores
+//!
+//! Of each key the first bits: as many as tell it from the keys before and after it, and some more. They are bits of a
+//! code that keeps the order of keys and gives frequent bytes fewer bits, and are stored as differences from the key
+//! before, in groups of 64 that are found through a tree. A range is denied if no stored key may lie in it, whatever the
+//! bits that were not stored are.
+//!
+//! So a filter knows most where keys lie close together: a gap within a series of measurements, an absent section of a
+//! large site. It knows least of what lies beside a stored key and differs from it only in later bytes. There is no rate
+//! that holds for all ranges.
+//!
+//! The bytes are specified in section 16 of `format-spec.md`.
+
+#[cfg(simd_x86_64)]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+mod avx2;
+#[cfg(simd_avx512)]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+#[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
+mod avx512;
+mod bits;
+mod bounds;
+#[cfg(feature = "std")]
+mod build;
+#[cfg(feature = "std")]
+mod builder;
+#[cfg(feature = "std")]
+mod check;
+mod code;
+mod engine;
+mod group;
+mod header;
+mod inner;
+#[cfg(feature = "std")]
+mod keys;
+mod layout;
+#[cfg(feature = "std")]
+mod plan;
+#[cfg(feature = "std")]
+mod policy;
+mod portable;
+mod query;
+mod reader;
+mod search;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+#[cfg(feature = "std")]
+mod weigh;
+
+pub use crate::frame::RANGE_KIND_TAG;
+#[cfg(feature = "std")]
+pub use builder::RangeFilterBuilder;
+#[cfg(feature = "std")]
+pub use policy::RangePolicy;
+pub use reader::{RangeFilter, RangeFilterReader};

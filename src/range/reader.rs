@@ -1,0 +1,136 @@
+//! The reader's side: the answers of an opened range filter.
+
+use super::bounds::{self, Bounds};
+use super::engine::Engine;
+use super::header;
+use super::layout::Layout;
+use super::query::Range;
+use crate::block::OpenOptions;
+use crate::error::DecodeError;
+use crate::frame::HEADER_LEN;
+use core::fmt;
+use core::ops::Bound;
+
+/// A range filter that was opened once: answers whether its table may have a key in a range.
+///
+/// *No* is always true. Queries cannot fail and allocate nothing; they take time in proportion to the logarithm of the
+/// number of keys, and to the length of the bounds. `B` owns or borrows the bytes, and must give the same ones at each
+/// call, as vectors, boxes, shared slices and memory maps do.
+#[derive(Clone)]
+pub struct RangeFilter<B> {
+    block: B,
+    /// `None` without keys.
+    layout: Option<Layout>,
+    engine: Engine,
+    num_keys: u64,
+}
+
+/// A range filter over borrowed bytes.
+pub type RangeFilterReader<'a> = RangeFilter<&'a [u8]>;
+
+impl<B: AsRef<[u8]>> RangeFilter<B> {
+    /// Opens a range filter's block. Of the options, context and digest check apply. Beyond the checksum this takes
+    /// constant time.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] for anything that is not an intact range filter of this format and context. It always means
+    /// *maybe*.
+    pub fn open(block: B, options: &OpenOptions) -> Result<Self, DecodeError> {
+        let (layout, num_keys) = header::check(block.as_ref(), options)?;
+        Ok(Self { block, layout, engine: Engine::best(&()), num_keys })
+    }
+
+    /// Returns whether the table may have a key between the bounds; `false` is certain. Bounds are whole keys, compared as
+    /// byte strings. If the lower bound is above the upper one, there is no key between them, and the answer is *no*.
+    ///
+    /// ```
+    /// use filterblock::OpenOptions;
+    /// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+    /// use std::ops::Bound::{Excluded, Included, Unbounded};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(20.0)?);
+    /// (0..1000u64).for_each(|i| builder.add_key(&(i * 1_000_000).to_be_bytes()));
+    /// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+    /// let key = |number: u64| number.to_be_bytes();
+    /// assert!(filter.may_contain_range(Included(&key(1_000_000)), Included(&key(1_000_000))));
+    /// assert!(!filter.may_contain_range(Included(&key(1_400_000)), Excluded(&key(1_500_000))));
+    /// assert!(!filter.may_contain_range(Excluded(&key(u64::MAX)), Unbounded));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+        self.may_overlap(|layout, payload, bounds| bounds::of_range(layout, payload, lower, upper, bounds))
+    }
+
+    /// Returns whether the table may have a key that begins with `prefix`, of any length.
+    #[must_use]
+    #[inline]
+    pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
+        self.may_overlap(|layout, payload, bounds| bounds::of_prefix(layout, payload, prefix, bounds))
+    }
+
+    /// Returns whether the table may have `key`.
+    #[must_use]
+    #[inline]
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.may_overlap(|layout, payload, bounds| {
+            bounds::of_range(layout, payload, Bound::Included(key), Bound::Included(key), bounds)
+        })
+    }
+
+    /// Answers for the bounds that `encode` fills in, if it says that there may be a key between them.
+    #[inline]
+    fn may_overlap(&self, encode: impl FnOnce(&Layout, &[u8], &mut Bounds) -> bool) -> bool {
+        let Some(layout) = &self.layout else { return false };
+        let (payload, mut bounds) = (&self.block.as_ref()[HEADER_LEN..], Bounds::ALL);
+        encode(layout, payload, &mut bounds)
+            && Range::new(&bounds.lower, &bounds.upper)
+                .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
+    }
+
+    /// Returns the block's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.block.as_ref()
+    }
+
+    /// Returns the bits a key, header included; `None` without keys.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        (self.num_keys > 0).then(|| self.as_bytes().len() as f64 * 8.0 / self.num_keys as f64)
+    }
+}
+
+impl<B> RangeFilter<B> {
+    /// Returns the number of distinct keys.
+    pub fn num_keys(&self) -> u64 {
+        self.num_keys
+    }
+
+    /// Returns the number of keys and groups of keys that are told apart.
+    pub fn num_leaves(&self) -> u64 {
+        self.layout.as_ref().map_or(0, |layout| layout.params.num_leaves.into())
+    }
+
+    /// Gives the bytes back.
+    pub fn into_inner(self) -> B {
+        self.block
+    }
+
+    /// Returns this filter with each engine of the processor, the portable one first.
+    #[cfg(all(test, feature = "std"))]
+    pub(super) fn with_each_engine(&self) -> impl Iterator<Item = Self>
+    where
+        B: Clone,
+    {
+        Engine::all(&()).map(|engine| Self { engine, ..self.clone() })
+    }
+}
+
+/// The output is one line, without the bytes.
+impl<B: AsRef<[u8]>> fmt::Debug for RangeFilter<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RangeFilter({} of {} keys, {} bytes)", self.num_leaves(), self.num_keys, self.as_bytes().len())
+    }
+}

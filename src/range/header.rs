@@ -37,10 +37,6 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Layou
         }
     }
     let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header, 0)?;
-    fields::check_payload_len(block, &header)?;
-    if options.digest_check() {
-        checksums::check_digest(block, options.context())?;
-    }
     // Keys are stored as they are: nothing hashes or transforms them.
     if hash_id != hash::XXH3_ID {
         return Err(DecodeError::UnknownHash { found: hash_id });
@@ -51,6 +47,10 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Layou
     if seed != 0 {
         let (offset_bytes, found) = nonzero(SEED_AT, &header[SEED_AT..NUM_ENTRIES_AT]).expect("not zero");
         return Err(DecodeError::Reserved { offset_bytes, found });
+    }
+    fields::check_payload_len(block, &header)?;
+    if options.digest_check() {
+        checksums::check_digest(block, options.context())?;
     }
     let mut stored = [0; PARAMS_LEN];
     stored.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);

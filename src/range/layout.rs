@@ -10,6 +10,7 @@ use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::filter::PARAMS_LEN;
+use crate::frame::PARAMS_AT;
 
 /// The number of entries of a group; the last group of a level may have fewer.
 pub(super) const GROUP_LEN: u64 = 64;
@@ -18,6 +19,9 @@ pub(super) const MAX_LEVELS: usize = 6;
 
 /// The width of the least number of kept bits; the rest of its two bytes is the number of longer entries.
 const LEAST_BITS: u32 = 10;
+
+/// The bits of byte 1 that a later version may use.
+const RESERVED: u8 = 0b1100;
 
 /// The parameters that the header stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +71,15 @@ impl Params {
             prefix_len: bytes::u16_at(stored, 6),
             num_leaves: bytes::u32_at(stored, 8),
         };
+        if stored[1] & RESERVED != 0 {
+            return Err(DecodeError::Reserved { offset_bytes: PARAMS_AT as u64 + 1, found: stored[1] });
+        }
         let check = |name, value: u64, min: u64, max: u64| match (min..=max).contains(&value) {
             true => Ok(()),
             false => Err(DecodeError::Parameter { name, value, min, max }),
         };
         let end_max = if params.has_table { MAX_LEN } else { 0 };
         check("end_len", params.end_len.into(), 0, end_max.into())?;
-        check("flags", (stored[1] & 15).into(), 0, 3)?;
         check("depth", params.depth.into(), 0, MAX_DEPTH.into())?;
         check("least", params.least.into(), 0, params.depth.into())?;
         check("extra", params.extra.into(), 0, params.depth.into())?;

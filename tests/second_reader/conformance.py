@@ -13,6 +13,7 @@ from typing import Any, Optional
 import filterblock as fb
 import kinds
 import partitioned
+import ranges
 
 
 def hasher_of(request: dict[str, Any]) -> Optional[fb.Hasher]:
@@ -56,6 +57,31 @@ def maybe_in_partition(index: partitioned.Index, data: bytes, query: str) -> boo
         return True
 
 
+def bound(text: str) -> ranges.Bound:
+    """"u" is no bound, "i" or "e" and a key one that is included or excluded."""
+    return ranges.Bound(None if text == "u" else bytes.fromhex(text[1:]), text[0] == "e")
+
+
+def maybe_in_range(opened: ranges.RangeFilter, query: str) -> bool:
+    name, *parts = query.split(":")
+    if name == "prefix":
+        return opened.may_contain_prefix(bytes.fromhex(parts[0]))
+    return opened.may_contain(*map(bound, parts))
+
+
+def reply_of_ranges(request: dict[str, Any], opened: ranges.RangeFilter) -> dict[str, Any]:
+    reply: dict[str, Any] = {"class": "ok", "num_entries": hex(opened.num_entries)}
+    reply["num_leaves"] = opened.num_leaves
+    reply["answers"] = "".join("m" if maybe_in_range(opened, query) else "n" for query in request.get("queries", []))
+    if "entries" in request:
+        try:
+            keys = map(bytes.fromhex, request["entries"])
+            reply["rebuilt"] = ranges.rebuild(opened, keys) == bytes.fromhex(request["bytes"])
+        except kinds.Unwritable:
+            reply["rebuilt"] = False
+    return reply
+
+
 def class_of(error: kinds.FilterError) -> str:
     return type(error).__name__.lower()
 
@@ -82,6 +108,8 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
             reply["partitions"] = [class_of_partition(index, i, file) for i in range(len(index.records))]
             reply["answers"] = "".join("m" if maybe_in_partition(index, file, query) else "n" for query in queries)
             return reply
+        if request["frame"] == "range":
+            return reply_of_ranges(request, ranges.open_range(data, context))
         if request["frame"] == "block":
             opened = fb.open_block(data, context, hasher, transform)
             reply["num_entries"] = hex(opened.num_entries or 0)

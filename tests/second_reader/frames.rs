@@ -22,19 +22,19 @@ impl Random {
         mix(self.0)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         range(self.next(), n)
     }
 
-    fn one_in(&mut self, n: u64) -> bool {
+    pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }
 
-    fn bytes(&mut self, len: u64) -> Vec<u8> {
+    pub fn bytes(&mut self, len: u64) -> Vec<u8> {
         (0..len).map(|_| self.next() as u8).collect()
     }
 }

@@ -17,6 +17,7 @@ mod material;
 #[path = "../format/oracle/mod.rs"]
 #[expect(dead_code, reason = "tests/format uses more of it")]
 mod oracle;
+mod ranges;
 #[path = "../format/readers.rs"]
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;
@@ -219,6 +220,21 @@ fn ask_for(counts: &Mutex<Counts>, requests: impl Iterator<Item = Expected> + Se
     assert!(child.wait().expect("python3 ends").success());
 }
 
+/// Number of processes, each with a share of the frames.
+const NUM_SERVERS: u64 = 2;
+
+/// Asks for the frame of each number, of several processes.
+fn ask_of_numbers(num_frames: u64, expected: impl Fn(u64) -> Expected + Sync) -> Counts {
+    let counts = Mutex::default();
+    std::thread::scope(|scope| {
+        for first in 0..NUM_SERVERS {
+            let (counts, expected) = (&counts, &expected);
+            scope.spawn(move || ask_for(counts, (first..num_frames).step_by(NUM_SERVERS as usize).map(expected)));
+        }
+    });
+    counts.into_inner().expect("no panic")
+}
+
 fn directory(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", name].iter().collect()
 }
@@ -310,23 +326,13 @@ fn frames_of_the_documents_vectors() {
     println!("counted: {num_frames} frames of the document's vectors, {} answers", counts.answers);
 }
 
-/// Number of processes, each with a share of the frames.
-const NUM_SERVERS: u64 = 2;
-
 #[test]
 #[ignore = "needs python3 and its package xxhash"]
 fn random_frames() {
     let wanted =
         std::env::var("FILTERBLOCK_FRAMES").ok().map(|text| text.parse().expect("FILTERBLOCK_FRAMES is a number"));
     let num_frames = wanted.unwrap_or_else(|| by_extent(6_000, 132_000, 132_000));
-    let random = |number| Expected::random(&frame(Random::new(number).next()));
-    let share = |first| (first..num_frames).step_by(NUM_SERVERS as usize).map(random);
-    let counts = Mutex::default();
-    std::thread::scope(|scope| {
-        let counts = &counts;
-        (0..NUM_SERVERS).for_each(|first| drop(scope.spawn(move || ask_for(counts, share(first)))));
-    });
-    let counts = counts.into_inner().expect("no panic");
+    let counts = ask_of_numbers(num_frames, |number| Expected::random(&frame(Random::new(number).next())));
     let Counts { ok, damaged, newer, mismatch, contexts_found, .. } = counts;
     let [ok, damaged, newer, mismatch, found] = [ok, damaged, newer, mismatch, contexts_found].map(grouped);
     let [frames, blocks, compact] = [counts.blocks + counts.compact, counts.blocks, counts.compact].map(grouped);
@@ -344,4 +350,21 @@ fn random_frames() {
     assert!(counts.newer * 200 > num_frames && counts.contexts_found * 200 > num_frames, "{counts:?}");
     assert!(counts.mismatch > counts.contexts_found && counts.compact * 5 > num_frames, "{counts:?}");
     assert!(counts.answers > 30 * num_frames && counts.left_open * 200 < counts.answers, "{counts:?}");
+}
+
+#[test]
+#[ignore = "needs python3 and its package xxhash"]
+fn range_filters() {
+    let num_frames = by_extent(400, 8_000, 8_000);
+    let counts = ask_of_numbers(num_frames, ranges::expected);
+    let Counts { ok, damaged, newer, mismatch, .. } = counts;
+    let [frames, answers, rebuilt] = [counts.blocks, counts.answers, counts.rebuilt].map(grouped);
+    println!(
+        "counted: {frames} range filters ({ok} ok, {damaged} damaged, {newer} newer, {mismatch} mismatch), {answers} \
+         answers, {rebuilt} rebuilt bit for bit, {} disagreements",
+        counts.disagreements
+    );
+    assert_eq!((counts.disagreements, counts.blocks), (0, num_frames));
+    assert!(counts.rebuilt * 4 > 3 * num_frames && counts.answers == 60 * counts.rebuilt, "{counts:?}");
+    assert!(damaged * 20 > num_frames && newer * 50 > num_frames && mismatch > 0, "{counts:?}");
 }

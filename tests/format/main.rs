@@ -28,7 +28,7 @@ mod oracle;
 mod order;
 mod partitioned;
 mod policy;
-mod ranges;
+mod range_vectors;
 mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;

@@ -1,5 +1,9 @@
+use super::inner::CHILD_BITS;
 use super::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use crate::block::checksums;
+use crate::bytes;
 use crate::filter::fault;
+use crate::frame::{DIGEST_AT, HEADER_LEN, PARAMS_AT, PAYLOAD_LEN_AT};
 use crate::{BuildError, OpenOptions, hash};
 use core::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::collections::BTreeSet;
@@ -15,6 +19,16 @@ impl Random {
 
     fn string(&mut self, alphabet: &[u8], most: u64) -> Vec<u8> {
         (0..self.below(most + 1)).map(|_| alphabet[self.below(alphabet.len() as u64) as usize]).collect()
+    }
+
+    /// Changes a byte: a bit of it, or all.
+    fn change(&mut self, bytes: &mut [u8]) {
+        let at = self.below(bytes.len() as u64) as usize;
+        bytes[at] = match self.below(4) {
+            0 => self.below(256) as u8,
+            1 => [0, 0xff][self.below(2) as usize],
+            _ => bytes[at] ^ 1 << self.below(8),
+        };
     }
 
     fn of(&mut self, keys: &[Vec<u8>]) -> Vec<u8> {
@@ -130,4 +144,124 @@ fn a_fault_that_denies_a_key_is_noticed() {
         }
     }
     assert!(num_noticed > 1_000, "{num_noticed}");
+}
+
+/// The block with a true length and true checksums.
+fn sealed(mut block: Vec<u8>) -> Vec<u8> {
+    let payload_len = (block.len() - HEADER_LEN) as u64;
+    bytes::put_u64(&mut block, PAYLOAD_LEN_AT, payload_len);
+    checksums::write(&mut block, 0);
+    block
+}
+
+fn opened(block: Vec<u8>) -> Option<Filter> {
+    RangeFilter::open(sealed(block), &OpenOptions::new()).ok()
+}
+
+/// Blocks of one to four levels, with and without a table and joined leaves.
+fn samples() -> Vec<(Vec<Vec<u8>>, Vec<u8>)> {
+    let mut random = Random(3);
+    let mut samples = Vec::new();
+    for (num_keys, bits) in [(1, 20.0), (60, 12.0), (200, 5.0), (700, 14.0), (5_000, 12.0), (5_000, 3.0)] {
+        let words: Vec<Vec<u8>> = (0..num_keys).map(|_| random.string(b"abcdefghijklm/", 14)).collect();
+        let numbers: Vec<Vec<u8>> = (0..num_keys).map(|_| random.below(u64::MAX).to_be_bytes().to_vec()).collect();
+        for mut keys in [words, numbers] {
+            keys.sort();
+            let block = built(&keys, bits).into_inner();
+            samples.push((keys, block));
+        }
+    }
+    samples
+}
+
+/// Any bytes behind true checksums: refused, or answered, by all engines alike, and as if zeros followed.
+#[test]
+fn any_payload_is_answered_by_all_engines_alike() {
+    let (mut random, samples) = (Random(4), samples());
+    let (mut num_opened, mut num_asked, mut num_denied) = (0, 0, 0);
+    for round in 0..4_000 {
+        let (keys, block) = &samples[round % samples.len()];
+        let mut block = block.clone();
+        for _ in 0..=random.below(6) {
+            let root = block.len().min(HEADER_LEN + 160);
+            match random.below(8) {
+                0 => random.change(&mut block[PARAMS_AT..DIGEST_AT]),
+                1 | 2 => random.change(&mut block[HEADER_LEN..root]),
+                3 => block.truncate(HEADER_LEN.max(block.len() - random.below(200).min(block.len() as u64) as usize)),
+                4 => block.extend((0..random.below(40)).map(|_| random.below(256) as u8)),
+                // More keys and leaves than there are bytes.
+                5 => {
+                    let num = random.below(1 << 32) as u32;
+                    bytes::put_u64(&mut block, 24, u64::from(num) + random.below(9));
+                    bytes::put_u32(&mut block, PARAMS_AT + 8, num);
+                }
+                6 => block[HEADER_LEN..].iter_mut().skip(150).for_each(|byte| *byte = random.below(256) as u8),
+                _ if block.len() > HEADER_LEN => random.change(&mut block[HEADER_LEN..]),
+                _ => {}
+            }
+            if block.len() == HEADER_LEN {
+                block.push(0);
+            }
+        }
+        let Some(filter) = opened(block.clone()) else { continue };
+        block.extend([0; 200]);
+        let padded = opened(block).expect("opens without zeros behind it");
+        num_opened += 1;
+        let engines: Vec<Filter> = filter.with_each_engine().chain(padded.with_each_engine()).collect();
+        for _ in 0..12 {
+            let (a, b) = (random.of(keys), random.of(keys));
+            let (a, b) = (a.min(b.clone()), b);
+            for (lower, upper) in
+                [(Included(&a[..]), Included(&b[..])), (Included(&b), Excluded(&b)), (Unbounded, Excluded(&a))]
+            {
+                let says = filter.may_contain_range(lower, upper);
+                for engine in &engines {
+                    assert_eq!(engine.may_contain_range(lower, upper), says, "{round}: {lower:?} {upper:?}");
+                }
+                num_asked += 1;
+                num_denied += u64::from(!says);
+            }
+            let says = filter.may_contain_prefix(&a[..a.len() / 2]);
+            assert!(engines.iter().all(|engine| engine.may_contain_prefix(&a[..a.len() / 2]) == says), "{round}");
+        }
+    }
+    assert!(num_opened > 1_000 && num_denied > num_asked / 20, "{num_opened} {num_asked} {num_denied}");
+}
+
+/// The root's first place is moved behind the payload: zeros are read there, whatever the width of `usize`.
+#[test]
+fn zeros_are_read_behind_the_payload() {
+    let keys: Vec<Vec<u8>> = (0..200u64).map(|i| (i << 40 | 1 << 63).to_be_bytes().to_vec()).collect();
+    let filter = built(&keys, 10.0);
+    let stored = filter.as_bytes();
+    assert_eq!(stored[PARAMS_AT + 1] & 1, 0, "no table");
+    let first = HEADER_LEN + usize::from(bytes::u16_at(stored, PARAMS_AT + 6));
+    let root = first + 2 + usize::from(bytes::u16_at(stored, first)).div_ceil(8);
+    let with_place = |place: u64| {
+        let mut block = filter.as_bytes().to_vec();
+        let child = bytes::u64_at(&block, root);
+        bytes::put_u64(&mut block, root, child >> (CHILD_BITS - 8) << (CHILD_BITS - 8) | place);
+        opened(block).expect("places are not checked")
+    };
+    let first = bytes::u64_at(filter.as_bytes(), root) & ((1 << (CHILD_BITS - 8)) - 1);
+    let (moved, behind) = (with_place(first + (1 << 32)), with_place(1 << 39));
+    let says = |filter: &Filter, key: u64| filter.may_contain(&(key | 1 << 63).to_be_bytes());
+    let answers = |filter: &Filter| (0..400u64).map(|i| says(filter, i << 39)).collect::<Vec<_>>();
+    assert_eq!(answers(&moved), answers(&behind));
+    assert_ne!(answers(&moved), answers(&filter), "other leaves are read");
+    assert_eq!(answers(&with_place(first)), answers(&filter));
+}
+
+/// Two groups of keys that agree in more bits than can be kept, and a budget for more.
+#[test]
+fn no_more_is_kept_than_can_be() {
+    let key = |i: u32| [&[b'b' + (i % 2) as u8][..], &[b'x'; 1_300], &i.to_be_bytes()].concat();
+    let mut keys: Vec<Vec<u8>> = (0..100).map(key).collect();
+    keys.sort();
+    for bits in [30.0, 200.0] {
+        let filter = built(&keys, bits);
+        assert_eq!(filter.num_leaves(), 2);
+        assert!(keys.iter().all(|key| filter.may_contain(key)));
+        assert!(!filter.may_contain(b"bxxa") && !filter.may_contain_prefix(b"d"));
+    }
 }

@@ -29,6 +29,7 @@ mod order;
 mod partitioned;
 mod policy;
 mod range_vectors;
+mod ranges;
 mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]
 mod readers;

@@ -4,10 +4,12 @@
 mod fuse;
 mod golomb;
 pub mod index;
+mod ranges;
 pub mod ribbon;
 
 pub use fuse::Fuse;
 pub use golomb::Golomb;
+pub use ranges::Ranges;
 pub use ribbon::Ribbon;
 
 use filterblock::KeyHasher;

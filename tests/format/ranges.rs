@@ -1,0 +1,380 @@
+//! Range filters, from outside: no range that has a key is denied, and all other answers are those that the document
+//! demands.
+//!
+//! `FILTERBLOCK_BLESS=1 cargo test --test format ranges` writes the golden files that are missing.
+
+use crate::assembled::{put, repair};
+use crate::golden::keys_in;
+use crate::material::{block_of, numbers, sized};
+use crate::oracle::{Ranges, mix};
+use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::{BuildError, DecodeError, FilterBlockReader, FilterKind, OpenOptions};
+use std::collections::BTreeSet;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::path::PathBuf;
+
+type Key = Vec<u8>;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (mix(self.0) % end.max(1) as u64) as usize
+    }
+
+    fn string(&mut self, alphabet: &[u8], len: usize) -> Key {
+        (0..len).map(|_| alphabet[self.below(alphabet.len())]).collect()
+    }
+
+    /// A string that is, or is near, a key.
+    fn near(&mut self, keys: &[Key], at: usize) -> Key {
+        let mut key = keys[at % keys.len()].clone();
+        let last = key.len().saturating_sub(1);
+        match self.below(10) {
+            0 | 1 => {}
+            2 => key.push(0),
+            3 => key.truncate(self.below(key.len() + 1)),
+            4 if !key.is_empty() => key[last] = key[last].wrapping_add(1),
+            // Just below it.
+            5 => match key.pop() {
+                None | Some(0) => {}
+                Some(last) => key.extend([&[last - 1][..], &[0xff; 9]].concat()),
+            },
+            6 if !key.is_empty() => {
+                let at = self.below(key.len());
+                key[at] = self.below(256) as u8;
+            }
+            7 => key.extend(self.string(b"\0\x01a\xff", 3)),
+            8 => key = self.string(b"\0\x01a\xff", at % 4),
+            _ => key = mix(at as u64).to_be_bytes()[..at % 9].to_vec(),
+        }
+        key
+    }
+}
+
+fn built(keys: &[Key], bits: f64) -> Key {
+    let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
+    keys.iter().for_each(|key| builder.add_key(key));
+    builder.finish().expect("a filter")
+}
+
+fn opened(block: &[u8]) -> RangeFilter<&[u8]> {
+    RangeFilter::open(block, &OpenOptions::new()).expect("intact")
+}
+
+/// Sets of keys of one shape, by the number of the key and of all.
+type Shape = (&'static str, fn(&mut Random, usize) -> Key);
+
+const SHAPES: [Shape; 8] = [
+    ("numbers", |random, _| mix(random.below(usize::MAX) as u64).to_be_bytes().to_vec()),
+    ("series", |_, i| [&(i as u32 / 50 * 7).to_be_bytes()[..], &(1 << 40 | i as u64 * 15_000).to_be_bytes()].concat()),
+    ("pages", |random, _| {
+        let (site, page) = (random.below(40), random.below(1 << 20));
+        format!("https://www.site{site}.example/{}/page-{page}.html", ["", "news", "a/b"][page % 3]).into_bytes()
+    }),
+    ("words", |random, i| {
+        (0..=random.below(4) + i % 2).flat_map(|_| random.string(b"bcdfghlmnprst", 1 + i % 2)).chain(*b"ae").collect()
+    }),
+    ("prefixes", |random, i| {
+        let letter = [0, b'a', 0xff][i % 3];
+        let mut key = vec![letter; random.below(170)];
+        key.extend(mix(i as u64 / 3).to_le_bytes().iter().take(i % 4));
+        key
+    }),
+    ("runs", |random, _| {
+        let runs = random.below(6);
+        (0..runs).flat_map(|run| vec![[0, 0xff][run % 2]; random.below(5)]).collect()
+    }),
+    // Many agree in more bits than are kept, whatever the code.
+    ("deep", |random, i| {
+        let mut key = vec![b'a' + random.below(3) as u8];
+        key.extend([b'x', b'y'].repeat(if i % 16 > 0 { 600 } else { 55 }));
+        key.extend(random.string(b"xyz", 9));
+        key
+    }),
+    ("long", |random, i| (0..300).map(|at| if at < i % 300 { b'-' } else { random.below(256) as u8 }).collect()),
+];
+
+fn set(shape: Shape, count: usize) -> Vec<Key> {
+    let mut random = Random(count as u64);
+    let keys: BTreeSet<Key> = (0..count).map(|i| (shape.1)(&mut random, i)).collect();
+    keys.into_iter().collect()
+}
+
+/// Whether one of the keys, which are sorted, is between the bounds.
+fn has(keys: &[Key], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+    let first = keys.partition_point(|key| match lower {
+        Included(lower) => &key[..] < lower,
+        Excluded(lower) => &key[..] <= lower,
+        Unbounded => false,
+    });
+    keys.get(first).is_some_and(|key| match upper {
+        Included(upper) => &key[..] <= upper,
+        Excluded(upper) => &key[..] < upper,
+        Unbounded => true,
+    })
+}
+
+#[derive(Default)]
+struct Counts {
+    asked: u64,
+    /// Of these, the ones without a key.
+    empty: u64,
+    passed: u64,
+    compared: u64,
+}
+
+impl Counts {
+    /// Asks for all ranges between two strings, and for both as prefixes. The answers must be the document's, if it is
+    /// asked.
+    fn ask(&mut self, filter: &RangeFilter<&[u8]>, document: Option<&Ranges>, keys: &[Key], [a, b]: [&[u8]; 2]) {
+        let forms = |a| [Included(a), Excluded(a), Unbounded];
+        for (lower, upper) in forms(a).into_iter().flat_map(|lower| forms(b).map(|upper| (lower, upper))) {
+            let says = filter.may_contain_range(lower, upper);
+            self.check(says, has(keys, lower, upper), &(lower, upper));
+            if let Some(document) = document {
+                assert_eq!(says, document.may_contain_range(lower, upper), "{lower:?} {upper:?} {filter:?}");
+                self.compared += 1;
+            }
+        }
+        for prefix in [a, b] {
+            let first = keys.partition_point(|key| &key[..] < prefix);
+            let says = filter.may_contain_prefix(prefix);
+            self.check(says, keys.get(first).is_some_and(|key| key.starts_with(prefix)), &prefix);
+            assert!(document.is_none_or(|document| document.may_contain_prefix(prefix) == says), "{prefix:?}");
+            assert_eq!(filter.may_contain(prefix), filter.may_contain_range(Included(prefix), Included(prefix)));
+        }
+    }
+
+    fn check(&mut self, says: bool, is_there: bool, range: &dyn std::fmt::Debug) {
+        assert!(says || !is_there, "{range:?} is denied");
+        self.asked += 1;
+        self.empty += u64::from(!is_there);
+        self.passed += u64::from(!is_there && says);
+    }
+
+    fn print(&self, what: &str) {
+        let Self { asked, empty, passed, compared } = self;
+        println!("counted: {what}: {asked} ranges, {empty} without a key, of which {passed} pass; {compared} compared");
+    }
+}
+
+#[test]
+fn no_range_with_a_key_is_denied() {
+    let (mut counts, mut random) = (Counts::default(), Random(1));
+    let (mut tables, mut joined, mut deepest, mut sizes) = (0, 0, 0, BTreeSet::new());
+    for shape in SHAPES {
+        for count in [1, 2, 64, 65, 700, 4_096, 4_097] {
+            let keys = set(shape, count);
+            for bits in [2.0, 5.0, 14.0, 40.0, 200.0] {
+                let block = built(&keys, bits);
+                let (filter, document) = (opened(&block), Ranges::open(&block));
+                assert_eq!(filter.num_keys(), keys.len() as u64);
+                tables += u32::from(block[41] & 1);
+                joined += u32::from(block[41] >> 1 & 1);
+                deepest = deepest.max(document.depth);
+                sizes.insert(document.leaves.len().next_power_of_two());
+                for i in 0..(40_000 / document.leaves.len()).clamp(8, 60) {
+                    let at = random.below(keys.len());
+                    let other = if i % 2 == 0 { at + i % 3 } else { random.below(keys.len()) };
+                    let (a, b) = (random.near(&keys, at), random.near(&keys, other));
+                    counts.ask(&filter, Some(&document), &keys, [&a, &b]);
+                }
+                // Prefixes of all lengths.
+                let key = &keys[random.below(keys.len())];
+                (0..=key.len()).for_each(|len| assert!(filter.may_contain_prefix(&key[..len]), "{len} of {key:?}"));
+                assert!(keys.iter().all(|key| filter.may_contain(key)));
+            }
+        }
+    }
+    assert!(tables > 20 && joined > 20 && deepest == 1023 && sizes.len() > 10, "{tables} {joined} {deepest} {sizes:?}");
+    counts.print("shapes of keys");
+}
+
+/// Four levels of groups.
+#[test]
+fn no_range_of_a_large_set_is_denied() {
+    let (mut counts, mut random) = (Counts::default(), Random(2));
+    for (shape, bits) in [(SHAPES[0], 12.0), (SHAPES[1], 6.0), (SHAPES[2], 16.0)] {
+        let keys = set(shape, 300_000);
+        let block = built(&keys, bits);
+        let filter = opened(&block);
+        for _ in 0..4_000 {
+            let at = random.below(keys.len());
+            let (a, b) = (random.near(&keys, at), random.near(&keys, at + 1));
+            counts.ask(&filter, None, &keys, [&a, &b]);
+        }
+        assert!(keys.iter().all(|key| filter.may_contain(key)));
+    }
+    counts.print("large sets");
+}
+
+/// All sets of short strings of three bytes, and all ranges between two of them.
+#[test]
+fn no_range_of_any_small_set_is_denied() {
+    let letters = [0, 1, 0xff];
+    let mut strings: Vec<Key> = vec![vec![]];
+    strings.extend(letters.map(|letter| vec![letter]));
+    strings.extend(letters.iter().flat_map(|&a| letters.map(|b| vec![a, b])));
+    strings.sort();
+    let mut counts = Counts::default();
+    for subset in 1..1usize << strings.len() {
+        let in_set = |&at: &usize| subset >> at & 1 == 1;
+        let keys: Vec<Key> = (0..strings.len()).filter(in_set).map(|at| strings[at].clone()).collect();
+        let block = built(&keys, [2.0, 10.0, 30.0][subset % 3]);
+        let (filter, document) = (opened(&block), Ranges::open(&block));
+        for (at, a) in strings.iter().enumerate() {
+            for (other, b) in strings.iter().enumerate() {
+                let is_compared = (subset + 5 * at + other) % 13 == 0;
+                counts.ask(&filter, is_compared.then_some(&document), &keys, [a, b]);
+            }
+        }
+    }
+    counts.print("small sets");
+}
+
+/// Of random numbers pass as many as the kept bits say, and half as many with a bit more for each key, nearly.
+#[test]
+fn kept_bits_deny_what_they_can() {
+    let mut most = 1.0;
+    for bits in [12.0, 16.0, 20.0, 24.0] {
+        let keys = set(SHAPES[0], 2_000);
+        let block = built(&keys, bits);
+        let (filter, document) = (opened(&block), Ranges::open(&block));
+        let share = document.share();
+        assert!(share < most / 8.0, "{bits} bits: {share}");
+        most = share;
+        let asked = 200_000;
+        let passed = numbers(9).take(asked).filter(|number| filter.may_contain(&number.to_be_bytes())).count();
+        let (expected, passed) = (share * asked as f64, passed as f64);
+        assert!((passed - expected).abs() <= 5.0 * expected.sqrt() + 1.0, "{bits} bits: {passed} for {expected}");
+    }
+}
+
+#[test]
+fn damage_is_noticed() {
+    for (count, bits) in [(1, 10.0), (90, 9.0), (300, 4.0)] {
+        let block = built(&set(SHAPES[3], count), bits);
+        let open = |block: &[u8]| RangeFilter::open(block, &OpenOptions::new()).map(|_| ());
+        for bit in 0..block.len() * 8 {
+            let mut damaged = block.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(open(&damaged).is_err(), "bit {bit}");
+        }
+        (0..block.len()).for_each(|len| assert!(open(&block[..len]).is_err(), "{len} bytes"));
+        assert!(open(&[&block[..], &[0]].concat()).is_err());
+        let (expected, found) = (5, 0);
+        let elsewhere = RangeFilter::open(&block[..], &OpenOptions::new().with_context(5)).map(|_| ());
+        assert_eq!(elsewhere, Err(DecodeError::WrongContext { expected, found }));
+    }
+}
+
+#[test]
+fn headers_of_others_are_refused() {
+    let block = built(&set(SHAPES[3], 300), 12.0);
+    assert_eq!(FilterBlockReader::open(&block).map(|_| ()), Err(DecodeError::OnlyRanges));
+    let open = |block: &[u8]| RangeFilter::open(block, &OpenOptions::new()).map(|_| ());
+    for &kind in FilterKind::ALL {
+        let of_keys = block_of(sized(kind, 10.0), &[1, 2, 3]);
+        assert_eq!(open(&of_keys), Err(DecodeError::NotRange { kind }));
+    }
+    let changed = |block: &[u8], at: usize, bytes: &[u8]| {
+        let mut changed = block.to_vec();
+        changed[at..at + bytes.len()].copy_from_slice(bytes);
+        repair(&mut changed, 0);
+        open(&changed)
+    };
+    let reserved = |offset_bytes, found| DecodeError::Reserved { offset_bytes, found };
+    for (at, bytes, error) in [
+        (8, &[2][..], DecodeError::NewerVersion { found: 2, supported: 1 }),
+        (9, &[7], DecodeError::UnknownKind { found: 7 }),
+        (10, &[2], DecodeError::UnknownHash { found: 2 }),
+        (11, &[1], DecodeError::UnknownTransform { found: 1 }),
+        (12, &[0, 1], DecodeError::UnknownFeatures { bits: 0x100 }),
+        (12, &[0, 0x80], DecodeError::UnknownFeatures { bits: 0x8000 }),
+        (16, &[0, 3], reserved(17, 3)),
+        (23, &[1], reserved(23, 1)),
+    ] {
+        assert_eq!(changed(&block, at, bytes), Err(error), "{bytes:?} at {at}");
+    }
+    assert_eq!(changed(&block, 12, &[0xff, 0]), Ok(()));
+    assert!(changed(&block, 14, &[1]).is_err());
+    let depth = u16::from_le_bytes([block[44], block[45]]);
+    let first_len = 64 + usize::from(block[46]) + 128;
+    assert_eq!((block[41] & 1, block[47]), (1, 0), "a table, and a short prefix");
+    for (at, bytes, name) in [
+        (40, &[255][..], "extra"),
+        (41, &[block[41] & 0xf0 | 5], "flags"),
+        (41, &[block[41] | 0xf0], "end_len"),
+        (41, &[0x10], "end_len"),
+        (42, &(depth + 1).to_le_bytes(), "least"),
+        (44, &1024u16.to_le_bytes(), "depth"),
+        (48, &[0; 4], "num_leaves"),
+        (48, &301u32.to_le_bytes(), "num_leaves"),
+        (first_len, &(depth + 1).to_le_bytes(), "first_len"),
+        (24, &[0; 8], "payload"),
+    ] {
+        match changed(&block, at, bytes) {
+            Err(DecodeError::Parameter { name: found, .. }) => assert_eq!(found, name),
+            Err(DecodeError::PayloadLength { declared_bytes: 0, .. }) => assert_eq!("payload", name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    // A table whose lengths are no code.
+    let table = 64 + usize::from(block[46]);
+    for at in table..table + 128 {
+        assert!(changed(&block, at, &[block[at] ^ 0x11]).is_err(), "{at}");
+    }
+
+    let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(10.0).expect("legal"));
+    assert_eq!(builder.finish(), Err(BuildError::Empty));
+    let mut empty = builder.allow_empty().finish().expect("an empty filter");
+    assert!(!opened(&empty).may_contain_range(Unbounded, Unbounded) && !opened(&empty).may_contain_prefix(b""));
+    assert_eq!(changed(&empty, 45, &[4]), Err(reserved(45, 4)));
+    empty.push(0);
+    put(&mut empty[32..40], 1);
+    assert_eq!(changed(&empty, 0, &[]), Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: 1 }));
+}
+
+/// The golden files: name, the entries that are its keys, bits per key, context.
+const GOLDEN: [(&str, &str, f64, u64); 9] = [
+    ("none-10bits", "none", 10.0, 0),
+    ("one-10bits", "one", 10.0, 0),
+    ("two-20bits", "two", 20.0, 0),
+    ("equal-10bits-context", "equal", 10.0, 0x0123_4567_89ab_cdef),
+    ("twenty-30bits", "twenty", 30.0, 0),
+    ("long-200bits", "long", 200.0, 0),
+    ("thousand-16bits", "thousand", 16.0, 0),
+    ("pairs-3bits", "pairs", 3.0, 1),
+    ("many-5bits", "many", 5.0, 0),
+];
+
+#[test]
+fn golden_range_filters() {
+    let dir: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect();
+    let mut num_keys = 0;
+    for (name, entries, bits, context) in GOLDEN {
+        let mut keys = keys_in(&dir, &format!("{entries}.entries"));
+        let build = |keys: &[Key]| {
+            let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
+            keys.iter().for_each(|key| builder.add_key(key));
+            builder.set_context(context).allow_empty().finish().expect("a filter")
+        };
+        let block = build(&keys);
+        keys.sort();
+        keys.dedup();
+        assert!(build(&keys) == block, "{name} depends on the order of keys");
+        let path = dir.join(format!("ranges/range-{name}.bin"));
+        if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
+            std::fs::create_dir_all(dir.join("ranges")).expect("a directory");
+            std::fs::write(&path, &block).expect("a written file");
+        }
+        assert!(std::fs::read(&path).expect("a golden file") == block, "{name} differs from what is built now");
+        let filter = RangeFilter::open(&block[..], &OpenOptions::new().with_context(context)).expect("intact");
+        assert_eq!(filter.num_keys(), keys.len() as u64);
+        assert!(keys.iter().all(|key| filter.may_contain(key)), "{name}");
+        num_keys += keys.len();
+    }
+    println!("counted: {} golden range filters of {num_keys} keys, bit for bit", GOLDEN.len());
+}

@@ -16,6 +16,7 @@ const MAX_SEED_BYTES: usize = 2048;
 pub(super) fn add(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     golden(seeds)?;
     partitioned(seeds)?;
+    ranges(seeds)?;
     built(seeds)?;
     cases(seeds)
 }
@@ -54,6 +55,26 @@ fn partitioned(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
             seeds.add("partitioned", &format!("{prefix}-{name}"), &input);
         }
     }
+    Ok(())
+}
+
+/// The golden range filters, and sets of keys: words, runs of one byte that agree in more bits than are kept.
+fn ranges(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/v1/ranges"))? {
+        let file = file?;
+        let name = file.file_name().into_string().map_err(|_| "a file name that is not UTF-8")?;
+        let block = fs::read(file.path())?;
+        if block.len() <= MAX_SEED_BYTES {
+            seeds.add("range", name.trim_end_matches(".bin"), &[&[1], &block[..]].concat());
+        }
+    }
+    let words = ["", "a", "ab", "b", "banana", "band", "bandana", "can", "\0", "\0\0", "zz"];
+    for (name, bits, more) in [("words-2bits", 0, 0), ("words-20bits", 23, 0), ("words-200", 12, 100)] {
+        let strings = words.iter().map(|word| [&[0, 0, word.len() as u8], word.as_bytes()].concat());
+        seeds.add("range", name, &[vec![0, bits, more], strings.collect::<Vec<_>>().concat()].concat());
+    }
+    let runs = (0..20).map(|i| vec![i * 5, 200, 2 + i / 16 * 128, [0, b'x', 255][usize::from(i % 3)], i]);
+    seeds.add("range", "runs-200bits", &[vec![0, 255, 3], runs.collect::<Vec<_>>().concat()].concat());
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod log;
 mod manifest;
 mod open;
 mod partitioned;
+mod range;
 mod repaired;
 mod table;
 
@@ -17,6 +18,7 @@ pub use log::{NUMBER as LOG_NUMBER, log};
 pub use manifest::manifest;
 pub use open::open;
 pub use partitioned::partitioned;
+pub use range::range;
 pub use repaired::repaired;
 pub use table::table;
 
@@ -37,7 +39,7 @@ pub enum Reached {
 pub type Target = (&'static str, fn(&[u8]) -> Reached);
 
 /// All targets, by name.
-pub const ALL: [Target; 9] = [
+pub const ALL: [Target; 10] = [
     ("built", built),
     ("compact", compact),
     ("filters", filters),
@@ -45,6 +47,7 @@ pub const ALL: [Target; 9] = [
     ("manifest", manifest),
     ("open", open),
     ("partitioned", partitioned),
+    ("range", range),
     ("repaired", repaired),
     ("table", table),
 ];

@@ -1,0 +1,126 @@
+use super::Reached;
+use crate::oracle::{Ranges, mix};
+use crate::repair::{HEADER_LEN, Repair, repair};
+use filterblock::OpenOptions;
+use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock_portable as portable;
+use std::collections::BTreeSet;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+
+/// A query compares every leaf in the oracle: this many strings keep an execution within milliseconds.
+const MAX_STRINGS: usize = 40;
+
+/// Bounds beside those that a block's bytes give.
+const LETTERS: &[u8] = b"\0\x01 09Aafz~\x7f\x80\xfe\xff";
+
+/// Range filters. If the input's first byte is even, the next two are the bits per key and the number of keys that are
+/// added to those that follow; each string has three bytes, which say how much it shares with the one before it, how
+/// often its next byte is repeated, and, in the lower seven bits, how many bytes follow; the highest bit is set in those
+/// that are only bounds. No key is denied, and the answers are the oracle's. If the first byte is odd, a block follows,
+/// whose checksums are repaired: it is refused, or answers as the portable code does.
+pub fn range(input: &[u8]) -> Reached {
+    match input {
+        [mode, bits, more, strings @ ..] if mode % 2 == 0 => built(*bits, *more, strings),
+        [mode, block @ ..] if mode % 2 == 1 && block.len() >= HEADER_LEN => forged(block.to_vec()),
+        _ => Reached::Nothing,
+    }
+}
+
+/// Returns the strings, and which of them are keys.
+fn strings(mut input: &[u8]) -> Vec<(Vec<u8>, bool)> {
+    let mut strings: Vec<(Vec<u8>, bool)> = Vec::new();
+    while let [shared, repeated, len, rest @ ..] = input {
+        let mut string = strings.last().map_or(Vec::new(), |(before, _)| before.clone());
+        string.truncate(2 * usize::from(*shared));
+        let (bytes, behind) = rest.split_at(usize::from(len & 127).min(rest.len()));
+        string.extend(bytes.first().iter().flat_map(|&&byte| vec![byte; usize::from(*repeated)]));
+        string.extend(bytes);
+        strings.push((string, len & 128 == 0));
+        input = behind;
+        if strings.len() == MAX_STRINGS {
+            break;
+        }
+    }
+    strings
+}
+
+fn built(bits: u8, more: u8, input: &[u8]) -> Reached {
+    let strings = strings(input);
+    let mut keys: BTreeSet<Vec<u8>> = strings.iter().filter(|string| string.1).map(|string| string.0.clone()).collect();
+    let stem = strings.first().map_or(&[][..], |(first, _)| &first[..first.len().min(3)]);
+    for i in 0..u64::from(more) * 2 {
+        let spread = mix(i).to_be_bytes();
+        keys.insert([stem, if i % 2 == 0 { &spread[..] } else { &spread[6..] }].concat());
+    }
+    let policy = RangePolicy::with_bits_per_key(2.0 + f64::from(bits) / 1.3).expect("legal");
+    let mut builder = RangeFilterBuilder::new(policy);
+    keys.iter().for_each(|key| builder.add_key(key));
+    let block = builder.allow_empty().finish().expect("any keys make a filter");
+    keys.iter().rev().for_each(|key| (0..2).for_each(|_| builder.add_key(key)));
+    assert_eq!(builder.allow_empty().finish().as_ref(), Ok(&block), "order and repetition");
+    let filter = RangeFilter::open(&block[..], &OpenOptions::new()).expect("a block just written");
+    assert!(keys.iter().all(|key| filter.may_contain(key)));
+    let portable = portable::range::RangeFilter::open(&block[..], &portable::OpenOptions::new()).expect("portable");
+    if keys.is_empty() {
+        assert!(!filter.may_contain_range(Unbounded, Unbounded));
+        return Reached::Opened;
+    }
+    let oracle = Ranges::open(&block);
+    for (i, (a, _)) in strings.iter().enumerate() {
+        let says = filter.may_contain_prefix(a);
+        assert!(says || !keys.iter().any(|key| key.starts_with(a)), "{a:?}");
+        assert_eq!([portable.may_contain_prefix(a), oracle.may_contain_prefix(a)], [says; 2], "{a:?}");
+        let others = [&strings[(i + 1) % strings.len()].0, a, &strings[(i * 7 + 3) % strings.len()].0];
+        for (lower, upper) in others.into_iter().flat_map(|b| ranges(a, b)) {
+            let says = filter.may_contain_range(lower, upper);
+            assert!(says || !keys.iter().any(|key| is_between(key, lower, upper)), "{lower:?} {upper:?}");
+            let others = [portable.may_contain_range(lower, upper), oracle.may_contain_range(lower, upper)];
+            assert_eq!(others, [says; 2], "{lower:?} {upper:?}");
+        }
+    }
+    Reached::Compared
+}
+
+/// All forms of bounds.
+fn ranges<'a>(a: &'a [u8], b: &'a [u8]) -> impl Iterator<Item = (Bound<&'a [u8]>, Bound<&'a [u8]>)> {
+    let forms = |a| [Included(a), Excluded(a), Unbounded];
+    forms(a).into_iter().flat_map(move |lower| forms(b).map(|upper| (lower, upper)))
+}
+
+fn is_between(key: &[u8], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+    let is_above = match lower {
+        Included(lower) => lower <= key,
+        Excluded(lower) => lower < key,
+        Unbounded => true,
+    };
+    is_above
+        && match upper {
+            Included(upper) => key <= upper,
+            Excluded(upper) => key < upper,
+            Unbounded => true,
+        }
+}
+
+fn forged(mut block: Vec<u8>) -> Reached {
+    repair(&mut block, Repair::all(0));
+    let filter = match RangeFilter::open(&block[..], &OpenOptions::new()) {
+        Ok(filter) => filter,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return Reached::Refused;
+        }
+    };
+    let portable = portable::range::RangeFilter::open(&block[..], &portable::OpenOptions::new()).expect("portable");
+    let payload = &block[HEADER_LEN..];
+    let prefix = &payload[..usize::from(block[46]).min(payload.len())];
+    let parts = payload.rchunks(9).take(10).chain((0..LETTERS.len()).map(|i| &LETTERS[i..i + 1])).collect::<Vec<_>>();
+    let bounds: Vec<Vec<u8>> = parts.into_iter().flat_map(|part| [part.to_vec(), [prefix, part].concat()]).collect();
+    for pair in bounds.windows(2) {
+        for (lower, upper) in ranges(&pair[0], &pair[1]) {
+            let says = filter.may_contain_range(lower, upper);
+            assert_eq!(portable.may_contain_range(lower, upper), says, "{lower:?} {upper:?}");
+        }
+        assert_eq!(portable.may_contain_prefix(&pair[0]), filter.may_contain_prefix(&pair[0]));
+    }
+    Reached::Compared
+}

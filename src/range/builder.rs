@@ -7,6 +7,7 @@ use crate::block::OpenOptions;
 use crate::error::BuildError;
 use crate::frame::HEADER_LEN;
 use core::fmt;
+use std::collections::TryReserveError;
 use std::vec::Vec;
 
 /// Turns the keys of one table into one range filter.
@@ -30,6 +31,27 @@ impl RangeFilterBuilder {
     /// Returns an empty builder.
     pub fn new(policy: RangePolicy) -> Self {
         Self { policy, keys: Keys::default(), context: 0, allows_empty: false }
+    }
+
+    /// Makes room for callers that must survive a lack of memory: the next key allocates nothing if it has at most `len`
+    /// bytes. Repeated calls grow the room geometrically. Finishing allocates all the same.
+    ///
+    /// ```
+    /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(14.0)?);
+    /// builder.try_reserve(3)?;
+    /// builder.add_key(b"key");
+    /// assert!(builder.try_reserve(usize::MAX).is_err());
+    /// assert_eq!(builder.num_added(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated; the builder keeps its keys.
+    pub fn try_reserve(&mut self, len: usize) -> Result<(), TryReserveError> {
+        self.keys.try_reserve(len)
     }
 
     /// Adds a key.

@@ -1,6 +1,7 @@
 //! The keys of a table, sorted, one after the other in memory.
 
 use crate::bytes;
+use std::collections::TryReserveError;
 use std::vec::Vec;
 
 /// Byte strings in the order in which they are added, or sorted.
@@ -24,6 +25,12 @@ impl Keys {
         }
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
+    }
+
+    /// Makes room for one more key of `len` bytes.
+    pub(super) fn try_reserve(&mut self, len: usize) -> Result<(), TryReserveError> {
+        self.bytes.try_reserve(len)?;
+        self.ends.try_reserve(1)
     }
 
     pub(super) fn len(&self) -> usize {

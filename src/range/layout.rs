@@ -58,6 +58,19 @@ impl Params {
         out
     }
 
+    /// Returns the parameters but for the length of the prefix and the number of leaves, with their names.
+    pub(super) fn named(&self) -> [(&'static str, u64); 7] {
+        [
+            ("extra", self.extra.into()),
+            ("has_table", self.has_table.into()),
+            ("has_joined", self.has_joined.into()),
+            ("end_len", self.end_len.into()),
+            ("least", self.least.into()),
+            ("longer", self.longer.into()),
+            ("depth", self.depth.into()),
+        ]
+    }
+
     /// Reads the parameters of a filter of `num_entries` keys, at least 1.
     pub(super) fn decode(stored: &[u8; PARAMS_LEN], num_entries: u64) -> Result<Self, DecodeError> {
         let params = Self {

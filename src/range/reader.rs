@@ -96,6 +96,11 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         self.block.as_ref()
     }
 
+    /// Returns the bytes that all keys begin with; none without keys.
+    pub fn common_prefix(&self) -> &[u8] {
+        self.layout.as_ref().map_or(&[], |layout| layout.prefix(&self.as_bytes()[HEADER_LEN..]))
+    }
+
     /// Returns the bits a key, header included; `None` without keys.
     pub fn bits_per_key(&self) -> Option<f64> {
         (self.num_keys > 0).then(|| self.as_bytes().len() as f64 * 8.0 / self.num_keys as f64)
@@ -111,6 +116,12 @@ impl<B> RangeFilter<B> {
     /// Returns the number of keys and groups of keys that are told apart.
     pub fn num_leaves(&self) -> u64 {
         self.layout.as_ref().map_or(0, |layout| layout.params.num_leaves.into())
+    }
+
+    /// Returns the parameters that the header stores besides, for display, under their names in section 16 of
+    /// `format-spec.md`; none without keys.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.layout.iter().flat_map(|layout| layout.params.named())
     }
 
     /// Gives the bytes back.

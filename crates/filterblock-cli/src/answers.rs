@@ -60,7 +60,7 @@ impl Answers {
     pub(crate) fn text(&self, num_entries: Option<u64>, predicted_fpr: f64) -> String {
         let mut text = format!("  keys    {} queried ({} distinct), none missing\n", self.num_keys, self.num_distinct);
         if let Some(num_entries) = num_entries.filter(|&entries| self.num_distinct < entries) {
-            text += &format!("  note    the block has {num_entries} entries: the list is not all of its keys\n");
+            text += &note_of_incomplete_list(num_entries);
         }
         let observed = self.observed_fpr().map_or_else(|| "-".to_owned(), rate);
         let deviation = self.deviation_sigma(predicted_fpr).map(|sigma| format!(" ({sigma:+.1} standard deviations)"));
@@ -72,6 +72,10 @@ impl Answers {
             deviation.unwrap_or_default()
         )
     }
+}
+
+pub(crate) fn note_of_incomplete_list(num_entries: u64) -> String {
+    format!("  note    the block has {num_entries} entries: the list is not all of its keys\n")
 }
 
 /// Returns the difference of an observed number of false positives from the expected one, in standard deviations of a

@@ -3,6 +3,8 @@
 use crate::exit::Failure;
 use crate::open_args::Expected;
 use crate::output::shell_word;
+use crate::policy_args::RANGE;
+use filterblock::range::{RANGE_KIND_TAG, RangeFilter, RangeFilterReader};
 use filterblock::{
     DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyTransform, MAGIC,
 };
@@ -35,6 +37,8 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
     let declared_bytes = match expected.options().open(&bytes) {
         Err(DecodeError::PayloadLength { .. }) => stated_len(&bytes),
         Ok(_) | Err(DecodeError::PayloadDigest { .. }) => 0,
+        // The header is right; this reader does not look further.
+        Err(DecodeError::OnlyRanges) => stated_len(&bytes),
         // The checksums are those of a header alone; with a byte more they yield no context.
         Err(DecodeError::WrongContext { .. }) => {
             (&mut file).take(1).read_to_end(&mut bytes).map_err(failure)?;
@@ -83,7 +87,11 @@ pub(crate) fn stated_len(header: &[u8]) -> u64 {
 /// Whether a file is one whole block with right checksums, under whatever hash and context.
 pub(crate) fn is_block(path: &Path) -> bool {
     let expected = Expected::default();
-    let opened = read(path, &expected).map(|bytes| expected.options().open(&bytes).map(drop));
+    let open = |bytes: &[u8]| match is_range(bytes) {
+        true => RangeFilter::open(bytes, &expected.options()).map(drop),
+        false => expected.options().open(bytes).map(drop),
+    };
+    let opened = read(path, &expected).map(|bytes| open(&bytes));
     opened.is_ok_and(|opened| opened.err().is_none_or(|error| error.class() == DecodeErrorClass::Mismatch))
 }
 
@@ -91,6 +99,25 @@ pub(crate) fn is_block(path: &Path) -> bool {
 pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], expected: &Expected) -> Result<FilterBlockReader<'a>, Failure> {
     let refused = |error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error, expected));
     expected.options().open(bytes).map_err(refused)
+}
+
+/// Opens a file's only block, which [`read`] has read, if its header names a range filter. A secret key does not apply.
+pub(crate) fn open_range<'a>(
+    path: &Path,
+    bytes: &'a [u8],
+    expected: &Expected,
+) -> Option<Result<RangeFilterReader<'a>, Failure>> {
+    let refused = |error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error, expected));
+    is_range(bytes).then(|| RangeFilter::open(bytes, &expected.options()).map_err(refused))
+}
+
+fn is_range(block: &[u8]) -> bool {
+    block.starts_with(&MAGIC) && tag(block) == Some(RANGE_KIND_TAG)
+}
+
+/// The kind's tag, which may be damaged.
+fn tag(block: &[u8]) -> Option<u8> {
+    block.get(MAGIC.len() + 1).copied()
 }
 
 /// The format version in the header of an opened block: the byte after the magic.
@@ -143,7 +170,11 @@ fn dimensions(len: Option<u64>, start: &[u8], error: &DecodeError) -> String {
     let Some(tag) = trusted_tag(start, error) else {
         return len;
     };
-    let kind = FilterKind::from_tag(tag).map_or_else(|| format!("kind {tag}"), |kind| kind.name().to_owned());
+    let kind = match FilterKind::from_tag(tag) {
+        Some(kind) => kind.name().to_owned(),
+        None if tag == RANGE_KIND_TAG => RANGE.to_owned(),
+        None => format!("kind {tag}"),
+    };
     format!("{len}, {kind} v{}", version(start))
 }
 
@@ -151,7 +182,7 @@ fn dimensions(len: Option<u64>, start: &[u8], error: &DecodeError) -> String {
 fn trusted_tag(bytes: &[u8], error: &DecodeError) -> Option<u8> {
     match error {
         DecodeError::TooShort { .. } | DecodeError::Magic { .. } | DecodeError::HeaderChecksum { .. } => None,
-        _ => bytes.get(MAGIC.len() + 1).copied(),
+        _ => tag(bytes),
     }
 }
 
@@ -200,6 +231,13 @@ pub(crate) fn consequence(path: &Path, start: &[u8], error: &DecodeError, expect
                  {file}`.",
                 expected.context_flag()
             ),
+            DecodeError::OnlyRanges => {
+                let inspect = expected.command(format_args!("inspect {file}"));
+                format!(
+                    "It answers for keys, ranges and prefixes, through query, inspect and verify: run {inspect}. For \
+                     other uses, build a filter of the same keys, of another kind."
+                )
+            }
             _ => "Filter ignored: its entries were not made of these keys.".to_owned(),
         },
         _ => ignored(error),

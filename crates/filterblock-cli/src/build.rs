@@ -2,13 +2,15 @@
 
 use crate::answers::row_and_column;
 use crate::exit::{self, Code, Failure};
-use crate::filter::Filter;
+use crate::filter::{self, Filter};
 use crate::keys::{Keys, Seen};
 use crate::open_args::{self, parse_transform};
 use crate::output::{self, object, shell_word};
 use crate::output_file::{OutputArgs, OutputFile};
-use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, Size, kind_or};
+use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, DEFAULT_RANGE_BITS, RANGE, Size, kind_or};
+use crate::range_filter;
 use crate::units::{parse_bytes, parse_rate, parse_u64};
+use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use filterblock::{
     BuildError, CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
     ParsePolicyError,
@@ -20,8 +22,8 @@ use std::process::ExitCode;
 /// Build a block from keys
 ///
 /// Reads one key per line and writes one filter block. The same keys and seed give the same bytes, whatever the keys'
-/// order and however often they are repeated. Memory: 8 bytes for each line, and the block. The file appears complete or
-/// not at all.
+/// order and however often they are repeated. Memory: 8 bytes for each line, and the block; for a range filter the keys
+/// twice, and 26 bytes for each. The file appears complete or not at all.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/lines.txt"), include_str!("help/build.txt")))]
 pub(crate) struct Args {
@@ -36,10 +38,11 @@ pub(crate) struct Args {
     /// Make a filter of no keys, which denies every key; without this an empty input is an error
     #[arg(long)]
     allow_empty: bool,
-    /// The structure, or auto: the one that costs least for the number of distinct keys
-    #[arg(long, value_name = "KIND", default_value = FilterKind::default().name(), value_parser = kind_or(&[AUTO]))]
+    /// The structure; auto is the one that costs least for the number of distinct keys, range a range filter
+    #[arg(long, value_name = "KIND", default_value = FilterKind::default().name(), value_parser = kind_or(&[AUTO, RANGE]))]
     kind: String,
-    /// Size: bits for each distinct key, header included (very small blocks come out larger); 10 unless a size is given
+    /// Size: bits for each distinct key, header included (very small blocks come out larger); 10, or 14
+    /// for a range filter, unless a size is given
     #[arg(long, value_name = "B", conflicts_with_all = ["fpr", "max_bytes"])]
     bits_per_key: Option<f64>,
     /// Size: the smallest block whose expected false-positive rate is at most this, as 0.01 or 1%
@@ -48,10 +51,10 @@ pub(crate) struct Args {
     /// Size: the best block of at most this many bytes, as 65536 or 64KiB
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     max_bytes: Option<u64>,
-    /// Kind, size and all other settings as the library writes them, such as ribbon:fpr=1%,slots_per_key=1.05 or
-    /// auto:12,level=4,seed=7
+    /// Kind, size and all other settings as the library writes them, such as ribbon:fpr=1%,slots_per_key=1.05,
+    /// auto:12,level=4,seed=7 or range:16
     #[arg(long, value_name = "TEXT", value_parser = parse_policy, conflicts_with_all = ["kind", "bits_per_key", "fpr", "max_bytes", "seed", "transform"])]
-    policy: Option<FilterPolicy>,
+    policy: Option<Policy>,
     /// Seed of the hash, decimal or 0x… [default: random]
     #[arg(long, value_name = "S", value_parser = parse_u64)]
     seed: Option<u64>,
@@ -69,15 +72,27 @@ pub(crate) struct Args {
     compact_frame: bool,
 }
 
+#[derive(Clone)]
+enum Policy {
+    Keys(FilterPolicy),
+    Ranges(RangePolicy),
+}
+
 /// A policy whose seed is drawn if the text has none: a fixed one could be known to those who choose the keys.
-fn parse_policy(text: &str) -> Result<FilterPolicy, ParsePolicyError> {
+fn parse_policy(text: &str) -> Result<Policy, ParsePolicyError> {
+    if text.split(':').next() == Some(RANGE) {
+        return text.parse().map(Policy::Ranges);
+    }
     let policy: FilterPolicy = text.parse()?;
     let has_seed = text.split(',').any(|setting| setting.starts_with("seed="));
-    Ok(if has_seed { policy } else { policy.with_hasher(KeyHasher::new(rand::random())) })
+    Ok(Policy::Keys(if has_seed { policy } else { policy.with_hasher(KeyHasher::new(rand::random())) }))
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let policy = policy(args)?;
+    let policy = match policy(args)? {
+        Policy::Keys(policy) => policy,
+        Policy::Ranges(policy) => return build_ranges(args, policy),
+    };
     if let KeyTransform::FixedPrefix { len: 0 } | KeyTransform::WholeKeyAndPrefix { len: 0 } = policy.transform() {
         return Err(Failure::usage("build", "a prefix of 0 bytes is the same entry for every key").into());
     }
@@ -88,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.allow_empty {
         builder.allow_empty();
     }
-    let mut keys = Keys::open(&args.keys, args.null, "Nothing was written. Run `filterblock build --help`.")?;
+    let mut keys = open_keys(args)?;
     while let Some(key) = keys.next_key()? {
         // The key, and its prefix.
         if let Err(error) = builder.try_reserve(2) {
@@ -124,9 +139,63 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(Code::Ok.into())
 }
 
-fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
+/// Builds a range filter, which keeps the keys themselves until it is finished.
+fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
+    let others = [
+        ("--fpr", args.fpr.is_some()),
+        ("--max-bytes", args.max_bytes.is_some()),
+        ("--seed", args.seed.is_some()),
+        ("--hash-key-file", args.hash_key_file.is_some()),
+        ("--transform", args.transform != KeyTransform::default()),
+        ("--compact-frame", args.compact_frame),
+    ];
+    if let Some((name, _)) = others.iter().find(|(_, is_given)| *is_given) {
+        let message = format!(
+            "{name} is not for range filters: they store bits of whole keys, hash nothing, and have no rate. Leave it out; \
+             --bits-per-key gives the size"
+        );
+        return Err(Failure::usage("build", message).into());
+    }
+    let target = OutputFile::new(&args.output, &[&args.keys], "No key was read.")?;
+    let mut builder = RangeFilterBuilder::new(policy);
+    builder.set_context(args.context);
+    if args.allow_empty {
+        builder.allow_empty();
+    }
+    let (mut keys, mut key_bytes) = (open_keys(args)?, 0);
+    while let Some(key) = keys.next_key()? {
+        if let Err(error) = builder.try_reserve(key.len()) {
+            return Err(keys.out_of_memory(error).into());
+        }
+        key_bytes += key.len();
+        builder.add_key(key);
+    }
+    let (seen, num_added) = (keys.seen(), builder.num_added());
+    // Sorting copies the keys, with two numbers for each; the plan of the filter and the filter follow.
+    let rest = num_added * 26 + policy.expected_block_len(num_added);
+    Vec::<u8>::new().try_reserve_exact(key_bytes + rest as usize).map_err(|error| keys.out_of_memory(error))?;
+    let block = builder.finish().map_err(|error| refused(args, &error))?;
+    target.write(&block)?;
+    warn_of_carriage_returns(args, seen);
+    let filter = RangeFilter::open(&block[..], &OpenOptions::new().with_context(args.context))?;
+    let mut figures = object([("keys_read", seen.num_keys.into())]);
+    figures.extend(range_filter::figures(&filter, args.context));
+    let summary = || format!("{} from {}", range_filter::summary(&filter), output::count(seen.num_keys, "key"));
+    filter::report(&args.output.path, args.output.json, || figures, summary)?;
+    Ok(Code::Ok.into())
+}
+
+fn open_keys(args: &Args) -> Result<Keys, Failure> {
+    Keys::open(&args.keys, args.null, "Nothing was written. Run `filterblock build --help`.")
+}
+
+fn policy(args: &Args) -> Result<Policy, Failure> {
     if let Some(policy) = &args.policy {
         return Ok(policy.clone());
+    }
+    if args.kind == RANGE {
+        let policy = RangePolicy::with_bits_per_key(args.bits_per_key.unwrap_or(DEFAULT_RANGE_BITS));
+        return policy.map(Policy::Ranges).map_err(|error| Failure::usage("build", error));
     }
     let size = match (args.bits_per_key, args.fpr, args.max_bytes) {
         (_, Some(rate), _) => Size::FalsePositiveRate(rate),
@@ -139,7 +208,7 @@ fn policy(args: &Args) -> Result<FilterPolicy, Failure> {
         None => KeyHasher::new(args.seed.unwrap_or_else(rand::random)),
     };
     let policy = size.policy(&args.kind).map_err(|error| Failure::usage("build", error))?;
-    Ok(policy.with_hasher(hasher).with_transform(args.transform))
+    Ok(Policy::Keys(policy.with_hasher(hasher).with_transform(args.transform)))
 }
 
 /// A key is drawn only where it replaces nothing, and so that no other user can read it.

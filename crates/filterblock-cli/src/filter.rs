@@ -7,6 +7,7 @@ use crate::output::{self, Output, object};
 use crate::partitioned_file::Partitioned;
 use crate::units::parse_u64;
 use crate::{block_file, frame_file, partitioned_file};
+use filterblock::range::RangeFilterReader;
 use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -124,18 +125,8 @@ impl Filter<'_> {
         more: Map<String, Value>,
         note: &str,
     ) -> Result<(), Failure> {
-        let report = if json {
-            let mut figures = object([("output", output.to_string_lossy().into())]);
-            figures.extend(more.into_iter().chain(self.figures()));
-            Value::from(figures).to_string()
-        } else {
-            format!("{}: {}{note}", output.display(), self.summary())
-        };
-        if is_dash(output) {
-            exit::message(report);
-            return Ok(());
-        }
-        output::print(|out| writeln!(out, "{report}"))
+        let figures = || more.into_iter().chain(self.figures()).collect();
+        report(output, json, figures, || format!("{}{note}", self.summary()))
     }
 
     fn summary(&self) -> String {
@@ -158,6 +149,27 @@ impl Filter<'_> {
             output::rate(self.false_positive_rate())
         )
     }
+}
+
+/// [`Filter::report`] of any filter.
+pub(crate) fn report(
+    output: &Path,
+    json: bool,
+    figures: impl FnOnce() -> Map<String, Value>,
+    summary: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let report = if json {
+        let mut fields = object([("output", output.to_string_lossy().into())]);
+        fields.extend(figures());
+        Value::from(fields).to_string()
+    } else {
+        format!("{}: {}", output.display(), summary())
+    };
+    if is_dash(output) {
+        exit::message(report);
+        return Ok(());
+    }
+    output::print(|out| writeln!(out, "{report}"))
 }
 
 /// Flags of the subcommands that open a filter in a block or in a compact frame.
@@ -211,7 +223,16 @@ impl Opener {
         }
     }
 
-    /// Opens the file's only filter, which [`Opener::read`] has read.
+    /// Opens the file's only filter, which [`Opener::read`] has read, if it is a range filter.
+    pub(crate) fn open_range<'a>(
+        &self,
+        path: &Path,
+        bytes: &'a [u8],
+    ) -> Option<Result<RangeFilterReader<'a>, Failure>> {
+        if self.entries.is_some() { None } else { block_file::open_range(path, bytes, &self.expected) }
+    }
+
+    /// Opens the file's only filter, which [`Opener::read`] has read, and which is no range filter.
     pub(crate) fn open<'a>(&'a self, path: &Path, bytes: &'a [u8]) -> Result<Filter<'a>, Failure> {
         match &self.entries {
             Some(entries) => frame_file::open(path, bytes, entries).map(Filter::Frame),
@@ -236,7 +257,7 @@ pub(crate) fn print_figures(out: &mut Output, figures: &Map<String, Value>, inde
             ("predicted_fpr" | "fill", Some(rate), _) => output::rate(rate),
             ("bits_per_key", Some(bits), _) => format!("{bits:.3}"),
             ("thinned_from", ..) => format!("{value} columns"),
-            (.., Value::String(text)) => text.clone(),
+            (.., Value::String(text)) => output::field(text.as_bytes()),
             _ => value.to_string(),
         };
         writeln!(out, "{indent}{name:<20} {text}")?;

@@ -3,6 +3,7 @@
 use crate::exit::{self, Code, Failure};
 use crate::filter::{FilterArgs, print_figures};
 use crate::output;
+use crate::range_filter;
 use crate::table_file;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,7 +12,9 @@ use std::process::ExitCode;
 ///
 /// The block is checked before anything is shown. The false-positive rate is predicted from the payload; the fill is
 /// the share of set bits (golomb: of the hash range that is occupied). For a table of the store all filters are shown,
-/// each with its offset in the file. Of a partitioned filter, rate and fill are those of a partition.
+/// each with its offset in the file. Of a partitioned filter, rate and fill are those of a partition. A range filter has
+/// neither: its leaves are the keys and groups of keys that it tells apart, and its parameters are named as in the format's
+/// specification.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("help/inspect.txt"))]
 pub(crate) struct Args {
@@ -32,8 +35,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let opener = args.filter.read("inspect", false)?;
     let bytes = opener.read(&args.file)?;
-    let filter = opener.open(&args.file, &bytes)?;
-    let (figures, failures) = (filter.figures(), filter.failures(&args.file));
+    let (figures, failures) = match opener.open_range(&args.file, &bytes) {
+        Some(filter) => (range_filter::figures(&filter?, opener.expected.options().context()), Vec::new()),
+        None => {
+            let filter = opener.open(&args.file, &bytes)?;
+            (filter.figures(), filter.failures(&args.file))
+        }
+    };
     failures.iter().for_each(exit::message);
     output::print(|out| if args.json { out.json(&figures) } else { print_figures(out, &figures, "") })?;
     Ok(failures.iter().map(Failure::code).max().unwrap_or(Code::Ok).into())

@@ -21,6 +21,8 @@ mod output_file;
 mod partitioned_file;
 mod policy_args;
 mod query;
+mod range_filter;
+mod range_query;
 mod store;
 mod table_file;
 mod thin;

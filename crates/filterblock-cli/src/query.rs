@@ -3,10 +3,12 @@
 use crate::answers::entry_of_line;
 use crate::block_file;
 use crate::exit::{self, Code, Failure};
-use crate::filter::{Filter, FilterArgs};
+use crate::filter::{Filter, FilterArgs, Opener};
 use crate::keys::Keys;
 use crate::output::{self, Output, object};
+use crate::range_query::{Query, RangeArgs};
 use crate::table_file;
+use filterblock::range::RangeFilterReader;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,36 +17,43 @@ use std::process::ExitCode;
 /// Query blocks for keys
 ///
 /// Prints 'maybe' or 'no', a tab and the key, one line per key; with --in a line for each block, with its file before
-/// the key. 'no' is certain; 'maybe' is wrong at the block's false-positive rate. With exactly one KEY and no --keys the
-/// exit code is the answer, too: 1 if every block answers 'no'.
+/// the key. 'no' is certain; 'maybe' is wrong at the block's false-positive rate. With exactly one KEY, range or prefix
+/// and no list of them the exit code is the answer, too: 1 if every block answers 'no'.
 #[derive(clap::Args)]
 #[command(override_usage = USAGE)]
-#[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/lines.txt"), include_str!("help/query.txt")))]
+#[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/lines.txt"), include_str!("help/ranges.txt"), include_str!("help/query.txt")))]
 pub(crate) struct Args {
     /// The file with the block, unless --in names files, and the keys to query, taken byte by byte
-    #[arg(value_name = "F|KEY", required_unless_present_all = ["files", "keys"])]
+    #[arg(value_name = "F|KEY", required_unless_present = "files")]
     words: Vec<OsString>,
     /// Query each of these blocks
     #[arg(long = "in", value_name = "F", num_args = 1..)]
     files: Vec<PathBuf>,
     /// Query the keys of this file as well; '-' is standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = LIST)]
     keys: Option<PathBuf>,
-    /// Keys of the file end with NUL, not with a newline; answers still end with a newline
-    #[arg(long, short = '0', requires = "keys")]
+    /// Lines of the file end with NUL, not with a newline; answers still end with a newline
+    #[arg(long, short = '0', requires = LIST)]
     null: bool,
     /// Print only the number of keys and of each answer
     #[arg(long)]
     summary: bool,
-    /// Print a JSON object per line: the key as 'key', or as 'key_hex' if it is not UTF-8
+    /// Print a JSON object per line: the key as 'key', or as 'key_hex' if it is not UTF-8; so also from, to, to_including
+    /// and prefix
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    ranges: RangeArgs,
     #[command(flatten)]
     filter: FilterArgs,
 }
 
 const USAGE: &str = "filterblock query [OPTIONS] <F> <KEY>...
-       filterblock query [OPTIONS] <KEY>... --in <F>...";
+       filterblock query [OPTIONS] <KEY>... --in <F>...
+       filterblock query [OPTIONS] <F> --from <KEY> --to <KEY>
+       filterblock query [OPTIONS] <F> --prefix <PREFIX>";
+/// Files of keys or ranges, at most one of which is given.
+pub(crate) const LIST: &str = "list-file";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (files, words) = match &args.words[..] {
@@ -52,7 +61,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         [file, words @ ..] => (vec![PathBuf::from(file)], words),
         [] => (Vec::new(), &[][..]),
     };
-    if words.is_empty() && args.keys.is_none() {
+    let (list, given) = (args.keys.as_ref().or(args.ranges.list.as_ref()), args.ranges.given());
+    if words.is_empty() && list.is_none() && given.is_none() {
         return Err(Failure::usage("query", "no keys: give some, or a file of keys with --keys").into());
     }
     let opener = args.filter.read("query", true)?;
@@ -60,35 +70,57 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(table_file::refuse_query(table, &opener.expected.key).into());
     }
     let bytes: Vec<_> = files.iter().map(|file| opener.read(file)).collect::<Result<_, _>>()?;
-    let filters = files.iter().zip(&bytes).map(|(file, bytes)| Ok(Queried::new(file, opener.open(file, bytes)?)));
+    let only_ranges = given.is_some() || args.ranges.list.is_some();
+    let filters = files.iter().zip(&bytes).map(|(file, bytes)| Queried::open(file, bytes, &opener, only_ranges));
     let filters: Vec<_> = filters.collect::<Result<_, Failure>>()?;
-    let keys = match &args.keys {
+    let keys = match list {
         Some(path) => Some(Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?),
         None => None,
     };
     let mut session = Session { args, filters, out: Output::new(), num_queries: 0 };
     for key in words {
-        session.ask(key.as_encoded_bytes()).map_err(output::failure)?;
+        session.ask(&Query::Key(key.as_encoded_bytes())).map_err(output::failure)?;
+    }
+    if let Some(range) = &given {
+        session.ask(range).map_err(output::failure)?;
     }
     if let Some(keys) = keys {
         session.ask_all(keys)?;
     }
-    let answered_by_code = args.keys.is_none() && words.len() == 1;
+    let answered_by_code = list.is_none() && words.len() + usize::from(given.is_some()) == 1;
     let is_denied = session.filters.iter().all(|filter| filter.num_maybe == 0);
     let code = if answered_by_code && is_denied { Code::Absent } else { Code::Ok };
     session.finish().map_err(output::failure)?;
     Ok(code.into())
 }
 
+enum Opened<'a> {
+    Keys(Filter<'a>),
+    Ranges(RangeFilterReader<'a>),
+}
+
 /// A filter that is queried.
 struct Queried<'a> {
     file: &'a Path,
-    filter: Filter<'a>,
+    filter: Opened<'a>,
     num_maybe: u64,
 }
 
 impl<'a> Queried<'a> {
-    fn new(file: &'a Path, filter: Filter<'a>) -> Self {
+    fn open(file: &'a Path, bytes: &'a [u8], opener: &'a Opener, only_ranges: bool) -> Result<Self, Failure> {
+        if let Some(filter) = opener.open_range(file, bytes) {
+            return Ok(Self { file, filter: Opened::Ranges(filter?), num_maybe: 0 });
+        }
+        let filter = opener.open(file, bytes)?;
+        if only_ranges {
+            let message = format!(
+                "{}: a {} filter, which answers for single keys only. For ranges and prefixes, make a range filter of the \
+                 same keys: run `filterblock build --kind range --output NEW KEYS`",
+                file.display(),
+                filter.kind_name()
+            );
+            return Err(Failure::usage("query", message));
+        }
         let transform = filter.transform();
         if !block_file::takes_keys(transform) {
             exit::message(format_args!(
@@ -98,14 +130,26 @@ impl<'a> Queried<'a> {
             ));
         }
         filter.failures(file).iter().for_each(exit::message);
-        Self { file, filter, num_maybe: 0 }
+        Ok(Self { file, filter: Opened::Keys(filter), num_maybe: 0 })
     }
 
-    fn ask(&mut self, args: &Args, out: &mut Output, key: &[u8]) -> io::Result<()> {
-        // A key without an entry may be present.
-        let entry = entry_of_line(self.filter.transform(), key);
-        let hash = entry.map(|entry| self.filter.hasher().hash(&entry));
-        let maybe = hash.is_none_or(|hash| self.filter.may_contain(key, hash));
+    fn answer(&self, query: &Query) -> bool {
+        match (&self.filter, *query) {
+            (Opened::Keys(filter), Query::Key(key)) => {
+                // A key without an entry may be present.
+                let hash = entry_of_line(filter.transform(), key).map(|entry| filter.hasher().hash(&entry));
+                hash.is_none_or(|hash| filter.may_contain(key, hash))
+            }
+            // Refused when it was opened.
+            (Opened::Keys(_), Query::Range(..) | Query::Prefix(_)) => true,
+            (Opened::Ranges(filter), Query::Key(key)) => filter.may_contain(key),
+            (Opened::Ranges(filter), Query::Range(lower, upper)) => filter.may_contain_range(lower, upper),
+            (Opened::Ranges(filter), Query::Prefix(prefix)) => filter.may_contain_prefix(prefix),
+        }
+    }
+
+    fn ask(&mut self, args: &Args, out: &mut Output, query: &Query) -> io::Result<()> {
+        let maybe = self.answer(query);
         self.num_maybe += u64::from(maybe);
         if args.summary {
             return Ok(());
@@ -113,12 +157,12 @@ impl<'a> Queried<'a> {
         let (answer, file) = (if maybe { "maybe" } else { "no" }, self.file_shown(args));
         if args.json {
             let mut record = object([("file", file.into())]);
-            output::put_bytes(&mut record, "key", key);
+            query.fields().for_each(|(name, bytes)| output::put_bytes(&mut record, name, bytes));
             record.insert("answer".to_owned(), answer.into());
             return out.json(&record);
         }
         let file = file.map_or_else(String::new, |file| format!("{file}\t"));
-        out.write_all(&[answer.as_bytes(), b"\t", file.as_bytes(), key, b"\n"].concat())
+        out.write_all(&[answer.as_bytes(), b"\t", file.as_bytes(), &query.line(), b"\n"].concat())
     }
 
     /// The name of the file, if several may be queried.
@@ -136,14 +180,15 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn ask(&mut self, key: &[u8]) -> io::Result<()> {
+    fn ask(&mut self, query: &Query) -> io::Result<()> {
         self.num_queries += 1;
-        self.filters.iter_mut().try_for_each(|filter| filter.ask(self.args, &mut self.out, key))
+        self.filters.iter_mut().try_for_each(|filter| filter.ask(self.args, &mut self.out, query))
     }
 
     fn ask_all(&mut self, mut keys: Keys) -> Result<(), Failure> {
         while let Some(key) = keys.next_key()? {
-            self.ask(key).map_err(output::failure)?;
+            let query = if self.args.keys.is_some() { Query::Key(key) } else { Query::of_line(key) };
+            self.ask(&query).map_err(output::failure)?;
             // A person or a program may wait for the answers before it writes the next key.
             if keys.is_drained() {
                 self.out.flush().map_err(output::failure)?;

@@ -1,16 +1,19 @@
 //! `filterblock verify`: checksums, structure, and with keys the two promises of a filter: none of its keys is
 //! missing, and absent keys pass no more often than predicted.
 
-use crate::answers::{self, Answers};
+use crate::answers;
 use crate::block_file;
 use crate::exit::{Code, Failure};
 use crate::filter::{FilterArgs, Opener};
 use crate::keys::{self, Keys};
-use crate::output::{self, Output, shell_word};
+use crate::output::{self, Output, object, shell_word};
+use crate::policy_args::RANGE;
+use crate::range_filter;
 use crate::store;
 use crate::table_file;
 use crate::verdict::Verdict;
 use filterblock::KeyTransform;
+use filterblock::range::RangeFilterReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,7 +22,7 @@ use std::process::ExitCode;
 /// Checks checksums and structure (of a compact frame the structure only); for a table also every cell, and that its filters miss none; for a store the same,
 /// and how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
 /// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for each
-/// key). Continues after a bad file; the exit code is the worst of all.
+/// key); for a range filter only that no key is missing. Continues after a bad file; the exit code is the worst of all.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/verify.txt")))]
 pub(crate) struct Args {
@@ -75,6 +78,9 @@ fn verify_filter(args: &Args, opener: &Opener, path: &Path) -> Result<Verdict, F
         Ok(bytes) => bytes,
         Err(failure) => return Ok(failure.into()),
     };
+    if let Some(filter) = opener.open_range(path, &bytes) {
+        return filter.map_or_else(|failure| Ok(failure.into()), |filter| verify_range(args, opener, path, &filter));
+    }
     let filter = match opener.open(path, &bytes) {
         Ok(filter) => filter,
         Err(failure) => return Ok(failure.into()),
@@ -102,18 +108,56 @@ fn verify_filter(args: &Args, opener: &Opener, path: &Path) -> Result<Verdict, F
         failures: filter.failures(path),
     };
     if let Some(list) = &args.keys {
-        let keys = Keys::open(list, args.null, "Not all keys were checked. Run `filterblock verify --help`.")?;
+        let keys = open_keys(args, list)?;
         let (answers, predicted_fpr) = (answers::ask(&filter, keys)?, filter.false_positive_rate());
         verdict.text.push_str(&answers.text(filter.num_entries(), predicted_fpr));
         verdict.figures.extend(answers.figures(predicted_fpr));
-        if let Some(failure) = missing(&described, &answers) {
-            verdict.failures.push(failure);
+        if let Some((key, hash)) = &answers.first_missing {
+            let first = format!("\"{}\" (hash {})", output::printable(key), output::hex(hash.get()));
+            verdict.failures.push(missing(&described, answers.num_missing, answers.num_keys, &first));
         }
     }
     if !verdict.failures.is_empty() {
         verdict.text.clear();
     }
     Ok(verdict)
+}
+
+/// Checks a range filter, whose absent keys have no predicted rate.
+fn verify_range(args: &Args, opener: &Opener, path: &Path, filter: &RangeFilterReader) -> Result<Verdict, Failure> {
+    let (place, len, num_entries) = (path.display(), filter.as_bytes().len(), filter.num_keys());
+    let kind = format!("{RANGE} v{}", block_file::version(filter.as_bytes()));
+    let mut verdict = Verdict {
+        figures: range_filter::figures(filter, opener.expected.options().context()),
+        text: format!("{place}: ok: {kind}, {num_entries} entries, {len} bytes; checksums and header are right\n"),
+        failures: Vec::new(),
+    };
+    let Some(list) = &args.keys else { return Ok(verdict) };
+    let (mut keys, mut num_missing, mut first_missing) = (open_keys(args, list)?, 0u64, None);
+    while let Some(key) = keys.next_key()? {
+        if !filter.may_contain(key) || !filter.may_contain_prefix(key) {
+            num_missing += 1;
+            first_missing.get_or_insert_with(|| key.to_vec());
+        }
+    }
+    let num_keys = keys.seen().num_keys;
+    verdict.figures.extend(object([("keys_asked", num_keys.into()), ("keys_missing", num_missing.into())]));
+    if let Some(key) = first_missing {
+        let described = format!("{place}: filter block at offset 0 ({len} bytes, {kind})");
+        let first = format!("\"{}\"", output::printable(&key));
+        verdict.failures.push(missing(&described, num_missing, num_keys, &first));
+        verdict.text.clear();
+        return Ok(verdict);
+    }
+    verdict.text.push_str(&format!("  keys    {num_keys} queried, none missing\n"));
+    if num_keys < num_entries {
+        verdict.text.push_str(&answers::note_of_incomplete_list(num_entries));
+    }
+    Ok(verdict)
+}
+
+fn open_keys(args: &Args, list: &Path) -> Result<Keys, Failure> {
+    Keys::open(list, args.null, "Not all keys were checked. Run `filterblock verify --help`.")
 }
 
 /// Refuses a list of keys for a block whose entries only an engine can make.
@@ -125,15 +169,10 @@ fn without_keys(block: &str, transform: KeyTransform, verify: &str) -> Failure {
 }
 
 /// The worst failure of a filter: it denies keys of its table.
-fn missing(block: &str, answers: &Answers) -> Option<Failure> {
-    let (key, hash) = answers.first_missing.as_ref()?;
-    Some(Failure::damaged(format!(
-        "{block}: {} of {} keys are answered 'no', the first \"{}\" (hash {}). Do not use it for a table of these keys: \
-         lookups would not find them. If it is the filter of other keys, name their list. {}",
-        answers.num_missing,
-        answers.num_keys,
-        output::printable(key),
-        output::hex(hash.get()),
+fn missing(block: &str, num_missing: u64, num_keys: u64, first: &str) -> Failure {
+    Failure::damaged(format!(
+        "{block}: {num_missing} of {num_keys} keys are answered 'no', the first {first}. Do not use it for a table of \
+         these keys: lookups would not find them. If it is the filter of other keys, name their list. {}",
         block_file::BUILD_AGAIN
-    )))
+    ))
 }

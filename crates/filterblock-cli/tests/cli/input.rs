@@ -89,9 +89,12 @@ fn a_header_is_judged_before_the_rest_is_read() {
 #[test]
 fn a_lack_of_memory_is_an_error() {
     let place = Place::with_block("blocked");
-    for command in
-        ["$FB build --output x.fb", "$FB verify t.fb --keys -", "$FB demo --absent keys.txt --keys /dev/fd/0"]
-    {
+    for command in [
+        "$FB build --output x.fb",
+        "$FB build --kind range --output x.fb",
+        "$FB verify t.fb --keys -",
+        "$FB demo --absent keys.txt --keys /dev/fd/0",
+    ] {
         let output = place.shell(&format!("ulimit -v 120000; seq inf | {command}"));
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(4), "{command}: {message}");

@@ -13,6 +13,7 @@ mod inspect;
 mod keyed;
 mod output;
 mod query;
+mod ranges;
 mod replaced;
 mod store;
 mod table;

@@ -12,6 +12,8 @@ pub mod layout;
 #[path = "../../tests/format/oracle/mod.rs"]
 pub mod oracle;
 pub mod pages;
+#[path = "../../tests/format/range_oracle.rs"]
+pub mod range_oracle;
 #[path = "../../tests/format/readers.rs"]
 pub mod readers;
 pub mod records;

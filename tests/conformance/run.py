@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Optional
 
-KIT = "1.0"  # README.md states what it means
+KIT = "1.1"  # README.md states what it means
 ALWAYS = ("class", "answers")
 OPTIONAL = ("row", "found_context", "kind", "num_entries", "partitions")
 

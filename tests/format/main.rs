@@ -28,7 +28,9 @@ mod oracle;
 mod order;
 mod partitioned;
 mod policy;
+mod range_oracle;
 mod range_vectors;
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod ranges;
 mod rates;
 #[expect(dead_code, reason = "tests/battery needs more of it")]

@@ -6,7 +6,8 @@
 use crate::assembled::{put, repair};
 use crate::golden::keys_in;
 use crate::material::{block_of, numbers, sized};
-use crate::oracle::{Ranges, mix};
+use crate::oracle::{int, mix};
+use crate::range_oracle::Ranges;
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use filterblock::{BuildError, DecodeError, FilterBlockReader, FilterKind, OpenOptions};
 use std::collections::BTreeSet;
@@ -68,7 +69,9 @@ type Shape = (&'static str, fn(&mut Random, usize) -> Key);
 
 const SHAPES: [Shape; 8] = [
     ("numbers", |random, _| mix(random.below(usize::MAX) as u64).to_be_bytes().to_vec()),
-    ("series", |_, i| [&(i as u32 / 50 * 7).to_be_bytes()[..], &(1 << 40 | i as u64 * 15_000).to_be_bytes()].concat()),
+    ("series", |_, i| {
+        [&(i as u32 / 50 * 7).to_be_bytes()[..], &((1 << 40) | (i as u64 * 15_000)).to_be_bytes()].concat()
+    }),
     ("pages", |random, _| {
         let (site, page) = (random.below(40), random.below(1 << 20));
         format!("https://www.site{site}.example/{}/page-{page}.html", ["", "news", "a/b"][page % 3]).into_bytes()
@@ -79,7 +82,7 @@ const SHAPES: [Shape; 8] = [
     ("prefixes", |random, i| {
         let letter = [0, b'a', 0xff][i % 3];
         let mut key = vec![letter; random.below(170)];
-        key.extend(mix(i as u64 / 3).to_le_bytes().iter().take(i % 4));
+        key.extend(mix(i as u64 / 3).to_be_bytes().iter().take(i % 4));
         key
     }),
     ("runs", |random, _| {
@@ -299,20 +302,21 @@ fn headers_of_others_are_refused() {
         assert_eq!(changed(&block, at, bytes), Err(error), "{bytes:?} at {at}");
     }
     assert_eq!(changed(&block, 12, &[0xff, 0]), Ok(()));
+    assert_eq!(changed(&block, 41, &[block[41] | 4]), Err(reserved(41, block[41] | 4)));
     assert!(changed(&block, 14, &[1]).is_err());
-    let depth = u16::from_le_bytes([block[44], block[45]]);
+    let over_depth = int(&block[44..46]) as u16 + 1;
+    let two = |value: u16| [value as u8, (value >> 8) as u8];
     let first_len = 64 + usize::from(block[46]) + 128;
     assert_eq!((block[41] & 1, block[47]), (1, 0), "a table, and a short prefix");
     for (at, bytes, name) in [
         (40, &[255][..], "extra"),
-        (41, &[block[41] & 0xf0 | 5], "flags"),
         (41, &[block[41] | 0xf0], "end_len"),
         (41, &[0x10], "end_len"),
-        (42, &(depth + 1).to_le_bytes(), "least"),
-        (44, &1024u16.to_le_bytes(), "depth"),
+        (42, &two(over_depth), "least"),
+        (44, &two(1024), "depth"),
         (48, &[0; 4], "num_leaves"),
-        (48, &301u32.to_le_bytes(), "num_leaves"),
-        (first_len, &(depth + 1).to_le_bytes(), "first_len"),
+        (48, &[45, 1, 0, 0], "num_leaves"),
+        (first_len, &two(over_depth), "first_len"),
         (24, &[0; 8], "payload"),
     ] {
         match changed(&block, at, bytes) {

@@ -17,6 +17,7 @@ mod material;
 #[path = "../format/oracle/mod.rs"]
 #[expect(dead_code, reason = "tests/format uses more of it")]
 mod oracle;
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod ranges;
 #[path = "../format/readers.rs"]
 #[expect(dead_code, reason = "tests/battery needs more of it")]

@@ -1,7 +1,7 @@
 //! Range filters of keys of several sorts, a fifth of them damaged, and ranges and prefixes that both readers answer.
 
 use crate::Expected;
-use crate::assembled::repair;
+use crate::assembled::{put, repair};
 use crate::frames::Random;
 use crate::material::hex;
 use filterblock::OpenOptions;
@@ -178,7 +178,7 @@ fn damage(random: &mut Random, block: &mut Vec<u8>, context: &mut u64) {
         _ => {
             let len = random.below(block.len() as u64 - 63);
             block.truncate(64 + len as usize);
-            block[32..40].copy_from_slice(&len.to_le_bytes());
+            put(&mut block[32..40], len);
         }
     }
     repair(block, *context);

@@ -1,5 +1,6 @@
 use super::Reached;
-use crate::oracle::{Ranges, mix};
+use crate::oracle::mix;
+use crate::range_oracle::Ranges;
 use crate::repair::{HEADER_LEN, Repair, repair};
 use filterblock::OpenOptions;
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};

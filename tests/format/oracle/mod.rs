@@ -4,12 +4,10 @@
 mod fuse;
 mod golomb;
 pub mod index;
-mod ranges;
 pub mod ribbon;
 
 pub use fuse::Fuse;
 pub use golomb::Golomb;
-pub use ranges::Ranges;
 pub use ribbon::Ribbon;
 
 use filterblock::KeyHasher;
@@ -23,7 +21,7 @@ pub fn bit(bytes: &[u8], i: u64) -> u64 {
     bytes.get((i / 8) as usize).map_or(0, |byte| u64::from(byte >> (i % 8) & 1))
 }
 
-fn field(bytes: &[u8], at: u64, width: u64) -> u64 {
+pub fn field(bytes: &[u8], at: u64, width: u64) -> u64 {
     (0..width).map(|j| bit(bytes, at + j) << j).sum()
 }
 

@@ -101,7 +101,7 @@ pub fn class_of(error: &DecodeError) -> &'static str {
         E::NewerVersion { .. } | E::UnknownKind { .. } | E::UnknownHash { .. } | E::Reserved { .. } => "newer",
         E::UnknownFeatures { .. } | E::UnknownTransform { .. } => "newer",
         E::WrongContext { .. } | E::WrongHash { .. } | E::WrongSeed { .. } | E::WrongKey { .. } => "mismatch",
-        E::WrongTransform { .. } | E::KeyNeeded { .. } => "mismatch",
+        E::WrongTransform { .. } | E::KeyNeeded { .. } | E::OnlyRanges => "mismatch",
         _ => "damaged",
     }
 }
@@ -190,7 +190,11 @@ fn version(frame: &Frame<'_>) -> Checked {
 
 fn kind(frame: &Frame<'_>) -> Checked {
     let found = frame.header[9];
-    if (1..=5).contains(&found) { Ok(()) } else { Err(DecodeError::UnknownKind { found }) }
+    match found {
+        1..=5 => Ok(()),
+        6 => Err(DecodeError::OnlyRanges),
+        found => Err(DecodeError::UnknownKind { found }),
+    }
 }
 
 fn hash_id(frame: &Frame<'_>) -> Checked {

@@ -1,6 +1,6 @@
 //! Range filters as section 16 states them: all leaves' bits, read one at a time, and answers that compare every leaf.
 
-use super::{bit, field, int};
+use crate::oracle::{bit, field, int};
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 /// Bits, the first of which is compared first.

@@ -13,7 +13,7 @@ pub enum DecodeErrorClass {
     /// The bytes are intact but use something that this version does not know: upgrade the reader.
     Newer,
     /// The bytes are an intact block of this format, but not the one that the caller expects here: the context, hash,
-    /// seed or key transform is a different one.
+    /// seed or key transform is a different one, or it is a range filter where one of keys is expected, or the reverse.
     Mismatch,
 }
 

@@ -146,12 +146,12 @@ fn a_fault_that_denies_a_key_is_noticed() {
     assert!(num_noticed > 1_000, "{num_noticed}");
 }
 
-/// The block with a true length and true checksums.
 /// Bytes that have the order of numbers.
 fn big_endian(number: u64) -> Vec<u8> {
     (0..8).map(|i| (number >> (56 - 8 * i)) as u8).collect()
 }
 
+/// The block with a true length and true checksums.
 fn sealed(mut block: Vec<u8>) -> Vec<u8> {
     let payload_len = (block.len() - HEADER_LEN) as u64;
     bytes::put_u64(&mut block, PAYLOAD_LEN_AT, payload_len);

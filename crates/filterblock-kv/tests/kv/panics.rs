@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(60);
 fn within_time<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(act()));
-    receiver.recv_timeout(LONG).unwrap_or_else(|_| panic!("{what} waits for ever"))
+    receiver.recv_timeout(LONG).unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
 fn options() -> StoreOptions {

@@ -25,7 +25,6 @@ from ribbon import RibbonReader, build_ribbon, num_blocks_of
 MAGIC = bytes.fromhex("f146424c4b0d0a1a")
 HEADER = struct.Struct("<8sBBBBHHQQQ12sQI")
 KINDS = {BLOOM: "bloom", BLOCKED: "blocked", GOLOMB: "golomb", RIBBON: "ribbon", FUSE: "fuse"}
-RANGE = 6  # has a reader of its own [16]
 ESTIMATE = 1  # bit 0 of `features` [4.4]
 REMAPPED = 1 << 8  # bit 8 [4.5]
 REMAPPED_COMPACT = 8  # of the tag [10]
@@ -224,8 +223,6 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
         raise Damaged("crc")
     if version != 1:
         raise Newer("version") if version else Damaged("version: 0")
-    if kind == RANGE:
-        raise Mismatch("kind: a range filter")
     if kind not in KINDS:
         raise Newer("kind")
     if hash_id not in (1, 2):

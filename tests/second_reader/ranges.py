@@ -13,6 +13,7 @@ from typing import Callable, Iterable, Optional
 import filterblock as fb
 from kinds import Damaged, Mismatch, Newer, U32, Unwritable
 
+RANGE = 6
 MOST_DEPTH, MOST_CODE, MOST_PREFIX, FANOUT, MARK = 1023, 12, 2**16 - 1, 64, 16
 ENDLESS = 1 << 10  # more than are compared
 PARAMS = struct.Struct("<BBHHHI")
@@ -275,9 +276,9 @@ def open_range(data: bytes, context: int = 0) -> RangeFilter:
         raise Damaged("crc")
     if version != 1:
         raise Newer("version") if version else Damaged("version: 0")
-    if kind not in (*fb.KINDS, fb.RANGE):
+    if kind not in (*fb.KINDS, RANGE):
         raise Newer("kind")
-    if kind != fb.RANGE:
+    if kind != RANGE:
         raise Mismatch("kind: not a range filter")
     if hash_id != 1 or seed:
         raise Newer("hash_id")
@@ -396,7 +397,7 @@ def write_range(p: Optional[Choices], keys: list[bytes], joined: dict[int, int],
         flags = (p.table is not None) | bool(joined) << 1 | p.end_len << 4
         params = PARAMS.pack(p.extra, flags, p.least | p.longer << 10, p.depth, len(prefix), len(firsts))
     m = fb.mix(context)
-    head = fb.HEADER.pack(fb.MAGIC, 1, fb.RANGE, 1, 0, 0, 0, 0, len(keys), len(payload), params, fb.xxh3(payload) ^ m,
+    head = fb.HEADER.pack(fb.MAGIC, 1, RANGE, 1, 0, 0, 0, 0, len(keys), len(payload), params, fb.xxh3(payload) ^ m,
                           0)[:60]
     return head + (fb.masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
 

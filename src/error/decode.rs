@@ -114,14 +114,6 @@ pub enum DecodeError {
         /// The stored tag.
         found: u8,
     },
-    /// The block is a range filter, which answers for keys through
-    /// [`RangeFilter`](crate::range::RangeFilter) alone.
-    OnlyRanges,
-    /// The block is a filter of keys, which answers for no range.
-    NotRange {
-        /// The block's kind.
-        kind: FilterKind,
-    },
     /// The hash function is unknown to this library.
     UnknownHash {
         /// The stored id.
@@ -185,6 +177,14 @@ pub enum DecodeError {
         expected: TransformId,
         /// The block's transform.
         found: TransformId,
+    },
+    /// The block is a range filter, which answers for keys through
+    /// [`RangeFilter`](crate::range::RangeFilter) alone.
+    OnlyRanges,
+    /// The block is a filter of keys, which answers for no range.
+    NotRange {
+        /// The block's kind.
+        kind: FilterKind,
     },
 }
 

@@ -48,6 +48,11 @@ impl<'a> Partitions<'a> {
         Self { hashes, starts, num_parts }
     }
 
+    /// Returns all hashes, in any order.
+    pub(crate) const fn hashes(&self) -> &[u64] {
+        self.hashes
+    }
+
     /// Returns the hashes of `part`, in their original order.
     pub(crate) fn pieces(&self, part: usize) -> impl Iterator<Item = &[u64]> {
         let every = |first| self.starts.iter().skip(first).step_by(self.num_parts);

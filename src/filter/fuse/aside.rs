@@ -60,6 +60,9 @@ fn solve<const WORDS: usize>(mut equations: Vec<Sum<WORDS>>) -> Option<Vec<u32>>
         let bit = CONSTANT_BITS + unknown;
         let has = |sum: &Sum<WORDS>| sum[bit / 128] >> (bit % 128) & 1 == 1;
         let num_solved = solved.len();
+        if num_solved == equations.len() {
+            break;
+        }
         if let Some(found) = equations[num_solved..].iter().position(has) {
             equations.swap(num_solved, num_solved + found);
             let pivot = equations[num_solved];

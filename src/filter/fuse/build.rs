@@ -54,12 +54,13 @@ pub(super) fn solve<I: Index>(
         let layout = Layout::new(params);
         if peeling.peel(&groups) && peeling.solve(&layout, payload) {
             fault::inject(payload);
-            let mut found = Tally::default();
-            let is_checked = checks
-                && groups.all(|group| {
-                    found = found + Tally::of(group.iter().copied());
-                    layout.contains_all(payload, group)
+            let (mut found, mut is_checked) = (Tally::default(), checks);
+            if checks {
+                groups.for_each(|hashes| {
+                    found = found + Tally::of(hashes.iter().copied());
+                    is_checked &= layout.contains_all(payload, hashes);
                 });
+            }
             return Ok(Built { params, is_checked: is_checked && found == all });
         }
         if !are_remapped {

@@ -1,14 +1,13 @@
 //! The hashes by groups of neighbouring segments, in ascending order.
 
+use super::slots::Slots;
 use crate::hash::fast_range;
 use crate::hash_set::{MAX_PARTS, Partitions};
-use std::vec::Vec;
 
-/// The least number of hashes of a group, on average.
-const GROUP: usize = 256;
-
-/// The number of ranges of hashes of a group: those of one are sorted when one of them is to be set aside.
-const RANGES: u64 = 4;
+/// The least number of hashes of a group, on average: all of them are compared for each one that is set aside.
+const GROUP: usize = 64;
+/// The greatest number of hashes whose table stays in a cache in any order.
+const MAX_UNGROUPED: usize = 1 << 14;
 
 pub(super) struct Groups<'a> {
     partitions: Partitions<'a>,
@@ -23,31 +22,26 @@ impl<'a> Groups<'a> {
         Self { partitions: Partitions::new(hashes, num_groups, group_of), num_groups }
     }
 
-    /// Returns whether `holds` is true of each group, in ascending order, up to the first of which it is not.
-    pub(super) fn all(&self, mut holds: impl FnMut(&[u64]) -> bool) -> bool {
-        let mut group = Vec::new();
-        (0..self.num_groups).all(|index| {
-            self.partitions.gather(index, &mut group);
-            holds(&group)
-        })
-    }
-
-    const fn num_ranges(&self) -> u64 {
-        self.num_groups as u64 * RANGES
-    }
-
-    /// Returns the number of the range of hashes that has `hash`.
-    pub(super) const fn range_of(&self, hash: u64) -> u64 {
-        fast_range(hash, self.num_ranges())
-    }
-
-    /// Replaces the contents of `into` by the hashes of a range, and returns whether there is such a range.
-    pub(super) fn gather(&self, range: u64, into: &mut Vec<u64>) -> bool {
-        into.clear();
-        if range < self.num_ranges() {
-            self.partitions.gather((range / RANGES) as usize, into);
-            into.retain(|&hash| self.range_of(hash) == range);
+    /// Calls `f` with all hashes, list by list; lists from large sets ascend group by group.
+    pub(super) fn for_each(&self, mut f: impl FnMut(&[u64])) {
+        match self.partitions.hashes() {
+            few if few.len() <= MAX_UNGROUPED => f(few),
+            _ => (0..self.num_groups).for_each(|group| self.partitions.pieces(group).for_each(&mut f)),
         }
-        range < self.num_ranges()
+    }
+
+    /// Returns the least of the hashes that start in `slot` and of which `holds` is true.
+    pub(super) fn least(&self, slots: &Slots, slot: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+        // The group of the least hash that starts there, or the one before it.
+        let first = (slot * self.num_groups as u64 / slots.num_starts()) as usize;
+        (first..self.num_groups).find_map(|group| {
+            let mut least = None;
+            for &hash in self.partitions.pieces(group).flatten() {
+                if slots.start(hash) == slot && holds(hash) {
+                    least = Some(least.map_or(hash, |least: u64| least.min(hash)));
+                }
+            }
+            least
+        })
     }
 }

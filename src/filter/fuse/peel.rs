@@ -12,7 +12,14 @@ use std::vec::Vec;
 const OWNED: u8 = u8::MAX;
 
 /// The number of entries whose sums are prefetched before they are needed.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
+
+/// Prefetches a sum of the segment beyond the slots of a hash. Hashes are counted and taken away in about ascending
+/// order, so the segment is needed soon, and a slot at random leaves no line of it out.
+#[inline(always)]
+fn prefetch_beyond(slots: &Slots, sums: &[u64], of_hash: [u64; ARITY]) {
+    prefetch(sums, of_hash[ARITY - 1] as usize + slots.segment_len());
+}
 
 /// A slot's number, in as few bytes as the table allows.
 pub(super) trait Index: Copy {
@@ -67,11 +74,11 @@ impl<I: Index> Peeling<I> {
     pub(super) fn peel(&mut self, groups: &Groups<'_>) -> bool {
         let mut num_hashes = 0;
         // Group by group, slots are counted in a cache.
-        let is_counted = groups.all(|group| {
-            num_hashes += group.len();
-            self.add(group)
+        groups.for_each(|hashes| {
+            num_hashes += hashes.len();
+            self.add(hashes);
         });
-        is_counted && {
+        self.is_counted(num_hashes) && {
             self.take_away();
             self.set_aside(groups, num_hashes)
         }
@@ -119,18 +126,24 @@ impl<I: Index> Peeling<I> {
         free
     }
 
-    /// Returns `false` if a slot has more entries than can be counted.
-    fn add(&mut self, hashes: &[u64]) -> bool {
-        let (slots, counts, sums) = (self.slots, &mut self.counts[..], &mut self.sums[..]);
-        let mut is_counted = true;
+    /// Counts `hashes`. (More than can be counted are noticed later: a test for each took a tenth of the time.)
+    fn add(&mut self, hashes: &[u64]) {
+        let (slots, counts) = (self.slots, &mut self.counts[..]);
+        let sums = &mut self.sums[..counts.len()];
         for &hash in hashes {
-            for slot in slots.of(hash) {
-                let (count, sum) = (&mut counts[slot as usize], &mut sums[slot as usize]);
-                is_counted &= *count < OWNED - 1;
-                (*count, *sum) = (count.wrapping_add(1), *sum ^ hash);
+            let of_hash = slots.of(hash);
+            prefetch_beyond(&slots, sums, of_hash);
+            for slot in of_hash {
+                counts[slot as usize] = counts[slot as usize].wrapping_add(1);
+                sums[slot as usize] ^= hash;
             }
         }
-        is_counted
+    }
+
+    /// Returns whether no slot has more entries than can be counted.
+    fn is_counted(&self, num_hashes: usize) -> bool {
+        let num_counted: usize = self.counts.iter().map(|&count| usize::from(count)).sum();
+        num_counted == ARITY * num_hashes && !self.counts.contains(&OWNED)
     }
 
     /// Takes entries away segment by segment, from the first slot to the last, then by the slots that these leave to
@@ -156,7 +169,8 @@ impl<I: Index> Peeling<I> {
     /// one entry. Returns how many are taken.
     #[inline(always)]
     fn take_listed(&mut self, mut num_taken: usize, mut end: usize) -> usize {
-        let (slots, counts, sums, own) = (self.slots, &mut self.counts[..], &mut self.sums[..], &mut self.own[..]);
+        let (slots, counts, own) = (self.slots, &mut self.counts[..], &mut self.own[..]);
+        let sums = &mut self.sums[..counts.len()];
         let mut next = num_taken;
         while next < end {
             let slot = own[next];
@@ -168,12 +182,17 @@ impl<I: Index> Peeling<I> {
             num_taken += 1;
             let hash = sums[slot.get()];
             // To avoid unpredictable branches, the own slot loses the hash, too, and each place is written.
-            for other in slots.of(hash) {
-                let (count, sum) = (&mut counts[other as usize], &mut sums[other as usize]);
-                (*count, *sum) = (*count - 1, *sum ^ hash);
-                own[end] = I::new(other);
-                end += usize::from(*count == 1);
+            let of_hash = slots.of(hash);
+            prefetch_beyond(&slots, sums, of_hash);
+            let list: &mut [I; ARITY] = own[end..].first_chunk_mut().expect("more numbers than slots");
+            let mut num_listed = 0;
+            for other in of_hash {
+                let (count, sum) = (counts[other as usize] - 1, sums[other as usize] ^ hash);
+                (counts[other as usize], sums[other as usize]) = (count, sum);
+                list[num_listed] = I::new(other);
+                num_listed += usize::from(count == 1);
             }
+            end += num_listed;
             (counts[slot.get()], sums[slot.get()]) = (OWNED, hash);
         }
         num_taken
@@ -183,28 +202,10 @@ impl<I: Index> Peeling<I> {
     /// if too many are set aside.
     fn set_aside(&mut self, groups: &Groups<'_>, num_hashes: usize) -> bool {
         let (mut num_taken, mut front) = (self.num_before, 0);
-        // The hashes of a range, which were gathered already, the least one last.
-        let (mut range, mut hashes) = (None, Vec::new());
         while num_taken + self.aside.len() < num_hashes {
-            // The least entry's first slot is the first that has entries.
+            // The first slot that has entries: the least entry starts there.
             front += self.counts[front..].iter().position(|count| (1..OWNED).contains(count)).unwrap_or(0);
-            let least_range = groups.range_of(self.slots.least_hash(front as u64));
-            if range.is_none_or(|range| range < least_range) {
-                (range, hashes) = (Some(least_range), Vec::new());
-                self.gather(groups, least_range, &mut hashes);
-            }
-            let hash = loop {
-                match (hashes.pop(), &mut range) {
-                    (Some(hash), _) if self.remains(hash) => break hash,
-                    (None, Some(range)) => {
-                        *range += 1;
-                        if !self.gather(groups, *range, &mut hashes) {
-                            return false; // which cannot be
-                        }
-                    }
-                    _ => {}
-                }
-            };
+            let Some(hash) = groups.least(&self.slots, front as u64, |hash| self.remains(hash)) else { return false };
             if self.aside.len() == MAX_ASIDE {
                 return false;
             }
@@ -222,17 +223,9 @@ impl<I: Index> Peeling<I> {
         true
     }
 
-    /// Replaces the contents of `into` by the entries in a range that remain, in descending order. Returns whether
-    /// there is such a range.
-    fn gather(&self, groups: &Groups<'_>, range: u64, into: &mut Vec<u64>) -> bool {
-        let is_range = groups.gather(range, into);
-        into.retain(|&hash| self.remains(hash));
-        into.sort_unstable_by(|a, b| b.cmp(a));
-        is_range
-    }
-
-    /// Returns whether an entry that was not set aside remains: once taken away, it owns a slot.
+    /// Returns whether an entry was neither taken away, which then owns a slot, nor set aside.
     fn remains(&self, hash: u64) -> bool {
-        self.slots.of(hash).into_iter().all(|slot| self.counts[slot as usize] != OWNED)
+        self.aside.last().is_none_or(|&last| last < hash)
+            && self.slots.of(hash).into_iter().all(|slot| self.counts[slot as usize] != OWNED)
     }
 }

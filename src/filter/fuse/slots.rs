@@ -35,10 +35,16 @@ impl Slots {
         self.segment_len as usize
     }
 
-    /// Returns a hash that is at most as great as all that start in `slot`, and greater than most others that are not.
+    /// Returns the number of slots in which a hash may start.
     #[cfg(feature = "std")]
-    pub(super) const fn least_hash(&self, slot: u64) -> u64 {
-        (((slot as u128) << 64) / self.num_starts as u128) as u64
+    pub(super) const fn num_starts(&self) -> u64 {
+        self.num_starts
+    }
+
+    /// Returns the first of the four slots of a hash under the seed.
+    #[inline(always)]
+    pub(super) const fn start(&self, seeded: u64) -> u64 {
+        fast_range(seeded, self.num_starts)
     }
 
     /// Returns the hash under the seed.
@@ -55,7 +61,7 @@ impl Slots {
     pub(super) fn of(&self, seeded: u64) -> [u64; ARITY] {
         let product = u128::from(seeded) * u128::from(OFFSET_MULTIPLIER);
         let offsets = (product >> 64) as u64 ^ product as u64;
-        let start = fast_range(seeded, self.num_starts);
+        let start = self.start(seeded);
         let in_segment = |index: u64| {
             let offset = offsets >> ((index - 1) * u64::from(MAX_LOG2_SEGMENT_LEN)) & (self.segment_len - 1);
             (start + index * self.segment_len) ^ offset

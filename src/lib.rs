@@ -67,7 +67,7 @@
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
 //! - `rayon`: a builder after [`set_parallel(true)`](FilterBlockBuilder::set_parallel) builds large blocks on all cores,
-//!   with the same bytes.
+//!   but for `golomb` and `fuse`, with the same bytes.
 //! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
 //!

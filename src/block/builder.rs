@@ -143,8 +143,9 @@ impl FilterBlockBuilder {
         self
     }
 
-    /// Sets whether large blocks are built on all cores, with the feature `rayon`; without it this has no effect. The
-    /// bytes are the same. It is off unless set.
+    /// Sets whether large blocks of `blocked`, `ribbon` and `bloom` (from 16 MiB on) are built on all cores, with the
+    /// feature `rayon`; without it this has no effect. `golomb` and `fuse` take one core: only the sort that follows
+    /// repeated or crowded hashes takes all. The bytes are the same. It is off unless set.
     pub fn set_parallel(&mut self, parallel: bool) -> &mut Self {
         self.parallel = parallel;
         self

@@ -95,8 +95,8 @@ impl PartitionedFilterBuilder {
         self
     }
 
-    /// Sets whether large partitions are built on all cores, with the feature `rayon`; without it this has no effect.
-    /// The bytes are the same. It is off unless set.
+    /// Sets whether large partitions are built on all cores, with the feature `rayon` and for the kinds that
+    /// [`FilterBlockBuilder::set_parallel`] lists. The bytes are the same. It is off unless set.
     pub fn set_parallel(&mut self, parallel: bool) -> &mut Self {
         self.filter.set_parallel(parallel);
         self

@@ -5,7 +5,7 @@ use super::decode::Bucket;
 use super::{ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope, View, max_bucket_bits};
 use crate::filter::fault;
 use crate::filter::output::{NoRoom, Output};
-use crate::filter::seam::{Built, Hashes, KindView, Mode, Unbuilt};
+use crate::filter::seam::{Built, Hashes, KindView, Unbuilt};
 use crate::hash::{KeyHash, fast_range};
 use crate::hash_set::{MAX_PARTS, Partitions, Tally, check_sorted};
 use crate::{bits, bytes};
@@ -26,18 +26,14 @@ pub(super) fn build(
     plan: Plan,
     hashes: Hashes<'_>,
     out: &mut Output<'_>,
-    mode: Mode,
+    checks: bool,
 ) -> Result<Built<Params>, Unbuilt> {
     let Hashes { hashes, are_remapped, all } = hashes;
     let start = out.len();
     let mut codes = Codes::new(plan, are_remapped, hashes.len() as u64, out);
     let num_sorted = hashes.len() / PART_LEN;
     let num_parts = if num_sorted <= MAX_PARTS { num_sorted } else { num_sorted.isqrt().min(MAX_PARTS) };
-    #[cfg(feature = "rayon")]
-    if mode.parallel && num_parts > 1 {
-        rayon::slice::ParallelSliceMut::par_sort_unstable(&mut *hashes);
-    }
-    let appended = if num_parts < 2 || mode.parallel {
+    let appended = if num_parts < 2 {
         check_sorted(hashes)?;
         codes.append_all(hashes)?;
         Tally::of(hashes.iter().copied())
@@ -71,7 +67,7 @@ pub(super) fn build(
     let (params, values) = codes.finish()?;
     let payload = out.written_mut(start);
     fault::inject(payload);
-    let is_checked = mode.checks
+    let is_checked = checks
         && appended == all
         && View::check(params, payload, 0).is_ok_and(|layout| {
             let view = View::new(&layout, payload);

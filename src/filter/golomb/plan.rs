@@ -132,7 +132,7 @@ impl KindPlan for Plan {
     type Params = Params;
 
     fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
-        build(*self, hashes, out, mode)
+        build(*self, hashes, out, mode.checks)
     }
 
     /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an

@@ -8,7 +8,7 @@ use super::search::search;
 use super::{Buckets, ENTRIES_PER_BUCKET, KindView, MAX_REMAINDER_BITS, Params, Plan, View};
 use crate::error::DecodeError;
 use crate::filter::output::Output;
-use crate::filter::seam::{Built, Hashes, Mode};
+use crate::filter::seam::{Built, Hashes};
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;
 
@@ -48,8 +48,7 @@ fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
 
 /// Appends to `payload`, in which all hashes must be found.
 fn built(plan: Plan, hashes: &[u64], payload: &mut Vec<u8>) -> Params {
-    let mode = Mode { parallel: false, checks: true };
-    let built = build(plan, Hashes::remapped(&mut hashes.to_vec()), &mut Output::Vec(payload), mode);
+    let built = build(plan, Hashes::remapped(&mut hashes.to_vec()), &mut Output::Vec(payload), true);
     let Ok(Built { params, is_checked: true }) = built else { panic!("{built:?}") };
     params
 }

@@ -74,6 +74,8 @@
 #[cfg(feature = "std")]
 mod builder;
 mod error;
+#[cfg(feature = "std")]
+mod heads;
 mod index;
 #[cfg(feature = "std")]
 mod limit;

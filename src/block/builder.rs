@@ -14,6 +14,7 @@ use crate::filter::output::{NoRoom, Output};
 use crate::filter::{FilterLayout, PARAMS_LEN};
 use crate::frame::HEADER_LEN;
 use crate::hash::KeyHash;
+use crate::hash_set::Tally;
 use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
 use core::fmt;
 use std::collections::TryReserveError;
@@ -58,6 +59,8 @@ pub struct FilterBlockBuilder {
     context: u64,
     parallel: bool,
     hashes: Vec<u64>,
+    /// Their tally as they were added, by which the self-check notices a lost one.
+    added: Tally,
     /// The hashes added last: of an entry, and of a prefix beside the whole key.
     last: [Option<u64>; 2],
     num_without_entry: u64,
@@ -74,6 +77,7 @@ impl FilterBlockBuilder {
             context: 0,
             parallel: false,
             hashes: Vec::new(),
+            added: Tally::default(),
             last: [None; 2],
             num_without_entry: 0,
             refused: None,
@@ -97,7 +101,7 @@ impl FilterBlockBuilder {
     /// ```
     pub fn clear(&mut self) {
         self.hashes.clear();
-        (self.last, self.num_without_entry, self.context) = ([None; 2], 0, 0);
+        (self.added, self.last, self.num_without_entry, self.context) = (Tally::default(), [None; 2], 0, 0);
         (self.refused, self.allows_empty) = (None, false);
     }
 
@@ -261,6 +265,7 @@ impl FilterBlockBuilder {
         if self.last[last] != Some(hash) {
             self.last[last] = Some(hash);
             self.hashes.push(hash);
+            self.added = self.added + Tally::new(1, hash);
         }
     }
 
@@ -328,7 +333,7 @@ impl FilterBlockBuilder {
     }
 
     fn payload(&mut self) -> Payload<'_> {
-        Payload { policy: &self.policy, hashes: &mut self.hashes, parallel: self.parallel }
+        Payload { policy: &self.policy, hashes: &mut self.hashes, added: &mut self.added, parallel: self.parallel }
     }
 
     /// Appends the block to `out`, at any alignment, and returns its length in bytes. The block of a table without keys

@@ -7,6 +7,8 @@ use crate::filter::{self, Hashes, Mode, Params, Planned, Unbuilt, remaps};
 use crate::frame::HEADER_LEN;
 use crate::hash::SetSeed;
 use crate::hash_set::Tally;
+#[cfg(test)]
+use crate::hash_set::loss;
 use crate::policy::{FilterPolicy, SizedKind, closer};
 use std::vec::Vec;
 
@@ -20,6 +22,8 @@ impl From<NoRoom> for BuildError {
 pub(super) struct Payload<'a> {
     pub(super) policy: &'a FilterPolicy,
     pub(super) hashes: &'a mut Vec<u64>,
+    /// The tally of the hashes as they were added, but for those that were dropped as repeated.
+    pub(super) added: &'a mut Tally,
     pub(super) parallel: bool,
 }
 
@@ -42,16 +46,28 @@ impl Payload<'_> {
         }
         // This takes linear time if they are sorted already.
         self.hashes.sort_unstable();
+        let repeated = self.hashes.windows(2).filter(|pair| pair[0] == pair[1]);
+        *self.added = *self.added - Tally::of(repeated.map(|pair| pair[1]));
         self.hashes.dedup();
+        #[cfg(test)]
+        loss::strike(self.hashes);
         self.hashes.len() < num_hashes
+    }
+
+    /// The error for hashes that were added and are not there.
+    fn lost(&self) -> BuildError {
+        let (hash, num_missing) = (self.hashes.first().copied().unwrap_or(0), self.hashes.len().max(1) as u64);
+        BuildError::SelfCheck { hash, num_missing }
     }
 
     /// Appends the payload; without entries it appends nothing and returns `None`. It assumes that the hashes are
     /// distinct until a build finds one twice, or they are too many for a size; then it starts again with the distinct
     /// ones.
     pub(super) fn build(&mut self, out: &mut Output<'_>, header_len: usize) -> Result<Option<Built>, BuildError> {
+        #[cfg(test)]
+        loss::strike(self.hashes);
         if self.hashes.is_empty() {
-            return Ok(None);
+            return if *self.added == Tally::default() { Ok(None) } else { Err(self.lost()) };
         }
         let (first, others) = match self.policy.kinds_for(self.hashes.len() as u64) {
             Ok(kinds) => kinds,
@@ -104,18 +120,17 @@ impl Payload<'_> {
                 let margin = of_kind.settings.max_overhead(num_entries, 1);
                 out.reserve(payload_bytes.saturating_add(margin) as usize);
             }
+            let all = *self.added;
             let hashes = match &mut remapped {
-                None => Hashes::given(self.hashes),
-                Some(remapped) => Hashes::remapped(&mut remapped.hashes),
+                None => Hashes { hashes: self.hashes, are_remapped: false, all },
+                Some(Remapped { hashes, all, .. }) => Hashes { hashes, are_remapped: true, all: *all },
             };
             let mode = Mode { parallel: self.parallel, checks: self.policy.self_check() };
-            let all = hashes.all;
             let built = plan.build(hashes, out, mode);
             let is_proved = built.as_ref().is_ok_and(|built| built.is_checked);
-            // The frame can only be queried for the hashes that are left, so a build must not lose any.
-            if mode.checks && !is_proved && remapped.is_none() && Tally::of(self.hashes.iter().copied()) != all {
-                let (hash, num_missing) = (self.hashes[0], self.hashes.len() as u64);
-                return Err(Some(BuildError::SelfCheck { hash, num_missing }));
+            // The frame can only be queried for the hashes that are left, so none may be lost since they were added.
+            if mode.checks && !is_proved && Tally::of(self.hashes.iter().copied()) != all {
+                return Err(Some(self.lost()));
             }
             let filter::Built { params, is_checked } = match built {
                 Ok(built) => built,
@@ -126,7 +141,7 @@ impl Payload<'_> {
                     if self.sort() {
                         return Err(None);
                     }
-                    remapped = Some(Remapped::new(self.hashes));
+                    remapped = Some(Remapped::new(self.hashes, all));
                     continue;
                 }
                 Err(Unbuilt::Unsolved { num_seeds, num_entries }) => {
@@ -162,12 +177,17 @@ impl Payload<'_> {
 struct Remapped {
     seed: SetSeed,
     hashes: Vec<u64>,
+    all: Tally,
 }
 
 impl Remapped {
-    /// Remaps `hashes`, which are sorted and distinct.
-    fn new(hashes: &[u64]) -> Self {
+    /// Remaps `hashes`, which are sorted and distinct, and should have this tally.
+    fn new(hashes: &[u64], tally: Tally) -> Self {
         let seed = SetSeed::of(hashes);
-        Self { seed, hashes: hashes.iter().map(|&hash| seed.remap(hash)).collect() }
+        #[cfg_attr(not(test), expect(unused_mut, reason = "tests lose a hash"))]
+        let mut hashes: Vec<u64> = hashes.iter().map(|&hash| seed.remap(hash)).collect();
+        #[cfg(test)]
+        loss::strike(&mut hashes);
+        Self { seed, all: Tally::of_each(hashes.iter().copied(), tally), hashes }
     }
 }

@@ -65,6 +65,7 @@ fn missing(layout: &FilterLayout, payload: &[u8], hashes: &[u64]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use crate::filter::fault;
+    use crate::hash_set::loss;
     use crate::{BuildError, FilterBlockBuilder, FilterPolicy, KeyHash, OpenOptions, hash};
 
     /// Returns whether all `hashes` are found in the block that is built with a fault, if it can be opened.
@@ -139,5 +140,43 @@ mod tests {
         let (solution_bits, num_buckets) = (num_blocks * columns * 64, (num_blocks - 1).div_ceil(2));
         let is_noticed = |bit| is_noticed(&policy, &hashes, solution_bits + bit).expect("a bit of the filter");
         assert!((0..2 * num_buckets).filter(|&bit| is_noticed(bit)).count() > num_buckets);
+    }
+
+    /// A hash is lost in each list that a build makes of them in turn: as they were added, without repeated ones,
+    /// remapped, part by part. The build fails if the block would deny the hash.
+    #[test]
+    fn a_lost_hash_is_noticed() {
+        for kind in ["bloom:10", "blocked:10", "blocked:6,salt_bits=0", "golomb:fpr=1%", "ribbon:fpr=1%", "fuse:fpr=1%"]
+        {
+            let policy: FilterPolicy = kind.parse().expect("legal");
+            // The last ones are not spread evenly, so that they are remapped if the kind needs that.
+            for (num_keys, num_repeated, spread) in
+                [(1, 0, 1), (300, 0, 1), (30_000, 0, 1), (3_000, 7, 1), (3_000, 0, 0)]
+            {
+                let hash = |i: u64| KeyHash::from_raw(if spread == 1 { hash::mix(i) } else { i << 8 });
+                let hashes: Vec<KeyHash> = (0..num_keys).chain(0..num_repeated).map(hash).collect();
+                let mut num_noticed = 0;
+                for list in (0..).step_by(if num_keys > 3_000 { 7 } else { 1 }) {
+                    loss::set(list);
+                    let result = built(&policy, &hashes);
+                    if !loss::has_happened() {
+                        break;
+                    }
+                    let at = format!("{policy}, {num_keys} keys, list {list}");
+                    match result {
+                        Ok(block) => {
+                            let reader = OpenOptions::new().expect(&policy).open(&block).expect(&at);
+                            assert!(hashes.iter().all(|&hash| reader.may_contain_hash(hash)), "{at}");
+                        }
+                        Err(BuildError::SelfCheck { num_missing, .. }) => {
+                            assert!(num_missing > 0, "{at}");
+                            num_noticed += 1;
+                        }
+                        Err(error) => panic!("{error}: {at}"),
+                    }
+                }
+                assert!(num_noticed > 0, "{policy}, {num_keys} keys");
+            }
+        }
     }
 }

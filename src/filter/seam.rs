@@ -153,11 +153,11 @@ pub(crate) struct Hashes<'a> {
     /// Whether they were remapped, so that they are spread evenly and nobody has chosen them. If they were not, a kind
     /// that [remaps](KindParams::REMAPS) gives up early.
     pub(crate) are_remapped: bool,
-    /// Their tally before a build reorders them.
+    /// Their tally as they were added. A build that finds another has not checked its payload.
     pub(crate) all: Tally,
 }
 
-#[cfg(feature = "std")]
+#[cfg(all(test, feature = "std"))]
 impl<'a> Hashes<'a> {
     pub(crate) fn given(hashes: &'a mut [u64]) -> Self {
         Self { all: Tally::of(hashes.iter().copied()), hashes, are_remapped: false }

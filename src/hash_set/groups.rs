@@ -44,6 +44,13 @@ impl Groups {
         self.places.iter().map(|place| &self.hashes[place.clone()])
     }
 
+    /// Loses a hash in its turn.
+    #[cfg(test)]
+    pub(crate) fn strike(&mut self) {
+        let place = self.places.iter_mut().find(|place| place.start < place.end);
+        place.into_iter().for_each(|place| place.end -= usize::from(super::loss::strikes(place.len())));
+    }
+
     pub(crate) fn get_mut(&mut self, group: usize) -> &mut [u64] {
         &mut self.hashes[self.places[group].clone()]
     }

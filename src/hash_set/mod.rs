@@ -9,3 +9,5 @@ pub(crate) use distinct::{Repeated, check_group, check_part, check_sorted, check
 pub(crate) use groups::Groups;
 pub(crate) use partition::{MAX_PARTS, Partitions, group_blocks};
 pub(crate) use tally::Tally;
+#[cfg(test)]
+pub(crate) use tally::loss;

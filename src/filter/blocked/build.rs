@@ -30,6 +30,8 @@ pub(super) fn build(params: &Params, hashes: Hashes<'_>, out: &mut Output<'_>, m
         let first_line = (part as u64) << shift;
         let index_of = move |hash| (line_of(hash) - first_line) as usize;
         groups.group(|| partitions.pieces(part), lines.len() / LINE_LEN, index_of);
+        #[cfg(test)]
+        groups.strike();
         for (index, line) in lines.chunks_exact_mut(LINE_LEN).enumerate() {
             let keys = groups.get_mut(index);
             let (words, may_repeat) = engine.choose_words(params, keys);

@@ -8,7 +8,7 @@ use crate::filter::fault;
 use crate::filter::output::Output;
 use crate::filter::seam::{Hashes, MAX_CACHED_LEN, Mode, Unbuilt};
 use crate::hash::KeyHash;
-use crate::hash_set::check_suspects;
+use crate::hash_set::{Tally, check_suspects};
 use std::vec::Vec;
 
 /// Appends the bits of `hashes` to `out`. Returns whether they are checked: no bit is ever cleared, so all are set if as
@@ -21,7 +21,8 @@ pub(super) fn build(params: &Params, hashes: Hashes<'_>, out: &mut Output<'_>, m
     if parted::LENGTHS.contains(&params.payload_len()) {
         return Ok(parted::insert(*params, bits, hashes, mode)?);
     }
-    let hashes = &*hashes.hashes;
+    let Hashes { hashes, all, .. } = hashes;
+    let hashes = &*hashes;
     // A duplicate finds all its bits already set.
     let mut suspects = Vec::new();
     // The best numbers for 10, 12 and 16 bits an entry are compile-time constants, which is a sixth faster.
@@ -33,7 +34,7 @@ pub(super) fn build(params: &Params, hashes: Hashes<'_>, out: &mut Output<'_>, m
     };
     fault::inject(bits);
     check_suspects(hashes, &mut suspects)?;
-    Ok(mode.checks && count_ones(bits) == num_set)
+    Ok(mode.checks && count_ones(bits) == num_set && Tally::of(hashes.iter().copied()) == all)
 }
 
 /// Returns the number of bits that are set.

@@ -34,7 +34,7 @@ pub(super) fn solve<I: Index>(
     payload: &mut [u8],
     checks: bool,
 ) -> Result<Built<Params>, Unbuilt> {
-    let Hashes { hashes, are_remapped, .. } = hashes;
+    let Hashes { hashes, are_remapped, all } = hashes;
     let num_seeds = if are_remapped { TRIED_SEEDS } else { 1 };
     let mut rehashed = Vec::new();
     for seed in 0..num_seeds as u8 {
@@ -48,7 +48,7 @@ pub(super) fn solve<I: Index>(
                 &mut rehashed[..]
             }
         };
-        let all = Tally::of(seeded.iter().copied());
+        let all = if seed == 0 { all } else { Tally::of_each(seeded.iter().copied(), all) };
         let groups = Groups::new(seeded);
         let mut peeling = Peeling::<I>::new(slots, params.num_slots() as usize);
         let layout = Layout::new(params);

@@ -26,7 +26,7 @@ pub(super) fn build(
     out: &mut Output<'_>,
     mode: Mode,
 ) -> Result<Built<Params>, Unbuilt> {
-    let Hashes { hashes, are_remapped, .. } = hashes;
+    let Hashes { hashes, are_remapped, all: given } = hashes;
     let (start, mut is_checked) = (out.len(), mode.checks);
     let (mut params, num_entries) = (plan.params(), hashes.len() as u64);
     let (mut thresholds, mut num_blocks) = (Vec::new(), Vec::new());
@@ -39,7 +39,7 @@ pub(super) fn build(
             let seeds = 0..if are_remapped { MAX_SEEDS } else { num_known_seeds(entering.len() as u64, num_entries) };
             let (num, is_found) = append_last(&mut params, index, entering, plan.millislots, seeds, out)?;
             num_blocks.push(num);
-            is_checked &= is_found;
+            is_checked &= is_found && (index > 0 || Tally::of(hashes.iter().copied()) == given);
             break;
         }
         if index > 0 {
@@ -53,7 +53,7 @@ pub(super) fn build(
         let num_entering = entering.len();
         let max_bumped = if are_remapped { usize::MAX } else { num_entering / LEAST_KEPT };
         let whole = Whole { params, layer, num_entering, max_bumped, checks: is_checked };
-        let all = Tally::of(entering.iter().copied());
+        let all = if index == 0 { given } else { Tally::of(entering.iter().copied()) };
         let found;
         (bumped, found) = build_layer(whole, entering, solution, &mut of_layer, mode.parallel)?;
         is_checked &= found + Tally::of(bumped.iter().copied()) == all;

@@ -1,0 +1,44 @@
+//! Little-endian integers in byte slices: the only file of the package that names a byte order.
+
+use byteorder::{ByteOrder, LE};
+
+/// The 16-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
+    LE::read_u16(&bytes[offset..])
+}
+
+/// The 32-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    LE::read_u32(&bytes[offset..])
+}
+
+/// The 64-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    LE::read_u64(&bytes[offset..])
+}
+
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
+pub(crate) fn put_u16(bytes: &mut [u8], offset: usize, value: u16) {
+    LE::write_u16(&mut bytes[offset..], value);
+}
+
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
+pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
+    LE::write_u32(&mut bytes[offset..], value);
+}
+
+/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
+pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
+    LE::write_u64(&mut bytes[offset..], value);
+}
+
+/// Stores `value` in two's complement at the beginning. Panics past the end.
+#[inline]
+pub(crate) fn put_i64(bytes: &mut [u8], value: i64) {
+    LE::write_i64(bytes, value);
+}
+
+/// Stores `value` in two's complement at the beginning. Panics past the end.
+pub(crate) fn put_i128(bytes: &mut [u8], value: i128) {
+    LE::write_i128(bytes, value);
+}

@@ -1,0 +1,344 @@
+//! The reader's side: opens an index, plans which bytes a lookup needs, takes them, and answers.
+
+use crate::format::FOOTER_LEN;
+use crate::index::{Footer, Layout};
+use crate::query::{Answers, Query, Selection};
+use crate::value::{Value, ValueClass};
+use filterblock::{
+    AlignedBytes, DecodeError, EntryHasher, FilterBlock, KeyHash, KeyHasher, KeyTransform, OpenOptions, probe_tables,
+};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What is known of a stored block.
+#[derive(Debug)]
+enum Slot {
+    /// The file has no block here, or the block did not open: *maybe* for good.
+    Unusable,
+    NotFetched,
+    Open(Box<FilterBlock<AlignedBytes>>),
+}
+
+/// A block that did not open. The answer for its file is *maybe* for the keys that lead to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadBlock {
+    /// The file's name.
+    pub file: Vec<u8>,
+    /// The column's name.
+    pub column: Vec<u8>,
+    /// What is wrong with it.
+    pub error: DecodeError,
+}
+
+/// The result of reading the end of a set.
+#[derive(Debug)]
+pub enum Opening {
+    /// The index is open.
+    Ready(Box<FilterSet>),
+    /// The index is longer than the bytes that were given: read this range, and pass its bytes to
+    /// [`FilterSet::open`].
+    Needs(Range<u64>),
+}
+
+/// A set whose index is open, with the blocks that lookups have fetched so far.
+///
+/// Blocks stay in memory, so that a lookup that needs no others makes no request. The set does no input or output of
+/// its own: [`FilterSet::plan`] names ranges of the object, the caller reads them as it likes, and
+/// [`FilterSet::give`] takes their bytes. [`FilterSet::load`] is that loop for a function that reads at once.
+#[derive(Debug)]
+pub struct FilterSet {
+    layout: Layout,
+    hasher: KeyHasher,
+    by_name: HashMap<Box<[u8]>, u32>,
+    /// For each section, its blocks' slots and offsets.
+    slots: Vec<Vec<(u64, Slot)>>,
+    bad: Vec<BadBlock>,
+    held_bytes: usize,
+}
+
+impl FilterSet {
+    /// A number of bytes at the end of a set to read first. It covers the index of some thousand files, so that the
+    /// index takes one request; where the index's length is known (as from a table's metadata), read that and
+    /// [`FOOTER_LEN`].
+    pub const TAIL_LEN: u64 = 256 << 10;
+
+    /// Opens the index of a set of `set_len` bytes from `tail`, its last bytes. `hasher` is compared with that of the
+    /// set; `None` takes the set's seed as it is, but opens no set that was hashed under a secret key.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] for anything that is not an intact index. It means *maybe* for all files.
+    pub fn open(set_len: u64, tail: &[u8], hasher: Option<&KeyHasher>) -> Result<Opening, DecodeError> {
+        let footer = Footer::read(tail, set_len)?;
+        let before_footer = &tail[..tail.len() - FOOTER_LEN];
+        let index_at = usize::try_from(footer.index_len).ok().and_then(|len| before_footer.len().checked_sub(len));
+        let Some(index_at) = index_at else {
+            return Ok(Opening::Needs(set_len - footer.index_len - FOOTER_LEN as u64..set_len));
+        };
+        let index = &before_footer[index_at..];
+        let hasher = footer.check(index, hasher)?;
+        let layout = Layout::decode(index, &footer)?;
+        let named = layout.files.iter().enumerate().filter(|(_, file)| !file.name.is_empty());
+        let by_name = named.map(|(number, file)| (file.name.clone(), number as u32)).collect();
+        let slots = layout.sections.iter().map(|section| {
+            let mut offset = section.offset;
+            let slot = |&len: &u32| {
+                let slot = if len == 0 { Slot::Unusable } else { Slot::NotFetched };
+                offset += u64::from(len);
+                (offset - u64::from(len), slot)
+            };
+            section.lens.iter().map(slot).collect()
+        });
+        let slots = slots.collect();
+        Ok(Opening::Ready(Box::new(Self { layout, hasher, by_name, slots, bad: Vec::new(), held_bytes: 0 })))
+    }
+
+    /// Opens the index by one or two calls of `fetch`, which reads a range of the object.
+    ///
+    /// # Errors
+    /// The error of `fetch`, or a [`DecodeError`]. Both mean *maybe* for all files.
+    pub fn fetch_index<B, E>(
+        set_len: u64,
+        hasher: Option<&KeyHasher>,
+        mut fetch: impl FnMut(Range<u64>) -> Result<B, E>,
+    ) -> Result<Self, FetchError<E>>
+    where
+        B: AsRef<[u8]>,
+    {
+        let mut range = set_len.saturating_sub(Self::TAIL_LEN)..set_len;
+        for _ in 0..2 {
+            let tail = fetch(range).map_err(FetchError::Fetch)?;
+            match Self::open(set_len, tail.as_ref(), hasher).map_err(FetchError::Decode)? {
+                Opening::Ready(set) => return Ok(*set),
+                Opening::Needs(needed) => range = needed,
+            }
+        }
+        // The bytes were fewer than the range.
+        Err(FetchError::Decode(DecodeError::TooShort { actual_bytes: 0, min_bytes: range.end - range.start }))
+    }
+
+    /// Returns the hasher of entries.
+    pub fn hasher(&self) -> &KeyHasher {
+        &self.hasher
+    }
+
+    /// Returns the files that the set knows: names and identities.
+    pub fn files(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.layout.files.iter().filter(|file| !file.name.is_empty()).map(|file| (&*file.name, file.identity))
+    }
+
+    /// Returns the columns: names, and classes where this version knows them.
+    pub fn columns(&self) -> impl Iterator<Item = (&[u8], Option<ValueClass>)> {
+        self.layout.columns.iter().map(|column| (&*column.name, ValueClass::from_wire(column.class)))
+    }
+
+    /// Returns the number of bytes of the blocks that are held.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Takes the list of the blocks that did not open since the last call: to be counted, and reported once.
+    pub fn take_bad_blocks(&mut self) -> Vec<BadBlock> {
+        std::mem::take(&mut self.bad)
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Hashes `values`, which are looked up in the column `column`. Whatever cannot be looked up is *maybe*: a column
+    /// that the set does not have, a value of another class than the column's, a value that is not indexable.
+    pub fn query<'a>(&self, column: &[u8], values: impl IntoIterator<Item = Value<'a>>) -> Query {
+        let found = self.layout.column(column).and_then(|column| {
+            let class = self.layout.class(column)?;
+            Some((column as u16, class, self.layout.columns[column].num_slices))
+        });
+        Query::new(&self.hasher, found, values)
+    }
+
+    /// Finds the files of the caller's table, by name and by the identity that each has now. A file that the set does
+    /// not know, or that has changed since, is *maybe*.
+    pub fn select<N: AsRef<[u8]>>(&self, files: impl IntoIterator<Item = (N, u64)>) -> Selection {
+        let mut is_selected = vec![false; self.layout.files.len()];
+        let find = |(name, identity): (N, u64)| {
+            let number = *self.by_name.get(name.as_ref())?;
+            let same = self.layout.files[number as usize].identity == identity;
+            same.then(|| {
+                is_selected[number as usize] = true;
+                number
+            })
+        };
+        let files = files.into_iter().map(find).collect();
+        Selection { files, is_selected }
+    }
+
+    /// The sections of the blocks to which a key leads.
+    fn sections_of(&self, column: u16, slice: u16) -> Range<usize> {
+        let from = |slice: u16| {
+            self.layout.sections.partition_point(|section| (section.column, section.slice) < (column, slice))
+        };
+        // A slice is below the number of slices, which has 16 bits.
+        from(slice)..from(slice + 1)
+    }
+
+    /// Returns the ranges of the object that must be read before `query` can be answered for `selection`, in ascending
+    /// order; none if all of it is in memory. Ranges with at most `max_gap` bytes between them are joined: on object
+    /// storage a request costs as much as some hundred kilobytes.
+    pub fn plan(&self, query: &Query, selection: &Selection, max_gap: u64) -> Vec<Range<u64>> {
+        let mut slices: Vec<u16> = query.keys.iter().flatten().map(|(slice, _)| *slice).collect();
+        slices.sort_unstable();
+        slices.dedup();
+        let mut ranges = Vec::new();
+        for (column, slice) in slices.iter().filter_map(|&slice| Some((query.column?, slice))) {
+            for number in self.sections_of(column, slice) {
+                let section = &self.layout.sections[number];
+                for (at, (offset, slot)) in self.slots[number].iter().enumerate() {
+                    let is_selected = selection.is_selected[section.first_file as usize + at];
+                    if is_selected && matches!(slot, Slot::NotFetched) {
+                        ranges.push(*offset..offset + u64::from(section.lens[at]));
+                    }
+                }
+            }
+        }
+        ranges.sort_unstable_by_key(|range| range.start);
+        ranges.dedup_by(|next, before| {
+            let joins = next.start <= before.end.saturating_add(max_gap);
+            if joins {
+                before.end = before.end.max(next.end);
+            }
+            joins
+        });
+        ranges
+    }
+
+    /// Takes bytes of the object that begin at `offset`, and opens the blocks that lie in them. Fewer bytes than were
+    /// planned leave blocks out, and other bytes do not open: both are *maybe*.
+    pub fn give(&mut self, offset: u64, bytes: &[u8]) {
+        let entries = EntryHasher::new(self.hasher.clone(), KeyTransform::WholeKey);
+        let options = OpenOptions::new().expect(&entries);
+        let end = offset.saturating_add(bytes.len() as u64);
+        for (section, slots) in self.layout.sections.iter().zip(&mut self.slots) {
+            let first = slots.partition_point(|(start, _)| *start < offset);
+            for (at, (start, slot)) in slots.iter_mut().enumerate().skip(first) {
+                let len = section.lens[at];
+                if *start + u64::from(len) > end {
+                    break;
+                }
+                if !matches!(slot, Slot::NotFetched) {
+                    continue;
+                }
+                let file = section.first_file as usize + at;
+                let block = &bytes[(*start - offset) as usize..][..len as usize];
+                let options = options.clone().with_context(self.layout.context(section, file));
+                match options.open_owned(AlignedBytes::copy_of(block)) {
+                    Ok(block) => {
+                        self.held_bytes += block.block_len();
+                        *slot = Slot::Open(Box::new(block));
+                    }
+                    Err(error) => {
+                        *slot = Slot::Unusable;
+                        let column = self.layout.columns[usize::from(section.column)].name.to_vec();
+                        let file = self.layout.files[file].name.to_vec();
+                        self.bad.push(BadBlock { file, column, error: error.error() });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Fetches what is missing for the answers. After an error the other ranges are still fetched, and the answers for
+    /// the blocks of the failed ones are *maybe*; the next call tries them again.
+    ///
+    /// # Errors
+    /// The first error of `fetch`.
+    pub fn load<B: AsRef<[u8]>, E>(
+        &mut self,
+        query: &Query,
+        selection: &Selection,
+        max_gap: u64,
+        mut fetch: impl FnMut(Range<u64>) -> Result<B, E>,
+    ) -> Result<(), E> {
+        let mut result = Ok(());
+        for range in self.plan(query, selection, max_gap) {
+            match fetch(range.clone()) {
+                Ok(bytes) => self.give(range.start, bytes.as_ref()),
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
+    }
+
+    /// Answers for every key and every file, from the blocks that are in memory. What is not is *maybe*.
+    ///
+    /// One key is looked up in the blocks of all files at once, many keys in each block at once.
+    ///
+    /// # Panics
+    /// If query or selection are another set's, as far as this is noticed.
+    pub fn answer(&self, query: &Query, selection: &Selection) -> Answers {
+        let (num_keys, num_files) = (query.keys.len(), selection.files.len());
+        let Some(column) = query.column else {
+            return Answers { num_files, may_contain: vec![true; num_keys * num_files] };
+        };
+        let mut by_slice: HashMap<u16, Vec<(usize, KeyHash)>> = HashMap::new();
+        for (key, (slice, hash)) in query.keys.iter().enumerate().filter_map(|(key, found)| Some((key, (*found)?))) {
+            by_slice.entry(slice).or_default().push((key, hash));
+        }
+        // By the set's numbers of files.
+        let known = self.layout.files.len();
+        let mut of_known = vec![true; num_keys * known];
+        for (slice, keys) in by_slice {
+            for number in self.sections_of(column, slice) {
+                let first = self.layout.sections[number].first_file as usize;
+                let open = self.slots[number].iter().enumerate().filter_map(|(at, (_, slot))| match slot {
+                    Slot::Open(block) if selection.is_selected[first + at] => Some((first + at, &**block)),
+                    _ => None,
+                });
+                answer_blocks(open, &keys, |key, file, answer| of_known[key * known + file] = answer);
+            }
+        }
+        let of_file = |key: usize, file: &Option<u32>| file.is_none_or(|file| of_known[key * known + file as usize]);
+        let of_key = |key: usize| selection.files.iter().map(move |file| (key, file));
+        let may_contain = (0..num_keys).flat_map(of_key).map(|(key, file)| of_file(key, file)).collect();
+        Answers { num_files, may_contain }
+    }
+}
+
+/// Queries the blocks of files for keys: one key in all blocks at once, or all keys in each block at once.
+fn answer_blocks<'a>(
+    blocks: impl Iterator<Item = (usize, &'a FilterBlock<AlignedBytes>)>,
+    keys: &[(usize, KeyHash)],
+    mut set: impl FnMut(usize, usize, bool),
+) {
+    if let [(key, hash)] = *keys {
+        let (files, blocks): (Vec<_>, Vec<_>) = blocks.unzip();
+        let mut answers = vec![false; blocks.len()];
+        probe_tables(blocks.iter().copied(), hash, &mut answers);
+        files.into_iter().zip(answers).for_each(|(file, answer)| set(key, file, answer));
+        return;
+    }
+    let hashes: Vec<KeyHash> = keys.iter().map(|(_, hash)| *hash).collect();
+    let mut answers = vec![false; hashes.len()];
+    for (file, block) in blocks {
+        block.may_contain_hashes(&hashes, &mut answers);
+        keys.iter().zip(&answers).for_each(|((key, _), answer)| set(*key, file, *answer));
+    }
+}
+
+/// The reason why an index could not be fetched. It means *maybe* for all files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FetchError<E> {
+    /// The bytes could not be read.
+    Fetch(E),
+    /// The bytes are no index that can be used.
+    Decode(DecodeError),
+}
+
+impl<E: std::fmt::Display> std::fmt::Display for FetchError<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fetch(error) => write!(f, "the index was not read: {error}"),
+            Self::Decode(error) => write!(f, "the index is not used: {error}"),
+        }
+    }
+}
+
+impl<E: std::fmt::Debug + std::fmt::Display> std::error::Error for FetchError<E> {}

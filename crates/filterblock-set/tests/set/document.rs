@@ -1,0 +1,159 @@
+//! Section 17 of format-spec.md: its vectors, against the library.
+
+use crate::damage::{put, repaired};
+use crate::plain::mix;
+use crate::sample::{open, policy};
+use filterblock::{DecodeErrorClass, KeyHasher};
+use filterblock_set::{EntryBuffer, FilterSet, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
+
+/// Compares the lines of the document's vectors called `name` with `computed`; on failure, prints the lines that it
+/// should have.
+fn compare(name: &str, computed: &[String]) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../format-spec.md");
+    let text = std::fs::read_to_string(path).expect("the specification");
+    let block = text.split_once(&format!("```vectors {name}\n")).unwrap_or_else(|| panic!("no vectors {name}")).1;
+    let block = block.split_once("```").expect("the end of the block").0;
+    let written: Vec<&str> = block.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(written, computed, "format-spec.md should have, under 'vectors {name}':\n{}\n", computed.join("\n"));
+}
+
+fn hex(bytes: &[u8]) -> String {
+    match bytes {
+        [] => "-".into(),
+        _ => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+fn example() -> Vec<u8> {
+    let columns = [SetColumn::new("id", ValueClass::Number)];
+    let mut builder = SetBuilder::new(&policy("bloom:10"), &columns).expect("a builder");
+    for (name, identity, values) in [("a", 1, &[7, 300][..]), ("b", 2, &[-1])] {
+        let mut file = builder.file(name, identity).expect("a file");
+        values.iter().for_each(|&value| assert!(file.add(0, Value::Int(value))));
+        file.finish().expect("blocks");
+    }
+    builder.finish().expect("a set")
+}
+
+/// The parts of the example: two blocks, index, footer.
+fn parts(set: &[u8]) -> [std::ops::Range<usize>; 4] {
+    let index = set.len() - 64 - (8 + 2 * 12 + 20 + 2 * 4 + 4);
+    let second = index / 2;
+    [0..second, second..index, index..set.len() - 64, set.len() - 64..set.len()]
+}
+
+#[test]
+fn set_example() {
+    let set = example();
+    let [first, second, index, footer] = parts(&set).map(|part| hex(&set[part]));
+    let names = ["block-of-a", "block-of-b", "index", "footer"];
+    let lines: Vec<_> =
+        names.iter().zip([first, second, index, footer]).map(|(n, part)| format!("{n} {part}")).collect();
+    let contexts = [1u64, 2].map(|identity| {
+        let context = crate::plain::context(identity, "id", 1, 1, 0);
+        assert_eq!(context, mix(identity ^ mix(KeyHasher::new(0).hash(b"id").get() ^ mix(65_536 + 4_294_967_296))));
+        format!("context-of-{} {context:#018x}", if identity == 1 { "a" } else { "b" })
+    });
+    compare("set-example", &lines.into_iter().chain(contexts).collect::<Vec<_>>());
+    assert_eq!(open(&set).expect("a set").files().count(), 2);
+}
+
+/// Each row of section 17.4, in order.
+#[test]
+fn sets_to_be_rejected() {
+    let set = example();
+    let [.., index, footer] = parts(&set).map(|part| part.start);
+    let (file, section, lens, names) = (index + 8, index + 32, index + 52, index + 60);
+    let changed = |at: usize, len: usize, value: u64| {
+        let mut changed = set.clone();
+        put(&mut changed, at, len, value);
+        changed
+    };
+    let fixed = |at: usize, len: usize, value: u64| repaired(changed(at, len, value));
+    let cases = [
+        ("damaged", "length", vec![]),
+        ("damaged", "length", set[footer + 1..].to_vec()),
+        ("damaged", "magic", changed(footer, 1, 0xf2)),
+        ("damaged", "crc", changed(footer + 12, 1, 1)),
+        ("damaged", "version", fixed(footer + 8, 1, 0)),
+        ("newer", "version", fixed(footer + 8, 1, 2)),
+        ("newer", "hash_id", fixed(footer + 10, 1, 3)),
+        ("newer", "features", fixed(footer + 12, 2, 0x100)),
+        ("newer", "reserved", fixed(footer + 9, 1, 1)),
+        ("newer", "reserved", fixed(footer + 11, 1, 1)),
+        ("newer", "reserved", fixed(footer + 51, 1, 1)),
+        ("damaged", "index_len", set[1..].to_vec()),
+        ("damaged", "digest", changed(names, 1, 0)),
+        ("mismatch", "key", fixed(footer + 10, 1, 2)),
+        ("damaged", "parts", fixed(footer + 24, 4, 100)),
+        ("damaged", "parts", fixed(section + 12, 4, 100)),
+        ("newer", "columns", fixed(index + 5, 1, 1)),
+        ("damaged", "columns", fixed(index + 6, 2, 0)),
+        ("damaged", "columns", fixed(index, 4, 5)),
+        ("damaged", "files", fixed(file + 8, 4, 1)),
+        ("damaged", "files", fixed(file + 20, 4, 3)),
+        ("damaged", "names", fixed(names + 3, 1, u64::from(b'a'))),
+        ("damaged", "sections", fixed(section + 16, 2, 1)),
+        ("damaged", "sections", fixed(section + 18, 2, 1)),
+        ("damaged", "sections", fixed(section + 8, 4, 1)),
+        ("damaged", "sections", fixed(section, 8, 1)),
+        ("damaged", "sections", fixed(lens, 4, 0xffff)),
+    ];
+    let line = |(class, row, set): &(&str, &str, Vec<u8>)| {
+        let error = FilterSet::open(set.len() as u64, set, None).expect_err(row);
+        assert_eq!(error.class().to_string(), *class, "{row}: {error}");
+        format!("{class} {row} {}", hex(set))
+    };
+    compare("set-reject", &cases.iter().map(line).collect::<Vec<_>>());
+    assert_eq!(FilterSet::open(0, &[], None).map(|_| ()).unwrap_err().class(), DecodeErrorClass::Damaged);
+    // What is no error: bits that may be ignored, and a class that is unknown, which is maybe.
+    assert!(open(&fixed(footer + 12, 2, 0xff)).is_some());
+    let unknown = open(&fixed(index + 4, 1, 8)).expect("a set");
+    let query = unknown.query(b"id", [Value::Int(5)]);
+    assert_eq!(unknown.answer(&query, &unknown.select([("a", 1)])).of_key(0), [true]);
+}
+
+#[test]
+fn value_vectors() {
+    let values = [
+        ("int:0", Value::Int(0)),
+        ("int:7", Value::Int(7)),
+        ("int:-1", Value::Int(-1)),
+        ("int:500", Value::Int(500)),
+        ("int:9223372036854775807", Value::Int(i64::MAX)),
+        ("int:-9223372036854775808", Value::Wide(i64::MIN.into())),
+        ("int:9223372036854775808", Value::Wide(1 << 63)),
+        ("int:18446744073709551615", Value::Wide(u64::MAX.into())),
+        ("decimal:7.00", Value::Decimal { unscaled: 700, scale: 2 }),
+        ("decimal:0.00", Value::Decimal { unscaled: 0, scale: 2 }),
+        ("decimal:1.50", Value::Decimal { unscaled: 150, scale: 2 }),
+        ("decimal:-0.001", Value::Decimal { unscaled: -1, scale: 3 }),
+        ("decimal:5e2", Value::Decimal { unscaled: 5, scale: -2 }),
+        ("decimal:9223372036854775808.5", Value::Decimal { unscaled: 92_233_720_368_547_758_085, scale: 1 }),
+        ("text:", Value::Text("")),
+        ("text:Ulm", Value::Text("Ulm")),
+        ("text:Zürich", Value::Text("Zürich")),
+        ("binary:00ff", Value::Binary(&[0, 0xff])),
+        ("local:1970-01-01T00:00:01.500", Value::LocalTimestamp(1_500, TimeUnit::Millisecond)),
+        ("instant:2026-01-01T00:00:00Z", Value::Instant(1_767_225_600, TimeUnit::Second)),
+        ("instant:2026-01-01T00:00:00.000000Z", Value::Instant(1_767_225_600_000_000, TimeUnit::Microsecond)),
+        ("instant:1969-12-31T23:59:59.999999999Z", Value::Instant(-1, TimeUnit::Nanosecond)),
+        ("date:1970-01-31", Value::Date(30)),
+        ("date:1969-12-31", Value::Date(-1)),
+        ("time:00:00:01", Value::TimeOfDay(1_000_000, TimeUnit::Microsecond)),
+        ("decimal:1e38", Value::Decimal { unscaled: 1, scale: -38 }),
+        ("decimal:1e39", Value::Decimal { unscaled: 1, scale: -39 }),
+        ("double:1.5", Value::NotIndexable),
+    ];
+    let line = |(name, value): &(&str, Value<'_>)| {
+        let mut buffer = EntryBuffer::default();
+        let class = value.class().map_or("-".into(), |class| class.to_wire().to_string());
+        match value.entry(&mut buffer) {
+            Some(entry) => format!("{class} {name} {} {:#018x}", hex(entry), KeyHasher::new(0).hash(entry).get()),
+            None => format!("{class} {name} none none"),
+        }
+    };
+    compare("values", &values.iter().map(line).collect::<Vec<_>>());
+    assert!((0..8).all(|class| ValueClass::from_wire(class).is_some_and(|found| found.to_wire() == class)));
+    assert_eq!(ValueClass::from_wire(8), None);
+}

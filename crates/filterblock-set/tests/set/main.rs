@@ -1,0 +1,8 @@
+//! Filter sets: lookups, damage, and the vectors of the format's document.
+
+mod any_bytes;
+mod damage;
+mod document;
+mod lookups;
+mod plain;
+mod sample;

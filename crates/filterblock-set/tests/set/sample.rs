@@ -1,0 +1,127 @@
+//! Sets of small files, and what is known of them without any filter.
+
+use filterblock::FilterPolicy;
+use filterblock_set::{Answers, FilterSet, Opening, SetBuilder, SetColumn, Value, ValueClass, file_identity};
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+pub const COLUMNS: [&str; 2] = ["id", "word"];
+
+/// A file of the table: its rows' values.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub name: String,
+    pub identity: u64,
+    pub ids: BTreeSet<i64>,
+    pub words: BTreeSet<String>,
+}
+
+/// Numbers that are the same on every run.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+}
+
+/// Files with about `keys` keys each; the keys of file number i are i, i + `num_files` and so on.
+pub fn tables(first: usize, num_files: usize, keys: usize) -> Vec<Table> {
+    let table = |file: usize| {
+        let ids = (0..keys).map(|key| (file + key * 1000) as i64);
+        let name = format!("data/{file:05}.parquet");
+        Table {
+            identity: file_identity(&[name.as_bytes(), b"state 1"]),
+            words: ids.clone().map(|id| format!("word {id}")).collect(),
+            ids: ids.collect(),
+            name,
+        }
+    };
+    (first..first + num_files).map(table).collect()
+}
+
+pub fn columns(slices: u16) -> [SetColumn; 2] {
+    let [id, word] = COLUMNS;
+    [SetColumn::new(id, ValueClass::Number).with_slices(slices), SetColumn::new(word, ValueClass::Text)]
+}
+
+pub fn policy(text: &str) -> FilterPolicy {
+    text.parse().expect("a policy")
+}
+
+pub fn add(builder: &mut SetBuilder, tables: &[Table]) {
+    for table in tables {
+        let mut file = builder.file(&table.name, table.identity).expect("a new file");
+        table.ids.iter().for_each(|&id| assert!(file.add(0, Value::Int(id))));
+        table.words.iter().for_each(|word| assert!(file.add(1, Value::Text(word))));
+        file.allow_empty(0);
+        file.allow_empty(1);
+        file.finish().expect("blocks");
+    }
+}
+
+pub fn set(policy_text: &str, slices: u16, tables: &[Table]) -> Vec<u8> {
+    let mut builder = SetBuilder::new(&policy(policy_text), &columns(slices)).expect("a builder");
+    add(&mut builder, tables);
+    builder.finish().expect("a set")
+}
+
+/// The opened index of a set that is in memory.
+pub fn open(bytes: &[u8]) -> Option<FilterSet> {
+    match FilterSet::open(bytes.len() as u64, bytes, None).ok()? {
+        Opening::Ready(set) => Some(*set),
+        Opening::Needs(range) => panic!("all bytes were given, {range:?} is asked for"),
+    }
+}
+
+pub fn selected(tables: &[Table]) -> impl Iterator<Item = (&str, u64)> {
+    tables.iter().map(|table| (table.name.as_str(), table.identity))
+}
+
+/// Looks up values in the files of `tables`, fetching what is needed of `bytes`.
+pub fn look_up(set: &mut FilterSet, bytes: &[u8], tables: &[Table], column: &str, values: &[Value<'_>]) -> Answers {
+    let query = set.query(column.as_bytes(), values.iter().copied());
+    let selection = set.select(selected(tables));
+    let fetch = |range: std::ops::Range<u64>| Ok::<_, Infallible>(&bytes[range.start as usize..range.end as usize]);
+    let Ok(()) = set.load(&query, &selection, 64, fetch);
+    set.answer(&query, &selection)
+}
+
+/// What lookups of all stored values found: how many answers were *no*, and whether the index opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub opened: bool,
+    pub denied: usize,
+    pub bad_blocks: usize,
+}
+
+/// Looks up every value of every file in all files, and fails where a file that has it is denied.
+pub fn no_row_lost(bytes: &[u8], tables: &[Table]) -> Seen {
+    let Some(mut set) = open(bytes) else { return Seen::default() };
+    let mut seen = Seen { opened: true, ..Seen::default() };
+    let ids: Vec<Value<'_>> = tables.iter().flat_map(|table| &table.ids).map(|&id| Value::Int(id)).collect();
+    let words: Vec<Value<'_>> = tables.iter().flat_map(|table| &table.words).map(|word| Value::Text(word)).collect();
+    for (column, values) in [("id", &ids), ("word", &words)] {
+        let answers = look_up(&mut set, bytes, tables, column, values);
+        for (key, value) in values.iter().enumerate() {
+            for (table, may_contain) in tables.iter().zip(answers.of_key(key)) {
+                let has = match value {
+                    Value::Int(id) => table.ids.contains(id),
+                    Value::Text(word) => table.words.contains(*word),
+                    _ => unreachable!("no other values"),
+                };
+                assert!(*may_contain || !has, "{} is denied {value:?}", table.name);
+                seen.denied += usize::from(!*may_contain);
+            }
+        }
+    }
+    seen.bad_blocks = set.take_bad_blocks().len();
+    seen
+}

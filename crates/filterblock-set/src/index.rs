@@ -71,6 +71,11 @@ fn check_range(name: &'static str, value: u64, min: u64, max: u64) -> Result<u64
 }
 
 impl Footer {
+    /// Returns a number that no other set has, nor an earlier state of this one: the hash of all that the footer states.
+    pub(crate) fn id(&self) -> u64 {
+        KeyHasher::new(0).hash(&self.bytes).get()
+    }
+
     /// Reads the footer at the end of `tail`, the last bytes of a set of `set_len` bytes.
     pub(crate) fn read(tail: &[u8], set_len: u64) -> Result<Self, DecodeError> {
         let Some(&bytes) = tail.last_chunk::<FOOTER_LEN>().filter(|_| set_len >= FOOTER_LEN as u64) else {

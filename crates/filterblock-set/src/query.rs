@@ -7,6 +7,8 @@ use filterblock::{KeyHash, KeyHasher};
 /// Keys of one column, hashed once for all files. Made by [`FilterSet::query`](crate::FilterSet::query).
 #[derive(Clone, Debug)]
 pub struct Query {
+    /// That of the set that made it.
+    pub(crate) set_id: u64,
     /// `None`: the set does not have the column, or does not know what its values are.
     pub(crate) column: Option<u16>,
     /// `None`: the key has no canonical entry of the column's class.
@@ -15,6 +17,7 @@ pub struct Query {
 
 impl Query {
     pub(crate) fn new<'a>(
+        set_id: u64,
         hasher: &KeyHasher,
         column: Option<(u16, ValueClass, u16)>,
         values: impl IntoIterator<Item = Value<'a>>,
@@ -25,7 +28,7 @@ impl Query {
             let hash = hash_of(hasher, class, &value, &mut buffer)?;
             Some((format::slice_of(hash.get(), num_slices), hash))
         };
-        Self { keys: values.into_iter().map(key).collect(), column: column.map(|(column, ..)| column) }
+        Self { set_id, keys: values.into_iter().map(key).collect(), column: column.map(|(column, ..)| column) }
     }
 
     /// Returns the number of keys.
@@ -55,6 +58,8 @@ pub(crate) fn hash_of(
 /// Files as the caller's table lists them now. Made by [`FilterSet::select`](crate::FilterSet::select).
 #[derive(Clone, Debug)]
 pub struct Selection {
+    /// That of the set that made it.
+    pub(crate) set_id: u64,
     /// The set's number of each file; `None`: the set does not know it, or knows another state of it.
     pub(crate) files: Vec<Option<u32>>,
     /// Whether a file of the set is among them.

@@ -47,6 +47,8 @@ pub enum Opening {
 /// [`FilterSet::give`] takes their bytes. [`FilterSet::load`] is that loop for a function that reads at once.
 #[derive(Debug)]
 pub struct FilterSet {
+    /// By which queries and selections of another set, or of another state of this one, are noticed.
+    id: u64,
     layout: Layout,
     hasher: KeyHasher,
     by_name: HashMap<Box<[u8]>, u32>,
@@ -89,7 +91,15 @@ impl FilterSet {
             section.lens.iter().map(slot).collect()
         });
         let slots = slots.collect();
-        Ok(Opening::Ready(Box::new(Self { layout, hasher, by_name, slots, bad: Vec::new(), held_bytes: 0 })))
+        Ok(Opening::Ready(Box::new(Self {
+            id: footer.id(),
+            layout,
+            hasher,
+            by_name,
+            slots,
+            bad: Vec::new(),
+            held_bytes: 0,
+        })))
     }
 
     /// Opens the index by one or two calls of `fetch`, which reads a range of the object.
@@ -152,7 +162,7 @@ impl FilterSet {
             let class = self.layout.class(column)?;
             Some((column as u16, class, self.layout.columns[column].num_slices))
         });
-        Query::new(&self.hasher, found, values)
+        Query::new(self.id, &self.hasher, found, values)
     }
 
     /// Finds the files of the caller's table, by name and by the identity that each has now. A file that the set does
@@ -168,7 +178,11 @@ impl FilterSet {
             })
         };
         let files = files.into_iter().map(find).collect();
-        Selection { files, is_selected }
+        Selection { set_id: self.id, files, is_selected }
+    }
+
+    fn has_made(&self, query: &Query, selection: &Selection) -> bool {
+        [query.set_id, selection.set_id] == [self.id; 2]
     }
 
     /// The sections of the blocks to which a key leads.
@@ -184,6 +198,9 @@ impl FilterSet {
     /// order; none if all of it is in memory. Ranges with at most `max_gap` bytes between them are joined: on object
     /// storage a request costs as much as some hundred kilobytes.
     pub fn plan(&self, query: &Query, selection: &Selection, max_gap: u64) -> Vec<Range<u64>> {
+        if !self.has_made(query, selection) {
+            return Vec::new();
+        }
         let mut slices: Vec<u16> = query.keys.iter().flatten().map(|(slice, _)| *slice).collect();
         slices.sort_unstable();
         slices.dedup();
@@ -271,11 +288,11 @@ impl FilterSet {
     ///
     /// One key is looked up in the blocks of all files at once, many keys in each block at once.
     ///
-    /// # Panics
-    /// If query or selection are another set's, as far as this is noticed.
+    /// If the query or the selection was made by another set, or before the set was continued, everything is *maybe*: its
+    /// numbers mean other files and columns.
     pub fn answer(&self, query: &Query, selection: &Selection) -> Answers {
         let (num_keys, num_files) = (query.keys.len(), selection.files.len());
-        let Some(column) = query.column else {
+        let Some(column) = query.column.filter(|_| self.has_made(query, selection)) else {
             return Answers { num_files, may_contain: vec![true; num_keys * num_files] };
         };
         let mut by_slice: HashMap<u16, Vec<(usize, KeyHash)>> = HashMap::new();

@@ -284,3 +284,26 @@ fn equal_values_have_equal_entries() {
     }
     assert!(seen.len() > 10_000);
 }
+
+/// Numbers of files and columns are a set's own, so a query or a selection of another set, as of the one before files
+/// were added, says nothing.
+#[test]
+fn queries_and_selections_of_another_set_are_maybe() {
+    let tables = tables(0, 4, 30);
+    let bytes = set("bloom:10", 1, &tables);
+    let reversed: Vec<_> = tables.iter().rev().cloned().collect();
+    let of_reversed = open(&set("bloom:10", 2, &reversed)).expect("a set");
+    let mut own = open(&bytes).expect("a set");
+    let absent = [Value::Int(999_999_999)];
+    assert_eq!(look_up(&mut own, &bytes, &tables, "id", &absent).of_key(0), [false; 4]);
+    let (query, selection) = (own.query(b"id", absent), own.select(selected(&tables)));
+    let (query_of_other, selection_of_other) =
+        (of_reversed.query(b"id", absent), of_reversed.select(selected(&tables)));
+    for (query, selection) in
+        [(&query_of_other, &selection), (&query, &selection_of_other), (&query_of_other, &selection_of_other)]
+    {
+        assert_eq!(own.answer(query, selection).of_key(0), [true; 4]);
+        assert!(open(&bytes).expect("a set").plan(query, selection, 0).is_empty());
+    }
+    assert_eq!(own.answer(&query, &selection).of_key(0), [false; 4]);
+}

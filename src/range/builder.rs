@@ -104,13 +104,22 @@ impl RangeFilterBuilder {
     /// [`BuildError::Empty`] if nothing was added, [`BuildError::TooLarge`] for more than 2³² − 1 keys or a payload of
     /// more than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        let len = self.build_into(out)?;
+        self.clear();
+        Ok(len)
+    }
+
+    /// Does what [`RangeFilterBuilder::finish_into`] does and keeps the keys, for callers that may have to repeat it.
+    ///
+    /// # Errors
+    /// The errors of [`RangeFilterBuilder::finish_into`].
+    pub fn build_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         let start = out.len();
-        let finished = self.append(out, start);
-        match finished {
-            Ok(()) => self.clear(),
-            Err(_) => out.truncate(start),
+        let built = self.append(out, start);
+        if built.is_err() {
+            out.truncate(start);
         }
-        finished.map(|()| out.len() - start)
+        built.map(|()| out.len() - start)
     }
 
     fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {

@@ -368,6 +368,7 @@ int main(void) {
     test_misuse();
     test_threads();
     test_null();
+    test_ranges();
     CHECK(bytes_allocated == 0);
     printf("counted: %lu checks of the C interface\n", num_checks);
     return 0;

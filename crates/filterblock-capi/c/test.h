@@ -48,5 +48,6 @@ filterblock_reader *open_block(const struct bytes *block, const filterblock_open
 void test_readers(void);
 void test_misuse(void);
 void test_null(void);
+void test_ranges(void);
 
 #endif

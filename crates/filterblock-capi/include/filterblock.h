@@ -99,7 +99,8 @@ typedef uint32_t filterblock_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// A builder turns the keys of one table into one filter: `new (add* finish)* free`. It keeps 8 bytes an entry.
+// A builder turns the keys of one table into one filter: `new (add* finish)* free`. It keeps 8 bytes an entry; one of
+// range filters keeps the keys, too.
 typedef struct filterblock_builder filterblock_builder;
 
 // The numbers of filters that were opened or built, and of those that could not be: each of these costs reads until it
@@ -109,6 +110,9 @@ typedef struct filterblock_counters filterblock_counters;
 // The settings of a filter: its kind, its size, a seed or secret key, and the transform from keys to entries. A policy
 // is small; builders copy it.
 typedef struct filterblock_policy filterblock_policy;
+
+// Answers from a range filter's block whether its table may have a key in a range. A null pointer answers *maybe*.
+typedef struct filterblock_range_reader filterblock_range_reader;
 
 // Answers from a block whether its table may contain a key. A null pointer is the reader of a block that could not be
 // opened: it answers *maybe* to everything.
@@ -219,6 +223,17 @@ typedef struct filterblock_info {
     uint32_t entries_estimated;
 } filterblock_info;
 
+// A bound of a range: a whole key, which need not be stored. Keys are compared byte by byte, as unsigned numbers, and a
+// key is above its beginnings.
+typedef struct filterblock_range_bound {
+    // The key's bytes.
+    const void *key;
+    // Their number.
+    size_t key_len;
+    // A 0 if the key itself is in the range, a 1 if it is not. A range with any other number is *maybe*.
+    uint32_t is_excluded;
+} filterblock_range_bound;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -313,7 +328,8 @@ filterblock_status filterblock_builder_allow_empty(struct filterblock_builder *b
 
 // Adds a key that is one byte string. The policy's transform is applied. A key that has no entry, such as one shorter
 // than the prefix, is counted, and *maybe* in every filter; one of a form of which the transform makes no entries is
-// `FILTERBLOCK_STATUS_NOT_BUILT`. After an error the builder refuses to finish until it is cleared.
+// `FILTERBLOCK_STATUS_NOT_BUILT`. After an error the builder refuses to finish until it is cleared. Ascending keys are
+// added fastest to a range filter, which needs no sorting then.
 filterblock_status filterblock_builder_add_key(struct filterblock_builder *builder,
                                                const void *key,
                                                size_t key_len);
@@ -347,7 +363,8 @@ uint64_t filterblock_builder_num_without_entry(const struct filterblock_builder 
 
 // A number of bytes that suffices for the block of what was added. If equal entries were added far apart,
 // `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices
-// that is returned after that. 0 where no block can be built, and of a null pointer.
+// that is returned after that. 0 where no block can be built, of a null pointer, and of a builder of range filters, whose
+// length is not known before.
 size_t filterblock_builder_max_block_len(const struct filterblock_builder *builder);
 
 // Writes the block of what was added to the `capacity` bytes at `out`, of any alignment, and its length to `*len`.
@@ -363,7 +380,8 @@ filterblock_status filterblock_builder_finish_into(struct filterblock_builder *b
 
 // Writes the block of what was added to memory of the caller's allocator, without a second copy, and gives it to the
 // caller: `*len` bytes at `*memory`. `*capacity`, unless null, is the length that `alloc` was asked for, with which
-// the memory is to be freed: it is more than `*len` where the block's length depends on the keys. After an error
+// the memory is to be freed: it is more than `*len` where the block's length depends on the keys (never for a range
+// filter, of which there are two copies meanwhile). After an error
 // `*memory` is null, and all memory has been given back. For the rest see `filterblock_builder_finish_into`.
 filterblock_status filterblock_builder_finish_with(struct filterblock_builder *builder,
                                                    const struct filterblock_allocator *allocator,
@@ -470,6 +488,52 @@ void filterblock_reader_may_contain_keys(const struct filterblock_reader *reader
                                          const size_t *key_lens,
                                          size_t num_keys,
                                          bool *answers);
+
+// A builder of range filters, to be used and freed as one of `filterblock_builder_new` is: keys go in by
+// `filterblock_builder_add_key`, whole and in any order. On an error `*builder` is null.
+//
+// The text is "range:BITS" or "range:BITS,self_check=off", as "range:14". BITS is about how many bits the block has for
+// each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text all keys are told apart; more bits see
+// smaller gaps between keys. Others are `FILTERBLOCK_STATUS_SETTING`.
+//
+// A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
+// have no seed, secret key or transform, and rows and hashes are not added.
+filterblock_status filterblock_range_builder_new(const char *policy_text,
+                                                 const struct filterblock_counters *counters,
+                                                 struct filterblock_builder **builder,
+                                                 struct filterblock_error *error);
+
+// Opens a range filter's block, as `filterblock_reader_open` opens one of keys, to be freed by
+// `filterblock_range_reader_free`. Of the options, context and flags apply: nothing depends on the policy that is
+// expected. The block of another kind of filter is `FILTERBLOCK_STATUS_MISMATCH`, and so is a range filter's for
+// `filterblock_reader_open`.
+filterblock_status filterblock_range_reader_open(const void *block,
+                                                 size_t block_len,
+                                                 const struct filterblock_open_options *options,
+                                                 const struct filterblock_counters *counters,
+                                                 struct filterblock_range_reader **reader,
+                                                 struct filterblock_error *error);
+
+// Frees a reader. A null pointer is ignored.
+void filterblock_range_reader_free(struct filterblock_range_reader *reader);
+
+// Whether the table may have a key between two bounds; false is certain. A null pointer is no bound: two are the range
+// of all keys. If the lower bound is above the upper one, or both are one key and one of them excludes it, there is no
+// key between them, and the answer is false. Takes time in proportion to the logarithm of the number of keys and to the
+// length of the bounds.
+bool filterblock_range_reader_may_contain_range(const struct filterblock_range_reader *reader,
+                                                const struct filterblock_range_bound *lower,
+                                                const struct filterblock_range_bound *upper);
+
+// Whether the table may have a key that begins with a prefix, of any length; false is certain.
+bool filterblock_range_reader_may_contain_prefix(const struct filterblock_range_reader *reader,
+                                                 const void *prefix,
+                                                 size_t prefix_len);
+
+// Whether the table may have a key; false is certain. A filter of keys denies more of them in as many bytes.
+bool filterblock_range_reader_may_contain(const struct filterblock_range_reader *reader,
+                                          const void *key,
+                                          size_t key_len);
 
 #ifdef __cplusplus
 }  // extern "C"

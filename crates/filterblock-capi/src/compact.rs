@@ -2,7 +2,7 @@
 //! LevelDB's policies are.
 
 use crate::border::{Keys, bytes, caught, required, run};
-use crate::builder::{Builder, Frame, Places};
+use crate::builder::{Frame, Notes, Places};
 use crate::counters::Counters;
 use crate::memory::Allocator;
 use crate::policy::Policy;
@@ -10,7 +10,7 @@ use crate::status::{Error, Status};
 use crate::versioned;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
-use filterblock::CompactFrameReader;
+use filterblock::{CompactFrameReader, FilterBlockBuilder};
 
 /// Builds the compact frame of `num_keys` keys, `key_lens[i]` bytes at `keys[i]`: 2 to 20 bytes more than its payload,
 /// without checksum, seed, transform, context and number of entries, for engines that keep these themselves. It is
@@ -35,8 +35,8 @@ pub unsafe extern "C" fn filterblock_compact_build(
         let allocator = unsafe { versioned::read(allocator, "allocator") }?;
         // SAFETY: `keys` and `key_lens` are valid for `num_keys` keys, and each key for its length (rule 1).
         let keys = required(unsafe { Keys::new(keys, key_lens, num_keys) }, "keys")?;
-        let mut builder = Builder::new(required(policy, "policy")?, counters);
-        places.put(builder.finish(|builder| {
+        let mut builder = FilterBlockBuilder::new(&required(policy, "policy")?.0);
+        places.put(Notes::new(counters).finish(|| {
             // `num_keys` states whether there are keys.
             builder.allow_empty();
             builder.try_reserve(num_keys)?;
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn filterblock_compact_build(
                 builder.add_key(required(key, "keys")?);
             }
             // SAFETY: the functions of `allocator` keep to its documentation (rule 4).
-            unsafe { Frame::Compact.finish_with(builder, &allocator) }
+            unsafe { Frame::Compact.finish_with(&mut builder, &allocator) }
         })?);
         Ok(())
     })

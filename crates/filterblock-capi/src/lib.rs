@@ -35,6 +35,7 @@ mod reader;
 
 mod compact;
 mod query;
+mod range;
 
 use core::ffi::{CStr, c_char};
 

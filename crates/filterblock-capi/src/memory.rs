@@ -46,15 +46,17 @@ impl<'a> Allocated<'a> {
         Ok(Self { allocator, memory: memory.ok_or_else(Failure::no_memory)? })
     }
 
-    pub(crate) fn as_mut(&mut self) -> &mut [u8] {
-        self.memory
-    }
-
     /// Gives the memory to the caller, with the length that was asked for.
     pub(crate) fn into_raw(mut self) -> (*mut c_void, usize) {
         let memory = core::mem::take(&mut self.memory);
         core::mem::forget(self);
         (memory.as_mut_ptr().cast(), memory.len())
+    }
+}
+
+impl AsMut<[u8]> for Allocated<'_> {
+    fn as_mut(&mut self) -> &mut [u8] {
+        self.memory
     }
 }
 

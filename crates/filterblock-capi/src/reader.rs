@@ -8,7 +8,7 @@ use crate::versioned::{self, Versioned};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
-use filterblock::{AlignedBytes, FilterBlockReader};
+use filterblock::{AlignedBytes, DecodeError, FilterBlockReader};
 
 /// Answers from a block whether its table may contain a key. A null pointer is the reader of a block that could not be
 /// opened: it answers *maybe* to everything.
@@ -68,17 +68,19 @@ pub const FILTERBLOCK_OPEN_TRUSTED: u32 = 1;
 /// A flag that has the reader own a copy of the bytes, which begins at a cache line: queries are fastest so.
 pub const FILTERBLOCK_OPEN_COPY: u32 = 2;
 
-/// Opens the block as the options have it.
+/// Opens a block, by `open`, as the options have it. Returns the bytes, too, if they are a copy.
 ///
 /// # Safety
 /// `block` is null or valid for `block_len` bytes that outlive the reader and do not change, unless it copies them
 /// (rule 2); `options` is null, or valid for as many bytes as its size states, with a policy that is null or a handle.
-unsafe fn open(
+/// What `open` returns does not outlive the copy.
+pub(crate) unsafe fn open<T>(
     block: *const c_void,
     block_len: usize,
     options: *const OpenOptions,
     is_in_place: bool,
-) -> Result<Reader, Failure> {
+    open: impl FnOnce(&filterblock::OpenOptions, &'static [u8]) -> Result<T, DecodeError>,
+) -> Result<(T, Option<AlignedBytes>), Failure> {
     let OpenOptions { context, expected, flags, reserved, .. } = match options.is_null() {
         true => OpenOptions::zeroed(),
         // SAFETY: by rule 1 `options` is valid for the number of bytes that its size states.
@@ -104,15 +106,15 @@ unsafe fn open(
     // SAFETY: the bytes outlive the reader: they are the caller's (rule 2), or its own copy, which does not move with
     // it.
     let bytes: &'static [u8] = unsafe { slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
-    Ok(Reader { filter: options.open(bytes)?, _owned: owned, is_in_place })
+    Ok((open(&options, bytes)?, owned))
 }
 
 /// Opens a reader by `open`, and counts how that ended.
-fn opened(
+pub(crate) fn opened<T>(
     counters: Option<&Counters>,
-    reader: Option<&mut MaybeUninit<*mut Reader>>,
+    reader: Option<&mut MaybeUninit<*mut T>>,
     error: Option<&mut MaybeUninit<Error>>,
-    open: impl FnOnce() -> Result<*mut Reader, Failure>,
+    open: impl FnOnce() -> Result<*mut T, Failure>,
 ) -> Status {
     let status = run(error, || {
         let reader = required(reader, "reader")?.write(ptr::null_mut());
@@ -123,6 +125,21 @@ fn opened(
         counters.note_open(status);
     }
     status
+}
+
+impl Reader {
+    /// # Safety
+    /// See [`open`].
+    unsafe fn open(
+        block: *const c_void,
+        block_len: usize,
+        options: *const OpenOptions,
+        is_in_place: bool,
+    ) -> Result<Self, Failure> {
+        // SAFETY: the caller has promised it; a reader owns the copy.
+        let (filter, owned) = unsafe { open(block, block_len, options, is_in_place, filterblock::OpenOptions::open) }?;
+        Ok(Self { filter, _owned: owned, is_in_place })
+    }
 }
 
 /// Opens a block: a reader in memory of the library, to be freed by `filterblock_reader_free`. On an error `*reader` is
@@ -139,7 +156,7 @@ pub unsafe extern "C" fn filterblock_reader_open(
 ) -> Status {
     opened(counters, reader, error, || {
         // SAFETY: `block` is valid for `block_len` bytes (rules 1 and 2), and `options` for its size (rule 1).
-        Ok(Box::into_raw(Box::new(unsafe { open(block, block_len, options, false) }?)))
+        Ok(Box::into_raw(Box::new(unsafe { Reader::open(block, block_len, options, false) }?)))
     })
 }
 
@@ -161,7 +178,7 @@ pub unsafe extern "C" fn filterblock_reader_init(
         let place = required(place_in(storage, storage_len), "storage")?;
         // SAFETY: `block` is valid for `block_len` bytes (rules 1 and 2), and `options` for its size (rule 1); `place`
         // is aligned and has room in the `storage_len` bytes at `storage` (rule 1), by `place_in`.
-        unsafe { place.write(open(block, block_len, options, true)?) };
+        unsafe { place.write(Reader::open(block, block_len, options, true)?) };
         Ok(place)
     })
 }

@@ -1,0 +1,153 @@
+//! Range filters: whether a table may have a key between two bounds, or with a prefix.
+
+use crate::border::{bytes, caught_or, required, run, text};
+use crate::builder::Builder;
+use crate::counters::Counters;
+use crate::reader::{OpenOptions, open, opened};
+use crate::status::{Error, Status};
+use core::ffi::{c_char, c_void};
+use core::mem::MaybeUninit;
+use core::ops::Bound;
+use filterblock::AlignedBytes;
+use filterblock::range::RangeFilter;
+
+/// A builder of range filters, to be used and freed as one of `filterblock_builder_new` is: keys go in by
+/// `filterblock_builder_add_key`, whole and in any order. On an error `*builder` is null.
+///
+/// The text is "range:BITS" or "range:BITS,self_check=off", as "range:14". BITS is about how many bits the block has for
+/// each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text all keys are told apart; more bits see
+/// smaller gaps between keys. Others are `FILTERBLOCK_STATUS_SETTING`.
+///
+/// A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
+/// have no seed, secret key or transform, and rows and hashes are not added.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn filterblock_range_builder_new(
+    policy_text: *const c_char,
+    counters: Option<&Counters>,
+    builder: Option<&mut MaybeUninit<Option<Box<Builder>>>>,
+    error: Option<&mut MaybeUninit<Error>>,
+) -> Status {
+    run(error, || {
+        let builder = required(builder, "builder")?.write(None);
+        // SAFETY: `policy_text` is null or ends with NUL (rule 1).
+        let text = unsafe { text(policy_text, "policy_text") }?;
+        *builder = Some(Box::new(Builder::of_ranges(text.parse()?, counters)));
+        Ok(())
+    })
+}
+
+/// Answers from a range filter's block whether its table may have a key in a range. A null pointer answers *maybe*.
+pub struct RangeReader {
+    filter: RangeFilter<&'static [u8]>,
+    /// The bytes that `filter` borrows, if the reader owns them.
+    _owned: Option<AlignedBytes>,
+}
+
+/// Threads share readers: rule 3 of the interface.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<RangeReader>();
+};
+
+/// Opens a range filter's block, as `filterblock_reader_open` opens one of keys, to be freed by
+/// `filterblock_range_reader_free`. Of the options, context and flags apply: nothing depends on the policy that is
+/// expected. The block of another kind of filter is `FILTERBLOCK_STATUS_MISMATCH`, and so is a range filter's for
+/// `filterblock_reader_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn filterblock_range_reader_open(
+    block: *const c_void,
+    block_len: usize,
+    options: *const OpenOptions,
+    counters: Option<&Counters>,
+    reader: Option<&mut MaybeUninit<*mut RangeReader>>,
+    error: Option<&mut MaybeUninit<Error>>,
+) -> Status {
+    opened(counters, reader, error, || {
+        // SAFETY: `block` is valid for `block_len` bytes (rules 1 and 2), and `options` for its size (rule 1); the reader
+        // owns the copy.
+        let (filter, owned) =
+            unsafe { open(block, block_len, options, false, |options, bytes| RangeFilter::open(bytes, options)) }?;
+        Ok(Box::into_raw(Box::new(RangeReader { filter, _owned: owned })))
+    })
+}
+
+/// Frees a reader. A null pointer is ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn filterblock_range_reader_free(reader: Option<Box<RangeReader>>) {
+    drop(reader);
+}
+
+/// A bound of a range: a whole key, which need not be stored. Keys are compared byte by byte, as unsigned numbers, and a
+/// key is above its beginnings.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct RangeBound {
+    /// The key's bytes.
+    key: *const c_void,
+    /// Their number.
+    key_len: usize,
+    /// A 0 if the key itself is in the range, a 1 if it is not. A range with any other number is *maybe*.
+    is_excluded: u32,
+}
+
+/// The bound at `bound`, or `None` if there can be none.
+///
+/// # Safety
+/// The key of `bound` is null or valid for reads of its length, and does not change while the result is in use.
+unsafe fn bound_of<'a>(bound: Option<&RangeBound>) -> Option<Bound<&'a [u8]>> {
+    let Some(bound) = bound else { return Some(Bound::Unbounded) };
+    // SAFETY: what the key is valid for, the caller has promised.
+    let key = unsafe { bytes(bound.key, bound.key_len) }?;
+    match bound.is_excluded {
+        0 => Some(Bound::Included(key)),
+        1 => Some(Bound::Excluded(key)),
+        _ => None,
+    }
+}
+
+/// Whether the table may have a key between two bounds; false is certain. A null pointer is no bound: two are the range
+/// of all keys. If the lower bound is above the upper one, or both are one key and one of them excludes it, there is no
+/// key between them, and the answer is false. Takes time in proportion to the logarithm of the number of keys and to the
+/// length of the bounds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn filterblock_range_reader_may_contain_range(
+    reader: Option<&RangeReader>,
+    lower: Option<&RangeBound>,
+    upper: Option<&RangeBound>,
+) -> bool {
+    // SAFETY: the keys are valid for their lengths (rule 1).
+    let bounds = unsafe { bound_of(lower).zip(bound_of(upper)) };
+    answer(reader, bounds, |filter, (lower, upper)| filter.may_contain_range(lower, upper))
+}
+
+/// Whether the table may have a key that begins with a prefix, of any length; false is certain.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn filterblock_range_reader_may_contain_prefix(
+    reader: Option<&RangeReader>,
+    prefix: *const c_void,
+    prefix_len: usize,
+) -> bool {
+    // SAFETY: `prefix` is valid for `prefix_len` bytes (rule 1).
+    answer(reader, unsafe { bytes(prefix, prefix_len) }, |filter, prefix| filter.may_contain_prefix(prefix))
+}
+
+/// Whether the table may have a key; false is certain. A filter of keys denies more of them in as many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn filterblock_range_reader_may_contain(
+    reader: Option<&RangeReader>,
+    key: *const c_void,
+    key_len: usize,
+) -> bool {
+    // SAFETY: `key` is valid for `key_len` bytes (rule 1).
+    answer(reader, unsafe { bytes(key, key_len) }, |filter, key| filter.may_contain(key))
+}
+
+/// The answer of a query with some arguments, or *maybe*.
+#[inline]
+fn answer<T>(
+    reader: Option<&RangeReader>,
+    arguments: Option<T>,
+    query: impl FnOnce(&RangeFilter<&[u8]>, T) -> bool,
+) -> bool {
+    caught_or(true, || reader.zip(arguments).is_none_or(|(reader, arguments)| query(&reader.filter, arguments)))
+}

@@ -224,35 +224,39 @@ pub(super) fn choose(told_apart: Vec<Leaf>, budget: u64) -> Plan {
     let costs = Costs::of(&told_apart);
     let left = budget.saturating_sub(costs.bits(0, 0)) / EXTRA_SHARE / told_apart.len() as u64;
     let extra = (left as u32).min(MAX_EXTRA);
-    match costs.least(extra, budget) {
-        Some(least) if costs.covered(least) <= MAX_COVERED => Plan::new(told_apart, &costs, extra, least, budget),
-        _ => choose_joined(&told_apart, budget),
-    }
+    let told_apart = match costs.least(extra, budget) {
+        Some(least) => (costs.covered(least), Plan::new(told_apart, &costs, extra, least, budget)),
+        // Of leaves that do not fit, joined ones are made in any case.
+        None => (f64::INFINITY, Plan::new(told_apart, &costs, 0, 0, budget)),
+    };
+    if told_apart.0 <= MAX_COVERED { told_apart.1 } else { choose_joined(told_apart, budget) }
 }
 
-/// Chooses among sets of leaves of several keys, which share all bits that are kept.
-fn choose_joined(told_apart: &[Leaf], budget: u64) -> Plan {
-    let spans = spans(told_apart);
+/// Chooses between leaves of one key, with what they cover, and sets of leaves of several keys, which share all bits that
+/// are kept.
+fn choose_joined(told_apart: (f64, Plan), budget: u64) -> Plan {
+    let spans = spans(&told_apart.1.leaves);
     let plan = |most, least| {
-        let leaves = joined(told_apart, &spans, most, least);
+        let leaves = joined(&told_apart.1.leaves, &spans, most, least);
         let costs = Costs::of(&leaves);
         (leaves, costs)
     };
+    let fits = |most, least| plan(most, least).1.bits(0, least) <= budget;
     let mut best: Option<(f64, u32, u32)> = None;
     for most in JOINED {
-        let fits = |least: u32| plan(most, least * STEP).1.bits(0, least * STEP) <= budget;
-        let Some(least) = greatest(MAX_DEPTH / STEP, fits) else { continue };
-        let covered = plan(most, least * STEP).1.covered(least * STEP);
+        let Some(steps) = greatest(MAX_DEPTH / STEP, |steps| fits(most, steps * STEP)) else { continue };
+        let covered = plan(most, steps * STEP).1.covered(steps * STEP);
         if best.is_none_or(|best| covered < best.0) {
-            best = Some((covered, most, least * STEP));
+            best = Some((covered, most, steps * STEP));
         }
         if covered <= MAX_COVERED {
             break;
         }
     }
-    let (_, most, least) = best.unwrap_or((1.0, u32::MAX, 0));
+    let (_, most, step) = best.unwrap_or((1.0, u32::MAX, 0));
+    let least = (step + 1..step + STEP).take_while(|&least| fits(most, least)).last().unwrap_or(step);
     let (leaves, costs) = plan(most, least);
-    Plan::new(leaves, &costs, 0, least, budget)
+    if told_apart.0 <= costs.covered(least) { told_apart.1 } else { Plan::new(leaves, &costs, 0, least, budget) }
 }
 
 impl Plan {

@@ -74,6 +74,9 @@ class Database {
   std::unique_ptr<rocks::DB> db_;
 };
 
+// test_ranges.cc
+void TestRanges(uint64_t num_keys);
+
 // test_damage.cc
 void TestDamage(bool long_plan);
 void TestOtherPolicies();

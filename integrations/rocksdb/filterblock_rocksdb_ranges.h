@@ -1,0 +1,79 @@
+// filterblock's range filters in RocksDB: iterators leave out the tables that have nothing in their range.
+//
+//   rocksdb::Options options;
+//   std::shared_ptr<filterblock::RocksdbRangeFilters> ranges;
+//   rocksdb::Status status = filterblock::RocksdbRangeFilters::New("range:14", &ranges);
+//   options.table_properties_collector_factories.push_back(ranges);
+//   …
+//   filterblock::RocksdbScan scan(ranges, "user0500", "user0600");
+//   std::unique_ptr<rocksdb::Iterator> rows(db->NewIterator(scan.Read()));
+//
+// RocksDB has no range filters of its own. A collector of table properties is given each key of a table, and stores the
+// filter among the table's properties, which are in memory while the table is open; ReadOptions::table_filter is asked
+// for each table as an iterator is made.
+
+#ifndef FILTERBLOCK_ROCKSDB_RANGES_H
+#define FILTERBLOCK_ROCKSDB_RANGES_H
+
+#include <rocksdb/options.h>
+#include <rocksdb/slice.h>
+#include <rocksdb/status.h>
+#include <rocksdb/table_properties.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace filterblock {
+
+// Makes range filters for the tables of a column family. The name of the property is "filterblock.range".
+class RocksdbRangeFilters final : public ROCKSDB_NAMESPACE::TablePropertiesCollectorFactory {
+ public:
+  // `policy` is that of a range filter: "range:14". InvalidArgument for any other text. While a table is written its keys
+  // are kept in memory.
+  static ROCKSDB_NAMESPACE::Status New(const std::string& policy, std::shared_ptr<RocksdbRangeFilters>* filters);
+
+  ROCKSDB_NAMESPACE::TablePropertiesCollector* CreateTablePropertiesCollector(Context context) override;
+  const char* Name() const override { return "filterblock.range"; }
+
+  // Events of collectors and iterators, of all threads.
+  struct Counts {
+    std::atomic<uint64_t> built{0};       // Filters.
+    std::atomic<uint64_t> unfinished{0};  // Filters that could not be built: their tables have none.
+    std::atomic<uint64_t> asked{0};       // Tables with a filter, for an iterator.
+    std::atomic<uint64_t> skipped{0};     // Of these, tables that the iterator leaves out.
+    std::atomic<uint64_t> unusable{0};    // Tables whose filter could not be opened: they are read.
+  };
+  const Counts& counts() const { return *counts_; }
+
+ private:
+  friend class RocksdbScan;
+  RocksdbRangeFilters(std::string policy) : policy_(std::move(policy)), counts_(std::make_shared<Counts>()) {}
+
+  const std::string policy_;
+  const std::shared_ptr<Counts> counts_;
+};
+
+// A scan from `lower`, included, to `upper`, excluded; empty strings are no bounds. It is kept as long as its iterators.
+//
+// An iterator of Read() cannot leave the range: outside of it, rows of the tables that were left out would be missing.
+// So do not change bounds or table_filter of what Read() returns; to scan elsewhere, make another scan.
+class RocksdbScan {
+ public:
+  RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filters, const ROCKSDB_NAMESPACE::Slice& lower,
+              const ROCKSDB_NAMESPACE::Slice& upper,
+              const ROCKSDB_NAMESPACE::ReadOptions& options = ROCKSDB_NAMESPACE::ReadOptions());
+  RocksdbScan(const RocksdbScan&) = delete;
+
+  const ROCKSDB_NAMESPACE::ReadOptions& Read() const { return options_; }
+
+ private:
+  const std::shared_ptr<const std::string> lower_, upper_;
+  const ROCKSDB_NAMESPACE::Slice lower_slice_, upper_slice_;
+  ROCKSDB_NAMESPACE::ReadOptions options_;
+};
+
+}  // namespace filterblock
+
+#endif  // FILTERBLOCK_ROCKSDB_RANGES_H

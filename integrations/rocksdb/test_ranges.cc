@@ -1,0 +1,150 @@
+// Range filters: no row is lost to a scan, and what scans without rows read.
+
+#include "filterblock_rocksdb_ranges.h"
+#include "test.h"
+
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+#include <random>
+
+using filterblock::RocksdbRangeFilters;
+using filterblock::RocksdbScan;
+using Rows = std::map<std::string, std::string>;
+
+static std::shared_ptr<RocksdbRangeFilters> Filters(const std::string& policy) {
+  std::shared_ptr<RocksdbRangeFilters> filters;
+  REQUIRE(RocksdbRangeFilters::New(policy, &filters));
+  return filters;
+}
+
+static Setting WithRanges(const std::shared_ptr<RocksdbRangeFilters>& filters) {
+  Setting setting(PolicyPtr(rocks::NewBloomFilterPolicy(10)));
+  if (filters != nullptr) setting.options.table_properties_collector_factories.push_back(filters);
+  return setting;
+}
+
+// The rows of a scan in either direction.
+static Rows Scanned(Database& database, const RocksdbScan& scan, bool backwards) {
+  Rows rows;
+  const std::unique_ptr<rocks::Iterator> at(database->NewIterator(scan.Read()));
+  for (backwards ? at->SeekToLast() : at->SeekToFirst(); at->Valid(); backwards ? at->Prev() : at->Next()) {
+    rows[at->key().ToString()] = at->value().ToString();
+  }
+  REQUIRE(at->status());
+  return rows;
+}
+
+static std::string Row(uint64_t number) {
+  char text[24];
+  snprintf(text, sizeof text, "row%08" PRIu64, number);
+  return text;
+}
+
+// Rows are put, deleted one by one and by ranges, flushed and compacted; each scan has those of the model.
+static void TestModel() {
+  const std::shared_ptr<RocksdbRangeFilters> filters = Filters("range:14");
+  Database database(WithRanges(filters));
+  std::mt19937_64 random(1);
+  Rows model;
+  for (int step = 0; step < 400; ++step) {
+    const uint64_t begin = random() % 100000, len = 1 + random() % 40;
+    for (uint64_t i = begin; i < begin + len; ++i) {
+      const std::string row = Row(i), value = std::to_string(step);
+      if (random() % 4 != 0) {
+        REQUIRE(database->Put(rocks::WriteOptions(), row, value));
+        model[row] = value;
+      } else {
+        REQUIRE(database->Delete(rocks::WriteOptions(), row));
+        model.erase(row);
+      }
+    }
+    // From the second half on, so that tables of the first have none, and may be left out.
+    if (step > 200 && step % 20 == 0) {
+      const std::string first = Row(begin + 5), end = Row(begin + 3000);
+      REQUIRE(database->DeleteRange(rocks::WriteOptions(), database->DefaultColumnFamily(), first, end));
+      model.erase(model.lower_bound(first), model.lower_bound(end));
+    }
+    if (step % 7 == 0) REQUIRE(database->Flush(rocks::FlushOptions()));
+    if (step % 150 == 149) database.Compact();
+    for (int i = 0; i < 20; ++i) {
+      const uint64_t from = random() % 100000;
+      const std::string lower = i == 0 ? "" : Row(from), upper = i == 1 ? "" : Row(from + random() % 200);
+      const RocksdbScan scan(filters, lower, upper);
+      const auto end = upper.empty() ? model.end() : model.lower_bound(std::max(lower, upper));
+      CHECK(Scanned(database, scan, i % 2 == 0) == Rows(model.lower_bound(lower), end));
+    }
+  }
+  CHECK(filters->counts().skipped > 1000 && filters->counts().unusable == 0 && filters->counts().unfinished == 0);
+}
+
+// Tables without a filter, with one that another comparator orders, and with a broken one are read.
+static void TestUnusable() {
+  const std::shared_ptr<RocksdbRangeFilters> filters = Filters("range:14");
+  const RocksdbScan all(filters, "", "");
+  const RocksdbScan scan(filters, "a", "b");
+  rocks::TableProperties table;
+  table.comparator_name = rocks::BytewiseComparator()->Name();
+  CHECK(scan.Read().table_filter(table) && filters->counts().asked == 0);
+  rocks::TablePropertiesCollectorFactory::Context context;
+  const auto collected = [&](const char* key, rocks::EntryType type) {
+    const std::unique_ptr<rocks::TablePropertiesCollector> collector(filters->CreateTablePropertiesCollector(context));
+    if (key != nullptr) REQUIRE(collector->AddUserKey(key, "", type, 0, 0));
+    rocks::UserCollectedProperties properties;
+    REQUIRE(collector->Finish(&properties));
+    return properties;
+  };
+  CHECK(collected(nullptr, rocks::kEntryPut).empty() && collected("c", rocks::kEntryRangeDeletion).empty());
+  table.user_collected_properties = collected("c", rocks::kEntryDelete);
+  CHECK(!scan.Read().table_filter(table) && all.Read().table_filter(table));
+  table.num_range_deletions = 1;
+  CHECK(scan.Read().table_filter(table));
+  table.num_range_deletions = 0;
+  table.comparator_name = rocks::ReverseBytewiseComparator()->Name();
+  CHECK(scan.Read().table_filter(table));
+  table.comparator_name = rocks::BytewiseComparator()->Name();
+  CHECK(filters->counts().asked == 2 && filters->counts().skipped == 1);
+  table.user_collected_properties["filterblock.range"][20] ^= 1;
+  CHECK(scan.Read().table_filter(table) && filters->counts().unusable == 1);
+  std::shared_ptr<RocksdbRangeFilters> refused;
+  for (const char* text : {"", "range", "range:1000", "blocked:10"}) {
+    CHECK(RocksdbRangeFilters::New(text, &refused).IsInvalidArgument());
+  }
+}
+
+// Ten tables of random numbers, whose ranges overlap, are asked for narrow ranges that no table has rows in.
+static void CountReads(uint64_t num_keys) {
+  for (const char* policy : {"", "range:14", "range:16"}) {
+    const std::shared_ptr<RocksdbRangeFilters> filters = *policy != 0 ? Filters(policy) : nullptr;
+    Database database(WithRanges(filters));
+    const uint64_t per_table = num_keys / 10;
+    for (uint64_t i = 0; i < 10; ++i) database.Put(i * per_table, (i + 1) * per_table);
+    uint64_t num_scans = 0, skipped = 0;
+    std::vector<std::string> keys;
+    for (uint64_t i = 0; i < num_keys; ++i) keys.push_back(KeyOf(i));
+    std::sort(keys.begin(), keys.end());
+    database.Taken(rocks::BLOCK_CACHE_DATA_MISS);
+    database.Taken(rocks::BLOCK_CACHE_DATA_HIT);
+    for (uint64_t i = 0; num_scans < 10000; ++i) {
+      const std::string lower = KeyOf(kAbsent + i), upper = lower.substr(0, 9) + "~";
+      const auto next = std::lower_bound(keys.begin(), keys.end(), lower);
+      if (next != keys.end() && *next < upper) continue;
+      ++num_scans;
+      const RocksdbScan scan(filters != nullptr ? filters : Filters("range:14"), lower, upper);
+      CHECK(Scanned(database, scan, false).empty());
+    }
+    if (filters != nullptr) skipped = filters->counts().skipped;
+    const uint64_t reads = database.Taken(rocks::BLOCK_CACHE_DATA_MISS) + database.Taken(rocks::BLOCK_CACHE_DATA_HIT);
+    printf("%s: %" PRIu64 " empty scans of ten tables, %" PRIu64 " of %d tables left out, %" PRIu64 " data blocks read\n",
+           *policy != 0 ? policy : "no range filters", num_scans, skipped, 100000, reads);
+    CHECK(filters == nullptr ? reads > 90000 : reads < 10000);
+  }
+}
+
+void TestRanges(uint64_t num_keys) {
+  TestModel();
+  TestUnusable();
+  CountReads(num_keys);
+}

@@ -97,7 +97,9 @@ fn reply(request: &Request) -> Result<Value, (&'static str, DecodeError)> {
 
 #[test]
 fn the_document_answers_the_kit() {
-    assert_answered(|request| {
+    // The oracle of range filters answers from keys: it is compared with the library in tests/format.
+    let has = |frame: &str| frame != "range";
+    assert_answered(has, |request| {
         let refused = |(row, error): (&str, DecodeError)| refused(class_of(&error), row, &error);
         reply(&Request::new(request)).unwrap_or_else(refused)
     });

@@ -4,9 +4,11 @@ use crate::material::{transform, unhex};
 use crate::readers::Reading;
 use crate::rules::{Caller, Frame, OF_BLOCKS, OF_INDEXES, compact_fault, first_fault};
 use filterblock::partition::{PartitionError, PartitionHandle, PartitionedFilter};
+use filterblock::range::RangeFilter;
 use filterblock::{CompactFrameReader, DecodeError, EntryHasher, KeyHash, KeyHasher, OpenOptions};
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::ops::Bound;
 
 /// What a reader is given.
 #[derive(Debug)]
@@ -88,6 +90,27 @@ fn leads_to(filter: &PartitionedFilter<&[u8]>, request: &Request, query: &str) -
     answer.unwrap_or(true)
 }
 
+/// A bound of a range: none, or a key that is included or excluded.
+fn bound(text: &str) -> Bound<Vec<u8>> {
+    match text.split_at(1) {
+        ("i", key) => Bound::Included(unhex(key)),
+        ("e", key) => Bound::Excluded(unhex(key)),
+        _ => Bound::Unbounded,
+    }
+}
+
+fn may_contain_some(filter: &RangeFilter<&[u8]>, query: &str) -> bool {
+    match parts(query) {
+        ("prefix", p) => filter.may_contain_prefix(&unhex(p[0])),
+        ("key", p) => filter.may_contain(&unhex(p[0])),
+        ("range", p) => {
+            let (lower, upper) = (bound(p[0]), bound(p[1]));
+            filter.may_contain_range(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice))
+        }
+        _ => panic!("{query}"),
+    }
+}
+
 /// A letter for each query.
 pub fn letters(request: &Request, answer: impl Fn(&str) -> bool) -> Value {
     request.queries.iter().map(|query| if answer(query) { 'm' } else { 'n' }).collect::<String>().into()
@@ -130,6 +153,11 @@ pub fn reply(request: &Request) -> Result<Value, DecodeError> {
             reply["partitions"] = filter.partitions().map(class).collect::<Vec<_>>().into();
             reply["answers"] = letters(request, |query| leads_to(&filter, request, query));
         }
+        "range" => {
+            let filter = RangeFilter::open(&bytes[..], &options)?;
+            reply["num_entries"] = format!("{:#x}", filter.num_keys()).into();
+            reply["answers"] = letters(request, |query| may_contain_some(&filter, query));
+        }
         frame => panic!("{frame:?}"),
     }
     Ok(reply)
@@ -155,6 +183,8 @@ pub fn fault(request: &Request) -> Result<(), (&'static str, DecodeError)> {
 pub fn answer(request: &Value) -> Value {
     let request = Request::new(request);
     reply(&request).unwrap_or_else(|error| match fault(&request) {
+        // The rules of range filters are not among those of blocks.
+        _ if request.frame == "range" => json!({"class": error.class().to_string()}),
         Err((row, demanded)) if demanded == error => refused(&error.class().to_string(), row, &error),
         demanded => json!({"error": format!("{error:?}"), "demanded": format!("{demanded:?}")}),
     })

@@ -66,6 +66,8 @@ def maybe_in_range(opened: ranges.RangeFilter, query: str) -> bool:
     name, *parts = query.split(":")
     if name == "prefix":
         return opened.may_contain_prefix(bytes.fromhex(parts[0]))
+    if name == "key":
+        parts = ["i" + parts[0]] * 2
     return opened.may_contain(*map(bound, parts))
 
 

@@ -453,7 +453,8 @@ def main() -> int:
     options = parser.parse_args()
     import xxhash  # noqa: F401  loaded once
     sys.path.insert(0, str(HERE))
-    cases = [(c["request"], c["reply"]) for path in sorted(KIT.glob("*.json")) for c in json.loads(path.read_text())]
+    cases = [(c["request"], c["reply"]) for path in sorted(KIT.glob("*.json")) for c in json.loads(path.read_text())
+             if c["request"]["frame"] != "range"]  # the modules of range filters are not broken
     random.Random(1).shuffle(cases)  # what is wrong is found sooner
     if outcome_of(os.waitpid(start(lambda: answers_all(None, cases)), 0)[1]) != "survived":
         print("the reader is wrong before it is broken")

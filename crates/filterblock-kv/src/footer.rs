@@ -23,6 +23,7 @@
 //! data, index, filters, footer. No offset is stored that could contradict them.
 //!
 //! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
+//! A range filter is a block of its own format, with as many keys as the table has rows. It is never partitioned.
 //! A filter with any other parameter is not probed, like one with an unknown purpose.
 //!
 //! A filter whose index length is 0 is one block. Otherwise it is partitioned: its last bytes, of that length, are an
@@ -85,11 +86,16 @@ pub(crate) struct FilterHandle {
 }
 
 impl FilterHandle {
-    /// The filter's purpose and the transform of its entries; `None` for a purpose or a parameter that this version
-    /// does not write.
+    /// The filter's purpose and the transform of its hashed entries; `None` for a purpose or a parameter that this
+    /// version does not write, and for a range filter.
     pub(crate) fn purpose(&self) -> Option<(Purpose, KeyTransform)> {
         let purpose = Purpose::from_id(self.purpose_id)?;
         Some((purpose, purpose.transform_of_param(self.param)?))
+    }
+
+    /// Whether it is a range filter as this version writes it.
+    pub(crate) fn is_range(&self) -> bool {
+        (self.purpose_id, self.param, self.index_len) == (Purpose::Range.id(), 0, 0)
     }
 }
 
@@ -215,7 +221,7 @@ impl Footer {
     pub(crate) fn max_entries(&self, purpose: Purpose) -> u64 {
         match purpose {
             Purpose::RowColumn => self.num_cells,
-            Purpose::Row | Purpose::Prefix => self.num_rows,
+            Purpose::Row | Purpose::Prefix | Purpose::Range => self.num_rows,
         }
     }
 
@@ -330,8 +336,10 @@ mod tests {
         let purpose = |purpose_id, param| FilterHandle { purpose_id, param, len: 1, index_len: 0 }.purpose();
         assert_eq!(purpose(1, 0), Some((Purpose::Row, KeyTransform::Row)));
         assert_eq!(purpose(3, 5), Some((Purpose::Prefix, KeyTransform::FixedPrefix { len: 5 })));
-        for (purpose_id, param) in [(1, 5), (2, 1), (3, 0), (4, 0), (0, 0)] {
+        for (purpose_id, param) in [(1, 5), (2, 1), (3, 0), (4, 0), (4, 1), (0, 0)] {
             assert_eq!(purpose(purpose_id, param), None, "{purpose_id} {param}");
         }
+        let is_range = |purpose_id, param, index_len| FilterHandle { purpose_id, param, len: 1, index_len }.is_range();
+        assert!(is_range(4, 0, 0) && !is_range(4, 1, 0) && !is_range(4, 0, 1) && !is_range(1, 0, 0));
     }
 }

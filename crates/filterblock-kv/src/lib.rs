@@ -36,13 +36,15 @@
 //! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::with_filter`]), by level if
 //! wanted. A [budget](filterblock_engine::budget) in bytes for the whole store is allocated for the least sum of
 //! false-positive rates whenever a table is written. An absent row *and* an absent column of a row that exists each
-//! save their read; a scan whose rows share a prefix skips tables without such rows.
+//! save their read; a scan whose rows share a prefix skips tables without such rows. A
+//! [range filter](StoreOptions::with_range_filter) of the rows answers every scan, whatever its bounds. It is one block: a
+//! scan reads the blocks between its bounds only, so that parts of it would save memory, and no block.
 //!
 //! All filters of a store have one hasher. Where strangers choose the keys, give it a secret key
 //! ([`StoreOptions::with_hasher`]): the store's files then contain the key's id only, and the store opens with this key
 //! only.
 //!
-//! Every lookup of one cell, one row or one prefix in one table ends in exactly one
+//! Every lookup of one cell, one row, one prefix or one range in one table ends in exactly one
 //! [`Outcome`](filterblock_engine::ledger::Outcome) of the [ledger](filterblock_engine::ledger), so that what the
 //! filters saved, their false positives and the predicted number of these can be compared, by table, level, kind and
 //! purpose ([`Store::ledger_report`]). Key ranges are checked before the filter: reads that min/max pruning saves are
@@ -51,7 +53,9 @@
 //! A lookup is counted under the [`Purpose`] of the filter that answers it: row lookups under [`Purpose::Row`]; cell
 //! lookups under [`Purpose::RowColumn`], except in tables that have a row filter only, where that one answers. In a
 //! table without either, row lookups count under row and cell lookups under row+column. A scan whose rows all share a
-//! prefix of the store's prefix length makes one prefix lookup in each table that it reaches.
+//! prefix of the store's prefix length makes one prefix lookup in each table that it reaches. In a table with a range
+//! filter, and in others of a store that writes them unless it is a lookup of a prefix there, a scan counts under
+//! [`Purpose::Range`]: up to the first block that it reads in the table.
 //!
 //! ```
 //! use filterblock_kv::{Store, StoreOptions};
@@ -106,7 +110,7 @@ pub use batch::{MAX_BATCH_LEN, WriteBatch};
 pub use cache::{CacheStats, FilterResidence};
 pub use cell::{Cell, CellKey, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
-pub use filters::{ColumnStats, FilterStats, TableFilter, TablePartitions};
+pub use filters::{ColumnStats, FilterStats, RangeFilterStats, TableFilter, TablePartitions, TableRangeFilter};
 pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
 pub use sstable::{TableCell, TableCheck, TableFile};
@@ -115,9 +119,9 @@ pub use storage::{
     WritableFile, read_exact_at,
 };
 pub use store::{
-    FilterVerification, LevelStats, LostRows, RebuildOptions, RebuildReport, RebuiltTable, RepairOptions, RepairReport,
-    RepairedFilters, RepairedLog, RepairedTable, Scan, Snapshot, Stats, Store, TableStats, TableVerification,
-    UnreadableRows, VerifyReport,
+    FilterVerification, LevelStats, LostRows, RangeFilterVerification, RebuildOptions, RebuildReport, RebuiltTable,
+    RepairOptions, RepairReport, RepairedFilters, RepairedLog, RepairedTable, Scan, Snapshot, Stats, Store, TableStats,
+    TableVerification, UnreadableRows, VerifyReport,
 };
 pub use warning::{FilterProblem, Warning};
 

@@ -4,6 +4,7 @@ use super::cache::FilterResidence;
 use super::error::Error;
 use super::manifest::{HasherId, NUM_LEVELS};
 use super::purpose::Purpose;
+use filterblock::range::RangePolicy;
 use filterblock::{FilterPolicy, FilterSize, KeyHasher, Workload};
 use std::time::Duration;
 
@@ -63,10 +64,12 @@ pub struct StoreOptions {
 /// The filters that tables get.
 #[derive(Clone, Debug)]
 pub(crate) struct FilterOptions {
-    /// The policies by purpose.
-    everywhere: [Option<FilterPolicy>; Purpose::ALL.len()],
+    /// The policies by purpose. The last is that of ranges, which is refused.
+    everywhere: [Option<FilterPolicy>; Purpose::LOOKUPS.len()],
     /// The policies by level and purpose, for levels with a filter of their own, or none; they override `everywhere`.
-    by_level: [[Option<Option<FilterPolicy>>; Purpose::ALL.len()]; NUM_LEVELS],
+    by_level: [[Option<Option<FilterPolicy>>; Purpose::LOOKUPS.len()]; NUM_LEVELS],
+    /// The policies of range filters by level.
+    pub(crate) ranges: [Option<RangePolicy>; NUM_LEVELS],
     pub(crate) prefix_len: u16,
     pub(crate) budget_bytes: Option<u64>,
     /// The limit of the memory for filters with columns.
@@ -105,8 +108,9 @@ impl StoreOptions {
     pub const fn without_filters() -> Self {
         Self {
             filters: FilterOptions {
-                everywhere: [const { None }; Purpose::ALL.len()],
-                by_level: [const { [const { None }; Purpose::ALL.len()] }; NUM_LEVELS],
+                everywhere: [const { None }; Purpose::LOOKUPS.len()],
+                by_level: [const { [const { None }; Purpose::LOOKUPS.len()] }; NUM_LEVELS],
+                ranges: [None; NUM_LEVELS],
                 prefix_len: 0,
                 budget_bytes: None,
                 memory_bytes: None,
@@ -132,6 +136,7 @@ impl StoreOptions {
     /// level of an [automatic](FilterPolicy::auto) one, which chooses a kind for each table; under a budget, for all
     /// tables of a level together. A policy [hashed](FilterPolicy::with_hasher) under a secret key gives the store that
     /// key, as [`StoreOptions::with_hasher`] does. For [`Purpose::Prefix`], use [`StoreOptions::with_prefix_filter`].
+    /// For [`Purpose::Range`] such a policy is refused: use [`StoreOptions::with_range_filter`].
     pub fn with_filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.filters.everywhere[purpose.index()] = policy.into();
         self
@@ -164,10 +169,51 @@ impl StoreOptions {
         self.with_filter(Purpose::Prefix, policy)
     }
 
-    /// All filters of the store together take at most `bytes` bytes. The store then chooses the bits per key of the
-    /// policies so that the sum of the false-positive rates that a lookup meets is least: levels with few keys get more
-    /// bits per key. Solved for every table written, from the true numbers of entries. Blocks count with their headers,
-    /// and the indexes of partitioned filters; the padding to pages of 4 KiB in a file does not count.
+    /// Writes a [range filter](filterblock::range) of the rows into every table, or none. Every scan asks it, and skips
+    /// tables that have nothing between the scan's bounds, not even a tombstone. It is one block, whatever
+    /// [partitions](StoreOptions::with_partition_bytes) other filters have. None unless set.
+    ///
+    /// ```
+    /// use filterblock::range::RangePolicy;
+    /// use filterblock_engine::ledger::Outcome;
+    /// use filterblock_kv::{Purpose, Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let policy = RangePolicy::with_bits_per_key(14.0)?;
+    /// let store = Store::open_dir(dir.path(), StoreOptions::default().with_range_filter(policy))?;
+    /// (0..1000).try_for_each(|hour| store.put(format!("sensor/{:04}", 7 * hour).as_bytes(), b"", b"21 degrees"))?;
+    /// store.flush()?;
+    /// assert_eq!(store.scan(&b"sensor/0701"[..]..&b"sensor/0706"[..]).count(), 0);
+    /// assert_eq!(store.ledger().of(Purpose::Range).count(Outcome::Avoided), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_range_filter(mut self, policy: impl Into<Option<RangePolicy>>) -> Self {
+        self.filters.ranges = [policy.into(); NUM_LEVELS];
+        self
+    }
+
+    /// Writes a range filter into every table of one level, 0 to 6, or none, in place of that of an earlier
+    /// [`StoreOptions::with_range_filter`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchLevel`] for a deeper level.
+    pub fn with_level_range_filter(
+        mut self,
+        level: usize,
+        policy: impl Into<Option<RangePolicy>>,
+    ) -> Result<Self, Error> {
+        let of_level = self.filters.ranges.get_mut(level).ok_or(Error::NoSuchLevel { level, max: NUM_LEVELS - 1 })?;
+        *of_level = policy.into();
+        Ok(self)
+    }
+
+    /// All filters of the store together take at most `bytes` bytes. Range filters count first, at their own size. The
+    /// store then chooses the bits per key of the policies so that the sum of the false-positive rates that a lookup meets
+    /// is least: levels with few keys get more bits per key. Solved for every table written, from the true numbers of
+    /// entries. Blocks count with their headers, and the indexes of partitioned filters; the padding to pages of 4 KiB in
+    /// a file does not count.
     pub const fn with_filter_budget_bytes(mut self, bytes: u64) -> Self {
         self.filters.budget_bytes = Some(bytes);
         self
@@ -248,10 +294,11 @@ impl StoreOptions {
             Durability::Interval(interval) => u64::try_from(interval.as_millis()).unwrap_or(u64::MAX),
             Durability::Always | Durability::Never => 0,
         };
-        let prefix = Purpose::Prefix.index();
-        let has_prefix_filter = self.filters.everywhere[prefix].is_some()
-            || self.filters.by_level.iter().any(|level| level[prefix].as_ref().is_some_and(Option::is_some));
-        let prefix_len_min = u64::from(has_prefix_filter);
+        let has = |purpose: Purpose| {
+            let of_level = |level: &[Option<_>; _]| level[purpose.index()].as_ref().is_some_and(Option::is_some);
+            self.filters.everywhere[purpose.index()].is_some() || self.filters.by_level.iter().any(of_level)
+        };
+        let prefix_len_min = u64::from(has(Purpose::Prefix));
         let ranges = [
             ("max_memtable_bytes", self.max_memtable_bytes as u64, 1, u64::MAX),
             ("max_table_bytes", self.max_table_bytes, 1, u64::MAX),
@@ -261,6 +308,7 @@ impl StoreOptions {
             ("cache_bytes", self.cache_bytes, 0, 1 << 44),
             ("partition_bytes", self.filters.partition_bytes.unwrap_or(256), 256, 1 << 30),
             ("prefix_filter's length", self.filters.prefix_len.into(), prefix_len_min, u16::MAX.into()),
+            ("filter policies for ranges", has(Purpose::Range).into(), 0, 0),
             ("durability's interval in milliseconds", interval_ms, 0, 24 * 60 * 60 * 1000),
         ];
         match ranges.into_iter().find(|&(_, given, min, max)| !(min..=max).contains(&given)) {

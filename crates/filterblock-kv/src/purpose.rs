@@ -17,15 +17,22 @@ pub enum Purpose {
     RowColumn,
     /// May the table have a row that starts with this prefix? All prefixes of a filter have one length.
     Prefix,
+    /// May the table have a row between these bounds? The answer of a [range filter](filterblock::range), which has a
+    /// policy of its own ([`StoreOptions::with_range_filter`](super::StoreOptions::with_range_filter)).
+    Range,
 }
 
 impl Purpose {
-    /// All purposes, in the order of their ids.
+    /// The purposes of filters of hashed keys, in the order of their ids: all but [`Purpose::Range`].
     pub const ALL: [Self; 3] = [Self::Row, Self::RowColumn, Self::Prefix];
 
-    /// The ledger's classes, in the order of [`Purpose::ALL`].
-    pub(crate) const LOOKUPS: [LookupClass; 3] =
-        [LookupClass::group("row"), LookupClass::point("row+column"), LookupClass::range("prefix")];
+    /// The ledger's classes, in the order of [`Purpose::ALL`], and that of ranges.
+    pub(crate) const LOOKUPS: [LookupClass; 4] = [
+        LookupClass::group("row"),
+        LookupClass::point("row+column"),
+        LookupClass::range("prefix"),
+        LookupClass::range("range"),
+    ];
 
     /// The id in a table's footer.
     pub const fn id(self) -> u8 {
@@ -33,15 +40,17 @@ impl Purpose {
             Self::Row => 1,
             Self::RowColumn => 2,
             Self::Prefix => 3,
+            Self::Range => 4,
         }
     }
 
     /// The purpose with this id, if this version knows it.
     pub fn from_id(id: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|purpose| purpose.id() == id)
+        Self::ALL.into_iter().chain([Self::Range]).find(|purpose| purpose.id() == id)
     }
 
-    /// The transform of the filter's entries. `prefix_len`, in bytes, applies to [`Purpose::Prefix`] only.
+    /// The transform of the filter's entries; of ranges, of its keys. `prefix_len`, in bytes, applies to
+    /// [`Purpose::Prefix`] only.
     ///
     /// ```
     /// use filterblock::KeyTransform;
@@ -52,19 +61,20 @@ impl Purpose {
     /// ```
     pub const fn transform(self, prefix_len: u16) -> KeyTransform {
         match self {
-            Self::Row => KeyTransform::Row,
+            Self::Row | Self::Range => KeyTransform::Row,
             Self::RowColumn => KeyTransform::RowColumn,
             Self::Prefix => KeyTransform::FixedPrefix { len: prefix_len },
         }
     }
 
-    /// The transform of the entries, given the footer's parameter; `None` for a parameter that this version never
-    /// writes.
+    /// The transform of the hashed entries, given the footer's parameter; `None` for a parameter that this version
+    /// never writes, and for a range filter, which has no such entries.
     pub(crate) fn transform_of_param(self, param: u16) -> Option<KeyTransform> {
         let is_written = match self {
             Self::Row | Self::RowColumn => param == 0,
             // Every row starts with the empty prefix: a filter of it would be useless.
             Self::Prefix => param != 0,
+            Self::Range => false,
         };
         is_written.then(|| self.transform(param))
     }
@@ -106,8 +116,8 @@ mod tests {
                 assert_eq!(transform, Some(purpose.transform(prefix_len)));
             }
         }
-        assert_eq!(Purpose::from_id(0), None);
-        assert_eq!(Purpose::from_id(4), None);
+        assert_eq!((Purpose::from_id(0), Purpose::from_id(5)), (None, None));
+        assert_eq!(Purpose::from_id(Purpose::Range.id()), Some(Purpose::Range));
     }
 
     #[test]

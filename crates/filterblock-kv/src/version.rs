@@ -100,7 +100,7 @@ impl Version {
     }
 
     /// All tables, in the order in which lookups search them.
-    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> + Clone {
         self.levels.iter().flatten()
     }
 

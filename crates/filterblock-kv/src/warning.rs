@@ -5,6 +5,7 @@
 
 use super::purpose::Purpose;
 use core::fmt;
+use filterblock::range::RANGE_KIND_TAG;
 use filterblock::{BuildError, DecodeError, DecodeErrorClass, FilterKind, MAGIC};
 
 /// Why a table's filter is not used.
@@ -30,6 +31,13 @@ pub enum FilterProblem {
         num_entries: u64,
         /// The table's cells, or for a filter of rows or prefixes its rows.
         max: u64,
+    },
+    /// A range filter has fewer keys than its table has rows, or more, so that it cannot speak for all of them.
+    NotAllRows {
+        /// Keys that its block claims.
+        num_keys: u64,
+        /// The table's rows.
+        num_rows: u64,
     },
     /// It could not be built, so the table was written without it.
     NotBuilt(BuildError),
@@ -58,6 +66,9 @@ impl fmt::Display for FilterProblem {
             }
             Self::TooManyEntries { num_entries, max } => {
                 write!(f, "has {num_entries} entries, and its table can have {max} at most")
+            }
+            Self::NotAllRows { num_keys, num_rows } => {
+                write!(f, "has {num_keys} keys, and its table has {num_rows} rows")
             }
             Self::NotBuilt(error) => write!(f, "not written: {error}"),
             Self::NotIndexed { num_partitions } => {
@@ -113,6 +124,7 @@ pub(crate) fn claimed_format(block: &[u8]) -> String {
     };
     match FilterKind::from_tag(tag) {
         Some(kind) => format!("{kind} v{version}"),
+        None if tag == RANGE_KIND_TAG => format!("range v{version}"),
         None => format!("kind {tag} v{version}"),
     }
 }

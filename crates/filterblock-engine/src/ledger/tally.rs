@@ -47,9 +47,10 @@ impl Tally {
         ratio(self.count(Outcome::FalsePositive) as f64, self.absent_asked())
     }
 
-    /// Returns the rate expected from the filters that were probed; `None` before the first absent key.
+    /// Returns the rate expected from the filters that were probed; `None` before the first absent key, and where no
+    /// filter has an expected rate, as those of ranges.
     pub fn predicted_fpr(&self) -> Option<f64> {
-        ratio(self.expected_false_positives, self.absent_asked())
+        ratio(self.expected_false_positives, self.absent_asked()).filter(|&rate| rate > 0.0)
     }
 
     /// Returns the difference to `earlier`, a snapshot of the same account.

@@ -81,7 +81,9 @@ impl fmt::Display for LedgerReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows = vec![HEADINGS.map(str::to_owned)];
         for of_level in &self.by_level {
-            let filter = of_level.kind.map_or("none", |kind| kind.name());
+            // A filter without a kind has answered, as one of ranges.
+            let unnamed = if of_level.tally.absent_asked() > 0 { "-" } else { "none" };
+            let filter = of_level.kind.map_or(unnamed, |kind| kind.name());
             rows.push(row(&of_level.level.to_string(), of_level.purpose, filter, &of_level.tally));
         }
         rows.extend(self.total.classes().map(|(class, tally)| row("all", class.purpose(), "all", tally)));

@@ -15,6 +15,7 @@ mod pins;
 mod tests;
 
 use super::storage::PAGE_LEN;
+use filterblock::range::RangeFilter;
 use filterblock::{AlignedBytes, FilterBlock};
 pub(crate) use pins::PinnedBytes;
 use pins::Pins;
@@ -61,6 +62,8 @@ pub struct CacheStats {
 /// Memory use of a block besides its bytes: its entry, 69 bytes in a table of up to three times as many slots as
 /// entries, ghosts of evicted blocks included (the library's own formula), and the headers of two allocations.
 const ENTRY_OVERHEAD: u64 = 256;
+/// Memory use of an open range filter besides its bytes and what any filter takes: at most this.
+pub(crate) const OPEN_RANGE_FILTER: u64 = size_of::<RangeFilter<AlignedBytes>>() as u64;
 /// The least size of a shard, the part of the cache under one lock, so that large filters fit.
 const SHARD_BYTES_MIN: u64 = 8 << 20;
 /// The alignment of a filter in memory.
@@ -82,6 +85,7 @@ struct Location {
 enum Block {
     Data(Arc<[u8]>),
     Filter(Arc<FilterBlock<AlignedBytes>>),
+    Range(Arc<RangeFilter<AlignedBytes>>),
 }
 
 #[derive(Clone, Debug)]
@@ -183,6 +187,12 @@ impl BlockCache {
         self.filters.count(if let Some(Block::Filter(filter)) = found { Some(filter) } else { None })
     }
 
+    /// A range filter, open.
+    pub(crate) fn range_filter(&self, file: FileId, offset: u64) -> Option<Arc<RangeFilter<AlignedBytes>>> {
+        let found = self.get(file, offset);
+        self.filters.count(if let Some(Block::Range(filter)) = found { Some(filter) } else { None })
+    }
+
     /// Inserts a data block that was read and checked.
     pub(crate) fn insert_data(&self, file: FileId, offset: u64, bytes: Arc<[u8]>) {
         let weight = ENTRY_OVERHEAD + bytes.len() as u64;
@@ -193,6 +203,12 @@ impl BlockCache {
     pub(crate) fn insert_filter(&self, file: FileId, offset: u64, filter: Arc<FilterBlock<AlignedBytes>>) {
         let weight = Self::filter_weight(filter.reader().block_len() as u64);
         self.insert(Location { file, offset }, Entry { block: Block::Filter(filter), weight });
+    }
+
+    /// Inserts a range filter that was read and opened.
+    pub(crate) fn insert_range_filter(&self, file: FileId, offset: u64, filter: Arc<RangeFilter<AlignedBytes>>) {
+        let weight = Self::filter_weight(filter.as_bytes().len() as u64 + OPEN_RANGE_FILTER);
+        self.insert(Location { file, offset }, Entry { block: Block::Range(filter), weight });
     }
 
     fn insert(&self, location: Location, entry: Entry) {

@@ -2,7 +2,7 @@
 
 use super::{
     DecodeError, EntryHasher, FilterKind, KeyHasher, KeyTransform, OpenOptions, PartitionHandle, PartitionedFilter,
-    Probe, Purpose, index_at, may_contain_cell, open_index, unpadded_len,
+    Probe, Purpose, RangeFilter, RangeFilterReader, index_at, may_contain_cell, open_index, unpadded_len,
 };
 use filterblock::FilterBlockReader;
 
@@ -94,6 +94,28 @@ impl TableFilter {
         }
         let filter = self.open().ok()?;
         Some(Box::new(move |key| may_contain_cell(None::<&PartitionedFilter<&[u8]>>, |_| Some(&filter), key)))
+    }
+}
+
+/// A range filter of a table, with what is needed to open it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct TableRangeFilter {
+    /// The offset of its bytes in the table's file.
+    pub offset: u64,
+    /// The context that the block is bound to.
+    pub context: u64,
+    /// The block, unchecked.
+    pub bytes: Vec<u8>,
+}
+
+impl TableRangeFilter {
+    /// Opens the block with every check.
+    ///
+    /// # Errors
+    /// As [`RangeFilter::open`].
+    pub fn open(&self) -> Result<RangeFilterReader<'_>, DecodeError> {
+        RangeFilter::open(&self.bytes, &OpenOptions::new().with_context(self.context))
     }
 }
 

@@ -36,7 +36,7 @@ impl<'a> EntryHashes<'a> {
 
     fn hash(&self, purpose: Purpose, hasher: &KeyHasher) -> KeyHash {
         match purpose {
-            Purpose::Row | Purpose::Prefix => hasher.hash(self.key.row),
+            Purpose::Row | Purpose::Prefix | Purpose::Range => hasher.hash(self.key.row),
             Purpose::RowColumn => hasher.hash_row_column(self.key.row, self.key.column),
         }
     }

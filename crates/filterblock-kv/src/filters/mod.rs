@@ -8,37 +8,43 @@ mod columns;
 mod file;
 mod filter;
 mod loaded;
-mod prefix_lookup;
+mod range;
+mod scan_lookup;
 mod stored;
 mod writer;
 
 pub use columns::ColumnStats;
-pub use file::{TableFilter, TablePartitions};
+pub use file::{TableFilter, TablePartitions, TableRangeFilter};
 pub use filter::FilterStats;
 pub(crate) use filter::{EntryHashes, OpenFilter, Verdict, kind_name};
 pub(crate) use loaded::{Loaded, Probe};
-pub(crate) use prefix_lookup::PrefixLookup;
+pub use range::RangeFilterStats;
+pub(crate) use scan_lookup::{CountedScans, ScanLookup};
 pub(crate) use stored::read_filter;
 pub(crate) use writer::{FilterPolicies, FilterWriter};
 
-use super::cache::{FileId, FilterResidence, PinnedBytes};
+use super::cache::{FileId, FilterResidence, OPEN_RANGE_FILTER, PinnedBytes};
 use super::cell::CellKey;
 use super::context::{OpenFile, TableContext};
 use super::error::Error;
 use super::footer::{FilterHandle, Footer, filter_context, open_footer};
 use super::manifest::HasherId;
 use super::names::FileName;
+use super::prefix::safe_prefix;
 use super::purpose::Purpose;
+use super::range::RowRange;
 use super::storage::{PAGE_LEN, ReadableFile, WritableFile, len_in_memory, read_exact_at};
 use super::warning::{FilterProblem, Warning, claimed_format};
 use columns::{ColumnSums, HeldColumns};
 use core::ops::Deref;
 use filterblock::partition::{PartitionHandle, PartitionedFilter};
+use filterblock::range::{RangeFilter, RangeFilterReader};
 use filterblock::{
     AlignedBytes, DecodeError, EntryHasher, FilterBlock, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions,
 };
 use filterblock_engine::ledger::{BlockCounters, FilterFacts, Lookup, Outcome, TableCounters};
 use loaded::BlockRef;
+use range::OpenRange;
 use std::sync::Arc;
 use stored::{Location, Stored, index_at, may_contain_cell, open_index, unpadded_len};
 
@@ -55,6 +61,8 @@ enum Slot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableFilters {
     slots: [Slot; Purpose::ALL.len()],
+    /// The range filter, if one was written, and if it is usable.
+    range: Option<Option<Arc<OpenRange>>>,
     /// The length of the prefixes of the prefix filter that was written, usable or not.
     pub(crate) stored_prefix_len: Option<u16>,
     /// The number of their own file, and that file.
@@ -66,16 +74,7 @@ impl TableFilters {
     pub(crate) fn open(file: &OpenFile, source: &Arc<dyn ReadableFile>, footer: &Footer, table: &Footer) -> Self {
         let mut filters = Self::default();
         for (handle, offset) in footer.filter_locations() {
-            let Some((purpose, transform)) = handle.purpose() else {
-                let (claimed_format, problem) = ("unread".to_owned(), filters.unknown(handle));
-                let (name, len) = (file.name.clone(), handle.len);
-                file.context.warn(Warning { file: name, offset, len, claimed_format, problem });
-                continue;
-            };
-            let hasher = footer.hasher(&file.context.hasher.read());
-            filters.note_prefix_len(transform);
-            let options = OpenOptions::new().expect(&EntryHasher::new(hasher, transform));
-            let location = Location {
+            let location = |purpose, options: OpenOptions| Location {
                 context: Arc::clone(&file.context),
                 file: file.name.clone(),
                 file_id: file.id,
@@ -85,7 +84,20 @@ impl TableFilters {
                 options: options.with_context(filter_context(footer.number, purpose)),
                 max_entries: table.max_entries(purpose),
             };
-            let opened = OpenFilter::open(purpose, location, handle.index_len);
+            if handle.is_range() {
+                filters.range = Some(OpenRange::open(location(Purpose::Range, OpenOptions::new())).map(Arc::new));
+                continue;
+            }
+            let Some((purpose, transform)) = handle.purpose() else {
+                let (claimed_format, problem) = ("unread".to_owned(), filters.unknown(handle));
+                let (name, len) = (file.name.clone(), handle.len);
+                file.context.warn(Warning { file: name, offset, len, claimed_format, problem });
+                continue;
+            };
+            let hasher = footer.hasher(&file.context.hasher.read());
+            filters.note_prefix_len(transform);
+            let options = OpenOptions::new().expect(&EntryHasher::new(hasher, transform));
+            let opened = OpenFilter::open(purpose, location(purpose, options), handle.index_len);
             filters.slots[purpose.index()] = opened.map_or(Slot::Unusable, |filter| Slot::Open(Arc::new(filter)));
         }
         filters
@@ -109,7 +121,7 @@ impl TableFilters {
             Err(error) => {
                 let mut filters = Self::default();
                 let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
-                purposes.for_each(|purpose| filters.slots[purpose.index()] = Slot::Unusable);
+                purposes.for_each(|purpose| filters.give_up(purpose));
                 let transforms = footer.filters.iter().filter_map(|handle| handle.purpose());
                 transforms.for_each(|(_, transform)| filters.note_prefix_len(transform));
                 let (claimed_format, problem) = ("unread".to_owned(), FilterProblem::Unreadable(error.to_string()));
@@ -152,8 +164,16 @@ impl TableFilters {
         let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
             return FilterProblem::UnknownPurpose(handle.purpose_id);
         };
-        self.slots[purpose.index()] = Slot::Unusable;
+        self.give_up(purpose);
         FilterProblem::UnknownParameter { purpose, param: handle.param }
+    }
+
+    /// Notes that there is a filter, which is unusable.
+    fn give_up(&mut self, purpose: Purpose) {
+        match self.slots.get_mut(purpose.index()) {
+            Some(slot) => *slot = Slot::Unusable,
+            None => self.range = Some(None),
+        }
     }
 
     /// The purpose whose filter answers lookups of cells. A row filter can replace a row+column filter that was never
@@ -174,6 +194,20 @@ impl TableFilters {
         }
     }
 
+    /// The answer of the range filter. A read of it is counted under filter blocks.
+    fn probe_range(&self, range: &RowRange, counters: &TableCounters) -> Verdict {
+        match &self.range {
+            None => Verdict::NoFilter,
+            Some(None) => Verdict::Unusable,
+            Some(Some(filter)) => filter.probe(range, counters.filter_blocks()),
+        }
+    }
+
+    /// The range filter, if it is usable.
+    pub(crate) fn range(&self) -> Option<&OpenRange> {
+        self.range.as_ref()?.as_deref()
+    }
+
     /// The length of the prefix filter's entries, if it is usable.
     pub(crate) fn prefix_len(&self) -> Option<u16> {
         self.get(Purpose::Prefix).and(self.stored_prefix_len)
@@ -192,27 +226,33 @@ impl TableFilters {
 
     /// Length of the usable filters.
     pub(crate) fn bytes(&self) -> u64 {
-        self.usable().map(|filter| filter.stored_stats.bytes).sum()
+        self.usable().map(|filter| filter.stored_stats.bytes).sum::<u64>() + self.range_bytes()
     }
 
-    /// The usable filters.
+    /// Length of the range filter, if it is usable.
+    pub(crate) fn range_bytes(&self) -> u64 {
+        self.range().map_or(0, |filter| filter.stats.bytes)
+    }
+
+    /// The usable filters of hashed keys.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &OpenFilter> {
         Purpose::ALL.into_iter().filter_map(|purpose| self.get(purpose))
     }
 
     /// Whether there is a filter of this purpose, usable or not.
     pub(crate) fn has(&self, purpose: Purpose) -> bool {
-        !matches!(self.slots[purpose.index()], Slot::Missing)
+        self.slots.get(purpose.index()).map_or(self.range.is_some(), |slot| !matches!(slot, Slot::Missing))
     }
 
     /// Whether there is a filter of this purpose that is unusable.
     pub(crate) fn is_unusable(&self, purpose: Purpose) -> bool {
-        matches!(self.slots[purpose.index()], Slot::Unusable)
+        let range = matches!(self.range, Some(None));
+        self.slots.get(purpose.index()).map_or(range, |slot| matches!(slot, Slot::Unusable))
     }
 
-    /// The usable filter of a purpose.
+    /// The usable filter of hashed keys for a purpose.
     pub(crate) fn get(&self, purpose: Purpose) -> Option<&OpenFilter> {
-        match &self.slots[purpose.index()] {
+        match self.slots.get(purpose.index())? {
             Slot::Open(filter) => Some(filter),
             Slot::Missing | Slot::Unusable => None,
         }

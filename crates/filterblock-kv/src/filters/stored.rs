@@ -30,7 +30,7 @@ impl Location {
         if num_entries <= max { Ok(()) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
     }
 
-    fn warn(&self, offset: u64, len: u64, claimed_format: String, problem: FilterProblem) {
+    pub(super) fn warn(&self, offset: u64, len: u64, claimed_format: String, problem: FilterProblem) {
         self.context.warn(Warning { file: self.file.clone(), offset, len, claimed_format, problem });
     }
 }

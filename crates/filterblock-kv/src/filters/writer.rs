@@ -6,10 +6,18 @@ use super::{
 };
 use core::convert::Infallible;
 use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
+use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use filterblock::{BuildError, FilterBlockBuilder, FilterPolicy};
 
-/// The policy of each purpose's filter, in the order of [`Purpose::ALL`], its hasher and transform set.
-pub(crate) type FilterPolicies = [Option<FilterPolicy>; Purpose::ALL.len()];
+/// The filters with which a table is written.
+#[derive(Debug)]
+pub(crate) struct FilterPolicies {
+    /// By purpose, in the order of [`Purpose::ALL`], hasher and transform set.
+    pub(crate) by_purpose: [Option<FilterPolicy>; Purpose::ALL.len()],
+    pub(crate) range: Option<RangePolicy>,
+    /// Filters of hashed keys are partitioned above this length, if it is given.
+    pub(crate) partition_bytes: Option<u64>,
+}
 
 /// A cache line: the lines of a blocked filter are as long.
 const PARTITION_ALIGNMENT: usize = 64;
@@ -31,7 +39,7 @@ impl FilterInProgress {
         match self.purpose {
             Purpose::RowColumn => self.builder.add_row_column(key.row, key.column),
             Purpose::Row => self.builder.add_row(key.row),
-            Purpose::Prefix => self.builder.add_key(key.row),
+            Purpose::Prefix | Purpose::Range => self.builder.add_key(key.row),
         }
         if self.builder.num_added().is_power_of_two() {
             self.given_up = self.builder.expected_block_len().err();
@@ -60,7 +68,7 @@ impl Partitioned {
         let added = match purpose {
             Purpose::RowColumn => self.builder.add_row_column(key.row, key.column, store),
             Purpose::Row => self.builder.add_row(key.row, store),
-            Purpose::Prefix => self.builder.add_key(key.row, store),
+            Purpose::Prefix | Purpose::Range => self.builder.add_key(key.row, store),
         };
         if let Err(PartitionBuildError::Build { error, .. }) = added {
             self.error = Some(error);
@@ -101,26 +109,34 @@ fn append(pages: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
 #[derive(Debug)]
 pub(crate) struct FilterWriter {
     filters: Vec<FilterInProgress>,
+    range: Option<RangeFilterBuilder>,
 }
 
 impl FilterWriter {
-    /// Filters for the file with this number; partitioned above `partition_bytes`, if given.
-    pub(crate) fn new(file_number: u64, policies: &FilterPolicies, partition_bytes: Option<u64>) -> Self {
-        let filters = Purpose::ALL.into_iter().zip(policies).filter_map(|(purpose, policy)| {
+    /// Filters for the file with this number.
+    pub(crate) fn new(file_number: u64, policies: &FilterPolicies) -> Self {
+        let filters = Purpose::ALL.into_iter().zip(&policies.by_purpose).filter_map(|(purpose, policy)| {
             let (policy, context) = (policy.as_ref()?, filter_context(file_number, purpose));
-            let partitioned = partition_bytes.and_then(|bytes| Partitioned::new(policy, context, bytes));
+            let partitioned = policies.partition_bytes.and_then(|bytes| Partitioned::new(policy, context, bytes));
             let mut builder = FilterBlockBuilder::new(policy);
             builder.set_context(context);
             Some(FilterInProgress { purpose, builder, partitioned, given_up: None })
         });
-        Self { filters: filters.collect() }
+        let range = policies.range.map(|policy| {
+            let mut builder = RangeFilterBuilder::new(policy);
+            builder.set_context(filter_context(file_number, Purpose::Range));
+            builder
+        });
+        Self { filters: filters.collect(), range }
     }
 
     /// Adds a cell, in order. `last` is the one before it.
     pub(crate) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
         // Cells of a row are neighbours: its entry is added with the first of them.
+        let is_new_row = last.is_none_or(|last| last.row != key.row);
+        self.range.iter_mut().filter(|_| is_new_row).for_each(|range| range.add_key(key.row));
         for filter in &mut self.filters {
-            let is_repeated = filter.purpose != Purpose::RowColumn && last.is_some_and(|last| last.row == key.row);
+            let is_repeated = filter.purpose != Purpose::RowColumn && !is_new_row;
             if is_repeated || filter.given_up.is_some() {
                 continue;
             }
@@ -145,6 +161,18 @@ impl FilterWriter {
         footer: &mut Footer,
     ) -> Vec<Warning> {
         let mut warnings = Vec::new();
+        let mut end = |out: &mut Vec<u8>, start: usize, purpose: Purpose, param: u16, name: &str, built| match built {
+            Ok((len, index_len)) => {
+                let (purpose_id, len) = (purpose.id(), len as u64);
+                footer.filters.push(FilterHandle { purpose_id, param, len, index_len });
+                out.resize(out.len().next_multiple_of(PAGE_LEN), 0);
+                offset += (out.len() - start) as u64;
+            }
+            Err(problem) => {
+                let (file, claimed_format) = (file.to_owned(), name.to_owned());
+                warnings.push(Warning { file, offset, len: 0, claimed_format, problem });
+            }
+        };
         for mut filter in self.filters {
             let start = out.len();
             let partitioned = filter.partitioned.filter(|partitioned| !partitioned.pages.is_empty());
@@ -153,22 +181,13 @@ impl FilterWriter {
                 (None, Some(partitioned)) => partitioned.finish_into(out),
                 (None, None) => filter.builder.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt),
             };
-            match built {
-                Ok((len, index_len)) => {
-                    let (purpose_id, transform) = (filter.purpose.id(), filter.builder.policy().transform());
-                    let param = transform.to_wire().param;
-                    footer.filters.push(FilterHandle { purpose_id, param, len: len as u64, index_len });
-                    out.resize(start + len.next_multiple_of(PAGE_LEN), 0);
-                    offset += (out.len() - start) as u64;
-                }
-                Err(problem) => warnings.push(Warning {
-                    file: file.to_owned(),
-                    offset,
-                    len: 0,
-                    claimed_format: filter.builder.policy().kind_name().to_owned(),
-                    problem,
-                }),
-            }
+            let policy = filter.builder.policy();
+            end(out, start, filter.purpose, policy.transform().to_wire().param, policy.kind_name(), built);
+        }
+        if let Some(mut range) = self.range {
+            let start = out.len();
+            let built = range.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt);
+            end(out, start, Purpose::Range, 0, Purpose::Range.name(), built);
         }
         warnings
     }
@@ -195,7 +214,7 @@ impl FilterWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{BuildError, CellKey, FilterPolicy, FilterProblem, FilterWriter, Footer, Purpose};
+    use super::{BuildError, CellKey, FilterPolicies, FilterPolicy, FilterProblem, FilterWriter, Footer, Purpose};
     use filterblock::FilterKind;
 
     /// A filter that cannot be built takes no entry beyond the number with which that is known, and is left out with one
@@ -206,11 +225,10 @@ mod tests {
             let policy = FilterPolicy::with_max_bytes(FilterKind::Ribbon, max_bytes).expect("legal");
             Some(policy.with_transform(purpose.transform(0)))
         };
-        let mut policies = [None, None, None];
-        policies[Purpose::Row.index()] = capped(Purpose::Row, 1_000);
-        policies[Purpose::RowColumn.index()] = capped(Purpose::RowColumn, 1 << 20);
+        let by_purpose = [capped(Purpose::Row, 1_000), capped(Purpose::RowColumn, 1 << 20), None];
+        let policies = FilterPolicies { by_purpose, range: None, partition_bytes: None };
         for (num_rows, num_written) in [(500u32, 2), (100_000, 1)] {
-            let mut writer = FilterWriter::new(7, &policies, None);
+            let mut writer = FilterWriter::new(7, &policies);
             let rows: Vec<[u8; 4]> = (0..num_rows).map(u32::to_be_bytes).collect();
             let mut last = None;
             for row in &rows {

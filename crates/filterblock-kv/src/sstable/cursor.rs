@@ -1,18 +1,15 @@
 //! Cursors over the cells of tables in order.
 
 use super::{
-    Arc, Block, CellLocation, CellRef, Error, Outcome, PrefixLookup, Purpose, Range, RowRange, Run, Table,
-    cell_cut_off, is_after, is_before, safe_prefix,
+    Arc, Block, CellLocation, CellRef, CountedScans, Error, Outcome, Purpose, Range, RowRange, Run, ScanLookup, Table,
+    cell_cut_off, is_after, is_before,
 };
 
 /// The purpose of a cursor, which decides how it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// A scan: one block at a time, counted under scans; prefix filters may exclude tables.
-    Scan {
-        /// The length of prefixes whose lookups are counted in tables without a prefix filter; 0 for none.
-        prefix_len: u16,
-    },
+    /// A scan: one block at a time, counted under scans; filters of prefixes and of ranges may exclude tables.
+    Scan(CountedScans),
     /// Compaction and rebuilding: many blocks at a time, not counted.
     Maintenance,
 }
@@ -71,8 +68,8 @@ enum Held {
 struct TableCursor {
     table: Arc<Table>,
     reading: Reading,
-    /// A prefix lookup is running, under which reads are counted.
-    is_lookup: bool,
+    /// The class of the lookup that is running, under which reads are counted.
+    lookup: Option<Purpose>,
     /// The blocks after the current one, or after the run.
     blocks: Range<usize>,
     held: Held,
@@ -92,59 +89,61 @@ impl TableCursor {
         let blocks = table.reader().index.find_rows(range.start(), range.end());
         let lookup = match reading {
             Reading::Maintenance => None,
-            Reading::Scan { prefix_len } => {
-                let len = table.filters.prefix_len().unwrap_or(prefix_len);
-                let prefix = safe_prefix(range.start(), range.end(), len).filter(|_| len > 0);
-                prefix.map(|prefix| PrefixLookup::begin(&table.filters, &table.counters, prefix.into_owned()))
-            }
+            Reading::Scan(counted) => ScanLookup::begin(&table.filters, &table.counters, range, counted),
         };
         if blocks.is_empty() {
-            lookup.into_iter().for_each(|prefix| prefix.lookup.end(Outcome::OutOfKeyRange));
+            lookup.into_iter().for_each(|scan| scan.lookup.end(Outcome::OutOfKeyRange));
             return Ok(None);
         }
         let Some(lookup) = lookup else {
-            let mut cursor = Self::at_block(Arc::clone(&table), blocks, reading, false)?;
+            let mut cursor = Self::at_block(Arc::clone(&table), blocks, reading, None)?;
             cursor.skip_to(range)?;
             return Ok(cursor.is_within(range).then_some(cursor));
         };
-        let Some(lookup) = lookup.probe() else {
+        let Some(lookup) = lookup.probe(range) else {
             return Ok(None);
         };
-        let (cursor, has_prefix) = Self::for_prefix(Arc::clone(&table), blocks, range, reading, &lookup.prefix)?;
+        let (cursor, has_prefix) = Self::for_lookup(Arc::clone(&table), blocks, range, reading, &lookup)?;
         lookup.end(cursor.is_some(), has_prefix);
         Ok(cursor)
     }
 
-    /// Opens a cursor like [`TableCursor::open`], and returns whether the table has a row that starts with `prefix`, in
-    /// the range or outside: such rows are contiguous, so the first block and the index show it.
-    fn for_prefix(
+    /// Opens a cursor like [`TableCursor::open`], and returns whether the table has a row that starts with the lookup's
+    /// prefix, in the range or outside: such rows are contiguous, so the first block and the index show it.
+    fn for_lookup(
         table: Arc<Table>,
         blocks: Range<usize>,
         range: &RowRange,
         reading: Reading,
-        prefix: &[u8],
+        lookup: &ScanLookup<'_>,
     ) -> Result<(Option<Self>, bool), Error> {
+        let is_prefixed = |row: &[u8]| lookup.prefix.as_ref().is_some_and(|prefix| row.starts_with(prefix));
         let before = blocks.start.checked_sub(1);
-        let mut has_prefix = before.is_some_and(|block| table.reader().index.last(block).row.starts_with(prefix));
-        let mut cursor = Self::at_block(table, blocks, reading, true)?;
+        let mut has_prefix = before.is_some_and(|block| is_prefixed(table.reader().index.last(block).row));
+        let mut cursor = Self::at_block(table, blocks, reading, Some(lookup.purpose))?;
         while let Some(cell) = cursor.current() {
-            has_prefix |= cell.key.row.starts_with(prefix);
+            has_prefix |= is_prefixed(cell.key.row);
             if !is_before(cell.key.row, range.start()) {
                 break;
             }
             cursor.step()?;
         }
-        cursor.is_lookup = false;
+        cursor.lookup = None;
         let is_within = cursor.is_within(range);
         Ok((is_within.then_some(cursor), has_prefix))
     }
 
     /// A cursor at the first cell of the first of `blocks`.
-    fn at_block(table: Arc<Table>, blocks: Range<usize>, reading: Reading, is_lookup: bool) -> Result<Self, Error> {
+    fn at_block(
+        table: Arc<Table>,
+        blocks: Range<usize>,
+        reading: Reading,
+        lookup: Option<Purpose>,
+    ) -> Result<Self, Error> {
         let (held, run) = (Held::Run(Run::EMPTY), 0..0);
         let (block, cells) = (blocks.start, 0..0);
         let (cells_left, current) = (0, None);
-        let mut cursor = Self { table, reading, is_lookup, blocks, held, run, block, cells, cells_left, current };
+        let mut cursor = Self { table, reading, lookup, blocks, held, run, block, cells, cells_left, current };
         cursor.step()?;
         Ok(cursor)
     }
@@ -202,12 +201,12 @@ impl TableCursor {
         self.current = None;
         match self.reading {
             Reading::Maintenance => self.next_block_of_run(),
-            Reading::Scan { .. } => {
+            Reading::Scan(_) => {
                 let Some(block) = self.blocks.next() else {
                     return Ok(false);
                 };
                 let counters = &self.table.counters;
-                let account = if self.is_lookup { counters.of(Purpose::Prefix).blocks() } else { counters.scans() };
+                let account = self.lookup.map_or(counters.scans(), |class| counters.of(class).blocks());
                 let loaded = self.table.data.read_block(block, account)?;
                 (self.block, self.cells_left) = (block, loaded.num_cells);
                 self.held = Held::Block(loaded);

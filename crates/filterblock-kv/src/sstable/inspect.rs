@@ -1,9 +1,9 @@
 //! A table opened outside a store, for tools.
 
 use super::{
-    BLOCK_MAGIC, Bound, Cell, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterProblem, KeyHasher, PAGE_LEN, Purpose,
-    RowRange, TableFilter, TableReader, Warning, check_cells, claimed_format, filter_context, open_file, prefix_range,
-    read_filter,
+    BLOCK_MAGIC, Bound, Cell, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterHandle, FilterProblem, KeyHasher,
+    PAGE_LEN, Probe, Purpose, RowRange, TableFilter, TableRangeFilter, TableReader, Warning, check_cells,
+    claimed_format, filter_context, open_file, prefix_range, read_filter,
 };
 use core::ops::RangeInclusive;
 use filterblock::DecodeError;
@@ -25,6 +25,8 @@ pub struct TableCheck {
     pub missing_in_row_column_filter: u64,
     /// Cells whose row's prefix the prefix filter denies: each hides data. Always 0 without a usable filter.
     pub missing_in_prefix_filter: u64,
+    /// Cells whose row the range filter denies: each hides data from scans. Always 0 without a usable filter.
+    pub missing_in_range_filter: u64,
 }
 
 /// A cell as one table has it: other tables and the log may have a newer value, or have deleted it.
@@ -52,6 +54,7 @@ impl From<Cell> for TableCell {
 pub struct TableFile {
     reader: TableReader,
     filters: Vec<TableFilter>,
+    range_filter: Option<TableRangeFilter>,
     num_unknown_filters: usize,
 }
 
@@ -84,20 +87,28 @@ impl TableFile {
         let source = open_file(path).map_err(|error| Error::io(&file, "open", error))?;
         let reader = TableReader::open(file, source)?;
         let footer = &reader.footer;
-        let mut filters = Vec::new();
+        let (mut filters, mut range_filter) = (Vec::new(), None);
         for (handle, offset) in footer.filter_locations() {
+            let read = || match read_filter(&*reader.source, handle.len, offset) {
+                Ok(block) => Ok(block.as_ref().to_vec()),
+                Err(reason) => Err(Error::io(&reader.file, "read a filter", io::Error::other(reason))),
+            };
+            if handle.is_range() {
+                let context = filter_context(footer.number, Purpose::Range);
+                range_filter = Some(TableRangeFilter { offset, context, bytes: read()? });
+                continue;
+            }
             let Some((purpose, transform)) = handle.purpose() else {
                 continue;
             };
-            let block = read_filter(&*reader.source, handle.len, offset)
-                .map_err(|reason| Error::io(&reader.file, "read a filter", io::Error::other(reason)))?;
             let context = filter_context(footer.number, purpose);
-            let (len, index_len, bytes) = (handle.len, handle.index_len, block.as_ref().to_vec());
+            let (len, index_len, bytes) = (handle.len, handle.index_len, read()?);
             let hasher = KeyHasher::new(footer.seed);
             filters.push(TableFilter { purpose, transform, offset, len, index_len, context, hasher, bytes });
         }
-        let num_unknown_filters = footer.filters.len() - filters.len();
-        Ok(Self { reader, filters, num_unknown_filters })
+        let is_unknown = |handle: &&FilterHandle| handle.purpose().is_none() && !handle.is_range();
+        let num_unknown_filters = footer.filters.iter().filter(is_unknown).count();
+        Ok(Self { reader, filters, range_filter, num_unknown_filters })
     }
 
     /// Opens the filters with a secret key, if it is the table's.
@@ -108,13 +119,18 @@ impl TableFile {
         self
     }
 
-    /// The filters, in the order of the file.
+    /// The range filter.
+    pub fn range_filter(&self) -> Option<&TableRangeFilter> {
+        self.range_filter.as_ref()
+    }
+
+    /// The filters of hashed keys, in the order of the file.
     pub fn filters(&self) -> &[TableFilter] {
         &self.filters
     }
 
-    /// Filters that are not among [`TableFile::filters`], because this version does not know their purpose or
-    /// parameter.
+    /// Filters that are neither among [`TableFile::filters`] nor the range filter, because this version does not know
+    /// their purpose or parameter.
     pub fn num_unknown_filters(&self) -> usize {
         self.num_unknown_filters
     }
@@ -212,7 +228,11 @@ impl TableFile {
             let filter = self.filters.iter().rfind(|filter| filter.purpose == purpose)?;
             Some((purpose, filter.probe()?))
         };
-        let (purposes, filters): (Vec<Purpose>, Vec<_>) = Purpose::ALL.into_iter().filter_map(open).unzip();
+        let range = self.range_filter.as_ref().and_then(|filter| filter.open().ok());
+        let of_range = range
+            .map(|range| -> (_, Probe<'_>) { (Purpose::Range, Box::new(move |key| Some(range.may_contain(key.row)))) });
+        let opened = Purpose::ALL.into_iter().filter_map(open).chain(of_range);
+        let (purposes, filters): (Vec<Purpose>, Vec<_>) = opened.unzip();
         let mut walk = self.reader.walk(&filters)?;
         if !walk.damaged.is_empty() {
             return Err(walk.damaged.remove(0).1);
@@ -227,6 +247,7 @@ impl TableFile {
             missing_in_row_filter: missing(Purpose::Row),
             missing_in_row_column_filter: missing(Purpose::RowColumn),
             missing_in_prefix_filter: missing(Purpose::Prefix),
+            missing_in_range_filter: missing(Purpose::Range),
         })
     }
 }

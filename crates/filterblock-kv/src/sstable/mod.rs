@@ -33,13 +33,13 @@ use super::encoding::{Cursor, Push, masked_crc};
 use super::error::{Damage, Error};
 use super::fences::{Fences, partition_point};
 use super::filters::{
-    EntryHashes, FilterPolicies, FilterWriter, Loaded, PrefixLookup, Probe, TableFilter, TableFilters, Verdict,
-    read_filter,
+    CountedScans, EntryHashes, FilterPolicies, FilterWriter, Loaded, Probe, ScanLookup, TableFilter, TableFilters,
+    TableRangeFilter, Verdict, read_filter,
 };
-use super::footer::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context, open_footer, padded, read_pages};
+use super::footer::{FOOTER_LEN, FOOTER_MAGIC, FilterHandle, Footer, filter_context, open_footer, padded, read_pages};
 use super::manifest::{Rows, TableState};
 use super::names::FileName;
-use super::prefix::{prefix_range, safe_prefix};
+use super::prefix::prefix_range;
 use super::purpose::Purpose;
 use super::range::{RowRange, is_after, is_before};
 use super::storage::{PAGE_LEN, PageBuf, ReadableFile, Storage, WritableFile, open_file};

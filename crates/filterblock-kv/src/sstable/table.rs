@@ -135,9 +135,13 @@ impl Table {
     pub(crate) fn verify(&self) -> Result<(Vec<Loaded<'_>>, Walk), Error> {
         let loaded: Vec<Loaded<'_>> =
             self.filters.usable().filter_map(|filter| filter.load(self.counters.filter_blocks())).collect();
-        let probes: Vec<Probe<'_>> = loaded.iter().map(Loaded::probe).collect();
-        let walk = self.reader().walk(&probes)?;
+        let range = self.filters.range().and_then(|range| range.load(self.counters.filter_blocks()));
+        let of_range = range.map(|range| -> Probe<'_> { Box::new(move |key| Some(range.may_contain(key.row))) });
+        let has_range = of_range.is_some();
+        let probes: Vec<Probe<'_>> = loaded.iter().map(Loaded::probe).chain(of_range).collect();
+        let mut walk = self.reader().walk(&probes)?;
         drop(probes);
+        walk.of_range = if has_range { walk.probes.pop() } else { None };
         Ok((loaded, walk))
     }
 

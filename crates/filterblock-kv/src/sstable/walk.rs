@@ -11,6 +11,8 @@ pub(crate) struct Walk {
     pub(crate) num_tombstones: u64,
     /// The counts of each filter, in the order given.
     pub(crate) probes: Vec<Probes>,
+    /// The counts of the range filter, if it is usable, in place of the last of `probes`.
+    pub(crate) of_range: Option<Probes>,
     /// The blocks that are not what was written, with the first error in each.
     pub(crate) damaged: Vec<(usize, Error)>,
 }
@@ -32,7 +34,7 @@ impl TableReader {
     /// [`Error::Damaged`] if all blocks are intact, but the footer's counts differ from those of their cells.
     pub(crate) fn walk(&self, filters: &[Probe<'_>]) -> Result<Walk, Error> {
         let probes = vec![Probes::default(); filters.len()];
-        let mut walk = Walk { num_cells: 0, num_tombstones: 0, probes, damaged: Vec::new() };
+        let mut walk = Walk { num_cells: 0, num_tombstones: 0, probes, of_range: None, damaged: Vec::new() };
         let mut last = None;
         let mut blocks = 0..self.index.len();
         while !blocks.is_empty() {

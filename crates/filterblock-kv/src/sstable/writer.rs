@@ -31,7 +31,6 @@ impl TableWriter {
         number: u64,
         hasher: KeyHasher,
         policies: &FilterPolicies,
-        partition_bytes: Option<u64>,
     ) -> Self {
         Self {
             file,
@@ -41,7 +40,7 @@ impl TableWriter {
             block: BlockBuilder::new(),
             last_key: OwnedKey::default(),
             index: None,
-            filters: FilterWriter::new(number, policies, partition_bytes),
+            filters: FilterWriter::new(number, policies),
             footer: Footer { number, table: number, seed: hasher.seed(), min_seq: u64::MAX, ..Footer::default() },
         }
     }

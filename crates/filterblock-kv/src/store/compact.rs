@@ -91,7 +91,10 @@ fn has_same_filters(shared: &Shared, compaction: &Compaction) -> bool {
         at(table.level, purpose, num_entries) == at(compaction.to_level, purpose, num_entries)
     };
     let of_table = |table| Purpose::ALL.into_iter().map(move |purpose| (table, purpose));
-    filters.budget_bytes.is_none() && compaction.upper().flat_map(of_table).all(same)
+    let same_range = |table: &Arc<Table>| filters.ranges[table.level] == filters.ranges[compaction.to_level];
+    filters.budget_bytes.is_none()
+        && compaction.upper().all(same_range)
+        && compaction.upper().flat_map(of_table).all(same)
 }
 
 fn move_tables(shared: &Shared, compaction: &Compaction) -> Result<(), Error> {

@@ -5,7 +5,8 @@
 //! share the most rebuilt. Filters are written for a little less than the budget, so that this is rare.
 
 use super::{
-    Arc, Error, FilterKind, FilterPolicies, FilterPolicy, MaintenanceState, Purpose, Shared, Table, Version, rebuild,
+    Arc, Error, FilterKind, FilterOptions, FilterPolicies, FilterPolicy, MaintenanceState, Purpose, Shared, Table,
+    Version, rebuild,
 };
 use filterblock_engine::budget::{Run, Share, allocate};
 
@@ -70,11 +71,24 @@ pub(super) fn choose(
     entries: Entries,
 ) -> FilterPolicies {
     let Some(budget) = shared.options.filters.budget_bytes else {
-        return Purpose::ALL.map(|purpose| configured(shared, level, purpose));
+        return with_rest(shared, level, Purpose::ALL.map(|purpose| configured(shared, level, purpose)));
     };
-    let stays = version.tables().filter(|table| !gone.contains(&table.number())).map(run_of);
+    let stays = version.tables().filter(|table| !gone.contains(&table.number()));
+    let new_range = shared.options.filters.ranges[level].map_or(0, |policy| policy.expected_block_len(entries[0]));
+    let budget = budget.saturating_sub(range_bytes(stays.clone()) + new_range);
     let new = SortedRun { level, table: None, entries, num_tables: 1 + gone.len() as u64 };
-    allocate_all(shared, sorted_runs(stays.chain([new])), budget).filter_policies(shared, level, None)
+    allocate_all(shared, sorted_runs(stays.map(run_of).chain([new])), budget).filter_policies(shared, level, None)
+}
+
+/// Adds to the policies of hashed filters what no budget changes.
+fn with_rest(shared: &Shared, level: usize, by_purpose: [Option<FilterPolicy>; Purpose::ALL.len()]) -> FilterPolicies {
+    let FilterOptions { ranges, partition_bytes, .. } = &shared.options.filters;
+    FilterPolicies { by_purpose, range: ranges[level], partition_bytes: *partition_bytes }
+}
+
+/// The part of the budget that range filters have taken.
+fn range_bytes<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> u64 {
+    tables.map(|table| table.filters.range_bytes()).sum()
 }
 
 fn allocate_all(shared: &Shared, runs: Vec<SortedRun>, budget: u64) -> Allocation {
@@ -113,9 +127,10 @@ pub(super) fn shrink_filters(shared: &Shared, maintenance: &mut MaintenanceState
     }
     let shrunk = &mut maintenance.shrunk;
     shrunk.retain(|number, _| version.tables().any(|table| table.number() == *number));
+    let budget = budget.saturating_sub(range_bytes(version.tables()));
     let allocation = allocate_all(shared, sorted_runs(version.tables().map(run_of)), budget);
     let excess = |table: &&Arc<Table>| {
-        let (bytes, share) = (table.filters.bytes(), allocation.len_bytes(table));
+        let (bytes, share) = (table.filters.bytes() - table.filters.range_bytes(), allocation.len_bytes(table));
         // Filters of few keys exceed any small share. A table is retried only for a clearly smaller share, so that
         // retries end.
         let is_tried = shrunk.get(&table.number()).is_some_and(|&tried| share > tried / 8 * 7);
@@ -203,10 +218,11 @@ impl Allocation {
 
     fn filter_policies(&self, shared: &Shared, level: usize, table: Option<u64>) -> FilterPolicies {
         let shares = self.shares(level, table);
-        Purpose::ALL.map(|purpose| {
+        let by_purpose = Purpose::ALL.map(|purpose| {
             let (kind, share) = shares[purpose.index()]?;
             complete(shared, share.policy(kind)?, level, purpose)
-        })
+        });
+        with_rest(shared, level, by_purpose)
     }
 
     /// Length of a table's filters if each of its keys takes its share.

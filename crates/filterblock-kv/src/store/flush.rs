@@ -88,8 +88,7 @@ pub(super) fn begin_table(shared: &Shared, policies: &FilterPolicies) -> Result<
         shared.abandon(number);
         Error::io(&tmp, "create", error)
     })?;
-    let partition_bytes = shared.options.filters.partition_bytes;
-    Ok(Output { number, writer: TableWriter::new(tmp, out, number, shared.hasher(), policies, partition_bytes) })
+    Ok(Output { number, writer: TableWriter::new(tmp, out, number, shared.hasher(), policies) })
 }
 
 /// Completes, syncs, renames and opens a table. Its name is durable after [`Shared::sync_dir`].

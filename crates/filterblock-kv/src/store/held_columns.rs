@@ -83,6 +83,8 @@ impl ColumnState {
             fixed_bytes += filter.stored_stats.held_bytes;
             elastic.extend(filter.points().map(|points| (table, filter.stored_stats.purpose, points)));
         }
+        let of_ranges = version.tables().filter_map(|table| table.filters.range());
+        fixed_bytes += of_ranges.map(|filter| filter.stats.held_bytes).sum::<u64>();
         let popularity = self.popularity(&elastic);
         // Without any lookups, all tables are that a lookup reaches by chance: one of each level, and all of level 0.
         let by_chance = |table: &Table| match table.level {

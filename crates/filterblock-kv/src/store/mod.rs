@@ -38,7 +38,7 @@ pub use rebuild::{RebuildOptions, RebuildReport, RebuiltTable};
 pub use repair::{LostRows, RepairOptions, RepairReport, RepairedFilters, RepairedLog, RepairedTable};
 pub use scan::Scan;
 pub use stats::{LevelStats, Stats, TableStats};
-pub use verify::{FilterVerification, TableVerification, UnreadableRows, VerifyReport};
+pub use verify::{FilterVerification, RangeFilterVerification, TableVerification, UnreadableRows, VerifyReport};
 
 use super::batch::WriteBatch;
 use super::cache::{BlockCache, CacheStats};
@@ -46,7 +46,9 @@ use super::cell::{Cell, CellKey, CellRef, CellValue, OwnedKey};
 use super::compaction::Compaction;
 use super::context::TableContext;
 use super::error::{Damage, Error};
-use super::filters::{EntryHashes, FilterPolicies, FilterStats, FilterWriter, OpenFilter, kind_name};
+use super::filters::{
+    CountedScans, EntryHashes, FilterPolicies, FilterStats, FilterWriter, OpenFilter, RangeFilterStats, kind_name,
+};
 use super::log::{LogContents, LogKind, LogWriter};
 use super::manifest::{
     Edit, HasherId, LogState, MANIFEST_NAME, MANIFEST_TMP_NAME, Manifest, NUM_LEVELS, State, TableState,
@@ -54,7 +56,7 @@ use super::manifest::{
 use super::memtable::Memtable;
 use super::merge::{MemoryCursor, Merge, Source};
 use super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
-use super::options::{Durability, Maintenance, SLOW_LEVEL0_FACTOR, StoreOptions, check_hasher};
+use super::options::{Durability, FilterOptions, Maintenance, SLOW_LEVEL0_FACTOR, StoreOptions, check_hasher};
 use super::prefix::prefix_range;
 use super::purpose::Purpose;
 use super::range::RowRange;

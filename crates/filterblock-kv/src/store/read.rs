@@ -1,8 +1,8 @@
 //! Reading from a view.
 
 use super::{
-    Arc, BTreeMap, CellKey, CellValue, EntryHashes, Error, LevelCursor, MemoryCursor, Merge, Reading, RowRange, Scan,
-    Shared, Source, Table, View, held_columns, prefix_range,
+    Arc, BTreeMap, CellKey, CellValue, CountedScans, EntryHashes, Error, LevelCursor, MemoryCursor, Merge, Reading,
+    RowRange, Scan, Shared, Source, Table, View, held_columns, prefix_range,
 };
 use core::ops::{Bound, RangeBounds};
 
@@ -122,7 +122,8 @@ fn sources(shared: &Shared, view: &View, seq: u64, range: RowRange) -> Result<Ve
         Source::Memory(MemoryCursor::new(Arc::clone(memtable), seq, range.start(), range.end.clone()))
     };
     let mut sources: Vec<Source> = view.memtables.iter().map(memory).collect();
-    let reading = Reading::Scan { prefix_len: shared.tables.prefix_len };
+    let ranges = shared.options.filters.ranges.iter().any(Option::is_some);
+    let reading = Reading::Scan(CountedScans { prefix_len: shared.tables.prefix_len, ranges });
     let mut add = |tables: &[Arc<Table>]| {
         let cursor = LevelCursor::new(tables.to_vec(), Arc::clone(&range), reading)?;
         sources.push(Source::Tables(cursor));

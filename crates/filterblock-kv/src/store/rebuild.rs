@@ -4,6 +4,7 @@ use super::{
     Arc, Edit, Error, FileName, FilterPolicies, FilterPolicy, FilterWriter, HasherId, KeyHasher, LevelCursor, OwnedKey,
     Purpose, Reading, RowRange, Shared, Table, check_hasher, compact, entries_of, filter_policies,
 };
+use filterblock::range::RangePolicy;
 use serde::Serialize;
 
 /// The filters to rebuild and their new policies: according to the store's options, unless set here.
@@ -26,7 +27,9 @@ use serde::Serialize;
 #[must_use]
 #[derive(Clone, Debug, Default)]
 pub struct RebuildOptions {
-    policies: [Option<Option<FilterPolicy>>; Purpose::ALL.len()],
+    /// By purpose. The last is that of ranges, which is refused.
+    policies: [Option<Option<FilterPolicy>>; Purpose::LOOKUPS.len()],
+    range: Option<Option<RangePolicy>>,
     seed: Option<u64>,
     table: Option<u64>,
 }
@@ -38,9 +41,16 @@ impl RebuildOptions {
     }
 
     /// The filter of a purpose, or none, for these tables, in place of the store's options. Compaction still writes new
-    /// tables according to the options, and filters that exceed the budget are still rebuilt to meet it.
+    /// tables according to the options, and filters that exceed the budget are still rebuilt to meet it. Refused for
+    /// [`Purpose::Range`]: see [`RebuildOptions::with_range_filter`].
     pub fn with_filter(mut self, purpose: Purpose, policy: impl Into<Option<FilterPolicy>>) -> Self {
         self.policies[purpose.index()] = Some(policy.into());
+        self
+    }
+
+    /// The range filter, or none, for these tables, in place of the store's options.
+    pub fn with_range_filter(mut self, policy: impl Into<Option<RangePolicy>>) -> Self {
+        self.range = Some(policy.into());
         self
     }
 
@@ -82,6 +92,9 @@ pub struct RebuiltTable {
 
 pub(super) fn rebuild_filters(shared: &Shared, options: &RebuildOptions) -> Result<RebuildReport, Error> {
     shared.check_writable()?;
+    if options.policies[Purpose::Range.index()].is_some() {
+        return Err(Error::OutOfRange { option: "filter policies for ranges", given: 1, min: 0, max: 0 });
+    }
     let _turn = shared.maintenance.lock();
     let given = options.policies.iter().flatten().flatten();
     given.into_iter().try_for_each(|policy| check_hasher(policy, &shared.hasher()))?;
@@ -100,10 +113,11 @@ pub(super) fn rebuild_filters(shared: &Shared, options: &RebuildOptions) -> Resu
             filter_policies::choose(shared, &version, &[table.number()], table.level, entries_of([table]));
         for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies.clone()) {
             if let Some(asked) = asked {
-                policies[purpose.index()] =
+                policies.by_purpose[purpose.index()] =
                     asked.and_then(|policy| filter_policies::complete(shared, policy, table.level, purpose));
             }
         }
+        policies.range = options.range.unwrap_or(policies.range);
         report.tables.push(rebuild_table(shared, table, &policies)?);
     }
     Ok(report)
@@ -138,8 +152,7 @@ pub(super) fn rebuild_table(
 /// Writes and syncs the file of a table's new filters.
 fn write_filters(shared: &Shared, table: &Arc<Table>, policies: &FilterPolicies, file: FileName) -> Result<(), Error> {
     let tmp = file.tmp();
-    let partition_bytes = shared.options.filters.partition_bytes;
-    let mut writer = FilterWriter::new(file.number(), policies, partition_bytes);
+    let mut writer = FilterWriter::new(file.number(), policies);
     let (mut last, mut since_poll) = (None::<OwnedKey>, 0);
     let mut cells = LevelCursor::new(vec![Arc::clone(table)], Arc::new(RowRange::ALL), Reading::Maintenance)?;
     while let Some(cell) = cells.current() {

@@ -1,7 +1,8 @@
 //! The contents of a store in figures.
 
 use super::{
-    Arc, BTreeMap, CacheStats, FileName, FilterStats, HasherId, OpenFilter, Purpose, Shared, Table, UnreadableRows,
+    Arc, BTreeMap, CacheStats, FileName, FilterStats, HasherId, OpenFilter, Purpose, RangeFilterStats, Shared, Table,
+    UnreadableRows,
 };
 use filterblock_engine::ledger::Ledger;
 use serde::Serialize;
@@ -19,8 +20,8 @@ pub struct Stats {
     /// The most bytes that filters in memory may take; `None` unless
     /// [set](super::super::StoreOptions::with_filter_memory_bytes).
     pub max_filter_memory_bytes: Option<u64>,
-    /// The bytes of filters that stay in memory: the sum of [`FilterStats::held_bytes`]. More than the limit only where
-    /// filters without columns and indexes of partitions already are, and then no column is held.
+    /// The bytes of filters that stay in memory: the sum of [`FilterStats::held_bytes`], range filters included. More than
+    /// the limit only where filters without columns and indexes of partitions already are, and then no column is held.
     pub filter_memory_bytes: u64,
     /// Counters and contents of the cache.
     pub cache: CacheStats,
@@ -62,8 +63,11 @@ pub struct TableStats {
     pub filter_entries: u64,
     /// The file of its filters, if they were rebuilt; otherwise they are in its own.
     pub filter_file: Option<String>,
-    /// Its usable filters.
+    /// Its usable filters of hashed keys.
     pub filters: Vec<FilterStats>,
+    /// Its range filter, if it is usable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_filter: Option<RangeFilterStats>,
     /// The purposes whose filters exist but cannot be used.
     #[serde(rename = "unusable_filters")]
     pub unusable: Vec<Purpose>,
@@ -119,10 +123,13 @@ impl Stats {
 pub(super) fn stats(shared: &Shared) -> Stats {
     let view = shared.view();
     let tables: Vec<TableStats> = view.version.tables().map(table_stats).collect();
-    let filters = tables.iter().flat_map(|table| &table.filters);
+    let held = |table: &TableStats| {
+        let of_range = table.range_filter.map_or(0, |filter| filter.held_bytes);
+        table.filters.iter().map(|filter| filter.held_bytes).sum::<u64>() + of_range
+    };
     Stats {
         max_filter_memory_bytes: shared.options.filters.column_budget(shared.options.filter_residence),
-        filter_memory_bytes: filters.map(|filter| filter.held_bytes).sum(),
+        filter_memory_bytes: tables.iter().map(held).sum(),
         memtable_cells: view.memtables.iter().map(|memtable| memtable.num_entries()).sum(),
         memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
         hash_key_id: HasherId::of(&shared.hasher()).key_id(),
@@ -135,6 +142,8 @@ pub(super) fn stats(shared: &Shared) -> Stats {
 fn table_stats(table: &Arc<Table>) -> TableStats {
     let footer = table.footer();
     let filters: Vec<FilterStats> = table.filters.usable().map(OpenFilter::stats).collect();
+    let range_filter = table.filters.range().map(|filter| filter.stats);
+    let purposes = Purpose::ALL.into_iter().chain([Purpose::Range]);
     TableStats {
         file: table.file().to_owned(),
         number: table.number(),
@@ -144,11 +153,12 @@ fn table_stats(table: &Arc<Table>) -> TableStats {
         num_blocks: table.num_blocks(),
         data_bytes: footer.data_len,
         file_bytes: table.reader().file_len,
-        filter_bytes: filters.iter().map(|filter| filter.bytes).sum(),
-        filter_entries: filters.iter().map(|filter| filter.num_entries).sum(),
+        filter_bytes: table.filters.bytes(),
+        filter_entries: filters.iter().map(|filter| filter.num_entries).chain(range_filter.map(|of| of.num_keys)).sum(),
         filter_file: table.filters.file_number().map(|number| FileName::Filters(number).to_string()),
         filters,
-        unusable: Purpose::ALL.into_iter().filter(|&purpose| table.filters.is_unusable(purpose)).collect(),
+        range_filter,
+        unusable: purposes.filter(|&purpose| table.filters.is_unusable(purpose)).collect(),
         prefix_len: table.filters.stored_prefix_len,
         ledger: table.counters.ledger(),
     }

@@ -56,10 +56,12 @@ impl VerifyReport {
     /// defect.
     #[must_use]
     pub fn false_negatives(&self) -> u64 {
-        self.filters().map(|filter| filter.false_negatives).sum()
+        let of_ranges = self.tables.iter().filter_map(|table| table.range_filter);
+        let of_ranges: u64 = of_ranges.map(|filter| filter.false_negatives).sum();
+        self.filters().map(|filter| filter.false_negatives).sum::<u64>() + of_ranges
     }
 
-    /// All filters that could be probed.
+    /// All filters of hashed keys that could be probed.
     pub fn filters(&self) -> impl Iterator<Item = &FilterVerification> {
         self.tables.iter().flat_map(|table| &table.filters)
     }
@@ -75,11 +77,25 @@ pub struct TableVerification {
     pub level: usize,
     /// Cells that could be read, tombstones included.
     pub num_cells: u64,
-    /// The filters that could be probed.
+    /// The filters of hashed keys that could be probed.
     pub filters: Vec<FilterVerification>,
+    /// The range filter, if it could be probed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_filter: Option<RangeFilterVerification>,
     /// The purposes whose filters could not.
     #[serde(rename = "unusable_filters")]
     pub unusable: Vec<Purpose>,
+}
+
+/// A range filter that was probed for all rows of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RangeFilterVerification {
+    /// Cells for whose row it was probed.
+    #[serde(rename = "keys_asked")]
+    pub present_asked: u64,
+    /// The number of these that it denies.
+    pub false_negatives: u64,
 }
 
 /// A filter that was probed for all keys of its table, and for absent keys.
@@ -151,10 +167,16 @@ fn verify_table(table: &Arc<Table>, unreadable: &mut Vec<UnreadableRows>) -> Res
             predicted_fpr: stats.predicted_fpr,
         });
     }
-    let is_unusable = |&purpose: &Purpose| table.filters.has(purpose) && filters.iter().all(|f| f.purpose != purpose);
-    let unusable = Purpose::ALL.into_iter().filter(is_unusable).collect();
+    let of_range = |Probes { asked, denied }| RangeFilterVerification { present_asked: asked, false_negatives: denied };
+    let range_filter = walk.of_range.map(of_range);
+    let is_probed = |purpose| match purpose {
+        Purpose::Range => range_filter.is_some(),
+        _ => filters.iter().any(|filter| filter.purpose == purpose),
+    };
+    let is_unusable = |&purpose: &Purpose| table.filters.has(purpose) && !is_probed(purpose);
+    let unusable = Purpose::ALL.into_iter().chain([Purpose::Range]).filter(is_unusable).collect();
     let (file, level) = (table.file().to_owned(), table.level);
-    Ok(TableVerification { file, level, num_cells: walk.num_cells, filters, unusable })
+    Ok(TableVerification { file, level, num_cells: walk.num_cells, filters, range_filter, unusable })
 }
 
 /// A hash that no key of a table has, barring a 64-bit collision.

@@ -3,6 +3,7 @@
 use crate::layout::{self, Kind};
 use crate::sim::{CrashKind, SimStorage};
 use crate::state::{Asked, Cells, State};
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Durability, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +57,7 @@ fn options() -> StoreOptions {
         .with_filter(Purpose::Row, policy(FilterKind::Golomb))
         .with_filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .with_prefix_filter(2, policy(FilterKind::Blocked))
+        .with_range_filter(RangePolicy::with_bits_per_key(14.0).unwrap())
         .with_level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
         .unwrap()
         .with_level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))

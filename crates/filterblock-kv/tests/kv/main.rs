@@ -30,6 +30,7 @@ mod panics;
 mod partitioned;
 mod predicted;
 mod prefix;
+mod ranges;
 mod reading;
 mod renderings;
 mod repair;

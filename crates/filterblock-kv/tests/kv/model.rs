@@ -1,6 +1,7 @@
 //! The store against an ordered map, with every kind of filter and without.
 
 use crate::sim::{CrashKind, SimStorage};
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Cell, Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
 use proptest::prelude::*;
@@ -61,9 +62,10 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// No filter, and each kind for each set of purposes.
+/// No filter, a range filter, and each kind for each set of purposes, the largest with a range filter of few bits.
 fn all_options() -> Vec<StoreOptions> {
-    let mut all = vec![StoreOptions::without_filters()];
+    let [few, many] = [3.0, 20.0].map(|bits| RangePolicy::with_bits_per_key(bits).unwrap());
+    let mut all = vec![StoreOptions::without_filters(), StoreOptions::without_filters().with_range_filter(many)];
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 8.0).unwrap();
         for purposes in [&[Purpose::Row][..], &[Purpose::RowColumn], &Purpose::ALL] {
@@ -71,7 +73,8 @@ fn all_options() -> Vec<StoreOptions> {
                 Purpose::Prefix => options.with_prefix_filter(1, policy.clone()),
                 _ => options.with_filter(purpose, policy.clone()),
             };
-            all.push(purposes.iter().fold(StoreOptions::without_filters(), with));
+            let ranges = (purposes.len() == Purpose::ALL.len()).then_some(few);
+            all.push(purposes.iter().fold(StoreOptions::without_filters().with_range_filter(ranges), with));
         }
     }
     all

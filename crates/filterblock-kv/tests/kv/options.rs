@@ -57,7 +57,15 @@ fn options_out_of_their_range_are_refused_before_anything_is_touched() {
         (inline().with_partition_bytes(255), "partition_bytes", 255, 256, 1 << 30),
         (inline().with_partition_bytes((1 << 30) + 1), "partition_bytes", (1 << 30) + 1, 256, 1 << 30),
         (inline().with_prefix_filter(0, bloom.clone()), "prefix_filter's length", 0, 1, 65_535),
-        (inline().with_level_filter(3, Purpose::Prefix, bloom).unwrap(), "prefix_filter's length", 0, 1, 65_535),
+        (
+            inline().with_level_filter(3, Purpose::Prefix, bloom.clone()).unwrap(),
+            "prefix_filter's length",
+            0,
+            1,
+            65_535,
+        ),
+        (inline().with_filter(Purpose::Range, bloom.clone()), "filter policies for ranges", 1, 0, 0),
+        (inline().with_level_filter(3, Purpose::Range, bloom).unwrap(), "filter policies for ranges", 1, 0, 0),
         (
             inline().with_durability(Durability::Interval(DAY + second)),
             "durability's interval in milliseconds",

@@ -3,7 +3,7 @@
 use super::super::open::DamagedLog;
 use super::super::shared::Shared;
 use super::report::{LostRows, RepairReport, RepairedFilters, RepairedLog, RepairedTable};
-use super::{Error, FileName, FilterProblem, IoErrors, LostKeys, Salvage, State, Table, TableState, Warning};
+use super::{Error, FileName, FilterProblem, IoErrors, LostKeys, Purpose, Salvage, State, Table, TableState, Warning};
 use filterblock::DecodeErrorClass;
 use std::sync::Arc;
 
@@ -49,12 +49,13 @@ pub(super) fn assess(
 /// What is wrong with its data.
 fn wrong_in(store: &Shared, table: &Arc<Table>) -> Result<Option<String>, Error> {
     let (loaded, walk) = table.verify()?;
+    let of_range = walk.of_range.map(|probes| (Purpose::Range, probes));
     if let Some((_, error)) = walk.damaged.into_iter().next() {
         return Err(error);
     }
-    for (filter, probes) in loaded.iter().zip(walk.probes) {
+    let purposes = loaded.iter().map(|filter| filter.filter.stored_stats.purpose);
+    for (purpose, probes) in purposes.zip(walk.probes).chain(of_range) {
         if probes.denied > 0 {
-            let purpose = filter.filter.stored_stats.purpose;
             return Ok(Some(format!("the {purpose} filter denies {} of its cells", probes.denied)));
         }
     }
@@ -69,7 +70,7 @@ fn wrong_in(store: &Shared, table: &Arc<Table>) -> Result<Option<String>, Error>
 fn is_damage(problem: &FilterProblem) -> bool {
     match problem {
         FilterProblem::Decode(error) => error.class() != DecodeErrorClass::Newer,
-        FilterProblem::Unreadable(_) | FilterProblem::TooManyEntries { .. } => true,
+        FilterProblem::Unreadable(_) | FilterProblem::TooManyEntries { .. } | FilterProblem::NotAllRows { .. } => true,
         FilterProblem::UnknownPurpose(_) | FilterProblem::UnknownParameter { .. } => false,
         FilterProblem::NotBuilt(_) | FilterProblem::NotIndexed { .. } => false,
     }

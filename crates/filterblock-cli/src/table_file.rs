@@ -5,6 +5,7 @@ use crate::exit::{self, Code, Failure};
 use crate::filter::{Filter, hash_figures, print_figures};
 use crate::open_args::HashKey;
 use crate::output::{self, object, shell_word};
+use crate::range_filter;
 use crate::verdict::Verdict;
 use filterblock::partition::PartitionHandle;
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
@@ -44,6 +45,10 @@ fn filter_failure(path: &Path, filter: &TableFilter, error: &DecodeError, next: 
         }
         false => block_file::what_failed(path, filter.offset, &filter.bytes, error),
     };
+    ignored(&what, error, next)
+}
+
+fn ignored(what: &str, error: &DecodeError, next: &str) -> Failure {
     let next = match (error, error.class()) {
         (DecodeError::KeyNeeded { .. }, _) => "Run the command again with `--hash-key-file KEY`, the file of that key.",
         (_, DecodeErrorClass::Newer) => "A newer filterblock reads it; `filterblock --version` shows this one's.",
@@ -157,13 +162,12 @@ pub(crate) fn inspect(path: &Path, key: &HashKey, json: bool) -> anyhow::Result<
     let mut code = Code::Ok;
     let mut filters = Vec::new();
     let next = format!("Run {}.", key.command(format_args!("verify {}", shell_word(path))));
-    for filter in table.filters() {
-        let (fields, failures) = open_filter(path, filter, &next);
+    for (figures, failures) in open_filters(path, &table, &next) {
         for failure in failures {
             exit::message(&failure);
             code = code.max(failure.code());
         }
-        filters.push(location_figures(filter).into_iter().chain(fields).collect::<Map<_, _>>());
+        filters.push(figures);
     }
     let mut figures = table_figures(path, &table);
     output::print(|out| {
@@ -192,14 +196,33 @@ fn table_figures(path: &Path, table: &TableFile) -> Map<String, Value> {
     ])
 }
 
-/// The figures of a filter that its table knows.
-fn location_figures(filter: &TableFilter) -> Map<String, Value> {
-    object([
-        ("purpose", filter.purpose.to_string().into()),
-        ("offset", filter.offset.into()),
-        ("len_bytes", filter.len.into()),
-        ("context", output::hex(filter.context).into()),
-    ])
+/// The figures of each filter, and a failure for each part that does not open; `next` as for [`filter_failure`].
+fn open_filters(path: &Path, table: &TableFile, next: &str) -> Vec<(Map<String, Value>, Vec<Failure>)> {
+    let located = |purpose: Purpose, offset: u64, len: u64, context: u64, fields: Map<String, Value>| {
+        let location = object([
+            ("purpose", purpose.to_string().into()),
+            ("offset", offset.into()),
+            ("len_bytes", len.into()),
+            ("context", output::hex(context).into()),
+        ]);
+        location.into_iter().chain(fields).collect()
+    };
+    let of_keys = table.filters().iter().map(|filter| {
+        let (fields, failures) = open_filter(path, filter, next);
+        (located(filter.purpose, filter.offset, filter.len, filter.context, fields), failures)
+    });
+    let of_range = table.range_filter().map(|filter| {
+        let (offset, len) = (filter.offset, filter.bytes.len() as u64);
+        let (fields, failures) = match filter.open() {
+            Ok(reader) => (range_filter::figures(&reader, filter.context), Vec::new()),
+            Err(error) => {
+                let failure = ignored(&block_file::what_failed(path, offset, &filter.bytes, &error), &error, next);
+                (object([("error", error.to_string().into())]), vec![failure])
+            }
+        };
+        (located(Purpose::Range, offset, len, filter.context, fields), failures)
+    });
+    of_keys.chain(of_range).collect()
 }
 
 /// Checks a table: structure, every cell, and that its filters miss none of them.
@@ -208,7 +231,7 @@ pub(crate) fn verify(path: &Path, key: &HashKey) -> Result<Verdict, Failure> {
     let inspect = inspect_command(path, key);
     let next = format!("No data is lost: a filter holds nothing that the cells do not. Run {inspect}.");
     let mut failures: Vec<Failure> =
-        table.filters().iter().flat_map(|filter| open_filter(path, filter, &next).1).collect();
+        open_filters(path, &table, &next).into_iter().flat_map(|(_, failures)| failures).collect();
     let check = match table.check() {
         Ok(check) => check,
         Err(error) => {
@@ -222,18 +245,21 @@ pub(crate) fn verify(path: &Path, key: &HashKey) -> Result<Verdict, Failure> {
             (Purpose::Row, check.missing_in_row_filter),
             (Purpose::RowColumn, check.missing_in_row_column_filter),
             (Purpose::Prefix, check.missing_in_prefix_filter),
+            (Purpose::Range, check.missing_in_range_filter),
         ]
         .into_iter()
         .filter_map(|(purpose, missing)| denial(path, purpose, [missing, check.num_cells], "table", &inspect)),
     );
+    let num_filters = table.filters().len() + usize::from(table.range_filter().is_some());
     let figures = object([
         ("table", table.number().into()),
         ("num_cells", check.num_cells.into()),
         ("num_tombstones", check.num_tombstones.into()),
-        ("num_filters", table.filters().len().into()),
+        ("num_filters", num_filters.into()),
         ("missing_in_row_filter", check.missing_in_row_filter.into()),
         ("missing_in_row_column_filter", check.missing_in_row_column_filter.into()),
         ("missing_in_prefix_filter", check.missing_in_prefix_filter.into()),
+        ("missing_in_range_filter", check.missing_in_range_filter.into()),
     ]);
     let mut text = format!(
         "{}: ok: table {}, {} cells in {} data blocks, {} filters; checksums and structure are right, no cell is \
@@ -242,7 +268,7 @@ pub(crate) fn verify(path: &Path, key: &HashKey) -> Result<Verdict, Failure> {
         table.number(),
         check.num_cells,
         table.num_blocks(),
-        table.filters().len()
+        num_filters
     );
     if !failures.is_empty() {
         text.clear();

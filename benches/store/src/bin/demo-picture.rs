@@ -16,12 +16,15 @@ struct Arguments {
 }
 
 /// The classes of the document and the titles of their panels.
-const PANELS: [(&str, &str); 3] = [
+const PANELS: [(&str, &str); 6] = [
     ("absent_row", "for absent rows"),
     ("absent_column", "for absent columns of present rows"),
     ("present_cell", "for present cells"),
+    ("absent_host", "for scans of absent hosts"),
+    ("absent_directory", "for scans of absent directories"),
+    ("present_directory", "for scans of present directories"),
 ];
-const SIZE: (u32, u32) = (640, 640);
+const SIZE: (u32, u32) = (640, 1240);
 /// No filter in grey, the kinds in hues that colour-blind readers can tell apart (Okabe and Ito, *Color Universal
 /// Design*).
 const COLOURS: [RGBColor; 6] = [

@@ -25,6 +25,9 @@ pub(super) struct Dataset {
     pub(super) rows: Vec<DataRow>,
     /// In order, between the first and the last row, none of them loaded.
     pub(super) absent_rows: Vec<Vec<u8>>,
+    /// Hosts between the first and the last row that none begins with, and directories of absent rows, likewise.
+    pub(super) absent_hosts: Vec<Vec<u8>>,
+    pub(super) absent_directories: Vec<Vec<u8>>,
     /// Number of rows given as absent, but repeated, loaded or outside the key range, and so dropped.
     pub(super) num_absent_dropped: u64,
 }
@@ -36,7 +39,7 @@ pub(super) fn random(stream: &[u8], i: u64) -> u64 {
 
 impl Dataset {
     /// Sorts, and drops what is not absent or not within the key range.
-    fn new(name: String, mut rows: Vec<DataRow>, mut absent_rows: Vec<Vec<u8>>) -> Self {
+    fn new(name: String, mut rows: Vec<DataRow>, mut absent_rows: Vec<Vec<u8>>, hosts: Vec<Vec<u8>>) -> Self {
         rows.sort_unstable_by(|a, b| a.row.cmp(&b.row));
         rows.dedup_by(|a, b| a.row == b.row);
         let num_given = absent_rows.len();
@@ -44,13 +47,21 @@ impl Dataset {
         absent_rows.dedup();
         absent_rows.retain(|absent| is_absent_among(&rows, absent));
         let num_absent_dropped = (num_given - absent_rows.len()) as u64;
-        Self { name, rows, absent_rows, num_absent_dropped }
+        let absent = |mut prefixes: Vec<Vec<u8>>| {
+            prefixes.sort_unstable();
+            prefixes.dedup();
+            prefixes.retain(|prefix| with_prefix(&rows, prefix).is_empty() && is_absent_among(&rows, prefix));
+            prefixes
+        };
+        let (absent_hosts, directories) = (absent(hosts), absent_rows.iter().map(|row| directory(row).to_vec()));
+        let absent_directories = absent(directories.collect());
+        Self { name, rows, absent_rows, absent_hosts, absent_directories, num_absent_dropped }
     }
 
     /// The built-in web table.
     pub(super) fn web_table(num_rows: u64) -> Self {
-        let (rows, absent_rows) = webtable::generate(num_rows);
-        Self::new("built-in web table".to_owned(), rows, absent_rows)
+        let (rows, absent_rows, hosts) = webtable::generate(num_rows);
+        Self::new("built-in web table".to_owned(), rows, absent_rows, hosts)
     }
 
     /// Rows from files, one per line, each with one column.
@@ -63,7 +74,9 @@ impl Dataset {
         let (rows, absent_rows) = (read(keys)?, read(absent)?);
         let rows = rows.into_iter().map(data_row).collect();
         let name = format!("{}, absent rows from {}", keys.display(), absent.display());
-        Ok(Self::new(name, rows, absent_rows))
+        let host = |row: &Vec<u8>| row.split_inclusive(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
+        let hosts = absent_rows.iter().map(host).collect();
+        Ok(Self::new(name, rows, absent_rows, hosts))
     }
 
     /// Whether the data allows a demo.
@@ -78,6 +91,18 @@ impl Dataset {
     pub(super) fn num_cells(&self) -> u64 {
         self.rows.iter().map(|row| row.columns.len() as u64).sum()
     }
+}
+
+/// The row up to its last slash; all of it without one.
+pub(super) fn directory(row: &[u8]) -> &[u8] {
+    row.iter().rposition(|&byte| byte == b'/').map_or(row, |slash| &row[..=slash])
+}
+
+/// The rows that begin with `prefix`.
+pub(super) fn with_prefix<'a>(rows: &'a [DataRow], prefix: &[u8]) -> &'a [DataRow] {
+    let from = rows.partition_point(|row| row.row.as_slice() < prefix);
+    let len = rows[from..].partition_point(|row| row.row.starts_with(prefix));
+    &rows[from..from + len]
 }
 
 fn is_absent_among(rows: &[DataRow], row: &[u8]) -> bool {

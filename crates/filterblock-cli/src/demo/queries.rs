@@ -1,10 +1,10 @@
 //! Queries, and how they are run, timed and checked.
 
-use super::data::{Dataset, random};
+use super::data::{DataRow, Dataset, directory, random, with_prefix};
 use super::system_reads;
 use filterblock::KeyHasher;
 use filterblock_engine::ledger::Ledger;
-use filterblock_kv::{CacheBypass, Error, Store};
+use filterblock_kv::{CacheBypass, Cell, Error, Store};
 use std::time::{Duration, Instant};
 
 /// A class of queries.
@@ -13,11 +13,21 @@ pub(super) enum Class {
     AbsentRow,
     AbsentColumn,
     PresentCell,
+    AbsentHost,
+    AbsentDirectory,
+    PresentDirectory,
 }
 
 impl Class {
     /// Absent keys first.
-    pub(super) const ALL: [Self; 3] = [Self::AbsentRow, Self::AbsentColumn, Self::PresentCell];
+    pub(super) const ALL: [Self; 6] = [
+        Self::AbsentRow,
+        Self::AbsentColumn,
+        Self::PresentCell,
+        Self::AbsentHost,
+        Self::AbsentDirectory,
+        Self::PresentDirectory,
+    ];
     pub(super) const NUM_ABSENT: usize = 2;
 
     pub(super) const fn name(self) -> &'static str {
@@ -25,51 +35,85 @@ impl Class {
             Self::AbsentRow => "absent_row",
             Self::AbsentColumn => "absent_column",
             Self::PresentCell => "present_cell",
+            Self::AbsentHost => "absent_host",
+            Self::AbsentDirectory => "absent_directory",
+            Self::PresentDirectory => "present_directory",
         }
     }
 
     /// Query `i` of the class, drawn uniformly and with replacement.
     fn query(self, data: &Dataset, i: u64) -> Query<'_> {
         let r = random(b"question", i);
-        let row = &data.rows[(r % data.rows.len() as u64) as usize];
+        let row = drawn(&data.rows, r);
         match self {
-            Self::AbsentRow => {
-                let row = &data.absent_rows[(r % data.absent_rows.len() as u64) as usize];
-                Query { row, column: None, expected: None }
-            }
-            Self::AbsentColumn => Query { row: &row.row, column: Some(&row.absent_column), expected: None },
+            Self::AbsentRow => Query::Row(drawn::<Vec<u8>>(&data.absent_rows, r)),
+            Self::AbsentColumn => Query::Cell { row: &row.row, column: &row.absent_column, expected: None },
             Self::PresentCell => {
-                let (column, value) = &row.columns[((r >> 32) % row.columns.len() as u64) as usize];
-                Query { row: &row.row, column: Some(column), expected: Some(value) }
+                let (column, value) = drawn(&row.columns, r >> 32);
+                Query::Cell { row: &row.row, column, expected: Some(value) }
+            }
+            Self::AbsentHost => Query::Scan { prefix: drawn::<Vec<u8>>(&data.absent_hosts, r), expected: &[] },
+            Self::AbsentDirectory => {
+                Query::Scan { prefix: drawn::<Vec<u8>>(&data.absent_directories, r), expected: &[] }
+            }
+            Self::PresentDirectory => {
+                let prefix = directory(&row.row);
+                Query::Scan { prefix, expected: with_prefix(&data.rows, prefix) }
             }
         }
     }
 }
 
-/// A query and its expected answer.
-struct Query<'a> {
-    row: &'a [u8],
-    /// `None` reads the whole row, which is expected to be absent.
-    column: Option<&'a [u8]>,
-    expected: Option<&'a [u8]>,
+fn drawn<T>(from: &[T], r: u64) -> &T {
+    &from[(r % from.len() as u64) as usize]
 }
 
-impl Query<'_> {
+/// A query and its expected answer.
+enum Query<'a> {
+    /// The whole row, which is expected to be absent.
+    Row(&'a [u8]),
+    Cell {
+        row: &'a [u8],
+        column: &'a [u8],
+        expected: Option<&'a [u8]>,
+    },
+    Scan {
+        prefix: &'a [u8],
+        expected: &'a [DataRow],
+    },
+}
+
+impl<'a> Query<'a> {
     /// Passes the answer to `chain`. How long the store took, and whether it is right.
     fn look_up(&self, store: &Store, mut chain: impl FnMut(&[u8])) -> Result<(Duration, bool), Error> {
         let started = Instant::now();
-        if let Some(column) = self.column {
-            let value = store.get(self.row, column)?;
-            let duration = started.elapsed();
-            chain(if value.is_some() { b"value" } else { b"none" });
-            chain(value.as_deref().unwrap_or_default());
-            Ok((duration, value.as_deref() == self.expected))
-        } else {
-            let columns = store.get_row(self.row)?;
-            let duration = started.elapsed();
-            chain(b"row");
-            columns.iter().flat_map(|(column, value)| [column, value]).for_each(|bytes| chain(bytes));
-            Ok((duration, columns.is_empty()))
+        match *self {
+            Self::Row(row) => {
+                let columns = store.get_row(row)?;
+                let duration = started.elapsed();
+                chain(b"row");
+                columns.iter().flat_map(|(column, value)| [column, value]).for_each(|bytes| chain(bytes));
+                Ok((duration, columns.is_empty()))
+            }
+            Self::Cell { row, column, expected } => {
+                let value = store.get(row, column)?;
+                let duration = started.elapsed();
+                chain(if value.is_some() { b"value" } else { b"none" });
+                chain(value.as_deref().unwrap_or_default());
+                Ok((duration, value.as_deref() == expected))
+            }
+            Self::Scan { prefix, expected } => {
+                let cells: Vec<Cell> = store.scan_prefix(prefix).collect::<Result<_, _>>()?;
+                let duration = started.elapsed();
+                chain(b"scan");
+                cells.iter().flat_map(|cell| [&cell.row, &cell.column, &cell.value]).for_each(|bytes| chain(bytes));
+                let of_row = |row: &'a DataRow| row.columns.iter().map(|(column, value)| (&row.row, column, value));
+                let is_right = cells
+                    .iter()
+                    .map(|cell| (&cell.row, &cell.column, &cell.value))
+                    .eq(expected.iter().flat_map(of_row));
+                Ok((duration, is_right))
+            }
         }
     }
 }
@@ -88,8 +132,13 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    /// Runs queries of `class`, one after the other.
+    /// Runs queries of `class`, one after the other; none if the data has nothing to ask for.
     pub(super) fn of(store: &Store, data: &Dataset, class: Class, num_queries: u64) -> Result<Self, Error> {
+        let num_queries = match class {
+            Class::AbsentHost if data.absent_hosts.is_empty() => 0,
+            Class::AbsentDirectory if data.absent_directories.is_empty() => 0,
+            _ => num_queries,
+        };
         let direct = store.storage().cache_bypass() == CacheBypass::Active;
         let (observed, system) = system_reads::count(direct, || {
             let (before, mut observed) = (store.ledger(), Self::default());

@@ -5,7 +5,7 @@ use super::queries::{Class, Observed};
 use super::run::{Plan, Run};
 use crate::output::{self, Output, hex, rate};
 use filterblock_engine::ledger::{Outcome, Tally};
-use filterblock_kv::{CacheBypass, TableStats};
+use filterblock_kv::{CacheBypass, Purpose};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -24,10 +24,13 @@ struct Figures {
 
 impl Figures {
     fn new(class: &'static str, observed: &Observed) -> Self {
+        let mut tally = observed.ledger.total();
+        // Those of scans after their first block, too.
+        tally.data_block_reads = observed.ledger.data_block_reads();
         Self {
             class,
             queries: observed.num_queries(),
-            tally: observed.ledger.total(),
+            tally,
             p50_us: observed.percentile_us(0.5),
             p99_us: observed.percentile_us(0.99),
             answers_wrong: observed.num_wrong,
@@ -40,12 +43,15 @@ impl Figures {
 struct RunFigures {
     filter: &'static str,
     bits_per_key: Option<f64>,
+    range_bits_per_row: Option<f64>,
     data_block_reads: u64,
     reads_avoided: u64,
     /// Data blocks that the store without filters read beyond those of this one. Must equal `reads_avoided`.
     reads_fewer_than_unfiltered: i64,
     absent_reads_avoided_share: Option<f64>,
     false_positives: Option<u64>,
+    range_false_positives: Option<u64>,
+    range_observed_fpr: Option<f64>,
     observed_fpr: Option<f64>,
     predicted_fpr: Option<f64>,
     /// Queries for absent keys.
@@ -67,9 +73,13 @@ impl RunFigures {
         let (all, all_unfiltered) = (Observed::sum(&run.series), Observed::sum(&unfiltered.series));
         let absent = |run: &Run| Observed::sum(&run.series[..Class::NUM_ABSENT]);
         let (absent, absent_unfiltered) = (absent(run), absent(unfiltered));
-        let (total, reads) = (all.ledger.total(), |observed: &Observed| observed.ledger.data_block_reads());
-        let sum = |of: fn(&TableStats) -> u64| run.stats.tables.iter().map(of).sum::<u64>() as f64;
-        let bits_per_key = sum(|table| table.filter_bytes) * 8.0 / sum(|table| table.filter_entries).max(1.0);
+        let (total, keys) = (all.ledger.total(), *all.ledger.of(Purpose::Row) + *all.ledger.of(Purpose::RowColumn));
+        let (ranges, reads) = (all.ledger.of(Purpose::Range), |observed: &Observed| observed.ledger.data_block_reads());
+        let filters = || run.stats.tables.iter().flat_map(|table| &table.filters);
+        let entries = filters().map(|filter| filter.num_entries).sum::<u64>().max(1);
+        let bits_per_key = filters().map(|filter| filter.bytes).sum::<u64>() as f64 * 8.0 / entries as f64;
+        let range_filters = run.stats.tables.iter().filter_map(|table| table.range_filter);
+        let (range_bytes, rows) = range_filters.fold((0, 0), |sum, of| (sum.0 + of.bytes, sum.1 + of.num_keys));
         let absent_share = 1.0 - reads(&absent) as f64 / reads(&absent_unfiltered).max(1) as f64;
         let times_faster = absent_unfiltered.percentile_us(0.5) / absent.percentile_us(0.5);
         let (data_block_reads, ledger_read_bytes) = (reads(&all), all.ledger.data_block_bytes());
@@ -78,13 +88,16 @@ impl RunFigures {
         Self {
             filter: run.filter,
             bits_per_key: has_filter.then_some(bits_per_key),
+            range_bits_per_row: has_filter.then_some(range_bytes as f64 * 8.0 / rows.max(1) as f64),
             data_block_reads,
             reads_avoided: total.count(Outcome::Avoided),
             reads_fewer_than_unfiltered: reads(&all_unfiltered) as i64 - data_block_reads as i64,
             absent_reads_avoided_share: has_filter.then_some(absent_share),
-            false_positives: has_filter.then_some(total.count(Outcome::FalsePositive)),
-            observed_fpr: total.observed_fpr(),
-            predicted_fpr: total.predicted_fpr(),
+            false_positives: has_filter.then_some(keys.count(Outcome::FalsePositive)),
+            range_false_positives: has_filter.then_some(ranges.count(Outcome::FalsePositive)),
+            range_observed_fpr: ranges.observed_fpr().filter(|_| has_filter),
+            observed_fpr: keys.observed_fpr(),
+            predicted_fpr: keys.predicted_fpr(),
             absent: Figures::new("absent", &absent),
             p50_times_faster: has_filter.then_some(times_faster),
             os_reads: all.system.map(|system| system.calls),
@@ -126,13 +139,17 @@ impl RunFigures {
 /// A line of the table: a name, indented by two spaces where it details the line above, and the figure of a run.
 type Line = (&'static str, fn(&RunFigures) -> Option<String>);
 
-const LINES: [Line; 16] = [
+const LINES: [Line; 23] = [
     ("", |run| Some(run.filter.to_owned())),
     ("filter size, bits per key", |run| run.bits_per_key.map(|bits| format!("{bits:.2}"))),
+    ("  of range filters, bits per row", |run| run.range_bits_per_row.map(|bits| format!("{bits:.2}"))),
     ("data-block reads", |run| Some(grouped(run.data_block_reads))),
     ("  for absent rows", |run| reads_of_class(run, 0)),
     ("  for absent columns of present rows", |run| reads_of_class(run, 1)),
     ("  for present cells", |run| reads_of_class(run, 2)),
+    ("  for scans of absent hosts", |run| reads_of_class(run, 3)),
+    ("  for scans of absent directories", |run| reads_of_class(run, 4)),
+    ("  for scans of present directories", |run| reads_of_class(run, 5)),
     ("reads avoided by the filters", |run| Some(grouped(run.reads_avoided))),
     ("  share of reads for absent keys", |run| {
         run.absent_reads_avoided_share.map(|share| format!("{:.2} %", share * 100.0))
@@ -140,9 +157,12 @@ const LINES: [Line; 16] = [
     ("false positives (wasted reads)", |run| run.false_positives.map(grouped)),
     ("  rate observed", |run| run.observed_fpr.map(rate)),
     ("  rate predicted from the filters' bits", |run| run.predicted_fpr.map(rate)),
+    ("false positives of range filters", |run| run.range_false_positives.map(grouped)),
+    ("  rate observed", |run| run.range_observed_fpr.map(rate)),
     ("time of an absent lookup, p50", |run| Some(format!("{:.1} µs", run.absent.p50_us))),
     ("  p99", |run| Some(format!("{:.1} µs", run.absent.p99_us))),
     ("  p50, times faster than without", |run| run.p50_times_faster.map(|times| format!("{times:.0} x"))),
+    ("time of a scan of an absent host, p50", |run| Some(format!("{:.1} µs", run.classes[3].p50_us))),
     ("bytes read by the store's ledger", |run| Some(grouped(run.ledger_read_bytes))),
     ("  by the operating system's count", |run| run.os_read_bytes.map(grouped)),
 ];
@@ -231,7 +251,8 @@ impl Report {
         )?;
         writeln!(
             out,
-            "Queries:   {} absent rows, as many absent columns of present rows, as many present cells",
+            "Queries:   {} absent rows, as many absent columns of present rows, as many present cells,\n           \
+             as many scans of absent hosts, of absent directories, and of present ones",
             grouped(self.lookups_per_class)
         )?;
         let (dropped, s) = (self.absent_rows_dropped, if self.absent_rows_dropped == 1 { "" } else { "s" });

@@ -3,6 +3,7 @@
 use super::data::{Dataset, random};
 use crate::exit::{Failure, code_of_store};
 use crate::store::what_failed;
+use filterblock::range::RangePolicy;
 use filterblock::{FilterPolicy, KeyHasher};
 use filterblock_kv::{Durability, Error, FileStorage, Maintenance, Purpose, Store, StoreOptions};
 use std::io;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 
 /// Fixed, so that a run can be repeated bit for bit. A store with untrusted writers should draw its seed at random.
 const SEED: u64 = 0x5eed;
+/// Size of range filters, in bits per row.
+const RANGE_BITS: f64 = 14.0;
 /// Tables that lie side by side, as compaction leaves them.
 const NUM_SETTLED: u64 = 4;
 /// Tables across the whole key range, as flushes leave them.
@@ -29,12 +32,13 @@ pub(super) struct LoadedStore {
 }
 
 impl LoadedStore {
-    /// Makes a store in `parent` with `policy` for rows and for cells, past the page cache where the file system allows
-    /// it, and loads `data` into it.
+    /// Makes a store in `parent` with `policy` for rows and for cells and with range filters, or without any filter, past
+    /// the page cache where the file system allows it, and loads `data` into it.
     pub(super) fn new(data: &Dataset, policy: Option<FilterPolicy>, parent: &Path) -> Result<Self, Failure> {
         let options = StoreOptions::without_filters()
             .with_filter(Purpose::Row, policy.clone())
             .with_filter(Purpose::RowColumn, policy.clone())
+            .with_range_filter(policy.as_ref().and(RangePolicy::with_bits_per_key(RANGE_BITS).ok()))
             .with_hasher(KeyHasher::new(SEED))
             // The same tables in every run, and every read a read of the device.
             .with_max_memtable_bytes(usize::MAX)

@@ -57,8 +57,8 @@ fn columns(i: u64, num_hosts: u64) -> (Vec<Column>, Vec<u8>) {
     (columns, absent)
 }
 
-/// `num_rows` rows of a web table, and the absent ones between them.
-pub(super) fn generate(num_rows: u64) -> (Vec<DataRow>, Vec<Vec<u8>>) {
+/// `num_rows` rows of a web table, the absent ones between them, and hosts without a row, each with its slash.
+pub(super) fn generate(num_rows: u64) -> (Vec<DataRow>, Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let num_hosts = (2 * num_rows).div_ceil(PAGES_PER_HOST).max(64);
     let (mut rows, mut absent_rows) = (Vec::new(), Vec::new());
     for i in 0.. {
@@ -72,5 +72,6 @@ pub(super) fn generate(num_rows: u64) -> (Vec<DataRow>, Vec<Vec<u8>>) {
             rows.push(DataRow { row: page(i), columns, absent_column });
         }
     }
-    (rows, absent_rows)
+    let other_hosts = (num_hosts..3 * num_hosts).map(|i| format!("{}/", host(i)).into_bytes()).collect();
+    (rows, absent_rows, other_hosts)
 }

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, Size, kind_or};
 use crate::units::{parse_bytes, parse_rate};
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Purpose, StoreOptions};
 
@@ -34,6 +35,14 @@ pub(crate) struct KindArgs {
     /// Size: the smallest filter whose expected false-positive rate is at most this, as 0.01 or 1%
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     pub(crate) fpr: Option<f64>,
+    /// Also write range filters of B bits for each row, as 14, for scans
+    #[arg(long, value_name = "B", value_parser = parse_range_bits)]
+    pub(crate) range_bits: Option<RangePolicy>,
+}
+
+fn parse_range_bits(text: &str) -> Result<RangePolicy, String> {
+    let bits = text.parse().map_err(|_| "expected a number of bits")?;
+    RangePolicy::with_bits_per_key(bits).map_err(|error| error.to_string())
 }
 
 impl KindArgs {
@@ -75,7 +84,7 @@ impl FilterArgs {
             return Err(Failure::usage(subcommand, message));
         }
         let policy = self.kind.policy_of(subcommand, kind)?;
-        let mut options = StoreOptions::without_filters();
+        let mut options = StoreOptions::without_filters().with_range_filter(self.kind.range_bits);
         options = options.with_filter(Purpose::Row, policy.clone()).with_filter(Purpose::RowColumn, policy.clone());
         if let Some(len) = self.prefix_len {
             options = options.with_prefix_filter(len, policy);

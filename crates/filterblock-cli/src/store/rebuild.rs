@@ -5,8 +5,9 @@ use super::{NOTHING_READ, failure, of_store, open_quietly, warning_text, with_ke
 use crate::exit::{self, Code, Failure};
 use crate::open_args::HashKeyArgs;
 use crate::output::{self, Output, shell_word};
-use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, Size};
+use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, DEFAULT_RANGE_BITS, Size};
 use crate::units::parse_u64;
+use filterblock::range::RangePolicy;
 use filterblock::{FilterPolicy, HEADER_LEN, KeyHasher};
 use filterblock_kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
@@ -122,7 +123,7 @@ fn rebuild(
     report: &mut RebuildReport,
 ) -> Result<(), Error> {
     for table in tables {
-        let mut options = RebuildOptions::new().with_table(table.number);
+        let mut options = RebuildOptions::new().with_table(table.number).with_range_filter(plan.range_policy(table));
         for purpose in Purpose::ALL {
             options = options.with_filter(purpose, plan.policy(table, purpose));
         }
@@ -171,7 +172,7 @@ struct Plan<'a> {
 impl<'a> Plan<'a> {
     fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
         let prefix_len = args.prefix_len.or_else(|| prefix_len(stats));
-        let KindArgs { kind, bits_per_key, fpr } = &args.filters;
+        let KindArgs { kind, bits_per_key, fpr, .. } = &args.filters;
         if kind.as_deref() == Some(NONE) && (bits_per_key.is_some() || fpr.is_some() || args.prefix_len.is_some()) {
             return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size or a prefix"));
         }
@@ -191,7 +192,10 @@ impl<'a> Plan<'a> {
     /// table, with filters like the others.
     fn store_options(&self) -> StoreOptions {
         let options = with_filters(self.prefix_len, |purpose| self.usual(purpose));
-        options.with_create(false).with_maintenance(Maintenance::Inline { seed: 0 })
+        options
+            .with_range_filter(self.usual_range())
+            .with_create(false)
+            .with_maintenance(Maintenance::Inline { seed: 0 })
     }
 
     /// The filter that a table gets for a purpose.
@@ -212,6 +216,16 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The range filter that a table gets: as it is, unless a size is given.
+    fn range_policy(&self, table: &TableStats) -> Option<RangePolicy> {
+        let has_one = table.range_filter.is_some() || table.unusable.contains(&Purpose::Range);
+        self.usual_range().filter(|_| has_one || self.args.filters.range_bits.is_some())
+    }
+
+    fn usual_range(&self) -> Option<RangePolicy> {
+        self.args.filters.range_bits.or_else(|| largest_range(self.stats))
+    }
+
     /// Returns the given policy, or the policy of the largest filter for this purpose.
     fn usual(&self, purpose: Purpose) -> Option<FilterPolicy> {
         match &self.given {
@@ -223,7 +237,17 @@ impl<'a> Plan<'a> {
 
 /// Options with the filters that the store of `stats` has.
 pub(super) fn filters_like(stats: &Stats) -> StoreOptions {
-    with_filters(prefix_len(stats), |purpose| like_largest(stats, purpose))
+    with_filters(prefix_len(stats), |purpose| like_largest(stats, purpose)).with_range_filter(largest_range(stats))
+}
+
+/// The policy of the largest range filter, as far as its block shows it, or the default one for unusable ones. Rounded
+/// up to a bit, so that a rebuilt filter knows no less.
+fn largest_range(stats: &Stats) -> Option<RangePolicy> {
+    let largest = stats.tables.iter().filter_map(|table| table.range_filter).max_by_key(|filter| filter.num_keys);
+    let is_unusable = stats.tables.iter().any(|table| table.unusable.contains(&Purpose::Range));
+    let telling = largest.filter(|filter| filter.num_keys >= TELLING_ENTRIES).and_then(|filter| filter.bits_per_key);
+    let bits = telling.map_or(DEFAULT_RANGE_BITS, f64::ceil).clamp(2.0, 200.0);
+    RangePolicy::with_bits_per_key(bits).ok().filter(|_| largest.is_some() || is_unusable)
 }
 
 /// Options with filters of rows and cells, and of prefixes of this length.

@@ -15,8 +15,8 @@ use std::process::ExitCode;
 
 /// Print the cells of a range of rows
 ///
-/// A line for each cell, in the order of rows and columns, as `fill` reads it. Scans of one prefix use the prefix
-/// filters of tables that have them. Of a single table, which needs neither manifest nor key, all cells and deletions
+/// A line for each cell, in the order of rows and columns, as `fill` reads it. Scans use the range filters of tables that
+/// have them, those of one prefix also the prefix filters. Of a single table, which needs neither manifest nor key, all cells and deletions
 /// are printed but those in damaged blocks; other tables may have newer ones.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("../help/cells.txt"), include_str!("../help/scan.txt")))]

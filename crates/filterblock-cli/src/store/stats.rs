@@ -4,7 +4,8 @@ use super::{of_store, open_for_reading, warning_text};
 use crate::exit::Code;
 use crate::open_args::{HashKey, HashKeyArgs};
 use crate::output::{self, Output};
-use filterblock_kv::{FilterStats, LevelStats, Stats, Store};
+use crate::policy_args::RANGE;
+use filterblock_kv::{FilterStats, LevelStats, Purpose, Stats, Store};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -92,7 +93,12 @@ fn filter_rows(stats: &Stats) -> Vec<Vec<String>> {
         };
         let without = |purpose: &str, kind: &str| [purpose, kind, "-", "-", "-", "-", "-"].map(str::to_owned).to_vec();
         let unusable = table.unusable.iter().map(|purpose| without(purpose.name(), "unusable"));
-        let mut filters: Vec<_> = table.filters.iter().map(of_filter).chain(unusable).collect();
+        let of_range = table.range_filter.map(|filter| {
+            let (keys, bytes) = (filter.num_keys.to_string(), filter.bytes.to_string());
+            let bits = filter.bits_per_key.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.3}"));
+            [Purpose::Range.name(), RANGE, &keys, &bytes, "-", &bits, "-"].map(str::to_owned).to_vec()
+        });
+        let mut filters: Vec<_> = table.filters.iter().map(of_filter).chain(of_range).chain(unusable).collect();
         if filters.is_empty() {
             filters.push(without("-", "none"));
         }

@@ -6,9 +6,10 @@ use crate::answers;
 use crate::exit::Failure;
 use crate::open_args::HashKey;
 use crate::output::{self, object, shell_word};
+use crate::policy_args::RANGE;
 use crate::table_file::denial;
 use crate::verdict::Verdict;
-use filterblock_kv::{FilterVerification, StoreOptions, TableVerification, VerifyReport};
+use filterblock_kv::{FilterVerification, Purpose, StoreOptions, TableVerification, VerifyReport};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -24,9 +25,12 @@ pub(crate) fn verify(dir: &Path, key: &HashKey) -> Result<Verdict, Failure> {
     for table in &report.tables {
         let path = dir.join(&table.file);
         let rebuild = key.command(format_args!("rebuild {}", shell_word(&path)));
-        failures.extend(table.filters.iter().filter_map(|filter| {
-            denial(&path, filter.purpose, [filter.false_negatives, filter.present_asked], "store", &rebuild)
-        }));
+        let of_keys =
+            table.filters.iter().map(|filter| (filter.purpose, [filter.false_negatives, filter.present_asked]));
+        let of_ranges =
+            table.range_filter.map(|filter| (Purpose::Range, [filter.false_negatives, filter.present_asked]));
+        let denials = of_keys.chain(of_ranges);
+        failures.extend(denials.filter_map(|(purpose, counts)| denial(&path, purpose, counts, "store", &rebuild)));
     }
     let text = text(dir, &report, failures.is_empty());
     Ok(Verdict { failures, figures: figures(&report), text })
@@ -63,7 +67,8 @@ fn table_json(table: &TableVerification) -> Value {
 }
 
 fn text(dir: &Path, report: &VerifyReport, is_ok: bool) -> String {
-    let (num_tables, num_filters) = (report.tables.len() as u64, report.filters().count() as u64);
+    let num_ranges = report.tables.iter().filter(|table| table.range_filter.is_some()).count();
+    let (num_tables, num_filters) = (report.tables.len() as u64, (report.filters().count() + num_ranges) as u64);
     // The failures are on standard error.
     let verdict = if is_ok { "ok: " } else { "" };
     let summary = format!(
@@ -101,6 +106,11 @@ fn text(dir: &Path, report: &VerifyReport, is_ok: bool) -> String {
                 output::rate(filter.predicted_fpr),
                 sigma,
             ]);
+        }
+        if let Some(filter) = table.range_filter {
+            let (asked, missing) = (filter.present_asked.to_string(), filter.false_negatives.to_string());
+            let start = [table.file.clone(), table.level.to_string(), Purpose::Range.to_string(), RANGE.to_owned()];
+            rows.push(start.into_iter().chain([asked, missing]).chain(["-"; 5].map(str::to_owned)).collect());
         }
     }
     format!("{summary}\n{}", output::table(&rows))

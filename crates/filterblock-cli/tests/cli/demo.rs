@@ -33,6 +33,10 @@ fn the_figures_add_up() {
         assert_eq!(run["ledger_balanced"], true);
         assert_eq!(count(run, "reads_avoided"), unfiltered - count(run, "data_block_reads"));
         assert_eq!(run["answers_hash"], runs[0]["answers_hash"]);
+        let reads: u64 = run["classes"].as_array().unwrap().iter().map(|class| count(class, "data_block_reads")).sum();
+        assert_eq!(reads, count(run, "data_block_reads"));
+        let of_scans = |run: &Value| count(&run["classes"][3], "data_block_reads");
+        assert!(run["filter"] == "none" || 2 * of_scans(run) < of_scans(&runs[0]), "{run}");
         for class in run["classes"].as_array().unwrap() {
             let outcomes = class["outcomes"].as_object().unwrap();
             let sum: u64 = outcomes.values().map(|count| count.as_u64().unwrap()).sum();

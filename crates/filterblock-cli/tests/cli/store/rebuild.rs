@@ -74,6 +74,39 @@ fn rebuilding_without_options_keeps_kinds_and_sizes() {
 }
 
 #[test]
+fn range_filters_are_shown_verified_and_kept_until_a_size_is_given() {
+    let place = Place::new();
+    place.write("cells.tsv", crate::spread_cells(6000, 100));
+    place.expect(0, "fill db cells.tsv --range-bits 16");
+    let filter = |place: &Place| place.json(0, "stats db --json")["tables"][0]["range_filter"].clone();
+    let bits = |place: &Place| filter(place)["bits_per_key"].as_f64().unwrap();
+    let (all, written, table) = (place.expect(0, "scan db"), filter(&place), tables(&place)[0].clone());
+    assert_eq!((&written["keys"], (10.0..16.5).contains(&bits(&place))), (&6000.into(), true), "{written}");
+    let show = |line: &str| place.expect(0, line).lines().filter(|line| line.contains("range")).count();
+    assert_eq!(["stats db", "verify db"].map(show), [1; 2]);
+    let shown = place.json(0, &format!("inspect db/{table} --json"))["filters"][2].clone();
+    let (purpose, keys) = (&shown["purpose"], &shown["num_entries"]);
+    assert_eq!((purpose, keys, &shown["block_len_bytes"]), (&"range".into(), &written["keys"], &written["bytes"]));
+    assert_eq!(place.json(0, &format!("verify db/{table} --json"))["missing_in_range_filter"], 0);
+
+    place.expect(0, "rebuild db --kind bloom");
+    assert!((bits(&place) / written["bits_per_key"].as_f64().unwrap() - 1.0).abs() < 0.1, "kept");
+    place.expect(0, "rebuild db --range-bits 5");
+    assert!(bits(&place) < 6.0);
+    assert_eq!(column(&filters(&place), "kind"), ["bloom"; 2], "the others are kept");
+    assert_eq!(place.expect(0, "scan db"), all);
+
+    // Of a table's own file, which `rebuild` leaves as it is.
+    let at = filter_at(&place, &table, 2);
+    flip(&place, &format!("db/{table}"), at + 90);
+    let message = stderr(&place.run(&format!("verify db/{table}")));
+    assert!(message.contains(&format!("filter block at offset {at} (")) && message.contains("range v"), "{message}");
+    for bad in ["fill db cells.tsv --range-bits 1", "rebuild db --range-bits many"] {
+        place.expect_failure(2, bad);
+    }
+}
+
+#[test]
 fn a_path_selects_one_table() {
     let place = with_store();
     let [newer, older] = &tables(&place)[..] else { panic!("two tables") };

@@ -65,7 +65,7 @@ fn verify_checks_every_cell() {
     let report = place.json(0, "verify table.sst --json");
     let start = format!("table.sst: ok: table {}, 1000 cells in ", report["table"]);
     assert!(place.expect(0, "verify table.sst").starts_with(&start));
-    let missing = "missing_in_row_filter missing_in_row_column_filter missing_in_prefix_filter";
+    let missing = "missing_in_row_filter missing_in_row_column_filter missing_in_prefix_filter missing_in_range_filter";
     let expected = format!("file ok table num_cells num_tombstones num_filters {missing}");
     assert_eq!(field_names(&report), expected);
     assert_eq!((&report["num_cells"], &report["num_filters"]), (&1000.into(), &2.into()));

@@ -21,7 +21,7 @@ scripts_lane() {
     shellcheck=$beside/usr/bin/shellcheck
   fi
   "$shellcheck" --external-sources --check-sourced --source-path=SCRIPTDIR .ci/run .ci/full .ci/release fuzz/run \
-    benches/model/run crates/*/run integrations/*/run
+    benches/model/run crates/*/run integrations/*/run python/run
 }
 
 # clippy_lane <targets and features>...
@@ -191,6 +191,9 @@ parquet_lane() {
     *) return 1 ;;
   esac
 }
+
+proves "Python" "the wheel: its tests, its types, and the example that prunes Parquet files"
+python_lane() { python/run || case $? in 3) cannot "no Python with its packages here" ;; *) return 1 ;; esac; }
 
 # In the build that the tests have filled.
 proves "C interface" "the calls of include/filterblock.h and their misuse, under valgrind and AddressSanitizer; that the package makes it"

@@ -1,0 +1,143 @@
+"""Builds and queries beside other packages: prints the table of README.md.
+
+    python benches/compare.py [ROUNDS]    needs numpy, pyarrow, rbloom, fastbloom-rs and pyfusefilter
+
+Rounds are interleaved, and the least time of each counts. False positives are counted, not predicted.
+"""
+
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+
+import filterblock
+
+
+def ints(count):
+    return np.random.default_rng(1).integers(0, 2**62, count)
+
+
+def words(count, text):
+    return pa.array([f"{text} {number:x}" for number in ints(count).tolist()])
+
+
+class Filterblock:
+    def __init__(self, policy):
+        self.name = f"**filterblock `{policy}`**"
+        self.policy = policy
+
+    def build(self, keys):
+        return filterblock.open(filterblock.build(keys, self.policy))
+
+    def query(self, built, keys):
+        return built.may_contain_many(keys)
+
+    def size(self, built):
+        return built.num_bytes
+
+    def __str__(self):
+        return self.name
+
+
+class RBloom:
+    """Keys are Python's objects, hashed by Python's `hash`; a query of many keys is a loop."""
+
+    def __str__(self):
+        return "rbloom, 1 %"
+
+    def build(self, keys):
+        import rbloom
+
+        built = rbloom.Bloom(len(keys), 0.01)
+        built.update(keys.tolist() if isinstance(keys, np.ndarray) else keys.to_pylist())
+        return built
+
+    def query(self, built, keys):
+        keys = keys.tolist() if isinstance(keys, np.ndarray) else keys.to_pylist()
+        return [key in built for key in keys]
+
+    def size(self, built):
+        return built.size_in_bits // 8
+
+
+class FastBloom:
+    def __str__(self):
+        return "fastbloom-rs, 1 %"
+
+    def build(self, keys):
+        import fastbloom_rs
+
+        built = fastbloom_rs.FilterBuilder(len(keys), 0.01).build_bloom_filter()
+        if isinstance(keys, np.ndarray):
+            built.add_int_batch(keys.tolist())
+        else:
+            built.add_str_batch(keys.to_pylist())
+        return built
+
+    def query(self, built, keys):
+        if isinstance(keys, np.ndarray):
+            return built.contains_int_batch(keys.tolist())
+        return built.contains_str_batch(keys.to_pylist())
+
+    def size(self, built):
+        return len(built.get_bytes())
+
+
+class Fuse8:
+    def __str__(self):
+        return "pyfusefilter, Fuse8"
+
+    def build(self, keys):
+        import pyfusefilter
+
+        built = pyfusefilter.Fuse8(len(keys))
+        built.populate(keys if isinstance(keys, np.ndarray) else keys.to_pylist())
+        return built
+
+    def query(self, built, keys):
+        keys = keys.tolist() if isinstance(keys, np.ndarray) else keys.to_pylist()
+        return [built.contains(key) for key in keys]
+
+    def size(self, built):
+        return built.size_in_bytes()
+
+
+def seconds(work):
+    begun = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begun, result
+
+
+def measure(peers, keys, absent, rounds):
+    rows = {str(peer): [float("inf"), float("inf"), 0.0, 0.0] for peer in peers}
+    for _ in range(rounds):
+        for peer in peers:
+            row = rows[str(peer)]
+            took, built = seconds(lambda: peer.build(keys))
+            row[0] = min(row[0], took / len(keys) * 1e9)
+            took, answers = seconds(lambda: peer.query(built, absent))
+            row[1] = min(row[1], took / len(absent) * 1e9)
+            row[2] = np.mean(np.asarray(answers)) * 100
+            row[3] = peer.size(built) * 8 / len(keys)
+            some = keys[:100_000]
+            assert np.asarray(peer.query(built, some)).all(), f"{peer} denies a key"
+    return rows
+
+
+def main(rounds=3):
+    peers = [Filterblock(policy) for policy in ("blocked:10", "ribbon:fpr=1%", "fuse:fpr=0.4%")]
+    peers += [RBloom(), FastBloom(), Fuse8()]
+    numbers = ints(10_000_000)
+    of_ints = measure(peers, numbers, -numbers[:1_000_000], rounds)
+    of_words = measure(peers, words(1_000_000, "user"), words(1_000_000, "absent user"), rounds)
+    print("| | bits a key | false positives | 10 M int64: build, ns a key | query, ns | 1 M strings: build | query |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for peer in peers:
+        build, query, rate, bits = of_ints[str(peer)]
+        build_words, query_words, *_ = of_words[str(peer)]
+        print(f"| {peer} | {bits:.2f} | {rate:.2f} % | {build:.0f} | {query:.0f} | {build_words:.0f} | {query_words:.0f} |")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,42 @@
+"""Filter blocks and filter sets: which tables or files may have a key.
+
+>>> import filterblock
+>>> block = filterblock.build(["apple", "pear"], "ribbon:fpr=1%")  # bytes, to be stored
+>>> fruits = filterblock.open(block)
+>>> "apple" in fruits
+True
+
+*No* is always right, *maybe* is wrong at the rate of the policy. Every exception of opening means *maybe*.
+"""
+
+from ._native import (
+    BuildError,
+    DamagedError,
+    DecodeError,
+    Filter,
+    FilterBlockError,
+    FilterSet,
+    FilterSetBuilder,
+    MismatchError,
+    NewerError,
+    PolicyError,
+    build,
+    file_identity,
+    open,
+)
+
+__all__ = [
+    "BuildError",
+    "DamagedError",
+    "DecodeError",
+    "Filter",
+    "FilterBlockError",
+    "FilterSet",
+    "FilterSetBuilder",
+    "MismatchError",
+    "NewerError",
+    "PolicyError",
+    "build",
+    "file_identity",
+    "open",
+]

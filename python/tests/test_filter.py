@@ -1,0 +1,173 @@
+"""One filter: keys of Python, NumPy and Arrow."""
+
+import datetime as dt
+import decimal
+import threading
+import uuid
+import zoneinfo
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import filterblock as fb
+
+KINDS = ["bloom:10", "blocked:10", "golomb:fpr=1%", "ribbon:fpr=1%", "fuse:fpr=1%"]
+
+
+@pytest.mark.parametrize("policy", KINDS)
+def test_no_key_is_denied_and_absent_ones_are(policy):
+    keys = np.arange(0, 200_000, 2, dtype=np.int64)
+    block = fb.build(keys, policy)
+    assert isinstance(block, bytes)
+    some = fb.open(block, policy)
+    assert some.kind == policy.split(":")[0] and some.num_entries == len(keys)
+    assert some.may_contain_many(keys).all()
+    mask = some.may_contain_many(keys + 1)
+    assert mask.dtype == bool and 0 < mask.mean() < 0.02
+    # One by one, and in a batch of any length.
+    for length in (0, 1, 4095, 4096, 4097, 9000):
+        part = np.arange(length)
+        assert some.may_contain_many(part).tolist() == [int(key) in some for key in part]
+
+
+def test_values_are_found_by_what_they_are():
+    some = fb.open(fb.build([5, -1, 2**63, 2**100]))
+    assert some.num_entries == 4
+    for same in (5, np.int8(5), np.uint64(5), decimal.Decimal("5.00"), decimal.Decimal("0.5E1"), -1, 2**63, 2**100):
+        assert same in some
+    assert 6 not in some and "5" not in some and b"5" not in some and decimal.Decimal("5.5") not in some
+    # What equals a number without being one here, and what cannot be looked up, is maybe.
+    for unknown in (5.0, 6.0, True, None, object(), (1, 2), 2**200, decimal.Decimal("NaN"), np.float64(6), "\ud800"):
+        assert unknown in some
+    for dtype in ("int8", "int16", "int32", "int64", ">i8", ">i2"):
+        assert some.may_contain_many(np.array([5, -1, 6], dtype)).tolist() == [True, True, False]
+    for dtype in ("uint8", "uint16", "uint32", "uint64"):
+        assert some.may_contain_many(np.array([5, 6], dtype)).tolist() == [True, False]
+    assert some.may_contain_many(np.array([2**63], "uint64")).all()
+    assert some.may_contain_many(memoryview(np.array([5, 6]))).tolist() == [True, False]
+    assert some.may_contain_many(np.arange(12)[::5]).tolist() == [False, True, False]
+
+
+def test_times():
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
+    zoned = moment.replace(tzinfo=dt.timezone.utc)
+    elsewhere = zoned.astimezone(zoneinfo.ZoneInfo("Asia/Tokyo"))
+    keys = [moment, zoned, dt.date(1969, 12, 31), dt.time(1, 2, 3, 4)]
+    some = fb.open(fb.build(keys))
+    assert all(key in some for key in keys) and elsewhere in some
+    assert moment + dt.timedelta(microseconds=1) not in some and dt.date(2026, 1, 2) not in some
+    assert some.may_contain_many(np.array([moment], "datetime64[us]")).all()
+    assert some.may_contain_many(np.array([moment], "datetime64[ns]")).all()
+    assert not some.may_contain_many(np.array([moment], "datetime64[s]")).any()
+    assert some.may_contain_many(np.array(["1969-12-31", "1970-01-01"], "datetime64[D]")).tolist() == [True, False]
+    assert some.may_contain_many(np.array(["NaT", "2026-01-02"], "datetime64[s]")).tolist() == [True, False]
+    for unit in ("us", "ns"):
+        assert some.may_contain_many(pa.array([moment], pa.timestamp(unit))).all()
+        assert some.may_contain_many(pa.array([zoned], pa.timestamp(unit, "Europe/Berlin"))).all()
+        assert some.may_contain_many(pa.array([dt.time(1, 2, 3, 4)], pa.time64(unit))).all()
+    assert some.may_contain_many(pa.array([dt.date(1969, 12, 31)], pa.date32())).all()
+    assert some.may_contain_many(pa.array([dt.date(1969, 12, 31)], pa.date64())).all()
+
+
+WORDS = [f"word {number}" for number in range(5000)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        tuple,
+        iter,
+        lambda words: np.array(words),
+        lambda words: np.array(words, dtype=object),
+        lambda words: pa.array(words),
+        lambda words: pa.array(words, pa.large_string()),
+        lambda words: pa.array(words, pa.string_view()),
+        lambda words: pa.array(words).dictionary_encode(),
+        lambda words: pa.chunked_array([words[:10], [], words[10:]]),
+        lambda words: pa.array(["before", *words, "after"])[1:-1],
+        lambda words: pa.array([word.encode() for word in words], pa.binary()),
+        lambda words: pa.array([word.encode() for word in words], pa.large_binary()),
+        lambda words: [word.encode() for word in words],
+    ],
+)
+def test_every_form_of_text_makes_the_same_block(make):
+    block = fb.build(WORDS, "blocked:10")
+    assert fb.build(make(WORDS), "blocked:10") == block
+    some = fb.open(block)
+    mask = some.may_contain_many(make(WORDS + ["absent 1", "absent 2", "absent 3"]))
+    assert mask[:-3].all() and not mask[-3:].all()
+
+
+def test_arrow_nulls_and_slices():
+    column = pa.array([None, 1, 2, None, 4, 5, 6, None, 8, 9, None], pa.int32())
+    for start in range(11):
+        part = column[start:]
+        some = fb.open(fb.build(part, "bloom:20"))
+        assert some.num_entries == len(part) - part.null_count
+        assert some.may_contain_many(part).all(), "a null is maybe"
+        present = some.may_contain_many(np.arange(100))
+        assert {key for key in part.to_pylist() if key is not None} == set(np.flatnonzero(present).tolist())
+    uuids = [uuid.UUID(int=number) for number in range(10)]
+    same = pa.array([key.bytes for key in uuids], pa.binary(16))
+    assert fb.build(uuids) == fb.build(same)
+    cents = pa.array([decimal.Decimal("1.50"), decimal.Decimal("5.00")], pa.decimal128(10, 2))
+    assert fb.build(cents) == fb.build([decimal.Decimal("1.5"), 5])
+    assert fb.build(pa.array([], pa.string())) == fb.build([]) == fb.build(np.array([], "int64"))
+    assert 1 not in fb.open(fb.build([]))
+
+
+def test_columns_are_not_copied():
+    column = np.arange(4_000_000)
+    some = fb.open(fb.build(column[:10]))
+    import tracemalloc
+
+    tracemalloc.start()
+    some.may_contain_many(column)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < column.nbytes / 4, "the mask alone, an eighth of the column"
+
+
+def test_what_has_no_filter():
+    for keys in ([1.5], [True], [1, object()], np.array([1.5]), np.array([True]), pa.array([1.5]), pa.array([[1]])):
+        with pytest.raises(TypeError):
+            fb.build(keys)
+    for keys in ("text", b"bytes", 5, np.array([[1]]), np.array(1)):
+        with pytest.raises(TypeError):
+            fb.build(keys)
+    some = fb.open(fb.build([1]))
+    assert some.may_contain_many(np.array([1.5, 2.5])).all()
+    assert some.may_contain_many(pa.array([[1], [2]])).all()
+    assert some.may_contain_many([2, 2.0, None, 3]).tolist() == [False, True, True, False]
+
+
+def test_errors_are_typed():
+    for policy in ("tree:10", "bloom", "ribbon:fpr=200%", ""):
+        with pytest.raises(fb.PolicyError):
+            fb.build([1], policy)
+    with pytest.raises(fb.BuildError):
+        fb.build(range(1000), "bloom:max=70")
+    block = fb.build([1], "ribbon:fpr=1%,seed=7", context=42)
+    assert 1 in fb.open(block, "ribbon:fpr=1%,seed=7", context=42)
+    with pytest.raises(fb.MismatchError, match="context"):
+        fb.open(block)
+    with pytest.raises(fb.MismatchError, match="seed"):
+        fb.open(block, "bloom:10,seed=8", context=42)
+    for at in range(len(block)):
+        with pytest.raises(fb.DecodeError):
+            fb.open(block[:at] + bytes([block[at] ^ 1]) + block[at + 1 :], context=42)
+    with pytest.raises(fb.DamagedError):
+        fb.open(b"")
+    assert issubclass(fb.DamagedError, fb.DecodeError) and issubclass(fb.DecodeError, fb.FilterBlockError)
+    assert fb.open(bytearray(block), context=42).to_bytes() == block
+
+
+def test_threads_share_a_filter():
+    keys = np.arange(300_000)
+    some, results = fb.open(fb.build(keys)), []
+    threads = [threading.Thread(target=lambda: results.append(some.may_contain_many(keys).all())) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert results == [True] * 4

@@ -1,0 +1,121 @@
+"""Sets of the filters of many files."""
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import filterblock as fb
+
+FILES = [(f"{number}.parquet", fb.file_identity(f"{number}.parquet", "1")) for number in range(20)]
+
+
+def columns_of(number):
+    return {"id": np.arange(number, 20_000, 20), "word": pa.array([f"{number} {i}" for i in range(100)])}
+
+
+def make(slices=4, files=FILES):
+    builder = fb.FilterSetBuilder({"id": "number", "word": "text"}, "ribbon:fpr=1%,seed=7", slices=slices)
+    for number, (name, identity) in enumerate(files):
+        assert builder.add_file(name, identity, columns_of(number)) == ["id", "word"]
+    return builder.finish()
+
+
+class Store:
+    def __init__(self, data):
+        self.data, self.requests = data, []
+
+    def fetch(self, start, end):
+        self.requests.append((start, end))
+        return self.data[start:end]
+
+
+def test_two_requests_cold_and_none_warm():
+    data = make()
+    store = Store(data)
+    files = fb.FilterSet.fetch_index(len(data), store.fetch)
+    assert files.files == FILES and files.columns == {"id": "number", "word": "text"}
+    assert files.may_contain("id", 7, FILES, store.fetch)[7]
+    assert len(store.requests) == 2
+    mask = files.may_contain("id", 7, FILES, store.fetch)
+    assert len(store.requests) == 2 and mask.sum() < 5
+    # Without a function that fetches, as asynchronous engines do it.
+    files = fb.FilterSet.fetch_index(len(data), store.fetch)
+    assert files.may_contain("id", 7, FILES).all(), "what is not read is maybe"
+    for start, end in files.plan("id", 7, FILES):
+        files.give(start, data[start:end])
+    assert files.plan("id", 7, FILES) == [] and files.held_bytes > 0
+    assert (files.may_contain("id", 7, FILES) == mask).all()
+
+
+def test_many_keys_and_what_is_maybe():
+    files = fb.FilterSet.open(make())
+    keys = np.arange(0, 2000, 7)
+    each = files.may_contain_each("id", keys, FILES)
+    assert len(each) == len(keys) and all(mask[key % 20] for key, mask in zip(keys, each))
+    assert np.mean(each) < 0.1
+    assert (files.may_contain("id", keys, FILES) == np.any(each, axis=0)).all()
+    assert not files.may_contain("id", 10**9, FILES).any()
+    for column, key in (("id", "text"), ("id", 1.5), ("id", None), ("other", 1), ("word", 5), ("id", [1, 2.5])):
+        assert files.may_contain(column, key, FILES).all()
+    changed = [(name, identity + (name == "3.parquet")) for name, identity in FILES] + [("new.parquet", 1)]
+    assert np.flatnonzero(files.may_contain("id", 10**9, changed)).tolist() == [3, 20]
+    assert files.may_contain("word", "5 17", FILES)[5]
+    assert files.may_contain("id", [], FILES).tolist() == [False] * 20
+
+
+def test_files_that_are_not_indexable():
+    builder = fb.FilterSetBuilder({"id": "number"})
+    assert builder.add_file("a", 1, {"id": pa.array([1, None, 2])}) == ["id"]
+    assert builder.add_file("b", 1, {"id": [1.5]}) == []
+    assert builder.add_file("c", 1, {}) == []
+    assert builder.add_file("d", 1, {"id": pa.array([None, None], pa.int64())}) == ["id"]
+    with pytest.raises(fb.BuildError):
+        builder.add_file("a", 1, {})
+    with pytest.raises(ValueError):
+        builder.add_file("e", 1, {"other": [1]})
+    with pytest.raises(ValueError):
+        fb.FilterSetBuilder({"id": "float"})
+    files = fb.FilterSet.open(builder.finish())
+    assert files.may_contain("id", 9, [(name, 1) for name in "abcd"]).tolist() == [False, True, True, False]
+
+
+def test_appended_and_compacted():
+    data = make(files=FILES[:10])
+    builder = fb.FilterSetBuilder({"id": "number", "word": "text"}, "ribbon:fpr=1%,seed=7", slices=4)
+    for number, (name, identity) in enumerate(FILES[10:], 10):
+        builder.add_file(name, identity, columns_of(number))
+    data += builder.finish_append(fb.FilterSet.open(data), ["3.parquet"])
+    files = fb.FilterSet.open(data)
+    assert np.flatnonzero(files.may_contain("id", -1, FILES)).tolist() == [3]
+    assert all(files.may_contain("id", number, FILES)[number] for number in range(20))
+    assert builder.absorb(data, lambda name: name != "4.parquet") == 0
+    left = [file for number, file in enumerate(FILES) if number not in (3, 4)]
+    compacted = builder.finish()
+    assert fb.FilterSet.open(compacted).files == left and len(compacted) < len(data)
+    with pytest.raises(ZeroDivisionError):
+        builder.absorb(data, lambda name: 1 / 0)
+
+
+def test_damage():
+    data, numbers = make(1), random.Random(35)
+    opened = 0
+    for _ in range(300):
+        at = numbers.randrange(len(data))
+        changed = data[:at] + bytes([data[at] ^ 1 << numbers.randrange(8)]) + data[at + 1 :]
+        try:
+            files = fb.FilterSet.open(changed)
+        except fb.DecodeError:
+            continue
+        opened += 1
+        assert len(files.take_bad_blocks()) == 1 and files.take_bad_blocks() == []
+        assert all(files.may_contain("id", number, FILES)[number] for number in range(20))
+        assert files.may_contain("id", -1, FILES).sum() <= 1
+    assert opened > 200
+    with pytest.raises(OSError):
+        fb.FilterSet.fetch_index(len(data), lambda start, end: (_ for _ in ()).throw(OSError("no network")))
+    with pytest.raises(fb.MismatchError):
+        fb.FilterSet.open(data, "bloom:10,seed=8")
+    with pytest.raises(fb.DamagedError):
+        fb.FilterSet.open(data[:-1])

@@ -2,7 +2,7 @@
 
     python benches/compare.py [ROUNDS]    needs numpy, pyarrow, rbloom, fastbloom-rs and pyfusefilter
 
-Rounds are interleaved, and the least time of each counts. False positives are counted, not predicted.
+Rounds are interleaved, and the least processor time of each counts. False positives are counted, not predicted.
 """
 
 import sys
@@ -104,9 +104,9 @@ class Fuse8:
 
 
 def seconds(work):
-    begun = time.perf_counter()
+    begun = time.process_time()
     result = work()
-    return time.perf_counter() - begun, result
+    return time.process_time() - begun, result
 
 
 def measure(peers, keys, absent, rounds):

@@ -72,8 +72,8 @@
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
 //!
 //! Other packages have a ledger of what filters save and a memory budget for them (`filterblock-engine`), the library
-//! for C (`filterblock-capi`), the filters of many files in one object (`filterblock-set`), a small row/column store (`filterblock-kv`) and the command-line tool
-//! (`filterblock-cli`).
+//! for C (`filterblock-capi`), the filters of many files in one object (`filterblock-set`), a small row/column store
+//! (`filterblock-kv`) and the command-line tool (`filterblock-cli`).
 //!
 //! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
 //!

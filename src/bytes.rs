@@ -44,6 +44,30 @@ pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
     }
 }
 
+/// Returns the first 16 bytes as an integer, the first of them the most significant; bytes past the end count as zeros.
+#[inline(always)]
+pub(crate) fn u128_big_padded(bytes: &[u8]) -> u128 {
+    let bytes = bytes.get(..16).unwrap_or(bytes);
+    let word = |bytes: &[u8; 8]| u128::from(u64_from(*bytes).swap_bytes());
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        // The last 8 bytes begin within the first 8, or behind them.
+        (Some(first), Some(last)) => word(first) << 64 | (word(last) << (8 * (16 - bytes.len()))) as u64 as u128,
+        _ => {
+            let mut chunk = [0; 8];
+            chunk[..bytes.len()].copy_from_slice(bytes);
+            word(&chunk) << 64
+        }
+    }
+}
+
+/// Returns the 16 bytes of an integer.
+#[inline(always)]
+pub(crate) fn of_u128(value: u128) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    LE::write_u128(&mut bytes, value);
+    bytes
+}
+
 /// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
     LE::write_u32(&mut bytes[offset..], value);

@@ -1,8 +1,9 @@
 //! The writer's side: keys in, a block out.
 
+use super::header::{self, Map, MapParams};
 use super::keys::Keys;
 use super::policy::RangePolicy;
-use super::{build, check, header};
+use super::{build, check, integers};
 use crate::block::OpenOptions;
 use crate::error::BuildError;
 use crate::frame::HEADER_LEN;
@@ -138,6 +139,13 @@ impl RangeFilterBuilder {
             let (payload_bytes, max_bytes) = (max_len, MAX_PAYLOAD_LEN);
             return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });
         }
+        if let Some((rate, len)) = self.policy.false_positive_rate() {
+            let checks = self.policy.self_check();
+            let integers = integers::build(&self.keys, len, len as f64 / rate, out, checks);
+            if let Some(built) = integers {
+                return self.finish_integers(&built, &mut out[start..]);
+            }
+        }
         let built = build::build(&self.keys, max_len, out);
         let payload_bytes = (out.len() - start - HEADER_LEN) as u64;
         if payload_bytes > MAX_PAYLOAD_LEN {
@@ -146,15 +154,28 @@ impl RangeFilterBuilder {
         }
         let block = &mut out[start..];
         crate::filter::fault::inject(&mut block[HEADER_LEN..]);
-        header::write(block, Some(built.params), num_keys, self.context);
+        header::write(block, Some(MapParams::Cut(built.params)), num_keys, self.context);
         if !self.policy.self_check() {
             return Ok(());
         }
         let opened = header::check(block, &OpenOptions::new().with_context(self.context));
         match opened {
-            Ok((Some(layout), _)) => check::check(&self.keys, &built.leaves, &layout, &block[HEADER_LEN..]),
+            Ok((Some(Map::Cut(layout)), _)) => check::check(&self.keys, &built.leaves, &layout, &block[HEADER_LEN..]),
             _ => Err(check::failed(&self.keys, 0, num_keys)),
         }
+    }
+
+    /// Writes the header of a filter of integers.
+    fn finish_integers(&self, built: &integers::Built, block: &mut [u8]) -> Result<(), BuildError> {
+        let num_keys = self.keys.len() as u64;
+        header::write(block, Some(MapParams::Integers(built.params)), num_keys, self.context);
+        let is_sound = !self.policy.self_check()
+            || built.is_checked
+                && match header::check(block, &OpenOptions::new().with_context(self.context)) {
+                    Ok((Some(Map::Integers(read)), _)) => read.params == built.params,
+                    _ => false,
+                };
+        if is_sound { Ok(()) } else { Err(check::failed(&self.keys, 0, num_keys)) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The header of a range filter: that of a block, with a kind of its own, and no hash.
 
+use super::integers::{self, Integers};
 use super::layout::{Layout, Params};
 use crate::block::fields::{self, Fields};
 use crate::block::{FORMAT_VERSION, MAGIC, OpenOptions, checksums};
@@ -10,11 +11,31 @@ use crate::hash;
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 
+/// All that is known of a filter's payload without its greatest part.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Map {
+    /// Keys cut where they differ from their neighbours.
+    Cut(Layout),
+    Integers(Integers),
+}
+
+/// The parameters of a map.
+#[cfg(feature = "std")]
+pub(super) enum MapParams {
+    Cut(Params),
+    Integers(integers::Params),
+}
+
 /// Fills the header of `block`, which is complete behind it.
 #[cfg(feature = "std")]
-pub(super) fn write(block: &mut [u8], params: Option<Params>, num_keys: u64, context: u64) {
+pub(super) fn write(block: &mut [u8], params: Option<MapParams>, num_keys: u64, context: u64) {
     block[KIND_AT] = RANGE_KIND_TAG;
-    block[PARAMS_AT..DIGEST_AT].copy_from_slice(&params.map_or([0; PARAMS_LEN], |params| params.encode()));
+    let params = match params {
+        None => [0; PARAMS_LEN],
+        Some(MapParams::Cut(params)) => params.encode(),
+        Some(MapParams::Integers(params)) => params.encode(),
+    };
+    block[PARAMS_AT..DIGEST_AT].copy_from_slice(&params);
     let (hash_id, transform) = (hash::XXH3_ID, KeyTransform::WholeKey);
     Fields { hash_id, transform, features: 0, seed: 0, num_entries: num_keys }.write(
         MAGIC,
@@ -24,8 +45,8 @@ pub(super) fn write(block: &mut [u8], params: Option<Params>, num_keys: u64, con
     );
 }
 
-/// Checks all of `block` but its groups. Returns the layout, `None` without keys, and the number of keys.
-pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Layout>, u64), DecodeError> {
+/// Checks all of `block` but its groups. Returns the map, `None` without keys, and the number of keys.
+pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>, u64), DecodeError> {
     let header = fields::check_start(block, MAGIC, FORMAT_VERSION, options.context())?;
     match header[KIND_AT] {
         RANGE_KIND_TAG => {}
@@ -56,8 +77,12 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Layou
     stored.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
     let payload = &block[HEADER_LEN..];
     if num_entries > 0 {
-        let params = Params::decode(&stored, num_entries)?;
-        return Ok((Some(Layout::check(params, payload, HEADER_LEN as u64)?), num_entries));
+        let map = if integers::Params::are_of(&stored) {
+            Map::Integers(Integers::check(&stored, num_entries, payload, HEADER_LEN as u64)?)
+        } else {
+            Map::Cut(Layout::check(Params::decode(&stored, num_entries)?, payload, HEADER_LEN as u64)?)
+        };
+        return Ok((Some(map), num_entries));
     }
     if !payload.is_empty() {
         return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload.len() as u64 });

@@ -62,6 +62,12 @@ impl Keys {
         *self = sorted;
     }
 
+    /// Returns the number of bytes of every key; `None` if they differ.
+    pub(super) fn common_len(&self) -> Option<usize> {
+        let len = *self.ends.first()?;
+        self.ends.iter().zip(1..).all(|(&end, num)| end == num * len).then_some(len)
+    }
+
     /// Returns the number of bytes that all keys, which are sorted, have in common.
     pub(super) fn common_prefix_len(&self) -> usize {
         match self.len().checked_sub(1) {

@@ -56,6 +56,7 @@ mod engine;
 mod group;
 mod header;
 mod inner;
+mod integers;
 #[cfg(feature = "std")]
 mod keys;
 mod layout;

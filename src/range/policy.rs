@@ -1,11 +1,12 @@
 //! The settings of range filters.
 
 use crate::error::BuildError;
+use crate::math::float::log2;
 use crate::policy::ParsePolicyError;
 use core::fmt;
 use core::str::FromStr;
 
-/// How a writer makes range filters. Its text is `range:14`, or `range:14,self_check=off`.
+/// How a writer makes range filters. Its text is `range:14`, `range:fpr=1%,len=1024`, or either with `,self_check=off`.
 ///
 /// ```
 /// use filterblock::range::RangePolicy;
@@ -14,19 +15,39 @@ use core::str::FromStr;
 /// let policy: RangePolicy = "range:14".parse()?;
 /// assert_eq!(policy, RangePolicy::with_bits_per_key(14.0)?);
 /// assert_eq!(policy.to_string(), "range:14");
+/// let policy: RangePolicy = "range:fpr=1%,len=1024".parse()?;
+/// assert_eq!(policy, RangePolicy::with_false_positive_rate(0.01, 1024)?);
+/// assert_eq!(policy.to_string(), "range:fpr=0.01,len=1024");
 /// assert!("range:1000".parse::<RangePolicy>().is_err());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RangePolicy {
-    millibits_per_key: u32,
+    size: Size,
     self_check: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Size {
+    MillibitsPerKey(u32),
+    /// A rate, as the bits of a number, for ranges of up to `len` integers.
+    Rate {
+        rate_bits: u64,
+        len: u64,
+    },
 }
 
 /// The legal bits per key.
 const MIN_BITS: u32 = 2;
 const MAX_BITS: u32 = 200;
+/// The greatest legal quotient of a range's length and its rate.
+const MAX_RANGE_PER_KEY: u64 = 1 << 31;
+/// What codes take beyond the logarithm of that quotient, in bits a key.
+const CODE_BITS: f64 = 1.75;
+
+const SIZE: &str = "bits per key, such as range:14, or a rate for a length, such as range:fpr=1%,len=1024";
+const LEN: &str = "the greatest length of a range, such as len=1024";
 
 impl RangePolicy {
     /// Returns the policy for filters of about this many bits per key in all, from 2 to 200. With few bits, keys that
@@ -40,7 +61,29 @@ impl RangePolicy {
             let (min, max) = (MIN_BITS.into(), MAX_BITS.into());
             return Err(BuildError::Setting { name: "bits per key", asked: bits as u64, min, max });
         }
-        Ok(Self { millibits_per_key: (bits * 1000.0 + 0.5) as u32, self_check: true })
+        Ok(Self { size: Size::MillibitsPerKey((bits * 1000.0 + 0.5) as u32), self_check: true })
+    }
+
+    /// Returns the policy for filters of integers that pass an empty range of up to `len` of them with a probability of
+    /// `rate`, and shorter ones with as much less, whatever the keys and the ranges are. A filter takes about
+    /// log₂(`len` / `rate`) + 1.75 bits per key.
+    ///
+    /// Keys are integers if all have one length, and at most 16 bytes behind those that all begin with; their first byte
+    /// is the most significant. Of other keys, and of such as have too many within `len`, filters are made as
+    /// [`RangePolicy::with_bits_per_key`] makes them of as many bits, and have no rate.
+    ///
+    /// # Errors
+    /// [`BuildError::Setting`] unless `rate` is at most one half, `len` at least 1, and `len` / `rate` at most 2³¹.
+    pub fn with_false_positive_rate(rate: f64, len: u64) -> Result<Self, BuildError> {
+        for (name, asked, min) in
+            [("1 / rate", 1.0 / rate, 2), ("len", len as f64, 1), ("len / rate", len as f64 / rate, 2)]
+        {
+            // Not a number is outside, too.
+            if !(min as f64..=MAX_RANGE_PER_KEY as f64).contains(&asked) {
+                return Err(BuildError::Setting { name, asked: asked as u64, min, max: MAX_RANGE_PER_KEY });
+            }
+        }
+        Ok(Self { size: Size::Rate { rate_bits: rate.to_bits(), len }, self_check: true })
     }
 
     /// Sets whether a finished filter is compared with the keys, which is on unless set.
@@ -50,9 +93,21 @@ impl RangePolicy {
         self
     }
 
-    /// Returns the bits per key.
+    /// Returns the bits per key, which are estimated if the policy has a rate.
     pub fn bits_per_key(&self) -> f64 {
-        f64::from(self.millibits_per_key) / 1000.0
+        match self.size {
+            Size::MillibitsPerKey(millibits) => f64::from(millibits) / 1000.0,
+            Size::Rate { rate_bits, len } => log2(len as f64 / f64::from_bits(rate_bits)) + CODE_BITS,
+        }
+    }
+
+    /// Returns the rate at which empty ranges of integers pass, and the greatest number of integers of such a range, if
+    /// the policy has a rate.
+    pub fn false_positive_rate(&self) -> Option<(f64, u64)> {
+        match self.size {
+            Size::MillibitsPerKey(_) => None,
+            Size::Rate { rate_bits, len } => Some((f64::from_bits(rate_bits), len)),
+        }
     }
 
     /// Returns whether a finished filter is compared with the keys.
@@ -63,13 +118,21 @@ impl RangePolicy {
     /// Returns about how many bytes a block of `num_keys` keys has. It may have fewer, if its keys are told apart by few
     /// bits, and some more, as a payload is not planned to the bit.
     pub fn expected_block_len(&self, num_keys: u64) -> u64 {
-        (u128::from(num_keys) * u128::from(self.millibits_per_key) / 8000).try_into().unwrap_or(u64::MAX)
+        let millibits_per_key = match self.size {
+            Size::MillibitsPerKey(millibits) => millibits,
+            Size::Rate { .. } => (self.bits_per_key() * 1000.0) as u32,
+        };
+        (u128::from(num_keys) * u128::from(millibits_per_key) / 8000).try_into().unwrap_or(u64::MAX)
     }
 }
 
 impl fmt::Display for RangePolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "range:{}{}", self.bits_per_key(), if self.self_check { "" } else { ",self_check=off" })
+        match self.false_positive_rate() {
+            None => write!(f, "range:{}", self.bits_per_key())?,
+            Some((rate, len)) => write!(f, "range:fpr={rate},len={len}")?,
+        }
+        f.write_str(if self.self_check { "" } else { ",self_check=off" })
     }
 }
 
@@ -78,16 +141,27 @@ impl FromStr for RangePolicy {
 
     fn from_str(text: &str) -> Result<Self, ParsePolicyError> {
         let syntax = |found: &str, expected| ParsePolicyError::Syntax { found: found.into(), expected };
-        let size = text.strip_prefix("range:").ok_or_else(|| syntax(text, "range:BITS, such as range:14"))?;
-        let (bits, setting) = match size.split_once(',') {
-            Some((bits, setting)) => (bits, Some(setting)),
-            None => (size, None),
+        let parts = text.strip_prefix("range:").ok_or_else(|| syntax(text, SIZE))?;
+        let mut parts = parts.split(',');
+        let size = parts.next().unwrap_or_default();
+        let policy = match size.strip_prefix("fpr=") {
+            None => Self::with_bits_per_key(size.parse().map_err(|_| syntax(size, SIZE))?)?,
+            Some(rate) => {
+                let (number, unit) = rate.strip_suffix('%').map_or((rate, 1.0), |percent| (percent, 100.0));
+                let number: f64 = number.parse().map_err(|_| syntax(rate, "a rate, such as 1% or 0.01"))?;
+                let len = parts.next().unwrap_or_default();
+                let digits = len.strip_prefix("len=").and_then(|digits| digits.parse().ok());
+                Self::with_false_positive_rate(number / unit, digits.ok_or_else(|| syntax(len, LEN))?)?
+            }
         };
-        let policy = Self::with_bits_per_key(bits.parse().map_err(|_| syntax(bits, "a number"))?)?;
-        match setting {
-            None | Some("self_check=on") => Ok(policy),
-            Some("self_check=off") => Ok(policy.with_self_check(false)),
-            Some(other) => Err(syntax(other, "self_check=on or self_check=off")),
+        let policy = match parts.next() {
+            None | Some("self_check=on") => policy,
+            Some("self_check=off") => policy.with_self_check(false),
+            Some(other) => return Err(syntax(other, "self_check=on or self_check=off")),
+        };
+        match parts.next() {
+            None => Ok(policy),
+            Some(more) => Err(syntax(more, "the end")),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bounds::{self, Bounds};
 use super::engine::Engine;
-use super::header;
+use super::header::{self, Map};
 use super::layout::Layout;
 use super::query::Range;
 use crate::block::OpenOptions;
@@ -20,7 +20,8 @@ use core::ops::Bound;
 pub struct RangeFilter<B> {
     block: B,
     /// `None` without keys.
-    layout: Option<Layout>,
+    map: Option<Map>,
+    /// That of [`Map::Cut`].
     engine: Engine,
     num_keys: u64,
 }
@@ -36,8 +37,8 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// A [`DecodeError`] for anything that is not an intact range filter of this format and context. It always means
     /// *maybe*.
     pub fn open(block: B, options: &OpenOptions) -> Result<Self, DecodeError> {
-        let (layout, num_keys) = header::check(block.as_ref(), options)?;
-        Ok(Self { block, layout, engine: Engine::best(&()), num_keys })
+        let (map, num_keys) = header::check(block.as_ref(), options)?;
+        Ok(Self { block, map, engine: Engine::best(&()), num_keys })
     }
 
     /// Returns whether the table may have a key between the bounds; `false` is certain. Bounds are whole keys, compared as
@@ -62,33 +63,47 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     #[must_use]
     #[inline]
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-        self.may_overlap(|layout, payload, bounds| bounds::of_range(layout, payload, lower, upper, bounds))
+        match &self.map {
+            Some(Map::Integers(integers)) => integers.may_contain_range(self.payload(), lower, upper),
+            Some(Map::Cut(layout)) => {
+                self.may_overlap(layout, |payload, bounds| bounds::of_range(layout, payload, lower, upper, bounds))
+            }
+            None => false,
+        }
     }
 
     /// Returns whether the table may have a key that begins with `prefix`, of any length.
     #[must_use]
     #[inline]
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
-        self.may_overlap(|layout, payload, bounds| bounds::of_prefix(layout, payload, prefix, bounds))
+        match &self.map {
+            Some(Map::Integers(integers)) => integers.may_contain_prefix(self.payload(), prefix),
+            Some(Map::Cut(layout)) => {
+                self.may_overlap(layout, |payload, bounds| bounds::of_prefix(layout, payload, prefix, bounds))
+            }
+            None => false,
+        }
     }
 
     /// Returns whether the table may have `key`.
     #[must_use]
     #[inline]
     pub fn may_contain(&self, key: &[u8]) -> bool {
-        self.may_overlap(|layout, payload, bounds| {
-            bounds::of_range(layout, payload, Bound::Included(key), Bound::Included(key), bounds)
-        })
+        self.may_contain_range(Bound::Included(key), Bound::Included(key))
     }
 
     /// Answers for the bounds that `encode` fills in, if it says that there may be a key between them.
     #[inline]
-    fn may_overlap(&self, encode: impl FnOnce(&Layout, &[u8], &mut Bounds) -> bool) -> bool {
-        let Some(layout) = &self.layout else { return false };
-        let (payload, mut bounds) = (&self.block.as_ref()[HEADER_LEN..], Bounds::ALL);
-        encode(layout, payload, &mut bounds)
+    fn may_overlap(&self, layout: &Layout, encode: impl FnOnce(&[u8], &mut Bounds) -> bool) -> bool {
+        let (payload, mut bounds) = (self.payload(), Bounds::ALL);
+        encode(payload, &mut bounds)
             && Range::new(&bounds.lower, &bounds.upper)
                 .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
+    }
+
+    #[inline(always)]
+    fn payload(&self) -> &[u8] {
+        &self.block.as_ref()[HEADER_LEN..]
     }
 
     /// Returns the block's bytes.
@@ -98,7 +113,11 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
 
     /// Returns the bytes that all keys begin with; none without keys.
     pub fn common_prefix(&self) -> &[u8] {
-        self.layout.as_ref().map_or(&[], |layout| layout.prefix(&self.as_bytes()[HEADER_LEN..]))
+        match &self.map {
+            None => &[],
+            Some(Map::Cut(layout)) => layout.prefix(self.payload()),
+            Some(Map::Integers(integers)) => integers.prefix(self.payload()),
+        }
     }
 
     /// Returns the bits a key, header included; `None` without keys.
@@ -115,13 +134,22 @@ impl<B> RangeFilter<B> {
 
     /// Returns the number of keys and groups of keys that are told apart.
     pub fn num_leaves(&self) -> u64 {
-        self.layout.as_ref().map_or(0, |layout| layout.params.num_leaves.into())
+        match &self.map {
+            None => 0,
+            Some(Map::Cut(layout)) => layout.params.num_leaves.into(),
+            Some(Map::Integers(_)) => self.num_keys,
+        }
     }
 
     /// Returns the parameters that the header stores besides, for display, under their names in section 16 of
     /// `format-spec.md`; none without keys.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.layout.iter().flat_map(|layout| layout.params.named())
+        let (cut, integers) = match &self.map {
+            None => (None, None),
+            Some(Map::Cut(layout)) => (Some(layout.params.named()), None),
+            Some(Map::Integers(integers)) => (None, Some(integers.params.named())),
+        };
+        cut.into_iter().flatten().chain(integers.into_iter().flatten())
     }
 
     /// Gives the bytes back.
@@ -135,7 +163,13 @@ impl<B> RangeFilter<B> {
     where
         B: Clone,
     {
-        Engine::all(&()).map(|engine| Self { engine, ..self.clone() })
+        let maps: std::vec::Vec<_> = match self.map {
+            Some(Map::Integers(integers)) => integers.with_each_engine().map(|map| Some(Map::Integers(map))).collect(),
+            map => std::vec![map],
+        };
+        Engine::all(&())
+            .flat_map(move |engine| maps.clone().into_iter().map(move |map| (engine, map)))
+            .map(|(engine, map)| Self { engine, map, ..self.clone() })
     }
 }
 

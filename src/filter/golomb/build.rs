@@ -2,12 +2,12 @@
 
 use super::crowd::Crowd;
 use super::decode::Bucket;
-use super::{ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope, View, max_bucket_bits};
+use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope, View, max_bucket_bits};
 use crate::filter::fault;
 use crate::filter::output::{NoRoom, Output};
 use crate::filter::seam::{Built, Hashes, KindView, Unbuilt};
 use crate::hash::{KeyHash, fast_range};
-use crate::hash_set::{MAX_PARTS, Partitions, Tally, check_sorted};
+use crate::hash_set::{MAX_PARTS, Partitions, Repeated, Tally, check_sorted};
 use crate::{bits, bytes};
 use std::vec::Vec;
 
@@ -16,6 +16,34 @@ const PART_LEN: usize = 32;
 
 /// A multiplier with no other property than that about half of its bits are ones.
 const MARK_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What a list has: numbers, which ascend as their places do.
+pub(super) trait Locate: Copy {
+    /// Returns the bucket and the offset in it.
+    fn locate(self, number: u64) -> (u64, u64);
+
+    /// Returns a number that ascends as `number` does, and that is spread over 64 bits as places are over buckets.
+    fn spread(self, number: u64) -> u64;
+
+    fn sort(self, numbers: &mut [u64]) -> Result<(), Repeated>;
+}
+
+/// Hashes, each once.
+impl Locate for Buckets {
+    #[inline(always)]
+    fn locate(self, hash: u64) -> (u64, u64) {
+        Buckets::locate(&self, KeyHash::from_raw(hash))
+    }
+
+    #[inline(always)]
+    fn spread(self, hash: u64) -> u64 {
+        hash
+    }
+
+    fn sort(self, hashes: &mut [u64]) -> Result<(), Repeated> {
+        check_sorted(hashes)
+    }
+}
 
 /// Appends directory and codes of `hashes`. Meanwhile it keeps 8 bytes a bucket, and what [`Partitions`] does.
 ///
@@ -29,22 +57,35 @@ pub(super) fn build(
     checks: bool,
 ) -> Result<Built<Params>, Unbuilt> {
     let Hashes { hashes, are_remapped, all } = hashes;
+    let crowd = (!are_remapped).then(|| Crowd::new(plan.buckets, hashes.len() as u64));
+    build_located((plan, plan.buckets), hashes, crowd, all, out, checks)
+}
+
+/// Appends directory and codes of numbers, whose tally is `all`.
+pub(super) fn build_located<L: Locate>(
+    (plan, map): (Plan, L),
+    hashes: &mut [u64],
+    crowd: Option<Crowd>,
+    all: Tally,
+    out: &mut Output<'_>,
+    checks: bool,
+) -> Result<Built<Params>, Unbuilt> {
     let start = out.len();
-    let mut codes = Codes::new(plan, are_remapped, hashes.len() as u64, out);
+    let mut codes = Codes::new(plan, map, crowd, hashes.len() as u64, out);
     let num_sorted = hashes.len() / PART_LEN;
     let num_parts = if num_sorted <= MAX_PARTS { num_sorted } else { num_sorted.isqrt().min(MAX_PARTS) };
     let appended = if num_parts < 2 {
-        check_sorted(hashes)?;
+        map.sort(hashes)?;
         codes.append_all(hashes)?;
         Tally::of(hashes.iter().copied())
     } else {
         // Large sets are grouped a second time, part by part in a cache.
         let per_part = (num_sorted / num_parts).min(MAX_PARTS);
-        let number = |hash, num_parts: usize| fast_range(hash, num_parts as u64) as usize;
+        let number = |hash, num_parts: usize| fast_range(map.spread(hash), num_parts as u64) as usize;
         let parts = Partitions::new(hashes, num_parts, |hash| number(hash, num_parts));
         let (mut of_part, mut of_smaller, mut appended) = (Vec::new(), Vec::new(), Tally::default());
         let mut append = |some: &mut [u64]| -> Result<(), Unbuilt> {
-            check_sorted(some)?;
+            map.sort(some)?;
             appended = appended + Tally::of(some.iter().copied());
             codes.append_all(some)
         };
@@ -91,8 +132,9 @@ fn mark(bucket: u64, offset: u64) -> u64 {
 }
 
 /// The codes that have been appended.
-struct Codes<'o, 'v> {
+struct Codes<'o, 'v, L> {
     plan: Plan,
+    map: L,
     num_entries: u64,
     out: &'o mut Output<'v>,
     /// The place of the codes in `out`.
@@ -113,16 +155,16 @@ struct Codes<'o, 'v> {
     values: Tally,
 }
 
-impl<'o, 'v> Codes<'o, 'v> {
-    fn new(plan: Plan, are_remapped: bool, num_entries: u64, out: &'o mut Output<'v>) -> Self {
+impl<'o, 'v, L: Locate> Codes<'o, 'v, L> {
+    fn new(plan: Plan, map: L, crowd: Option<Crowd>, num_entries: u64, out: &'o mut Output<'v>) -> Self {
         let begin = out.len();
         let mut starts = Vec::with_capacity(plan.buckets.num as usize + 1);
         starts.push(0);
         let (gaps, values) = (Vec::with_capacity(2 * ENTRIES_PER_BUCKET as usize), Tally::default());
         let (next_least, entries_of_bucket) = (0, 0);
-        let crowd = (!are_remapped).then(|| Crowd::new(plan.buckets, num_entries));
         Self {
             plan,
+            map,
             num_entries,
             out,
             begin,
@@ -139,7 +181,7 @@ impl<'o, 'v> Codes<'o, 'v> {
     /// Appends `hashes`, which are sorted and follow those before.
     fn append_all(&mut self, hashes: &[u64]) -> Result<(), Unbuilt> {
         for &hash in hashes {
-            let (bucket, offset) = self.plan.buckets.locate(KeyHash::from_raw(hash));
+            let (bucket, offset) = self.map.locate(hash);
             while self.bucket() < bucket {
                 self.end_bucket()?;
             }

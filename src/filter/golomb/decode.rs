@@ -195,6 +195,16 @@ impl<'a> Bucket<'a> {
     /// unary bit advances the value by at most 2^r, a zero by exactly that, a one by its remainder and one.
     #[inline(always)]
     pub(super) fn contains(self, tuning: &Tuning, sought: u64) -> bool {
+        let cursor = self.skip_below(tuning, sought);
+        match self.contains_soon(cursor) {
+            Ok(found) => found,
+            Err(further) => self.contains_from(further),
+        }
+    }
+
+    /// Returns the cursor behind some codes that lie below `sought`, few before the first that does not.
+    #[inline(always)]
+    pub(super) fn skip_below(self, tuning: &Tuning, sought: u64) -> Cursor {
         let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };
         let first = tuning.first_skip(sought);
         cursor = self.skip(tuning, cursor, first, first).unwrap_or(cursor);
@@ -207,10 +217,7 @@ impl<'a> Bucket<'a> {
             let Some(next) = self.skip(tuning, cursor, skip, 0) else { break };
             cursor = next;
         }
-        match self.contains_soon(cursor) {
-            Ok(found) => found,
-            Err(further) => self.contains_from(further),
-        }
+        cursor
     }
 
     /// Returns whether one load contains the remainders of the next [`SOON`] codes, and a window those of their unary

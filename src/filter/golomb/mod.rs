@@ -93,6 +93,7 @@ mod build;
 mod crowd;
 mod decode;
 mod engine;
+pub(crate) mod ordered;
 #[cfg(feature = "std")]
 mod plan;
 mod portable;

@@ -1,0 +1,11 @@
+//! The portable search compiled for processors that count ones and shift by registers in one instruction.
+
+use super::super::Layout;
+use super::portable;
+use crate::cpu::{Portable, bmi2};
+
+bmi2! {
+    pub(super) fn may_have(_proof, layout: &Layout, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool {
+        portable::may_have(Portable, layout, payload, bucket, from, to)
+    }
+}

@@ -1,0 +1,89 @@
+//! The same payload for numbers that are no hashes: for range filters, whose codes have a bucket and an offset in it, and
+//! are searched for the first at or above another.
+//!
+//! Codes may crowd as far as readers permit ([`Params::max_bucket_bits`]): keys that are close together share a bucket.
+
+#[cfg(simd_x86_64)]
+#[expect(unsafe_code, reason = "a call of code for features of which there is a proof")]
+mod bmi2;
+#[cfg(feature = "std")]
+mod build;
+mod engine;
+mod portable;
+
+#[cfg(feature = "std")]
+pub(crate) use build::OrderedPlan;
+
+use super::{Buckets, ENTRIES_PER_BUCKET, Layout, Params, View};
+use crate::error::DecodeError;
+use crate::filter::seam::KindView;
+use crate::hash::KeyHash;
+use engine::Engine;
+
+/// The dimensions of a payload of `num_entries` codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dimensions {
+    pub(crate) num_entries: u64,
+    pub(crate) remainder_bits: u8,
+    pub(crate) directory_bits: u8,
+    pub(crate) bucket_range: u64,
+}
+
+/// The places that codes may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Places(Buckets);
+
+impl Places {
+    /// Returns the number of places of a bucket.
+    #[inline(always)]
+    pub(crate) const fn bucket_range(&self) -> u64 {
+        self.0.range
+    }
+
+    /// Returns the bucket and the offset of `hash`.
+    #[inline(always)]
+    pub(crate) const fn locate(&self, hash: KeyHash) -> (u64, u64) {
+        self.0.locate(hash)
+    }
+
+    /// Returns the bucket behind `bucket`; the first is behind the last.
+    #[inline(always)]
+    pub(crate) const fn next_bucket(&self, bucket: u64) -> u64 {
+        if bucket + 1 == self.0.num { 0 } else { bucket + 1 }
+    }
+}
+
+/// Codes in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ordered {
+    layout: Layout,
+    engine: Engine,
+}
+
+impl Ordered {
+    /// Checks all of `payload`, at `base` of the frame, but its codes.
+    pub(crate) fn check(dimensions: Dimensions, payload: &[u8], base: u64) -> Result<Self, DecodeError> {
+        let Dimensions { num_entries, remainder_bits, directory_bits, bucket_range } = dimensions;
+        let fields = [remainder_bits, directory_bits, ENTRIES_PER_BUCKET as u8];
+        let params = Params::new(fields, num_entries.div_ceil(ENTRIES_PER_BUCKET), bucket_range)?;
+        Ok(Self { layout: View::check(params, payload, base)?, engine: Engine::best(&params) })
+    }
+
+    #[inline(always)]
+    pub(crate) const fn places(&self) -> Places {
+        Places(self.layout.params.buckets)
+    }
+
+    /// Returns whether `bucket` may have a code with an offset in `from..=to`; `from` is at most `to`.
+    #[inline(always)]
+    pub(crate) fn may_have(&self, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool {
+        View::new(&self.layout, payload);
+        self.engine.may_have(&self.layout, payload, bucket, from, to)
+    }
+
+    /// Returns this with each engine of the processor, the portable one first.
+    #[cfg(all(test, feature = "std"))]
+    pub(crate) fn with_each_engine(self) -> impl Iterator<Item = Self> {
+        Engine::all(&self.layout.params).map(move |engine| Self { engine, ..self })
+    }
+}

@@ -1,0 +1,85 @@
+//! The writer's side.
+
+use super::super::keys::Keys;
+use super::bounds::Numbers;
+use super::codes::{Blocks, OrderedPlan};
+use super::params::{MAX_LOG_BLOCK, MAX_WIDTH, Params};
+use crate::filter::output::Output;
+use crate::filter::{Unbuilt, fault};
+use crate::hash_set::Tally;
+use std::vec::Vec;
+
+/// The most keys of a block. They share a bucket or two, of 64 codes on average.
+pub(super) const MAX_KEYS_PER_BLOCK: usize = 32;
+/// How many times as long as the ranges that the filter is for blocks are, if keys permit: most ranges then lie in one.
+const LOG_BLOCK_TO_RANGE: u32 = 3;
+/// The most blocks that such a range has to have room for.
+const MAX_BLOCKS_TO_RANGE: u64 = 128;
+
+/// A payload that was appended.
+pub(in crate::range) struct Built {
+    pub(in crate::range) params: Params,
+    /// Whether all keys were found in it, if that was checked.
+    pub(in crate::range) is_checked: bool,
+}
+
+/// Appends the payload of `keys`, sorted and at least one, for ranges of up to `len` integers, in `range_per_key` times
+/// as many places. `None` if the keys are not of one length, or have more than 16 bytes behind their common prefix, or
+/// crowd too much for such ranges; then nothing is appended.
+pub(in crate::range) fn build(
+    keys: &Keys,
+    len: u64,
+    range_per_key: f64,
+    out: &mut Vec<u8>,
+    checks: bool,
+) -> Option<Built> {
+    let (key_len, prefix_len) = (keys.common_len()?, keys.common_prefix_len());
+    let width = key_len - prefix_len;
+    if width > MAX_WIDTH || prefix_len > usize::from(u16::MAX) {
+        return None;
+    }
+    let start = out.len();
+    let numbers = Numbers { prefix: &keys.get(0)[..prefix_len], width };
+    let number = |index: usize| numbers.number(&keys.get(index)[prefix_len..]);
+    let plan = OrderedPlan::new(keys.len() as u64, range_per_key);
+    let places = plan.places();
+    let most = (len.max(1).ilog2() + LOG_BLOCK_TO_RANGE).min(places.bucket_range().ilog2()).min(MAX_LOG_BLOCK.into());
+    let least = u64::BITS - (len.saturating_sub(1) / MAX_BLOCKS_TO_RANGE).leading_zeros();
+    let crowded = (MAX_KEYS_PER_BLOCK..keys.len())
+        .map(|last| (number(last) ^ number(last - MAX_KEYS_PER_BLOCK)).ilog2())
+        .min()
+        .unwrap_or(u32::MAX);
+    let mut codes = Vec::with_capacity(keys.len());
+    for log_len in (least..=most.min(crowded)).rev() {
+        let blocks = Blocks { places, log_len };
+        codes.clear();
+        let (mut all, mut block_before, mut first) = (Tally::default(), None, (0, 0));
+        for index in 0..keys.len() {
+            let (block, low) = blocks.split(number(index));
+            if block_before != Some(block) {
+                (block_before, first) = (Some(block), blocks.locate(block));
+            }
+            let code = plan.pack(blocks.code(first, low));
+            all = all + Tally::of([code]);
+            codes.push(code);
+        }
+        out.extend_from_slice(numbers.prefix);
+        fault::inject(&mut out[start..]);
+        match plan.build(&mut codes, all, &mut Output::Vec(out), checks) {
+            Ok(built) => {
+                let params = Params {
+                    width: width as u8,
+                    log_block: log_len as u8,
+                    prefix_len: prefix_len as u16,
+                    codes: built.params,
+                };
+                let is_checked =
+                    built.is_checked && codes.len() == keys.len() && out[start..].starts_with(numbers.prefix);
+                return Some(Built { params, is_checked });
+            }
+            // A bucket is longer than readers permit.
+            Err(Unbuilt::Unsolved { .. } | Unbuilt::Repeated | Unbuilt::NoRoom(_)) => out.truncate(start),
+        }
+    }
+    None
+}

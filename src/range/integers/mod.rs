@@ -1,0 +1,39 @@
+//! The map of integers: keys of one length, which are hashed in blocks, for ranges of limited length.
+//!
+//! # What is stored
+//!
+//! Behind the bytes that all keys begin with, a key is a number of up to 16 bytes, the first of them the most
+//! significant. Numbers form blocks of 2^b. A block has a random place among U, the hash of its number; a key's code is
+//! that place and the key's lower b bits more, modulo U. The codes are stored in order, as one of the kinds of filter
+//! stores its hashes ([`codes`]).
+//!
+//! # Why a query is right
+//!
+//! A range that lies in a block has consecutive codes, as its keys would have. If no stored code is among them, no stored
+//! key is in the range. A longer range is one piece for each block that it touches.
+//!
+//! # How often it errs
+//!
+//! Keys of the range's own blocks cannot be mistaken: within a block codes are as far apart as keys. The place of another
+//! block is uniform, so a key of it has one of l codes with probability l / U. Of n keys one does with n · l / U at most,
+//! *whatever the keys and the range are*, as long as they do not depend on the hash. For ranges of up to L integers and a
+//! rate of ε, U is n · L / ε.
+//!
+//! This is Grafite's idea (M. Costa, P. Ferragina, G. Vinciguerra, *Grafite: Taming Adversarial Queries with Optimal
+//! Range Filters*, SIGMOD 2024), whose blocks are U long each. Shorter ones let the codes of a crowd of keys, such as
+//! consecutive ones, spread over all buckets: the writer takes the longest blocks that have no more than
+//! [`build::MAX_KEYS_PER_BLOCK`] keys.
+
+mod bounds;
+#[cfg(feature = "std")]
+mod build;
+mod codes;
+mod params;
+mod query;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+#[cfg(feature = "std")]
+pub(super) use build::{Built, build};
+pub(super) use params::Params;
+pub(super) use query::Integers;

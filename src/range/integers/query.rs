@@ -1,0 +1,102 @@
+//! The reader's side.
+
+use super::bounds::Numbers;
+use super::codes::{Blocks, Ordered};
+use super::params::Params;
+use crate::error::DecodeError;
+use crate::filter::PARAMS_LEN;
+use core::ops::Bound;
+
+/// The most blocks that a query searches. It answers *maybe* for a range that touches more.
+pub(super) const MAX_BLOCKS: u128 = 256;
+
+/// All that is known of a filter without its codes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::range) struct Integers {
+    pub(in crate::range) params: Params,
+    blocks: Blocks,
+    codes: Ordered,
+}
+
+impl Integers {
+    /// Checks parameters, and all of `payload`, at `base` of the frame, but its codes.
+    pub(in crate::range) fn check(
+        stored: &[u8; PARAMS_LEN],
+        num_entries: u64,
+        payload: &[u8],
+        base: u64,
+    ) -> Result<Self, DecodeError> {
+        let params = Params::decode(stored, num_entries)?;
+        let prefix_len = u64::from(params.prefix_len);
+        let behind = payload.get(usize::from(params.prefix_len)..).unwrap_or(&[]);
+        let codes = Ordered::check(params.codes, behind, base + prefix_len).map_err(|error| match error {
+            DecodeError::PayloadLength { declared_bytes, .. } => DecodeError::PayloadLength {
+                declared_bytes: declared_bytes.saturating_add(prefix_len),
+                actual_bytes: payload.len() as u64,
+            },
+            error => error,
+        })?;
+        Ok(Self { params, blocks: Blocks { places: codes.places(), log_len: params.log_block.into() }, codes })
+    }
+
+    /// Returns the prefix that all keys have.
+    #[inline(always)]
+    pub(in crate::range) fn prefix<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+        &payload[..usize::from(self.params.prefix_len)]
+    }
+
+    #[inline(always)]
+    fn numbers<'a>(&self, payload: &'a [u8]) -> Numbers<'a> {
+        Numbers { prefix: self.prefix(payload), width: self.params.width.into() }
+    }
+
+    #[inline]
+    pub(in crate::range) fn may_contain_range(&self, payload: &[u8], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+        self.may_contain(payload, self.numbers(payload).of_range(lower, upper))
+    }
+
+    #[inline]
+    pub(in crate::range) fn may_contain_prefix(&self, payload: &[u8], prefix: &[u8]) -> bool {
+        self.may_contain(payload, self.numbers(payload).of_prefix(prefix))
+    }
+
+    #[inline(always)]
+    fn may_contain(&self, payload: &[u8], range: Option<(u128, u128)>) -> bool {
+        let Some((first, last)) = range else { return false };
+        let codes = &payload[self.params.prefix_len.into()..];
+        let ((block, from), (last_block, to)) = (self.blocks.split(first), self.blocks.split(last));
+        if block == last_block {
+            return self.has_within(codes, block, from, to);
+        }
+        self.has_within_some(codes, (block, from), (last_block, to))
+    }
+
+    /// Returns whether there may be a key in several blocks.
+    #[inline(never)]
+    fn has_within_some(&self, codes: &[u8], (block, from): (u128, u64), (last_block, to): (u128, u64)) -> bool {
+        let end = self.blocks.last();
+        last_block - block >= MAX_BLOCKS
+            || self.has_within(codes, block, from, end)
+            || (block + 1..last_block).any(|block| self.has_within(codes, block, 0, end))
+            || self.has_within(codes, last_block, 0, to)
+    }
+
+    /// Returns whether a code may be one of `from..=to` in `block`.
+    #[inline(always)]
+    fn has_within(&self, codes: &[u8], block: u128, from: u64, to: u64) -> bool {
+        let place = self.blocks.locate(block);
+        let ((bucket, from), (last_bucket, to)) = (self.blocks.code(place, from), self.blocks.code(place, to));
+        // Where there is one bucket, the end of it may be followed by its start.
+        if bucket == last_bucket && from <= to {
+            return self.codes.may_have(codes, bucket, from, to);
+        }
+        let end = self.blocks.places.bucket_range() - 1;
+        self.codes.may_have(codes, bucket, from, end) || self.codes.may_have(codes, last_bucket, 0, to)
+    }
+
+    /// Returns this with each engine of the processor, the portable one first.
+    #[cfg(all(test, feature = "std"))]
+    pub(in crate::range) fn with_each_engine(self) -> impl Iterator<Item = Self> {
+        self.codes.with_each_engine().map(move |codes| Self { codes, ..self })
+    }
+}

@@ -21,6 +21,12 @@ mod golden;
 #[expect(dead_code, reason = "tests/partition needs more of it")]
 mod harness;
 mod hostile;
+#[expect(
+    clippy::big_endian_bytes,
+    clippy::little_endian_bytes,
+    reason = "keys have the order of numbers; the number of a block is hashed as the document says"
+)]
+mod integer_oracle;
 mod keyed;
 mod material;
 mod misuse;
@@ -28,6 +34,8 @@ mod oracle;
 mod order;
 mod partitioned;
 mod policy;
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
+mod range_integers;
 mod range_oracle;
 mod range_vectors;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]

@@ -20,6 +20,11 @@ impl Golomb {
         ((product >> 64) as u64, range(product as u64, self.bucket_range))
     }
 
+    /// A place as one number.
+    pub fn number(&self, bucket: u64, value: u64) -> u128 {
+        u128::from(bucket) * u128::from(self.bucket_range) + u128::from(value)
+    }
+
     fn anchors_len(&self) -> u64 {
         if self.num_buckets == 1 { 0 } else { 8 * (self.num_buckets.div_ceil(64) - 1) }
     }

@@ -1,0 +1,101 @@
+//! Range filters of integers as section 16 states them: all codes of a payload, and answers that compare every one.
+
+use crate::oracle::{Golomb, int};
+use filterblock::KeyHasher;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+
+pub struct Integers {
+    prefix: Vec<u8>,
+    width: usize,
+    pub log_block: u32,
+    golomb: Golomb,
+    /// The code of every key, as a number of bucket and value.
+    codes: Vec<u128>,
+}
+
+/// Whether a block with keys is one of this map.
+pub fn are_in(block: &[u8]) -> bool {
+    block[41] & 4 != 0
+}
+
+impl Integers {
+    /// Reads a block with keys, without its checksums.
+    pub fn open(block: &[u8]) -> Self {
+        let (params, payload) = (&block[40..52], &block[64..]);
+        let golomb = Golomb {
+            remainder_bits: params[3].into(),
+            directory_bits: params[4].into(),
+            num_buckets: int(&block[24..32]).div_ceil(64),
+            bucket_range: int(&params[8..12]) | u64::from(params[5]) << 32,
+        };
+        let (prefix, codes) = payload.split_at(int(&params[6..8]) as usize);
+        let of_bucket = |bucket: u64| {
+            let values = golomb.offsets(codes, bucket).expect("a bucket of a writer");
+            values.into_iter().map(move |value| golomb.number(bucket, value))
+        };
+        let codes = (0..golomb.num_buckets).flat_map(of_bucket).collect();
+        Self { prefix: prefix.to_vec(), width: params[0].into(), log_block: params[2].into(), golomb, codes }
+    }
+
+    pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+        let is_above = |key: &[u8]| match lower {
+            Included(lower) => lower <= key,
+            Excluded(lower) => lower < key,
+            Unbounded => true,
+        };
+        let is_below = |key: &[u8]| match upper {
+            Included(upper) => key <= upper,
+            Excluded(upper) => key < upper,
+            Unbounded => true,
+        };
+        self.has(is_above, is_below)
+    }
+
+    pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
+        let start = |key: &[u8]| key[..key.len().min(prefix.len())].to_vec();
+        prefix.len() <= self.prefix.len() + self.width
+            && self.has(|key| &start(key)[..] >= prefix, |key| &start(key)[..] <= prefix)
+    }
+
+    /// Whether the keys that are above a lower bound and below an upper one may be there.
+    fn has(&self, is_above: impl Fn(&[u8]) -> bool, is_below: impl Fn(&[u8]) -> bool) -> bool {
+        // The numbers for which each holds, by bisection: no rule about lengths of bounds is needed.
+        let greatest = 1u128.checked_shl(8 * self.width as u32).map_or(u128::MAX, |end| end - 1);
+        let first = least(greatest, |number| is_above(&self.key(number)));
+        let behind = least(greatest, |number| !is_below(&self.key(number)));
+        let (Some(first), Some(last)) = (first, behind.map_or(Some(greatest), |behind| behind.checked_sub(1))) else {
+            return false;
+        };
+        if first > last {
+            return false;
+        }
+        let (block, last_block) = (first >> self.log_block, last >> self.log_block);
+        if last_block - block > 255 {
+            return true;
+        }
+        (block..=last_block).any(|number| {
+            let start = number << self.log_block;
+            let from = first.max(start) - start;
+            let to = (last - start).min((1 << self.log_block) - 1);
+            let (bucket, value) = self.golomb.locate(KeyHasher::new(0).hash(&number.to_le_bytes()).get());
+            let end = u128::from(self.golomb.num_buckets) * u128::from(self.golomb.bucket_range);
+            let place = self.golomb.number(bucket, value);
+            self.codes.iter().any(|code| (from..=to).contains(&((code + end - place) % end)))
+        })
+    }
+
+    fn key(&self, number: u128) -> Vec<u8> {
+        [&self.prefix[..], &number.to_be_bytes()[16 - self.width..]].concat()
+    }
+}
+
+/// The least number up to `greatest` for which something holds that holds for all above it, too.
+fn least(greatest: u128, holds: impl Fn(u128) -> bool) -> Option<u128> {
+    let mut least = 0;
+    for bit in (0..128).rev().map(|place| 1u128 << place) {
+        if least + (bit - 1) < greatest && !holds(least + (bit - 1)) {
+            least += bit;
+        }
+    }
+    holds(least).then_some(least)
+}

@@ -7,6 +7,8 @@
 
 pub mod blocks;
 pub mod case;
+#[path = "../../tests/format/integer_oracle.rs"]
+pub mod integer_oracle;
 #[path = "../../crates/filterblock-kv/tests/layout/mod.rs"]
 pub mod layout;
 #[path = "../../tests/format/oracle/mod.rs"]

@@ -37,6 +37,7 @@ mod policy;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod range_integers;
 mod range_oracle;
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod range_vectors;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod ranges;

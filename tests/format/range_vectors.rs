@@ -7,11 +7,27 @@ use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 type Range = (Bound<&'static str>, Bound<&'static str>);
+type Bytes<'a> = &'a [u8];
 
 fn line(name: &str, bits: f64, keys: &[String], ranges: &[Range], prefixes: &[&str]) -> Vec<String> {
-    let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
+    let policy = RangePolicy::with_bits_per_key(bits).expect("legal");
+    let keys: Vec<Bytes<'_>> = keys.iter().map(|key| key.as_bytes()).collect();
+    let ranges: Vec<_> =
+        ranges.iter().map(|(lower, upper)| (lower.map(str::as_bytes), upper.map(str::as_bytes))).collect();
+    let prefixes: Vec<Bytes<'_>> = prefixes.iter().map(|prefix| prefix.as_bytes()).collect();
+    lines_of(name, policy, &keys, &ranges, &prefixes)
+}
+
+fn lines_of(
+    name: &str,
+    policy: RangePolicy,
+    keys: &[Bytes<'_>],
+    ranges: &[(Bound<Bytes<'_>>, Bound<Bytes<'_>>)],
+    prefixes: &[Bytes<'_>],
+) -> Vec<String> {
+    let mut builder = RangeFilterBuilder::new(policy);
     builder.allow_empty();
-    keys.iter().for_each(|key| builder.add_key(key.as_bytes()));
+    keys.iter().for_each(|key| builder.add_key(key));
     let block = builder.finish().expect("a filter");
     let filter = RangeFilter::open(&block[..], &OpenOptions::new()).expect("just written");
     let answer = |may_contain| if may_contain { "maybe" } else { "no" };
@@ -19,16 +35,15 @@ fn line(name: &str, bits: f64, keys: &[String], ranges: &[Range], prefixes: &[&s
     for &(lower, upper) in ranges {
         let ends = |bound, [included, excluded]: [char; 2]| match bound {
             Unbounded => (excluded, "-".to_owned()),
-            Included(key) => (included, hex(str::as_bytes(key))),
-            Excluded(key) => (excluded, hex(str::as_bytes(key))),
+            Included(key) => (included, hex(key)),
+            Excluded(key) => (excluded, hex(key)),
         };
         let ((open, from), (close, to)) = (ends(lower, ['[', '(']), ends(upper, [']', ')']));
-        let may_contain = filter.may_contain_range(lower.map(str::as_bytes), upper.map(str::as_bytes));
+        let may_contain = filter.may_contain_range(lower, upper);
         lines.push(format!("{name} {open}{from},{to}{close} {}", answer(may_contain)));
     }
     for prefix in prefixes {
-        let may_contain = filter.may_contain_prefix(prefix.as_bytes());
-        lines.push(format!("{name} {}* {}", hex(prefix.as_bytes()), answer(may_contain)));
+        lines.push(format!("{name} {}* {}", hex(prefix), answer(filter.may_contain_prefix(prefix))));
     }
     lines
 }
@@ -44,6 +59,56 @@ fn range_vectors() {
         line("squares", 12.0, &squares, SQUARES, &["n", "n4", "n40", "n1/", "n1z", "o"]),
     ];
     compare("range", &lines.concat());
+}
+
+#[test]
+fn integer_vectors() {
+    let policy = |rate, len| RangePolicy::with_false_positive_rate(rate, len).expect("legal");
+    let point = |number: u64| [&b"t"[..], &number.to_be_bytes()].concat();
+    let points = [0, 5, 1000, 1001, 1 << 40].map(point);
+    let ends: Vec<[Vec<u8>; 2]> =
+        [(1, 4), (5, 5), (6, 999), (1001, 1017), (1002, 1017), (0, 1 << 41)].map(|(a, b)| [point(a), point(b)]).into();
+    let mut of_points: Vec<_> = ends.iter().map(|[first, last]| (Included(&first[..]), Included(&last[..]))).collect();
+    let (short, long) = (&points[1][..8], [&points[1][..], &[0]].concat());
+    of_points.extend([
+        (Excluded(&points[2][..]), Excluded(&points[3][..])),
+        (Included(short), Excluded(&points[1][..])),
+        (Excluded(&points[0][..]), Included(short)),
+        (Unbounded, Excluded(&points[0][..])),
+        (Excluded(&long[..]), Excluded(&points[2][..])),
+        (Included(&points[1][..]), Excluded(&long[..])),
+        (Excluded(&points[4][..]), Unbounded),
+        (Included(&b"s"[..]), Excluded(&b"t"[..])),
+        (Included(&b"u"[..]), Unbounded),
+    ]);
+    let even: Vec<[u8; 2]> = (256..512u16).map(|i| (2 * i).to_be_bytes()).collect();
+    let single = [(Included(&b"key"[..]), Included(&b"key"[..])), (Excluded(&b"ke"[..]), Excluded(&b"key"[..]))];
+    let lines = [
+        lines_of(
+            "points",
+            policy(0.001, 16),
+            &points.each_ref().map(|key| &key[..]),
+            &of_points,
+            &[b"", b"t", &points[1][..8], &points[4][..4], &point(2), b"u"],
+        ),
+        lines_of(
+            "even",
+            policy(0.02, 4),
+            &even.iter().map(|key| &key[..]).collect::<Vec<_>>(),
+            &[
+                (Included(&[2, 0]), Included(&[2, 0])),
+                (Included(&[2, 1]), Included(&[2, 1])),
+                (Included(&[2, 3]), Excluded(&[2, 4, 0])),
+                (Included(&[2, 7]), Excluded(&[2, 8])),
+                (Included(&[4]), Unbounded),
+                (Unbounded, Included(&[1, 255])),
+                (Unbounded, Unbounded),
+            ],
+            &[&[2], &[3, 255], &[3, 254], &[4]],
+        ),
+        lines_of("single", policy(0.5, 1), &[b"key"], &single, &[b"k", b"key", b"key0"]),
+    ];
+    compare("range-integers", &lines.concat());
 }
 
 const WORDS: &[Range] = &[

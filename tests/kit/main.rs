@@ -11,6 +11,7 @@ mod library;
 #[expect(dead_code, reason = "tests/format uses more of it")]
 mod material;
 #[path = "../format/oracle/mod.rs"]
+#[expect(dead_code, reason = "tests/format uses more of it")]
 mod oracle;
 mod precedence;
 #[path = "../format/readers.rs"]

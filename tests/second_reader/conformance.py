@@ -62,7 +62,7 @@ def bound(text: str) -> ranges.Bound:
     return ranges.Bound(None if text == "u" else bytes.fromhex(text[1:]), text[0] == "e")
 
 
-def maybe_in_range(opened: ranges.RangeFilter, query: str) -> bool:
+def maybe_in_range(opened: ranges.AnyFilter, query: str) -> bool:
     name, *parts = query.split(":")
     if name == "prefix":
         return opened.may_contain_prefix(bytes.fromhex(parts[0]))
@@ -71,7 +71,7 @@ def maybe_in_range(opened: ranges.RangeFilter, query: str) -> bool:
     return opened.may_contain(*map(bound, parts))
 
 
-def reply_of_ranges(request: dict[str, Any], opened: ranges.RangeFilter) -> dict[str, Any]:
+def reply_of_ranges(request: dict[str, Any], opened: ranges.AnyFilter) -> dict[str, Any]:
     reply: dict[str, Any] = {"class": "ok", "num_entries": hex(opened.num_entries)}
     reply["num_leaves"] = opened.num_leaves
     reply["answers"] = "".join("m" if maybe_in_range(opened, query) else "n" for query in request.get("queries", []))

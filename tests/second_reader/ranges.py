@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass, field
-from typing import Callable, Iterable, Optional
+from typing import Callable, Iterable, Optional, Union
 
 import filterblock as fb
+import integers
 from kinds import Damaged, Mismatch, Newer, U32, Unwritable
 
 RANGE = 6
@@ -260,7 +261,10 @@ def upper_string(p: Choices, prefix: bytes, bound: Bound) -> Optional[str]:
     return string_of(p, rest, True, "1" if bound.is_prefix else "0")
 
 
-def open_range(data: bytes, context: int = 0) -> RangeFilter:
+AnyFilter = Union[RangeFilter, integers.IntegerFilter]
+
+
+def open_range(data: bytes, context: int = 0) -> AnyFilter:
     """Opens a range filter with the checks of [11], in that order."""
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
@@ -296,9 +300,11 @@ def open_range(data: bytes, context: int = 0) -> RangeFilter:
         if any(params):
             raise Newer("empty-params")
         return RangeFilter(0, context)
+    if params[1] & integers.IS_INTEGERS:
+        return integers.open_integers(params, num_entries, context, payload)
     extra, flags, least, depth, prefix_len, num_leaves = PARAMS.unpack(params)
     least, longer, has_table, end_len = least & 1023, least >> 10, flags & 1, flags >> 4
-    if flags & 0b1100:
+    if flags & 0b1000:
         raise Newer("reserved")
     if (depth > MOST_DEPTH or extra > depth or least > depth or not 1 <= num_leaves <= num_entries
             or end_len > (MOST_CODE if has_table else 0)):
@@ -402,8 +408,10 @@ def write_range(p: Optional[Choices], keys: list[bytes], joined: dict[int, int],
     return head + (fb.masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
 
 
-def rebuild(f: RangeFilter, keys: Iterable[bytes]) -> bytes:
+def rebuild(f: AnyFilter, keys: Iterable[bytes]) -> bytes:
     """The block that a writer makes of these keys with an opened filter's choices."""
+    if isinstance(f, integers.IntegerFilter):
+        return f.rebuild(keys)
     p, distinct = f.choices, sorted(set(keys))
     joined: dict[int, int] = {}
     if p:

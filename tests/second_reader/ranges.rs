@@ -191,7 +191,13 @@ pub fn expected(number: u64) -> Expected {
     let keys = keys(random, sort);
     let mut context = if random.one_in(2) { random.next() } else { 0 };
     let bits = 2.0 + random.below(38_001) as f64 / 1000.0;
-    let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("2 to 40"));
+    let policy = if random.one_in(2) {
+        let (rate, len) = (random.pick(&[0.5, 0.1, 0.01, 0.001]), 1 + random.next() % (2 << random.below(20)));
+        RangePolicy::with_false_positive_rate(rate, len).expect("a quotient below 2^31")
+    } else {
+        RangePolicy::with_bits_per_key(bits).expect("2 to 40")
+    };
+    let mut builder = RangeFilterBuilder::new(policy);
     builder.set_context(context).allow_empty();
     keys.iter().for_each(|key| builder.add_key(key));
     let mut block = builder.finish().expect("a filter");
@@ -212,7 +218,7 @@ pub fn expected(number: u64) -> Expected {
     // Of changed groups a reader may say anything.
     if !is_damaged {
         for (query, answer) in queries.iter().zip(&answers) {
-            assert!(*answer || !keys.iter().any(|key| query.is_of(key)), "{number}: {bits}, {}", query.text());
+            assert!(*answer || !keys.iter().any(|key| query.is_of(key)), "{number}: {policy}, {}", query.text());
         }
         request["queries"] = queries.iter().map(Query::text).collect();
         request["entries"] = keys.iter().map(|key| hex(key)).collect();

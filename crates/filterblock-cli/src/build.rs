@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     max_bytes: Option<u64>,
     /// Kind, size and all other settings as the library writes them, such as ribbon:fpr=1%,slots_per_key=1.05,
-    /// auto:12,level=4,seed=7 or range:16
+    /// auto:12,level=4,seed=7, range:16 or range:fpr=1%,len=1024
     #[arg(long, value_name = "TEXT", value_parser = parse_policy, conflicts_with_all = ["kind", "bits_per_key", "fpr", "max_bytes", "seed", "transform"])]
     policy: Option<Policy>,
     /// Seed of the hash, decimal or 0x… [default: random]

@@ -1,4 +1,5 @@
 use super::Reached;
+use crate::integer_oracle::{self, Integers};
 use crate::oracle::mix;
 use crate::range_oracle::Ranges;
 use crate::repair::{HEADER_LEN, Repair, repair};
@@ -14,14 +15,15 @@ const MAX_STRINGS: usize = 40;
 /// Bounds beside those that a block's bytes give.
 const LETTERS: &[u8] = b"\0\x01 09Aafz~\x7f\x80\xfe\xff";
 
-/// Range filters. If the input's first byte is even, the next two are the bits per key and the number of keys that are
-/// added to those that follow; each string has three bytes, which say how much it shares with the one before it, how
+/// Range filters. If the input's first byte is even, the next two are the bits per key (if the first is a multiple of 4,
+/// else a length, for keys that are cut to as many bytes as the first has or left out) and the number of keys that are added to those that follow; each string has three bytes, which say how much it shares with the one before it, how
 /// often its next byte is repeated, and, in the lower seven bits, how many bytes follow; the highest bit is set in those
 /// that are only bounds. No key is denied, and the answers are the oracle's. If the first byte is odd, a block follows,
 /// whose checksums are repaired: it is refused, or answers as the portable code does.
 pub fn range(input: &[u8]) -> Reached {
     match input {
-        [mode, bits, more, strings @ ..] if mode % 2 == 0 => built(*bits, *more, strings),
+        [mode, bits, more, strings @ ..] if mode % 4 == 0 => built(*bits, *more, strings),
+        [mode, len, more, strings @ ..] if mode % 4 == 2 => of_integers(mode >> 2, *len, *more, strings),
         [mode, block @ ..] if mode % 2 == 1 && block.len() >= HEADER_LEN => forged(block.to_vec()),
         _ => Reached::Nothing,
     }
@@ -54,6 +56,30 @@ fn built(bits: u8, more: u8, input: &[u8]) -> Reached {
         keys.insert([stem, if i % 2 == 0 { &spread[..] } else { &spread[6..] }].concat());
     }
     let policy = RangePolicy::with_bits_per_key(2.0 + f64::from(bits) / 1.3).expect("legal");
+    compared(policy, &keys, &strings)
+}
+
+/// Keys of one length, which is that of the first and at most 40 bytes.
+fn of_integers(rate: u8, len: u8, more: u8, input: &[u8]) -> Reached {
+    let strings = strings(input);
+    let key_len = strings.first().map_or(8, |(first, _)| first.len().min(40));
+    let mut keys: BTreeSet<Vec<u8>> = strings
+        .iter()
+        .filter(|string| string.1 && string.0.len() >= key_len)
+        .map(|string| string.0[..key_len].to_vec())
+        .collect();
+    for i in 0..u64::from(more) {
+        let mut key = keys.first().cloned().unwrap_or_else(|| vec![0; key_len]);
+        let spread = if i % 2 == 0 { mix(i).to_be_bytes() } else { (i * 3).to_be_bytes() };
+        key.iter_mut().rev().zip(spread.iter().rev()).for_each(|(byte, &spread)| *byte ^= spread);
+        keys.insert(key);
+    }
+    let len = u64::from(len % 16 + 1) << (len / 16);
+    let policy = RangePolicy::with_false_positive_rate(0.5f64.powi(1 + i32::from(rate % 10)), len).expect("legal");
+    compared(policy, &keys, &strings)
+}
+
+fn compared(policy: RangePolicy, keys: &BTreeSet<Vec<u8>>, strings: &[(Vec<u8>, bool)]) -> Reached {
     let mut builder = RangeFilterBuilder::new(policy);
     keys.iter().for_each(|key| builder.add_key(key));
     let block = builder.allow_empty().finish().expect("any keys make a filter");
@@ -66,7 +92,11 @@ fn built(bits: u8, more: u8, input: &[u8]) -> Reached {
         assert!(!filter.may_contain_range(Unbounded, Unbounded));
         return Reached::Opened;
     }
-    let oracle = Ranges::open(&block);
+    let oracle = if integer_oracle::are_in(&block) {
+        Oracle::Integers(Integers::open(&block))
+    } else {
+        Oracle::Cut(Ranges::open(&block))
+    };
     for (i, (a, _)) in strings.iter().enumerate() {
         let says = filter.may_contain_prefix(a);
         assert!(says || !keys.iter().any(|key| key.starts_with(a)), "{a:?}");
@@ -80,6 +110,27 @@ fn built(bits: u8, more: u8, input: &[u8]) -> Reached {
         }
     }
     Reached::Compared
+}
+
+enum Oracle {
+    Cut(Ranges),
+    Integers(Integers),
+}
+
+impl Oracle {
+    fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+        match self {
+            Self::Cut(oracle) => oracle.may_contain_range(lower, upper),
+            Self::Integers(oracle) => oracle.may_contain_range(lower, upper),
+        }
+    }
+
+    fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
+        match self {
+            Self::Cut(oracle) => oracle.may_contain_prefix(prefix),
+            Self::Integers(oracle) => oracle.may_contain_prefix(prefix),
+        }
+    }
 }
 
 /// All forms of bounds.

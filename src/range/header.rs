@@ -12,6 +12,7 @@ use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
 
 /// All that is known of a filter's payload without its greatest part.
+#[expect(clippy::large_enum_variant, reason = "there is one for each filter, and without std no heap")]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Map {
     /// Keys cut where they differ from their neighbours.

@@ -115,7 +115,7 @@ fn stored_keys_pass() {
         let count = 1 + random.below([3, 70, 2_000][round % 3]);
         let numbers: BTreeSet<u64> = match round % 5 {
             0 => (0..count).map(|_| random.next()).collect(),
-            1 => (0..count).map(|i| (i / 100) << 40 | (i % 100) * 600 + random.below(500)).collect(),
+            1 => (0..count).map(|i| ((i / 100) << 40) + (i % 100) * 600 + random.below(500)).collect(),
             2 => (0..count).map(|i| u64::MAX - i).collect(),
             3 => (0..count).map(|_| random.below(1 << 14)).collect(),
             _ => (0..count).map(|_| random.below(1 << 14) * 0x0001_0001_0001_0001).collect(),
@@ -196,7 +196,7 @@ fn every_fault_is_noticed() {
 /// Any bytes that can be opened are answered on all engines alike.
 #[test]
 fn damaged_filters_answer() {
-    let keys: Vec<Key> = (0..700u64).map(|i| big(hash::mix(i / 3) & !0xfff | i % 3)).collect();
+    let keys: Vec<Key> = (0..700u64).map(|i| big(hash::mix(i / 3) & !0xfff | (i % 3))).collect();
     let sound = built(&keys, 0.02, 100).into_inner();
     let (mut random, mut num_opened) = (Random(9), 0);
     for _ in 0..4_000 {

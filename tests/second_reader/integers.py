@@ -70,7 +70,7 @@ class IntegerFilter:
         if x > y:
             return False
         blocks = range(x >> self.log_block, (y >> self.log_block) + 1)
-        return len(blocks) > MOST_BLOCKS or any(self.in_block(number, x, y) for number in blocks)
+        return blocks.stop - blocks.start > MOST_BLOCKS or any(self.in_block(number, x, y) for number in blocks)
 
     def in_block(self, number: int, x: int, y: int) -> bool:
         start = number << self.log_block

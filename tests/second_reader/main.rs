@@ -367,5 +367,5 @@ fn range_filters() {
     );
     assert_eq!((counts.disagreements, counts.blocks), (0, num_frames));
     assert!(counts.rebuilt * 4 > 3 * num_frames && counts.answers == 60 * counts.rebuilt, "{counts:?}");
-    assert!(damaged * 20 > num_frames && newer * 50 > num_frames && mismatch > 0, "{counts:?}");
+    assert!(damaged * 20 > num_frames && newer * 60 > num_frames && mismatch > 0, "{counts:?}");
 }

@@ -295,8 +295,8 @@ impl StoreOptions {
             Durability::Always | Durability::Never => 0,
         };
         let has = |purpose: Purpose| {
-            let of_level = |level: &[Option<_>; _]| level[purpose.index()].as_ref().is_some_and(Option::is_some);
-            self.filters.everywhere[purpose.index()].is_some() || self.filters.by_level.iter().any(of_level)
+            let mut of_levels = self.filters.by_level.iter().map(|level| &level[purpose.index()]);
+            self.filters.everywhere[purpose.index()].is_some() || of_levels.any(|set| matches!(set, Some(Some(_))))
         };
         let prefix_len_min = u64::from(has(Purpose::Prefix));
         let ranges = [

@@ -14,7 +14,7 @@ use crate::hash::KeyHash;
 
 /// The number of bytes, from the one of a bucket's start on, that contain the unary bits of the longest skip and the
 /// window after it.
-const UNARY_LEN: usize = 4 * 8;
+pub(super) const UNARY_LEN: usize = 4 * 8;
 
 /// The widest remainder that the engines unpack. With AVX2 it is within two bytes, from any bit of the first on; with
 /// AVX-512 the sum of 16 codes fits a lane, as a value sought in a window is below 41 · 2^r.
@@ -84,7 +84,7 @@ pub(super) fn search(lanes: impl Lanes, layout: &Layout, payload: &[u8], hash: K
 
 /// Returns the number of ones among the bits `from..to`; `from` is in the first byte, `to` in the first three words.
 #[inline(always)]
-fn ones_before(lanes: impl Lanes, quotients: &[u8; UNARY_LEN], from: u64, to: u64) -> u64 {
+pub(super) fn ones_before(lanes: impl Lanes, quotients: &[u8; UNARY_LEN], from: u64, to: u64) -> u64 {
     let word = |index: usize| bytes::u64_at(quotients, 8 * index);
     let first = lanes.low_bits(word(0), to) >> from;
     let second = lanes.low_bits(word(1), to.saturating_sub(64));

@@ -48,7 +48,7 @@ enum Op {
 /// Numbers, words with long common prefixes, and short strings of few bytes.
 fn row() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
-        (0..200u32).prop_map(|i| format!("{i:03}000").into_bytes()),
+        (0..200u8, any::<bool>()).prop_map(|(i, odd)| vec![0, i, if odd { 0xff } else { 0x80 }, 0]),
         (0..40u8, 0..5u8).prop_map(|(host, page)| format!("com.example.{host}/page/{page}").into_bytes()),
         prop::collection::vec(prop_oneof![Just(0), Just(b'a'), Just(0xff)], 0..4),
     ]

@@ -3,6 +3,10 @@
 //!
 //! Codes may crowd as far as readers permit ([`Params::max_bucket_bits`]): keys that are close together share a bucket.
 
+#[cfg(simd_avx512)]
+#[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]
+#[expect(clippy::incompatible_msrv, reason = "compiled only where build.rs found a newer compiler")]
+mod avx512;
 #[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "a call of code for features of which there is a proof")]
 mod bmi2;

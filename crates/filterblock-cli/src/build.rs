@@ -151,8 +151,8 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
     ];
     if let Some((name, _)) = others.iter().find(|(_, is_given)| *is_given) {
         let message = format!(
-            "{name} is not for range filters: they store bits of whole keys, hash nothing, and have no rate. Leave it out; \
-             --bits-per-key gives the size"
+            "{name} is not for range filters: they are of whole keys, under no seed. Leave it out; --bits-per-key gives the \
+             size, or --policy range:fpr=1%,len=1024 a rate for the longest range of integers"
         );
         return Err(Failure::usage("build", message).into());
     }

@@ -17,6 +17,7 @@ pub(super) fn add(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     golden(seeds)?;
     partitioned(seeds)?;
     ranges(seeds)?;
+    sets(seeds);
     built(seeds)?;
     cases(seeds)
 }
@@ -76,6 +77,19 @@ fn ranges(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     let runs = (0..20).map(|i| vec![i * 5, 200, 2 + i / 16 * 128, [0, b'x', 255][usize::from(i % 3)], i]);
     seeds.add("range", "runs-200bits", &[vec![0, 255, 3], runs.collect::<Vec<_>>().concat()].concat());
     Ok(())
+}
+
+/// Sets of every kind, with and without slices, as they are and with changes; and the document's example.
+fn sets(seeds: &mut Seeds) {
+    for (kind, number) in FilterKind::ALL.iter().zip(0u8..) {
+        for (name, slices) in [("whole", 8), ("slices", 24)] {
+            let shape = slices + (number + 80 - slices) % 5;
+            seeds.add("set", &format!("{kind}-{name}"), &[1, shape]);
+            seeds.add("set", &format!("{kind}-{name}-changed"), &[3, shape, 0, 90, 1, 1, 200, 7]);
+        }
+    }
+    seeds.add("set", "bytes-short", &[0; 70]);
+    seeds.add("set", "bytes-sealed", &[2; 70]);
 }
 
 /// Shapes that the golden files lack: a directory with several anchors, a union, every width of the frame's integers,

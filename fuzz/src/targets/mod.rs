@@ -9,6 +9,7 @@ mod open;
 mod partitioned;
 mod range;
 mod repaired;
+mod set;
 mod table;
 
 pub use built::built;
@@ -20,6 +21,7 @@ pub use open::open;
 pub use partitioned::partitioned;
 pub use range::range;
 pub use repaired::repaired;
+pub use set::set;
 pub use table::table;
 
 /// How far an input got. A defect is a panic.
@@ -39,7 +41,7 @@ pub enum Reached {
 pub type Target = (&'static str, fn(&[u8]) -> Reached);
 
 /// All targets, by name.
-pub const ALL: [Target; 10] = [
+pub const ALL: [Target; 11] = [
     ("built", built),
     ("compact", compact),
     ("filters", filters),
@@ -49,5 +51,6 @@ pub const ALL: [Target; 10] = [
     ("partitioned", partitioned),
     ("range", range),
     ("repaired", repaired),
+    ("set", set),
     ("table", table),
 ];

@@ -1,0 +1,4 @@
+//! See `src/targets/set.rs`.
+#![cfg_attr(fuzzing, no_main)]
+
+filterblock_fuzz::target!(set);

@@ -4,7 +4,7 @@ use crate::error;
 use crate::keys::Keys;
 use crate::scalar::Scalar;
 use filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, KeyHash, KeyTransform, OpenOptions};
-use filterblock_set::EntryBuffer;
+use filterblock_set::{EntryBuffer, TimeUnit, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
@@ -75,14 +75,32 @@ pub struct Filter {
 
 impl Filter {
     fn answer(&self, value: Option<Scalar>) -> bool {
-        let mut buffer = EntryBuffer::default();
         let value = value.unwrap_or(Scalar::NotIndexable);
-        match value.value().entry(&mut buffer) {
-            Some(entry) if self.filter.transform() == KeyTransform::WholeKey => {
-                self.filter.may_contain_hash(self.filter.hasher().hash(entry))
-            }
-            _ => true,
+        self.filter.transform() != KeyTransform::WholeKey
+            || self.has_entry(value.value())
+            || twin(value.value()).is_some_and(|twin| self.has_entry(twin))
+    }
+
+    /// Whether the filter may have the value's entry; true if it has none.
+    fn has_entry(&self, value: Value<'_>) -> bool {
+        let mut buffer = EntryBuffer::default();
+        value.entry(&mut buffer).is_none_or(|entry| self.filter.may_contain_hash(self.filter.hasher().hash(entry)))
+    }
+}
+
+/// Returns the value of another class, so of another entry, that equals a date, or a timestamp at midnight: NumPy compares
+/// them.
+#[inline]
+fn twin(value: Value<'_>) -> Option<Value<'_>> {
+    const SECONDS: i64 = 86_400;
+    match value {
+        Value::Date(days) => Some(Value::LocalTimestamp(i64::from(days) * SECONDS, TimeUnit::Second)),
+        Value::LocalTimestamp(count, unit) => {
+            let of_day = SECONDS * 1000i64.pow(unit as u32);
+            let days = i32::try_from(count / of_day).ok()?;
+            (count % of_day == 0).then_some(Value::Date(days))
         }
+        _ => None,
     }
 }
 
@@ -155,11 +173,14 @@ impl Filter {
             maybe.drain(..).for_each(|at: usize| batch[at - first] = true);
             hashes.clear();
         };
-        keys.for_each_hash(hasher, |hash| {
-            hashes.push(hash.flatten().unwrap_or_else(|| {
+        let mut buffer = EntryBuffer::default();
+        keys.for_each(|value| {
+            let hash = value.and_then(|value| value.entry(&mut buffer).map(|entry| hasher.hash(entry)));
+            let has_twin = || value.and_then(twin).is_some_and(|twin| self.has_entry(twin));
+            if hash.is_none() || has_twin() {
                 maybe.push(at);
-                KeyHash::from_raw(0)
-            }));
+            }
+            hashes.push(hash.unwrap_or(KeyHash::from_raw(0)));
             at += 1;
             if hashes.len() == BATCH_LEN {
                 answer(&mut hashes, first, &mut maybe);

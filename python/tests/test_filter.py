@@ -70,6 +70,17 @@ def test_times():
     assert some.may_contain_many(pa.array([dt.date(1969, 12, 31)], pa.date64())).all()
 
 
+def test_dates_equal_timestamps_at_midnight():
+    days = np.arange(-1000, 1000).astype("datetime64[D]")
+    for built in ["datetime64[D]", "datetime64[s]", "datetime64[ns]"]:
+        some = fb.open(fb.build(days.astype(built), "fuse:fpr=0.1%"))
+        for asked in ["datetime64[D]", "datetime64[ms]", "datetime64[us]"]:
+            assert some.may_contain_many(days.astype(asked)).all(), (built, asked)
+        assert dt.date(1970, 1, 2) in some and dt.datetime(1970, 1, 2) in some
+        assert dt.datetime(1970, 1, 2, 0, 0, 1) not in some
+        assert some.may_contain_many(days.astype("datetime64[us]") + np.timedelta64(1, "us")).mean() < 0.02
+
+
 WORDS = [f"word {number}" for number in range(5000)]
 
 

@@ -45,7 +45,7 @@ class Collector final : public rocks::TablePropertiesCollector {
   Collector(BuilderPtr builder, std::shared_ptr<Counts> counts)
       : builder_(std::move(builder)), counts_(std::move(counts)) {}
 
-  // Deletions are keys, too: a table that hides a key of another is not left out. Where keys are refused, the finish is.
+  // Deletions are keys, too: a table that hides a key of another is read. Where a key is refused, the finish is.
   Status AddUserKey(const Slice& key, const Slice&, rocks::EntryType type, rocks::SequenceNumber, uint64_t) override {
     // What these cover is not stated by their keys; tables that have some are read.
     if (type != rocks::kEntryRangeDeletion) filterblock_builder_add_key(builder_.get(), key.data(), key.size());
@@ -73,7 +73,8 @@ class Collector final : public rocks::TablePropertiesCollector {
   const std::shared_ptr<Counts> counts_;
 };
 
-bool MayHave(const rocks::TableProperties& table, const std::string& lower, const std::string& upper, Counts* counts) {
+bool MayHave(const rocks::TableProperties& table, const std::string& lower, const std::string& upper, bool verify,
+             Counts* counts) {
   const auto found = table.user_collected_properties.find(kProperty);
   // Filters are of keys that are compared byte by byte, without timestamps.
   if (found == table.user_collected_properties.end() || table.num_range_deletions != 0 ||
@@ -81,9 +82,8 @@ bool MayHave(const rocks::TableProperties& table, const std::string& lower, cons
     return true;
   }
   ++counts->asked;
-  // RocksDB has verified its checksum of the properties.
   filterblock_open_options options = FILTERBLOCK_OPEN_OPTIONS_INIT;
-  options.flags = FILTERBLOCK_OPEN_TRUSTED;
+  options.flags = verify ? 0 : FILTERBLOCK_OPEN_TRUSTED;
   filterblock_range_reader* opened = nullptr;
   const std::string& block = found->second;
   if (filterblock_range_reader_open(block.data(), block.size(), &options, nullptr, &opened, nullptr) !=
@@ -101,10 +101,11 @@ bool MayHave(const rocks::TableProperties& table, const std::string& lower, cons
 
 }  // namespace
 
-Status RocksdbRangeFilters::New(const std::string& policy, std::shared_ptr<RocksdbRangeFilters>* filters) {
+Status RocksdbRangeFilters::New(const std::string& policy, std::shared_ptr<RocksdbRangeFilters>* filters,
+                                bool verify) {
   BuilderPtr tried;
   const Status status = NewBuilder(policy, &tried);
-  if (status.ok()) filters->reset(new RocksdbRangeFilters(policy));
+  if (status.ok()) filters->reset(new RocksdbRangeFilters(policy, verify));
   return status;
 }
 
@@ -126,8 +127,9 @@ RocksdbScan::RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filte
   options_.iterate_upper_bound = upper_->empty() ? nullptr : &upper_slice_;
   const std::shared_ptr<Counts> counts = filters->counts_;
   const auto lower_bound = lower_, upper_bound = upper_;
-  options_.table_filter = [counts, lower_bound, upper_bound](const rocks::TableProperties& table) {
-    return MayHave(table, *lower_bound, *upper_bound, counts.get());
+  const bool verify = filters->verify_;
+  options_.table_filter = [counts, lower_bound, upper_bound, verify](const rocks::TableProperties& table) {
+    return MayHave(table, *lower_bound, *upper_bound, verify, counts.get());
   };
 }
 

@@ -30,9 +30,13 @@ namespace filterblock {
 // Makes range filters for the tables of a column family. The name of the property is "filterblock.range".
 class RocksdbRangeFilters final : public ROCKSDB_NAMESPACE::TablePropertiesCollectorFactory {
  public:
-  // `policy` is that of a range filter: "range:14". InvalidArgument for any other text. While a table is written its keys
-  // are kept in memory.
-  static ROCKSDB_NAMESPACE::Status New(const std::string& policy, std::shared_ptr<RocksdbRangeFilters>* filters);
+  // `policy` is that of a range filter: "range:14". InvalidArgument for any other text. While a table is written its
+  // keys are kept in memory.
+  //
+  // A filter's digest is not verified for each iterator, as RocksDB verifies its checksum of the properties when it
+  // opens a table. Tables without checksums (kNoChecksum) need `verify`, which takes time in proportion to the filter.
+  static ROCKSDB_NAMESPACE::Status New(const std::string& policy, std::shared_ptr<RocksdbRangeFilters>* filters,
+                                       bool verify = false);
 
   ROCKSDB_NAMESPACE::TablePropertiesCollector* CreateTablePropertiesCollector(Context context) override;
   const char* Name() const override { return "filterblock.range"; }
@@ -49,13 +53,15 @@ class RocksdbRangeFilters final : public ROCKSDB_NAMESPACE::TablePropertiesColle
 
  private:
   friend class RocksdbScan;
-  RocksdbRangeFilters(std::string policy) : policy_(std::move(policy)), counts_(std::make_shared<Counts>()) {}
+  RocksdbRangeFilters(std::string policy, bool verify)
+      : policy_(std::move(policy)), verify_(verify), counts_(std::make_shared<Counts>()) {}
 
   const std::string policy_;
+  const bool verify_;
   const std::shared_ptr<Counts> counts_;
 };
 
-// A scan from `lower`, included, to `upper`, excluded; empty strings are no bounds. It is kept as long as its iterators.
+// A scan from `lower`, included, to `upper`, excluded; empty strings are no bounds. Keep it as long as its iterators.
 //
 // An iterator of Read() cannot leave the range: outside of it, rows of the tables that were left out would be missing.
 // So do not change bounds or table_filter of what Read() returns; to scan elsewhere, make another scan.

@@ -106,6 +106,14 @@ static void TestUnusable() {
   CHECK(scan.Read().table_filter(table));
   table.comparator_name = rocks::BytewiseComparator()->Name();
   CHECK(filters->counts().asked == 2 && filters->counts().skipped == 1);
+  // A damaged payload is noticed where that is asked for.
+  std::shared_ptr<RocksdbRangeFilters> verifying;
+  REQUIRE(RocksdbRangeFilters::New("range:14", &verifying, true));
+  const RocksdbScan verified(verifying, "a", "b");
+  CHECK(!verified.Read().table_filter(table));
+  table.user_collected_properties["filterblock.range"].back() ^= 1;
+  CHECK(verified.Read().table_filter(table) && verifying->counts().unusable == 1);
+  table.user_collected_properties["filterblock.range"].back() ^= 1;
   table.user_collected_properties["filterblock.range"][20] ^= 1;
   CHECK(scan.Read().table_filter(table) && filters->counts().unusable == 1);
   std::shared_ptr<RocksdbRangeFilters> refused;
@@ -137,7 +145,8 @@ static void CountReads(uint64_t num_keys) {
     }
     if (filters != nullptr) skipped = filters->counts().skipped;
     const uint64_t reads = database.Taken(rocks::BLOCK_CACHE_DATA_MISS) + database.Taken(rocks::BLOCK_CACHE_DATA_HIT);
-    printf("%s: %" PRIu64 " empty scans of ten tables, %" PRIu64 " of %d tables left out, %" PRIu64 " data blocks read\n",
+    printf("%s: %" PRIu64 " empty scans of ten tables, %" PRIu64 " of %d tables left out, %" PRIu64
+           " data blocks read\n",
            *policy != 0 ? policy : "no range filters", num_scans, skipped, 100000, reads);
     CHECK(filters == nullptr ? reads > 90000 : reads < 10000);
   }

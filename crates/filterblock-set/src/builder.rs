@@ -308,7 +308,7 @@ enum State {
     Keys,
     /// Some value cannot be looked up, or the caller gave up: no block.
     GivenUp,
-    /// A finished block of the caller's.
+    /// A finished block, which the caller has given.
     Taken(Vec<u8>),
 }
 

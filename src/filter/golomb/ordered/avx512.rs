@@ -18,7 +18,7 @@ const CODES: u64 = 16;
 const VECTOR_LEN: u64 = 64;
 /// The least number of vectors of remainders that are summed: a branch on the number of skipped codes would be mispredicted.
 const LEAST_VECTORS: u64 = 3;
-/// The most skipped codes: the sum of so many remainders fits a lane.
+/// The greatest number of codes that are skipped: the sum of their remainders fits a lane.
 const MOST_SKIPPED: u64 = 128;
 /// A position for a one that is not in the window.
 const NO_ONE: i8 = 127;

@@ -81,6 +81,7 @@ impl Ordered {
     /// Returns whether `bucket` may have a code with an offset in `from..=to`; `from` is at most `to`.
     #[inline(always)]
     pub(crate) fn may_have(&self, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool {
+        // A payload of another length than was checked is refused here.
         View::new(&self.layout, payload);
         self.engine.may_have(&self.layout, payload, bucket, from, to)
     }

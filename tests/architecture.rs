@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// packages the compiler enforces this. In `filter` a folder is a kind; `sizing` has the kinds' mathematics, as users see
 /// it.
 const LAYERS: &[(&str, &str)] = &[
-    ("src", "kind error bytes hash hash_set math cpu bits filter frame policy block partition range sizing"),
+    ("src", "kind error bytes hash hash_set math cpu bits filter frame policy block range partition sizing"),
     (
         "src/block",
         "aligned checksums fields header thin queries reader compact options tables combine self_check payload builder \

@@ -1,15 +1,13 @@
 //! The writer's side: entries in order, partitions out, an index at the end.
 
 use super::error::PartitionBuildError;
-use super::index::{self, Facts, Record};
 use super::limit::PartitionLimit;
 use super::order;
+use super::writer::{Open, Writer};
 use crate::block::{FilterBlockBuilder, OpenOptions};
 use crate::error::BuildError;
-use crate::frame::HEADER_LEN;
 use crate::hash::KeyHash;
 use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
-use core::cmp::Ordering;
 use core::{fmt, mem};
 use std::vec::Vec;
 
@@ -25,30 +23,47 @@ use std::vec::Vec;
 /// The same entries in the same order, policy, limit and context give the same partitions and, stored at the same
 /// offsets, the same index.
 pub struct PartitionedFilterBuilder {
-    /// The builder of the open partition.
-    filter: FilterBlockBuilder,
-    max_entries: u64,
-    context: u64,
-    /// The context that was given after a partition had been closed under this one.
-    has_late_context: bool,
-    /// The last order key.
-    last: Vec<u8>,
-    /// The two entries that were added last to the open partition, the later one first. If keys alternate with a prefix
-    /// that they share, these are the last key and that prefix.
-    recent: [Option<KeyHash>; 2],
-    /// The number of calls that added an entry.
-    num_added: u64,
+    writer: Writer<Partition>,
     num_without_entry: u64,
-    /// A block and an order key, kept for their memory.
-    block: Vec<u8>,
+    /// An order key, kept for its memory.
     order_key: Vec<u8>,
-    /// The index of the closed partitions.
-    records: Vec<u8>,
-    separators: Vec<u8>,
-    num_entries: u64,
-    end_offset: u64,
     allows_empty: bool,
-    has_failed: bool,
+}
+
+/// The open partition.
+struct Partition {
+    filter: FilterBlockBuilder,
+    /// The two entries that were added last, the later one first. If keys alternate with a prefix that they share, these
+    /// are the last key and that prefix.
+    recent: [Option<KeyHash>; 2],
+}
+
+impl Partition {
+    #[inline]
+    fn add(&mut self, hash: KeyHash) {
+        let [last, before] = self.recent;
+        if last != Some(hash) {
+            if before != Some(hash) {
+                self.filter.add_hash(hash);
+            }
+            self.recent = [Some(hash), last];
+        }
+    }
+}
+
+impl Open for Partition {
+    #[inline]
+    fn num_added(&self) -> u64 {
+        self.filter.num_added()
+    }
+
+    fn close_into(&mut self, context: u64, block: &mut Vec<u8>) -> Result<u64, BuildError> {
+        self.filter.set_context(context).finish_into(block)?;
+        self.recent = [None; 2];
+        let entries = self.filter.policy().entry_hasher();
+        let options = OpenOptions::new().with_context(context).expect(entries).with_digest_check(false);
+        Ok(options.open(block).map_or(0, |reader| reader.num_entries()))
+    }
 }
 
 impl PartitionedFilterBuilder {
@@ -61,23 +76,12 @@ impl PartitionedFilterBuilder {
     /// range.
     pub fn new(policy: &FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
         let policy = limit.with_kind(policy)?;
+        let partition = Partition { filter: FilterBlockBuilder::new(&policy), recent: [None; 2] };
         Ok(Self {
-            max_entries: limit.max_entries(&policy)?,
-            filter: FilterBlockBuilder::new(&policy),
-            context: 0,
-            has_late_context: false,
-            last: Vec::new(),
-            recent: [None; 2],
-            num_added: 0,
+            writer: Writer::new(partition, limit.max_entries(&policy)?),
             num_without_entry: 0,
-            block: Vec::new(),
             order_key: Vec::new(),
-            records: Vec::new(),
-            separators: Vec::new(),
-            num_entries: 0,
-            end_offset: 0,
             allows_empty: false,
-            has_failed: false,
         })
     }
 
@@ -87,18 +91,14 @@ impl PartitionedFilterBuilder {
     /// It must be set before the first partition is closed. Another context after that is an error of every later call,
     /// [`LateContext`](PartitionBuildError::LateContext).
     pub fn set_context(&mut self, context: u64) -> &mut Self {
-        if self.num_partitions() == 0 {
-            self.context = context;
-        } else if context != self.context {
-            self.has_late_context = true;
-        }
+        self.writer.set_context(context);
         self
     }
 
     /// Sets whether large partitions are built on all cores, with the feature `rayon` and for the kinds that
     /// [`FilterBlockBuilder::set_parallel`] lists. The bytes are the same. It is off unless set.
     pub fn set_parallel(&mut self, parallel: bool) -> &mut Self {
-        self.filter.set_parallel(parallel);
+        self.writer.open.filter.set_parallel(parallel);
         self
     }
 
@@ -122,12 +122,12 @@ impl PartitionedFilterBuilder {
     ) -> Result<(), PartitionBuildError<E>> {
         let transform = self.entries().transform();
         if matches!(transform, KeyTransform::Row | KeyTransform::RowColumn | KeyTransform::Custom(_)) {
-            return self.fail(PartitionBuildError::Transform { transform });
+            return self.writer.fail(PartitionBuildError::Transform { transform });
         }
         match order::of_key(transform, key) {
             Some(order_key) => self.add(order_key, self.entries().hash_entries(key), store),
             None => {
-                self.check()?;
+                self.writer.check()?;
                 self.num_without_entry += 1;
                 Ok(())
             }
@@ -145,7 +145,7 @@ impl PartitionedFilterBuilder {
     ) -> Result<(), PartitionBuildError<E>> {
         match self.entries().hash_row(row) {
             Some(hash) => self.add(row, [hash], store),
-            None => self.fail(PartitionBuildError::Transform { transform: self.entries().transform() }),
+            None => self.writer.fail(PartitionBuildError::Transform { transform: self.entries().transform() }),
         }
     }
 
@@ -226,7 +226,7 @@ impl PartitionedFilterBuilder {
     ) -> Result<(), PartitionBuildError<E>> {
         match self.entries().transform() {
             KeyTransform::Custom(_) => self.add(order_key, [self.entries().hasher().hash(entry)], store),
-            transform => self.fail(PartitionBuildError::Transform { transform }),
+            transform => self.writer.fail(PartitionBuildError::Transform { transform }),
         }
     }
 
@@ -236,74 +236,8 @@ impl PartitionedFilterBuilder {
         hashes: impl IntoIterator<Item = KeyHash>,
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
-        self.check()?;
-        if self.num_added > 0 {
-            match order::compare(&self.last, order_key) {
-                Ordering::Less if self.filter.num_added() >= self.max_entries => self.close(Some(order_key), store)?,
-                Ordering::Less | Ordering::Equal => {}
-                Ordering::Greater => {
-                    return self.fail(PartitionBuildError::Unordered { num_added: self.num_added });
-                }
-            }
-        }
-        for hash in hashes {
-            let [last, before] = self.recent;
-            if last != Some(hash) {
-                if before != Some(hash) {
-                    self.filter.add_hash(hash);
-                }
-                self.recent = [Some(hash), last];
-            }
-        }
-        self.num_added += 1;
-        self.last.clear();
-        self.last.extend_from_slice(order_key);
-        Ok(())
-    }
-
-    /// Closes the open partition, which has entries; `next` is the order key after its last.
-    fn close<E>(
-        &mut self,
-        next: Option<&[u8]>,
-        store: impl FnOnce(&[u8]) -> Result<u64, E>,
-    ) -> Result<(), PartitionBuildError<E>> {
-        // This also holds if `store` panics: the partition is then lost.
-        self.has_failed = true;
-        let closed = self.try_close(next, store);
-        self.has_failed = closed.is_err();
-        closed
-    }
-
-    fn try_close<E>(
-        &mut self,
-        next: Option<&[u8]>,
-        store: impl FnOnce(&[u8]) -> Result<u64, E>,
-    ) -> Result<(), PartitionBuildError<E>> {
-        let partition = self.num_partitions();
-        let too_large = PartitionBuildError::TooLarge { num_partitions: partition };
-        if partition == u32::MAX {
-            return Err(too_large);
-        }
-        let context = index::partition_context(self.context, partition);
-        self.block.clear();
-        let built = self.filter.set_context(context).finish_into(&mut self.block);
-        built.map_err(|error| PartitionBuildError::Build { partition, error })?;
-        self.recent = [None; 2];
-        let options = OpenOptions::new().with_context(context).expect(self.entries()).with_digest_check(false);
-        let num_entries = options.open(&self.block).map_or(0, |reader| reader.num_entries());
-
-        let offset = store(&self.block).map_err(|error| PartitionBuildError::Store { partition, error })?;
-        let Ok(len) = u32::try_from(self.block.len()) else { return Err(too_large) };
-        let (min, end) = (self.end_offset, offset.checked_add(len.into()));
-        self.end_offset =
-            end.filter(|_| offset >= min).ok_or(PartitionBuildError::Offset { partition, offset, min })?;
-        match next {
-            Some(next) => order::push_separator(&self.last, next, &mut self.separators),
-            None => self.separators.extend_from_slice(&self.last),
-        }
-        let Ok(separator_end) = u32::try_from(self.separators.len()) else { return Err(too_large) };
-        self.records.extend_from_slice(&Record { offset, len, separator_end }.encode());
-        self.num_entries += num_entries;
+        self.writer.advance(order_key, store)?;
+        hashes.into_iter().for_each(|hash| self.writer.open.add(hash));
         Ok(())
     }
 
@@ -314,36 +248,23 @@ impl PartitionedFilterBuilder {
     /// # Errors
     /// [`PartitionBuildError::Empty`] if nothing was added, and the errors of [`PartitionedFilterBuilder::add_key`].
     pub fn finish<E>(mut self, store: impl FnOnce(&[u8]) -> Result<u64, E>) -> Result<Vec<u8>, PartitionBuildError<E>> {
-        self.check()?;
-        if self.num_added == 0 && self.num_without_entry == 0 && !self.allows_empty {
+        self.writer.check()?;
+        if self.writer.num_added == 0 && self.num_without_entry == 0 && !self.allows_empty {
             return Err(PartitionBuildError::Empty);
         }
-        if self.filter.num_added() > 0 {
-            self.close(None, store)?;
-        }
-        let facts = Facts {
-            entries: self.entries().clone(),
-            num_entries: self.num_entries,
-            num_partitions: self.num_partitions(),
-        };
-        let mut index = std::vec![0; HEADER_LEN];
-        index.extend_from_slice(&self.records);
-        index.extend_from_slice(&self.separators);
-        index::write_header(&mut index, &facts, self.context);
-        let options = OpenOptions::new().with_context(self.context).expect(self.entries());
-        debug_assert!(index::check(&index, &options).is_ok(), "a builder's index is sound");
-        Ok(index)
+        let entries = self.entries().clone();
+        self.writer.finish(&entries, store)
     }
 
     /// Returns the number of partitions closed so far.
     pub fn num_partitions(&self) -> u32 {
-        (self.records.len() / index::RECORD_LEN) as u32
+        self.writer.num_partitions()
     }
 
     /// Returns the number of entries added so far. Equal neighbours count once, and in closed partitions all equal
     /// entries do.
     pub fn num_added(&self) -> u64 {
-        self.num_entries + self.filter.num_added()
+        self.writer.num_entries()
     }
 
     /// Returns the number of keys added so far that have no entry under the policy's transform. If it is above 0 and
@@ -355,36 +276,20 @@ impl PartitionedFilterBuilder {
 
     /// The policy.
     pub fn policy(&self) -> &FilterPolicy {
-        self.filter.policy()
+        self.writer.open.filter.policy()
     }
 
     fn entries(&self) -> &EntryHasher {
-        self.filter.policy().entry_hasher()
-    }
-
-    /// Refuses every call after an error.
-    fn check<E>(&self) -> Result<(), PartitionBuildError<E>> {
-        match self.has_failed {
-            true => Err(PartitionBuildError::Failed),
-            false if self.has_late_context => {
-                Err(PartitionBuildError::LateContext { num_partitions: self.num_partitions() })
-            }
-            false => Ok(()),
-        }
-    }
-
-    fn fail<T, E>(&mut self, error: PartitionBuildError<E>) -> Result<T, PartitionBuildError<E>> {
-        self.has_failed = true;
-        Err(error)
+        self.policy().entry_hasher()
     }
 }
 
 impl fmt::Debug for PartitionedFilterBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PartitionedFilterBuilder")
-            .field("policy", self.filter.policy())
+            .field("policy", self.policy())
             .field("num_partitions", &self.num_partitions())
-            .field("num_added", &self.num_added)
+            .field("num_added", &self.writer.num_added)
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::BuildError;
 use crate::filter::size::FilterSize;
 use crate::policy::FilterPolicy;
+use crate::range::RangePolicy;
 
 /// The size at which a partition is closed, given in bytes or in entries. Entries of one order key are not separated,
 /// so a partition may have a few more.
@@ -37,12 +38,18 @@ impl PartitionLimit {
         if let FilterSize::MaxBytes(cap_bytes) = policy.size() {
             return Err(BuildError::CappedPartitions { cap_bytes });
         }
+        self.entries_by(|bytes| policy.expected_num_entries(bytes))
+    }
+
+    /// Returns the number of keys at which a partition of a range filter is full.
+    pub(super) fn max_keys(self, policy: RangePolicy) -> Result<u64, BuildError> {
+        self.entries_by(|bytes| policy.expected_num_keys(bytes))
+    }
+
+    fn entries_by(self, of_bytes: impl FnOnce(u64) -> u64) -> Result<u64, BuildError> {
         match self {
-            Self::Bytes(bytes) => {
-                legal("partition bytes", bytes, 256, 1 << 30)?;
-                // One entry always fits.
-                Ok(policy.expected_num_entries(bytes).max(1))
-            }
+            // One entry always fits.
+            Self::Bytes(bytes) => Ok(of_bytes(legal("partition bytes", bytes, 256, 1 << 30)?).max(1)),
             Self::Entries(entries) => legal("partition entries", entries, 1, 1 << 32),
         }
     }

@@ -80,7 +80,12 @@ mod index;
 #[cfg(feature = "std")]
 mod limit;
 mod order;
+#[cfg(feature = "std")]
+mod range_builder;
+mod range_reader;
 mod reader;
+#[cfg(feature = "std")]
+mod writer;
 
 #[cfg(feature = "std")]
 pub use builder::PartitionedFilterBuilder;
@@ -92,4 +97,7 @@ pub use index::INDEX_MAGIC;
 pub use limit::PartitionLimit;
 #[cfg(feature = "std")]
 pub use order::row_column_order_key;
+#[cfg(feature = "std")]
+pub use range_builder::PartitionedRangeFilterBuilder;
+pub use range_reader::{PartitionedRangeFilter, RangeLookup};
 pub use reader::{PartitionHandle, PartitionLookup, PartitionedFilter};

@@ -28,14 +28,8 @@ pub(super) fn of_range(
     bounds: &mut Bounds,
 ) -> bool {
     let (prefix, depth) = (layout.prefix(payload), u32::from(layout.params.depth));
-    match (lower, upper) {
-        (Bound::Included(lower), Bound::Included(upper)) if lower > upper => return false,
-        (Bound::Included(_), Bound::Included(_)) | (Bound::Unbounded, _) | (_, Bound::Unbounded) => {}
-        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
-            if lower >= upper {
-                return false;
-            }
-        }
+    if is_reversed(lower, upper) {
+        return false;
     }
     // A key above an excluded bound may have the same bits: zeros follow the end of a key.
     if let Bound::Included(bytes) | Bound::Excluded(bytes) = lower {
@@ -71,6 +65,18 @@ pub(super) fn of_prefix(layout: &Layout, payload: &[u8], prefix: &[u8], bounds: 
             true
         }
         None => layout.prefix(payload).starts_with(prefix),
+    }
+}
+
+/// Returns whether no byte string lies between the bounds, as the lower one is above the upper one.
+#[inline]
+pub(crate) fn is_reversed(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+    match (lower, upper) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
+            lower >= upper
+        }
     }
 }
 

@@ -134,7 +134,9 @@ impl RangeFilterBuilder {
         }
         self.keys.sort();
         let num_keys = self.keys.len() as u64;
-        let max_len = self.policy.expected_block_len(num_keys).saturating_sub(HEADER_LEN as u64);
+        let len = self.policy.expected_block_len(num_keys);
+        // Else a filter of few keys would have a header, and know nothing.
+        let max_len = len.saturating_sub(HEADER_LEN as u64).max(len / 2);
         if num_keys > MAX_KEYS {
             let (payload_bytes, max_bytes) = (max_len, MAX_PAYLOAD_LEN);
             return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });

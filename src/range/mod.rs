@@ -74,6 +74,7 @@ mod tests;
 mod weigh;
 
 pub use crate::frame::RANGE_KIND_TAG;
+pub(crate) use bounds::is_reversed;
 #[cfg(feature = "std")]
 pub use builder::RangeFilterBuilder;
 #[cfg(feature = "std")]

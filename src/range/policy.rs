@@ -50,7 +50,8 @@ const SIZE: &str = "bits per key, such as range:14, or a rate for a length, such
 const LEN: &str = "the greatest length of a range, such as len=1024";
 
 impl RangePolicy {
-    /// Returns the policy for filters of about this many bits per key in all, from 2 to 200. With few bits, keys that
+    /// Returns the policy for filters of about this many bits per key in all, from 2 to 200; behind the header, which has 64
+    /// bytes, of at least half as many. With few bits, keys that
     /// differ late are not told apart; from 10 on (integers) or 12 to 16 on (text) all are.
     ///
     /// # Errors
@@ -118,11 +119,20 @@ impl RangePolicy {
     /// Returns about how many bytes a block of `num_keys` keys has. It may have fewer, if its keys are told apart by few
     /// bits, and some more, as a payload is not planned to the bit.
     pub fn expected_block_len(&self, num_keys: u64) -> u64 {
-        let millibits_per_key = match self.size {
-            Size::MillibitsPerKey(millibits) => millibits,
-            Size::Rate { .. } => (self.bits_per_key() * 1000.0) as u32,
-        };
-        (u128::from(num_keys) * u128::from(millibits_per_key) / 8000).try_into().unwrap_or(u64::MAX)
+        (u128::from(num_keys) * self.millibits_per_key() / 8000).try_into().unwrap_or(u64::MAX)
+    }
+
+    /// Returns the greatest number of keys whose block has at most `len` bytes by
+    /// [`expected_block_len`](RangePolicy::expected_block_len).
+    pub(crate) fn expected_num_keys(&self, len: u64) -> u64 {
+        ((u128::from(len) * 8000 + 7999) / self.millibits_per_key()).try_into().unwrap_or(u64::MAX)
+    }
+
+    fn millibits_per_key(&self) -> u128 {
+        match self.size {
+            Size::MillibitsPerKey(millibits) => millibits.into(),
+            Size::Rate { .. } => (self.bits_per_key() * 1000.0) as u128,
+        }
     }
 }
 

@@ -3,7 +3,11 @@
 use crate::material::hex;
 use crate::spec::compare;
 use filterblock::OpenOptions;
+use filterblock::partition::{
+    PartitionHandle, PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder, RangeLookup,
+};
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use std::convert::Infallible;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 type Range = (Bound<&'static str>, Bound<&'static str>);
@@ -33,19 +37,23 @@ fn lines_of(
     let answer = |may_contain| if may_contain { "maybe" } else { "no" };
     let mut lines = vec![format!("{name} {}", hex(&block))];
     for &(lower, upper) in ranges {
-        let ends = |bound, [included, excluded]: [char; 2]| match bound {
-            Unbounded => (excluded, "-".to_owned()),
-            Included(key) => (included, hex(key)),
-            Excluded(key) => (excluded, hex(key)),
-        };
-        let ((open, from), (close, to)) = (ends(lower, ['[', '(']), ends(upper, [']', ')']));
         let may_contain = filter.may_contain_range(lower, upper);
-        lines.push(format!("{name} {open}{from},{to}{close} {}", answer(may_contain)));
+        lines.push(format!("{name} {} {}", text(lower, upper), answer(may_contain)));
     }
     for prefix in prefixes {
         lines.push(format!("{name} {}* {}", hex(prefix), answer(filter.may_contain_prefix(prefix))));
     }
     lines
+}
+
+fn text(lower: Bound<Bytes<'_>>, upper: Bound<Bytes<'_>>) -> String {
+    let ends = |bound, [included, excluded]: [char; 2]| match bound {
+        Unbounded => (excluded, "-".to_owned()),
+        Included(key) => (included, hex(key)),
+        Excluded(key) => (excluded, hex(key)),
+    };
+    let ((open, from), (close, to)) = (ends(lower, ['[', '(']), ends(upper, [']', ')']));
+    format!("{open}{from},{to}{close}")
 }
 
 #[test]
@@ -110,6 +118,59 @@ fn integer_vectors() {
     ];
     compare("range-integers", &lines.concat());
 }
+
+#[test]
+fn partition_vectors() {
+    let policy = RangePolicy::with_bits_per_key(192.0).expect("legal");
+    let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Entries(2)).expect("legal");
+    builder.set_context(1);
+    let mut file: Vec<u8> = Vec::new();
+    let mut store = |block: &[u8]| {
+        file.extend_from_slice(block);
+        Ok::<_, Infallible>((file.len() - block.len()) as u64)
+    };
+    for key in ["ant", "ape", "apple", "bat", "bee", "cat"] {
+        builder.add_key(key.as_bytes(), &mut store).expect("in order");
+    }
+    let index = builder.finish(&mut store).expect("an index");
+    let filter = PartitionedRangeFilter::open(&index[..], OpenOptions::new().with_context(1)).expect("just written");
+    let mut lines = vec![format!("index {}", hex(&index))];
+    let bytes = |partition: PartitionHandle| &file[partition.offset as usize..][..partition.len as usize];
+    lines.extend((0..).zip(filter.partitions()).map(|(i, at)| format!("partition-{i} {}", hex(bytes(at)))));
+    let line = |query: String, found, may_contain| {
+        let asked = match (found, may_contain) {
+            (RangeLookup::Partitions(i, None), _) => i.number.to_string(),
+            (RangeLookup::Partitions(i, Some(j)), _) => format!("{},{}", i.number, j.number),
+            (RangeLookup::Present, true) | (RangeLookup::Absent, false) => "-".to_owned(),
+            (found, _) => panic!("{query}: {found:?}"),
+        };
+        format!("{query} {} {asked}", if may_contain { "maybe" } else { "no" })
+    };
+    let load = |partition| Ok::<_, Infallible>(bytes(partition));
+    for (lower, upper) in PARTITIONED {
+        let (lower, upper) = (lower.map(str::as_bytes), upper.map(str::as_bytes));
+        let may_contain = filter.may_contain_range(lower, upper, load).expect("sound partitions");
+        lines.push(line(text(lower, upper), filter.find_range(lower, upper), may_contain));
+    }
+    for prefix in ["", "a", "ap", "ar", "b", "bf", "c", "d"] {
+        let may_contain = filter.may_contain_prefix(prefix.as_bytes(), load).expect("sound partitions");
+        lines.push(line(format!("{}*", hex(prefix.as_bytes())), filter.find_prefix(prefix.as_bytes()), may_contain));
+    }
+    compare("range-partitions", &lines);
+}
+
+const PARTITIONED: &[Range] = &[
+    (Included("ant"), Included("ant")),
+    (Included("aq"), Excluded("bat")),
+    (Excluded("ape"), Excluded("apple")),
+    (Included("bb"), Included("bd")),
+    (Included("b"), Unbounded),
+    (Unbounded, Unbounded),
+    (Unbounded, Excluded("ant")),
+    (Excluded("cat"), Unbounded),
+    (Included("cau"), Unbounded),
+    (Included("bat"), Excluded("bat")),
+];
 
 const WORDS: &[Range] = &[
     (Included("apple"), Included("apple")),

@@ -17,3 +17,4 @@ mod material;
 #[expect(dead_code, reason = "fuzz and tests/format need more of it")]
 #[path = "../format/oracle/mod.rs"]
 mod oracle;
+mod ranges;

@@ -13,6 +13,7 @@ from typing import Any, Optional
 import filterblock as fb
 import kinds
 import partitioned
+import range_partitions
 import ranges
 
 
@@ -60,6 +61,15 @@ def maybe_in_partition(index: partitioned.Index, data: bytes, query: str) -> boo
 def bound(text: str) -> ranges.Bound:
     """"u" is no bound, "i" or "e" and a key one that is included or excluded."""
     return ranges.Bound(None if text == "u" else bytes.fromhex(text[1:]), text[0] == "e")
+
+
+def range_of(query: str) -> tuple[ranges.Bound, ranges.Bound]:
+    name, *parts = query.split(":")
+    if name == "prefix":
+        prefix = ranges.Bound(bytes.fromhex(parts[0]), is_prefix=True)
+        return prefix, prefix
+    lower, upper = map(bound, parts)
+    return lower, upper
 
 
 def maybe_in_range(opened: ranges.AnyFilter, query: str) -> bool:
@@ -119,6 +129,13 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
             reply["num_entries"] = hex(index.num_entries)
             reply["partitions"] = [class_of_partition(index, i, file) for i in range(len(index.records))]
             reply["answers"] = "".join("m" if maybe_in_partition(index, file, query) else "n" for query in queries)
+            return reply
+        if request["frame"] == "range-index":
+            index = range_partitions.open_index(data, context)
+            blocks = [bytes.fromhex(block) for block in request["partitions"]]
+            answers = (range_partitions.may_contain(index, *range_of(query), blocks.__getitem__) for query in queries)
+            reply["num_entries"] = hex(index.num_entries)
+            reply["answers"] = "".join("m" if answer else "n" for answer in answers)
             return reply
         if request["frame"] == "range":
             return reply_of_ranges(request, ranges.open_range(data, context))

@@ -369,3 +369,12 @@ fn range_filters() {
     assert!(counts.rebuilt * 4 > 3 * num_frames && counts.answers == 60 * counts.rebuilt, "{counts:?}");
     assert!(damaged * 20 > num_frames && newer * 60 > num_frames && mismatch > 0, "{counts:?}");
 }
+
+#[test]
+#[ignore = "needs python3 and its package xxhash"]
+fn partitioned_range_filters() {
+    let num_filters = by_extent(200, 4_000, 4_000);
+    let counts = ask_of_numbers(num_filters, ranges::expected_of_partitions);
+    assert_eq!((counts.disagreements, counts.answers), (0, 60 * num_filters), "{counts:?}");
+    println!("counted: {num_filters} partitioned range filters, {} answers, 0 disagreements", grouped(counts.answers));
+}

@@ -5,9 +5,11 @@ use crate::assembled::{put, repair};
 use crate::frames::Random;
 use crate::material::hex;
 use filterblock::OpenOptions;
+use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder};
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::ops::RangeBounds as _;
 
@@ -182,6 +184,56 @@ fn damage(random: &mut Random, block: &mut Vec<u8>, context: &mut u64) {
         }
     }
     repair(block, *context);
+}
+
+/// A partitioned filter of a set, at times with a damaged partition, and what the library says of it.
+pub fn expected_of_partitions(number: u64) -> Expected {
+    let random = &mut Random::new(Random::new(number).next());
+    let sort = random.pick(&SORTS);
+    let keys = keys(random, sort);
+    let policy = RangePolicy::with_bits_per_key(2.0 + random.below(38) as f64).expect("2 to 40");
+    let limit = PartitionLimit::Entries(1 + random.below(40) * random.below(20));
+    let mut builder = PartitionedRangeFilterBuilder::new(policy, limit).expect("legal");
+    let context = if random.one_in(2) { random.next() } else { 0 };
+    builder.set_context(context).allow_empty();
+    let mut blocks: Vec<Vec<u8>> = Vec::new();
+    let mut store = |block: &[u8]| {
+        blocks.push(block.to_vec());
+        Ok::<_, Infallible>(blocks.len() as u64 * (1 << 30))
+    };
+    keys.iter().for_each(|key| builder.add_key(key, &mut store).expect("in order"));
+    let index = builder.finish(&mut store).expect("an index");
+    if !blocks.is_empty() && random.one_in(3) {
+        let at = random.below(blocks.len() as u64) as usize;
+        damage(random, &mut blocks[at], &mut context.clone());
+        let last = blocks[at].len() - 1;
+        blocks[at][last] ^= 1; // not one with right checksums
+    }
+    let options = OpenOptions::new().with_context(context);
+    let filter = PartitionedRangeFilter::open(&index[..], options).expect("just written");
+    let stored = if keys.is_empty() { vec![Vec::new()] } else { keys.clone() };
+    let queries: Vec<_> = (0..60).map(|_| Query::random(random, sort, &stored)).collect();
+    let load = |partition: PartitionHandle| Ok::<_, Infallible>(&blocks[partition.number as usize][..]);
+    let answer = |query: &Query| {
+        let answer = match query {
+            Query::Range(lower, upper) => {
+                let [lower, upper] = [lower, upper].map(|bound| bound.as_ref().map(Vec::as_slice));
+                filter.may_contain_range(lower, upper, load)
+            }
+            Query::Prefix(prefix) => filter.may_contain_prefix(prefix, load),
+        };
+        let answer = answer.unwrap_or(true);
+        assert!(answer || !keys.iter().any(|key| query.is_of(key)), "{number}: {policy}, {}", query.text());
+        if answer { 'm' } else { 'n' }
+    };
+    let answers: String = queries.iter().map(answer).collect();
+    let partitions: Vec<_> = blocks.iter().map(|block| hex(block)).collect();
+    let queries: Vec<_> = queries.iter().map(Query::text).collect();
+    Expected::new(
+        json!({"frame": "range-index", "bytes": hex(&index), "context": format!("{context:#x}"),
+            "partitions": partitions, "queries": queries}),
+        json!({"class": "ok", "num_entries": format!("{:#x}", filter.num_keys()), "answers": answers}),
+    )
 }
 
 /// A filter of a set, or a damaged one, and what the library says of it.

@@ -1,0 +1,196 @@
+//! The reader's side of partitioned range filters.
+
+use super::error::PartitionError;
+use super::reader::{PartitionHandle, PartitionedFilter};
+use crate::block::OpenOptions;
+use crate::error::DecodeError;
+use crate::hash::KeyHasher;
+use crate::policy::{EntryHasher, KeyTransform};
+use crate::range::{RangeFilterReader, is_reversed};
+use core::fmt;
+use core::ops::Bound;
+
+/// What an index states of keys that nothing hashes.
+pub(super) const ENTRIES: EntryHasher = EntryHasher::new(KeyHasher::new(0), KeyTransform::WholeKey);
+
+/// What the index says of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeLookup {
+    /// No key of the table lies in the range: the answer is *no*, and there is nothing to load.
+    Absent,
+    /// All keys of a partition lie in the range: the answer is *maybe*, and there is nothing to load.
+    Present,
+    /// The answer is *no* if this partition says so, and the second one, too, if there is one.
+    Partitions(PartitionHandle, Option<PartitionHandle>),
+}
+
+/// The opened index of a partitioned range filter. `B` must give the same bytes at each call, as vectors, boxes, shared
+/// slices and memory maps do.
+///
+/// A range that encloses a partition has a key. So a query loads two partitions at most: those of its bounds.
+///
+/// ```
+/// use filterblock::OpenOptions;
+/// use filterblock::partition::{PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder};
+/// use std::convert::Infallible;
+/// use std::ops::Bound::{Excluded, Included};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let limit = PartitionLimit::Bytes(4096);
+/// let mut builder = PartitionedRangeFilterBuilder::new("range:14".parse()?, limit)?;
+/// let mut file = Vec::new();
+/// let mut store = |block: &[u8]| {
+///     file.extend_from_slice(block);
+///     Ok::<_, Infallible>((file.len() - block.len()) as u64)
+/// };
+/// for number in 0..10_000 {
+///     builder.add_key(format!("user{number:05}").as_bytes(), &mut store)?;
+/// }
+/// let index = builder.finish(&mut store)?;
+///
+/// let filter = PartitionedRangeFilter::open(index, OpenOptions::new())?;
+/// let load = |partition: filterblock::partition::PartitionHandle| {
+///     Ok::<_, Infallible>(&file[partition.offset as usize..][..partition.len as usize])
+/// };
+/// // Every error means "maybe".
+/// assert!(filter.may_contain_prefix(b"user0004", load).unwrap_or(true));
+/// assert_eq!(filter.may_contain_range(Included(b"user00042x"), Excluded(b"user00043"), load), Ok(false));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct PartitionedRangeFilter<B> {
+    index: PartitionedFilter<B>,
+}
+
+impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
+    /// Opens an index, as [`PartitionedFilter::open`] does. Of the options, context and digest check apply, to the
+    /// partitions, too.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] for anything that is not an intact index of this format and context, and of whole keys. It
+    /// always means *maybe*, for every range of the table.
+    pub fn open(index: B, options: OpenOptions) -> Result<Self, DecodeError> {
+        let index = PartitionedFilter::open(index, options.expect(&ENTRIES))?;
+        Ok(Self { index })
+    }
+
+    /// Returns whether the table may have a key between the bounds, as
+    /// [`RangeFilter::may_contain_range`](crate::range::RangeFilter::may_contain_range) does. `load` is called at most
+    /// twice.
+    ///
+    /// # Errors
+    /// [`PartitionError`], which means *maybe*: a partition could not be loaded, or is damaged.
+    pub fn may_contain_range<E, P: AsRef<[u8]>>(
+        &self,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+        load: impl FnMut(PartitionHandle) -> Result<P, E>,
+    ) -> Result<bool, PartitionError<E>> {
+        self.query(self.find_range(lower, upper), load, |filter| filter.may_contain_range(lower, upper))
+    }
+
+    /// Returns whether the table may have a key that begins with `prefix`, of any length.
+    ///
+    /// # Errors
+    /// The errors of [`PartitionedRangeFilter::may_contain_range`].
+    pub fn may_contain_prefix<E, P: AsRef<[u8]>>(
+        &self,
+        prefix: &[u8],
+        load: impl FnMut(PartitionHandle) -> Result<P, E>,
+    ) -> Result<bool, PartitionError<E>> {
+        self.query(self.find_prefix(prefix), load, |filter| filter.may_contain_prefix(prefix))
+    }
+
+    fn query<E, P: AsRef<[u8]>>(
+        &self,
+        found: RangeLookup,
+        mut load: impl FnMut(PartitionHandle) -> Result<P, E>,
+        answer: impl Fn(&RangeFilterReader<'_>) -> bool,
+    ) -> Result<bool, PartitionError<E>> {
+        let (first, second) = match found {
+            RangeLookup::Absent => return Ok(false),
+            RangeLookup::Present => return Ok(true),
+            RangeLookup::Partitions(first, second) => (first, second),
+        };
+        for partition in [Some(first), second].into_iter().flatten() {
+            let number = partition.number;
+            let block = load(partition).map_err(|error| PartitionError::Load { partition: number, error })?;
+            let filter = self.open_partition(partition, block.as_ref());
+            if answer(&filter.map_err(|error| PartitionError::Decode { partition: number, error })?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns what the index says of the keys between two bounds. It is for engines that load partitions themselves.
+    pub fn find_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> RangeLookup {
+        if is_reversed(lower, upper) {
+            return RangeLookup::Absent;
+        }
+        let of = |bound| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
+        let first = of(lower).map_or_else(|| self.index.partitions().next(), |key| self.index.find(key));
+        self.between(first, of(upper).and_then(|key| self.index.find(key)))
+    }
+
+    /// Returns what the index says of the keys that begin with `prefix`.
+    pub fn find_prefix(&self, prefix: &[u8]) -> RangeLookup {
+        self.between(self.index.find(prefix), self.index.find_behind(prefix))
+    }
+
+    /// Returns what the index says of a range with the least key of which a partition leads, and with the greatest to
+    /// another; `None` if the table's keys are less.
+    fn between(&self, first: Option<PartitionHandle>, last: Option<PartitionHandle>) -> RangeLookup {
+        let Some((first, last)) = first.zip(last.or_else(|| self.index.partitions().next_back())) else {
+            return RangeLookup::Absent;
+        };
+        match last.number.saturating_sub(first.number) {
+            0 => RangeLookup::Partitions(first, None),
+            1 => RangeLookup::Partitions(first, Some(last)),
+            _ => RangeLookup::Present,
+        }
+    }
+
+    /// Opens the block of a partition. It answers for the keys of this partition alone.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] for anything but the intact block of this partition of this table. It always means *maybe*.
+    pub fn open_partition<'a>(
+        &self,
+        partition: PartitionHandle,
+        block: &'a [u8],
+    ) -> Result<RangeFilterReader<'a>, DecodeError> {
+        RangeFilterReader::open(block, &self.partition_options(partition))
+    }
+
+    /// Returns the options under which the block of a partition is opened, for engines that keep it opened
+    /// ([`RangeFilter::open`](crate::range::RangeFilter::open)).
+    pub fn partition_options(&self, partition: PartitionHandle) -> OpenOptions {
+        self.index.partition_options(partition)
+    }
+
+    /// Returns all partitions, in the order of keys.
+    pub fn partitions(&self) -> impl DoubleEndedIterator<Item = PartitionHandle> + ExactSizeIterator + '_ {
+        self.index.partitions()
+    }
+
+    /// Returns the number of distinct keys.
+    pub fn num_keys(&self) -> u64 {
+        self.index.num_entries()
+    }
+
+    /// Returns the index's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.index.as_bytes()
+    }
+}
+
+impl<B: AsRef<[u8]>> fmt::Debug for PartitionedRangeFilter<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PartitionedRangeFilter({} partitions, {} keys)", self.partitions().len(), self.num_keys())
+    }
+}

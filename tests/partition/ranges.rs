@@ -1,0 +1,206 @@
+//! Partitioned range filters: every set of short keys and every range of them, against a plain search; damage; misuse.
+
+use crate::harness::{Stored, Writer, exact, strings, subset};
+use filterblock::partition::{
+    PartitionBuildError, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
+    PartitionedRangeFilterBuilder, RangeLookup,
+};
+use filterblock::range::RangePolicy;
+use filterblock::{BuildError, DecodeError, KeyTransform, OpenOptions};
+use std::convert::Infallible;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+
+const CONTEXT: u64 = 7;
+
+/// A policy that tells all short keys apart.
+fn long() -> RangePolicy {
+    RangePolicy::with_bits_per_key(200.0).expect("legal")
+}
+
+fn build<'k>(policy: RangePolicy, limit: PartitionLimit, keys: impl IntoIterator<Item = &'k Vec<u8>>) -> Stored {
+    let mut builder = PartitionedRangeFilterBuilder::new(policy, limit).expect("legal");
+    builder.set_context(CONTEXT).allow_empty();
+    let mut file = Vec::new();
+    let mut store = |block: &[u8]| {
+        file.extend_from_slice(block);
+        Ok::<_, Infallible>((file.len() - block.len()) as u64)
+    };
+    keys.into_iter().for_each(|key| builder.add_key(key, &mut store).expect("in order"));
+    let index = builder.finish(&mut store).expect("an index");
+    Stored { file, index }
+}
+
+fn open(stored: &Stored) -> PartitionedRangeFilter<&[u8]> {
+    PartitionedRangeFilter::open(&stored.index[..], OpenOptions::new().with_context(CONTEXT)).expect("a sound index")
+}
+
+/// Checks a lookup of the keys of which `is_in` says that they are in a range, and returns whether it was denied.
+fn check(stored: &Stored, filter: &PartitionedRangeFilter<&[u8]>, keys: &[&Vec<u8>], query: &Query<'_>) -> bool {
+    let has_key = keys.iter().any(|key| query.has(key));
+    let (found, mut num_loaded) = (query.find(filter), 0);
+    match found {
+        RangeLookup::Absent => assert!(!has_key, "{query:?} of {keys:?}"),
+        RangeLookup::Present => assert!(has_key, "{query:?} of {keys:?}"),
+        RangeLookup::Partitions(first, second) => {
+            assert!(second.is_none_or(|second| second.number == first.number + 1), "{query:?} of {keys:?}");
+        }
+    }
+    let answer = query.ask(filter, |partition| {
+        num_loaded += 1;
+        stored.load(partition)
+    });
+    let answer = answer.expect("sound partitions");
+    assert!(answer || !has_key, "{query:?} denied, of {keys:?}");
+    assert!(num_loaded <= 2, "{query:?} of {keys:?}");
+    !answer
+}
+
+#[derive(Debug)]
+enum Query<'a> {
+    Range(Bound<&'a [u8]>, Bound<&'a [u8]>),
+    Prefix(&'a [u8]),
+}
+
+impl Query<'_> {
+    fn has(&self, key: &[u8]) -> bool {
+        match *self {
+            Query::Prefix(prefix) => key.starts_with(prefix),
+            Query::Range(lower, upper) => {
+                let is_above = match lower {
+                    Included(lower) => lower <= key,
+                    Excluded(lower) => lower < key,
+                    Unbounded => true,
+                };
+                is_above
+                    && match upper {
+                        Included(upper) => key <= upper,
+                        Excluded(upper) => key < upper,
+                        Unbounded => true,
+                    }
+            }
+        }
+    }
+
+    fn find(&self, filter: &PartitionedRangeFilter<&[u8]>) -> RangeLookup {
+        match *self {
+            Query::Range(lower, upper) => filter.find_range(lower, upper),
+            Query::Prefix(prefix) => filter.find_prefix(prefix),
+        }
+    }
+
+    fn ask<'a>(
+        &self,
+        filter: &PartitionedRangeFilter<&[u8]>,
+        load: impl FnMut(PartitionHandle) -> Result<&'a [u8], Infallible>,
+    ) -> Result<bool, PartitionError<Infallible>> {
+        match *self {
+            Query::Range(lower, upper) => filter.may_contain_range(lower, upper, load),
+            Query::Prefix(prefix) => filter.may_contain_prefix(prefix, load),
+        }
+    }
+}
+
+#[test]
+fn every_range_of_every_set_of_short_keys() {
+    let (mut answers, mut denied, mut absent) = (0u64, 0u64, 0u64);
+    for alphabet in [*b"ac", [254, 255], [0, 1]] {
+        let all = strings(&alphabet, 2);
+        let of_key = |key: &'_ Vec<u8>| [Included(key.clone()), Excluded(key.clone())];
+        let bounds: Vec<_> = all.iter().flat_map(of_key).chain([Unbounded]).collect();
+        let bounds: Vec<_> = bounds.iter().map(|bound| bound.as_ref().map(|key| &key[..])).collect();
+        let ranges = bounds.iter().flat_map(|&lower| bounds.iter().map(move |&upper| Query::Range(lower, upper)));
+        let queries: Vec<_> = ranges.chain(all.iter().map(|key| Query::Prefix(key))).collect();
+        for set in 0..1 << all.len() {
+            let keys: Vec<_> = subset(&all, set).collect();
+            for entries in 1..=3 {
+                let stored = build(long(), PartitionLimit::Entries(entries), keys.iter().copied());
+                let filter = open(&stored);
+                for query in &queries {
+                    denied += u64::from(check(&stored, &filter, &keys, query));
+                    absent += u64::from(!keys.iter().any(|key| query.has(key)));
+                    answers += 1;
+                }
+            }
+        }
+    }
+    // What a filter cannot know is where a key ends.
+    assert!(denied * 10 > absent * 7, "{denied} of {absent} empty ranges denied");
+    println!("counted: {answers} answers for ranges of partitions, {denied} of {absent} empty ones denied");
+}
+
+#[test]
+fn partitions_of_many_keys() {
+    let keys: Vec<_> =
+        (0..20_000).map(|i| format!("site{:03}/page{:05}", i / 200, i * 7 % 1_400).into_bytes()).collect();
+    let mut keys: Vec<_> = keys.iter().collect();
+    keys.sort();
+    let stored = build("range:20".parse().expect("legal"), PartitionLimit::Bytes(1024), keys.iter().copied());
+    let filter = open(&stored);
+    assert!((40..=60).contains(&filter.partitions().len()), "{}", filter.partitions().len());
+    assert_eq!(filter.num_keys(), 20_000);
+    let mut denied = 0;
+    for i in 0..20_000 {
+        denied += u32::from(check(&stored, &filter, &keys, &Query::Range(Included(keys[i]), Included(keys[i]))));
+        let at = i * 13 % 1_400;
+        let [lower, upper] = [at, at + 3].map(|page| format!("site{:03}/page{page:05}", i % 101).into_bytes());
+        denied += u32::from(check(&stored, &filter, &keys, &Query::Range(Included(&lower), Excluded(&upper))));
+        denied += u32::from(check(&stored, &filter, &keys, &Query::Prefix(&lower)));
+    }
+    assert!(denied > 20_000, "{denied}");
+}
+
+#[test]
+fn what_is_damaged_or_of_another_kind_is_an_error() {
+    let keys: Vec<_> = (0..30u8).map(|i| vec![i, 1]).collect();
+    let stored = build(long(), PartitionLimit::Entries(10), &keys);
+    for at in 0..stored.file.len() {
+        let mut damaged = stored.clone();
+        damaged.file[at] ^= 1;
+        let filter = open(&damaged);
+        let victim = filter.partitions().find(|p| (at as u64) < p.offset + u64::from(p.len)).expect("in a partition");
+        for (number, partition) in (0..).zip(filter.partitions()) {
+            let answer = Query::Prefix(&[number as u8 * 10 + 5]).ask(&filter, |p| damaged.load(p));
+            match partition == victim {
+                true => assert!(matches!(answer, Err(PartitionError::Decode { partition, .. }) if partition == number)),
+                false => assert_eq!(answer, Ok(true)),
+            }
+        }
+    }
+    // One kind of index opens as the other, and its partitions do not.
+    let points =
+        PartitionedFilter::open(&stored.index[..], OpenOptions::new().with_context(CONTEXT)).expect("an index");
+    let error = points.may_contain(&keys[0], |p| stored.load(p)).expect_err("a range filter");
+    assert!(matches!(error, PartitionError::Decode { error: DecodeError::OnlyRanges, .. }), "{error}");
+
+    for (transform, opens) in [(KeyTransform::WholeKey, true), (KeyTransform::FixedPrefix { len: 1 }, false)] {
+        let policy = exact(transform).with_seed(0);
+        let mut writer = Writer::new(policy, PartitionLimit::Entries(10), CONTEXT);
+        keys.iter().for_each(|key| writer.key(key).expect("in order"));
+        let stored = writer.finish().expect("an index");
+        let index = PartitionedRangeFilter::open(&stored.index[..], OpenOptions::new().with_context(CONTEXT));
+        assert_eq!(index.is_ok(), opens, "{transform}");
+        let Ok(filter) = index else { continue };
+        let error = filter.may_contain_prefix(&keys[0], |p| stored.load(p)).expect_err("a filter of keys");
+        assert!(matches!(error, PartitionError::Decode { error: DecodeError::NotRange { .. }, .. }), "{error}");
+    }
+}
+
+#[test]
+fn misuse_is_refused() {
+    let new = |limit| PartitionedRangeFilterBuilder::new(long(), limit);
+    for limit in [PartitionLimit::Bytes(255), PartitionLimit::Entries(0)] {
+        assert!(matches!(new(limit), Err(BuildError::Setting { .. })), "{limit:?}");
+    }
+    let store = |_: &[u8]| Ok::<_, Infallible>(0);
+    let builder = || new(PartitionLimit::Entries(1)).expect("legal");
+    assert_eq!(builder().finish(store), Err(PartitionBuildError::Empty));
+    let mut unordered = builder();
+    unordered.add_key(b"b", store).expect("the first");
+    assert_eq!(unordered.add_key(b"a", store), Err(PartitionBuildError::Unordered { num_added: 1 }));
+    assert_eq!(unordered.finish(store), Err(PartitionBuildError::Failed));
+    let mut late = builder();
+    late.add_key(b"a", store).expect("the first");
+    late.add_key(b"b", store).expect("in order");
+    late.set_context(1);
+    assert_eq!(late.finish(store), Err(PartitionBuildError::LateContext { num_partitions: 1 }));
+}

@@ -1,0 +1,47 @@
+"""Reader of partitioned range filters [16.7] of format-spec.md."""
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Callable
+
+import filterblock as fb
+import partitioned
+import ranges
+from kinds import FilterError
+
+
+def open_index(data: bytes, context: int = 0) -> partitioned.Index:
+    return partitioned.open_index(data, context, fb.Hasher.xxh3_with(0), (0, 0))
+
+
+def may_contain(index: partitioned.Index, lower: ranges.Bound, upper: ranges.Bound,
+                load: Callable[[int], bytes]) -> bool:
+    """The answer for a range; for a prefix both bounds are it."""
+    separators, last = index.separators, len(index.separators) - 1
+    if lower.key is not None and upper.key is not None:
+        is_exclusive = lower.is_excluded or upper.is_excluded
+        if lower.key > upper.key or lower.key == upper.key and is_exclusive:
+            return False
+    i = 0 if lower.key is None else bisect_left(separators, lower.key)
+    if i > last:
+        return False
+    j = last
+    if upper.key is not None:
+        def is_behind(separator: bytes) -> bool:
+            if upper.is_prefix:
+                return separator > upper.key and not separator.startswith(upper.key)
+            return separator >= upper.key
+        j = next((j for j, separator in enumerate(separators) if is_behind(separator)), last)
+    return j > i + 1 or any(asks(index, at, lower, upper, load) for at in {i, j})
+
+
+def asks(index: partitioned.Index, at: int, lower: ranges.Bound, upper: ranges.Bound,
+         load: Callable[[int], bytes]) -> bool:
+    try:
+        opened = ranges.open_range(load(at), partitioned.partition_context(index.context, at))
+    except FilterError:
+        return True
+    if upper.is_prefix:
+        assert upper.key is not None
+        return opened.may_contain_prefix(upper.key)
+    return opened.may_contain(lower, upper)

@@ -69,7 +69,9 @@
 //! | index | own magic, version, CRC and digest, under the table's context | the table is read without a filter |
 //! | partition | its block's checksums, under a context from the table's and its number | its own keys are *maybe* |
 //!
-//! The bytes are specified in section 15 of `format-spec.md`.
+//! Range filters are partitioned in the same way: [`PartitionedRangeFilterBuilder`], [`PartitionedRangeFilter`].
+//!
+//! The bytes are specified in section 15 of `format-spec.md`, those of range filters in 16.7.
 
 #[cfg(feature = "std")]
 mod builder;

@@ -34,7 +34,8 @@
 //! large site. It knows least of what lies beside a stored key and differs from it only in later bytes. There is no rate
 //! that holds for all ranges.
 //!
-//! The bytes are specified in section 16 of `format-spec.md`.
+//! Large tables have them in [partitions](crate::partition::PartitionedRangeFilterBuilder). The bytes are specified in
+//! section 16 of `format-spec.md`.
 
 #[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]

@@ -3,6 +3,7 @@
 use super::group::{LANES, Lanes};
 use super::layout::Layout;
 use super::query::Range;
+use super::search::{Place, Step};
 use crate::bits;
 use crate::cpu::{Avx2, avx2};
 use core::arch::x86_64::{
@@ -14,6 +15,12 @@ use core::arch::x86_64::{
 avx2! {
     pub(super) fn may_overlap(lanes, range: &Range<'_>, layout: &Layout, payload: &[u8]) -> bool {
         range.may_overlap(lanes, layout, payload)
+    }
+}
+
+avx2! {
+    pub(super) fn descend(lanes, range: &Range<'_>, layout: &Layout, payload: &[u8], place: Place) -> Step {
+        range.descend(lanes, layout, payload, place)
     }
 }
 

@@ -4,6 +4,7 @@ use super::avx2;
 use super::group::{LANES, Lanes};
 use super::layout::Layout;
 use super::query::Range;
+use super::search::{Place, Step};
 use crate::cpu::{Avx512Vbmi2, avx512_vbmi2};
 use core::arch::x86_64::{
     _mm512_add_epi16, _mm512_and_si512, _mm512_cmple_epu16_mask, _mm512_loadu_si512, _mm512_maskz_loadu_epi8,
@@ -14,6 +15,12 @@ use core::arch::x86_64::{
 avx512_vbmi2! {
     pub(super) fn may_overlap(lanes, range: &Range<'_>, layout: &Layout, payload: &[u8]) -> bool {
         range.may_overlap(lanes, layout, payload)
+    }
+}
+
+avx512_vbmi2! {
+    pub(super) fn descend(lanes, range: &Range<'_>, layout: &Layout, payload: &[u8], place: Place) -> Step {
+        range.descend(lanes, layout, payload, place)
     }
 }
 

@@ -7,6 +7,7 @@ use super::avx512;
 use super::layout::Layout;
 use super::portable;
 use super::query::Range;
+use super::search::{Place, Step};
 
 crate::cpu::engines! {
     (): {
@@ -20,4 +21,8 @@ crate::cpu::engines! {
     /// Returns whether a leaf may begin in the range, or the range in a leaf.
     #[inline]
     fn may_overlap(range: &Range<'_>, layout: &Layout, payload: &[u8]) -> bool;
+
+    /// Does one step of that search.
+    #[inline]
+    fn descend(range: &Range<'_>, layout: &Layout, payload: &[u8], place: Place) -> Step;
 }

@@ -69,6 +69,7 @@ mod portable;
 mod query;
 mod reader;
 mod search;
+mod tables;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(feature = "std")]
@@ -81,3 +82,4 @@ pub use builder::RangeFilterBuilder;
 #[cfg(feature = "std")]
 pub use policy::RangePolicy;
 pub use reader::{RangeFilter, RangeFilterReader};
+pub use tables::{probe_tables, probe_tables_for_prefix};

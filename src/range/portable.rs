@@ -3,12 +3,18 @@
 use super::group::{LANES, Lanes};
 use super::layout::Layout;
 use super::query::Range;
+use super::search::{Place, Step};
 use crate::bits;
 use crate::cpu::Portable;
 
 #[inline(never)]
 pub(super) fn may_overlap(lanes: Portable, range: &Range<'_>, layout: &Layout, payload: &[u8]) -> bool {
     range.may_overlap(lanes, layout, payload)
+}
+
+#[inline(never)]
+pub(super) fn descend(lanes: Portable, range: &Range<'_>, layout: &Layout, payload: &[u8], place: Place) -> Step {
+    range.descend(lanes, layout, payload, place)
 }
 
 impl Lanes for Portable {

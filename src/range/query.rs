@@ -1,6 +1,14 @@
-//! A range, as a search sees it, and what a group says of it.
+//! A range, as a user names it and as a search sees it, and what a group says of it.
 
 use super::bits::Bits;
+use core::ops::Bound;
+
+/// The keys that are asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Query<'a> {
+    Range(Bound<&'a [u8]>, Bound<&'a [u8]>),
+    Prefix(&'a [u8]),
+}
 
 /// A range of bits.
 pub(super) struct Range<'a> {

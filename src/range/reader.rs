@@ -3,9 +3,12 @@
 use super::bounds::{self, Bounds};
 use super::engine::Engine;
 use super::header::{self, Map};
+use super::integers::Search;
 use super::layout::Layout;
-use super::query::Range;
+use super::query::{Query, Range};
+use super::search::{Place, Step};
 use crate::block::OpenOptions;
+use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::frame::HEADER_LEN;
 use core::fmt;
@@ -28,6 +31,23 @@ pub struct RangeFilter<B> {
 
 /// A range filter over borrowed bytes.
 pub type RangeFilterReader<'a> = RangeFilter<&'a [u8]>;
+
+/// How far a search of one of many tables has come.
+#[derive(Clone, Copy)]
+pub(super) enum Probe {
+    Known(bool),
+    /// The group to be searched next.
+    Group(Place),
+    /// The codes of integers, which are near once the directory has been read.
+    Codes {
+        search: Search,
+        are_near: bool,
+    },
+}
+
+/// Most of what a search reads of a group lies in so many cache lines.
+const GROUP_LINES: usize = 5;
+const LINE_LEN: usize = 64;
 
 impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Opens a range filter's block. Of the options, context and digest check apply. Beyond the checksum this takes
@@ -92,6 +112,14 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         self.may_contain_range(Bound::Included(key), Bound::Included(key))
     }
 
+    #[inline]
+    pub(super) fn may_match(&self, query: Query<'_>) -> bool {
+        match query {
+            Query::Range(lower, upper) => self.may_contain_range(lower, upper),
+            Query::Prefix(prefix) => self.may_contain_prefix(prefix),
+        }
+    }
+
     /// Answers for the bounds that `encode` fills in, if it says that there may be a key between them.
     #[inline]
     fn may_overlap(&self, layout: &Layout, encode: impl FnOnce(&[u8], &mut Bounds) -> bool) -> bool {
@@ -99,6 +127,69 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         encode(payload, &mut bounds)
             && Range::new(&bounds.lower, &bounds.upper)
                 .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
+    }
+
+    /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn. `bounds` are those
+    /// of all keys before.
+    #[inline]
+    pub(super) fn start(&self, query: Query<'_>, bounds: &mut Bounds) -> Probe {
+        let payload = self.payload();
+        match &self.map {
+            None => Probe::Known(false),
+            Some(Map::Integers(integers)) => match integers.start(payload, query) {
+                Ok(search) => Probe::Codes { search, are_near: false },
+                Err(answer) => Probe::Known(answer),
+            },
+            Some(Map::Cut(layout)) => {
+                let has_bounds = match query {
+                    Query::Range(lower, upper) => bounds::of_range(layout, payload, lower, upper, bounds),
+                    Query::Prefix(prefix) => bounds::of_prefix(layout, payload, prefix, bounds),
+                };
+                let range = Range::new(&bounds.lower, &bounds.upper).filter(|_| has_bounds);
+                range.map_or(Probe::Known(false), |range| match range.start(layout, payload) {
+                    Step::Below(place) => Probe::Group(place),
+                    Step::Done(answer) => Probe::Known(answer),
+                })
+            }
+        }
+    }
+
+    /// Does one step of a search, and prefetches what the next one reads.
+    #[inline]
+    pub(super) fn advance(&self, probe: Probe, bounds: &Bounds) -> Probe {
+        let payload = self.payload();
+        match (probe, &self.map) {
+            (Probe::Codes { search, are_near: false }, Some(Map::Integers(integers))) => {
+                integers.prefetch(payload, &search);
+                Probe::Codes { search, are_near: true }
+            }
+            (Probe::Codes { search, .. }, Some(Map::Integers(integers))) => {
+                Probe::Known(integers.finish(payload, &search))
+            }
+            (Probe::Group(place), Some(Map::Cut(layout))) => match Range::new(&bounds.lower, &bounds.upper) {
+                Some(range) => match self.engine.descend(&range, layout, payload, place) {
+                    Step::Below(place) => {
+                        (0..GROUP_LINES).for_each(|line| prefetch(payload, place.at as usize + line * LINE_LEN));
+                        Probe::Group(place)
+                    }
+                    Step::Done(answer) => Probe::Known(answer),
+                },
+                None => Probe::Known(false),
+            },
+            (Probe::Known(_), _) => probe,
+            // Not a search of this map.
+            _ => Probe::Known(true),
+        }
+    }
+
+    /// Prefetches what the first step of a search reads.
+    #[inline]
+    pub(super) fn prefetch_start(&self) {
+        let payload = self.payload();
+        prefetch(payload, 0);
+        if let Some(Map::Cut(layout)) = &self.map {
+            (0..GROUP_LINES).for_each(|line| prefetch(payload, layout.root as usize + line * LINE_LEN));
+        }
     }
 
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The answer for a range: one descent from the root to a group of leaves.
+//! The answer for a range: one descent from the root to a group of leaves, group by group.
 //!
 //! The lower bound is searched among the entries of a group. While it lies above an entry and behind all keys of its
 //! leaf, it differs from the entry first in a bit *p*, where it has a one. The next entry has its first *l* bits in
@@ -17,34 +17,86 @@ use super::inner::Inner;
 use super::layout::{GROUP_LEN, Layout};
 use super::query::{Found, Range};
 
+/// How far a search has come.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Done(bool),
+    Below(Place),
+}
+
+/// A group that is to be searched.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// Its level, 0 for leaves, and its number there.
+    level: usize,
+    number: u64,
+    /// Where it is in the payload, in bytes.
+    pub(super) at: u64,
+    /// The first bit in which the lower bound differs from its first entry.
+    above_at: u32,
+}
+
 impl Range<'_> {
     /// Returns whether a leaf may begin in the range, or the range in a leaf.
     #[inline(always)]
     pub(super) fn may_overlap(&self, lanes: impl Lanes, layout: &Layout, payload: &[u8]) -> bool {
-        let first = Stored { offset: layout.first, from: 0, end: layout.first_len, zero: None };
-        let mut above_at = match first.compare(payload, self.lower) {
-            Order::Begins => return true,
-            Order::Below(at) => return self.reaches(payload, &first, at),
-            Order::Above(at) => at,
-        };
-        let (mut place, mut number, mut group) = (layout.root, 0, Group::EMPTY);
-        for level in (1..layout.levels.num).rev() {
-            let inner = Inner::read(payload, place, layout.levels.len_of_group(level, number));
-            let found = inner.search_marks(lanes, payload, self, above_at).unwrap_or_else(|| {
-                inner.unpack(lanes, payload, &mut group);
-                self.search(lanes, payload, &group, layout, above_at)
-            });
-            match found {
-                Found::Maybe => return true,
-                Found::Behind { entry, above_at: at } => {
-                    above_at = at;
-                    place = inner.child(payload, entry);
-                    number = number * GROUP_LEN + u64::from(entry);
-                }
+        let (mut step, mut group) = (self.start(layout, payload), Group::EMPTY);
+        loop {
+            match step {
+                Step::Done(answer) => return answer,
+                Step::Below(place) => step = self.descend_in(lanes, layout, payload, place, &mut group),
             }
         }
-        group.read_leaves(lanes, payload, place, &layout.params, layout.levels.len_of_group(0, number));
-        matches!(self.search(lanes, payload, &group, layout, above_at), Found::Maybe)
+    }
+
+    /// Compares the range with the first leaf.
+    #[inline(always)]
+    pub(super) fn start(&self, layout: &Layout, payload: &[u8]) -> Step {
+        let first = Stored { offset: layout.first, from: 0, end: layout.first_len, zero: None };
+        match first.compare(payload, self.lower) {
+            Order::Begins => Step::Done(true),
+            Order::Below(at) => Step::Done(self.reaches(payload, &first, at)),
+            Order::Above(above_at) => {
+                Step::Below(Place { level: layout.levels.num - 1, number: 0, at: layout.root, above_at })
+            }
+        }
+    }
+
+    /// Searches one group.
+    #[inline(always)]
+    pub(super) fn descend(&self, lanes: impl Lanes, layout: &Layout, payload: &[u8], place: Place) -> Step {
+        let mut group = Group::EMPTY;
+        self.descend_in(lanes, layout, payload, place, &mut group)
+    }
+
+    /// Searches one group, whose entries are unpacked into `group`.
+    #[inline(always)]
+    fn descend_in(
+        &self,
+        lanes: impl Lanes,
+        layout: &Layout,
+        payload: &[u8],
+        Place { level, number, at, above_at }: Place,
+        group: &mut Group,
+    ) -> Step {
+        if level == 0 {
+            group.read_leaves(lanes, payload, at, &layout.params, layout.levels.len_of_group(0, number));
+            return Step::Done(matches!(self.search(lanes, payload, group, layout, above_at), Found::Maybe));
+        }
+        let inner = Inner::read(payload, at, layout.levels.len_of_group(level, number));
+        let found = inner.search_marks(lanes, payload, self, above_at).unwrap_or_else(|| {
+            inner.unpack(lanes, payload, group);
+            self.search(lanes, payload, group, layout, above_at)
+        });
+        match found {
+            Found::Maybe => Step::Done(true),
+            Found::Behind { entry, above_at } => Step::Below(Place {
+                level: level - 1,
+                number: number * GROUP_LEN + u64::from(entry),
+                at: inner.child(payload, entry),
+                above_at,
+            }),
+        }
     }
 
     /// Searches the entries behind the first, from which the lower bound differs first in bit `above_at`.

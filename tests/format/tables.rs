@@ -1,9 +1,11 @@
 //! One hash for many tables: the answers are those that each table gives by itself.
 
 use crate::material::{block_of, hashes, numbers, sized};
+use filterblock::range::{self, RangeFilter, RangeFilterBuilder};
 use filterblock::{
     AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions, probe_tables,
 };
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// Tables of each kind, from no entries to many, in the forms in which an engine may hold them.
 struct Store {
@@ -126,4 +128,42 @@ fn too_few_and_too_many_answers_panic() {
         let panic = std::panic::catch_unwind(|| probe_one_table(&mut vec![false; len])).expect_err("a panic");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"one answer for each table"), "{len} answers");
     }
+}
+
+#[test]
+fn many_tables_are_probed_for_a_range_as_one_by_one() {
+    let policy = |i: u32| if i % 3 == 0 { "range:fpr=1%,len=1024" } else { "range:14" }.parse().expect("legal");
+    let build = |i: u32| {
+        let mut builder = RangeFilterBuilder::new(policy(i));
+        (0..32_000u32).for_each(|key| builder.add_key(&(key * 100_000 + i * 5_000).to_be_bytes()));
+        RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact")
+    };
+    let tables: Vec<_> = (0..90).map(build).collect();
+    assert!(tables.iter().map(|table| table.as_bytes().len()).sum::<usize>() > 4 << 20, "beyond what is near");
+    let (mut num_no, mut num_maybe) = (0, 0);
+    for round in 0..2_000u32 {
+        let lower = round.wrapping_mul(2_654_435_761);
+        let (lower, upper) = (lower.to_be_bytes(), lower.saturating_add(1 << (round % 14)).to_be_bytes());
+        let (from, to) = (Included(&lower[..]), Excluded(&upper[..]));
+        let prefix = &lower[..1 + round as usize % 4];
+        let mut answers = [[false; 90]; 2];
+        range::probe_tables(&tables, from, to, &mut answers[0]);
+        range::probe_tables_for_prefix(tables.iter(), prefix, &mut answers[1]);
+        for (i, table) in tables.iter().enumerate() {
+            let single = [table.may_contain_range(from, to), table.may_contain_prefix(prefix)];
+            assert_eq!([answers[0][i], answers[1][i]], single, "{i} {lower:?} {upper:?}");
+            num_maybe += single.iter().filter(|&&single| single).count();
+            num_no += single.iter().filter(|&&single| !single).count();
+        }
+    }
+    assert!(num_no > 100_000 && num_maybe > 50_000, "{num_no} {num_maybe}");
+}
+
+#[test]
+#[should_panic(expected = "one answer for each table")]
+fn a_range_with_fewer_answers_than_tables() {
+    let mut builder = RangeFilterBuilder::new("range:14".parse().expect("legal"));
+    builder.add_key(b"key");
+    let table = RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact");
+    range::probe_tables([&table, &table], Unbounded, Unbounded, &mut [false]);
 }

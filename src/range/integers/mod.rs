@@ -36,4 +36,4 @@ mod tests;
 #[cfg(feature = "std")]
 pub(super) use build::{Built, build};
 pub(super) use params::Params;
-pub(super) use query::Integers;
+pub(super) use query::{Integers, Search};

@@ -1,5 +1,6 @@
 //! The reader's side.
 
+use super::super::query::Query;
 use super::bounds::Numbers;
 use super::codes::{Blocks, Ordered};
 use super::params::Params;
@@ -16,6 +17,15 @@ pub(in crate::range) struct Integers {
     pub(in crate::range) params: Params,
     blocks: Blocks,
     codes: Ordered,
+}
+
+/// A search in one block.
+#[derive(Clone, Copy)]
+pub(in crate::range) struct Search {
+    /// The bucket and the offset of the block.
+    place: (u64, u64),
+    from: u64,
+    to: u64,
 }
 
 impl Integers {
@@ -60,6 +70,38 @@ impl Integers {
         self.may_contain(payload, self.numbers(payload).of_prefix(prefix))
     }
 
+    /// Returns the search for a range, or the answer, if it needs no search or several.
+    #[inline]
+    pub(in crate::range) fn start(&self, payload: &[u8], query: Query<'_>) -> Result<Search, bool> {
+        let numbers = self.numbers(payload);
+        let range = match query {
+            Query::Range(lower, upper) => numbers.of_range(lower, upper),
+            Query::Prefix(prefix) => numbers.of_prefix(prefix),
+        };
+        let (first, last) = range.ok_or(false)?;
+        let ((block, from), (last_block, to)) = (self.blocks.split(first), self.blocks.split(last));
+        if block != last_block {
+            return Err(self.may_contain(payload, range));
+        }
+        let search = Search { place: self.blocks.locate(block), from, to };
+        self.codes.prefetch_directory(&payload[self.params.prefix_len.into()..], search.place.0);
+        Ok(search)
+    }
+
+    /// Prefetches the codes of a search whose directory is in a cache.
+    #[inline]
+    pub(in crate::range) fn prefetch(&self, payload: &[u8], search: &Search) {
+        let (bucket, _) = self.blocks.code(search.place, search.from);
+        self.codes.prefetch_codes(&payload[self.params.prefix_len.into()..], bucket);
+    }
+
+    /// Returns the answer of a search.
+    #[inline]
+    pub(in crate::range) fn finish(&self, payload: &[u8], search: &Search) -> bool {
+        let codes = &payload[self.params.prefix_len.into()..];
+        self.has_from(codes, search.place, search.from, search.to)
+    }
+
     #[inline(always)]
     fn may_contain(&self, payload: &[u8], range: Option<(u128, u128)>) -> bool {
         let Some((first, last)) = range else { return false };
@@ -84,7 +126,12 @@ impl Integers {
     /// Returns whether a code may be one of `from..=to` in `block`.
     #[inline(always)]
     fn has_within(&self, codes: &[u8], block: u128, from: u64, to: u64) -> bool {
-        let place = self.blocks.locate(block);
+        self.has_from(codes, self.blocks.locate(block), from, to)
+    }
+
+    /// Returns whether a code may be one of `from..=to` in the block that begins at `place`.
+    #[inline(always)]
+    fn has_from(&self, codes: &[u8], place: (u64, u64), from: u64, to: u64) -> bool {
         let ((bucket, from), (last_bucket, to)) = (self.blocks.code(place, from), self.blocks.code(place, to));
         // Where there is one bucket, the end of it may be followed by its start.
         if bucket == last_bucket && from <= to {

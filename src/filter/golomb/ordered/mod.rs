@@ -18,7 +18,8 @@ mod portable;
 #[cfg(feature = "std")]
 pub(crate) use build::OrderedPlan;
 
-use super::{Buckets, ENTRIES_PER_BUCKET, Layout, Params, View};
+use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, LINE_LEN, Layout, Params, View};
+use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::filter::seam::KindView;
 use crate::hash::KeyHash;
@@ -84,6 +85,23 @@ impl Ordered {
         // A payload of another length than was checked is refused here.
         View::new(&self.layout, payload);
         self.engine.may_have(&self.layout, payload, bucket, from, to)
+    }
+
+    /// Prefetches what says where the codes of `bucket` are.
+    #[inline]
+    pub(crate) fn prefetch_directory(&self, payload: &[u8], bucket: u64) {
+        let Layout { params, fields_start, .. } = self.layout;
+        prefetch(payload, ((bucket / GROUP).saturating_sub(1) * ANCHOR_LEN) as usize);
+        prefetch(payload, ((fields_start + bucket * u64::from(params.directory_bits)) / 8) as usize);
+    }
+
+    /// Prefetches the codes of `bucket`, of which few have more than three lines.
+    #[inline]
+    pub(crate) fn prefetch_codes(&self, payload: &[u8], bucket: u64) {
+        let (start, end) = View::new(&self.layout, payload).bounds(bucket);
+        for byte in [start / 8, start / 8 + LINE_LEN as u64, end.wrapping_sub(1) / 8] {
+            prefetch(payload, byte as usize);
+        }
     }
 
     /// Returns this with each engine of the processor, the portable one first.

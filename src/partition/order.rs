@@ -2,8 +2,6 @@
 
 use crate::policy::KeyTransform;
 #[cfg(feature = "std")]
-use core::cmp::Ordering;
-#[cfg(feature = "std")]
 use std::vec::Vec;
 
 /// Returns the order key of a key that is one byte string; `None` if it has no entry, or if the engine chose the order
@@ -73,22 +71,9 @@ pub(super) fn push_separator(last: &[u8], next: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Compares keys, the first of which has just been written: eight bytes are taken from stores that are still on their
-/// way, while loads of many lengths wait until these have reached the cache.
-#[cfg(feature = "std")]
-pub(super) fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
-    while let (Some((x, behind_x)), Some((y, behind_y))) = (a.split_first_chunk::<8>(), b.split_first_chunk()) {
-        if x != y {
-            return x.cmp(y);
-        }
-        (a, b) = (behind_x, behind_y);
-    }
-    a.iter().cmp(b)
-}
-
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{compare, push_separator, row_column_order_key};
+    use super::{push_separator, row_column_order_key};
 
     /// All strings of at most `len` bytes of these, in order.
     fn strings(alphabet: &[u8], len: usize) -> Vec<Vec<u8>> {
@@ -122,17 +107,6 @@ mod tests {
         let mut out = b"kept".to_vec();
         push_separator(b"com.example/a-long-key", b"org.example/", &mut out);
         assert_eq!(out, b"keptd");
-    }
-
-    #[test]
-    fn keys_are_compared_as_bytes() {
-        let ends = strings(&[0, 1, 255], 2);
-        for (shared, len) in [(0, 0), (7, 0), (8, 0), (8, 7), (15, 1), (16, 8)] {
-            let key = |end: &[u8]| [&[7; 16][..shared], end, &[9; 8][..len]].concat();
-            for (a, b) in ends.iter().flat_map(|a| ends.iter().map(|b| (key(a), key(b)))) {
-                assert_eq!(compare(&a, &b), a.cmp(&b), "{a:?} {b:?}");
-            }
-        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::error::PartitionBuildError;
 use super::index::{self, Facts, Record};
 use super::order;
 use crate::block::OpenOptions;
+use crate::bytes;
 use crate::error::BuildError;
 use crate::frame::HEADER_LEN;
 use crate::policy::EntryHasher;
@@ -77,7 +78,7 @@ impl<B: Open> Writer<B> {
     ) -> Result<(), PartitionBuildError<E>> {
         self.check()?;
         if self.num_added > 0 {
-            match order::compare(&self.last, order_key) {
+            match bytes::compare(&self.last, order_key) {
                 Ordering::Less if self.open.num_added() >= self.max_entries => self.close(Some(order_key), store)?,
                 Ordering::Less | Ordering::Equal => {}
                 Ordering::Greater => {

@@ -17,7 +17,7 @@ pub(super) struct Keys {
 impl Keys {
     pub(super) fn push(&mut self, key: &[u8]) {
         if let Some(last) = self.len().checked_sub(1) {
-            match self.get(last).cmp(key) {
+            match bytes::compare(self.get(last), key) {
                 core::cmp::Ordering::Less => {}
                 core::cmp::Ordering::Equal => return,
                 core::cmp::Ordering::Greater => self.is_unsorted = true,
@@ -47,6 +47,11 @@ impl Keys {
     pub(super) fn get(&self, index: usize) -> &[u8] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[index]]
+    }
+
+    /// Returns all keys, one behind the other.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Sorts the keys and removes repetitions.

@@ -31,6 +31,13 @@ impl Numbers<'_> {
         bytes::u128_big_padded(rest).checked_shr(8 * (MAX_WIDTH - self.width) as u32).unwrap_or(0)
     }
 
+    /// Returns the bytes of a bound behind the prefix, if it has that.
+    #[inline(always)]
+    fn rest<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        // Random integers have none, and no call.
+        if self.prefix.is_empty() { Some(bytes) } else { bytes.strip_prefix(self.prefix) }
+    }
+
     /// Returns the greatest number.
     #[inline(always)]
     fn greatest(&self) -> u128 {
@@ -42,7 +49,7 @@ impl Numbers<'_> {
     pub(super) fn of_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Option<(u128, u128)> {
         let first = match lower {
             Bound::Unbounded => 0,
-            Bound::Included(bytes) | Bound::Excluded(bytes) => match bytes.strip_prefix(self.prefix) {
+            Bound::Included(bytes) | Bound::Excluded(bytes) => match self.rest(bytes) {
                 Some(rest) => {
                     let is_above = match rest.len().cmp(&self.width) {
                         Ordering::Less => false,
@@ -57,7 +64,7 @@ impl Numbers<'_> {
         };
         let last = match upper {
             Bound::Unbounded => self.greatest(),
-            Bound::Included(bytes) | Bound::Excluded(bytes) => match bytes.strip_prefix(self.prefix) {
+            Bound::Included(bytes) | Bound::Excluded(bytes) => match self.rest(bytes) {
                 Some(rest) => {
                     let is_below = match rest.len().cmp(&self.width) {
                         Ordering::Less => true,
@@ -76,7 +83,7 @@ impl Numbers<'_> {
     /// Returns the first and the last number of a key that begins with `prefix`, or `None` if there is none.
     #[inline(always)]
     pub(super) fn of_prefix(&self, prefix: &[u8]) -> Option<(u128, u128)> {
-        let Some(rest) = prefix.strip_prefix(self.prefix) else {
+        let Some(rest) = self.rest(prefix) else {
             return self.prefix.starts_with(prefix).then_some((0, self.greatest()));
         };
         let first = self.number(rest);

@@ -23,6 +23,19 @@ pub(in crate::range) struct Built {
     pub(in crate::range) is_checked: bool,
 }
 
+/// Returns the logarithm of the greatest blocks of which none has more than [`MAX_KEYS_PER_BLOCK`] of ascending numbers.
+fn log_least_span(numbers: impl Iterator<Item = u128>) -> u32 {
+    let (mut before, mut least) = ([0; MAX_KEYS_PER_BLOCK], u128::MAX);
+    for (index, number) in numbers.enumerate() {
+        let before = &mut before[index % MAX_KEYS_PER_BLOCK];
+        if index >= MAX_KEYS_PER_BLOCK {
+            least = least.min(number ^ *before);
+        }
+        *before = number;
+    }
+    least.ilog2()
+}
+
 /// Appends the payload of `keys`, sorted and at least one, for ranges of up to `len` integers, in `range_per_key` times
 /// as many places. `None` if the keys are not of one length, or have more than 16 bytes behind their common prefix, or
 /// crowd too much for such ranges; then nothing is appended.
@@ -40,15 +53,12 @@ pub(in crate::range) fn build(
     }
     let start = out.len();
     let numbers = Numbers { prefix: &keys.get(0)[..prefix_len], width };
-    let number = |index: usize| numbers.number(&keys.get(index)[prefix_len..]);
+    let number = |index: usize| numbers.number(&keys.bytes()[index * key_len + prefix_len..]);
     let plan = OrderedPlan::new(keys.len() as u64, range_per_key);
     let places = plan.places();
     let most = (len.max(1).ilog2() + LOG_BLOCK_TO_RANGE).min(places.bucket_range().ilog2()).min(MAX_LOG_BLOCK.into());
     let least = u64::BITS - (len.saturating_sub(1) / MAX_BLOCKS_TO_RANGE).leading_zeros();
-    let crowded = (MAX_KEYS_PER_BLOCK..keys.len())
-        .map(|last| (number(last) ^ number(last - MAX_KEYS_PER_BLOCK)).ilog2())
-        .min()
-        .unwrap_or(u32::MAX);
+    let crowded = log_least_span((0..keys.len()).map(number));
     let mut codes = Vec::with_capacity(keys.len());
     for log_len in (least..=most.min(crowded)).rev() {
         let blocks = Blocks { places, log_len };

@@ -8,7 +8,10 @@ use std::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
     bytes: Vec<u8>,
-    /// The end of each key among the bytes.
+    num: usize,
+    /// The length of every key, while all have the same.
+    common_len: usize,
+    /// The end of each key among the bytes; none while all keys have the same length.
     ends: Vec<usize>,
     /// Whether a key was added that is not above the one before it.
     is_unsorted: bool,
@@ -16,35 +19,46 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn push(&mut self, key: &[u8]) {
-        if let Some(last) = self.len().checked_sub(1) {
-            match bytes::compare(self.get(last), key) {
+        match self.num.checked_sub(1) {
+            Some(last) => match bytes::compare(self.get(last), key) {
                 core::cmp::Ordering::Less => {}
                 core::cmp::Ordering::Equal => return,
                 core::cmp::Ordering::Greater => self.is_unsorted = true,
-            }
+            },
+            None => self.common_len = key.len(),
+        }
+        if key.len() != self.common_len && self.ends.is_empty() {
+            self.ends.extend((1..=self.num).map(|num| num * self.common_len));
         }
         self.bytes.extend_from_slice(key);
-        self.ends.push(self.bytes.len());
+        self.num += 1;
+        if key.len() != self.common_len || !self.ends.is_empty() {
+            self.ends.push(self.bytes.len());
+        }
     }
 
-    /// Makes room for one more key of `len` bytes.
+    /// Makes room for one more key of at most `len` bytes.
     pub(super) fn try_reserve(&mut self, len: usize) -> Result<(), TryReserveError> {
         self.bytes.try_reserve(len)?;
-        self.ends.try_reserve(1)
+        // Its length may be the first other one.
+        self.ends.try_reserve(self.num + 1 - self.ends.len())
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.num
     }
 
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
-        self.is_unsorted = false;
+        (self.num, self.is_unsorted) = (0, false);
     }
 
     #[inline]
     pub(super) fn get(&self, index: usize) -> &[u8] {
+        if self.ends.is_empty() {
+            return &self.bytes[index * self.common_len..][..self.common_len];
+        }
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[index]]
     }
@@ -62,15 +76,14 @@ impl Keys {
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_unstable_by(|&a, &b| self.get(a).cmp(self.get(b)));
         let mut sorted = Self { bytes: Vec::with_capacity(self.bytes.len()), ..Self::default() };
-        sorted.ends.reserve_exact(order.len());
+        sorted.ends.reserve_exact(self.ends.len());
         order.into_iter().for_each(|index| sorted.push(self.get(index)));
         *self = sorted;
     }
 
     /// Returns the number of bytes of every key; `None` if they differ.
     pub(super) fn common_len(&self) -> Option<usize> {
-        let len = *self.ends.first()?;
-        self.ends.iter().zip(1..).all(|(&end, num)| end == num * len).then_some(len)
+        (self.num > 0 && self.ends.is_empty()).then_some(self.common_len)
     }
 
     /// Returns the number of bytes that all keys, which are sorted, have in common.

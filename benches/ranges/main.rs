@@ -19,13 +19,15 @@ mod prefixes;
 mod sets;
 
 use filterblock::OpenOptions;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy, probe_tables};
 use sets::{Range, Set};
 use std::hint::black_box;
 use std::ops::Bound::Included;
 use std::time::Instant;
 
 const BITS: [f64; 3] = [12.0, 14.0, 16.0];
+/// As many as a store may ask for one scan.
+const NUM_TABLES: usize = 20;
 const WORDS: &str = "/usr/share/dict/american-english-insane";
 
 fn main() {
@@ -47,6 +49,44 @@ fn main() {
         None => eprintln!("{path}: not there, so addresses and words are left out"),
     }
     makers.iter().for_each(|make| report(&make()));
+    println!("\n### {NUM_TABLES} tables of {num_keys} random integers\n");
+    println!("| policy | one by one, ns a table | together, ns a table | ratio |\n|---|---|---|---|");
+    ["range:14", "range:fpr=1%,len=1024"].into_iter().for_each(|policy| tables(policy, num_keys));
+}
+
+/// Short ranges that many tables are asked for, none of which has a key there.
+fn tables(policy: &str, num_keys: usize) {
+    let mut random = common::Keys::new(1);
+    let tables: Vec<_> = (0..NUM_TABLES)
+        .map(|_| {
+            let mut keys: Vec<u64> = (0..num_keys).map(|_| random.number()).collect();
+            keys.sort_unstable();
+            let mut builder = RangeFilterBuilder::new(policy.parse().expect("legal"));
+            keys.iter().for_each(|key| builder.add_key(&key.to_be_bytes()));
+            RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact")
+        })
+        .collect();
+    let mut answers = [false; NUM_TABLES];
+    let mut time = |ask: &dyn Fn(&[u8], &[u8], &mut [bool])| {
+        let firsts: Vec<u64> = (0..1_000).map(|_| random.number()).collect();
+        let begun = Instant::now();
+        for first in &firsts {
+            ask(&first.to_be_bytes(), &first.saturating_add(900).to_be_bytes(), &mut answers);
+            black_box(&answers);
+        }
+        begun.elapsed().as_nanos() as f64 / (firsts.len() * NUM_TABLES) as f64
+    };
+    let single = |lower: &[u8], upper: &[u8], answers: &mut [bool]| {
+        let ask = |table: &RangeFilter<Vec<u8>>| table.may_contain_range(Included(lower), Included(upper));
+        tables.iter().zip(answers).for_each(|(table, answer)| *answer = ask(table));
+    };
+    let together = |lower: &[u8], upper: &[u8], answers: &mut [bool]| {
+        probe_tables(&tables, Included(lower), Included(upper), answers);
+    };
+    let mut rounds: Vec<(f64, f64)> = (0..9).map(|_| (time(&single), time(&together))).collect();
+    rounds.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
+    let (single, together) = rounds[rounds.len() / 2];
+    println!("| `{policy}` | {single:.0} | {together:.0} | {:.2} |", together / single);
 }
 
 fn report(set: &Set) {
@@ -56,7 +96,14 @@ fn report(set: &Set) {
     println!("|---|---|---|---|{}", "---|".repeat(names.len()));
     let prefixes: Vec<Vec<(f64, f64)>> = set.loads.iter().map(|load| prefixes::best(set, load, &BITS)).collect();
     for (index, bits) in BITS.into_iter().enumerate() {
-        ours(set, bits);
+        ours(set, "**range**", RangePolicy::with_bits_per_key(bits).expect("legal"));
+        for len in [32, 1024].into_iter().filter(|_| set.keys.iter().all(|key| key.len() == set.keys[0].len())) {
+            // As many bits, for ranges of this length; it is none that a rate of more than one half would take.
+            let rate = len as f64 / (bits - 1.75).exp2();
+            if let Ok(policy) = RangePolicy::with_false_positive_rate(rate, len) {
+                ours(set, &format!("**range, rate for {len}**"), policy);
+            }
+        }
         let mut candidates = vec![candidates::leading(set, bits), candidates::samples(set, bits)];
         candidates.extend([5, 10, 20].into_iter().filter_map(|log| candidates::grafite(set, bits, log)));
         for candidate in candidates {
@@ -80,8 +127,7 @@ fn row(name: &str, bits: f64, times: Option<(f64, f64)>, shares: impl Iterator<I
     println!("| {name} | {bits:.2} | {times} | {} |", shares.join(" | "));
 }
 
-fn ours(set: &Set, bits: f64) {
-    let policy = RangePolicy::with_bits_per_key(bits).expect("legal");
+fn ours(set: &Set, name: &str, policy: RangePolicy) {
     let begun = Instant::now();
     let mut builder = RangeFilterBuilder::new(policy);
     set.keys.iter().for_each(|key| builder.add_key(key));
@@ -103,5 +149,5 @@ fn ours(set: &Set, bits: f64) {
     times.sort_by(f64::total_cmp);
     let shares = set.loads.iter().map(|load| passed(&load.ranges, may_contain));
     let bits = filter.bits_per_key().expect("keys");
-    row("**range**", bits, Some((build, times[times.len() / 2])), shares);
+    row(name, bits, Some((build, times[times.len() / 2])), shares);
 }

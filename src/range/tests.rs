@@ -127,6 +127,36 @@ fn no_stored_range_is_denied() {
     assert!(num_passed * 5 < num_empty, "{num_passed} of {num_empty} empty ranges pass");
 }
 
+/// Changed filters of integers, by all engines and in turns.
+#[test]
+fn integers_in_turns_are_as_one_by_one() {
+    let mut random = Random(5);
+    let policy = RangePolicy::with_false_positive_rate(0.1, 64).expect("legal");
+    let mut builder = RangeFilterBuilder::new(policy);
+    let key = |number: u64| bytes::of_u128(u128::from(number.swap_bytes()))[..8].to_vec();
+    (0..3_000).for_each(|_| builder.add_key(&key(random.below(u64::MAX) >> random.below(40))));
+    let block = builder.finish().expect("a filter");
+    let mut num_denied = 0;
+    for round in 0..300 {
+        let mut changed = block.clone();
+        (0..round % 4).for_each(|_| random.change(&mut changed[HEADER_LEN..]));
+        checksums::write(&mut changed, 0);
+        let Ok(filter) = RangeFilter::open(changed, &OpenOptions::new()) else { continue };
+        let engines: Vec<Filter> = filter.with_each_engine().collect();
+        for _ in 0..40 {
+            let first = random.below(u64::MAX) >> random.below(40);
+            let (first, last) = (key(first), key(first.saturating_add(random.below(200))));
+            let query = Query::Range(Included(&first), Excluded(&last));
+            let says = filter.may_match(query);
+            assert!(all_say(&engines, query, says), "{round}: {first:?} {last:?}");
+            let prefix = Query::Prefix(&first[..5]);
+            assert!(all_say(&engines, prefix, filter.may_match(prefix)), "{round}: {first:?}*");
+            num_denied += u32::from(!says);
+        }
+    }
+    assert!(num_denied > 2_000, "{num_denied}");
+}
+
 /// One bit of what is written is flipped before it is checked: the build fails if the block would deny a key.
 #[test]
 fn a_fault_that_denies_a_key_is_noticed() {

@@ -3,6 +3,7 @@
 use crate::exit::{Code, Failure};
 use crate::output::{self, Output, object};
 use crate::policy_args::{AUTO, Size};
+use crate::range_calc;
 use crate::units::{parse_bytes, parse_count, parse_rate};
 use filterblock::{BuildError, Choice, FilterKind, FilterPolicy, KindCost, sizing};
 use serde::Serialize;
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     /// Greatest length of the block, as 65536 or 64KiB
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     max_bytes: Option<u64>,
+    /// Calculate a range filter of integers instead, for ranges of up to N of them; with --entries, and --fpr or
+    /// --bits-per-key
+    #[arg(long, value_name = "N", requires = "entries", conflicts_with_all = ["max_bytes", "level", "queries", "read_ns", "byte_ns"], value_parser = parse_count)]
+    range_len: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -61,6 +66,9 @@ const WORKLOAD: &str = "By which a kind is chosen";
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.entries == Some(0) {
         return Err(Failure::usage("calc", "--entries must be at least 1").into());
+    }
+    if let (Some(entries), Some(len)) = (args.entries, args.range_len) {
+        return range_calc::run(entries, len, (args.fpr, args.bits_per_key), args.json);
     }
     let choice = choice(args);
     let row = |&kind| {

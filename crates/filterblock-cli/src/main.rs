@@ -21,6 +21,7 @@ mod output_file;
 mod partitioned_file;
 mod policy_args;
 mod query;
+mod range_calc;
 mod range_filter;
 mod range_query;
 mod store;

@@ -173,3 +173,26 @@ fn the_choice_is_the_kind_that_costs_least() {
     let message = place.expect_failure(2, "calc --fpr 1% --max-bytes 1MiB --level 3");
     assert!(message.contains("--entries <N>"), "{message}");
 }
+
+/// A rate leads to bits, and these lead back to the rate.
+#[test]
+fn a_range_filter_has_a_size_or_a_rate() {
+    let place = Place::new();
+    let of_rate = place.json(0, "calc --entries 1M --fpr 1% --range-len 1024 --json");
+    let (bits, bytes) = (number(&of_rate, "bits_per_key"), number(&of_rate, "bytes"));
+    assert!((bits - (102_400f64.log2() + 1.75)).abs() < 1e-6 && (bytes - bits * 125_000.0).abs() < 126.0, "{of_rate}");
+    assert_eq!(of_rate["policy"], "range:fpr=0.01,len=1024");
+    let of_bits = place.json(0, &format!("calc --entries 1M --bits-per-key {bits} --range-len 1024 --json"));
+    assert!((number(&of_bits, "fpr") / 0.01 - 1.0).abs() < 1e-6, "{of_bits}");
+    let text = place.expect(0, "calc --entries 1M --fpr 1% --range-len 1024");
+    assert!(text.starts_with("range:fpr=0.01,len=1024: 18.394 bits/key, "), "{text}");
+    for (options, says) in [
+        ("--entries 1M --range-len 1024", "one of --fpr and --bits-per-key"),
+        ("--entries 1M --fpr 1% --bits-per-key 9 --range-len 1024", "one of --fpr and --bits-per-key"),
+        ("--fpr 1% --range-len 1024", "--entries <N>"),
+        ("--entries 1M --bits-per-key 9 --range-len 1024", "1 / rate"),
+    ] {
+        let message = place.expect_failure(2, &format!("calc {options}"));
+        assert!(message.contains(says), "{options}: {message}");
+    }
+}

@@ -54,6 +54,9 @@ fn main() {
     ["range:14", "range:fpr=1%,len=1024"].into_iter().for_each(|policy| tables(policy, num_keys));
 }
 
+/// Answers for the tables, between two included bounds.
+type Ask<'a> = &'a dyn Fn(&[u8], &[u8], &mut [bool]);
+
 /// Short ranges that many tables are asked for, none of which has a key there.
 fn tables(policy: &str, num_keys: usize) {
     let mut random = common::Keys::new(1);
@@ -67,7 +70,7 @@ fn tables(policy: &str, num_keys: usize) {
         })
         .collect();
     let mut answers = [false; NUM_TABLES];
-    let mut time = |ask: &dyn Fn(&[u8], &[u8], &mut [bool])| {
+    let mut time = |ask: Ask<'_>| {
         let firsts: Vec<u64> = (0..1_000).map(|_| random.number()).collect();
         let begun = Instant::now();
         for first in &firsts {

@@ -3,6 +3,7 @@
 use crate::block_file;
 use crate::output::{self, object, put_bytes};
 use crate::policy_args::RANGE;
+use filterblock::partition::PartitionedRangeFilter;
 use filterblock::range::RangeFilterReader;
 use serde_json::{Map, Value};
 
@@ -21,6 +22,21 @@ pub(crate) fn figures(filter: &RangeFilterReader, context: u64) -> Map<String, V
     figures.extend(object(filter.parameters().map(|(name, value)| (name, shown(name, value)))));
     put_bytes(&mut figures, "common_prefix", filter.common_prefix());
     figures
+}
+
+/// The figures of a partitioned filter, those of a block as far as they hold for all partitions together.
+pub(crate) fn partitions_figures(filter: &PartitionedRangeFilter<&[u8]>, num_unusable: usize) -> Map<String, Value> {
+    let (num_keys, index_len) = (filter.num_keys(), filter.as_bytes().len() as u64);
+    let bytes = filter.partitions().map(|partition| u64::from(partition.len)).sum::<u64>() + index_len;
+    object([
+        ("kind", RANGE.into()),
+        ("num_partitions", filter.partitions().len().into()),
+        ("num_unusable_partitions", num_unusable.into()),
+        ("index_len_bytes", index_len.into()),
+        ("num_entries", num_keys.into()),
+        ("bits_per_key", (num_keys > 0).then(|| bytes as f64 * 8.0 / num_keys as f64).into()),
+        ("block_len_bytes", bytes.into()),
+    ])
 }
 
 pub(crate) fn summary(filter: &RangeFilterReader) -> String {

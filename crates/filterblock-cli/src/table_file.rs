@@ -9,7 +9,7 @@ use crate::range_filter;
 use crate::verdict::Verdict;
 use filterblock::partition::PartitionHandle;
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
-use filterblock_kv::{Purpose, TableFile, TableFilter, TablePartitions};
+use filterblock_kv::{Purpose, TableFile, TableFilter, TablePartitions, TableRangeFilter, TableRangePartitions};
 use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
@@ -36,14 +36,15 @@ fn inspect_command(path: &Path, key: &HashKey) -> String {
     key.command(format_args!("inspect {}", shell_word(path)))
 }
 
-/// A filter that does not open; `next` is the sentence that names the next command.
-fn filter_failure(path: &Path, filter: &TableFilter, error: &DecodeError, next: &str) -> Failure {
-    let what = match filter.is_partitioned() {
+/// A filter that does not open, whose last `index_len` bytes are an index unless that is 0; `next` is the sentence that
+/// names the next command.
+fn filter_failure(path: &Path, offset: u64, bytes: &[u8], index_len: u32, error: &DecodeError, next: &str) -> Failure {
+    let what = match index_len > 0 {
         true => {
-            let offset = filter.offset + filter.len.saturating_sub(filter.index_len.into());
-            format!("{}: index of partitions at offset {offset} ({} bytes): {error}", path.display(), filter.index_len)
+            let offset = offset + (bytes.len() as u64).saturating_sub(index_len.into());
+            format!("{}: index of partitions at offset {offset} ({index_len} bytes): {error}", path.display())
         }
-        false => block_file::what_failed(path, filter.offset, &filter.bytes, error),
+        false => block_file::what_failed(path, offset, bytes, error),
     };
     ignored(&what, error, next)
 }
@@ -57,17 +58,19 @@ fn ignored(what: &str, error: &DecodeError, next: &str) -> Failure {
     Failure::damaged(format!("{what}. Filter ignored: lookups stay correct but slower. {next}"))
 }
 
-/// A partition that does not open costs the keys in it; `next` is as for [`filter_failure`].
+/// A partition that does not open costs the keys in it. `bytes` are its filter's, at `offset`; `next` is as for
+/// [`filter_failure`].
 fn partition_failure(
     path: &Path,
-    filter: &TableFilter,
+    purpose: Purpose,
+    (offset, bytes): (u64, &[u8]),
     at: PartitionHandle,
     error: &DecodeError,
     next: &str,
 ) -> Failure {
-    let block = &filter.bytes[at.offset as usize..][..at.len as usize];
-    let what = block_file::what_failed(path, filter.offset + at.offset, block, error);
-    let (number, purpose) = (at.number, filter.purpose);
+    let block = &bytes[at.offset as usize..][..at.len as usize];
+    let what = block_file::what_failed(path, offset + at.offset, block, error);
+    let number = at.number;
     Failure::damaged(format!(
         "{what}. Partition {number} of the {purpose} filter ignored: lookups of its keys stay correct but slower. {next}"
     ))
@@ -96,7 +99,8 @@ fn open_filter(path: &Path, filter: &TableFilter, next: &str) -> (Map<String, Va
     let opened = match filter.is_partitioned() {
         true => filter.open_partitions().map(|partitions| {
             let failure = |(handle, opened): (_, &Result<_, _>)| {
-                opened.as_ref().err().map(|error| partition_failure(path, filter, handle, error, next))
+                let (place, error) = ((filter.offset, &filter.bytes[..]), opened.as_ref().err()?);
+                Some(partition_failure(path, filter.purpose, place, handle, error, next))
             };
             let failures: Vec<_> = partitions.partitions().filter_map(failure).collect();
             (partitions_figures(filter, &partitions, failures.len()), failures)
@@ -104,7 +108,26 @@ fn open_filter(path: &Path, filter: &TableFilter, next: &str) -> (Map<String, Va
         false => filter.open().map(|reader| (Filter::Block(reader).figures(), Vec::new())),
     };
     opened.unwrap_or_else(|error| {
-        let failure = filter_failure(path, filter, &error, next);
+        let failure = filter_failure(path, filter.offset, &filter.bytes, filter.index_len, &error, next);
+        (object([("error", error.to_string().into())]), vec![failure])
+    })
+}
+
+/// As [`open_filter`], of a range filter.
+fn open_range(path: &Path, filter: &TableRangeFilter, next: &str) -> (Map<String, Value>, Vec<Failure>) {
+    let opened = match filter.is_partitioned() {
+        true => filter.open_partitions().map(|TableRangePartitions { index, partitions, .. }| {
+            let failure = |(at, opened): (_, &Result<_, _>)| {
+                let (place, error) = ((filter.offset, &filter.bytes[..]), opened.as_ref().err()?);
+                Some(partition_failure(path, Purpose::Range, place, at, error, next))
+            };
+            let failures: Vec<_> = index.partitions().zip(&partitions).filter_map(failure).collect();
+            (range_filter::partitions_figures(&index, failures.len()), failures)
+        }),
+        false => filter.open().map(|reader| (range_filter::figures(&reader, filter.context), Vec::new())),
+    };
+    opened.unwrap_or_else(|error| {
+        let failure = filter_failure(path, filter.offset, &filter.bytes, filter.index_len, &error, next);
         (object([("error", error.to_string().into())]), vec![failure])
     })
 }
@@ -212,15 +235,8 @@ fn open_filters(path: &Path, table: &TableFile, next: &str) -> Vec<(Map<String, 
         (located(filter.purpose, filter.offset, filter.len, filter.context, fields), failures)
     });
     let of_range = table.range_filter().map(|filter| {
-        let (offset, len) = (filter.offset, filter.bytes.len() as u64);
-        let (fields, failures) = match filter.open() {
-            Ok(reader) => (range_filter::figures(&reader, filter.context), Vec::new()),
-            Err(error) => {
-                let failure = ignored(&block_file::what_failed(path, offset, &filter.bytes, &error), &error, next);
-                (object([("error", error.to_string().into())]), vec![failure])
-            }
-        };
-        (located(Purpose::Range, offset, len, filter.context, fields), failures)
+        let (fields, failures) = open_range(path, filter, next);
+        (located(Purpose::Range, filter.offset, filter.bytes.len() as u64, filter.context, fields), failures)
     });
     of_keys.chain(of_range).collect()
 }

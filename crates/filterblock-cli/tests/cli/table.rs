@@ -1,6 +1,7 @@
 //! Tables of the store, through `inspect`, `verify` and `query`.
 
 use crate::{Place, field_names, stderr};
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Purpose, Store, StoreOptions};
 use serde_json::Value;
@@ -109,13 +110,14 @@ fn damaged_cells_and_structure_are_found() {
     place.expect_failure(3, "inspect cut.sst");
 }
 
-/// A table `table.sst` of 3000 rows whose filters of rows and of cells are partitioned.
+/// A table `table.sst` of 3000 rows whose filters of rows, of cells and of ranges are partitioned.
 fn with_partitioned_table() -> Place {
     let place = Place::new();
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Blocked, 10.0).unwrap();
     let options = StoreOptions::without_filters()
         .with_filter(Purpose::Row, policy.clone())
         .with_filter(Purpose::RowColumn, policy)
+        .with_range_filter(RangePolicy::with_bits_per_key(14.0).unwrap())
         .with_partition_bytes(512)
         .with_seed(7);
     let store = Store::open_dir(&place.path("store"), options).unwrap();
@@ -136,7 +138,7 @@ fn partitioned_filters_are_shown_and_checked_like_others() {
     // The store's figures.
     let stats = place.json(0, "stats store --json");
     let of_store = stats["tables"][0]["filters"].as_array().unwrap();
-    assert_eq!((filters(&place).len(), of_store.len()), (2, 2));
+    assert_eq!((filters(&place).len(), of_store.len()), (3, 2));
     for (filter, of_store) in filters(&place).iter().zip(of_store) {
         assert_eq!(filter["num_entries"], 3000);
         assert!(filter["num_partitions"].as_u64().unwrap() > 5, "{filter}");
@@ -151,28 +153,47 @@ fn partitioned_filters_are_shown_and_checked_like_others() {
             assert_eq!(filter[name], of_store[name_of_store], "{name}");
         }
     }
+    let (range, of_store) = (&filters(&place)[2], &stats["tables"][0]["range_filter"]);
+    assert!(range["num_partitions"].as_u64().unwrap() > 5 && range["num_unusable_partitions"] == 0, "{range}");
+    for (name, name_of_store) in [
+        ("num_entries", "keys"),
+        ("block_len_bytes", "bytes"),
+        ("bits_per_key", "bits_per_key"),
+        ("index_len_bytes", "held_bytes"),
+    ] {
+        assert_eq!(range[name], of_store[name_of_store], "{name}");
+    }
     let text = place.expect(0, "inspect table.sst");
-    assert_eq!(text.matches("\n  num_partitions ").count(), 2, "{text}");
+    assert_eq!(text.matches("\n  num_partitions ").count(), 3, "{text}");
     let report = place.json(0, "verify table.sst --json");
-    assert_eq!((&report["num_filters"], &report["missing_in_row_filter"]), (&2.into(), &0.into()));
+    assert_eq!((&report["num_filters"], &report["missing_in_row_filter"]), (&3.into(), &0.into()));
+    assert_eq!(report["missing_in_range_filter"], 0);
 }
 
 #[test]
 fn damage_to_a_partitioned_filter_is_named_with_its_offset() {
     let place = with_partitioned_table();
     let sound = place.read("table.sst");
-    let filter = filters(&place)[1].clone();
+    for (which, purpose) in [(1, "row+column"), (2, "range")] {
+        place.write("table.sst", &sound);
+        check_damage(&place, &sound, which, purpose);
+    }
+}
+
+/// Damages a filter's partitions, its index, and a partition and a data block.
+fn check_damage(place: &Place, sound: &[u8], which: usize, purpose: &str) {
+    let filter = filters(place)[which].clone();
     let number = |name: &str| filter[name].as_u64().unwrap() as usize;
     let (start, end) = (number("offset"), number("offset") + number("len_bytes"));
     let is_block = |at: &usize| sound[*at..].starts_with(&filterblock::MAGIC);
     let partitions: Vec<usize> = (start..end).step_by(64).filter(is_block).collect();
     assert_eq!(partitions.len(), number("num_partitions"));
     for (i, at) in partitions.iter().enumerate() {
-        let mut bytes = sound.clone();
+        let mut bytes = sound.to_vec();
         bytes[at + 100] ^= 1;
         place.write("table.sst", bytes);
         let start = format!("table.sst: filter block at offset {at} (");
-        let part = format!("Partition {i} of the row+column filter ignored: lookups of its keys stay correct");
+        let part = format!("Partition {i} of the {purpose} filter ignored: lookups of its keys stay correct");
         for line in ["verify table.sst", "inspect table.sst --json"] {
             let output = place.run(line);
             let message = stderr(&output);
@@ -180,20 +201,20 @@ fn damage_to_a_partitioned_filter_is_named_with_its_offset() {
             assert!(message.starts_with(&start) && message.contains(&part), "{message}");
             assert_eq!(message.lines().count(), 1, "{message}");
         }
-        let filters = filters(&place);
-        assert_eq!(filters[1]["num_unusable_partitions"], 1);
-        assert_eq!((&filters[1]["num_entries"], &filters[0]["num_unusable_partitions"]), (&3000.into(), &0.into()));
+        let filters = filters(place);
+        assert_eq!(filters[which]["num_unusable_partitions"], 1);
+        assert_eq!((&filters[which]["num_entries"], &filters[0]["num_unusable_partitions"]), (&3000.into(), &0.into()));
     }
     // The index, which costs the whole filter.
     let index_at = end - number("index_len_bytes");
-    let mut bytes = sound.clone();
+    let mut bytes = sound.to_vec();
     bytes[index_at + 70] ^= 1;
     place.write("table.sst", bytes);
     let message = place.expect_failure(3, "verify table.sst");
     assert!(message.starts_with(&format!("table.sst: index of partitions at offset {index_at} (")), "{message}");
     assert!(message.contains("Filter ignored: lookups stay correct but slower."), "{message}");
     // Cells are still checked, and probe what is left.
-    let mut bytes = sound;
+    let mut bytes = sound.to_vec();
     bytes[partitions[0] + 100] ^= 1;
     bytes[2000] ^= 1;
     place.write("table.sst", bytes);

@@ -178,6 +178,12 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         self.index.partitions()
     }
 
+    /// Returns the index as one of keys, for engines that load the partitions of both in the same way. It finds the
+    /// partition of a key; [`find_range`](Self::find_range) and [`find_prefix`](Self::find_prefix) find those of ranges.
+    pub fn index(&self) -> &PartitionedFilter<B> {
+        &self.index
+    }
+
     /// Returns the number of distinct keys.
     pub fn num_keys(&self) -> u64 {
         self.index.num_entries()

@@ -23,7 +23,7 @@
 //! data, index, filters, footer. No offset is stored that could contradict them.
 //!
 //! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
-//! A range filter is a block of its own format, with as many keys as the table has rows. It is never partitioned.
+//! A range filter is of a format of its own, with as many keys as the table has rows.
 //! A filter with any other parameter is not probed, like one with an unknown purpose.
 //!
 //! A filter whose index length is 0 is one block. Otherwise it is partitioned: its last bytes, of that length, are an
@@ -95,7 +95,7 @@ impl FilterHandle {
 
     /// Whether it is a range filter as this version writes it.
     pub(crate) fn is_range(&self) -> bool {
-        (self.purpose_id, self.param, self.index_len) == (Purpose::Range.id(), 0, 0)
+        (self.purpose_id, self.param) == (Purpose::Range.id(), 0)
     }
 }
 
@@ -340,6 +340,6 @@ mod tests {
             assert_eq!(purpose(purpose_id, param), None, "{purpose_id} {param}");
         }
         let is_range = |purpose_id, param, index_len| FilterHandle { purpose_id, param, len: 1, index_len }.is_range();
-        assert!(is_range(4, 0, 0) && !is_range(4, 1, 0) && !is_range(4, 0, 1) && !is_range(1, 0, 0));
+        assert!(is_range(4, 0, 0) && is_range(4, 0, 1) && !is_range(4, 1, 0) && !is_range(1, 0, 0));
     }
 }

@@ -37,8 +37,9 @@
 //! wanted. A [budget](filterblock_engine::budget) in bytes for the whole store is allocated for the least sum of
 //! false-positive rates whenever a table is written. An absent row *and* an absent column of a row that exists each
 //! save their read; a scan whose rows share a prefix skips tables without such rows. A
-//! [range filter](StoreOptions::with_range_filter) of the rows answers every scan, whatever its bounds. It is one block: a
-//! scan reads the blocks between its bounds only, so that parts of it would save memory, and no block.
+//! [range filter](StoreOptions::with_range_filter) of the rows answers every scan, whatever its bounds. Of one that is
+//! [partitioned](StoreOptions::with_partition_bytes) a scan asks two partitions at most, those of its bounds, and none
+//! where the index shows that all rows of a partition lie between them.
 //!
 //! All filters of a store have one hasher. Where strangers choose the keys, give it a secret key
 //! ([`StoreOptions::with_hasher`]): the store's files then contain the key's id only, and the store opens with this key
@@ -110,7 +111,9 @@ pub use batch::{MAX_BATCH_LEN, WriteBatch};
 pub use cache::{CacheStats, FilterResidence};
 pub use cell::{Cell, CellKey, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
-pub use filters::{ColumnStats, FilterStats, RangeFilterStats, TableFilter, TablePartitions, TableRangeFilter};
+pub use filters::{
+    ColumnStats, FilterStats, RangeFilterStats, TableFilter, TablePartitions, TableRangeFilter, TableRangePartitions,
+};
 pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
 pub use sstable::{TableCell, TableCheck, TableFile};

@@ -170,8 +170,7 @@ impl StoreOptions {
     }
 
     /// Writes a [range filter](filterblock::range) of the rows into every table, or none. Every scan asks it, and skips
-    /// tables that have nothing between the scan's bounds, not even a tombstone. It is one block, whatever
-    /// [partitions](StoreOptions::with_partition_bytes) other filters have. None unless set.
+    /// tables that have nothing between the scan's bounds, not even a tombstone. None unless set.
     ///
     /// ```
     /// use filterblock::range::RangePolicy;
@@ -242,8 +241,8 @@ impl StoreOptions {
     /// Writes filters of more than `bytes` bytes, 256 to 2³⁰, as [partitions](filterblock::partition) of about that
     /// size; those of less than 4 KiB share pages of the file, and a lookup reads whole pages. Only their indexes stay
     /// in memory: a lookup loads the partition that it needs through the cache, under every
-    /// [residence](StoreOptions::with_filter_residence) of filters. Filters of a policy with a byte cap remain one block.
-    /// Off unless set.
+    /// [residence](StoreOptions::with_filter_residence) of filters, and a scan at most two of a range filter. Filters of a
+    /// policy with a byte cap remain one block. Off unless set.
     pub const fn with_partition_bytes(mut self, bytes: u64) -> Self {
         self.filters.partition_bytes = Some(bytes);
         self

@@ -82,10 +82,48 @@ struct Location {
 }
 
 #[derive(Clone, Debug)]
-enum Block {
+pub(crate) enum Block {
     Data(Arc<[u8]>),
     Filter(Arc<FilterBlock<AlignedBytes>>),
     Range(Arc<RangeFilter<AlignedBytes>>),
+}
+
+/// A sort of filter that the cache holds, open.
+pub(crate) trait CachedFilter: Sized {
+    fn into_block(this: Arc<Self>) -> Block;
+
+    fn of_block(block: Block) -> Option<Arc<Self>>;
+
+    /// Its bytes, and what it takes more than any filter.
+    fn len_in_memory(&self) -> u64;
+}
+
+impl CachedFilter for FilterBlock<AlignedBytes> {
+    fn into_block(this: Arc<Self>) -> Block {
+        Block::Filter(this)
+    }
+
+    fn of_block(block: Block) -> Option<Arc<Self>> {
+        if let Block::Filter(filter) = block { Some(filter) } else { None }
+    }
+
+    fn len_in_memory(&self) -> u64 {
+        self.block_len() as u64
+    }
+}
+
+impl CachedFilter for RangeFilter<AlignedBytes> {
+    fn into_block(this: Arc<Self>) -> Block {
+        Block::Range(this)
+    }
+
+    fn of_block(block: Block) -> Option<Arc<Self>> {
+        if let Block::Range(filter) = block { Some(filter) } else { None }
+    }
+
+    fn len_in_memory(&self) -> u64 {
+        self.as_bytes().len() as u64 + OPEN_RANGE_FILTER
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -182,15 +220,8 @@ impl BlockCache {
     }
 
     /// A filter, open.
-    pub(crate) fn filter(&self, file: FileId, offset: u64) -> Option<Arc<FilterBlock<AlignedBytes>>> {
-        let found = self.get(file, offset);
-        self.filters.count(if let Some(Block::Filter(filter)) = found { Some(filter) } else { None })
-    }
-
-    /// A range filter, open.
-    pub(crate) fn range_filter(&self, file: FileId, offset: u64) -> Option<Arc<RangeFilter<AlignedBytes>>> {
-        let found = self.get(file, offset);
-        self.filters.count(if let Some(Block::Range(filter)) = found { Some(filter) } else { None })
+    pub(crate) fn filter<F: CachedFilter>(&self, file: FileId, offset: u64) -> Option<Arc<F>> {
+        self.filters.count(self.get(file, offset).and_then(F::of_block))
     }
 
     /// Inserts a data block that was read and checked.
@@ -200,15 +231,9 @@ impl BlockCache {
     }
 
     /// Inserts a filter that was read and opened.
-    pub(crate) fn insert_filter(&self, file: FileId, offset: u64, filter: Arc<FilterBlock<AlignedBytes>>) {
-        let weight = Self::filter_weight(filter.reader().block_len() as u64);
-        self.insert(Location { file, offset }, Entry { block: Block::Filter(filter), weight });
-    }
-
-    /// Inserts a range filter that was read and opened.
-    pub(crate) fn insert_range_filter(&self, file: FileId, offset: u64, filter: Arc<RangeFilter<AlignedBytes>>) {
-        let weight = Self::filter_weight(filter.as_bytes().len() as u64 + OPEN_RANGE_FILTER);
-        self.insert(Location { file, offset }, Entry { block: Block::Range(filter), weight });
+    pub(crate) fn insert_filter<F: CachedFilter>(&self, file: FileId, offset: u64, filter: Arc<F>) {
+        let weight = Self::filter_weight(filter.len_in_memory());
+        self.insert(Location { file, offset }, Entry { block: F::into_block(filter), weight });
     }
 
     fn insert(&self, location: Location, entry: Entry) {

@@ -7,8 +7,10 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+type Filter = FilterBlock<AlignedBytes>;
+
 /// Filters of 200 bytes to 20 KB.
-static FILTERS: LazyLock<Vec<Arc<FilterBlock<AlignedBytes>>>> = LazyLock::new(|| {
+static FILTERS: LazyLock<Vec<Arc<Filter>>> = LazyLock::new(|| {
     let filter = |entries: u32| {
         let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0).unwrap();
         let mut builder = FilterBlockBuilder::new(&policy);
@@ -97,7 +99,7 @@ impl Run {
             }
             Op::GetFilter { file, offset } => {
                 self.asked[1] += 1;
-                if let Some(filter) = self.cache.filter(self.files[file], offset) {
+                if let Some(filter) = self.cache.filter::<Filter>(self.files[file], offset) {
                     self.found[1] += 1;
                     let put = &self.put[&(self.files[file], offset)];
                     assert!(matches!(put, Put::Filter(put) if Arc::ptr_eq(&FILTERS[*put], &filter)), "another filter");
@@ -178,7 +180,7 @@ fn a_filter_that_fits_is_held() {
         for (offset, filter) in (0..).zip(FILTERS.iter()) {
             cache.insert_filter(file, offset, Arc::clone(filter));
             let fits = cache.fits_filter(filter.reader().block_len() as u64);
-            assert!(!fits || cache.filter(file, offset).is_some(), "{limit_bytes} {offset}");
+            assert!(!fits || cache.filter::<Filter>(file, offset).is_some(), "{limit_bytes} {offset}");
         }
         assert_eq!(cache.stats().filter_hits > 0, limit_bytes > 500);
     }

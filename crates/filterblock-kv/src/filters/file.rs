@@ -2,7 +2,8 @@
 
 use super::{
     DecodeError, EntryHasher, FilterKind, KeyHasher, KeyTransform, OpenOptions, PartitionHandle, PartitionedFilter,
-    Probe, Purpose, RangeFilter, RangeFilterReader, index_at, may_contain_cell, open_index, unpadded_len,
+    PartitionedRangeFilter, Probe, Purpose, RangeFilter, RangeFilterReader, check_places, index_at, may_contain_cell,
+    may_contain_row, unpadded_len,
 };
 use filterblock::FilterBlockReader;
 
@@ -103,19 +104,62 @@ impl TableFilter {
 pub struct TableRangeFilter {
     /// The offset of its bytes in the table's file.
     pub offset: u64,
-    /// The context that the block is bound to.
+    /// The length of a partitioned filter's index, its last bytes; 0 for a filter that is one block.
+    pub index_len: u32,
+    /// The context that the block, or the index, is bound to.
     pub context: u64,
-    /// The block, unchecked.
+    /// The block, or the partitions and their index, unchecked.
     pub bytes: Vec<u8>,
 }
 
+/// A partitioned range filter of a [`TableFile`](super::super::TableFile), opened with every check.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct TableRangePartitions<'a> {
+    /// The index. Offsets in it are counted from the filter's.
+    pub index: PartitionedRangeFilter<&'a [u8]>,
+    /// The partitions, as far as they pass every check.
+    pub partitions: Vec<Result<RangeFilterReader<'a>, DecodeError>>,
+}
+
 impl TableRangeFilter {
+    /// Whether it is opened by [`open_partitions`](Self::open_partitions), and not by [`open`](Self::open).
+    pub fn is_partitioned(&self) -> bool {
+        self.index_len > 0
+    }
+
     /// Opens the block with every check.
     ///
     /// # Errors
-    /// As [`RangeFilter::open`].
+    /// As [`RangeFilter::open`]; also for a partitioned filter, which is not a block.
     pub fn open(&self) -> Result<RangeFilterReader<'_>, DecodeError> {
         RangeFilter::open(&self.bytes, &OpenOptions::new().with_context(self.context))
+    }
+
+    /// Opens the index of a partitioned filter and all partitions, with every check.
+    ///
+    /// # Errors
+    /// As [`PartitionedRangeFilter::open`], for the index; also for a filter that is one block, which has none.
+    pub fn open_partitions(&self) -> Result<TableRangePartitions<'_>, DecodeError> {
+        let index_at = index_at(self.bytes.len() as u64, self.index_len)?;
+        let (before, index) = self.bytes.split_at(index_at as usize);
+        let index = PartitionedRangeFilter::open(index, OpenOptions::new().with_context(self.context))?;
+        check_places(index.index(), index_at)?;
+        let open = |p: PartitionHandle| index.open_partition(p, &before[p.offset as usize..][..p.len as usize]);
+        let partitions = index.partitions().map(open).collect();
+        Ok(TableRangePartitions { index, partitions })
+    }
+
+    /// Opens the filter to probe it for the rows of cells; `None` if it does not open.
+    pub(crate) fn probe(&self) -> Option<Probe<'_>> {
+        if self.is_partitioned() {
+            let TableRangePartitions { index, partitions } = self.open_partitions().ok()?;
+            return Some(Box::new(move |key| {
+                may_contain_row(Some(&index), |number| partitions[number].as_ref().ok(), key.row)
+            }));
+        }
+        let filter = self.open().ok()?;
+        Some(Box::new(move |key| Some(filter.may_contain(key.row))))
     }
 }
 
@@ -132,7 +176,8 @@ impl<'a> TablePartitions<'a> {
     pub(super) fn open(bytes: &'a [u8], index_len: u32, options: OpenOptions) -> Result<Self, DecodeError> {
         let index_at = index_at(bytes.len() as u64, index_len)?;
         let (before, index) = bytes.split_at(index_at as usize);
-        let index = open_index(index, index_at, options)?;
+        let index = PartitionedFilter::open(index, options)?;
+        check_places(&index, index_at)?;
         // They end before the index.
         let open = |p: PartitionHandle| index.open_partition(p, &before[p.offset as usize..][..p.len as usize]);
         let partitions = index.partitions().map(open).collect();

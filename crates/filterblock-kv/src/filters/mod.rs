@@ -14,7 +14,7 @@ mod stored;
 mod writer;
 
 pub use columns::ColumnStats;
-pub use file::{TableFilter, TablePartitions, TableRangeFilter};
+pub use file::{TableFilter, TablePartitions, TableRangeFilter, TableRangePartitions};
 pub use filter::FilterStats;
 pub(crate) use filter::{EntryHashes, OpenFilter, Verdict, kind_name};
 pub(crate) use loaded::{Loaded, Probe};
@@ -23,7 +23,7 @@ pub(crate) use scan_lookup::{CountedScans, ScanLookup};
 pub(crate) use stored::read_filter;
 pub(crate) use writer::{FilterPolicies, FilterWriter};
 
-use super::cache::{FileId, FilterResidence, OPEN_RANGE_FILTER, PinnedBytes};
+use super::cache::{CachedFilter, FileId, FilterResidence, OPEN_RANGE_FILTER, PinnedBytes};
 use super::cell::CellKey;
 use super::context::{OpenFile, TableContext};
 use super::error::Error;
@@ -37,7 +37,7 @@ use super::storage::{PAGE_LEN, ReadableFile, WritableFile, len_in_memory, read_e
 use super::warning::{FilterProblem, Warning, claimed_format};
 use columns::{ColumnSums, HeldColumns};
 use core::ops::Deref;
-use filterblock::partition::{PartitionHandle, PartitionedFilter};
+use filterblock::partition::{PartitionHandle, PartitionedFilter, PartitionedRangeFilter};
 use filterblock::range::{RangeFilter, RangeFilterReader};
 use filterblock::{
     AlignedBytes, DecodeError, EntryHasher, FilterBlock, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions,
@@ -46,7 +46,7 @@ use filterblock_engine::ledger::{BlockCounters, FilterFacts, Lookup, Outcome, Ta
 use loaded::BlockRef;
 use range::OpenRange;
 use std::sync::Arc;
-use stored::{Location, Stored, index_at, may_contain_cell, open_index, unpadded_len};
+use stored::{Location, Stored, check_places, index_at, may_contain_cell, may_contain_row, unpadded_len};
 
 /// A table's filter for one purpose.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +85,8 @@ impl TableFilters {
                 max_entries: table.max_entries(purpose),
             };
             if handle.is_range() {
-                filters.range = Some(OpenRange::open(location(Purpose::Range, OpenOptions::new())).map(Arc::new));
+                let location = location(Purpose::Range, OpenOptions::new());
+                filters.range = Some(OpenRange::open(location, handle.index_len).map(Arc::new));
                 continue;
             }
             let Some((purpose, transform)) = handle.purpose() else {

@@ -1,102 +1,97 @@
 //! The range filter of an open table.
 
 use super::{
-    AlignedBytes, Arc, BlockCounters, DecodeError, FilterProblem, FilterResidence, Location, OPEN_RANGE_FILTER,
-    PAGE_LEN, PinnedBytes, RangeFilter, RowRange, Verdict, claimed_format, read_filter,
+    AlignedBytes, Arc, BlockCounters, FilterResidence, Location, OPEN_RANGE_FILTER, PinnedBytes, Probe, RangeFilter,
+    RowRange, Stored, Verdict, may_contain_row, stored,
 };
-use core::sync::atomic::{AtomicBool, Ordering};
+use filterblock::partition::RangeLookup;
 use serde::Serialize;
 
 /// A usable range filter of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RangeFilterStats {
-    /// Length of its block in bytes.
+    /// Length in bytes of its block, or of its partitions and their index, without the padding to pages in the file.
     pub bytes: u64,
     /// Its keys: the table's rows.
     #[serde(rename = "keys")]
     pub num_keys: u64,
-    /// Bits of the block for each key.
+    /// Bits of these bytes for each key.
     pub bits_per_key: Option<f64>,
-    /// The bytes that stay in memory while its table is open: all, or none if it is in the cache.
+    /// The bytes that stay in memory while its table is open: all, or none if it is in the cache; of partitions, the
+    /// index.
     pub held_bytes: u64,
 }
+
+type Block = RangeFilter<AlignedBytes>;
 
 /// A range filter that passed every check.
 #[derive(Debug)]
 pub(crate) struct OpenRange {
-    location: Location,
-    /// `None` if it is in the cache.
-    pinned: Option<(Arc<RangeFilter<AlignedBytes>>, PinnedBytes)>,
-    /// It could not be read again; a warning has been recorded then.
-    has_failed: AtomicBool,
+    stored: Stored<Block>,
+    /// `None` if it is in the cache, as partitions always are.
+    pinned: Option<(Arc<Block>, PinnedBytes)>,
     pub(crate) stats: RangeFilterStats,
 }
 
 impl OpenRange {
-    /// Opens the filter at `location`; `None` if it is unusable, of which a warning has then been recorded.
-    pub(super) fn open(location: Location) -> Option<Self> {
-        let filter = Arc::new(read(&location)?);
-        let bytes = location.len;
+    /// Opens the filter at `location`, whose last `index_len` bytes are an index unless that is 0; `None` if it is
+    /// unusable, of which a warning has then been recorded.
+    pub(super) fn open(location: Location, index_len: u32) -> Option<Self> {
+        let stored = Stored::<Block>::open(location, index_len)?;
+        // Every block is opened once.
+        let filter = Arc::new(stored.blocks().filter_map(|block| stored.read(block)).last()?);
+        let (location, bytes) = (&stored.location, stored.len_bytes());
         let cache = &location.context.cache;
-        let is_cached = location.context.filter_residence == FilterResidence::Cached
-            && cache.fits_filter(bytes + OPEN_RANGE_FILTER);
-        let (num_keys, bits_per_key) = (filter.num_keys(), filter.bits_per_key());
-        let held_bytes = if is_cached { 0 } else { bytes };
-        let pinned = match is_cached {
-            true => {
-                cache.insert_range_filter(location.file_id, location.offset, filter);
-                None
-            }
-            false => Some((filter, cache.pin(bytes + OPEN_RANGE_FILTER))),
-        };
+        let is_pinned = index_len == 0
+            && (location.context.filter_residence == FilterResidence::Pinned
+                || !cache.fits_filter(bytes + OPEN_RANGE_FILTER));
+        if index_len == 0 && !is_pinned {
+            cache.insert_filter(location.file_id, location.offset, Arc::clone(&filter));
+        }
+        let held_bytes = if is_pinned { bytes } else { index_len.into() };
+        let pinned = is_pinned.then(|| (filter, cache.pin(bytes + OPEN_RANGE_FILTER)));
+        let num_keys = location.max_entries;
+        let bits_per_key = (num_keys > 0).then(|| bytes as f64 * 8.0 / num_keys as f64);
         let stats = RangeFilterStats { bytes, num_keys, bits_per_key, held_bytes };
-        Some(Self { location, pinned, has_failed: AtomicBool::new(false), stats })
+        Some(Self { stored, pinned, stats })
     }
 
-    /// The filter, from memory, the cache or storage; `None` if it cannot be read again.
-    pub(crate) fn load(&self, account: &BlockCounters) -> Option<Arc<RangeFilter<AlignedBytes>>> {
-        if let Some((filter, _)) = &self.pinned {
-            return Some(Arc::clone(filter));
+    /// A block, from memory, the cache or storage; `None` if it cannot be read again.
+    fn block(&self, block: stored::Block, account: &BlockCounters) -> Option<Arc<Block>> {
+        match &self.pinned {
+            Some((filter, _)) => Some(Arc::clone(filter)),
+            None => self.stored.load(block, account),
         }
-        let Location { context, file_id, offset, len, .. } = &self.location;
-        if let Some(filter) = context.cache.range_filter(*file_id, *offset) {
-            account.note_cache_hit();
-            return Some(filter);
-        }
-        if self.has_failed.load(Ordering::Relaxed) {
-            return None;
-        }
-        let Some(filter) = read(&self.location).map(Arc::new) else {
-            self.has_failed.store(true, Ordering::Relaxed);
-            return None;
-        };
-        account.note_read((*len as usize).next_multiple_of(PAGE_LEN));
-        context.cache.insert_range_filter(*file_id, *offset, Arc::clone(&filter));
-        Some(filter)
+    }
+
+    /// All of the filter, to be probed for the rows of cells; `None` if no block of it can be read.
+    pub(crate) fn load(&self, account: &BlockCounters) -> Option<Probe<'_>> {
+        let blocks: Vec<_> = self.stored.blocks().map(|block| self.block(block, account)).collect();
+        blocks.iter().any(Option::is_some).then(|| -> Probe<'_> {
+            Box::new(move |key| may_contain_row(self.stored.own_index(), |number| blocks[number].as_deref(), key.row))
+        })
     }
 
     /// Whether the table may have a cell in the range.
     pub(super) fn probe(&self, range: &RowRange, account: &BlockCounters) -> Verdict {
-        match self.load(account).map(|filter| filter.may_contain_range(range.start(), range.end())) {
-            None => Verdict::Unusable,
-            Some(true) => Verdict::Maybe,
-            Some(false) => Verdict::No,
+        let (start, end) = (range.start(), range.end());
+        let (first, second) = match self.stored.own_index().map(|index| index.find_range(start, end)) {
+            None => (self.stored.whole(), None),
+            Some(RangeLookup::Absent) => return Verdict::No,
+            Some(RangeLookup::Present) => return Verdict::Maybe,
+            Some(RangeLookup::Partitions(first, second)) => {
+                (self.stored.partition(first), second.map(|second| self.stored.partition(second)))
+            }
+        };
+        let mut verdict = Verdict::No;
+        for block in [Some(first), second].into_iter().flatten() {
+            match self.block(block, account).map(|filter| filter.may_contain_range(start, end)) {
+                Some(true) => return Verdict::Maybe,
+                Some(false) => {}
+                None => verdict = Verdict::Unusable,
+            }
         }
+        verdict
     }
-}
-
-/// Reads and checks a filter, and records a warning if it is unusable. A block that has another number of keys than the
-/// table has rows is not of this table, even with right checksums, or does not cover all of it.
-fn read(location: &Location) -> Option<RangeFilter<AlignedBytes>> {
-    let mut claimed = "unread".to_owned();
-    let read = read_filter(&*location.source, location.len, location.offset).map_err(FilterProblem::Unreadable);
-    let opened = read.and_then(|bytes| {
-        claimed = claimed_format(bytes.as_ref());
-        let opened: Result<_, DecodeError> = RangeFilter::open(bytes, &location.options);
-        let filter = opened.map_err(FilterProblem::Decode)?;
-        let (num_keys, num_rows) = (filter.num_keys(), location.max_entries);
-        if num_keys == num_rows { Ok(filter) } else { Err(FilterProblem::NotAllRows { num_keys, num_rows }) }
-    });
-    opened.map_err(|problem| location.warn(location.offset, location.len, claimed, problem)).ok()
 }

@@ -1,11 +1,13 @@
 //! A filter in its file: one block, or partitions and their index.
 
 use super::{
-    AlignedBytes, Arc, BlockCounters, CellKey, DecodeError, Deref, FileId, FilterBlock, FilterProblem, KeyTransform,
-    OpenOptions, PAGE_LEN, PartitionHandle, PartitionedFilter, PinnedBytes, ReadableFile, TableContext, Verdict,
-    Warning, claimed_format, len_in_memory, read_exact_at,
+    AlignedBytes, Arc, BlockCounters, CachedFilter, CellKey, DecodeError, Deref, FileId, FilterBlock, FilterProblem,
+    KeyTransform, OpenOptions, PAGE_LEN, PartitionHandle, PartitionedFilter, PartitionedRangeFilter, PinnedBytes,
+    RangeFilter, ReadableFile, TableContext, Verdict, Warning, claimed_format, len_in_memory, read_exact_at,
 };
-use filterblock::partition::PartitionLookup;
+use core::fmt;
+use core::ops::Bound;
+use filterblock::partition::{PartitionLookup, RangeLookup};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,11 +27,6 @@ pub(super) struct Location {
 }
 
 impl Location {
-    fn check_num_entries(&self, num_entries: u64) -> Result<(), FilterProblem> {
-        let max = self.max_entries;
-        if num_entries <= max { Ok(()) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
-    }
-
     pub(super) fn warn(&self, offset: u64, len: u64, claimed_format: String, problem: FilterProblem) {
         self.context.warn(Warning { file: self.file.clone(), offset, len, claimed_format, problem });
     }
@@ -46,12 +43,78 @@ pub(crate) fn read_filter(source: &dyn ReadableFile, len: u64, offset: u64) -> R
     read().map_err(|error: io::Error| error.to_string())
 }
 
+/// A sort of filter: its blocks, open, and the index of its partitions.
+pub(super) trait StoredFilter: CachedFilter {
+    type Index: fmt::Debug;
+
+    fn open_index(bytes: AlignedBytes, options: OpenOptions) -> Result<Self::Index, DecodeError>;
+
+    /// The partitions of an index.
+    fn of_index(index: &Self::Index) -> &PartitionedFilter<AlignedBytes>;
+
+    fn open(bytes: AlignedBytes, options: OpenOptions) -> Result<Self, DecodeError>;
+
+    fn num_entries(&self) -> u64;
+
+    /// Checks the number of entries of a filter, or of a partition (`is_part`), whose table can have `max` at most.
+    fn check_num_entries(num_entries: u64, max: u64, _is_part: bool) -> Result<(), FilterProblem> {
+        if num_entries <= max { Ok(()) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
+    }
+}
+
+impl StoredFilter for FilterBlock<AlignedBytes> {
+    type Index = PartitionedFilter<AlignedBytes>;
+
+    fn open_index(bytes: AlignedBytes, options: OpenOptions) -> Result<Self::Index, DecodeError> {
+        PartitionedFilter::open(bytes, options)
+    }
+
+    fn of_index(index: &Self::Index) -> &PartitionedFilter<AlignedBytes> {
+        index
+    }
+
+    fn open(bytes: AlignedBytes, options: OpenOptions) -> Result<Self, DecodeError> {
+        options.open_owned(bytes).map_err(|error| error.error())
+    }
+
+    fn num_entries(&self) -> u64 {
+        self.reader().num_entries()
+    }
+}
+
+/// A filter that has another number of keys than the table has rows is not of this table, even with right checksums, or
+/// does not cover all of it.
+impl StoredFilter for RangeFilter<AlignedBytes> {
+    type Index = PartitionedRangeFilter<AlignedBytes>;
+
+    fn open_index(bytes: AlignedBytes, options: OpenOptions) -> Result<Self::Index, DecodeError> {
+        PartitionedRangeFilter::open(bytes, options)
+    }
+
+    fn of_index(index: &Self::Index) -> &PartitionedFilter<AlignedBytes> {
+        index.index()
+    }
+
+    fn open(bytes: AlignedBytes, options: OpenOptions) -> Result<Self, DecodeError> {
+        Self::open(bytes, &options)
+    }
+
+    fn num_entries(&self) -> u64 {
+        self.num_keys()
+    }
+
+    fn check_num_entries(num_keys: u64, num_rows: u64, is_part: bool) -> Result<(), FilterProblem> {
+        let is_of_table = if is_part { num_keys <= num_rows } else { num_keys == num_rows };
+        if is_of_table { Ok(()) } else { Err(FilterProblem::NotAllRows { num_keys, num_rows }) }
+    }
+}
+
 /// A filter in its file.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct Stored<F: StoredFilter = FilterBlock<AlignedBytes>> {
     pub(super) location: Location,
     /// The index of a partitioned filter, in memory, and its length.
-    index: Option<(PartitionedFilter<AlignedBytes>, PinnedBytes, u32)>,
+    index: Option<(F::Index, PinnedBytes, u32)>,
     /// Whether each block could not be read or opened; a warning has been recorded then.
     has_failed: Box<[AtomicBool]>,
 }
@@ -66,7 +129,7 @@ pub(super) struct Block {
     partition: Option<PartitionHandle>,
 }
 
-impl Stored {
+impl<F: StoredFilter> Stored<F> {
     /// Opens the index, if the filter has one. Records a warning if that fails.
     pub(super) fn open(location: Location, index_len: u32) -> Option<Self> {
         if index_len == 0 {
@@ -74,19 +137,26 @@ impl Stored {
         }
         let opened = index_at(location.len, index_len).map_err(FilterProblem::Decode).and_then(|index_at| {
             let bytes = read_filter(&*location.source, index_len.into(), location.offset + index_at);
-            let index = open_index(bytes.map_err(FilterProblem::Unreadable)?, index_at, location.options.clone());
+            let index = F::open_index(bytes.map_err(FilterProblem::Unreadable)?, location.options.clone());
             let index = index.map_err(FilterProblem::Decode)?;
-            location.check_num_entries(index.num_entries()).map(|()| index)
+            check_places(F::of_index(&index), index_at).map_err(FilterProblem::Decode)?;
+            F::check_num_entries(F::of_index(&index).num_entries(), location.max_entries, false).map(|()| index)
         });
         let warn = |problem| location.warn(location.offset, location.len, "index".to_owned(), problem);
         let index = opened.map_err(warn).ok()?;
-        let has_failed = index.partitions().map(|_| AtomicBool::new(false)).collect();
+        let has_failed = F::of_index(&index).partitions().map(|_| AtomicBool::new(false)).collect();
         let bytes = location.context.cache.pin(index_len.into());
         Some(Self { location, index: Some((index, bytes, index_len)), has_failed })
     }
 
-    pub(super) fn index(&self) -> Option<&PartitionedFilter<AlignedBytes>> {
+    /// The index.
+    pub(super) fn own_index(&self) -> Option<&F::Index> {
         self.index.as_ref().map(|(index, ..)| index)
+    }
+
+    /// The partitions.
+    pub(super) fn index(&self) -> Option<&PartitionedFilter<AlignedBytes>> {
+        self.own_index().map(F::of_index)
     }
 
     /// The number that an index has.
@@ -96,14 +166,14 @@ impl Stored {
 
     /// Length of its block, or of its partitions and their index, without the padding between them.
     pub(super) fn len_bytes(&self) -> u64 {
-        self.index.as_ref().map_or(self.location.len, |(index, _, len)| unpadded_len(index, *len))
+        self.index.as_ref().map_or(self.location.len, |(index, _, len)| unpadded_len(F::of_index(index), *len))
     }
 
-    fn whole(&self) -> Block {
+    pub(super) fn whole(&self) -> Block {
         Block { number: 0, offset: self.location.offset, len: self.location.len, partition: None }
     }
 
-    fn partition(&self, partition: PartitionHandle) -> Block {
+    pub(super) fn partition(&self, partition: PartitionHandle) -> Block {
         let (number, offset) = (partition.number as usize, self.location.offset + partition.offset);
         Block { number, offset, len: partition.len.into(), partition: Some(partition) }
     }
@@ -115,16 +185,6 @@ impl Stored {
         whole.into_iter().chain(partitions.map(|partition| self.partition(partition)))
     }
 
-    /// The block that may have a cell's entry, or the answer where none has.
-    pub(super) fn find(&self, key: CellKey<'_>) -> Result<Block, Verdict> {
-        let Some(index) = self.index() else { return Ok(self.whole()) };
-        match find_partition(index, key) {
-            PartitionLookup::Partition(partition) => Ok(self.partition(partition)),
-            PartitionLookup::Absent => Err(Verdict::No),
-            PartitionLookup::NoEntry => Err(Verdict::Maybe),
-        }
-    }
-
     /// Returns the properties that a block must match.
     pub(super) fn options(&self, block: Block) -> OpenOptions {
         match (self.index(), block.partition) {
@@ -134,7 +194,7 @@ impl Stored {
     }
 
     /// Reads a block and checks all of it. A failure is reported once, and not retried: a failing disk is also slow.
-    pub(super) fn read(&self, block: Block) -> Option<FilterBlock<AlignedBytes>> {
+    pub(super) fn read(&self, block: Block) -> Option<F> {
         let has_failed = &self.has_failed[block.number];
         if has_failed.load(Ordering::Relaxed) {
             return None;
@@ -143,9 +203,9 @@ impl Stored {
         let read = read_filter(&*self.location.source, block.len, block.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|bytes| {
             claimed = claimed_format(bytes.as_ref());
-            let opened = self.options(block).open_owned(bytes);
-            let filter = opened.map_err(|error| FilterProblem::Decode(error.error()))?;
-            self.location.check_num_entries(filter.num_entries()).map(|()| filter)
+            let filter = F::open(bytes, self.options(block)).map_err(FilterProblem::Decode)?;
+            let (num_entries, max) = (filter.num_entries(), self.location.max_entries);
+            F::check_num_entries(num_entries, max, block.partition.is_some()).map(|()| filter)
         });
         let failed = |problem| {
             has_failed.store(true, Ordering::Relaxed);
@@ -160,7 +220,7 @@ impl Stored {
     }
 
     /// A block, from the cache or from storage; `None` if it is unusable.
-    pub(super) fn load(&self, block: Block, account: &BlockCounters) -> Option<Arc<FilterBlock<AlignedBytes>>> {
+    pub(super) fn load(&self, block: Block, account: &BlockCounters) -> Option<Arc<F>> {
         let Location { context, file_id, .. } = &self.location;
         if let Some(filter) = context.cache.filter(*file_id, block.offset) {
             account.note_cache_hit();
@@ -173,16 +233,23 @@ impl Stored {
     }
 }
 
-/// Opens the index of a filter whose partitions end at `index_at` or before.
-pub(super) fn open_index<B: AsRef<[u8]>>(
-    index: B,
-    index_at: u64,
-    options: OpenOptions,
-) -> Result<PartitionedFilter<B>, DecodeError> {
-    let index = PartitionedFilter::open(index, options)?;
+impl Stored {
+    /// The block that may have a cell's entry, or the answer where none has.
+    pub(super) fn find(&self, key: CellKey<'_>) -> Result<Block, Verdict> {
+        let Some(index) = self.index() else { return Ok(self.whole()) };
+        match find_partition(index, key) {
+            PartitionLookup::Partition(partition) => Ok(self.partition(partition)),
+            PartitionLookup::Absent => Err(Verdict::No),
+            PartitionLookup::NoEntry => Err(Verdict::Maybe),
+        }
+    }
+}
+
+/// Checks that the partitions of an index end at `index_at` or before.
+pub(super) fn check_places<B: AsRef<[u8]>>(index: &PartitionedFilter<B>, index_at: u64) -> Result<(), DecodeError> {
     let is_outside = |p: &PartitionHandle| p.offset.saturating_add(p.len.into()) > index_at;
     let outside = index.partitions().find(is_outside);
-    outside.map_or(Ok(index), |p| Err(out_of_range("offset", p.offset, index_at)))
+    outside.map_or(Ok(()), |p| Err(out_of_range("offset", p.offset, index_at)))
 }
 
 /// Returns the start of a filter's index.
@@ -226,4 +293,19 @@ pub(super) fn may_contain_cell<I: AsRef<[u8]>, F: Deref<Target = FilterBlock<B>>
         _ => entries.hash_row_column(key.row, key.column),
     };
     hash.map(|hash| filter.may_contain_hash(hash))
+}
+
+/// Whether a range filter may contain a row; `None` if `usable` has no such block.
+pub(super) fn may_contain_row<'a, I: AsRef<[u8]>, B: AsRef<[u8]> + 'a>(
+    index: Option<&PartitionedRangeFilter<I>>,
+    usable: impl FnOnce(usize) -> Option<&'a RangeFilter<B>>,
+    row: &[u8],
+) -> Option<bool> {
+    let row_alone = Bound::Included(row);
+    let block = match index.map(|index| index.find_range(row_alone, row_alone)) {
+        None => 0,
+        Some(RangeLookup::Partitions(partition, _)) => partition.number as usize,
+        Some(found) => return Some(found == RangeLookup::Present),
+    };
+    Some(usable(block)?.may_contain(row))
 }

@@ -5,7 +5,9 @@ use super::{
     filter_context,
 };
 use core::convert::Infallible;
-use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
+use filterblock::partition::{
+    PartitionBuildError, PartitionLimit, PartitionedFilterBuilder, PartitionedRangeFilterBuilder,
+};
 use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use filterblock::{BuildError, FilterBlockBuilder, FilterPolicy};
 
@@ -15,7 +17,7 @@ pub(crate) struct FilterPolicies {
     /// By purpose, in the order of [`Purpose::ALL`], hasher and transform set.
     pub(crate) by_purpose: [Option<FilterPolicy>; Purpose::ALL.len()],
     pub(crate) range: Option<RangePolicy>,
-    /// Filters of hashed keys are partitioned above this length, if it is given.
+    /// Filters are partitioned above this length, if it is given.
     pub(crate) partition_bytes: Option<u64>,
 }
 
@@ -50,35 +52,57 @@ impl FilterInProgress {
 /// A filter that is written partitioned if it becomes large enough.
 #[derive(Debug)]
 struct Partitioned {
-    builder: PartitionedFilterBuilder,
+    builder: PartitionsBuilder,
     /// The closed partitions.
     pages: Vec<u8>,
     error: Option<BuildError>,
+}
+
+#[derive(Debug)]
+enum PartitionsBuilder {
+    Hashed(PartitionedFilterBuilder),
+    Ranges(PartitionedRangeFilterBuilder),
 }
 
 impl Partitioned {
     fn new(policy: &FilterPolicy, context: u64, bytes: u64) -> Option<Self> {
         let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?;
         builder.set_context(context);
-        Some(Self { builder, pages: Vec::new(), error: None })
+        Some(Self { builder: PartitionsBuilder::Hashed(builder), pages: Vec::new(), error: None })
     }
 
-    fn add(&mut self, purpose: Purpose, key: CellKey<'_>) {
+    fn of_ranges(policy: RangePolicy, context: u64, bytes: u64) -> Option<Self> {
+        let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?;
+        builder.set_context(context);
+        Some(Self { builder: PartitionsBuilder::Ranges(builder), pages: Vec::new(), error: None })
+    }
+
+    /// Adds a cell's entry, and returns whether a partition is closed.
+    fn add(&mut self, purpose: Purpose, key: CellKey<'_>) -> bool {
         let store = |block: &[u8]| append(&mut self.pages, block);
-        let added = match purpose {
-            Purpose::RowColumn => self.builder.add_row_column(key.row, key.column, store),
-            Purpose::Row => self.builder.add_row(key.row, store),
-            Purpose::Prefix | Purpose::Range => self.builder.add_key(key.row, store),
+        let added = match (&mut self.builder, purpose) {
+            (PartitionsBuilder::Ranges(builder), _) => builder.add_key(key.row, store),
+            (PartitionsBuilder::Hashed(builder), Purpose::RowColumn) => {
+                builder.add_row_column(key.row, key.column, store)
+            }
+            (PartitionsBuilder::Hashed(builder), Purpose::Row) => builder.add_row(key.row, store),
+            (PartitionsBuilder::Hashed(builder), _) => builder.add_key(key.row, store),
         };
         if let Err(PartitionBuildError::Build { error, .. }) = added {
             self.error = Some(error);
         }
+        !self.pages.is_empty()
     }
 
     /// Appends the pages and the index to `out`, and returns the length of both together, and that of the index.
     fn finish_into(mut self, out: &mut Vec<u8>) -> Result<(usize, u32), FilterProblem> {
-        let not_indexed = FilterProblem::NotIndexed { num_partitions: self.builder.num_partitions() };
-        let index = match (self.builder.finish(|block| append(&mut self.pages, block)), self.error) {
+        let store = |block: &[u8]| append(&mut self.pages, block);
+        let (num_partitions, finished) = match self.builder {
+            PartitionsBuilder::Hashed(builder) => (builder.num_partitions(), builder.finish(store)),
+            PartitionsBuilder::Ranges(builder) => (builder.num_partitions(), builder.finish(store)),
+        };
+        let not_indexed = FilterProblem::NotIndexed { num_partitions };
+        let index = match (finished, self.error) {
             (Ok(index), _) => index,
             (Err(PartitionBuildError::Build { error, .. }), _) | (Err(_), Some(error)) => {
                 return Err(FilterProblem::NotBuilt(error));
@@ -109,7 +133,8 @@ fn append(pages: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
 #[derive(Debug)]
 pub(crate) struct FilterWriter {
     filters: Vec<FilterInProgress>,
-    range: Option<RangeFilterBuilder>,
+    /// As of a filter of hashed keys: one block, until a first partition is closed.
+    range: Option<(RangeFilterBuilder, Option<Partitioned>)>,
 }
 
 impl FilterWriter {
@@ -123,9 +148,10 @@ impl FilterWriter {
             Some(FilterInProgress { purpose, builder, partitioned, given_up: None })
         });
         let range = policies.range.map(|policy| {
+            let context = filter_context(file_number, Purpose::Range);
             let mut builder = RangeFilterBuilder::new(policy);
-            builder.set_context(filter_context(file_number, Purpose::Range));
-            builder
+            builder.set_context(context);
+            (builder, policies.partition_bytes.and_then(|bytes| Partitioned::of_ranges(policy, context, bytes)))
         });
         Self { filters: filters.collect(), range }
     }
@@ -134,20 +160,21 @@ impl FilterWriter {
     pub(crate) fn add(&mut self, key: CellKey<'_>, last: Option<CellKey<'_>>) {
         // Cells of a row are neighbours: its entry is added with the first of them.
         let is_new_row = last.is_none_or(|last| last.row != key.row);
-        self.range.iter_mut().filter(|_| is_new_row).for_each(|range| range.add_key(key.row));
+        for (builder, partitioned) in self.range.iter_mut().filter(|_| is_new_row) {
+            match partitioned.as_mut().is_some_and(|partitioned| partitioned.add(Purpose::Range, key)) {
+                true => builder.clear(),
+                false => builder.add_key(key.row),
+            }
+        }
         for filter in &mut self.filters {
             let is_repeated = filter.purpose != Purpose::RowColumn && !is_new_row;
             if is_repeated || filter.given_up.is_some() {
                 continue;
             }
-            if let Some(partitioned) = &mut filter.partitioned {
-                partitioned.add(filter.purpose, key);
-                if !partitioned.pages.is_empty() {
-                    filter.builder.clear();
-                    continue;
-                }
+            match filter.partitioned.as_mut().is_some_and(|partitioned| partitioned.add(filter.purpose, key)) {
+                true => filter.builder.clear(),
+                false => filter.add(key),
             }
-            filter.add(key);
         }
     }
 
@@ -184,9 +211,12 @@ impl FilterWriter {
             let policy = filter.builder.policy();
             end(out, start, filter.purpose, policy.transform().to_wire().param, policy.kind_name(), built);
         }
-        if let Some(mut range) = self.range {
+        if let Some((mut builder, partitioned)) = self.range {
             let start = out.len();
-            let built = range.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt);
+            let built = match partitioned.filter(|partitioned| !partitioned.pages.is_empty()) {
+                Some(partitioned) => partitioned.finish_into(out),
+                None => builder.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt),
+            };
             end(out, start, Purpose::Range, 0, Purpose::Range.name(), built);
         }
         warnings

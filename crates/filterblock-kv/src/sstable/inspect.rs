@@ -2,8 +2,8 @@
 
 use super::{
     BLOCK_MAGIC, Bound, Cell, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterHandle, FilterProblem, KeyHasher,
-    PAGE_LEN, Probe, Purpose, RowRange, TableFilter, TableRangeFilter, TableReader, Warning, check_cells,
-    claimed_format, filter_context, open_file, prefix_range, read_filter,
+    PAGE_LEN, Purpose, RowRange, TableFilter, TableRangeFilter, TableReader, Warning, check_cells, claimed_format,
+    filter_context, open_file, prefix_range, read_filter,
 };
 use core::ops::RangeInclusive;
 use filterblock::DecodeError;
@@ -95,7 +95,8 @@ impl TableFile {
             };
             if handle.is_range() {
                 let context = filter_context(footer.number, Purpose::Range);
-                range_filter = Some(TableRangeFilter { offset, context, bytes: read()? });
+                let index_len = handle.index_len;
+                range_filter = Some(TableRangeFilter { offset, index_len, context, bytes: read()? });
                 continue;
             }
             let Some((purpose, transform)) = handle.purpose() else {
@@ -228,9 +229,7 @@ impl TableFile {
             let filter = self.filters.iter().rfind(|filter| filter.purpose == purpose)?;
             Some((purpose, filter.probe()?))
         };
-        let range = self.range_filter.as_ref().and_then(|filter| filter.open().ok());
-        let of_range = range
-            .map(|range| -> (_, Probe<'_>) { (Purpose::Range, Box::new(move |key| Some(range.may_contain(key.row)))) });
+        let of_range = self.range_filter.as_ref().and_then(|filter| Some((Purpose::Range, filter.probe()?)));
         let opened = Purpose::ALL.into_iter().filter_map(open).chain(of_range);
         let (purposes, filters): (Vec<Purpose>, Vec<_>) = opened.unzip();
         let mut walk = self.reader.walk(&filters)?;

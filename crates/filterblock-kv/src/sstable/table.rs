@@ -135,8 +135,7 @@ impl Table {
     pub(crate) fn verify(&self) -> Result<(Vec<Loaded<'_>>, Walk), Error> {
         let loaded: Vec<Loaded<'_>> =
             self.filters.usable().filter_map(|filter| filter.load(self.counters.filter_blocks())).collect();
-        let range = self.filters.range().and_then(|range| range.load(self.counters.filter_blocks()));
-        let of_range = range.map(|range| -> Probe<'_> { Box::new(move |key| Some(range.may_contain(key.row))) });
+        let of_range = self.filters.range().and_then(|range| range.load(self.counters.filter_blocks()));
         let has_range = of_range.is_some();
         let probes: Vec<Probe<'_>> = loaded.iter().map(Loaded::probe).chain(of_range).collect();
         let mut walk = self.reader().walk(&probes)?;

@@ -74,7 +74,11 @@ pub(super) fn choose(
         return with_rest(shared, level, Purpose::ALL.map(|purpose| configured(shared, level, purpose)));
     };
     let stays = version.tables().filter(|table| !gone.contains(&table.number()));
-    let new_range = shared.options.filters.ranges[level].map_or(0, |policy| policy.expected_block_len(entries[0]));
+    let new_range = shared.options.filters.ranges[level].map_or(0, |policy| {
+        let len = policy.expected_block_len(entries[0]);
+        let num_partitions = shared.options.filters.partition_bytes.map_or(1, |bytes| len.div_ceil(bytes));
+        if num_partitions > 1 { len + num_partitions * INDEX_BYTES_PER_PARTITION } else { len }
+    });
     let budget = budget.saturating_sub(range_bytes(stays.clone()) + new_range);
     let new = SortedRun { level, table: None, entries, num_tables: 1 + gone.len() as u64 };
     allocate_all(shared, sorted_runs(stays.map(run_of).chain([new])), budget).filter_policies(shared, level, None)

@@ -28,6 +28,7 @@ mod model;
 mod options;
 mod panics;
 mod partitioned;
+mod partitioned_ranges;
 mod predicted;
 mod prefix;
 mod ranges;

@@ -106,6 +106,7 @@ proptest! {
         for options in [
             inline(),
             inline().with_range_filter(bits(14.0)),
+            inline().with_range_filter(bits(80.0)).with_partition_bytes(256).with_cache_bytes(2_000),
             cached.with_range_filter(bits(4.0)).with_prefix_filter(2, policy(FilterKind::Bloom, 4.0)),
             inline().with_level_range_filter(0, bits(30.0)).unwrap(),
         ] {

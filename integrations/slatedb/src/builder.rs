@@ -31,7 +31,7 @@ impl TableFilterBuilder {
         match self.options.open_owned(block) {
             Ok(block) => {
                 self.tally.built();
-                Some(TableFilter::open(block))
+                Some(TableFilter::of_keys(block))
             }
             Err(refused) => {
                 self.tally.failed(refused.error());

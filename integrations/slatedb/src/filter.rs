@@ -1,8 +1,11 @@
 //! [`TableFilter`]: the filter of one table, as SlateDB holds it in memory.
 
-use bytes::BufMut;
-use filterblock::{AlignedBytes, FilterBlock};
+use crate::outcomes::Tally;
+use bytes::{BufMut, Bytes};
+use filterblock::range::RangeFilter;
+use filterblock::{AlignedBytes, DecodeError, FilterBlock};
 use slatedb::{Filter, FilterQuery, FilterTarget};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// A table's filter, or the reason to read the table always.
@@ -11,26 +14,57 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct TableFilter(Arc<State>);
 
-// (Nearly all are open, and a box would cost each query a line.)
 enum State {
-    Open(FilterBlock<AlignedBytes>),
+    /// Not in a box: that would cost each lookup a line.
+    Keys(FilterBlock<AlignedBytes>),
+    /// It is larger, and a scan can afford a line more.
+    Ranges(Box<RangeFilter<AlignedBytes>>),
     /// No usable filter: every answer is *maybe*. The bytes are kept, so that what is stored again, in a cache on disk,
     /// is what was read.
     Unusable(Box<[u8]>),
 }
 
 impl TableFilter {
-    pub(crate) fn open(block: FilterBlock<AlignedBytes>) -> Self {
-        Self(Arc::new(State::Open(block)))
+    pub(crate) fn of_keys(block: FilterBlock<AlignedBytes>) -> Self {
+        Self(Arc::new(State::Keys(block)))
+    }
+
+    pub(crate) fn of_ranges(filter: RangeFilter<AlignedBytes>) -> Self {
+        Self(Arc::new(State::Ranges(Box::new(filter))))
     }
 
     pub(crate) fn unusable(bytes: &[u8]) -> Self {
         Self(Arc::new(State::Unusable(bytes.into())))
     }
 
+    /// The filter of stored bytes. Those that are not a usable filter match every query, and are counted.
+    pub(crate) fn decoded(
+        data: &[u8],
+        tally: &Tally,
+        open: impl FnOnce(AlignedBytes) -> Result<Self, DecodeError>,
+    ) -> Arc<dyn Filter> {
+        // A writer that could not build the filter stores this.
+        if data.is_empty() {
+            tally.missing();
+            return Arc::new(Self::unusable(data));
+        }
+        // SlateDB's slices begin anywhere.
+        Arc::new(match open(AlignedBytes::copy_of(data)) {
+            Ok(filter) => {
+                tally.opened();
+                filter
+            }
+            Err(error) => {
+                tally.ignored(error, data.len());
+                Self::unusable(data)
+            }
+        })
+    }
+
     fn bytes(&self) -> &[u8] {
         match &*self.0 {
-            State::Open(block) => block.as_bytes(),
+            State::Keys(block) => block.as_bytes(),
+            State::Ranges(filter) => filter.as_bytes(),
             State::Unusable(bytes) => bytes,
         }
     }
@@ -39,10 +73,15 @@ impl TableFilter {
 impl Filter for TableFilter {
     fn might_match(&self, query: &FilterQuery) -> bool {
         match (&*self.0, &query.target) {
-            (State::Open(block), FilterTarget::Point(key)) => block.may_contain(key),
+            (State::Keys(block), FilterTarget::Point(key)) => block.may_contain(key),
             // The prefix may have any length: the answer is *maybe* where the transform makes no entry of it.
-            (State::Open(block), FilterTarget::Prefix(prefix)) => block.may_contain_prefix(prefix),
-            (State::Open(_), FilterTarget::Range { .. }) | (State::Unusable(_), _) => true,
+            (State::Keys(block), FilterTarget::Prefix(prefix)) => block.may_contain_prefix(prefix),
+            (State::Ranges(filter), FilterTarget::Point(key)) => filter.may_contain(key),
+            (State::Ranges(filter), FilterTarget::Prefix(prefix)) => filter.may_contain_prefix(prefix),
+            (State::Ranges(filter), FilterTarget::Range { lower, upper }) => {
+                filter.may_contain_range(bytes_of(lower), bytes_of(upper))
+            }
+            (State::Keys(_), FilterTarget::Range { .. }) | (State::Unusable(_), _) => true,
         }
     }
 
@@ -57,4 +96,8 @@ impl Filter for TableFilter {
     fn clamp_allocated_size(&self) -> Arc<dyn Filter> {
         Arc::new(self.clone())
     }
+}
+
+fn bytes_of(bound: &Bound<Bytes>) -> Bound<&[u8]> {
+    bound.as_ref().map(|bytes| &bytes[..])
 }

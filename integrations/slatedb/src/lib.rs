@@ -23,7 +23,8 @@
 //! ```
 //!
 //! A block states its kind, size, seed and transform itself. Therefore all policies have one name, and the policy may
-//! be changed at any time: filters that were written before stay in use.
+//! be changed at any time: filters that were written before stay in use. A [`RangeBlockPolicy`] beside it makes range
+//! filters, for scans.
 //!
 //! [`measure`] has what the program and the tests share: a store that counts requests, and how databases are filled,
 //! compacted and read there.
@@ -33,6 +34,8 @@ mod filter;
 pub mod measure;
 mod outcomes;
 mod policy;
+mod ranges;
 
 pub use outcomes::Outcomes;
 pub use policy::{FilterBlockPolicy, PolicyError};
+pub use ranges::RangeBlockPolicy;

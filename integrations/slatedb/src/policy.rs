@@ -4,8 +4,7 @@ use crate::builder::TableFilterBuilder;
 use crate::filter::TableFilter;
 use crate::outcomes::{Outcomes, Tally};
 use filterblock::{
-    AlignedBytes, DecodeError, FilterBlock, FilterBlockBuilder, FilterPolicy, KeyTransform, OpenOptions,
-    ParsePolicyError,
+    AlignedBytes, DecodeError, FilterBlockBuilder, FilterPolicy, KeyTransform, OpenOptions, ParsePolicyError,
 };
 use slatedb::Filter;
 use std::fmt;
@@ -90,16 +89,14 @@ impl FilterBlockPolicy {
     /// Opens a block of any policy. SlateDB gives a filter keys, not hashes, so each block's own seed and transform are
     /// applied, and blocks that were written before the policy changed stay in use: nothing is expected of them. One
     /// under a secret key, which it does not contain, must be of this policy.
-    fn open(&self, data: &[u8]) -> Result<FilterBlock<AlignedBytes>, DecodeError> {
-        // SlateDB's slices begin anywhere.
-        let block = AlignedBytes::copy_of(data);
+    fn open(&self, block: AlignedBytes) -> Result<TableFilter, DecodeError> {
         let opened = match OpenOptions::new().open_owned(block) {
             Err(refused) if matches!(refused.error(), DecodeError::KeyNeeded { .. }) => {
                 self.own_options().open_owned(refused.into_inner())
             }
             opened => opened,
         };
-        opened.map_err(|refused| refused.error())
+        opened.map(TableFilter::of_keys).map_err(|refused| refused.error())
     }
 
     /// Returns the options for blocks of this policy.
@@ -120,21 +117,7 @@ impl slatedb::FilterPolicy for FilterBlockPolicy {
 
     /// Bytes that are not a usable filter match every query.
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
-        // A writer that could not build the filter stores this.
-        if data.is_empty() {
-            self.tally.missing();
-            return Arc::new(TableFilter::unusable(data));
-        }
-        match self.open(data) {
-            Ok(block) => {
-                self.tally.opened();
-                Arc::new(TableFilter::open(block))
-            }
-            Err(error) => {
-                self.tally.ignored(error, data.len());
-                Arc::new(TableFilter::unusable(data))
-            }
-        }
+        TableFilter::decoded(data, &self.tally, |block| self.open(block))
     }
 
     fn estimate_size(&self, num_keys: usize) -> usize {

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use filterblock::{FilterKind, FilterPolicy, KeyHasher};
-use filterblock_slatedb::{FilterBlockPolicy, PolicyError};
+use filterblock_slatedb::{FilterBlockPolicy, PolicyError, RangeBlockPolicy};
 use slatedb::{Filter, FilterPolicy as _, FilterQuery, RowEntry, ValueDeletable};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::Arc;
 
 const ROWS: u64 = 2_000;
@@ -172,7 +173,7 @@ fn prefixes_are_answered_where_they_are_entries() {
         }
         let absent = (100..1000).filter(|i| !filter.might_match(&prefix(&format!("{i:04}/")))).count();
         assert_eq!(absent > 800, supported, "{text}: {absent} of 900 prefixes ruled out");
-        let range = FilterQuery::range(std::ops::Bound::Included(key(5_000)), std::ops::Bound::Unbounded);
+        let range = FilterQuery::range(Included(key(5_000)), Unbounded);
         assert!(filter.might_match(&range), "{text}");
     }
 }
@@ -211,4 +212,88 @@ fn the_estimated_size_is_that_of_the_filter() {
         let at_most = if policy.supports_prefix_queries() { 200 * actual } else { actual + actual / 20 };
         assert!(estimate + actual / 20 >= actual && estimate <= at_most, "{policy}: {estimate} for {actual} bytes");
     }
+}
+
+/// A filter of every third key, by entries of all sorts.
+fn built_of_ranges(policy: &RangeBlockPolicy) -> Arc<dyn Filter> {
+    let mut builder = policy.builder();
+    for i in 0..ROWS {
+        let value = match i % 3 {
+            0 => ValueDeletable::Value(Bytes::from_static(b"value")),
+            1 => ValueDeletable::Merge(Bytes::from_static(b"operand")),
+            _ => ValueDeletable::Tombstone,
+        };
+        builder.add_entry(&entry(key(3 * i), value));
+    }
+    builder.build()
+}
+
+#[test]
+fn range_filters_answer_every_bound() {
+    let policy: RangeBlockPolicy = "range:20".parse().unwrap();
+    assert_eq!((policy.supports_prefix_queries(), policy.supports_range_queries()), (false, true));
+    let built = built_of_ranges(&policy);
+    let (estimate, actual) = (policy.estimate_size(ROWS as usize), built.size());
+    assert!(estimate.abs_diff(actual) <= actual / 20, "{estimate} for {actual} bytes");
+    let filter = policy.decode(&encoded(&*built));
+    let asks = |lower, upper| filter.might_match(&FilterQuery::range(lower, upper));
+    let mut absent = 0;
+    for i in 0..ROWS {
+        let (stored, beside) = (key(3 * i), key(3 * i + 1));
+        // Of the last key before, if there is one.
+        let below = || if i == 0 { Unbounded } else { Excluded(key(3 * i - 3)) };
+        for lower in [Unbounded, Included(stored.clone()), below()] {
+            for upper in [Unbounded, Included(stored.clone()), Excluded(beside.clone())] {
+                assert!(asks(lower.clone(), upper), "{i}");
+            }
+        }
+        assert!(filter.might_match(&FilterQuery::prefix(stored.slice(..7))));
+        assert!(filter.might_match(&FilterQuery::point(stored.clone())));
+        absent += u64::from(!asks(Included(beside), Excluded(key(3 * i + 3))));
+        absent += u64::from(!asks(below(), Excluded(stored)));
+    }
+    assert!(absent > ROWS, "{absent} of {} ranges ruled out", 2 * ROWS);
+    assert!(!asks(Included(key(3 * ROWS)), Unbounded) && !filter.might_match(&FilterQuery::prefix("x".into())));
+    let outcomes = policy.outcomes();
+    assert_eq!((outcomes.built, outcomes.opened, outcomes.ignored()), (1, 1, 0));
+}
+
+#[test]
+fn bytes_that_are_no_range_filter_match_every_range() {
+    let policy: RangeBlockPolicy = "range:14".parse().unwrap();
+    let bytes = encoded(&*built_of_ranges(&policy));
+    let mut tried = 0;
+    let mut matches = |bytes: &[u8], what: &str| {
+        let filter = policy.decode(bytes);
+        assert!(filter.might_match(&FilterQuery::range(Included(key(100_000)), Unbounded)), "{what}");
+        assert!(
+            matches_point(&*filter, key(100_000)) && filter.might_match(&FilterQuery::prefix("x".into())),
+            "{what}"
+        );
+        assert_eq!(encoded(&*filter), bytes, "{what}: stored again as it was read");
+        tried += 1;
+    };
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << (at % 8);
+        matches(&damaged, &format!("a bit of byte {at} flipped"));
+        matches(&bytes[..at], &format!("cut to {at} bytes"));
+    }
+    let keys = self::policy("blocked:10");
+    matches(&encoded(&*built(&keys, ROWS)), "a filter of keys");
+    let outcomes = policy.outcomes();
+    assert_eq!((outcomes.missing, outcomes.mismatched, outcomes.opened, outcomes.ignored()), (1, 1, 0, tried));
+    assert!(policy.first_failure().is_some());
+    // And the other way round.
+    assert!((0..ROWS).all(|i| matches_point(&*keys.decode(&bytes), key(i))));
+    assert_eq!((keys.outcomes().mismatched, keys.outcomes().opened), (ROWS, 0));
+}
+
+#[test]
+fn a_range_filter_that_cannot_be_built_matches_everything() {
+    let policy: RangeBlockPolicy = "range:14".parse().unwrap();
+    let filter = policy.builder().build();
+    assert!(filter.might_match(&FilterQuery::range(Unbounded, Unbounded)) && encoded(&*filter).is_empty());
+    assert_eq!((policy.outcomes().built, policy.outcomes().failed), (0, 1));
+    assert!(policy.first_failure().is_some());
 }

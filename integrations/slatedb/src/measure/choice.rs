@@ -1,6 +1,6 @@
 //! [`FilterChoice`]: the filters of a database, as text.
 
-use crate::{FilterBlockPolicy, PolicyError};
+use crate::{FilterBlockPolicy, PolicyError, RangeBlockPolicy};
 use slatedb::BloomFilterPolicy;
 use std::fmt;
 use std::str::FromStr;
@@ -18,10 +18,13 @@ pub enum FilterChoice {
     },
     /// Filter blocks.
     Blocks(FilterBlockPolicy),
+    /// Filter blocks, and range filters.
+    Ranges(FilterBlockPolicy, RangeBlockPolicy),
 }
 
 const NONE: &str = "none";
 const BLOOM: &str = "slatedb:";
+const RANGES: &str = "+range:";
 
 impl FilterChoice {
     /// Returns the policies that SlateDB's builders take.
@@ -30,25 +33,37 @@ impl FilterChoice {
             Self::None => Vec::new(),
             Self::Bloom { bits_per_key } => vec![Arc::new(BloomFilterPolicy::new(*bits_per_key))],
             Self::Blocks(policy) => vec![Arc::new(policy.clone())],
+            Self::Ranges(keys, ranges) => vec![Arc::new(keys.clone()), Arc::new(ranges.clone())],
         }
     }
 
     /// The policy of filter blocks.
     pub fn blocks(&self) -> Option<&FilterBlockPolicy> {
         match self {
-            Self::Blocks(policy) => Some(policy),
+            Self::Blocks(policy) | Self::Ranges(policy, _) => Some(policy),
+            _ => None,
+        }
+    }
+
+    /// The policy of range filters.
+    pub fn ranges(&self) -> Option<&RangeBlockPolicy> {
+        match self {
+            Self::Ranges(_, policy) => Some(policy),
             _ => None,
         }
     }
 }
 
-/// `none`, `slatedb:BITS` for SlateDB's own filter, or the text of a policy of filter blocks.
+/// `none`, `slatedb:BITS` for SlateDB's own filter, or the text of a policy of filter blocks, with `+range:BITS` or without.
 impl FromStr for FilterChoice {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
         if text == NONE {
             return Ok(Self::None);
+        }
+        if let Some(at) = text.find(RANGES) {
+            return Ok(Self::Ranges(text[..at].parse()?, text[at + 1..].parse()?));
         }
         match text.strip_prefix(BLOOM).map(str::parse) {
             Some(Ok(bits_per_key)) => Ok(Self::Bloom { bits_per_key }),
@@ -63,6 +78,7 @@ impl fmt::Display for FilterChoice {
             Self::None => f.write_str(NONE),
             Self::Bloom { bits_per_key } => write!(f, "{BLOOM}{bits_per_key}"),
             Self::Blocks(policy) => policy.fmt(f),
+            Self::Ranges(keys, ranges) => write!(f, "{keys}+{ranges}"),
         }
     }
 }

@@ -88,15 +88,25 @@ impl Database {
     /// # Errors
     /// SlateDB's.
     pub async fn fill(&self, num_rows: u64, num_tables: u64) -> Result<()> {
+        let rows = |table| (table..num_rows).step_by(num_tables as usize).map(row);
+        self.fill_tables((0..num_tables).map(|table| rows(table).map(|row| (row.key, row.value)))).await
+    }
+
+    /// Writes tables of level 0, of keys and their values.
+    ///
+    /// # Errors
+    /// SlateDB's.
+    pub async fn fill_tables<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        tables: impl Iterator<Item = impl Iterator<Item = (K, V)>>,
+    ) -> Result<()> {
         const BATCH: usize = 1000;
         let db = self.open_uncompacted().await?;
-        for table in 0..num_tables {
-            let numbers: Vec<u64> = (table..num_rows).step_by(num_tables as usize).collect();
-            for numbers in numbers.chunks(BATCH) {
+        for table in tables {
+            let mut rows = table.peekable();
+            while rows.peek().is_some() {
                 let mut batch = WriteBatch::new();
-                for row in numbers.iter().map(|&i| row(i)) {
-                    batch.put(row.key, row.value);
-                }
+                rows.by_ref().take(BATCH).for_each(|(key, value)| batch.put(key, value));
                 db.write(batch).await?;
             }
             flush(&db).await?;

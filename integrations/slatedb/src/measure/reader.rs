@@ -40,11 +40,11 @@ impl FromStr for Caching {
 /// Lookups, and what they cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookups {
-    /// Keys looked up.
+    /// Keys looked up, or ranges scanned.
     pub num_keys: u64,
-    /// Tables that each key was looked for in, at most.
+    /// Tables that each was looked for in, at most.
     pub num_tables: u64,
-    /// Keys found.
+    /// Rows found.
     pub num_found: u64,
     /// Requests for tables that reached the object store.
     pub parts: Parts,
@@ -128,11 +128,37 @@ impl Reader {
     /// # Errors
     /// SlateDB's.
     pub async fn look_up_absent(&self, numbers: Range<u64>) -> Result<Lookups> {
+        let keys = numbers.end - numbers.start;
+        self.count(keys, numbers, async |i| Ok(u64::from(self.db.get(absent_key(i)).await?.is_some()))).await
+    }
+
+    /// Scans ranges, each to its end.
+    ///
+    /// # Errors
+    /// SlateDB's.
+    pub async fn scan(&self, ranges: &[Range<Vec<u8>>]) -> Result<Lookups> {
+        let scan = async |range: &Range<Vec<u8>>| {
+            let (mut rows, mut num_found) = (self.db.scan(range.clone()).await?, 0);
+            while rows.next().await?.is_some() {
+                num_found += 1;
+            }
+            Ok(num_found)
+        };
+        self.count(ranges.len() as u64, ranges, scan).await
+    }
+
+    /// Asks for each, and sums up the numbers of rows found.
+    async fn count<T>(
+        &self,
+        num_keys: u64,
+        asked: impl IntoIterator<Item = T>,
+        ask: impl AsyncFn(T) -> Result<u64>,
+    ) -> Result<Lookups> {
         let before = self.counters();
         self.store.take(&self.manifest);
-        let (num_keys, mut num_found) = (numbers.end - numbers.start, 0);
-        for i in numbers {
-            num_found += u64::from(self.db.get(absent_key(i)).await?.is_some());
+        let mut num_found = 0;
+        for one in asked {
+            num_found += ask(one).await?;
         }
         Ok(Lookups {
             num_keys,

@@ -3,7 +3,6 @@
 use super::{database, policies};
 use anyhow::Result;
 use bytes::BufMut;
-use filterblock_slatedb::FilterBlockPolicy;
 use filterblock_slatedb::measure::{Caching, Database, Reader, Scratch, absent_key, flush, row};
 use slatedb::{Db, Filter, FilterBuilder, FilterPolicy, FilterQuery, RowEntry};
 use std::path::{Path, PathBuf};
@@ -29,7 +28,7 @@ const DAMAGES: [(&str, Damage); 5] = [
 
 /// Stores the filters of a policy damaged, with SlateDB's checksum over the damaged bytes.
 struct DamagingPolicy {
-    policy: FilterBlockPolicy,
+    policy: Arc<dyn FilterPolicy>,
     damage: Damage,
     num_built: Arc<AtomicUsize>,
 }
@@ -96,6 +95,13 @@ impl Filter for DamagedFilter {
     }
 }
 
+/// The database's policies, which store damaged filters.
+fn damaging(database: &Database, damage: Damage) -> Vec<Arc<dyn FilterPolicy>> {
+    let damaging =
+        |policy| Arc::new(DamagingPolicy { policy, damage, num_built: Arc::default() }) as Arc<dyn FilterPolicy>;
+    database.filters().policies().into_iter().map(damaging).collect()
+}
+
 async fn fill(db: &Db) -> Result<()> {
     for table in 0..TABLES {
         for i in (table..ROWS).step_by(TABLES as usize) {
@@ -112,8 +118,7 @@ async fn filters_damaged_before_slatedbs_checksum_change_no_answer() -> Result<(
         for (what, damage) in DAMAGES {
             let scratch = Scratch::new()?;
             let database = database(&scratch, &filters)?;
-            let policy = DamagingPolicy { policy: filters.parse()?, damage, num_built: Arc::default() };
-            let db = database.open_uncompacted_with(vec![Arc::new(policy)]).await?;
+            let db = database.open_uncompacted_with(damaging(&database, damage)).await?;
             fill(&db).await?;
             db.close().await?;
 
@@ -135,6 +140,38 @@ async fn filters_damaged_before_slatedbs_checksum_change_no_answer() -> Result<(
             assert!(lookups.counters.negatives > 970, "{filters}, {what}: {lookups:?}");
             reader.close().await?;
         }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_range_filters_change_no_scan() -> Result<()> {
+    let only = |key: [u8; 16]| key.to_vec()..[&key[..], &[0]].concat();
+    let (rows, absent): (Vec<_>, Vec<_>) = (0..ROWS).map(|i| (only(row(i).key), only(absent_key(i)))).unzip();
+    for (what, damage) in DAMAGES {
+        let scratch = Scratch::new()?;
+        let database = database(&scratch, "blocked:10+range:14")?;
+        let db = database.open_uncompacted_with(damaging(&database, damage)).await?;
+        fill(&db).await?;
+        db.close().await?;
+        let outcomes = || database.filters().ranges().expect("range filters").outcomes();
+
+        let reader = Reader::open(&database, Caching::Metadata).await?;
+        let (found, none) = (reader.scan(&rows).await?, reader.scan(&absent).await?);
+        reader.close().await?;
+        assert_eq!((found.num_found, found.counters.range_negatives), (ROWS, 0), "{what}");
+        assert_eq!((none.num_found, none.counters.range_negatives), (0, 0), "{what}");
+        assert_eq!((outcomes().opened, outcomes().ignored()), (0, TABLES), "{what}");
+
+        // A compaction asks the filters for everything, and writes sound ones.
+        database.compact(64 << 20).await?;
+        assert_eq!((outcomes().opened, outcomes().ignored()), (0, 2 * TABLES), "{what}");
+        let reader = Reader::open(&database, Caching::Metadata).await?;
+        let (found, none) = (reader.scan(&rows).await?, reader.scan(&absent).await?);
+        reader.close().await?;
+        assert_eq!((found.num_found, found.counters.range_negatives), (ROWS, 0), "{what}");
+        assert!(none.num_found == 0 && none.counters.range_negatives > ROWS / 2, "{what}: {none:?}");
+        assert_eq!((outcomes().opened, outcomes().ignored()), (1, 2 * TABLES), "{what}");
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod damage;
 mod keys_found;
 mod migration;
 mod prefixes;
+mod ranges;
 mod reads_saved;
 
 use anyhow::Result;

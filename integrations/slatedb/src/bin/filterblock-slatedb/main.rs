@@ -5,6 +5,7 @@ mod bench;
 mod figures;
 mod mix;
 mod report;
+mod scans;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
@@ -59,6 +60,16 @@ enum Command {
         #[arg(long, default_value_t = 10_000)]
         lookups: u64,
     },
+    /// Requests and bytes of scans that find nothing, by size of range filter
+    Scans {
+        /// Where to put the databases: a directory, or s3://BUCKET/PREFIX
+        location: Location,
+        #[command(flatten)]
+        shape: Shape,
+        /// Scans
+        #[arg(long, default_value_t = 10_000)]
+        scans: u64,
+    },
     /// Times of loads, lookups and the mix of SlateDB's benchmark tool, by kind of filter, in turns
     Bench {
         /// Where to put the databases: a directory, or s3://BUCKET/PREFIX
@@ -85,7 +96,7 @@ enum Command {
 struct Place {
     /// A directory, or s3://BUCKET/PREFIX
     location: Location,
-    /// none, slatedb:BITS for SlateDB's own filter, or a policy such as ribbon:fpr=1%
+    /// none, slatedb:BITS for SlateDB's own filter, or a policy such as ribbon:fpr=1%, with +range:14 or without
     #[arg(long, default_value = "blocked:10")]
     filters: FilterChoice,
 }
@@ -113,7 +124,8 @@ async fn main() -> Result<()> {
         Command::Fill { place, shape } => place.database()?.fill(shape.rows, shape.tables).await,
         Command::Compact { place, max_table_bytes } => place.database()?.compact(max_table_bytes).await,
         Command::Read { place, rows, absent, caching } => read(&place.database()?, rows, absent, caching).await,
-        Command::Report { location, shape, lookups } => report::run(&location, shape, lookups).await,
+        Command::Report { location, shape, lookups } => report::lookups(&location, shape, lookups).await,
+        Command::Scans { location, shape, scans } => report::scans(&location, shape, scans).await,
         Command::Bench { location, shape, filters, lookups, rounds, seconds } => {
             let filters = filters.split_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>()?;
             bench::run(&location, shape, &filters, &bench::Plan { lookups, rounds, seconds }).await

@@ -70,7 +70,10 @@ fn main() -> Result<()> {
     draw(&path, &fronts).map_err(|error| anyhow!("{path}: {error}"))
 }
 
-fn draw(path: &str, fronts: &[(u64, RGBColor, Vec<(f64, f64)>)]) -> Result<(), Box<dyn std::error::Error>> {
+/// A length of ranges, its colour, and bits per key and rates.
+type Front = (u64, RGBColor, Vec<(f64, f64)>);
+
+fn draw(path: &str, fronts: &[Front]) -> Result<(), Box<dyn std::error::Error>> {
     let root = SVGBackend::new(path, (760, 480)).into_drawing_area();
     root.fill(&WHITE)?;
     let title = "Range filters of integers; lines: the least possible, log2(length / rate)";

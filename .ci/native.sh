@@ -194,6 +194,10 @@ parquet_lane() {
   esac
 }
 
+# In a workspace of its own: DataFusion is compiled here only.
+proves "DataFusion" "Parquet files skipped by a filter set: rows as without one, damaged and outdated sets, requests"
+datafusion_lane() { integrations/datafusion/run short; }
+
 proves "Python" "the wheel: its tests, its types, and the example that prunes Parquet files"
 python_lane() { python/run || case $? in 3) cannot "no Python with its packages here" ;; *) return 1 ;; esac; }
 

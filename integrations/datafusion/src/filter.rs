@@ -1,0 +1,203 @@
+//! Asks a set in an object store which files may have rows that a query looks for.
+
+use crate::doubt::{Doubt, Outcomes, Tally};
+use crate::identity;
+use crate::predicate::Predicate;
+use crate::value::{self, Kind};
+use datafusion::arrow::datatypes::Schema;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Expr;
+use datafusion::object_store::path::Path;
+use datafusion::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use filterblock::{DecodeError, KeyHasher};
+use filterblock_set::{FilterSet, Opening, Query, Selection};
+use futures::future::join_all;
+use futures::lock::Mutex;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Ranges with fewer bytes than this between them are fetched as one.
+const MAX_GAP: u64 = 256 << 10;
+
+/// A longer list is not looked up: it would have to be answered for every file.
+const MAX_VALUES: usize = 10_000;
+
+/// The set as far as it was read.
+enum State {
+    Unread,
+    Open(Box<FilterSet>),
+    /// Its index is none: for good, since only another object could be read otherwise.
+    Unusable,
+}
+
+/// What a query asks of a set.
+#[derive(Debug)]
+pub(crate) struct Question(Predicate<Query>);
+
+/// A set in an object store. Its index is read by the first query, each block by the first query that needs it; both stay
+/// in memory. A set that was written anew needs a new `FileFilter`.
+pub struct FileFilter {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    hasher: Option<KeyHasher>,
+    state: Mutex<State>,
+    tally: Tally,
+}
+
+impl fmt::Debug for FileFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FileFilter({}, {:?})", self.path, self.outcomes())
+    }
+}
+
+impl FileFilter {
+    /// Returns the filter of the set at `path`. Nothing is read yet.
+    pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
+        Self { store, path, hasher: None, state: Mutex::new(State::Unread), tally: Tally::default() }
+    }
+
+    /// Opens only a set that was hashed so; needed for a set under a secret key.
+    #[must_use]
+    pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = Some(hasher);
+        self
+    }
+
+    /// Returns what the lookups so far have found.
+    pub fn outcomes(&self) -> Outcomes {
+        self.tally.outcomes()
+    }
+
+    /// Returns what the first `doubt` was about, as it was logged.
+    pub fn first(&self, doubt: Doubt) -> Option<&str> {
+        self.tally.first(doubt)
+    }
+
+    /// Returns for each file, as it is now, whether it may have a row for which all filters are true; for providers that
+    /// list their files themselves. `schema` has the table's columns that are stored in the files.
+    pub async fn may_match(&self, schema: &Schema, filters: &[Expr], files: &[&ObjectMeta]) -> Vec<bool> {
+        match self.ask(schema, filters).await {
+            Some(question) => self.answer(&question, files).await,
+            None => vec![true; files.len()],
+        }
+    }
+
+    /// Returns what can be asked of the set; reads its index if there may be something.
+    pub(crate) async fn ask(&self, schema: &Schema, filters: &[Expr]) -> Option<Question> {
+        let doubt = |filter: &&Expr| self.tally.doubt(Doubt::Filter, format_args!("no lookup answers `{filter}`"));
+        let compares = |filter: &Expr| Predicate::of(filter, &mut |_, _| Some(())).is_some();
+        let (filters, others): (Vec<_>, Vec<_>) = filters.iter().partition(|filter| compares(filter));
+        others.iter().for_each(doubt);
+        if filters.is_empty() {
+            return None;
+        }
+        let mut state = self.state.lock().await;
+        let set = self.open(&mut state).await?;
+        let lookup = &mut |column: &str, values: &[&ScalarValue]| query(set, schema, column, values);
+        let mut parts = Vec::new();
+        for filter in filters {
+            match Predicate::of(filter, lookup) {
+                Some(part) => parts.push(part),
+                None => doubt(&filter),
+            }
+        }
+        (!parts.is_empty()).then(|| Question(Predicate::All(parts)))
+    }
+
+    /// Returns for each file whether it may have what is asked for; reads the blocks that are not in memory.
+    pub(crate) async fn answer(&self, question: &Question, files: &[&ObjectMeta]) -> Vec<bool> {
+        let mut state = self.state.lock().await;
+        let State::Open(set) = &mut *state else {
+            return vec![true; files.len()];
+        };
+        // No file of a set has an empty name.
+        let named =
+            |file: &&ObjectMeta| identity(file).map_or((String::new(), 0), |id| (file.location.to_string(), id));
+        let selection = set.select(files.iter().map(named));
+        (selection.num_known()..selection.num_files())
+            .for_each(|_| self.tally.doubt(Doubt::File, "a file is not in the set, or has changed since"));
+        let mut answers = Vec::new();
+        for query in question.0.lookups() {
+            self.load(set, query, &selection).await;
+            answers.push(set.answer(query, &selection).of_any_key());
+        }
+        for block in set.take_bad_blocks() {
+            let file = String::from_utf8_lossy(&block.file);
+            self.tally.doubt(
+                Doubt::Block,
+                format_args!("the filter of {file} in {} is not used: {}", self.path, block.error),
+            );
+        }
+        let keep = question.0.answer(&mut answers.into_iter()).unwrap_or_else(|| vec![true; files.len()]);
+        self.tally.looked_up(files.len(), keep.iter().filter(|keep| !**keep).count());
+        keep
+    }
+
+    async fn open<'s>(&self, state: &'s mut State) -> Option<&'s mut FilterSet> {
+        if matches!(state, State::Unread) {
+            match self.read_index().await {
+                Ok(Ok(set)) => *state = State::Open(set),
+                Ok(Err(error)) => {
+                    *state = State::Unusable;
+                    self.tally.doubt(Doubt::Set, format_args!("the set {} is not used: {error}", self.path));
+                }
+                // The next query tries again.
+                Err(error) => self.tally.doubt(Doubt::Set, format_args!("the set {} was not read: {error}", self.path)),
+            }
+        }
+        match state {
+            State::Open(set) => Some(set),
+            _ => None,
+        }
+    }
+
+    /// The outer error is the store's, the inner one of the bytes.
+    async fn read_index(&self) -> Result<Result<Box<FilterSet>, DecodeError>, Box<dyn Error + Send + Sync>> {
+        let tail = GetOptions { range: Some(GetRange::Suffix(FilterSet::TAIL_LEN)), ..GetOptions::default() };
+        let read = self.store.get_opts(&self.path, tail).await?;
+        let set_len = read.meta.size;
+        let mut tail = read.bytes().await?;
+        for _ in 0..2 {
+            match FilterSet::open(set_len, &tail, self.hasher.as_ref()) {
+                Ok(Opening::Ready(set)) => return Ok(Ok(set)),
+                Ok(Opening::Needs(range)) => tail = self.store.get_range(&self.path, range).await?,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Err("it changed meanwhile".into())
+    }
+
+    async fn load(&self, set: &mut FilterSet, query: &Query, selection: &Selection) {
+        let fetch =
+            |range: std::ops::Range<u64>| async { (range.start, self.store.get_range(&self.path, range).await) };
+        for (offset, read) in join_all(set.plan(query, selection, MAX_GAP).into_iter().map(fetch)).await {
+            match read {
+                Ok(bytes) => set.give(offset, &bytes),
+                Err(error) => {
+                    self.tally.doubt(Doubt::Set, format_args!("a part of {} was not read: {error}", self.path))
+                }
+            }
+        }
+    }
+}
+
+/// The query for rows with one of `values` in a column; `None` if the set cannot answer it.
+fn query(set: &FilterSet, schema: &Schema, column: &str, values: &[&ScalarValue]) -> Option<Query> {
+    let kind = Kind::of(schema.field_with_name(column).ok()?.data_type())?;
+    let name = kind.name_in_set(column);
+    let is_answerable =
+        |value: &&ScalarValue| !value.is_null() && Kind::of(&value.data_type()).is_some_and(|of| of == kind);
+    let is_known = set.columns().any(|found| found == (&*name, Some(kind.class)));
+    if !is_known || values.len() > MAX_VALUES || !values.iter().all(is_answerable) {
+        return None;
+    }
+    let array = ScalarValue::iter_to_array(values.iter().map(|value| (*value).clone())).ok()?;
+    let array = value::plain(&array)?;
+    let mut keys = Vec::with_capacity(values.len());
+    let is_indexable = value::each_value(&array, |value| keys.push(value));
+    let query = set.query(&name, keys.iter().copied());
+    // A query without keys would deny every file.
+    let is_complete = is_indexable && !values.is_empty() && keys.len() == values.len();
+    (is_complete && query.unanswerable().next().is_none()).then_some(query)
+}

@@ -1,0 +1,69 @@
+//! Parquet files that DataFusion does not open, as a [filter set](filterblock_set) denies what a query looks for.
+//!
+//! ```no_run
+//! use datafusion::prelude::*;
+//! use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableUrl};
+//! use datafusion::object_store::ObjectStoreExt;
+//! use filterblock_datafusion::{FileFilter, FilteredTable, SetWriter};
+//! use futures::TryStreamExt;
+//! use std::sync::Arc;
+//!
+//! # async fn example(config: ListingTableConfig) -> Result<(), Box<dyn std::error::Error>> {
+//! let context = SessionContext::new();
+//! let table = ListingTable::try_new(config)?; // as without a set
+//! let url = ListingTableUrl::parse("file:///lake/events/")?;
+//! let store = context.runtime_env().object_store(&url)?;
+//!
+//! // Once: the set of the files that are there. A writer of files calls `keys`, `add` and `add_file` instead.
+//! let policy = "ribbon:fpr=1%,seed=7".parse()?;
+//! let mut writer = SetWriter::new(&policy, &datafusion::catalog::TableProvider::schema(&table), &["user"], 100_000)?;
+//! let files: Vec<_> = store.list(Some(url.prefix())).try_collect().await?;
+//! for file in &files {
+//!     writer.index_file(store.clone(), file).await?;
+//! }
+//! let set_path = "lake/events.set".into();
+//! store.put(&set_path, writer.finish()?.into()).await?;
+//!
+//! // Then: files in which the filters of a query find nothing are left out of the plan.
+//! let filter = Arc::new(FileFilter::new(store, set_path));
+//! let events = context.read_table(Arc::new(FilteredTable::new(table, filter.clone())))?;
+//! events.filter(col("user").eq(lit(4711_i64)))?.show().await?;
+//! println!("{:?}, {:?}", filter.outcomes(), filter.first(filterblock_datafusion::Doubt::Set));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # No row is lost
+//!
+//! A file is left out if it is in the set under its name and entity tag, and the blocks of its column open and deny all
+//! values of an equality or a list. All else is *maybe*: the file is read, and DataFusion checks every row. What was
+//! *maybe* for want of an answer is counted, and the first of each [`Doubt`] logged and kept.
+//!
+//! DataFusion converts the values of a file to the type of the table's column. A conversion that changes values, such as
+//! from milliseconds to seconds, would make rows equal to a literal that the filter has never seen. So the filters of a
+//! column are named after its decimal places, and a file that has more of them gets none: a table with another number of
+//! places finds no filter.
+//!
+//! What is not noticed: a writer that leaves out rows, an entity tag that stays when the file changes, and an
+//! `expr_adapter_factory` of the table's own that makes other values of those in the file.
+
+mod doubt;
+mod filter;
+mod predicate;
+mod table;
+mod value;
+mod writer;
+
+pub use doubt::{Doubt, Outcomes};
+pub use filter::FileFilter;
+pub use table::FilteredTable;
+pub use writer::{FileKeys, SetWriter, WriteError};
+
+use datafusion::object_store::ObjectMeta;
+
+/// Returns the identity of an object as it is now, of its name, its length and its entity tag. `None` without a tag: such
+/// a file is always *maybe*.
+pub fn identity(object: &ObjectMeta) -> Option<u64> {
+    let (name, len, tag) = (object.location.as_ref(), object.size.to_string(), object.e_tag.as_ref()?);
+    Some(filterblock_set::file_identity(&[name.as_bytes(), len.as_bytes(), tag.as_bytes()]))
+}

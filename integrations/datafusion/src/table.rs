@@ -1,0 +1,115 @@
+//! A table whose files are left out of the plan where a set denies what a query looks for.
+
+use crate::filter::{FileFilter, Question};
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Constraints, Result};
+use datafusion::datasource::listing::ListingTable;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use std::sync::Arc;
+
+/// A [`ListingTable`] and the set of its files. It plans as that table does, without the files in which the set denies
+/// what the query's filters require; DataFusion checks all rows of the others.
+///
+/// A query that asks the set is planned without the files' statistics, as DataFusion opens every file to collect them.
+#[derive(Debug)]
+pub struct FilteredTable {
+    table: ListingTable,
+    /// The columns that are stored in the files.
+    stored: Schema,
+    filter: Arc<FileFilter>,
+}
+
+impl FilteredTable {
+    /// Returns `table`, skipping files by `filter`.
+    pub fn new(table: ListingTable, filter: Arc<FileFilter>) -> Self {
+        let is_stored = |name: &str| table.options().table_partition_cols.iter().all(|(column, _)| column != name);
+        let schema = table.schema();
+        let stored = schema.fields().iter().filter(|field| is_stored(field.name())).cloned().collect::<Vec<_>>();
+        Self { stored: Schema::new(stored), table, filter }
+    }
+
+    /// Returns the plan without the files that the set denies.
+    async fn skip(&self, plan: Arc<dyn ExecutionPlan>, question: &Question) -> Arc<dyn ExecutionPlan> {
+        let config =
+            plan.downcast_ref::<DataSourceExec>().and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        // A table without files.
+        let Some(config) = config else {
+            return plan;
+        };
+        let files: Vec<_> = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| &file.object_meta).collect();
+        let mut keep = self.filter.answer(question, &files).await.into_iter();
+        // The number of groups stays, as the plan may state a partitioning by them.
+        let of_group = |group: &FileGroup| {
+            let kept = group.iter().filter(|_| keep.next().unwrap_or(true)).cloned().collect();
+            FileGroup::new(kept)
+        };
+        let groups = config.file_groups.iter().map(of_group).collect();
+        let statistics = config.statistics().to_inexact();
+        let config = FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).with_statistics(statistics);
+        DataSourceExec::from_data_source(config.build())
+    }
+}
+
+#[async_trait]
+impl TableProvider for FilteredTable {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        self.table.constraints()
+    }
+
+    fn table_type(&self) -> TableType {
+        self.table.table_type()
+    }
+
+    fn get_table_definition(&self) -> Option<&str> {
+        self.table.get_table_definition()
+    }
+
+    fn get_column_default(&self, column: &str) -> Option<&Expr> {
+        self.table.get_column_default(column)
+    }
+
+    async fn scan(
+        &self,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(question) = self.filter.ask(&self.stored, filters).await else {
+            return self.table.scan(session, projection, filters, limit).await;
+        };
+        let without_statistics = session.as_any().downcast_ref::<SessionState>().map(|state| {
+            let mut state = state.clone();
+            state.config_mut().options_mut().execution.collect_statistics = false;
+            state
+        });
+        let session = without_statistics.as_ref().map_or(session, |state| state as &dyn Session);
+        let plan = self.table.scan(session, projection, filters, limit).await?;
+        Ok(self.skip(plan, &question).await)
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        // Inexact, or exact for what the names of directories decide.
+        self.table.supports_filters_pushdown(filters)
+    }
+
+    async fn insert_into(
+        &self,
+        session: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        insert: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.table.insert_into(session, input, insert).await
+    }
+}

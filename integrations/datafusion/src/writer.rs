@@ -1,0 +1,212 @@
+//! Makes the set of a table's files from Arrow's record batches.
+
+use crate::identity;
+use crate::value::{self, Kind};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::object_store::{ObjectMeta, ObjectStore};
+use datafusion::parquet::arrow::ProjectionMask;
+#[expect(deprecated, reason = "what replaces it is sixty lines of an example")]
+use datafusion::parquet::arrow::async_reader::ParquetObjectReader;
+use datafusion::parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
+use datafusion::parquet::errors::ParquetError;
+use filterblock::{FilterPolicy, KeyHash, KeyHasher};
+use filterblock_set::{EntryBuffer, SetBuildError, SetBuilder, SetColumn};
+use futures::TryStreamExt;
+use std::fmt;
+use std::sync::Arc;
+
+/// The reason why a set, or a file's part of it, was not made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The table has no such column.
+    NoColumn(String),
+    /// The values of the table's column have no canonical entries.
+    NotIndexable(String, DataType),
+    /// A batch does not have the column in a type whose values the table shows as they are. `None`: not at all.
+    OtherType(String, Option<DataType>),
+    /// The store gave no entity tag with the file.
+    NoEntityTag(String),
+    /// The keys were collected for another set.
+    OtherKeys,
+    /// The set was not built.
+    Set(SetBuildError),
+    /// The file was not read.
+    Parquet(ParquetError),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoColumn(column) => write!(f, "the table has no column {column:?}"),
+            Self::NotIndexable(column, found) => write!(f, "column {column:?}: values of {found} are not indexable"),
+            Self::OtherType(column, Some(found)) => write!(f, "column {column:?}: {found} is converted by the table"),
+            Self::OtherType(column, None) => write!(f, "a batch has no column {column:?}"),
+            Self::NoEntityTag(file) => write!(f, "file {file:?} has no entity tag"),
+            Self::OtherKeys => f.write_str("the keys were collected for another set"),
+            Self::Set(error) => error.fmt(f),
+            Self::Parquet(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl From<SetBuildError> for WriteError {
+    fn from(error: SetBuildError) -> Self {
+        Self::Set(error)
+    }
+}
+
+impl From<ParquetError> for WriteError {
+    fn from(error: ParquetError) -> Self {
+        Self::Parquet(error)
+    }
+}
+
+/// Makes a set.
+pub struct SetWriter {
+    set: SetBuilder,
+    hasher: KeyHasher,
+    columns: Arc<[(String, Kind)]>,
+}
+
+/// The hashes of one file's values, 8 bytes each. A file's entity tag is known when it is stored, so after its rows.
+pub struct FileKeys {
+    hasher: KeyHasher,
+    columns: Arc<[(String, Kind)]>,
+    /// For each column; `None`: some value was not indexable.
+    hashes: Vec<Option<Vec<KeyHash>>>,
+}
+
+impl SetWriter {
+    /// Returns the writer of a set with filters of `columns`. `schema` is the table's, as the reader declares or infers
+    /// it; `rows_per_file` decides how many slices a filter has ([`SetColumn::slices_for`]).
+    ///
+    /// # Errors
+    /// [`WriteError::NoColumn`], [`WriteError::NotIndexable`], [`WriteError::Set`].
+    pub fn new(
+        policy: &FilterPolicy,
+        schema: &Schema,
+        columns: &[&str],
+        rows_per_file: u64,
+    ) -> Result<Self, WriteError> {
+        let kind = |&column: &&str| {
+            let field = schema.field_with_name(column).map_err(|_| WriteError::NoColumn(column.to_owned()))?;
+            let kind = Kind::of(field.data_type());
+            let not_indexable = || WriteError::NotIndexable(column.to_owned(), field.data_type().clone());
+            Ok((column.to_owned(), kind.ok_or_else(not_indexable)?))
+        };
+        let columns: Arc<[_]> = columns.iter().map(kind).collect::<Result<_, WriteError>>()?;
+        let slices = SetColumn::slices_for(rows_per_file);
+        let of_set =
+            |(name, kind): &(String, Kind)| SetColumn::new(kind.name_in_set(name), kind.class).with_slices(slices);
+        let of_set: Vec<_> = columns.iter().map(of_set).collect();
+        Ok(Self { set: SetBuilder::new(policy, &of_set)?, hasher: policy.hasher().clone(), columns })
+    }
+
+    /// Begins a file.
+    pub fn keys(&self) -> FileKeys {
+        let hashes = vec![Some(Vec::new()); self.columns.len()];
+        FileKeys { hasher: self.hasher.clone(), columns: self.columns.clone(), hashes }
+    }
+
+    /// Adds a file of which all rows were added to `keys`. `object` is what the store reports of it.
+    ///
+    /// # Errors
+    /// [`WriteError::NoEntityTag`], [`WriteError::OtherKeys`], [`WriteError::Set`]; the file is not in the set.
+    pub fn add_file(&mut self, object: &ObjectMeta, keys: &FileKeys) -> Result<(), WriteError> {
+        if !Arc::ptr_eq(&self.columns, &keys.columns) {
+            return Err(WriteError::OtherKeys);
+        }
+        let identity = identity(object).ok_or_else(|| WriteError::NoEntityTag(object.location.to_string()))?;
+        let mut file = self.set.file(object.location.as_ref(), identity)?;
+        for (column, hashes) in keys.hashes.iter().enumerate() {
+            match hashes {
+                Some(hashes) => {
+                    file.allow_empty(column);
+                    hashes.iter().for_each(|hash| file.add_hash(column, *hash));
+                }
+                None => file.give_up(column),
+            }
+        }
+        Ok(file.finish()?)
+    }
+
+    /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter.
+    ///
+    /// # Errors
+    /// [`WriteError::Parquet`], and those of [`add_file`](Self::add_file).
+    pub async fn index_file(&mut self, store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<usize, WriteError> {
+        #[expect(deprecated, reason = "as above")]
+        let reader = ParquetObjectReader::new(store, object.location.clone()).with_file_size(object.size);
+        let stream = ParquetRecordBatchStreamBuilder::new(reader).await?;
+        let names = self.columns.iter().map(|(name, _)| name.as_str());
+        let columns = ProjectionMask::columns(stream.parquet_schema(), names);
+        let mut stream = stream.with_projection(columns).build()?;
+        let mut keys = self.keys();
+        while let Some(batch) = stream.try_next().await? {
+            if let Err(error) = keys.add(&batch) {
+                log::warn!("{}: {error}", object.location);
+            }
+        }
+        self.add_file(object, &keys)?;
+        Ok(keys.hashes.iter().filter(|hashes| hashes.is_none()).count())
+    }
+
+    /// Returns the set's builder, to take over files of another set ([`SetBuilder::absorb`]) or to continue one
+    /// ([`SetBuilder::finish_append`]).
+    pub fn builder(&mut self) -> &mut SetBuilder {
+        &mut self.set
+    }
+
+    /// Returns the set, and leaves the writer empty.
+    ///
+    /// # Errors
+    /// [`WriteError::Set`].
+    pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
+        Ok(self.set.finish()?)
+    }
+}
+
+impl FileKeys {
+    /// Adds the rows of a batch.
+    ///
+    /// # Errors
+    /// [`WriteError::OtherType`] or [`WriteError::NotIndexable`], the first of them; the file then has no filter for the
+    /// column, and is *maybe*. The others have been added.
+    pub fn add(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
+        let mut result = Ok(());
+        for ((name, kind), column) in self.columns.iter().zip(&mut self.hashes) {
+            if let Some(hashes) = column
+                && let Err(error) = add_column(&self.hasher, batch, name, *kind, hashes)
+            {
+                *column = None;
+                result = result.and(Err(error));
+            }
+        }
+        result
+    }
+}
+
+fn add_column(
+    hasher: &KeyHasher,
+    batch: &RecordBatch,
+    name: &str,
+    kind: Kind,
+    hashes: &mut Vec<KeyHash>,
+) -> Result<(), WriteError> {
+    let found = batch.column_by_name(name);
+    let other = || WriteError::OtherType(name.to_owned(), found.map(|array| array.data_type().clone()));
+    let shown = found.filter(|array| Kind::of(array.data_type()).is_some_and(|found| kind.shows(found)));
+    let array = shown.and_then(value::plain).ok_or_else(other)?;
+    hashes.reserve(array.len() - array.null_count());
+    let (mut buffer, mut is_indexable) = (EntryBuffer::default(), true);
+    let every = value::each_value(&array, |value| match value.entry(&mut buffer) {
+        Some(entry) => hashes.push(hasher.hash(entry)),
+        None => is_indexable = false,
+    });
+    let error = || WriteError::NotIndexable(name.to_owned(), array.data_type().clone());
+    (every && is_indexable).then_some(()).ok_or_else(error)
+}

@@ -1,0 +1,115 @@
+//! A small table in a store in memory.
+
+use crate::counting::CountingStore;
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::TableProvider;
+use datafusion::common::ScalarValue;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::object_store::memory::InMemory;
+use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::prelude::{Expr, SessionContext};
+use filterblock_datafusion::{FileFilter, FilteredTable, SetWriter};
+use futures::TryStreamExt;
+use std::sync::Arc;
+
+pub struct Lake {
+    pub store: Arc<CountingStore>,
+    pub schema: SchemaRef,
+}
+
+/// The schema of a table with these columns after the number of the row.
+pub fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
+    let columns = columns.iter().map(|(name, data_type)| Field::new(*name, data_type.clone(), true));
+    let row = Field::new("row", DataType::Int64, false);
+    Arc::new(Schema::new([row].into_iter().chain(columns).collect::<Vec<_>>()))
+}
+
+/// The value of a type that stands for `number`; equal numbers have equal values, unequal ones unequal values.
+pub fn scalar(data_type: &DataType, number: Option<i64>) -> ScalarValue {
+    let number = ScalarValue::Int64(number);
+    let through = |by: &DataType| number.cast_to(by).and_then(|value| value.cast_to(data_type));
+    match data_type {
+        DataType::Date32 | DataType::Time32(_) => through(&DataType::Int32),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::Dictionary(..) => {
+            through(&DataType::Utf8)
+        }
+        _ => number.cast_to(data_type),
+    }
+    .expect("a type of the tests")
+}
+
+/// A batch whose rows have the numbers from `first_row` on.
+pub fn batch(schema: &SchemaRef, first_row: i64, columns: &[Vec<ScalarValue>]) -> RecordBatch {
+    let rows = Int64Array::from_iter_values(first_row..first_row + columns[0].len() as i64);
+    let columns = columns.iter().map(|values| ScalarValue::iter_to_array(values.clone()).unwrap());
+    RecordBatch::try_new(schema.clone(), [Arc::new(rows) as ArrayRef].into_iter().chain(columns).collect()).unwrap()
+}
+
+impl Lake {
+    pub fn new(schema: SchemaRef) -> Self {
+        Self { store: CountingStore::new(Arc::new(InMemory::new())), schema }
+    }
+
+    /// Writes a file, and returns what the store says of it.
+    pub async fn put(&self, name: &str, batch: &RecordBatch) -> ObjectMeta {
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        writer.write(batch).unwrap();
+        writer.close().unwrap();
+        let path = format!("data/{name}.parquet").into();
+        self.store.put(&path, bytes.into()).await.unwrap();
+        self.store.head(&path).await.unwrap()
+    }
+
+    pub async fn files(&self) -> Vec<ObjectMeta> {
+        self.store.list(Some(&"data".into())).try_collect().await.unwrap()
+    }
+
+    /// Makes the set of all files.
+    pub async fn set(&self, columns: &[&str]) -> Vec<u8> {
+        let policy = "blocked:14,seed=7".parse().unwrap();
+        let mut writer = SetWriter::new(&policy, &self.schema, columns, 10_000).unwrap();
+        for file in self.files().await {
+            writer.index_file(self.store.clone(), &file).await.unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    /// Stores a set, and returns its filter.
+    pub async fn filter(&self, set: Vec<u8>) -> Arc<FileFilter> {
+        self.store.put(&"lake.set".into(), set.into()).await.unwrap();
+        Arc::new(FileFilter::new(self.store.clone(), "lake.set".into()))
+    }
+
+    pub fn table(&self) -> ListingTable {
+        let options = ListingOptions::new(Arc::new(ParquetFormat::default()));
+        let config = ListingTableConfig::new(ListingTableUrl::parse("lake://files/data/").unwrap());
+        ListingTable::try_new(config.with_listing_options(options).with_schema(self.schema.clone())).unwrap()
+    }
+
+    pub fn filtered(&self, filter: &Arc<FileFilter>) -> Arc<dyn TableProvider> {
+        Arc::new(FilteredTable::new(self.table(), filter.clone()))
+    }
+
+    /// The numbers of the rows for which `filter` is true, in order; an error as text.
+    pub async fn rows(&self, table: Arc<dyn TableProvider>, filter: Expr) -> Result<Vec<i64>, String> {
+        let context = SessionContext::new();
+        context.register_object_store(ObjectStoreUrl::parse("lake://files").unwrap().as_ref(), self.store.clone());
+        let found = async {
+            let found = context.read_table(table)?.filter(filter)?.select_columns(&["row"])?;
+            found.collect().await
+        };
+        let found = found.await.map_err(|error| error.strip_backtrace())?;
+        let numbers = |batch: &RecordBatch| {
+            let rows = batch.column(0).as_any().downcast_ref::<Int64Array>().unwrap();
+            rows.values().to_vec()
+        };
+        let mut rows: Vec<i64> = found.iter().flat_map(numbers).collect();
+        rows.sort_unstable();
+        Ok(rows)
+    }
+}

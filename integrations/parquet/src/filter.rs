@@ -60,6 +60,44 @@ impl SplitBlockFilter {
             }
         }
     }
+
+    /// Halves the bitset as often as absent values pass at `rate` at most, by the bits that are
+    /// [set](Self::false_positive_rate), and its number of blocks is even. So a filter can be made before the number of
+    /// distinct values is known, as long as `num_bytes` suffice for all that there may be.
+    ///
+    /// ```
+    /// use filterblock_parquet::{SplitBlockFilter, Value};
+    ///
+    /// # fn main() -> Result<(), filterblock_parquet::Error> {
+    /// let mut filter = SplitBlockFilter::with_len(1 << 20)?;
+    /// (0..1000).for_each(|number| filter.insert(Value::Int64(number)));
+    /// filter.fold_to_rate(0.01)?;
+    /// assert_eq!(filter, {
+    ///     let mut short = SplitBlockFilter::with_len(2048)?;
+    ///     (0..1000).for_each(|number| short.insert(Value::Int64(number)));
+    ///     short
+    /// });
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Each step joins blocks 2i and 2i + 1: the block of a value is ⌊h · z / 2³²⌋ of z, half of which, rounded down, is
+    /// its block of z / 2. So the bits are those of a filter that had the short length from the start.
+    pub fn fold_to_rate(&mut self, rate: f64) -> Result<(), Error> {
+        sizing::check_rate(rate)?;
+        while (self.bitset.len() / BLOCK_LEN).is_multiple_of(2) {
+            let join = |pair: &[u8]| {
+                let (first, second) = pair.split_at(BLOCK_LEN);
+                first.iter().zip(second).map(|(first, second)| first | second).collect::<Vec<_>>()
+            };
+            let folded = Self { bitset: self.bitset.chunks_exact(2 * BLOCK_LEN).flat_map(join).collect() };
+            if folded.false_positive_rate() > rate {
+                break;
+            }
+            *self = folded;
+        }
+        Ok(())
+    }
 }
 
 impl<B: AsRef<[u8]>> SplitBlockFilter<B> {

@@ -43,9 +43,7 @@ pub fn expected_false_positive_rate(len: usize, num_values: u64) -> f64 {
 /// The least length in bytes whose expected rate for `num_values` distinct values is `rate` at most: a multiple of
 /// [`BLOCK_LEN`] up to [`MAX_LEN`]. Many readers require [a power of two](crate::SplitBlockFilter::with_rate).
 pub fn len_for_rate(num_values: u64, rate: f64) -> Result<usize, Error> {
-    if !(rate > 0.0 && rate < 1.0) {
-        return Err(Error::Rate { rate });
-    }
+    check_rate(rate)?;
     let least_rate = expected_false_positive_rate(MAX_LEN, num_values);
     if least_rate > rate {
         return Err(Error::TooLarge { num_values, rate, least_rate });
@@ -60,6 +58,10 @@ pub fn len_for_rate(num_values: u64, rate: f64) -> Result<usize, Error> {
         }
     }
     Ok(enough * BLOCK_LEN)
+}
+
+pub(crate) fn check_rate(rate: f64) -> Result<(), Error> {
+    if rate > 0.0 && rate < 1.0 { Ok(()) } else { Err(Error::Rate { rate }) }
 }
 
 /// The rate of a block with `num_values` values.

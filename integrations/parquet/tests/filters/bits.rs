@@ -32,6 +32,44 @@ fn bitsets_and_answers_are_those_of_arrow_rs() {
     println!("counted: {num_values} values in bitsets equal to arrow-rs's, {num_answers} equal answers");
 }
 
+/// A folded bitset is that of a filter that was short from the start, for even numbers of blocks, too, that are no power
+/// of two; arrow-rs folds to the same bits, if not always as far.
+#[test]
+fn folded_bitsets_are_those_of_short_filters() {
+    let (mut num_folds, mut num_theirs) = (0, 0);
+    for len in LENS {
+        for (count, rate) in [(0, 0.01), (20, 0.01), (300, 0.001), (300, 0.5), (4_000, 0.1)] {
+            let column = Column::of_numbers(NAMES[0], 0..count);
+            let of_len = |len| {
+                let mut filter = SplitBlockFilter::with_len(len).expect("a length");
+                column.values().into_iter().for_each(|value| filter.insert(value));
+                filter
+            };
+            let mut folded = of_len(len);
+            folded.fold_to_rate(rate).expect("a rate");
+            let folded_len = folded.bitset().len();
+            assert_eq!(folded, of_len(folded_len), "{count} in {len} bytes, {rate}");
+            assert!(folded_len == len || folded.false_positive_rate() <= rate, "{count} in {len} bytes, {rate}");
+            if (folded_len / 32).is_multiple_of(2) {
+                assert!(of_len(folded_len / 2).false_positive_rate() > rate, "{count} in {len} bytes, {rate}");
+            }
+            num_folds += (len / folded_len).ilog2();
+            if len.is_power_of_two() {
+                let mut theirs = Sbbf::new(&vec![0; len]);
+                column.insert_into(&mut theirs);
+                theirs.fold_to_target_fpp(rate);
+                let theirs = bitset(&theirs);
+                assert_eq!(of_len(theirs.len()).bitset(), theirs, "{count} in {len} bytes, {rate}");
+                num_theirs += u32::from(theirs.len() < len);
+            }
+        }
+    }
+    assert!(num_folds > 80 && num_theirs > 10, "{num_folds} {num_theirs}");
+    for rate in [0.0, 1.0, f64::NAN] {
+        assert!(SplitBlockFilter::with_len(64).expect("a length").fold_to_rate(rate).is_err(), "{rate}");
+    }
+}
+
 /// Vectors of XXH64's specification, and bytes whose sign could be taken for a number's.
 #[test]
 fn hashes_are_xxh64_with_seed_0() {

@@ -2,9 +2,13 @@ use super::Reached;
 use crate::blocks::{HASH_KEY, names_a_key};
 use crate::oracle::{int, mix};
 use crate::repair::{HEADER_LEN, Repair, repair, seal};
-use filterblock::partition::{INDEX_MAGIC, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
+use filterblock::partition::{
+    INDEX_MAGIC, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter, PartitionedRangeFilter,
+    RangeLookup,
+};
 use filterblock::{DecodeError, KeyHasher, KeyTransform, OpenOptions};
 use filterblock_portable as portable;
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// The index as it is, under no context.
 const AS_IT_IS: u8 = 255;
@@ -72,7 +76,12 @@ fn look_up(
         let shorter = separator.split_last().map_or(&separator[..0], |(_, shorter)| shorter);
         [separator.to_vec(), [separator, &[0][..]].concat(), shorter.to_vec()]
     });
-    for query in queries.chain([vec![], b"com.example.00001/".to_vec(), vec![255; 40]]) {
+    let queries: Vec<_> = queries.chain([vec![], b"com.example.00001/".to_vec(), vec![255; 40]]).collect();
+    let options = OpenOptions::new().with_context(sealed_under.unwrap_or(0));
+    if let Ok(ranges) = PartitionedRangeFilter::open(index, options) {
+        queries.iter().zip(queries.iter().rev()).for_each(|(a, b)| look_up_ranges(&ranges, &separators, a, b));
+    }
+    for query in queries {
         let expected = separators.iter().position(|separator| *separator >= &query[..]);
         let found = filter.find(&query);
         assert_eq!(found.map(|p| p.number as usize), expected, "{query:?}");
@@ -101,6 +110,40 @@ fn look_up(
             Err(PartitionError::Decode { error, .. }) => assert!(!error.to_string().is_empty()),
             Err(error) => panic!("{error:?}"),
         }
+    }
+}
+
+/// Compares what an index says of a range and of a prefix with section 16.7.
+fn look_up_ranges(filter: &PartitionedRangeFilter<&[u8]>, separators: &[&[u8]], lower: &[u8], upper: &[u8]) {
+    let expected = |first: Option<usize>, last: Option<usize>| {
+        let Some(first) = first else { return vec![] };
+        (first..=last.unwrap_or(separators.len() - 1)).collect::<Vec<_>>()
+    };
+    let at_least = |key: &[u8]| separators.iter().position(|separator| *separator >= key);
+    let behind = separators.iter().position(|separator| *separator > lower && !separator.starts_with(lower));
+    let (all, nothing) = ((!separators.is_empty()).then_some(0), Vec::new());
+    let between = if lower < upper { expected(at_least(lower), at_least(upper)) } else { nothing };
+    for (lookup, partitions) in [
+        (filter.find_prefix(lower), expected(at_least(lower), behind)),
+        (filter.find_range(Included(lower), Excluded(upper)), between),
+        (filter.find_range(Unbounded, Included(upper)), expected(all, at_least(upper))),
+    ] {
+        let found: Vec<_> = match lookup {
+            RangeLookup::Absent => vec![],
+            RangeLookup::Present => {
+                assert!(partitions.len() > 2, "{lower:?} {upper:?}");
+                continue;
+            }
+            RangeLookup::Partitions(first, second) => {
+                [Some(first), second].into_iter().flatten().map(|partition| partition.number as usize).collect()
+            }
+        };
+        assert_eq!(found, partitions, "{lower:?} {upper:?}");
+    }
+    // What cannot be loaded is an error, and never "no".
+    match filter.may_contain_prefix(lower, Err::<&[u8], _>) {
+        Ok(answer) => assert_eq!(answer, filter.find_prefix(lower) == RangeLookup::Present),
+        Err(error) => assert!(matches!(error, PartitionError::Load { partition, error } if partition == error.number)),
     }
 }
 

@@ -206,8 +206,10 @@ pub fn expected_of_partitions(number: u64) -> Expected {
     if !blocks.is_empty() && random.one_in(3) {
         let at = random.below(blocks.len() as u64) as usize;
         damage(random, &mut blocks[at], &mut context.clone());
-        let last = blocks[at].len() - 1;
-        blocks[at][last] ^= 1; // not one with right checksums
+        // Not one with right checksums.
+        if let Some(last) = blocks[at].last_mut() {
+            *last ^= 1;
+        }
     }
     let options = OpenOptions::new().with_context(context);
     let filter = PartitionedRangeFilter::open(&index[..], options).expect("just written");

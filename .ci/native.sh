@@ -320,6 +320,8 @@ second_reader_lane() {
   find_python
   FILTERBLOCK_PYTHON=$python \
     lean cargo test "$@" --test second_reader -- --ignored --nocapture --test-threads 1
+  [ "$tier" = run ] || FILTERBLOCK_PYTHON=$python \
+    lean cargo test "$@" -p filterblock-set -- --ignored --nocapture second_reader
 }
 
 # kit_lane [--release]: in the build that the tests have filled.

@@ -76,7 +76,7 @@ fn every_length_of_a_small_set() {
 }
 
 /// A change of `bytes`, of a kind that disks, networks and programs make.
-fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
+pub fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     let len = bytes.len();
     let (at, other, run) = (numbers.below(len), numbers.below(len), 1 + numbers.below(200));
     let (end, other_end) = ((at + run).min(len), (other + run).min(len));

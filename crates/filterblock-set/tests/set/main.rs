@@ -6,3 +6,4 @@ mod document;
 mod lookups;
 mod plain;
 mod sample;
+mod second_reader;

@@ -5,14 +5,15 @@
 
 use crate::assembled::{put, repair};
 use crate::golden::keys_in;
-use crate::material::{block_of, numbers, sized};
+use crate::material::{block_of, hex, numbers, sized};
 use crate::oracle::{int, mix};
 use crate::range_oracle::Ranges;
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use filterblock::{BuildError, DecodeError, FilterBlockReader, FilterKind, OpenOptions};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 type Key = Vec<u8>;
 
@@ -373,21 +374,40 @@ fn golden_integers(name: &str) -> Option<Vec<Key>> {
     (0..5_000).map(key).collect()
 }
 
+fn golden_block(keys: &[Key], policy: &str, context: u64) -> Vec<u8> {
+    let mut builder = RangeFilterBuilder::new(policy.parse().expect("legal"));
+    keys.iter().for_each(|key| builder.add_key(key));
+    builder.set_context(context).allow_empty().finish().expect("a filter")
+}
+
+/// Writes a release's range filters, their keys and their list; `entries` has the files of entries.
+pub fn write(dir: &Path, entries: &Path) {
+    const MAX_KEY_BYTES: usize = 100_000;
+    std::fs::create_dir_all(dir).expect("a directory");
+    let write = |name: &str, text: &[u8]| std::fs::write(dir.join(name), text).expect("a written file");
+    let mut listed = Vec::new();
+    for (name, of, policy, context) in GOLDEN {
+        let keys = golden_integers(of).unwrap_or_else(|| keys_in(entries, &format!("{of}.entries")));
+        if keys.iter().map(Vec::len).sum::<usize>() > MAX_KEY_BYTES {
+            continue;
+        }
+        write(&format!("range-{name}.bin"), &golden_block(&keys, policy, context));
+        write(&format!("range-{name}.keys"), keys.iter().map(|key| hex(key) + "\n").collect::<String>().as_bytes());
+        listed.push(json!({"name": format!("range-{name}"), "context": format!("{context:#018x}")}));
+    }
+    write("index.json", (serde_json::to_string_pretty(&listed).expect("JSON") + "\n").as_bytes());
+}
+
 #[test]
 fn golden_range_filters() {
     let dir: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect();
     let mut num_keys = 0;
     for (name, entries, policy, context) in GOLDEN {
         let mut keys = golden_integers(entries).unwrap_or_else(|| keys_in(&dir, &format!("{entries}.entries")));
-        let build = |keys: &[Key]| {
-            let mut builder = RangeFilterBuilder::new(policy.parse().expect("legal"));
-            keys.iter().for_each(|key| builder.add_key(key));
-            builder.set_context(context).allow_empty().finish().expect("a filter")
-        };
-        let block = build(&keys);
+        let block = golden_block(&keys, policy, context);
         keys.sort();
         keys.dedup();
-        assert!(build(&keys) == block, "{name} depends on the order of keys");
+        assert!(golden_block(&keys, policy, context) == block, "{name} depends on the order of keys");
         let path = dir.join(format!("ranges/range-{name}.bin"));
         if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
             std::fs::create_dir_all(dir.join("ranges")).expect("a directory");

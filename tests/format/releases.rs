@@ -2,16 +2,18 @@
 //! what this version writes.
 //!
 //! `FILTERBLOCK_RELEASE=0.1.0 cargo test --test format releases` adds the directory of a release, with what no earlier
-//! release has. Call it by `.ci/freeze`, which also lists the files' checksums.
+//! release has. Call it by `.ci/release`, which also lists the files' checksums.
 
 use crate::material::unhex;
 use crate::oracle::Oracle;
-use crate::{golden, material, partitioned};
+use crate::{golden, material, partitioned, ranges};
 use filterblock::partition::{PartitionHandle, PartitionedFilter};
+use filterblock::range::RangeFilter;
 use filterblock::{CompactFrameReader, EntryHasher, KeyHasher, KeyTransform, OpenOptions};
 use serde_json::Value;
 use std::convert::Infallible;
 use std::fs;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 /// What a directory has, and the answers that were compared.
@@ -19,6 +21,7 @@ use std::path::{Path, PathBuf};
 struct Read {
     frames: usize,
     partitioned: usize,
+    ranges: usize,
     answers: usize,
 }
 
@@ -89,6 +92,27 @@ fn read_partitioned(dir: &Path, listed: &Value) -> usize {
     answers.count()
 }
 
+/// Each key, as a point, as a prefix, and in the range from it to the next.
+fn read_range(dir: &Path, listed: &Value) -> usize {
+    let name = text(listed, "name");
+    let options = OpenOptions::new().with_context(number(listed, "context"));
+    let block = fs::read(dir.join(format!("{name}.bin"))).expect("a block");
+    let filter = RangeFilter::open(&block[..], &options).expect(name);
+    let mut keys = golden::keys_in(dir, &format!("{name}.keys"));
+    keys.sort();
+    keys.dedup();
+    for (at, key) in keys.iter().enumerate() {
+        let next = keys.get(at + 1).map_or(Bound::Unbounded, |next| Bound::Excluded(&next[..]));
+        let answers = [
+            filter.may_contain(key),
+            filter.may_contain_prefix(key),
+            filter.may_contain_range(Bound::Included(&key[..]), next),
+        ];
+        assert_eq!(answers, [true; 3], "{name}: {key:?} is denied");
+    }
+    3 * keys.len()
+}
+
 fn read(dir: &Path) -> Read {
     let mut read = Read::default();
     for listed in list(&dir.join("index.json")) {
@@ -100,6 +124,14 @@ fn read(dir: &Path) -> Read {
         for listed in list(&partitioned.join("index.json")) {
             read.answers += read_partitioned(&partitioned, &listed);
             read.partitioned += 1;
+        }
+    }
+    let ranges = dir.join("ranges");
+    // `v1` has their keys in its code.
+    if ranges.join("index.json").exists() {
+        for listed in list(&ranges.join("index.json")) {
+            read.answers += read_range(&ranges, &listed);
+            read.ranges += 1;
         }
     }
     read
@@ -117,6 +149,7 @@ fn directories() -> Vec<PathBuf> {
 fn write(dir: &Path) {
     golden::write(dir);
     partitioned::write(&dir.join("partitioned"));
+    ranges::write(&dir.join("ranges"), dir);
 }
 
 /// Leaves out the frames and the partitioned filters that a directory in `earlier` has, bit for bit.
@@ -148,6 +181,8 @@ fn leave_out_repeated(dir: &Path, earlier: &[PathBuf]) {
         ["index", "partitions", "keys"].map(|extension| format!("partitioned/{name}.{extension}")).to_vec()
     };
     thin("partitioned/index.json", &of_filter);
+    let of_ranges = |listed: &Value| ["bin", "keys"].map(|of| format!("ranges/{}.{of}", text(listed, "name"))).to_vec();
+    thin("ranges/index.json", &of_ranges);
 }
 
 #[test]
@@ -161,10 +196,11 @@ fn what_was_released_is_read() {
     }
     let all: Vec<_> = directories().iter().map(|dir| read(dir)).collect();
     let sum = |of: fn(&Read) -> usize| all.iter().map(of).sum::<usize>();
-    let (frames, partitioned, answers) =
-        (sum(|read| read.frames), sum(|read| read.partitioned), sum(|read| read.answers));
+    let (frames, partitioned, ranges) =
+        (sum(|read| read.frames), sum(|read| read.partitioned), sum(|read| read.ranges));
     assert!(frames >= 150 && partitioned >= 7, "{all:?}");
-    let read = format!("{frames} frames, {partitioned} partitioned filters, {answers} answers");
+    let answers = sum(|read| read.answers);
+    let read = format!("{frames} frames, {partitioned} partitioned filters, {ranges} range filters, {answers} answers");
     println!("counted: {} golden directories, {read}", all.len());
 }
 
@@ -175,7 +211,7 @@ fn what_would_be_released_is_read() {
     let dir = scratch.path().join("0.0.0");
     write(&dir);
     let all = read(&dir);
-    assert!(all.frames >= 150 && all.partitioned >= 7, "{all:?}");
+    assert!(all.frames >= 150 && all.partitioned >= 7 && all.ranges >= 10, "{all:?}");
 
     // All but one of the frames have not changed since: `two` has other bytes.
     let earlier = directories();

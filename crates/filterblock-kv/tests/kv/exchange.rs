@@ -108,7 +108,7 @@ fn machines_read_stores_that_others_write() {
     between_machines::exchange("store", "files of a store", write_store, check_store);
 }
 
-/// `FILTERBLOCK_RELEASE=0.1.0 cargo test -p filterblock-kv --test kv released` adds the store of a release; `.ci/freeze`
+/// `FILTERBLOCK_RELEASE=0.1.0 cargo test -p filterblock-kv --test kv released` adds the store of a release; `.ci/release`
 /// calls it.
 #[test]
 fn released_stores_are_read() {

@@ -3,6 +3,7 @@
 mod any_bytes;
 mod damage;
 mod document;
+mod golden;
 mod lookups;
 mod plain;
 mod sample;

@@ -1,6 +1,5 @@
 # Sourced. Starts an S3-compatible server on the loopback interface, and stops it when the shell ends in any way.
 #   start_s3_server BUCKET    sets `scratch`, a directory whose `log` has every request, and what the clients' crates read
-set -euo pipefail
 
 scratch=$(mktemp -d)
 server_pid=''

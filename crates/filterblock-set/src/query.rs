@@ -95,7 +95,8 @@ impl Answers {
         &self.may_contain[key * self.num_files..][..self.num_files]
     }
 
-    /// Returns, for each file, whether it may have any of the keys: the files that a predicate `IN` has to read.
+    /// Returns, for each file, whether it may have any of the keys: the files that a predicate `IN` has to read. It is
+    /// none if the query has no keys, so leave out no key that has no entry: such a key is *maybe*.
     pub fn of_any_key(&self) -> Vec<bool> {
         let num_keys = self.may_contain.len().checked_div(self.num_files).unwrap_or(0);
         (0..self.num_files).map(|file| (0..num_keys).any(|key| self.of_key(key)[file])).collect()

@@ -15,7 +15,7 @@ const CASES: [(&str, &str, u16); 5] = [
     ("blocked-slices3", "blocked:9,seed=7", 3),
     ("golomb", "golomb:8", 1),
     ("ribbon-slices2", "ribbon:fpr=1%,seed=5", 2),
-    ("fuse", "fuse:8", 1),
+    ("fuse", "fuse:12", 1),
 ];
 
 /// The files of every golden set. Released sets have these, so they never change.
@@ -74,7 +74,7 @@ fn golden_sets() {
     let absent = 2 * files.len() * 30 * (files.len() - 1);
     for (path, set) in &stored {
         let seen = no_row_lost(set, &files);
-        let is_right = seen.opened && seen.bad_blocks == 0 && seen.denied > absent * 3 / 4;
+        let is_right = seen.opened && seen.bad_blocks == 0 && seen.denied > absent * 9 / 10;
         assert!(is_right, "{}: {seen:?} of {absent}", path.display());
     }
     println!("counted: {} golden filter sets, of this version and of releases, no row lost", stored.len());

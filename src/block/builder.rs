@@ -14,7 +14,6 @@ use crate::filter::output::{NoRoom, Output};
 use crate::filter::{FilterLayout, PARAMS_LEN};
 use crate::frame::HEADER_LEN;
 use crate::hash::KeyHash;
-use crate::hash_set::Tally;
 use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
 use core::fmt;
 use std::collections::TryReserveError;
@@ -59,8 +58,8 @@ pub struct FilterBlockBuilder {
     context: u64,
     parallel: bool,
     hashes: Vec<u64>,
-    /// Their tally as they were added, by which the self-check notices a lost one.
-    added: Tally,
+    /// The sum of the hashes as they were added, each plus one, by which the self-check notices a lost one.
+    added: u64,
     /// The hashes added last: of an entry, and of a prefix beside the whole key.
     last: [Option<u64>; 2],
     num_without_entry: u64,
@@ -77,7 +76,7 @@ impl FilterBlockBuilder {
             context: 0,
             parallel: false,
             hashes: Vec::new(),
-            added: Tally::default(),
+            added: 0,
             last: [None; 2],
             num_without_entry: 0,
             refused: None,
@@ -101,7 +100,7 @@ impl FilterBlockBuilder {
     /// ```
     pub fn clear(&mut self) {
         self.hashes.clear();
-        (self.added, self.last, self.num_without_entry, self.context) = (Tally::default(), [None; 2], 0, 0);
+        (self.added, self.last, self.num_without_entry, self.context) = (0, [None; 2], 0, 0);
         (self.refused, self.allows_empty) = (None, false);
     }
 
@@ -265,7 +264,8 @@ impl FilterBlockBuilder {
         if self.last[last] != Some(hash) {
             self.last[last] = Some(hash);
             self.hashes.push(hash);
-            self.added = self.added + Tally::new(1, hash);
+            // A tally's two sums would be one vector here, whose next addition waits until memory has it.
+            self.added = self.added.wrapping_add(hash).wrapping_add(1);
         }
     }
 

@@ -22,8 +22,8 @@ impl From<NoRoom> for BuildError {
 pub(super) struct Payload<'a> {
     pub(super) policy: &'a FilterPolicy,
     pub(super) hashes: &'a mut Vec<u64>,
-    /// The tally of the hashes as they were added, but for those that were dropped as repeated.
-    pub(super) added: &'a mut Tally,
+    /// The sum of the hashes as they were added, each plus one, but for those that were dropped as repeated.
+    pub(super) added: &'a mut u64,
     pub(super) parallel: bool,
 }
 
@@ -47,7 +47,7 @@ impl Payload<'_> {
         // This takes linear time if they are sorted already.
         self.hashes.sort_unstable();
         let repeated = self.hashes.windows(2).filter(|pair| pair[0] == pair[1]);
-        *self.added = *self.added - Tally::of(repeated.map(|pair| pair[1]));
+        *self.added = repeated.fold(*self.added, |sum, pair| sum.wrapping_sub(pair[1]).wrapping_sub(1));
         self.hashes.dedup();
         #[cfg(test)]
         loss::strike(self.hashes);
@@ -67,7 +67,7 @@ impl Payload<'_> {
         #[cfg(test)]
         loss::strike(self.hashes);
         if self.hashes.is_empty() {
-            return if *self.added == Tally::default() { Ok(None) } else { Err(self.lost()) };
+            return if *self.added == 0 { Ok(None) } else { Err(self.lost()) };
         }
         let (first, others) = match self.policy.kinds_for(self.hashes.len() as u64) {
             Ok(kinds) => kinds,
@@ -120,7 +120,7 @@ impl Payload<'_> {
                 let margin = of_kind.settings.max_overhead(num_entries, 1);
                 out.reserve(payload_bytes.saturating_add(margin) as usize);
             }
-            let all = *self.added;
+            let all = Tally::of_successors(self.hashes.len(), *self.added);
             let hashes = match &mut remapped {
                 None => Hashes { hashes: self.hashes, are_remapped: false, all },
                 Some(Remapped { hashes, all, .. }) => Hashes { hashes, are_remapped: true, all: *all },

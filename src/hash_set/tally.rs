@@ -1,6 +1,6 @@
 //! Whether two lists have the same hashes, without sorting them.
 
-use core::ops::{Add, Sub};
+use core::ops::Add;
 
 /// The number of a list's hashes, and their sum. Lists of the same hashes have equal tallies in any order; others do by
 /// a chance of 2⁻⁶⁴.
@@ -19,6 +19,11 @@ impl Tally {
         hashes.into_iter().fold(Self::default(), |sum, hash| sum + Self::new(1, hash))
     }
 
+    /// Returns the tally of `num` hashes that, each plus one, add up to `sum`.
+    pub(crate) fn of_successors(num: usize, sum: u64) -> Self {
+        Self { num, sum: sum.wrapping_sub(num as u64) }
+    }
+
     /// Returns the tally of a list that has one hash for each of another list.
     pub(crate) fn of_each(hashes: impl IntoIterator<Item = u64>, other: Self) -> Self {
         Self { num: other.num, ..Self::of(hashes) }
@@ -30,14 +35,6 @@ impl Add for Tally {
 
     fn add(self, other: Self) -> Self {
         Self { num: self.num + other.num, sum: self.sum.wrapping_add(other.sum) }
-    }
-}
-
-impl Sub for Tally {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self { num: self.num.wrapping_sub(other.num), sum: self.sum.wrapping_sub(other.sum) }
     }
 }
 

@@ -1,10 +1,13 @@
 """Builds and queries beside other packages: prints the table of README.md.
 
-    python benches/compare.py [ROUNDS]    needs numpy, pyarrow, rbloom, fastbloom-rs and pyfusefilter
+    python benches/compare.py [ROUNDS]    needs cargo, numpy, pyarrow, rbloom, fastbloom-rs, pyfusefilter and xxhash<4
 
-Rounds are interleaved, and the least processor time of each counts. False positives are counted, not predicted.
+Rounds are interleaved, and the least processor time of each counts. Rust's rows are of `in_rust.rs`, by the default
+profile. False positives are counted, not predicted.
 """
 
+import pathlib
+import subprocess
 import sys
 import time
 
@@ -109,34 +112,46 @@ def seconds(work):
     return time.process_time() - begun, result
 
 
-def measure(peers, keys, absent, rounds):
-    rows = {str(peer): [float("inf"), float("inf"), 0.0, 0.0] for peer in peers}
-    for _ in range(rounds):
-        for peer in peers:
-            row = rows[str(peer)]
-            took, built = seconds(lambda: peer.build(keys))
-            row[0] = min(row[0], took / len(keys) * 1e9)
-            took, answers = seconds(lambda: peer.query(built, absent))
-            row[1] = min(row[1], took / len(absent) * 1e9)
-            row[2] = np.mean(np.asarray(answers)) * 100
-            row[3] = peer.size(built) * 8 / len(keys)
-            some = keys[:100_000]
-            assert np.asarray(peer.query(built, some)).all(), f"{peer} denies a key"
-    return rows
+def in_rust(policies, rows):
+    """The same builds and queries in Rust: keeps the least time of each."""
+    command = ["cargo", "bench", "--quiet", "--bench", "in_rust", "--", *policies]
+    folder = pathlib.Path(__file__).parent.parent
+    for line in subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines():
+        policy, *times = line.split()
+        rows[policy] = [min(pair) for pair in zip(map(float, times), rows.get(policy, [float("inf")] * 4))]
+
+
+def measure(peers, keys, absent, rows):
+    for peer in peers:
+        row = rows.setdefault(str(peer), [float("inf"), float("inf"), 0.0, 0.0])
+        took, built = seconds(lambda: peer.build(keys))
+        row[0] = min(row[0], took / len(keys) * 1e9)
+        took, answers = seconds(lambda: peer.query(built, absent))
+        row[1] = min(row[1], took / len(absent) * 1e9)
+        row[2] = np.mean(np.asarray(answers)) * 100
+        row[3] = peer.size(built) * 8 / len(keys)
+        some = keys[:100_000]
+        assert np.asarray(peer.query(built, some)).all(), f"{peer} denies a key"
 
 
 def main(rounds=3):
-    peers = [Filterblock(policy) for policy in ("blocked:10", "ribbon:fpr=1%", "fuse:fpr=0.4%")]
-    peers += [RBloom(), FastBloom(), Fuse8()]
-    numbers = ints(10_000_000)
-    of_ints = measure(peers, numbers, -numbers[:1_000_000], rounds)
-    of_words = measure(peers, words(1_000_000, "user"), words(1_000_000, "absent user"), rounds)
+    policies = ("blocked:10", "ribbon:fpr=1%", "fuse:fpr=0.4%")
+    peers = [*map(Filterblock, policies), RBloom(), FastBloom(), Fuse8()]
+    numbers, names, nobody = ints(10_000_000), words(1_000_000, "user"), words(1_000_000, "absent user")
+    of_ints, of_words, of_rust = {}, {}, {}
+    for _ in range(rounds):
+        measure(peers, numbers, -numbers[:1_000_000], of_ints)
+        measure(peers, names, nobody, of_words)
+        in_rust(policies, of_rust)
     print("| | bits a key | false positives | 10 M int64: build, ns a key | query, ns | 1 M strings: build | query |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for peer in peers:
         build, query, rate, bits = of_ints[str(peer)]
-        build_words, query_words, *_ = of_words[str(peer)]
-        print(f"| {peer} | {bits:.2f} | {rate:.2f} % | {build:.0f} | {query:.0f} | {build_words:.0f} | {query_words:.0f} |")
+        times = [build, query, *of_words[str(peer)][:2]]
+        print(f"| {peer} | {bits:.2f} | {rate:.2f} % | " + " | ".join(f"{time:.0f}" for time in times) + " |")
+        if rust := of_rust.get(getattr(peer, "policy", None)):
+            print("| the same in Rust | | | " + " | ".join(f"{time:.0f}" for time in rust) + " |")
+            print(f"{peer}: of Rust's time", *(f"{ours / time:.2f}" for ours, time in zip(times, rust)), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,14 @@
 //! One filter block.
 
+use crate::batch::twin;
 use crate::error;
-use crate::keys::Keys;
+use crate::keys::{BATCH_LEN, Keys};
 use crate::scalar::Scalar;
-use filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, KeyHash, KeyTransform, OpenOptions};
-use filterblock_set::{EntryBuffer, TimeUnit, Value};
+use filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, KeyTransform, OpenOptions};
+use filterblock_set::{EntryBuffer, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
-
-/// Hashes of one batch: they stay in a cache, while the filter's lines are fetched.
-const BATCH_LEN: usize = 4096;
 
 /// build(keys, policy="ribbon:fpr=1%", *, context=0)
 /// --
@@ -29,14 +27,10 @@ pub fn build<'py>(
     let block = py.detach(|| {
         let mut builder = FilterBlockBuilder::new(&policy);
         let reserved = builder.try_reserve(keys.len());
-        let (mut is_whole, mut num_keys) = (true, 0);
-        keys.for_each_hash(policy.hasher(), |hash| match hash {
-            Some(Some(hash)) => {
-                builder.add_hash(hash);
-                num_keys += 1;
-            }
-            Some(None) => is_whole = false,
-            None => {}
+        let mut is_whole = true;
+        keys.for_each_batch(policy.hasher(), |batch| {
+            is_whole &= !batch.is_partial;
+            batch.for_each(|hash| builder.add_hash(hash));
         });
         drop(reserved);
         (is_whole, builder.set_context(context).allow_empty().finish())
@@ -88,22 +82,6 @@ impl Filter {
     }
 }
 
-/// Returns the value of another class, so of another entry, that equals a date, or a timestamp at midnight: NumPy compares
-/// them.
-#[inline]
-fn twin(value: Value<'_>) -> Option<Value<'_>> {
-    const SECONDS: i64 = 86_400;
-    match value {
-        Value::Date(days) => Some(Value::LocalTimestamp(i64::from(days) * SECONDS, TimeUnit::Second)),
-        Value::LocalTimestamp(count, unit) => {
-            let of_day = SECONDS * 1000i64.pow(unit as u32);
-            let days = i32::try_from(count / of_day).ok()?;
-            (count % of_day == 0).then_some(Value::Date(days))
-        }
-        _ => None,
-    }
-}
-
 #[pymethods]
 impl Filter {
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -118,8 +96,7 @@ impl Filter {
     /// Return a mask of the keys that the table may have, in their order.
     fn may_contain_many<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let keys = Keys::of(keys)?;
-        let answers = py.detach(|| self.mask(&keys));
-        as_mask(py, &answers)
+        as_mask(py, keys.len(), |mask| py.detach(|| self.answer_all(&keys, mask)))
     }
 
     /// The structure of the filter, such as ``ribbon``.
@@ -158,48 +135,38 @@ impl Filter {
 }
 
 impl Filter {
-    fn mask(&self, keys: &Keys) -> Vec<bool> {
-        let mut answers = vec![true; keys.len()];
+    /// Writes 1 for each *maybe*, and 0 for each *no*.
+    fn answer_all(&self, keys: &Keys, mut mask: &mut [u8]) {
+        mask.fill(1);
         if self.filter.transform() != KeyTransform::WholeKey {
-            return answers;
+            return;
         }
-        let hasher = self.filter.hasher();
-        let mut hashes: Vec<KeyHash> = Vec::with_capacity(BATCH_LEN);
-        // A batch has the answers from `first` on, unless a key of it is maybe whatever the filter has.
-        let (mut at, mut first, mut maybe) = (0, 0, Vec::new());
-        let mut answer = |hashes: &mut Vec<KeyHash>, first: usize, maybe: &mut Vec<usize>| {
-            let batch = &mut answers[first..][..hashes.len()];
-            self.filter.may_contain_hashes(hashes, batch);
-            maybe.drain(..).for_each(|at: usize| batch[at - first] = true);
-            hashes.clear();
-        };
-        let mut buffer = EntryBuffer::default();
-        keys.for_each(|value| {
-            let hash = value.and_then(|value| value.entry(&mut buffer).map(|entry| hasher.hash(entry)));
-            let has_twin = || value.and_then(twin).is_some_and(|twin| self.has_entry(twin));
-            if hash.is_none() || has_twin() {
-                maybe.push(at);
-            }
-            hashes.push(hash.unwrap_or(KeyHash::from_raw(0)));
-            at += 1;
-            if hashes.len() == BATCH_LEN {
-                answer(&mut hashes, first, &mut maybe);
-                first = at;
-            }
+        let mut answers = [true; BATCH_LEN];
+        keys.for_each_batch(self.filter.hasher(), |batch| {
+            let answers = &mut answers[..batch.hashes.len()];
+            self.filter.may_contain_hashes(&batch.hashes, answers);
+            batch.twins.iter().for_each(|&(at, twin)| answers[at] |= self.filter.may_contain_hash(twin));
+            batch.without.iter().for_each(|&at| answers[at] = true);
+            let (these, others) = std::mem::take(&mut mask).split_at_mut(answers.len());
+            write(answers, these);
+            mask = others;
         });
-        answer(&mut hashes, first, &mut maybe);
-        answers
     }
 }
 
-/// A NumPy array of bool, or a `memoryview` of bool where NumPy is not there.
-pub fn as_mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = PyByteArray::new_with(py, answers.len(), |bytes| {
-        bytes.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
+/// Writes 1 for true, and 0 for false.
+pub fn write(answers: &[bool], mask: &mut [u8]) {
+    mask.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
+}
+
+/// A NumPy array of `len` bool, or a `memoryview` of bool where NumPy is not there, whose bytes `fill` writes.
+pub fn as_mask<'py>(py: Python<'py>, len: usize, fill: impl FnOnce(&mut [u8])) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = PyByteArray::new_with(py, len, |bytes| {
+        fill(bytes);
         Ok(())
     })?;
     match py.import("numpy") {
-        Ok(numpy) if !answers.is_empty() => numpy.call_method1("frombuffer", (bytes, "bool")),
+        Ok(numpy) if len > 0 => numpy.call_method1("frombuffer", (bytes, "bool")),
         Ok(numpy) => numpy.call_method1("zeros", (0, "bool")),
         Err(_) => py.import("builtins")?.getattr("memoryview")?.call1((bytes,))?.call_method1("cast", ("?",)),
     }

@@ -1,135 +1,21 @@
 //! The keys of a call: an array whose bytes are read where they are, or a sequence of Python's values.
 
+use crate::batch::Batch;
 use crate::buffer::Bytes;
+use crate::column::{Column, Data, Fixed};
 use crate::scalar::Scalar;
-use filterblock::{KeyHash, KeyHasher};
-use filterblock_set::{EntryBuffer, TimeUnit, Value};
-use pyo3::exceptions::PyTypeError;
+use filterblock::KeyHasher;
+use filterblock_set::{TimeUnit, Value};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use std::ops::Range;
 
-/// What the fixed-size values of an array are.
-#[derive(Clone, Copy)]
-enum Fixed {
-    Signed,
-    Unsigned,
-    Decimal(i8),
-    Binary,
-    Date,
-    LocalTimestamp(TimeUnit),
-    Instant(TimeUnit),
-    TimeOfDay(TimeUnit),
-}
-
-enum Data {
-    Fixed {
-        values: Bytes,
-        width: usize,
-        what: Fixed,
-    },
-    /// Offsets of 4 or 8 bytes into the data.
-    Variable {
-        offsets: Bytes,
-        width: usize,
-        data: Option<Bytes>,
-        is_text: bool,
-    },
-    Scalars(Vec<Option<Scalar>>),
-    NotIndexable,
-}
-
-/// One array, or one part of a chunked one: `len` values from number `offset` on.
-struct Part {
-    data: Data,
-    offset: usize,
-    len: usize,
-    validity: Option<Bytes>,
-}
+/// Values whose bytes and hashes stay in a cache, while the filter's lines are fetched.
+pub const BATCH_LEN: usize = 4096;
 
 /// Keys in the order of the call.
 pub struct Keys {
-    parts: Vec<Part>,
-}
-
-/// The integer in up to 16 bytes of this machine's order.
-#[inline]
-fn integer(bytes: &[u8], is_signed: bool) -> i128 {
-    match *bytes {
-        [a] if is_signed => (a as i8).into(),
-        [a] => a.into(),
-        [a, b] if is_signed => i16::from_ne_bytes([a, b]).into(),
-        [a, b] => u16::from_ne_bytes([a, b]).into(),
-        [a, b, c, d] if is_signed => i32::from_ne_bytes([a, b, c, d]).into(),
-        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
-        _ => match (bytes.try_into(), <[u8; 16]>::try_from(bytes)) {
-            (Ok(eight), _) if is_signed => i64::from_ne_bytes(eight).into(),
-            (Ok(eight), _) => u64::from_ne_bytes(eight).into(),
-            (_, Ok(sixteen)) => i128::from_ne_bytes(sixteen),
-            _ => 0, // no other width is made
-        },
-    }
-}
-
-impl Part {
-    fn is_null(&self, at: usize) -> bool {
-        let bit = self.offset + at;
-        self.validity.as_ref().is_some_and(|bits| bits.as_slice()[bit / 8] >> (bit % 8) & 1 == 0)
-    }
-
-    /// Calls `take` for each value, with `None` for nulls.
-    #[inline]
-    fn for_each(&self, mut take: impl FnMut(Option<Value<'_>>)) {
-        match &self.data {
-            Data::NotIndexable => (0..self.len).for_each(|_| take(Some(Value::NotIndexable))),
-            Data::Scalars(values) => values.iter().for_each(|value| take(value.as_ref().map(Scalar::value))),
-            Data::Fixed { values, width, what } => {
-                let values = values.as_slice()[self.offset * width..][..self.len * width].chunks_exact(*width);
-                if let (Fixed::Signed, 8, None) = (what, width, &self.validity) {
-                    // The commonest column, without a branch for each value.
-                    return values.for_each(|bytes| {
-                        take(Some(Value::Int(i64::from_ne_bytes(bytes.try_into().unwrap_or_default()))));
-                    });
-                }
-                for (at, bytes) in values.enumerate() {
-                    take((!self.is_null(at)).then(|| fixed(bytes, *what)));
-                }
-            }
-            Data::Variable { offsets, width, data, is_text } => {
-                let offsets = offsets.as_slice()[self.offset * width..][..(self.len + 1) * width].chunks_exact(*width);
-                let data = data.as_ref().map_or(&[][..], Bytes::as_slice);
-                let mut start = None;
-                for (at, offset) in offsets.enumerate() {
-                    let end = integer(offset, true) as usize;
-                    if let Some(start) = start.replace(end) {
-                        // Offsets that do not ascend are of no array.
-                        let bytes = data.get(start..end);
-                        let value = match bytes {
-                            Some(bytes) if *is_text => {
-                                std::str::from_utf8(bytes).map_or(Value::NotIndexable, Value::Text)
-                            }
-                            Some(bytes) => Value::Binary(bytes),
-                            None => Value::NotIndexable,
-                        };
-                        take((!self.is_null(at - 1)).then_some(value));
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[inline]
-fn fixed(bytes: &[u8], what: Fixed) -> Value<'_> {
-    let count = |bytes| integer(bytes, true) as i64;
-    match what {
-        Fixed::Signed => Value::Int(count(bytes)),
-        Fixed::Unsigned => Value::Wide(integer(bytes, false)),
-        Fixed::Decimal(scale) => Value::Decimal { unscaled: integer(bytes, true), scale },
-        Fixed::Binary => Value::Binary(bytes),
-        Fixed::Date => Value::Date(count(bytes) as i32),
-        Fixed::LocalTimestamp(unit) => Value::LocalTimestamp(count(bytes), unit),
-        Fixed::Instant(unit) => Value::Instant(count(bytes), unit),
-        Fixed::TimeOfDay(unit) => Value::TimeOfDay(count(bytes), unit),
-    }
+    columns: Vec<Column>,
 }
 
 fn unit(name: &str) -> Option<TimeUnit> {
@@ -174,7 +60,7 @@ impl Keys {
     }
 
     fn one(len: usize, data: Data) -> Self {
-        Self { parts: vec![Part { data, offset: 0, len, validity: None }] }
+        Self { columns: vec![Column { data, offset: 0, len, validity: None }] }
     }
 
     fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -244,11 +130,11 @@ impl Keys {
 
     fn of_arrow(array: &Bound<'_, PyAny>) -> PyResult<Self> {
         if array.hasattr("chunks")? {
-            let mut parts = Vec::new();
+            let mut columns = Vec::new();
             for chunk in array.getattr("chunks")?.try_iter()? {
-                parts.append(&mut Self::of_arrow(&chunk?)?.parts);
+                columns.append(&mut Self::of_arrow(&chunk?)?.columns);
             }
-            return Ok(Self { parts });
+            return Ok(Self { columns });
         }
         let name = array.getattr("type")?.str()?.to_string();
         let (kind, rest) = name.split_once(['[', '(', '<']).unwrap_or((&name, ""));
@@ -302,24 +188,38 @@ impl Keys {
             }
             _ => Data::NotIndexable,
         };
-        Ok(Self { parts: vec![Part { data, offset, len, validity }] })
+        let column = Column { data, offset, len, validity };
+        match column.is_whole() {
+            true => Ok(Self { columns: vec![column] }),
+            false => Err(PyValueError::new_err(format!("an array of {len} values from {offset} on ends before them"))),
+        }
     }
 
     pub fn len(&self) -> usize {
-        self.parts.iter().map(|part| part.len).sum()
+        self.columns.iter().map(|column| column.len).sum()
     }
 
     /// Calls `take` for each value, with `None` for nulls, in the order of the call. Needs no interpreter.
     #[inline]
     pub fn for_each(&self, mut take: impl FnMut(Option<Value<'_>>)) {
-        self.parts.iter().for_each(|part| part.for_each(&mut take));
+        self.batches().for_each(|(column, range)| column.for_each(range, &mut take));
     }
 
-    /// Calls `take` for the hash of each value: `Some(None)` where it is not indexable, `None` for nulls.
-    #[inline]
-    pub fn for_each_hash(&self, hasher: &KeyHasher, mut take: impl FnMut(Option<Option<KeyHash>>)) {
-        let mut buffer = EntryBuffer::default();
-        self.for_each(|value| take(value.map(|value| value.entry(&mut buffer).map(|entry| hasher.hash(entry)))));
+    /// Calls `take` for the hashes of the values, some at a time, in the order of the call.
+    pub fn for_each_batch(&self, hasher: &KeyHasher, mut take: impl FnMut(&Batch)) {
+        let mut batch = Batch::default();
+        self.batches().for_each(|(column, range)| {
+            batch.clear();
+            column.hash(range, hasher, &mut batch);
+            take(&batch);
+        });
+    }
+
+    fn batches(&self) -> impl Iterator<Item = (&Column, Range<usize>)> {
+        self.columns.iter().flat_map(|column| {
+            let firsts = (0..column.len).step_by(BATCH_LEN);
+            firsts.map(move |first| (column, first..column.len.min(first + BATCH_LEN)))
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! The extension module of the Python package `filterblock`; `package/filterblock/__init__.pyi` documents it.
 
+mod batch;
 mod buffer;
+mod column;
 mod error;
 mod filter;
 mod keys;

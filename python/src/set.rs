@@ -1,6 +1,7 @@
 //! Sets of the filters of many files.
 
 use crate::error;
+use crate::filter::{as_mask, write};
 use crate::keys::Keys;
 use crate::scalar::Scalar;
 use filterblock_set::{FetchError, Opening, Query, Selection, SetColumn, Value, ValueClass};
@@ -74,6 +75,10 @@ fn keys_of(keys: &Bound<'_, PyAny>) -> PyResult<Keys> {
         _ => true,
     };
     if is_one { Ok(Keys::of_scalars(vec![Scalar::of(keys)?])) } else { Keys::of(keys) }
+}
+
+fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
+    as_mask(py, answers.len(), |bytes| write(answers, bytes))
 }
 
 fn owned(value: Option<Value<'_>>) -> Scalar {
@@ -160,7 +165,7 @@ impl FilterSet {
         }
         let set = &self.set;
         let answers = py.detach(|| set.answer(&query, &selection).of_any_key());
-        crate::filter::as_mask(py, &answers)
+        mask(py, &answers)
     }
 
     /// Return a mask of the files for each key, of what was read before.
@@ -174,7 +179,7 @@ impl FilterSet {
         let (query, selection) = (self.query_of(column, keys)?, self.selection(&files));
         let set = &self.set;
         let answers = py.detach(|| set.answer(&query, &selection));
-        (0..query.num_keys()).map(|key| crate::filter::as_mask(py, answers.of_key(key))).collect()
+        (0..query.num_keys()).map(|key| mask(py, answers.of_key(key))).collect()
     }
 
     /// Names and identities of the files that the set knows.

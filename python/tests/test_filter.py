@@ -129,6 +129,43 @@ def test_arrow_nulls_and_slices():
     assert 1 not in fb.open(fb.build([]))
 
 
+def test_texts_of_every_length_place_and_alphabet():
+    """Batches of a column are hashed as its values are one by one."""
+    letters = ["", "a", "ß", "名", "𝄞", "user ", "x" * 300]
+    texts = [f"{letters[i % 7]}{i % 5003}{letters[i % 11 % 7]}" if i % 13 else None for i in range(9_000)]
+    values = [text for text in texts if text is not None]
+    for kind, end in ((pa.string(), len), (pa.large_string(), len), (pa.binary(), len)):
+        encode = (lambda text: text) if kind != pa.binary() else (lambda text: text and text.encode())
+        column = pa.array(map(encode, texts), kind)
+        for start, stop in ((0, 9_000), (1, 4_097), (7, 4_104), (4_095, 8_999)):
+            part = column[start:stop]
+            some = fb.open(fb.build(part, "ribbon:fpr=1%"))
+            assert some.to_bytes() == fb.build([key for key in part.to_pylist() if key is not None], "ribbon:fpr=1%")
+            asked = pa.array(map(encode, [None, *texts, "absent", "also"]), kind)[1:]
+            assert some.may_contain_many(asked).tolist() == [key in some for key in asked.to_pylist()]
+            assert some.may_contain_many(part).all()
+
+
+def test_arrays_that_lie():
+    """A text that is none has no entry, though its neighbours have one."""
+
+    def column(offsets, text, kind=pa.string(), nulls=0):
+        width = "int64" if kind == pa.large_string() else "int32"
+        buffers = [None, pa.py_buffer(np.array(offsets, width)), pa.py_buffer(text)]
+        return pa.Array.from_buffers(kind, len(offsets) - 1, buffers, nulls)
+
+    some = fb.open(fb.build(["one", "two", "größe"]))
+    for kind in (pa.string(), pa.large_string()):
+        cut = column([0, 3, 6, 9, 13], "onetwogröße".encode(), kind)
+        assert some.may_contain_many(cut).tolist() == [True, True, True, True]
+        assert some.may_contain_many(column([0, 3, 6, 11], b"onetwo\xff\xfe\xfd\xfc\xfb", kind)).all()
+        assert some.may_contain_many(column([0, 3, 6, 9], b"onesixtwo", kind)).tolist() == [True, False, True]
+        for wrong in (cut, column([0, 3, 4], b"one\xff", kind), column([0, 6, 3, 9], b"onetwosix", kind)):
+            with pytest.raises(TypeError):
+                fb.build(wrong)
+        assert some.may_contain_many(column([0, 6, 3, 9], b"sixsixsix", kind)).tolist() == [False, True, False]
+
+
 def test_columns_are_not_copied():
     column = np.arange(4_000_000)
     some = fb.open(fb.build(column[:10]))

@@ -113,7 +113,7 @@ def test_every_form_of_text_makes_the_same_block(make):
 
 def test_arrow_nulls_and_slices():
     column = pa.array([None, 1, 2, None, 4, 5, 6, None, 8, 9, None], pa.int32())
-    for start in range(11):
+    for start in range(12):
         part = column[start:]
         some = fb.open(fb.build(part, "bloom:20"))
         assert some.num_entries == len(part) - part.null_count

@@ -243,7 +243,8 @@ impl FilterSetBuilder {
         Ok(Self { builder: builder.map_err(error::of_set_build)?, columns: names })
     }
 
-    /// Add a file with all values of its columns. Return the columns for which it has a filter.
+    /// Add a file with all values of its columns. Return the columns for which it has a filter: those of which every value
+    /// is indexable, and at least one value or null was given.
     fn add_file(
         &mut self,
         py: Python<'_>,
@@ -262,20 +263,17 @@ impl FilterSetBuilder {
         let builder = &mut self.builder;
         let indexed = py.detach(|| {
             let mut file = builder.file(name, identity)?;
-            let mut indexed = Vec::new();
             for (column, keys) in &values {
                 let mut is_whole = true;
-                file.allow_empty(*column);
-                keys.for_each(|value| {
-                    if let Some(value) = value.filter(|_| is_whole) {
-                        is_whole = file.add(*column, value);
-                    }
+                keys.for_each(|value| match value {
+                    Some(value) if is_whole => is_whole = file.add(*column, value),
+                    Some(_) => {}
+                    None => file.add_null(*column),
                 });
-                if is_whole {
-                    indexed.push(*column);
-                }
             }
-            file.finish().map(|()| indexed)
+            let without = file.finish()?;
+            let with = values.iter().map(|(column, _)| *column).filter(|column| !without.contains(column));
+            Ok(with.collect::<Vec<_>>())
         });
         let indexed = indexed.map_err(error::of_set_build)?;
         Ok(indexed.into_iter().map(|column| self.columns[column].clone()).collect())
@@ -300,7 +298,7 @@ impl FilterSetBuilder {
         failed.map_or(result, Err)
     }
 
-    /// Return the set, and leave the builder empty.
+    /// Return the set, and leave the builder empty. BuildError if no file was added since the last call.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let builder = &mut self.builder;
         let set = py.detach(|| builder.finish()).map_err(error::of_set_build)?;

@@ -1,7 +1,7 @@
 //! The writer's side: collects the keys of files, makes their blocks, and returns a set.
 //!
-//! Protocol, as a regular expression: `new (file (add* | allow_empty | give_up)* finish | absorb)* (finish |
-//! finish_append)`.
+//! Protocol, as a regular expression: `new ((file (add | add_null | allow_empty | give_up)* finish | absorb)+ (finish |
+//! finish_append))*`.
 
 use crate::format::{self, Column, FOOTER_LEN};
 use crate::index::{File, Layout, Section};
@@ -49,6 +49,9 @@ impl SetColumn {
 pub enum SetBuildError {
     /// The policy hashes prefixes or rows; a set's entries are whole values.
     Transform,
+    /// Nothing was added since the last finish, and no set without files was asked for
+    /// ([`SetBuilder::allow_empty`]); or nothing is added to the set that was to be continued, nor dropped from it.
+    Empty,
     /// A file's name is empty, or already in the set.
     FileName(Vec<u8>),
     /// Two columns have this name, or it is another column in the set that was to be continued.
@@ -65,6 +68,7 @@ impl fmt::Display for SetBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Transform => f.write_str("the entries of a set are whole values: the policy's transform is another"),
+            Self::Empty => f.write_str("no file was added since the last finish, and no empty set was asked for"),
             Self::FileName(name) => {
                 write!(f, "file {:?} is empty or already in the set", String::from_utf8_lossy(name))
             }
@@ -104,6 +108,7 @@ pub struct SetBuilder {
     builders: Vec<Vec<FilterBlockBuilder>>,
     done: Vec<Done>,
     names: HashSet<Box<[u8]>>,
+    is_empty_allowed: bool,
 }
 
 impl SetBuilder {
@@ -125,7 +130,7 @@ impl SetBuilder {
         let of = |column: &SetColumn| vec![FilterBlockBuilder::new(policy); usize::from(column.stored.num_slices)];
         let builders = columns.iter().map(of).collect();
         let (policy, columns) = (policy.clone(), columns.to_vec());
-        Ok(Self { policy, columns, builders, done: Vec::new(), names: HashSet::new() })
+        Ok(Self { policy, columns, builders, done: Vec::new(), names: HashSet::new(), is_empty_allowed: false })
     }
 
     /// Begins a file: `name` is how the reader's table lists it, `identity` tells its state from all others
@@ -202,11 +207,21 @@ impl SetBuilder {
         self.done.len()
     }
 
+    /// Lets the next [`finish`](Self::finish) return a set without files, of a table that has none. Without this call
+    /// there is nothing to finish, as after a finish before: the set that would replace the first has none of its files.
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.is_empty_allowed = true;
+        self
+    }
+
     /// Returns the set, and leaves the builder empty.
     ///
     /// # Errors
-    /// [`SetBuildError::TooLarge`].
+    /// [`SetBuildError::Empty`], [`SetBuildError::TooLarge`].
     pub fn finish(&mut self) -> Result<Vec<u8>, SetBuildError> {
+        if self.done.is_empty() && !self.is_empty_allowed {
+            return Err(SetBuildError::Empty);
+        }
         self.finish_after(Layout { columns: self.wire_columns(), ..Layout::default() })
     }
 
@@ -220,7 +235,8 @@ impl SetBuilder {
     ///
     /// # Errors
     /// [`SetBuildError::ColumnName`] unless both sets have the same columns, [`SetBuildError::FileName`] if a file is in
-    /// both, [`SetBuildError::Decode`] if the old set has another hasher, [`SetBuildError::TooLarge`].
+    /// both, [`SetBuildError::Decode`] if the old set has another hasher, [`SetBuildError::Empty`] if there is neither a
+    /// file to add nor one to drop, [`SetBuildError::TooLarge`].
     pub fn finish_append(
         &mut self,
         old: &FilterSet,
@@ -237,12 +253,17 @@ impl SetBuilder {
         }
         // The old index and footer stay where they are.
         layout.data_len += layout.encode(found).len() as u64;
+        let mut changes = !self.done.is_empty();
         for file in &mut layout.files {
             if !file.name.is_empty() && drop(&file.name) {
                 *file = File { name: Box::default(), identity: 0 };
+                changes = true;
             } else if self.names.contains(&file.name) {
                 return Err(SetBuildError::FileName(file.name.to_vec()));
             }
+        }
+        if !changes {
+            return Err(SetBuildError::Empty);
         }
         self.finish_after(layout)
     }
@@ -285,6 +306,7 @@ impl SetBuilder {
         out.extend_from_slice(&layout.encode(self.policy.hasher()));
         self.done.clear();
         self.names.clear();
+        self.is_empty_allowed = false;
         Ok(out)
     }
 }
@@ -304,7 +326,7 @@ fn open_whole(set: &[u8], policy: &FilterPolicy) -> Result<FilterSet, DecodeErro
 enum State {
     /// Nothing was added: no block.
     Nothing,
-    /// A block for each slice, of what was added.
+    /// A block for each slice, of what was added: values, or nulls, which have no entries.
     Keys,
     /// Some value cannot be looked up, or the caller gave up: no block.
     GivenUp,
@@ -312,8 +334,9 @@ enum State {
     Taken(Vec<u8>),
 }
 
-/// Takes the keys of one file. All values of a column must be added, except nulls, before it is finished: the filter
-/// denies what was not. A file that is not finished is not in the set.
+/// Takes the keys of one file. All values of a column must be added before it is finished: the filter denies what was
+/// not. A column to which nothing was added, neither a value nor a null, has no filter, so that values that were never
+/// read deny nothing. A file that is not finished is not in the set.
 pub struct FileWriter<'a> {
     set: &'a mut SetBuilder,
     file: File,
@@ -322,8 +345,8 @@ pub struct FileWriter<'a> {
 }
 
 impl FileWriter<'_> {
-    /// Adds a value of column number `column`; a null is not added. Returns false if the value cannot be looked up, as
-    /// it is not indexable or of another class than the column's: the file then has no filter for this column.
+    /// Adds a value of column number `column`. Returns false if the value cannot be looked up, as it is not indexable or
+    /// of another class than the column's: the file then has no filter for this column.
     ///
     /// # Panics
     /// If there is no such column, here and in the calls below.
@@ -372,12 +395,21 @@ impl FileWriter<'_> {
         Ok(())
     }
 
-    /// States that the file has no value but nulls in this column, as far as none is added: the filter denies every key.
-    /// Without this call a column to which nothing was added has no filter.
-    pub fn allow_empty(&mut self, column: usize) {
-        if matches!(self.states[column], State::Nothing) {
-            self.states[column] = State::Keys;
+    /// Adds a null. It equals nothing, so it has no entry: a column of nulls alone has a filter that denies every value.
+    #[inline]
+    pub fn add_null(&mut self, column: usize) {
+        match self.states[column] {
+            State::Nothing => self.states[column] = State::Keys,
+            // A block that was taken has no entries of nulls either.
+            State::Keys | State::Taken(_) | State::GivenUp => {}
         }
+    }
+
+    /// States that the file has no row, or that all its rows are null in this column: if nothing is added, the filter
+    /// denies every value. Call it only where the caller itself has counted the rows; an iterator that happened to yield
+    /// nothing is no such count.
+    pub fn allow_empty(&mut self, column: usize) {
+        self.add_null(column);
     }
 
     /// Leaves the file without a filter for this column: *maybe* for all keys.
@@ -385,12 +417,15 @@ impl FileWriter<'_> {
         self.states[column] = State::GivenUp;
     }
 
-    /// Builds the blocks, and adds the file to the set.
+    /// Builds the blocks, and adds the file to the set. Returns the numbers of the columns for which the file has no
+    /// filter, as nothing was added, or they were given up: it is *maybe* for all their values.
     ///
     /// # Errors
     /// [`SetBuildError::Block`]; the file is then not in the set.
-    pub fn finish(self) -> Result<(), SetBuildError> {
+    pub fn finish(self) -> Result<Vec<usize>, SetBuildError> {
         let Self { set, file, states, .. } = self;
+        let has_none = |state: &State| matches!(state, State::Nothing | State::GivenUp);
+        let without = (0..states.len()).filter(|&column| has_none(&states[column])).collect();
         let mut blocks = Vec::with_capacity(states.len());
         for ((column, builders), state) in set.columns.iter().zip(&mut set.builders).zip(states) {
             let mut of_column = vec![Vec::new(); builders.len()];
@@ -408,6 +443,6 @@ impl FileWriter<'_> {
         }
         set.names.insert(file.name.clone());
         set.done.push(Done { file, blocks });
-        Ok(())
+        Ok(without)
     }
 }

@@ -78,6 +78,8 @@ pub struct FileKeys {
     columns: Arc<[(String, Kind)]>,
     /// For each column; `None`: some value was not indexable.
     hashes: Vec<Option<Vec<KeyHash>>>,
+    /// Whether rows were added, or the file was said to have none: a column without hashes is then one of nulls.
+    is_whole: bool,
 }
 
 impl SetWriter {
@@ -109,14 +111,16 @@ impl SetWriter {
     /// Begins a file.
     pub fn keys(&self) -> FileKeys {
         let hashes = vec![Some(Vec::new()); self.columns.len()];
-        FileKeys { hasher: self.hasher.clone(), columns: self.columns.clone(), hashes }
+        FileKeys { hasher: self.hasher.clone(), columns: self.columns.clone(), hashes, is_whole: false }
     }
 
-    /// Adds a file of which all rows were added to `keys`. `object` is what the store reports of it.
+    /// Adds a file of which all rows were added to `keys`. `object` is what the store reports of it. Returns the number
+    /// of columns for which the file has no filter; these are all of them if no row was added, and the file was not said
+    /// to have none ([`FileKeys::allow_empty`]).
     ///
     /// # Errors
     /// [`WriteError::NoEntityTag`], [`WriteError::OtherKeys`], [`WriteError::Set`]; the file is not in the set.
-    pub fn add_file(&mut self, object: &ObjectMeta, keys: &FileKeys) -> Result<(), WriteError> {
+    pub fn add_file(&mut self, object: &ObjectMeta, keys: &FileKeys) -> Result<usize, WriteError> {
         if !Arc::ptr_eq(&self.columns, &keys.columns) {
             return Err(WriteError::OtherKeys);
         }
@@ -125,13 +129,15 @@ impl SetWriter {
         for (column, hashes) in keys.hashes.iter().enumerate() {
             match hashes {
                 Some(hashes) => {
-                    file.allow_empty(column);
+                    if keys.is_whole {
+                        file.allow_empty(column);
+                    }
                     hashes.iter().for_each(|hash| file.add_hash(column, *hash));
                 }
                 None => file.give_up(column),
             }
         }
-        Ok(file.finish()?)
+        Ok(file.finish()?.len())
     }
 
     /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter.
@@ -144,15 +150,18 @@ impl SetWriter {
         let stream = ParquetRecordBatchStreamBuilder::new(reader).await?;
         let names = self.columns.iter().map(|(name, _)| name.as_str());
         let columns = ProjectionMask::columns(stream.parquet_schema(), names);
+        let num_rows = stream.metadata().file_metadata().num_rows();
         let mut stream = stream.with_projection(columns).build()?;
         let mut keys = self.keys();
+        if num_rows == 0 {
+            keys.allow_empty();
+        }
         while let Some(batch) = stream.try_next().await? {
             if let Err(error) = keys.add(&batch) {
                 log::warn!("{}: {error}", object.location);
             }
         }
-        self.add_file(object, &keys)?;
-        Ok(keys.hashes.iter().filter(|hashes| hashes.is_none()).count())
+        self.add_file(object, &keys)
     }
 
     /// Returns the set's builder, to take over files of another set ([`SetBuilder::absorb`]) or to continue one
@@ -164,19 +173,26 @@ impl SetWriter {
     /// Returns the set, and leaves the writer empty.
     ///
     /// # Errors
-    /// [`WriteError::Set`].
+    /// [`WriteError::Set`], of [`SetBuildError::Empty`] if no file was added since the last call.
     pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
         Ok(self.set.finish()?)
     }
 }
 
 impl FileKeys {
+    /// States that the file has no row: without one, its filters deny every value. Otherwise a file without rows is
+    /// *maybe*, as most often they were added to other keys.
+    pub fn allow_empty(&mut self) {
+        self.is_whole = true;
+    }
+
     /// Adds the rows of a batch.
     ///
     /// # Errors
     /// [`WriteError::OtherType`] or [`WriteError::NotIndexable`], the first of them; the file then has no filter for the
     /// column, and is *maybe*. The others have been added.
     pub fn add(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
+        self.is_whole |= batch.num_rows() > 0;
         let mut result = Ok(());
         for ((name, kind), column) in self.columns.iter().zip(&mut self.hashes) {
             if let Some(hashes) = column

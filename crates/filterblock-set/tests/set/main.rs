@@ -5,6 +5,7 @@ mod damage;
 mod document;
 mod golden;
 mod lookups;
+mod misuse;
 mod plain;
 mod sample;
 mod second_reader;

@@ -55,7 +55,7 @@ fn set(numbers: &mut Numbers, hash: Hash, slices: u16, tables: &[Table]) -> Vec<
     let mut builder = SetBuilder::new(&policy, &columns(slices)).expect("a builder");
     let (first, second) = tables.split_at(numbers.below(tables.len() + 1));
     add(numbers, &mut builder, first);
-    let mut bytes = builder.finish().expect("a set");
+    let mut bytes = builder.allow_empty().finish().expect("a set");
     if !second.is_empty() {
         add(numbers, &mut builder, second);
         let Ok(Opening::Ready(old)) = FilterSet::open(bytes.len() as u64, &bytes, hash.hasher().as_ref()) else {

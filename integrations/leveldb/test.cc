@@ -2,6 +2,9 @@
 
 #include "test.h"
 
+#include <leveldb/filter_policy.h>
+#include <leveldb/options.h>
+
 #include <cstring>
 #include <set>
 #include <thread>
@@ -121,6 +124,30 @@ void filters_that_cannot_be_built_deny_nothing()
     std::printf("counted: %llu filters not built, no key denied\n", static_cast<unsigned long long>(counts.unfinished));
 }
 
+/// LevelDB answers no itself where a part of a table has no keys. A filter that is made of none matches every key, and so do the
+/// filters of two calls in a row the keys of their own.
+void filters_of_no_keys_deny_nothing()
+{
+    Policy policy = policy_of("golomb:9.2,seed=7");
+    leveldb_options_t *options = leveldb_options_create();
+    filterblock_leveldb_use(policy.get(), options);
+    const leveldb::FilterPolicy *filters = reinterpret_cast<const leveldb::Options *>(options)->filter_policy;
+    std::string nothing;
+    filters->CreateFilter(nullptr, 0, &nothing);
+    CHECK(nothing.size() == 1);
+    CHECK(filters->KeyMayMatch("key", nothing) && filters->KeyMayMatch("", nothing));
+    for (int i = 0; i < 2; i++) {
+        const std::string key = key_of(2 * i);
+        const leveldb::Slice slice(key);
+        std::string filter;
+        filters->CreateFilter(&slice, 1, &filter);
+        CHECK(filters->KeyMayMatch(key, filter) && !filters->KeyMayMatch(key_of(1), filter));
+    }
+    filterblock_leveldb_counts counts = filterblock_leveldb_read(policy.get());
+    CHECK(counts.built == 2 && counts.unfinished == 1 && counts.unreadable == 2);
+    leveldb_options_destroy(options);
+}
+
 void texts_that_are_no_policy_are_refused()
 {
     filterblock_error error;
@@ -142,6 +169,7 @@ int main(int argc, char **argv)
     names_tell_transforms_and_seeds_apart();
     policies_may_change();
     filters_that_cannot_be_built_deny_nothing();
+    filters_of_no_keys_deny_nothing();
     test_damage();
     bool is_short = argc > 1 && std::string(argv[1]) == "short";
     reads_are_avoided(is_short ? 10000 : 100000);

@@ -365,6 +365,7 @@ int main(void) {
     test_incomplete_builders();
     test_empty_and_other_forms();
     test_readers();
+    test_nothing();
     test_misuse();
     test_threads();
     test_null();

@@ -45,9 +45,19 @@ void drop(struct bytes *bytes);
 /* A reader of the whole block, which must be intact. */
 filterblock_reader *open_block(const struct bytes *block, const filterblock_open_options *options);
 
+/* What becomes of a mistake: an error, no stored key denied, or stored keys denied, for which README.md lists it. */
+enum outcome { REFUSED, MAYBE, DENIES };
+/* The mistake must have the outcome that its row states; it is counted. */
+struct mistakes {
+    unsigned num_noticed, num_listed;
+};
+void note(struct mistakes *mistakes, const char *name, enum outcome expected, enum outcome outcome);
+
 void test_readers(void);
 void test_misuse(void);
 void test_null(void);
+void test_nothing(void);
 void test_ranges(void);
+struct mistakes commit_range_mistakes(void);
 
 #endif

@@ -99,3 +99,10 @@ filterblock_reader *open_block(const struct bytes *block, const filterblock_open
     OK(filterblock_reader_open(block->data, block->len, options, NULL, &reader, NULL));
     return reader;
 }
+
+void note(struct mistakes *mistakes, const char *name, enum outcome expected, enum outcome outcome) {
+    if (outcome != expected) fprintf(stderr, "the mistake: %s\n", name);
+    CHECK(outcome == expected);
+    if (outcome == DENIES) mistakes->num_listed++;
+    else mistakes->num_noticed++;
+}

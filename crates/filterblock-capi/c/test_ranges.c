@@ -98,11 +98,31 @@ static void test_refusals(filterblock_builder *builder) {
     CHECK(len == 64);
 }
 
+/* A bound of length 0 is none, whatever its pointer, excluded or not, below or above. */
+static void test_no_bounds(const filterblock_range_reader *reader) {
+    const filterblock_range_bound high = {"\xff", 1, 0}, low = {"\0\0", 2, 1};
+    filterblock_range_bound none;
+
+    for (int i = 0; i < 4; i++) {
+        memset(&none, 0, sizeof none);
+        none.key = i < 2 ? NULL : "";
+        none.is_excluded = (uint32_t)i % 2;
+        CHECK(filterblock_range_reader_may_contain_range(reader, &none, &none));
+        CHECK(filterblock_range_reader_may_contain_range(reader, NULL, &none));
+        CHECK(filterblock_range_reader_may_contain_range(reader, &none, NULL));
+        CHECK(filterblock_range_reader_may_contain_range(reader, &none, &high));
+        CHECK(filterblock_range_reader_may_contain_range(reader, &low, &none));
+        CHECK(!filterblock_range_reader_may_contain_range(reader, &high, &none)); /* The other bound applies. */
+        CHECK(!filterblock_range_reader_may_contain_range(reader, &none, &low));
+    }
+}
+
 /* Impossible arguments are *maybe*, though all else is denied. */
 static void test_maybe(const filterblock_range_reader *reader) {
-    filterblock_range_bound none = {NULL, 1, 0}, empty = {NULL, 0, 0}, unknown = {"\xff", 1, 2};
+    filterblock_range_bound none = {NULL, 1, 0}, unknown = {"\xff", 1, 2};
 
-    CHECK(filterblock_range_reader_may_contain_range(reader, &none, &empty));
+    CHECK(filterblock_range_reader_may_contain_range(reader, &none, &none));
+    CHECK(filterblock_range_reader_may_contain_range(reader, &none, NULL));
     CHECK(filterblock_range_reader_may_contain_range(reader, &unknown, NULL));
     unknown.is_excluded = 1;
     CHECK(!filterblock_range_reader_may_contain_range(reader, &unknown, NULL));
@@ -128,6 +148,7 @@ void test_ranges(void) {
     STATUS(MISMATCH, filterblock_reader_open(block.data, block.len, &options, counters, &other, NULL));
     OK(filterblock_range_reader_open(block.data, block.len, &options, counters, &reader, NULL));
     check_ranges(reader);
+    test_no_bounds(reader);
     test_maybe(reader);
     options.flags = FILTERBLOCK_OPEN_COPY;
     OK(filterblock_range_reader_open(block.data, block.len, &options, counters, &copy, NULL));

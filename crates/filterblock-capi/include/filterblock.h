@@ -30,6 +30,10 @@
 #define FILTERBLOCK_KIND_RIBBON 4
 #define FILTERBLOCK_KIND_FUSE 5
 
+/* The one byte of the compact frame of no keys, under any policy. It denies every key: store it only where the engine
+ * itself has counted none. */
+#define FILTERBLOCK_COMPACT_EMPTY 0x10
+
 /* Options with nothing expected, and the digest verified. */
 #define FILTERBLOCK_OPEN_OPTIONS_INIT {sizeof(filterblock_open_options), 0, NULL, 0, 0}
 
@@ -223,12 +227,15 @@ typedef struct filterblock_info {
     uint32_t entries_estimated;
 } filterblock_info;
 
-// A bound of a range: a whole key, which need not be stored. Keys are compared byte by byte, as unsigned numbers, and a
-// key is above its beginnings.
+// A bound of a range: a whole key, which need not be stored. What is compared are the bytes of the bound and those that
+// were given to `filterblock_builder_add_key`, byte by byte as unsigned numbers, as `memcmp` does; of two of which one
+// begins with the other, the longer is above. No comparator, encoding or transform of the engine's takes part, so
+// integers are stored with their most significant byte first, signed ones with the sign bit inverted.
 typedef struct filterblock_range_bound {
     // The key's bytes.
     const void *key;
-    // Their number.
+    // Their number. With 0 this is no bound, as if a null pointer was given in its place: so a structure of zeros is none,
+    // and neither is an empty string of C++ or of RocksDB.
     size_t key_len;
     // A 0 if the key itself is in the range, a 1 if it is not. A range with any other number is *maybe*.
     uint32_t is_excluded;
@@ -425,7 +432,8 @@ double filterblock_reader_false_positive_rate(const struct filterblock_reader *r
 // Builds the compact frame of `num_keys` keys, `key_lens[i]` bytes at `keys[i]`: 2 to 20 bytes more than its payload,
 // without checksum, seed, transform, context and number of entries, for engines that keep these themselves. It is
 // given to the caller in memory of the caller's allocator, as by `filterblock_builder_finish_with`. After an error
-// store no bytes: such a frame answers *maybe*. `counters` may be null.
+// store no bytes: such a frame answers *maybe*. No keys are an error, `FILTERBLOCK_STATUS_NOT_BUILT`: see
+// `FILTERBLOCK_COMPACT_EMPTY`. `counters` may be null.
 filterblock_status filterblock_compact_build(const struct filterblock_policy *policy,
                                              const void *const *keys,
                                              const size_t *key_lens,
@@ -492,9 +500,13 @@ void filterblock_reader_may_contain_keys(const struct filterblock_reader *reader
 // A builder of range filters, to be used and freed as one of `filterblock_builder_new` is: keys go in by
 // `filterblock_builder_add_key`, whole and in any order. On an error `*builder` is null.
 //
-// The text is "range:BITS" or "range:BITS,self_check=off", as "range:14". BITS is about how many bits the block has for
-// each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text all keys are told apart; more bits see
-// smaller gaps between keys. Others are `FILTERBLOCK_STATUS_SETTING`.
+// The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024"; both may end
+// with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
+//
+// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text
+// all keys are told apart; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most significant
+// byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges of up to
+// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate.
 //
 // A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
 // have no seed, secret key or transform, and rows and hashes are not added.
@@ -517,10 +529,10 @@ filterblock_status filterblock_range_reader_open(const void *block,
 // Frees a reader. A null pointer is ignored.
 void filterblock_range_reader_free(struct filterblock_range_reader *reader);
 
-// Whether the table may have a key between two bounds; false is certain. A null pointer is no bound: two are the range
-// of all keys. If the lower bound is above the upper one, or both are one key and one of them excludes it, there is no
-// key between them, and the answer is false. Takes time in proportion to the logarithm of the number of keys and to the
-// length of the bounds.
+// Whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length 0 are
+// no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and one of them
+// excludes it, there is no key between them, and the answer is false. Takes time in proportion to the logarithm of the
+// number of keys and to the length of the bounds.
 bool filterblock_range_reader_may_contain_range(const struct filterblock_range_reader *reader,
                                                 const struct filterblock_range_bound *lower,
                                                 const struct filterblock_range_bound *upper);

@@ -6,16 +6,20 @@ use crate::builder::{Frame, Notes, Places};
 use crate::counters::Counters;
 use crate::memory::Allocator;
 use crate::policy::Policy;
-use crate::status::{Error, Status};
+use crate::status::{Error, Failure, Status};
 use crate::versioned;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use filterblock::{CompactFrameReader, FilterBlockBuilder};
 
+/// The message of a build without keys.
+const NO_KEYS: &str = "no keys were given; the frame of none, which denies every key, is FILTERBLOCK_COMPACT_EMPTY";
+
 /// Builds the compact frame of `num_keys` keys, `key_lens[i]` bytes at `keys[i]`: 2 to 20 bytes more than its payload,
 /// without checksum, seed, transform, context and number of entries, for engines that keep these themselves. It is
 /// given to the caller in memory of the caller's allocator, as by `filterblock_builder_finish_with`. After an error
-/// store no bytes: such a frame answers *maybe*. `counters` may be null.
+/// store no bytes: such a frame answers *maybe*. No keys are an error, `FILTERBLOCK_STATUS_NOT_BUILT`: see
+/// `FILTERBLOCK_COMPACT_EMPTY`. `counters` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_compact_build(
     policy: Option<&Policy>,
@@ -37,8 +41,9 @@ pub unsafe extern "C" fn filterblock_compact_build(
         let keys = required(unsafe { Keys::new(keys, key_lens, num_keys) }, "keys")?;
         let mut builder = FilterBlockBuilder::new(&required(policy, "policy")?.0);
         places.put(Notes::new(counters).finish(|| {
-            // `num_keys` states whether there are keys.
-            builder.allow_empty();
+            if num_keys == 0 {
+                return Err(Failure::new(Status::NotBuilt, NO_KEYS));
+            }
             builder.try_reserve(num_keys)?;
             for key in keys.iter() {
                 builder.add_key(required(key, "keys")?);

@@ -14,9 +14,13 @@ use filterblock::range::RangeFilter;
 /// A builder of range filters, to be used and freed as one of `filterblock_builder_new` is: keys go in by
 /// `filterblock_builder_add_key`, whole and in any order. On an error `*builder` is null.
 ///
-/// The text is "range:BITS" or "range:BITS,self_check=off", as "range:14". BITS is about how many bits the block has for
-/// each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text all keys are told apart; more bits see
-/// smaller gaps between keys. Others are `FILTERBLOCK_STATUS_SETTING`.
+/// The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024"; both may end
+/// with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
+///
+/// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text
+/// all keys are told apart; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most significant
+/// byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges of up to
+/// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate.
 ///
 /// A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
 /// have no seed, secret key or transform, and rows and hashes are not added.
@@ -77,14 +81,17 @@ pub extern "C" fn filterblock_range_reader_free(reader: Option<Box<RangeReader>>
     drop(reader);
 }
 
-/// A bound of a range: a whole key, which need not be stored. Keys are compared byte by byte, as unsigned numbers, and a
-/// key is above its beginnings.
+/// A bound of a range: a whole key, which need not be stored. What is compared are the bytes of the bound and those that
+/// were given to `filterblock_builder_add_key`, byte by byte as unsigned numbers, as `memcmp` does; of two of which one
+/// begins with the other, the longer is above. No comparator, encoding or transform of the engine's takes part, so
+/// integers are stored with their most significant byte first, signed ones with the sign bit inverted.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct RangeBound {
     /// The key's bytes.
     key: *const c_void,
-    /// Their number.
+    /// Their number. With 0 this is no bound, as if a null pointer was given in its place: so a structure of zeros is none,
+    /// and neither is an empty string of C++ or of RocksDB.
     key_len: usize,
     /// A 0 if the key itself is in the range, a 1 if it is not. A range with any other number is *maybe*.
     is_excluded: u32,
@@ -99,16 +106,17 @@ unsafe fn bound_of<'a>(bound: Option<&RangeBound>) -> Option<Bound<&'a [u8]>> {
     // SAFETY: what the key is valid for, the caller has promised.
     let key = unsafe { bytes(bound.key, bound.key_len) }?;
     match bound.is_excluded {
+        0 | 1 if key.is_empty() => Some(Bound::Unbounded),
         0 => Some(Bound::Included(key)),
         1 => Some(Bound::Excluded(key)),
         _ => None,
     }
 }
 
-/// Whether the table may have a key between two bounds; false is certain. A null pointer is no bound: two are the range
-/// of all keys. If the lower bound is above the upper one, or both are one key and one of them excludes it, there is no
-/// key between them, and the answer is false. Takes time in proportion to the logarithm of the number of keys and to the
-/// length of the bounds.
+/// Whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length 0 are
+/// no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and one of them
+/// excludes it, there is no key between them, and the answer is false. Takes time in proportion to the logarithm of the
+/// number of keys and to the length of the bounds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_range_reader_may_contain_range(
     reader: Option<&RangeReader>,

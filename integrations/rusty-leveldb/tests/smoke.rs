@@ -58,6 +58,23 @@ fn keys_are_found_and_absent_ones_answered_by_filters() {
     }
 }
 
+/// Of no keys, and of two tables in a row.
+#[test]
+fn filters_of_no_keys_match_every_key() {
+    let filters: CompactFilters = "golomb:9.2,seed=7".parse().expect("a policy");
+    let nothing = filters.create_filter(b"", &[]);
+    assert!(filters.key_may_match(b"key", &nothing) && filters.key_may_match(b"", &nothing));
+    assert_eq!((filters.unfinished(), filters.unreadable()), (1, 2));
+    for number in 0..2 {
+        let filter = filters.create_filter(&key(number), &[0]);
+        assert!(filters.key_may_match(&key(number), &filter));
+        assert!(!filters.key_may_match(&key(7), &filter));
+    }
+    assert_eq!((filters.unfinished(), filters.negatives()), (1, 2));
+    // No bytes at all are no filter.
+    assert!(filters.key_may_match(b"key", b""));
+}
+
 #[test]
 fn damaged_filters_match_every_key() {
     let filters: CompactFilters = "golomb:9.2,seed=7".parse().expect("a policy");

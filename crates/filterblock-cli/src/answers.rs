@@ -156,7 +156,7 @@ pub(crate) fn ask(filter: &Filter<'_>, mut keys: Keys) -> Result<Answers, Failur
         answers.iter().filter(|&&maybe| maybe).count() as u64
     };
     Ok(Answers {
-        num_keys: keys.seen().num_keys,
+        num_keys: keys.num_keys(),
         num_distinct: members.len() as u64,
         num_missing,
         first_missing,

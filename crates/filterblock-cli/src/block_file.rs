@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-const UNREADABLE: &str = "Nothing was queried or checked. Run `filterblock build --help` to see how a block is made.";
 const HEADER_BYTES: u64 = HEADER_LEN as u64;
 /// The most that is read from a pipe or a device whose header's checksum is wrong.
 pub(crate) const MAX_UNVOUCHED_BYTES: u64 = 1 << 30;
@@ -22,7 +21,7 @@ const LENGTH_FIELD: std::ops::Range<usize> = 32..40;
 /// The bytes of the file at `path`, which holds one block as far as its header and its length show: the rest is read
 /// only then.
 pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure> {
-    let failure = |error: io::Error| Failure::io(path, "cannot read", &error, UNREADABLE);
+    let failure = |error: io::Error| unreadable(path, &error);
     if path.is_dir() {
         let stats = expected.key.command(format_args!("stats {}", shell_word(path)));
         let next = format!("Nothing was queried or checked. If it is a store, run {stats}.");
@@ -76,6 +75,18 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
         actual_bytes if actual_bytes != declared_bytes => Err(of_another_len(&bytes, actual_bytes)),
         _ => Ok(bytes),
     }
+}
+
+/// The failure to read a file, with a command that shows what there is.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let next = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            let dir = path.ancestors().skip(1).find(|dir| dir.exists()).unwrap_or(Path::new("."));
+            format!("Run `ls -a -- {}` to see which files there are.", shell_word(dir))
+        }
+        _ => format!("Run `ls -ld -- {}` to see what it is and who may read it.", shell_word(path)),
+    };
+    Failure::io(path, "cannot read", error, &format!("Nothing was queried or checked. {next}"))
 }
 
 /// The payload's length by the header.

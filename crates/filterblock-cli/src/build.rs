@@ -3,7 +3,7 @@
 use crate::answers::row_and_column;
 use crate::exit::{self, Code, Failure};
 use crate::filter::{self, Filter};
-use crate::keys::{Keys, Seen};
+use crate::keys::Keys;
 use crate::open_args::{self, parse_transform};
 use crate::output::{self, object, shell_word};
 use crate::output_file::{OutputArgs, OutputFile};
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     let num_without_entry = builder.num_without_entry();
-    let seen = keys.seen();
+    let keys_read = keys.num_keys();
     let mut block = Vec::new();
     make_room(&policy, builder.num_added(), &mut block).map_err(|error| keys.out_of_memory(error))?;
     let built = match args.compact_frame {
@@ -126,16 +126,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     built.map_err(|error| refused(args, &error))?;
     target.write(&block)?;
-    warn_of_carriage_returns(args, seen);
     if num_without_entry > 0 {
         exit::message(format_args!(
             "{}: {num_without_entry} of {} keys are shorter than the prefix and have no entry: they are 'maybe' in every \
              such filter.",
             args.output.path.display(),
-            seen.num_keys
+            keys_read
         ));
     }
-    summarize(args, &policy, seen, &block)?;
+    summarize(args, &policy, keys_read, &block)?;
     Ok(Code::Ok.into())
 }
 
@@ -170,17 +169,16 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
         key_bytes += key.len();
         builder.add_key(key);
     }
-    let (seen, num_added) = (keys.seen(), builder.num_added());
+    let (keys_read, num_added) = (keys.num_keys(), builder.num_added());
     // Sorting copies the keys, with two numbers for each; the plan of the filter and the filter follow.
     let rest = num_added * 26 + policy.expected_block_len(num_added);
     Vec::<u8>::new().try_reserve_exact(key_bytes + rest as usize).map_err(|error| keys.out_of_memory(error))?;
     let block = builder.finish().map_err(|error| refused(args, &error))?;
     target.write(&block)?;
-    warn_of_carriage_returns(args, seen);
     let filter = RangeFilter::open(&block[..], &OpenOptions::new().with_context(args.context))?;
-    let mut figures = object([("keys_read", seen.num_keys.into())]);
+    let mut figures = object([("keys_read", keys_read.into())]);
     figures.extend(range_filter::figures(&filter, args.context));
-    let summary = || format!("{} from {}", range_filter::summary(&filter), output::count(seen.num_keys, "key"));
+    let summary = || format!("{} from {}", range_filter::summary(&filter), output::count(keys_read, "key"));
     filter::report(&args.output.path, args.output.json, || figures, summary)?;
     Ok(Code::Ok.into())
 }
@@ -244,35 +242,23 @@ fn refused(args: &Args, error: &BuildError) -> Failure {
     Failure::usage("build", format_args!("{error}. {output} was not written. Run `filterblock calc --help`"))
 }
 
-/// Keys from a file with CR LF line ends are rarely intended.
-fn warn_of_carriage_returns(args: &Args, seen: Seen) {
-    if seen.num_keys > 0 && seen.num_ending_in_cr == seen.num_keys && !args.null {
-        exit::message(format_args!(
-            "{}: each of the {} keys ends in a carriage return, which is now part of it. If the lines were meant \
-             to end in CR LF, run the same command on the output of `sed 's/\\r$//' KEYS`.",
-            args.output.path.display(),
-            seen.num_keys
-        ));
-    }
-}
-
-fn summarize(args: &Args, policy: &FilterPolicy, seen: Seen, bytes: &[u8]) -> anyhow::Result<()> {
+fn summarize(args: &Args, policy: &FilterPolicy, keys_read: u64, bytes: &[u8]) -> anyhow::Result<()> {
     let (hasher, transform) = (policy.hasher(), policy.transform());
     let filter = match args.compact_frame {
         true => Filter::Frame(CompactFrameReader::open(bytes, policy)?),
         false => Filter::Block(OpenOptions::new().with_context(args.context).expect(policy).open(bytes)?),
     };
-    let keys_read = object([("keys_read", seen.num_keys.into())]);
+    let more = object([("keys_read", keys_read.into())]);
     let hash = match &args.hash_key_file {
         Some(path) => format!("--hash-key-file {}", shell_word(path)),
         None => format!("--seed {:#x}", hasher.seed()),
     };
-    let read = output::count(seen.num_keys, "key");
+    let read = output::count(keys_read, "key");
     let note = match args.compact_frame {
         true => format!(
             " from {read}; to be queried with --compact-frame {hash} --transform {transform}, which it does not store"
         ),
         false => format!(" from {read}, {hash}"),
     };
-    Ok(filter.report(&args.output.path, args.output.json, keys_read, &note)?)
+    Ok(filter.report(&args.output.path, args.output.json, more, &note)?)
 }

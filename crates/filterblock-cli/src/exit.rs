@@ -29,7 +29,7 @@ impl From<Code> for ExitCode {
 }
 
 /// A failure with a message for people.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     code: Code,
     message: String,

@@ -1,9 +1,9 @@
 //! A filter in a block or in a compact frame, and its figures.
 
 use crate::exit::{self, Failure};
-use crate::keys::is_dash;
 use crate::open_args::{Expected, ExpectedArgs, parse_transform};
 use crate::output::{self, Output, object};
+use crate::output_file::is_stdout;
 use crate::partitioned_file::Partitioned;
 use crate::units::parse_u64;
 use crate::{block_file, frame_file, partitioned_file};
@@ -45,6 +45,22 @@ impl Filter<'_> {
         match self {
             Self::Partitioned(_, partitions) => partitions.may_contain(line, hash),
             _ => of_either!(self, reader => reader.may_contain_hash(hash)),
+        }
+    }
+
+    /// The length of the prefixes among the entries, if there are any.
+    pub(crate) fn prefix_len(&self) -> Option<u16> {
+        match self.transform() {
+            KeyTransform::FixedPrefix { len } | KeyTransform::WholeKeyAndPrefix { len } => Some(len),
+            _ => None,
+        }
+    }
+
+    /// The answer for the keys with a prefix: *maybe* unless prefixes are entries that are no longer than it.
+    pub(crate) fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
+        match self {
+            Self::Partitioned(_, partitions) => partitions.may_contain_prefix(prefix),
+            _ => of_either!(self, reader => reader.may_contain_prefix(prefix)),
         }
     }
 
@@ -159,13 +175,14 @@ pub(crate) fn report(
     summary: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
     let report = if json {
-        let mut fields = object([("output", output.to_string_lossy().into())]);
+        let mut fields = Map::new();
+        output::put_path(&mut fields, "output", output);
         fields.extend(figures());
         Value::from(fields).to_string()
     } else {
         format!("{}: {}", output.display(), summary())
     };
-    if is_dash(output) {
+    if is_stdout(output) {
         exit::message(report);
         return Ok(());
     }

@@ -9,10 +9,9 @@ use std::path::Path;
 
 /// The most that is read: nothing in a frame shows where it ends.
 const MAX_BYTES: u64 = 1 << 30;
-const NEXT: &str = "Nothing was queried. Run `filterblock build --help` to see how a compact frame is made.";
 
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let failure = |error: io::Error| Failure::io(path, "cannot read", &error, NEXT);
+    let failure = |error: io::Error| block_file::unreadable(path, &error);
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(failure)?;
     if bytes.len() as u64 > MAX_BYTES {

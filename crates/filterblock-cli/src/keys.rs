@@ -4,6 +4,7 @@
 //! the key, and an empty line is the empty key. The last key needs no delimiter after it.
 
 use crate::exit::{self, Code, Failure};
+use crate::output::shell_word;
 use std::collections::TryReserveError;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Take};
@@ -22,20 +23,22 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) struct Keys {
     input: BufReader<Take<File>>,
     name: PathBuf,
+    is_stdin: bool,
     delimiter: u8,
     key: Vec<u8>,
-    seen: Seen,
+    num_keys: u64,
+    carriage_returns: CarriageReturns,
     num_bytes: u64,
     /// The consequence of a failure to read, for its message.
     consequence: &'static str,
 }
 
-/// Counts of the keys.
+/// Keys of text with a carriage return at the end.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Seen {
-    pub(crate) num_keys: u64,
-    /// Keys with a carriage return at the end.
-    pub(crate) num_ending_in_cr: u64,
+struct CarriageReturns {
+    num_keys: u64,
+    /// The number of the first of them, from 1.
+    first: u64,
 }
 
 /// Whether `path` denotes standard input or output.
@@ -46,9 +49,10 @@ pub(crate) fn is_dash(path: &Path) -> bool {
 impl Keys {
     /// Opens `path`, or standard input for `-`.
     pub(crate) fn open(path: &Path, null: bool, consequence: &'static str) -> Result<Self, Failure> {
-        let name = if is_dash(path) { PathBuf::from("standard input") } else { path.to_owned() };
+        let is_stdin = is_dash(path);
+        let name = if is_stdin { PathBuf::from("standard input") } else { path.to_owned() };
         let failure = |error| Failure::io(&name, "cannot open", &error, consequence);
-        let file = if is_dash(path) { stdin() } else { File::open(path) }.map_err(failure)?;
+        let file = if is_stdin { stdin() } else { File::open(path) }.map_err(failure)?;
         let metadata = file.metadata().map_err(failure)?;
         if metadata.is_dir() {
             return Err(failure(io::ErrorKind::IsADirectory.into()));
@@ -59,11 +63,12 @@ impl Keys {
         let limit = if is_device(&file, &metadata) { MAX_DEVICE_BYTES + 1 } else { u64::MAX };
         let input = BufReader::with_capacity(BUFFER_BYTES, file.take(limit));
         let delimiter = if null { 0 } else { b'\n' };
-        let (key, seen, num_bytes) = (Vec::new(), Seen::default(), 0);
-        Ok(Self { input, name, delimiter, key, seen, num_bytes, consequence })
+        let (key, carriage_returns) = (Vec::new(), CarriageReturns::default());
+        Ok(Self { input, name, is_stdin, delimiter, key, num_keys: 0, carriage_returns, num_bytes: 0, consequence })
     }
 
-    /// The next key; `None` after the last one. Warns of an input that is empty or not in bytes of one character each.
+    /// The next key; `None` after the last one. Warns of an input that is empty, or begins with a byte-order mark, or has
+    /// lines that end in CR LF.
     pub(crate) fn next_key(&mut self) -> Result<Option<&[u8]>, Failure> {
         if self.num_bytes == 0 {
             self.warn_of_encoding()?;
@@ -93,15 +98,17 @@ impl Keys {
                 return Err(failure(io::Error::other(reason)));
             }
             if len == 0 && self.key.is_empty() {
-                if self.seen.num_keys == 0 {
-                    let advice = "empty: nothing was read. Check the file, or the command that writes it.";
-                    exit::message(format_args!("{}: {advice}", self.name.display()));
-                }
+                self.warn_at_end();
                 return Ok(None);
             }
         }
-        self.seen.num_keys += 1;
-        self.seen.num_ending_in_cr += u64::from(self.key.last() == Some(&b'\r'));
+        self.num_keys += 1;
+        // A line with a NUL is no text, whose lines an editor might have ended so.
+        if self.key.last() == Some(&b'\r') && !self.key.contains(&0) {
+            let seen = &mut self.carriage_returns;
+            seen.num_keys += 1;
+            seen.first = if seen.num_keys == 1 { self.num_keys } else { seen.first };
+        }
         Ok(Some(&self.key))
     }
 
@@ -110,14 +117,19 @@ impl Keys {
         self.input.buffer().is_empty()
     }
 
-    /// The keys so far.
-    pub(crate) fn seen(&self) -> Seen {
-        self.seen
+    /// The list, for messages.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The number of keys so far.
+    pub(crate) fn num_keys(&self) -> u64 {
+        self.num_keys
     }
 
     /// The failure to remember a key.
     pub(crate) fn out_of_memory(&self, error: TryReserveError) -> Failure {
-        let failed = format!("cannot keep key {} in memory", self.seen.num_keys);
+        let failed = format!("cannot keep key {} in memory", self.num_keys);
         Failure::io(&self.name, &failed, &error.into(), self.consequence)
     }
 
@@ -126,10 +138,36 @@ impl Keys {
         let message = format!(
             "{}: line {}: no tab: expected a row, a tab and a column, of which the entries are made. {}",
             self.name.display(),
-            self.seen.num_keys,
+            self.num_keys,
             self.consequence
         );
         Failure::new(Code::Usage, message)
+    }
+
+    /// Lines that end in CR LF are rarely meant to: the keys without the carriage return are other keys.
+    fn warn_at_end(&self) {
+        let name = self.name.display();
+        if self.num_keys == 0 {
+            exit::message(format_args!(
+                "{name}: empty: nothing was read. Check the file, or the command that writes it."
+            ));
+        }
+        let CarriageReturns { num_keys, first } = self.carriage_returns;
+        if num_keys > 0 && self.delimiter == b'\n' {
+            exit::message(format_args!(
+                "{name}: lines that end in a carriage return: {num_keys} of {}, the first at line {first}. It is part of the \
+                 key: the keys without it are other keys. If the lines were meant to end in CR LF, run the same command on \
+                 the output of `{}`.",
+                self.num_keys,
+                self.without_carriage_returns()
+            ));
+        }
+    }
+
+    /// A command that prints the list without the carriage returns before its line ends.
+    fn without_carriage_returns(&self) -> String {
+        let sed = "sed 's/\\r$//'";
+        if self.is_stdin { sed.to_owned() } else { format!("{sed} {}", shell_word(&self.name)) }
     }
 
     fn warn_of_encoding(&mut self) -> Result<(), Failure> {

@@ -26,6 +26,7 @@ mod range_filter;
 mod range_query;
 mod store;
 mod table_file;
+mod temporary;
 mod thin;
 mod units;
 mod verdict;
@@ -33,6 +34,7 @@ mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use filterblock::FORMAT_VERSION;
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 use store::{fill, get, rebuild, repair, scan, stats};
@@ -77,9 +79,25 @@ enum Command {
     Completions(completions::Args),
 }
 
+/// Prints help, the version, or the refusal of a command line. clap itself would ignore that they cannot be written.
+fn show(shown: &clap::Error) -> ExitCode {
+    let printed = shown.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if !shown.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
+            exit::report(&output::failure(error).into())
+        }
+        _ if shown.use_stderr() => exit::Code::Usage.into(),
+        _ => exit::Code::Ok.into(),
+    }
+}
+
 fn main() -> ExitCode {
     interrupt::catch_file_limit();
-    let result = match &Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(shown) => return show(&shown),
+    };
+    let result = match &cli.command {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
         Command::Inspect(args) => inspect::run(args),

@@ -110,9 +110,15 @@ pub(crate) fn printable(key: &[u8]) -> String {
 
 /// `path` as one word of a shell's command line.
 pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    // Only a NUL cannot be quoted, and no path contains one.
-    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
+    quoted(path.as_os_str().as_encoded_bytes())
+}
+
+/// Bytes as one word of a shell's command line.
+pub(crate) fn quoted(bytes: &[u8]) -> String {
+    // Only a NUL cannot be quoted, and no argument contains one.
+    let quoted = std::str::from_utf8(bytes).ok().and_then(|text| shlex::try_quote(text).ok());
+    // As bash, zsh, ksh and POSIX since 2024 have it: what is no text cannot be printed as it is.
+    quoted.map_or_else(|| format!("$'{}'", bytes.escape_ascii()), |word| word.into_owned())
 }
 
 /// Returns bytes as a field of a line, escaped as in [`printable`], except double quotes.
@@ -146,6 +152,11 @@ pub(crate) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8
             object.insert(format!("{name}_hex"), digits.into())
         }
     };
+}
+
+/// A path in JSON, as [`put_bytes`] has it: programs get a name that they can open.
+pub(crate) fn put_path(object: &mut Map<String, Value>, name: &str, path: &Path) {
+    put_bytes(object, name, path.as_os_str().as_encoded_bytes());
 }
 
 /// Returns rows of cells in columns: the first to the left, the others to the right.

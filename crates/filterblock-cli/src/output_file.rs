@@ -2,13 +2,12 @@
 
 use crate::block_file;
 use crate::exit::{Code, Failure};
-use crate::interrupt;
 use crate::keys::is_dash;
 use crate::output;
+use crate::temporary::{self, directory};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Links that lead to a file, at most: what Linux follows.
 const MAX_LINKS: u32 = 40;
@@ -16,7 +15,7 @@ const MAX_LINKS: u32 = 40;
 /// Flags of the subcommands that write a block to a file.
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
-    /// The file to write; '-' is standard output, and then the summary goes to standard error. A file that exists is
+    /// The file to write; '-' or /dev/stdout is standard output, and then the summary goes to standard error. A file that exists is
     /// replaced only if it is a filter block
     #[arg(long = "output", short = 'o', value_name = "F")]
     pub(crate) path: PathBuf,
@@ -43,7 +42,7 @@ impl OutputFile {
     pub(crate) fn new(args: &OutputArgs, inputs: &[&Path], done: &str) -> Result<Self, Failure> {
         let (given, force) = (args.path.as_path(), args.force);
         let next = format!("{done} Name a file in a directory that can be written to.");
-        if is_dash(given) {
+        if is_stdout(given) {
             if io::stdout().is_terminal() {
                 let message = format!("standard output: a terminal, which is not for bytes. {next}");
                 return Err(Failure::new(Code::Usage, message));
@@ -51,10 +50,14 @@ impl OutputFile {
             return Ok(Self { given: given.to_owned(), path: None, force });
         }
         let refuse = |error: io::Error| Failure::io(given, "cannot be written to", &error, &next);
+        if fs::metadata(given).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            let error = io::Error::other("not a regular file, and only such a file appears complete or not at all");
+            let next = format!("{done} Write to standard output, with --output -, and send that there.");
+            return Err(Failure::io(given, "cannot be written to", &error, &next));
+        }
         let path = follow(given).map_err(refuse)?;
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(refuse(ErrorKind::IsADirectory.into())),
-            Ok(metadata) if !metadata.is_file() => return Err(refuse(io::Error::other("not a regular file"))),
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(refuse(error)),
             _ => {}
         }
@@ -71,8 +74,9 @@ impl OutputFile {
                 format!("{}: {reason}. {done} Name another file; --force replaces this one.", given.display());
             Failure::new(Code::Usage, message)
         })?;
+        temporary::remove_stale(&path);
         // Only an attempt shows that the directory can be written to.
-        temporary(&path).map_err(refuse)?;
+        temporary::beside(&path).map_err(refuse)?;
         Ok(Self { given: given.to_owned(), path: Some(path), force })
     }
 
@@ -86,6 +90,11 @@ impl OutputFile {
             }),
         }
     }
+}
+
+/// Whether `path` denotes standard output. Its names in /dev are links to what cannot be renamed over.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    is_dash(path) || ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].map(Path::new).contains(&path)
 }
 
 /// Fails for a file that is not a whole filter block, or may not be written to: it was not made to be replaced.
@@ -110,28 +119,8 @@ fn follow(given: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-fn directory(file: &Path) -> &Path {
-    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// An empty file beside the target, removed unless it is given the target's name.
-fn temporary(target: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".filterblock-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The mode is that of the old file, or of any new file: the process's mask is applied to it.
-        let mode = fs::metadata(target).map_or(0o666, |old| old.permissions().mode() & 0o777);
-        builder.permissions(fs::Permissions::from_mode(mode));
-    }
-    let file = builder.tempfile_in(directory(target))?;
-    interrupt::will_remove(file.path());
-    Ok(file)
-}
-
 fn write_whole(target: &Path, force: bool, bytes: &[u8]) -> io::Result<()> {
-    let file = temporary(target)?;
+    let file = temporary::beside(target)?;
     file.as_file().write_all(bytes)?;
     file.as_file().sync_all()?;
     // Another process may have written the target since it was checked.

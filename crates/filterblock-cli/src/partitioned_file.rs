@@ -74,6 +74,16 @@ impl<'a> Partitioned<'a> {
         self.open_partition(at).map_or(true, |block| block.may_contain_hash(hash))
     }
 
+    /// The answer for the keys with a prefix; *maybe* where their partition does not open.
+    pub(crate) fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
+        match self.index.find_prefix(prefix) {
+            PartitionLookup::Partition(at) => {
+                self.open_partition(at).map_or(true, |block| block.may_contain_prefix(prefix))
+            }
+            lookup => lookup == PartitionLookup::NoEntry,
+        }
+    }
+
     /// The partitions that do not open.
     pub(crate) fn failures(&self, path: &Path) -> Vec<Failure> {
         let failure = |at: PartitionHandle| {

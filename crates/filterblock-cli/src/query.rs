@@ -5,10 +5,11 @@ use crate::block_file;
 use crate::exit::{self, Code, Failure};
 use crate::filter::{Filter, FilterArgs, Opener};
 use crate::keys::Keys;
-use crate::output::{self, Output, object};
-use crate::range_query::{Query, RangeArgs};
+use crate::output::{self, Output, object, shell_word};
+use crate::range_query::{self, Query, RangeArgs};
 use crate::table_file;
 use filterblock::range::RangeFilterReader;
+use serde_json::Map;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use std::process::ExitCode;
 ///
 /// Prints 'maybe' or 'no', a tab and the key, one line per key; with --in a line for each block, with its file before
 /// the key. 'no' is certain; 'maybe' is wrong at the block's false-positive rate. With exactly one KEY, range or prefix
-/// and no list of them the exit code is the answer, too: 1 if every block answers 'no'.
+/// and no list of them the exit code is the answer, too: 1 if every block answers 'no'. A file of --in that cannot be used
+/// is reported once and answers 'maybe', and the exit code is that of the worst such file: 2, 3 or 4.
 #[derive(clap::Args)]
 #[command(override_usage = USAGE)]
 #[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/lines.txt"), include_str!("help/ranges.txt"), include_str!("help/query.txt")))]
@@ -66,18 +68,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage("query", "no keys: give some, or a file of keys with --keys").into());
     }
     let opener = args.filter.read("query", true)?;
-    if let Some(table) = files.iter().find(|file| !args.filter.compact_frame && table_file::is_table(file)) {
-        return Err(table_file::refuse_query(table, &opener.expected.key).into());
+    let read = |file: &PathBuf| match !args.filter.compact_frame && table_file::is_table(file) {
+        true => Err(table_file::refuse_query(file, &opener.expected.key)),
+        false => opener.read(file),
+    };
+    let contents: Vec<_> = files.iter().map(read).collect();
+    let (mut filters, mut worst) = (Vec::new(), Code::Ok);
+    for (file, bytes) in files.iter().zip(&contents) {
+        let opened = bytes.as_ref().map_err(Failure::clone);
+        match opened.and_then(|bytes| Queried::open(file, bytes, &opener, &args.ranges)) {
+            Ok(filter) => filters.push(filter),
+            Err(failure) if args.files.is_empty() => return Err(failure.into()),
+            Err(failure) => {
+                exit::message(&failure);
+                worst = worst.max(failure.code());
+                filters.push(Queried { file, filter: Opened::Unusable, num_maybe: 0 });
+            }
+        }
     }
-    let bytes: Vec<_> = files.iter().map(|file| opener.read(file)).collect::<Result<_, _>>()?;
-    let only_ranges = given.is_some() || args.ranges.list.is_some();
-    let filters = files.iter().zip(&bytes).map(|(file, bytes)| Queried::open(file, bytes, &opener, only_ranges));
-    let filters: Vec<_> = filters.collect::<Result<_, Failure>>()?;
     let keys = match list {
         Some(path) => Some(Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?),
         None => None,
     };
     let mut session = Session { args, filters, out: Output::new(), num_queries: 0 };
+    if let Some(message) = given.as_ref().and_then(|given| given.reversed(&opener.expected, &args.files_shown(&files)))
+    {
+        exit::message(message);
+    }
     for key in words {
         session.ask(&Query::Key(key.as_encoded_bytes())).map_err(output::failure)?;
     }
@@ -91,10 +108,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let is_denied = session.filters.iter().all(|filter| filter.num_maybe == 0);
     let code = if answered_by_code && is_denied { Code::Absent } else { Code::Ok };
     session.finish().map_err(output::failure)?;
-    Ok(code.into())
+    Ok(code.max(worst).into())
+}
+
+impl Args {
+    /// The files as a command line names them.
+    fn files_shown(&self, files: &[PathBuf]) -> String {
+        let names: Vec<_> = files.iter().map(|file| shell_word(file)).collect();
+        format!("{}{}", if self.files.is_empty() { "" } else { "--in " }, names.join(" "))
+    }
 }
 
 enum Opened<'a> {
+    /// Every answer is *maybe*.
+    Unusable,
     Keys(Filter<'a>),
     Ranges(RangeFilterReader<'a>),
 }
@@ -107,20 +134,13 @@ struct Queried<'a> {
 }
 
 impl<'a> Queried<'a> {
-    fn open(file: &'a Path, bytes: &'a [u8], opener: &'a Opener, only_ranges: bool) -> Result<Self, Failure> {
+    /// Opens a filter that can answer, if not all that is given in `ranges`, then some of it.
+    fn open(file: &'a Path, bytes: &'a [u8], opener: &'a Opener, ranges: &RangeArgs) -> Result<Self, Failure> {
         if let Some(filter) = opener.open_range(file, bytes) {
             return Ok(Self { file, filter: Opened::Ranges(filter?), num_maybe: 0 });
         }
         let filter = opener.open(file, bytes)?;
-        if only_ranges {
-            let message = format!(
-                "{}: a {} filter, which answers for single keys only. For ranges and prefixes, make a range filter of the \
-                 same keys: run `filterblock build --kind range --output NEW KEYS`",
-                file.display(),
-                filter.kind_name()
-            );
-            return Err(Failure::usage("query", message));
-        }
+        ranges.check(file, &filter)?;
         let transform = filter.transform();
         if !block_file::takes_keys(transform) {
             exit::message(format_args!(
@@ -140,8 +160,10 @@ impl<'a> Queried<'a> {
                 let hash = entry_of_line(filter.transform(), key).map(|entry| filter.hasher().hash(&entry));
                 hash.is_none_or(|hash| filter.may_contain(key, hash))
             }
+            (Opened::Keys(filter), Query::Prefix(prefix)) => filter.may_contain_prefix(prefix),
             // Refused when it was opened.
-            (Opened::Keys(_), Query::Range(..) | Query::Prefix(_)) => true,
+            (Opened::Unusable, _) | (Opened::Keys(_), Query::Range(..)) => true,
+            (Opened::Ranges(_), range) if range.is_reversed() => true,
             (Opened::Ranges(filter), Query::Key(key)) => filter.may_contain(key),
             (Opened::Ranges(filter), Query::Range(lower, upper)) => filter.may_contain_range(lower, upper),
             (Opened::Ranges(filter), Query::Prefix(prefix)) => filter.may_contain_prefix(prefix),
@@ -156,18 +178,19 @@ impl<'a> Queried<'a> {
         }
         let (answer, file) = (if maybe { "maybe" } else { "no" }, self.file_shown(args));
         if args.json {
-            let mut record = object([("file", file.into())]);
+            let mut record = Map::new();
+            file.into_iter().for_each(|file| output::put_path(&mut record, "file", file));
             query.fields().for_each(|(name, bytes)| output::put_bytes(&mut record, name, bytes));
             record.insert("answer".to_owned(), answer.into());
             return out.json(&record);
         }
-        let file = file.map_or_else(String::new, |file| format!("{file}\t"));
-        out.write_all(&[answer.as_bytes(), b"\t", file.as_bytes(), &query.line(), b"\n"].concat())
+        let file = file.map_or_else(Vec::new, |file| [file.as_os_str().as_encoded_bytes(), b"\t"].concat());
+        out.write_all(&[answer.as_bytes(), b"\t", &file, &query.line(), b"\n"].concat())
     }
 
     /// The name of the file, if several may be queried.
-    fn file_shown(&self, args: &Args) -> Option<String> {
-        (!args.files.is_empty()).then(|| self.file.display().to_string())
+    fn file_shown(&self, args: &Args) -> Option<&'a Path> {
+        (!args.files.is_empty()).then_some(self.file)
     }
 }
 
@@ -186,8 +209,15 @@ impl Session<'_> {
     }
 
     fn ask_all(&mut self, mut keys: Keys) -> Result<(), Failure> {
+        let (mut num_reversed, mut first_reversed) = (0, 0);
+        let mut line = 0;
         while let Some(key) = keys.next_key()? {
             let query = if self.args.keys.is_some() { Query::Key(key) } else { Query::of_line(key) };
+            line += 1;
+            if query.is_reversed() {
+                num_reversed += 1;
+                first_reversed = if num_reversed == 1 { line } else { first_reversed };
+            }
             self.ask(&query).map_err(output::failure)?;
             // A person or a program may wait for the answers before it writes the next key.
             if keys.is_drained() {
@@ -197,6 +227,9 @@ impl Session<'_> {
                 break;
             }
         }
+        if num_reversed > 0 {
+            exit::message(range_query::of_reversed_lines(&keys, num_reversed, first_reversed));
+        }
         Ok(())
     }
 
@@ -205,10 +238,12 @@ impl Session<'_> {
             let (queries, maybe) = (self.num_queries, filter.num_maybe);
             let (no, file) = (queries - maybe, filter.file_shown(self.args));
             if self.args.json {
-                let counts = [("queries", queries.into()), ("maybe", maybe.into()), ("no", no.into())];
-                self.out.json(&object([("file", file.into())].into_iter().chain(counts)))?;
+                let mut counts = Map::new();
+                file.into_iter().for_each(|file| output::put_path(&mut counts, "file", file));
+                counts.extend(object([("queries", queries.into()), ("maybe", maybe.into()), ("no", no.into())]));
+                self.out.json(&counts)?;
             } else {
-                let file = file.map_or_else(String::new, |file| format!("{file}: "));
+                let file = file.map_or_else(String::new, |file| format!("{}: ", file.display()));
                 writeln!(self.out, "{file}{queries} queries: {maybe} maybe, {no} no")?;
             }
         }

@@ -1,11 +1,16 @@
 //! What a filter is queried for: a key, a range or a prefix.
 
 use crate::answers::row_and_column;
+use crate::exit::{self, Failure};
+use crate::filter::Filter;
+use crate::keys::Keys;
+use crate::open_args::Expected;
+use crate::output::{printable, quoted};
 use crate::query::LIST;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Flags of queries that only range filters answer.
 #[derive(clap::Args)]
@@ -19,7 +24,7 @@ pub(crate) struct RangeArgs {
     /// Query the range that ends with this key; without it and --to, with the last
     #[arg(long, value_name = "KEY", help_heading = RANGES, conflicts_with = "to")]
     to_including: Option<OsString>,
-    /// Query all keys with this prefix
+    /// Query all keys with this prefix; blocks of prefixes answer, too, for prefixes that are not shorter than theirs
     #[arg(long, value_name = "PREFIX", help_heading = RANGES, conflicts_with_all = ["from", "to", "to_including"])]
     prefix: Option<OsString>,
     /// Query the ranges and prefixes of this file as well; '-' is standard input
@@ -43,6 +48,49 @@ impl RangeArgs {
     }
 }
 
+impl RangeArgs {
+    /// Refuses a filter of keys, in a file, for what it could only answer *maybe* to.
+    pub(crate) fn check(&self, file: &Path, filter: &Filter<'_>) -> Result<(), Failure> {
+        let given = self.given();
+        let answers = match (filter.prefix_len(), &given) {
+            (None, Some(_)) => "for single keys only",
+            (None, None) if self.list.is_some() => "for single keys only",
+            (Some(_), Some(Query::Range(..))) => "for keys and prefixes, not for ranges",
+            (Some(len), Some(Query::Prefix(prefix))) if prefix.len() < len.into() => {
+                exit::message(format_args!(
+                    "{}: its prefixes have {len} bytes, and that of --prefix has {}: the answer is 'maybe'. Give a prefix of \
+                     at least {len} bytes.",
+                    file.display(),
+                    prefix.len()
+                ));
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        let message = format!(
+            "{}: a {} filter, which answers {answers}. For ranges and prefixes of any length, make a range filter of the \
+             same keys: run `filterblock build --kind range --output NEW KEYS`",
+            file.display(),
+            filter.kind_name()
+        );
+        Err(Failure::usage("query", message))
+    }
+}
+
+/// The message about lines of a list whose bounds are in reverse order.
+pub(crate) fn of_reversed_lines(list: &Keys, num_reversed: u64, first: u64) -> String {
+    format!(
+        "{}: ranges whose end is before their beginning: {num_reversed} of {} lines, the first at line {first}. {NO_KEY_BETWEEN} \
+         the answer for each is 'maybe'. Write the lesser key before the tab; {NUMBERS}.",
+        list.name().display(),
+        list.num_keys()
+    )
+}
+
+const NO_KEY_BETWEEN: &str = "No key is between such bounds, but they are more often a mistake than meant:";
+const NUMBERS: &str =
+    "keys are compared byte by byte, so numbers are in their order only where all have as many digits";
+
 #[derive(Clone, Copy)]
 pub(crate) enum Query<'a> {
     Key(&'a [u8]),
@@ -57,6 +105,27 @@ impl<'a> Query<'a> {
         let lower = if from.is_empty() { Unbounded } else { Included(from) };
         let upper = if to.is_empty() { Unbounded } else { Excluded(to) };
         Self::Range(lower, upper)
+    }
+
+    /// Whether it is a range that ends before it begins.
+    pub(crate) fn is_reversed(self) -> bool {
+        matches!(self, Self::Range(Included(from), Excluded(to) | Included(to)) if from > to)
+    }
+
+    /// The message about such a range on the command line, with the command that has its bounds in order; `files` as
+    /// they are named there.
+    pub(crate) fn reversed(self, expected: &Expected, files: &str) -> Option<String> {
+        let Self::Range(Included(from), Excluded(to) | Included(to)) = self else { return None };
+        let in_order = format!("--from={} --to-including={}", quoted(to), quoted(from));
+        let command = expected.command(format_args!("query {files} {in_order}"));
+        self.is_reversed().then(|| {
+            format!(
+                "--from \"{}\" is after the end of the range, \"{}\". {NO_KEY_BETWEEN} the answer is 'maybe'. For the keys \
+                 from the lesser to the greater, run {command}; {NUMBERS}.",
+                printable(from),
+                printable(to)
+            )
+        })
     }
 
     /// The key, the prefix, or the bounds, under their names in JSON.

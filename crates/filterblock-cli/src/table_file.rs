@@ -208,15 +208,17 @@ pub(crate) fn inspect(path: &Path, key: &HashKey, json: bool) -> anyhow::Result<
 }
 
 fn table_figures(path: &Path, table: &TableFile) -> Map<String, Value> {
-    object([
-        ("file", path.to_string_lossy().into()),
+    let mut figures = Map::new();
+    output::put_path(&mut figures, "file", path);
+    figures.extend(object([
         ("table", table.number().into()),
         ("num_cells", table.num_cells().into()),
         ("num_tombstones", table.num_tombstones().into()),
         ("num_data_blocks", table.num_blocks().into()),
         ("data_len_bytes", table.data_len().into()),
         ("num_unknown_filters", table.num_unknown_filters().into()),
-    ])
+    ]));
+    figures
 }
 
 /// The figures of each filter, and a failure for each part that does not open; `next` as for [`filter_failure`].

@@ -1,7 +1,7 @@
 //! The outcome of a verification, for programs and for people.
 
 use crate::exit::{self, Code, Failure};
-use crate::output::{Output, object};
+use crate::output::{self, Output, object};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,7 +34,9 @@ impl Verdict {
             write!(out, "{text}")?;
             return Ok(worst);
         }
-        let mut fields = object([("file", path.to_string_lossy().into()), ("ok", failures.is_empty().into())]);
+        let mut fields = Map::new();
+        output::put_path(&mut fields, "file", path);
+        fields.extend(object([("ok", failures.is_empty().into())]));
         if !failures.is_empty() {
             let errors = failures.iter().map(Failure::to_string).collect();
             fields.extend(object([("errors", errors), ("exit_code", (worst as u8).into())]));

@@ -140,7 +140,7 @@ fn verify_range(args: &Args, opener: &Opener, path: &Path, filter: &RangeFilterR
             first_missing.get_or_insert_with(|| key.to_vec());
         }
     }
-    let num_keys = keys.seen().num_keys;
+    let num_keys = keys.num_keys();
     verdict.figures.extend(object([("keys_asked", num_keys.into()), ("keys_missing", num_missing.into())]));
     if let Some(key) = first_missing {
         let described = format!("{place}: filter block at offset 0 ({len} bytes, {kind})");

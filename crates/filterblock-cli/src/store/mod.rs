@@ -51,7 +51,8 @@ pub(crate) fn unreadable_text(dir: &Path, key: &HashKey, unreadable: &Unreadable
 
 /// The figures of a store, after its name.
 pub(crate) fn of_store(dir: &Path, figures: impl Serialize) -> Value {
-    let mut all = output::object([("store", dir.to_string_lossy().into())]);
+    let mut all = serde_json::Map::new();
+    output::put_path(&mut all, "store", dir);
     if let Ok(Value::Object(figures)) = serde_json::to_value(figures) {
         all.extend(figures);
     }

@@ -102,13 +102,41 @@ fn nul_separated_keys_may_hold_newlines() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn crlf_files_cause_a_warning() {
     let place = Place::new();
-    place.write("crlf.txt", "a\r\nb\r\n");
-    place.write("mixed.txt", "a\r\nb\n");
-    assert!(stderr(&place.run("build --kind bloom --output t.fb crlf.txt")).contains("carriage return"));
-    assert_eq!(stderr(&place.run("build --kind bloom --output t.fb mixed.txt")), "");
+    for (name, text, says) in [
+        ("all.txt", "a\r\nb\r\n", "2 of 2, the first at line 1"),
+        ("unended.txt", "a\r\nb\r\nc", "2 of 3, the first at line 1"),
+        ("mixed.txt", "a\nb\r\n", "1 of 2, the first at line 2"),
+        ("one.txt", "a\r", "1 of 1, the first at line 1"),
+    ] {
+        place.write(name, text);
+        place.run("build --kind golomb --seed 0 --output t.fb all.txt");
+        place.run("build --kind range --output r.fb all.txt");
+        let all = "build --kind bloom --output b.fb LIST; build --kind range --output b.fb LIST; \
+            query t.fb --keys LIST; query r.fb --ranges LIST; verify t.fb --keys LIST; verify r.fb --keys LIST; \
+            fill db --rows-only LIST";
+        for line in all.replace("LIST", name).split("; ") {
+            let message = stderr(&place.run(line));
+            let start = format!("{name}: lines that end in a carriage return: {says}.");
+            assert!(message.starts_with(&start), "{line}: {message}");
+            let command = message.split('`').nth(1).unwrap();
+            assert_eq!(String::from_utf8(place.shell(command).stdout).unwrap(), text.replace('\r', ""), "{command}");
+        }
+    }
+    place.write("null.bin", "a\r\0b\r\0");
+    place.write("inner.txt", "a\rb\n\rc\n");
+    for line in ["build --null --output t.fb null.bin", "build --output t.fb inner.txt"] {
+        assert_eq!(stderr(&place.run(line)), "", "{line}");
+    }
+    let output = place.with_stdin("build --output t.fb", b"a\r\n");
+    assert!(
+        stderr(&output).ends_with("run the same command on the output of `sed 's/\\r$//'`.\n"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod advice;
 mod build;
 mod calc;
 mod damage;
+#[cfg(unix)]
+mod debris;
 mod demo;
 #[cfg(unix)]
 mod documents;
@@ -148,6 +150,11 @@ impl Place {
         place.expect(0, &format!("build --kind {kind} --seed 0 --output t.fb keys.txt"));
         place
     }
+}
+
+#[cfg(unix)]
+fn bytes_name(bytes: &[u8]) -> &OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
 }
 
 fn stderr(output: &Output) -> String {

@@ -23,6 +23,54 @@ fn a_terminal_gets_no_block() {
     assert!(output.starts_with("standard output: a terminal, which is not for bytes. No key was read."), "{output}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_names_of_standard_output_are_those_of_a_dash() {
+    let place = Place::with_block("golomb");
+    for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        for script in ["| cat > out.fb", "> out.fb"] {
+            let output = place.shell(&format!("$FB build --kind golomb --seed 0 --output {name} keys.txt {script}"));
+            assert!(output.status.success() && place.read("out.fb") == place.read("t.fb"), "{name} {script}");
+            assert!(stderr(&output).starts_with(&format!("{name}: golomb, 1000 distinct entries, ")));
+        }
+    }
+    let output = place.shell("mkfifo fifo; $FB build --output fifo keys.txt");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(message.contains("not a regular file") && message.contains("with --output -, and send"), "{message}");
+    let output = place.shell("$FB build --kind golomb --seed 0 --output /dev/fd/3 keys.txt 3>&1 | cat");
+    assert!(output.stdout.is_empty() && stderr(&output).contains("not a regular file"), "{}", stderr(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text_stay_what_they_are() {
+    let place = Place::with_block("golomb");
+    place.write("cells.tsv", "row\tcolumn\tvalue\n");
+    let name = crate::bytes_name(b"\xff'.fb");
+    let run = |args: &[&str]| {
+        let args = args.iter().map(|&arg| if arg == "NAME" { name } else { arg.as_ref() });
+        let output = place.command(args).output().unwrap();
+        (output.stdout.clone(), stderr(&output))
+    };
+    let json = |args: &[&str]| -> serde_json::Value { serde_json::from_slice(&run(args).0).unwrap() };
+    let hex = "ff272e6662";
+    assert_eq!(json(&["build", "--context", "7", "--json", "--output", "NAME", "keys.txt"])["output_hex"], hex);
+    let args = ["query", "key-1", "--context", "7", "--json", "--in", "NAME"];
+    assert_eq!(json(&args)["file_hex"], hex);
+    assert_eq!(json(&[&args[..], &["--summary"]].concat())["file_hex"], hex);
+    assert_eq!(run(&["query", "key-1", "--context", "7", "--in", "NAME"]).0, b"maybe\t\xff'.fb\tkey-1\n");
+    assert_eq!(json(&["verify", "--context", "7", "--json", "NAME"])["file_hex"], hex);
+    // A command that a message names can be run, by a shell that knows the notation.
+    let message = run(&["inspect", "NAME"]).1;
+    assert!(message.ends_with("run `filterblock inspect --context 0x7 $'\\xff\\'.fb'`.\n"), "{message}");
+    fs::remove_file(place.path("t.fb")).unwrap();
+    fs::remove_file(place.dir.path().join(name)).unwrap();
+    assert_eq!(json(&["fill", "NAME", "cells.tsv", "--json"])["store_hex"], hex);
+    assert_eq!(json(&["verify", "NAME", "--json"])["file_hex"], hex);
+    assert_eq!(json(&["stats", "NAME", "--json"])["store_hex"], hex);
+}
+
 #[cfg(unix)]
 #[test]
 fn links_are_followed_even_to_what_does_not_exist() {

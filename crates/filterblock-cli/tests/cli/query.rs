@@ -72,7 +72,79 @@ fn several_blocks_are_queried_at_once() {
     let counts = "a.fb: 1000 queries: 0 maybe, 1000 no\nk.fb: 1000 queries: 1000 maybe, 0 no\n";
     assert_eq!(place.expect(0, "query --keys keys.txt --summary --in a.fb k.fb"), counts);
     place.expect_failure(2, "query --in a.fb k.fb");
-    assert!(place.expect_failure(4, "query key-1 --in a.fb none.fb").starts_with("none.fb: cannot read"));
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_maybe_and_the_next_is_queried() {
+    let place = Place::with_block("bloom");
+    place.write("cells.tsv", "row\tcolumn\tvalue\n");
+    place.expect(0, "build --kind golomb --fpr 0.0001% --seed 0 --output a.fb absent.txt");
+    place.expect(0, "build --kind bloom --context 7 --output c.fb keys.txt");
+    let mut bad = place.read("t.fb");
+    bad[700] ^= 1;
+    place.write("bad.fb", bad);
+    place.expect(0, "fill db cells.tsv");
+    let names = fs::read_dir(place.path("db")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let table = format!("db/{}", names.filter(|name| name.ends_with(".sst")).max().unwrap());
+    for (name, code, says) in [
+        ("bad.fb", 3, "payload digest stored"),
+        ("none.fb", 4, "cannot read"),
+        ("c.fb", 3, "bound to another number"),
+        ("db", 4, "cannot read"),
+        (&table, 2, "is a table of the store"),
+    ] {
+        let alone = place.run(&format!("query {name} key-1"));
+        assert_eq!((alone.status.code(), &alone.stdout[..]), (Some(code), &b""[..]), "{name}");
+        // Once, however many keys are asked; a `no` of the other files is not one of all.
+        let output = place.run(&format!("query key-1 other --in {name} a.fb"));
+        assert_eq!(output.status.code(), Some(code), "{name}");
+        let answers = format!("maybe\t{name}\tkey-1\nno\ta.fb\tkey-1\nmaybe\t{name}\tother\nno\ta.fb\tother\n");
+        assert_eq!(String::from_utf8(output.stdout.clone()).unwrap(), answers);
+        assert!(stderr(&output).contains(says) && stderr(&output) == stderr(&alone), "{}", stderr(&output));
+    }
+    let output = place.run("query key-1 --in none.fb a.fb bad.fb t.fb --summary");
+    let counts = "none.fb: 1 queries: 1 maybe, 0 no\na.fb: 1 queries: 0 maybe, 1 no\n\
+        bad.fb: 1 queries: 1 maybe, 0 no\nt.fb: 1 queries: 1 maybe, 0 no\n";
+    assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap().as_str()), (Some(4), counts));
+    // What there is, is shown by the command that the message names.
+    let message = place.expect_failure(4, "inspect none.fb");
+    assert!(message.contains("run `ls -a -- .`") || message.contains("Run `ls -a -- .`"), "{message}");
+    assert!(!message.contains("build"), "{message}");
+    let message = place.expect_failure(4, "inspect no/such/file.fb");
+    assert!(message.contains("Run `ls -a -- .`"), "{message}");
+    assert!(place.expect_failure(4, "verify t.fb/x --compact-frame").contains("Run `ls -a -- t.fb`"));
+}
+
+/// As `may_contain_prefix` of the library answers.
+#[test]
+fn blocks_of_prefixes_answer_for_prefixes() {
+    let place = Place::new();
+    place.write("keys.txt", "user1/a\nuser2/b\nab\n");
+    for transform in ["prefix:5", "whole-key+prefix:5"] {
+        let frame = format!("--compact-frame --seed 1 --transform {transform}");
+        place.expect(
+            0,
+            &format!("build --kind golomb --fpr 0.0001% --seed 1 --transform {transform} --output p.fb keys.txt"),
+        );
+        place.expect(0, &format!("build --kind golomb --fpr 0.0001% {frame} --force --output f.fb keys.txt"));
+        for file in ["p.fb".to_owned(), format!("f.fb {frame}")] {
+            for (code, prefix) in
+                [(0, "user1"), (0, "user2/nothing"), (1, "user3"), (1, "visitor"), (0, "user"), (0, "x")]
+            {
+                let output = place.run(&format!("query {file} --prefix {prefix}"));
+                assert_eq!(output.status.code(), Some(code), "{file}: {prefix}");
+                let is_short = stderr(&output).contains("its prefixes have 5 bytes, and that of --prefix has");
+                assert_eq!(is_short, prefix.len() < 5, "{file}: {prefix}");
+            }
+            let message = place.expect_failure(2, &format!("query {file} --from a --to b"));
+            assert!(message.contains("for keys and prefixes, not for ranges"), "{message}");
+            // A range in a list is as little answered as a short prefix is.
+            let output = place.with_stdin(&format!("query {file} --ranges -"), b"user1\nuser3\nuser\na\tb\n");
+            assert_eq!(output.stdout, b"maybe\tuser1\nno\tuser3\nmaybe\tuser\nmaybe\ta\tb\n");
+        }
+    }
+    place.expect(0, "build --transform row --output r.fb keys.txt");
+    assert!(place.expect_failure(2, "query r.fb --prefix user1").contains("for single keys only"));
 }
 
 #[cfg(unix)]

@@ -40,6 +40,22 @@ fn version_names_format_commit_and_engines() {
     assert!(manual.contains("bits\\-per\\-key"), "{manual}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn help_and_version_that_cannot_be_written_are_failures() {
+    let place = Place::new();
+    for line in ["--help", "-h", "--version", "-V", "help", "help build", "build --help", "completions man"] {
+        let output = place.shell(&format!("$FB {line} > /dev/full"));
+        assert_eq!(output.status.code(), Some(4), "{line}");
+        assert!(crate::stderr(&output).starts_with("standard output: cannot write: "), "{line}");
+        // A reader that has seen enough is none.
+        let output = place.shell(&format!("{{ $FB {line}; echo $? >&2; }} | true"));
+        assert_eq!(crate::stderr(&output), "0\n", "{line}");
+    }
+    let output = place.shell("$FB build --unknown 2> /dev/full");
+    assert_eq!(output.status.code(), Some(2));
+}
+
 #[test]
 fn completions_know_the_subcommands() {
     let place = Place::new();

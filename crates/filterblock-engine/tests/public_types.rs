@@ -24,8 +24,8 @@ macro_rules! each {
 #[test]
 fn of_ledger_and_budget() {
     use filterblock_engine::ledger::{
-        Account, Accounts, BlockCounters, ClassKind, FilterFacts, Imbalance, Ledger, LedgerReport, LevelTally, Lookup,
-        LookupClass, LookupCounters, Outcome, TableCounters, Tally,
+        Account, Accounts, BlockCounters, ClassKind, FilterFacts, Finding, Imbalance, Ledger, LedgerReport, LevelTally,
+        Lookup, LookupClass, LookupCounters, Outcome, Savings, TableCounters, Tally, Verdict,
     };
 
     use filterblock_engine::budget::{ColumnPoint, ElasticFilter, Run, Share};
@@ -34,11 +34,11 @@ fn of_ledger_and_budget() {
     each!(value: ColumnPoint, Run, Share);
     each!(equal: ColumnPoint, Run, Share);
     each!(shared: Account, Accounts, BlockCounters, Ledger, LedgerReport, Lookup<'_>, LookupCounters);
-    each!(shared: TableCounters);
+    each!(shared: TableCounters, Verdict);
     each!(unwinds: Account, Accounts, BlockCounters, Ledger, LedgerReport, Lookup<'_>, LookupCounters);
-    each!(unwinds: TableCounters);
-    each!(value: ClassKind, FilterFacts, LevelTally, LookupClass, Outcome, Tally);
-    each!(equal: FilterFacts, LevelTally, LookupClass, Tally);
+    each!(unwinds: TableCounters, Verdict);
+    each!(value: ClassKind, FilterFacts, Finding, LevelTally, LookupClass, Outcome, Savings, Tally);
+    each!(equal: FilterFacts, Finding, LevelTally, LookupClass, Savings, Tally);
     each!(eq: Outcome);
     each!(error: Imbalance);
 }

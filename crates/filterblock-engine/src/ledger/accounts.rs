@@ -57,8 +57,9 @@ pub struct LevelTally {
     pub tally: Tally,
 }
 
-/// The lookups in all tables since [`Accounts::new`].
+/// The lookups in all tables since [`Accounts::new`]. Serialized with its [verdict](Self::verdict).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 #[non_exhaustive]
 pub struct LedgerReport {
     /// The sums over all tables, closed ones included.

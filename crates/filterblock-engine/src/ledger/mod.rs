@@ -5,7 +5,8 @@
 //! exactly one [`Outcome`]. Counting takes two relaxed atomic additions and no lock. [`Accounts::report`] has the sums
 //! by table, by level and kind of filter, and in all, beside the false positives that the filters predict; as text
 //! (`Display`) and for programs (`serde::Serialize`). The identities among the sums are checked by
-//! [`LedgerReport::check`]: one that does not hold is a defect of the engine.
+//! [`LedgerReport::check`]: one that does not hold is a defect of the engine. [`LedgerReport::verdict`] tells filters that
+//! are in use and pay from those that are never queried, never opened or never deny.
 //!
 //! ```
 //! use filterblock_engine::ledger::{Accounts, FilterFacts, LookupClass, Outcome, TableCounters};
@@ -74,6 +75,7 @@
 //! | `tally`, `sums` | sums of one class, of all, and their identities |
 //! | `counters` | the live counters of a table, without locks |
 //! | `accounts` | an account for each open table, and the sums of closed ones |
+//! | `verdict` | whether the filters are in use, and what they save |
 //! | `text`, `serialize` | a report for people, and for programs |
 
 mod accounts;
@@ -86,6 +88,9 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod text;
+mod verdict;
+#[cfg(test)]
+mod verdict_tests;
 
 pub use accounts::{Account, Accounts, ClassKind, LedgerReport, LevelTally};
 pub use class::LookupClass;
@@ -93,3 +98,4 @@ pub use counters::{BlockCounters, FilterFacts, Lookup, LookupCounters, TableCoun
 pub use outcome::Outcome;
 pub use sums::{Imbalance, Ledger};
 pub use tally::Tally;
+pub use verdict::{Finding, MIN_LOOKUPS, MIN_PASSED, MIN_SIGMAS, MIN_TIMES_PREDICTED, Savings, Verdict};

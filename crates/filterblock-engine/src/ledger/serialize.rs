@@ -1,9 +1,10 @@
 //! The report for programs: the parts that serde's derive does not make. The rate of no queries is null.
 
-use super::accounts::ClassKind;
+use super::accounts::{ClassKind, LedgerReport};
 use super::class::LookupClass;
 use super::outcome::Outcome;
 use super::tally::Tally;
+use super::verdict::Verdict;
 use filterblock::FilterKind;
 use serde::{Serialize, Serializer};
 
@@ -38,5 +39,17 @@ impl Serialize for Tally {
         }
         let (observed_fpr, predicted_fpr) = (self.observed_fpr(), self.predicted_fpr());
         WithRates { counts: self, observed_fpr, predicted_fpr }.serialize(serializer)
+    }
+}
+
+impl Serialize for LedgerReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct WithVerdict<'a> {
+            #[serde(flatten, with = "LedgerReport")]
+            counts: &'a LedgerReport,
+            verdict: Verdict,
+        }
+        WithVerdict { counts: self, verdict: self.verdict() }.serialize(serializer)
     }
 }

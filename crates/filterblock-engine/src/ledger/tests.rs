@@ -4,14 +4,14 @@ use super::{Accounts, FilterFacts, Ledger, LedgerReport, LookupClass, Outcome, T
 use filterblock::FilterKind;
 use std::sync::Arc;
 
-static CLASSES: [LookupClass; 3] =
+pub(super) static CLASSES: [LookupClass; 3] =
     [LookupClass::group("row"), LookupClass::point("row+column"), LookupClass::range("prefix")];
-const ROW: usize = 0;
-const CELL: usize = 1;
-const PREFIX: usize = 2;
+pub(super) const ROW: usize = 0;
+pub(super) const CELL: usize = 1;
+pub(super) const PREFIX: usize = 2;
 
 /// A lookup with this outcome, and a block of 4096 bytes where it costs a read: every third from the cache.
-fn book(counters: &TableCounters, class: usize, outcome: Outcome, times: u64) {
+pub(super) fn book(counters: &TableCounters, class: usize, outcome: Outcome, times: u64) {
     for time in 0..times {
         let lookup = counters.of(class).begin();
         match (outcome.costs_a_read(), time % 3) {
@@ -23,7 +23,7 @@ fn book(counters: &TableCounters, class: usize, outcome: Outcome, times: u64) {
     }
 }
 
-fn filter(kind: FilterKind, predicted_fpr: f64) -> Option<FilterFacts> {
+pub(super) fn filter(kind: FilterKind, predicted_fpr: f64) -> Option<FilterFacts> {
     Some(FilterFacts::new(kind, predicted_fpr))
 }
 

@@ -76,7 +76,7 @@ fn write_rest(f: &mut fmt::Formatter<'_>, ledger: &Ledger) -> fmt::Result {
     )
 }
 
-/// A line for each level, class and kind, the sums of each class, and what scans and filter blocks cost.
+/// A line for each level, class and kind, the sums of each class, what scans and filter blocks cost, and the verdict.
 impl fmt::Display for LedgerReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows = vec![HEADINGS.map(str::to_owned)];
@@ -89,6 +89,7 @@ impl fmt::Display for LedgerReport {
         rows.extend(self.total.classes().map(|(class, tally)| row("all", class.purpose(), "all", tally)));
         write_aligned(f, &rows)?;
         write_rest(f, &self.total)?;
-        writeln!(f, "filters not built: {}", self.filters_not_built)
+        writeln!(f, "filters not built: {}", self.filters_not_built)?;
+        writeln!(f, "{}", self.verdict())
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Arc, BTreeMap, CacheStats, FileName, FilterStats, HasherId, OpenFilter, Purpose, RangeFilterStats, Shared, Table,
     UnreadableRows,
 };
-use filterblock_engine::ledger::Ledger;
+use filterblock_engine::ledger::{Ledger, Verdict};
 use serde::Serialize;
 
 /// The contents of a store in figures.
@@ -25,6 +25,8 @@ pub struct Stats {
     pub filter_memory_bytes: u64,
     /// Counters and contents of the cache.
     pub cache: CacheStats,
+    /// Whether the filters are in use and pay, by the lookups since the store was opened.
+    pub verdict: Verdict,
     /// The tables, in the order in which lookups search them.
     pub tables: Vec<TableStats>,
     /// The tables that could not be opened, which only a store that is open for reading has.
@@ -134,6 +136,7 @@ pub(super) fn stats(shared: &Shared) -> Stats {
         memtable_bytes: view.memtables.iter().map(|memtable| memtable.bytes() as u64).sum(),
         hash_key_id: HasherId::of(&shared.hasher()).key_id(),
         cache: shared.tables.cache.stats(),
+        verdict: shared.tables.accounts.report().verdict(),
         unreadable: view.version.unreadable.iter().map(|table| UnreadableRows::of_table(table)).collect(),
         tables,
     }

@@ -40,3 +40,4 @@ mod rows;
 #[path = "../sim/disk/mod.rs"]
 mod sim;
 mod unreadable;
+mod verdict;

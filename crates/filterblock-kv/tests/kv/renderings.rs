@@ -115,12 +115,18 @@ fn json_has_every_number() {
         }
         check_ledger(&json["ledger"], &account.ledger);
     }
+    let (verdict, findings) = (report.verdict(), json["verdict"]["findings"].as_array().unwrap());
+    assert!(!verdict.is_fine() && findings.len() == verdict.findings.len(), "{verdict}");
+    assert_eq!(json["verdict"]["savings"]["reads_avoided"], report.total.total().count(Outcome::Avoided));
+    let of_rows = findings.iter().find(|finding| finding["finding"] == "missing").expect("a level without");
+    assert!(of_rows["lookups"].as_u64() <= of_rows["of"].as_u64() && of_rows["purpose"].is_string());
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(5));
 }
 
 #[test]
 fn an_empty_report_is_well_formed() {
     let dir = tempfile::tempdir().unwrap();
     let report = Store::open_dir(dir.path(), StoreOptions::default()).unwrap().ledger_report();
-    assert_eq!(report.to_string().lines().count(), 1 + Purpose::ALL.len() + 1 + 5);
+    assert_eq!(report.to_string().lines().count(), 1 + Purpose::ALL.len() + 1 + 5 + 2);
     assert_eq!(report.check(), Ok(()));
 }

@@ -122,7 +122,7 @@ impl FilterSet {
         let bytes = crate::buffer::Bytes::of(data)?;
         let bytes = bytes.as_slice();
         match filterblock_set::FilterSet::open(bytes.len() as u64, bytes, hasher).map_err(error::of_decode)? {
-            Opening::Ready(mut set) => {
+            Opening::Ready(set) => {
                 set.give(0, bytes);
                 Ok(Self { set: *set })
             }

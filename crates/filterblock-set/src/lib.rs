@@ -22,10 +22,11 @@
 //! let fetch = |range: std::ops::Range<u64>| {
 //!     Ok::<_, std::io::Error>(&object[range.start as usize..range.end as usize]) // a request to the object storage
 //! };
-//! let mut set = FilterSet::fetch_index(object.len() as u64, None, fetch)?;
+//! let set = FilterSet::fetch_index(object.len() as u64, None, fetch)?;
 //! let files = set.select([("a.parquet", identity), ("b.parquet", 5)]);
 //! let query = set.query(b"user", [Value::Int(123_456)]);
 //! set.load(&query, &files, 64 << 10, fetch)?;
+//! assert_eq!((files.num_known(), files.num_changed(), files.num_unknown()), (1, 0, 1));
 //! // The second file is not in the set, so it must be read.
 //! assert_eq!(set.answer(&query, &files).of_key(0), [false, true]);
 //! # Ok(())
@@ -86,7 +87,7 @@ mod value;
 pub use builder::{FileWriter, SetBuildError, SetBuilder, SetColumn};
 pub use format::{FOOTER_LEN, SET_MAGIC, SET_VERSION, file_identity};
 pub use query::{Answers, Query, Selection};
-pub use reader::{BadBlock, FetchError, FilterSet, Opening};
+pub use reader::{BadBlock, FetchError, FilterSet, Opening, SetBlock};
 pub use value::{EntryBuffer, TimeUnit, Value, ValueClass};
 
 /// The example of the README, compiled and run.

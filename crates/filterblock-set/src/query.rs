@@ -64,6 +64,7 @@ pub struct Selection {
     pub(crate) files: Vec<Option<u32>>,
     /// Whether a file of the set is among them.
     pub(crate) is_selected: Vec<bool>,
+    pub(crate) num_changed: usize,
 }
 
 impl Selection {
@@ -75,6 +76,18 @@ impl Selection {
     /// Returns the number of files that the set knows in the state in which they are.
     pub fn num_known(&self) -> usize {
         self.files.iter().flatten().count()
+    }
+
+    /// Returns the number of files whose names the set knows with another identity: they have changed since, or their
+    /// identities are made of other parts than those of the set.
+    pub fn num_changed(&self) -> usize {
+        self.num_changed
+    }
+
+    /// Returns the number of files whose names the set does not know. If that is all of them, the names may have
+    /// another form than those in the set, such as a URL in place of a path: they are compared byte by byte.
+    pub fn num_unknown(&self) -> usize {
+        self.files.len() - self.num_known() - self.num_changed
     }
 }
 

@@ -1,22 +1,35 @@
 //! The reader's side: opens an index, plans which bytes a lookup needs, takes them, and answers.
 
 use crate::format::FOOTER_LEN;
-use crate::index::{Footer, Layout};
+use crate::index::{Footer, Layout, Section};
 use crate::query::{Answers, Query, Selection};
 use crate::value::{Value, ValueClass};
 use filterblock::{
-    AlignedBytes, DecodeError, EntryHasher, FilterBlock, KeyHash, KeyHasher, KeyTransform, OpenOptions, probe_tables,
+    AlignedBytes, DecodeError, EntryHasher, FilterBlock, FilterBlockReader, KeyHash, KeyHasher, KeyTransform,
+    OpenOptions, probe_tables,
 };
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What is known of a stored block.
-#[derive(Debug)]
-enum Slot {
-    /// The file has no block here, or the block did not open: *maybe* for good.
-    Unusable,
-    NotFetched,
-    Open(Box<FilterBlock<AlignedBytes>>),
+/// A stored block, once it was given. `None`: the file has no block here, or the block did not open: *maybe* for good.
+type Slot = OnceLock<Option<Box<FilterBlock<AlignedBytes>>>>;
+
+/// A block of a set and its place, as [`FilterSet::blocks`] lists them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SetBlock<'a> {
+    /// The file's name.
+    pub file: &'a [u8],
+    /// The column's name.
+    pub column: &'a [u8],
+    /// The number of the slice.
+    pub slice: u16,
+    /// Where the block is in the set.
+    pub range: Range<u64>,
+    /// The context under which it opens.
+    pub context: u64,
 }
 
 /// A block that did not open. The answer for its file is *maybe* for the keys that lead to it.
@@ -45,6 +58,9 @@ pub enum Opening {
 /// Blocks stay in memory, so that a lookup that needs no others makes no request. The set does no input or output of
 /// its own: [`FilterSet::plan`] names ranges of the object, the caller reads them as it likes, and
 /// [`FilterSet::give`] takes their bytes. [`FilterSet::load`] is that loop for a function that reads at once.
+///
+/// Threads share a set: no call waits for another, nor needs it exclusively. Two lookups that miss the same block may
+/// both fetch it, and the first to give it decides.
 #[derive(Debug)]
 pub struct FilterSet {
     /// By which queries and selections of another set, or of another state of this one, are noticed.
@@ -54,8 +70,8 @@ pub struct FilterSet {
     by_name: HashMap<Box<[u8]>, u32>,
     /// For each section, its blocks' slots and offsets.
     slots: Vec<Vec<(u64, Slot)>>,
-    bad: Vec<BadBlock>,
-    held_bytes: usize,
+    bad: Mutex<Vec<BadBlock>>,
+    held_bytes: AtomicUsize,
 }
 
 impl FilterSet {
@@ -84,7 +100,7 @@ impl FilterSet {
         let slots = layout.sections.iter().map(|section| {
             let mut offset = section.offset;
             let slot = |&len: &u32| {
-                let slot = if len == 0 { Slot::Unusable } else { Slot::NotFetched };
+                let slot = if len == 0 { Slot::from(None) } else { Slot::new() };
                 offset += u64::from(len);
                 (offset - u64::from(len), slot)
             };
@@ -97,8 +113,8 @@ impl FilterSet {
             hasher,
             by_name,
             slots,
-            bad: Vec::new(),
-            held_bytes: 0,
+            bad: Mutex::default(),
+            held_bytes: AtomicUsize::new(0),
         })))
     }
 
@@ -141,14 +157,74 @@ impl FilterSet {
         self.layout.columns.iter().map(|column| (&*column.name, ValueClass::from_wire(column.class)))
     }
 
+    /// Returns the number of slices of a column; `None` if the set does not have it.
+    pub fn num_slices(&self, column: &[u8]) -> Option<u16> {
+        Some(self.layout.columns[self.layout.column(column)?].num_slices)
+    }
+
+    /// Returns the blocks of all files, in the order of the index: for tools that list or verify a set.
+    ///
+    /// ```
+    /// # use filterblock_set::{FilterSet, Opening, SetBuilder, SetColumn, Value, ValueClass};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let columns = [SetColumn::new("user", ValueClass::Number)];
+    /// # let mut builder = SetBuilder::new(&"ribbon:fpr=1%".parse()?, &columns)?;
+    /// # let mut file = builder.file("a.parquet", 1)?;
+    /// # file.add(0, Value::Int(7));
+    /// # file.finish()?;
+    /// # let object = builder.finish()?;
+    /// # let Opening::Ready(set) = FilterSet::open(object.len() as u64, &object, None)? else { return Ok(()) };
+    /// for block in set.blocks() {
+    ///     let bytes = &object[block.range.start as usize..block.range.end as usize];
+    ///     let opened = set.open_block(&block, bytes)?; // an error is *maybe*, for this file and slice alone
+    ///     println!("{:?} {:?} {}: {} entries", block.file, block.column, block.slice, opened.num_entries());
+    ///     # assert_eq!(opened.num_entries(), 1);
+    /// }
+    /// # assert_eq!(set.blocks().count(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn blocks(&self) -> impl Iterator<Item = SetBlock<'_>> {
+        let sections = self.layout.sections.iter().zip(&self.slots);
+        sections.flat_map(|(section, slots)| {
+            slots.iter().enumerate().filter_map(|(at, (start, _))| self.block(section, at, *start))
+        })
+    }
+
+    /// Block number `at` of a section; `None` if the file has none there, or was dropped.
+    fn block<'a>(&'a self, section: &Section, at: usize, start: u64) -> Option<SetBlock<'a>> {
+        let (number, len) = (section.first_file as usize + at, u64::from(section.lens[at]));
+        let file = &*self.layout.files[number].name;
+        (len > 0 && !file.is_empty()).then(|| SetBlock {
+            file,
+            column: &self.layout.columns[usize::from(section.column)].name,
+            slice: section.slice,
+            range: start..start + len,
+            context: self.layout.context(section, number),
+        })
+    }
+
+    /// Opens a block of [`blocks`](Self::blocks) over its bytes, with every check.
+    ///
+    /// # Errors
+    /// The [`DecodeError`] for which lookups take the block's answers as *maybe*.
+    pub fn open_block<'b>(&self, block: &SetBlock<'_>, bytes: &'b [u8]) -> Result<FilterBlockReader<'b>, DecodeError> {
+        self.options().with_context(block.context).open(bytes)
+    }
+
+    /// What every block of the set must agree with.
+    fn options(&self) -> OpenOptions {
+        OpenOptions::new().expect(&EntryHasher::new(self.hasher.clone(), KeyTransform::WholeKey))
+    }
+
     /// Returns the number of bytes of the blocks that are held.
     pub fn held_bytes(&self) -> usize {
-        self.held_bytes
+        self.held_bytes.load(Ordering::Relaxed)
     }
 
     /// Takes the list of the blocks that did not open since the last call: to be counted, and reported once.
-    pub fn take_bad_blocks(&mut self) -> Vec<BadBlock> {
-        std::mem::take(&mut self.bad)
+    pub fn take_bad_blocks(&self) -> Vec<BadBlock> {
+        std::mem::take(&mut *self.bad.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -168,17 +244,16 @@ impl FilterSet {
     /// Finds the files of the caller's table, by name and by the identity that each has now. A file that the set does
     /// not know, or that has changed since, is *maybe*.
     pub fn select<N: AsRef<[u8]>>(&self, files: impl IntoIterator<Item = (N, u64)>) -> Selection {
-        let mut is_selected = vec![false; self.layout.files.len()];
+        let (mut is_selected, mut num_changed) = (vec![false; self.layout.files.len()], 0);
         let find = |(name, identity): (N, u64)| {
             let number = *self.by_name.get(name.as_ref())?;
-            let same = self.layout.files[number as usize].identity == identity;
-            same.then(|| {
-                is_selected[number as usize] = true;
-                number
-            })
+            let is_same = self.layout.files[number as usize].identity == identity;
+            is_selected[number as usize] |= is_same;
+            num_changed += usize::from(!is_same);
+            is_same.then_some(number)
         };
         let files = files.into_iter().map(find).collect();
-        Selection { set_id: self.id, files, is_selected }
+        Selection { set_id: self.id, files, is_selected, num_changed }
     }
 
     fn has_made(&self, query: &Query, selection: &Selection) -> bool {
@@ -210,7 +285,7 @@ impl FilterSet {
                 let section = &self.layout.sections[number];
                 for (at, (offset, slot)) in self.slots[number].iter().enumerate() {
                     let is_selected = selection.is_selected[section.first_file as usize + at];
-                    if is_selected && matches!(slot, Slot::NotFetched) {
+                    if is_selected && slot.get().is_none() {
                         ranges.push(*offset..offset + u64::from(section.lens[at]));
                     }
                 }
@@ -229,34 +304,36 @@ impl FilterSet {
 
     /// Takes bytes of the object that begin at `offset`, and opens the blocks that lie in them. Fewer bytes than were
     /// planned leave blocks out, and other bytes do not open: both are *maybe*.
-    pub fn give(&mut self, offset: u64, bytes: &[u8]) {
-        let entries = EntryHasher::new(self.hasher.clone(), KeyTransform::WholeKey);
-        let options = OpenOptions::new().expect(&entries);
-        let end = offset.saturating_add(bytes.len() as u64);
-        for (section, slots) in self.layout.sections.iter().zip(&mut self.slots) {
+    pub fn give(&self, offset: u64, bytes: &[u8]) {
+        let (options, end) = (self.options(), offset.saturating_add(bytes.len() as u64));
+        for (section, slots) in self.layout.sections.iter().zip(&self.slots) {
             let first = slots.partition_point(|(start, _)| *start < offset);
-            for (at, (start, slot)) in slots.iter_mut().enumerate().skip(first) {
+            for (at, (start, slot)) in slots.iter().enumerate().skip(first) {
                 let len = section.lens[at];
                 if *start + u64::from(len) > end {
                     break;
                 }
-                if !matches!(slot, Slot::NotFetched) {
+                if slot.get().is_some() {
                     continue;
                 }
                 let file = section.first_file as usize + at;
                 let block = &bytes[(*start - offset) as usize..][..len as usize];
                 let options = options.clone().with_context(self.layout.context(section, file));
-                match options.open_owned(AlignedBytes::copy_of(block)) {
-                    Ok(block) => {
-                        self.held_bytes += block.block_len();
-                        *slot = Slot::Open(Box::new(block));
-                    }
-                    Err(error) => {
-                        *slot = Slot::Unusable;
-                        let column = self.layout.columns[usize::from(section.column)].name.to_vec();
-                        let file = self.layout.files[file].name.to_vec();
-                        self.bad.push(BadBlock { file, column, error: error.error() });
-                    }
+                let (opened, error) = match options.open_owned(AlignedBytes::copy_of(block)) {
+                    Ok(block) => (Some(Box::new(block)), None),
+                    Err(error) => (None, Some(error.error())),
+                };
+                let held = opened.as_ref().map_or(0, |block| block.block_len());
+                // Another thread may have been first; what it gave stays.
+                if slot.set(opened).is_err() {
+                    continue;
+                }
+                self.held_bytes.fetch_add(held, Ordering::Relaxed);
+                if let Some(error) = error {
+                    let column = self.layout.columns[usize::from(section.column)].name.to_vec();
+                    let file = self.layout.files[file].name.to_vec();
+                    let bad = BadBlock { file, column, error };
+                    self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(bad);
                 }
             }
         }
@@ -268,7 +345,7 @@ impl FilterSet {
     /// # Errors
     /// The first error of `fetch`.
     pub fn load<B: AsRef<[u8]>, E>(
-        &mut self,
+        &self,
         query: &Query,
         selection: &Selection,
         max_gap: u64,
@@ -305,8 +382,8 @@ impl FilterSet {
         for (slice, keys) in by_slice {
             for number in self.sections_of(column, slice) {
                 let first = self.layout.sections[number].first_file as usize;
-                let open = self.slots[number].iter().enumerate().filter_map(|(at, (_, slot))| match slot {
-                    Slot::Open(block) if selection.is_selected[first + at] => Some((first + at, &**block)),
+                let open = self.slots[number].iter().enumerate().filter_map(|(at, (_, slot))| match slot.get() {
+                    Some(Some(block)) if selection.is_selected[first + at] => Some((first + at, &**block)),
                     _ => None,
                 });
                 answer_blocks(open, &keys, |key, file, answer| of_known[key * known + file] = answer);

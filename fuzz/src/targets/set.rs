@@ -27,7 +27,7 @@ pub fn set(input: &[u8]) -> Reached {
     if mode & 2 != 0 && bytes.len() >= FOOTER_LEN {
         seal(&mut bytes);
     }
-    let Ok(Opening::Ready(mut set)) = FilterSet::open(bytes.len() as u64, &bytes, None) else {
+    let Ok(Opening::Ready(set)) = FilterSet::open(bytes.len() as u64, &bytes, None) else {
         return Reached::Refused;
     };
     set.give(0, &bytes);

@@ -5,7 +5,7 @@ use filterblock_set::{FilterSet, Opening, Value};
 use proptest::prelude::*;
 
 fn use_all(bytes: &[u8], len: u64) {
-    let Ok(Opening::Ready(mut set)) = FilterSet::open(len, bytes, None) else { return };
+    let Ok(Opening::Ready(set)) = FilterSet::open(len, bytes, None) else { return };
     let columns: Vec<Vec<u8>> = set.columns().map(|(name, _)| name.to_vec()).collect();
     let files: Vec<(Vec<u8>, u64)> = set.files().map(|(name, identity)| (name.to_vec(), identity)).collect();
     for column in columns {
@@ -46,7 +46,7 @@ proptest! {
     #[test]
     fn given_anywhere(offset in any::<u64>(), near in 0u64..700, bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
         let tables = tables(0, 3, 6);
-        let mut set = open(&set("bloom:10", 1, &tables)).expect("a set");
+        let set = open(&set("bloom:10", 1, &tables)).expect("a set");
         set.give(offset, &bytes);
         set.give(near, &bytes);
         let (query, selection) = (set.query(b"id", [Value::Int(0)]), set.select(crate::sample::selected(&tables)));

@@ -16,13 +16,13 @@ fn answers_are_those_of_a_plain_reader() {
         let tables = tables(0, 20, 60);
         let bytes = set(policy, slices, &tables);
         let plain = PlainSet::read(&bytes);
-        let mut opened = open(&bytes).expect("a set");
+        let opened = open(&bytes).expect("a set");
         let keys: Vec<i64> = (0..300).map(|key| key * 331 % 60_000).collect();
         let values: Vec<Value<'_>> = keys.iter().map(|&key| Value::Int(key)).collect();
-        let all = look_up(&mut opened, &bytes, &tables, "id", &values);
+        let all = look_up(&opened, &bytes, &tables, "id", &values);
         let mut denied = 0;
         for (key, value) in values.iter().enumerate() {
-            let one = look_up(&mut opened, &bytes, &tables, "id", &[*value]);
+            let one = look_up(&opened, &bytes, &tables, "id", &[*value]);
             assert_eq!(one.of_key(0), all.of_key(key));
             for (table, answer) in tables.iter().zip(all.of_key(key)) {
                 let entry: Vec<u8> = (0..8).map(|i| (keys[key] >> (8 * i)) as u8).collect();
@@ -60,7 +60,7 @@ fn two_requests_cold_and_none_warm() {
     let tables = tables(0, 200, 8000);
     let bytes = set("ribbon:fpr=1%,seed=7", 16, &tables);
     let store = Counted { bytes: &bytes, requests: RefCell::default() };
-    let mut set = FilterSet::fetch_index(bytes.len() as u64, None, |range| store.fetch(range)).expect("an index");
+    let set = FilterSet::fetch_index(bytes.len() as u64, None, |range| store.fetch(range)).expect("an index");
     let selection = set.select(selected(&tables));
     assert_eq!((selection.num_files(), selection.num_known()), (200, 200));
     let query = set.query(b"id", [Value::Int(17)]);
@@ -89,14 +89,14 @@ fn two_requests_cold_and_none_warm() {
 fn what_cannot_be_looked_up_is_maybe() {
     let tables = tables(0, 3, 30);
     let bytes = set("bloom:10", 1, &tables);
-    let mut set = open(&bytes).expect("a set");
+    let set = open(&bytes).expect("a set");
     let absent = [Value::Int(999_999_999)];
-    assert_eq!(look_up(&mut set, &bytes, &tables, "id", &absent).of_key(0), [false; 3]);
+    assert_eq!(look_up(&set, &bytes, &tables, "id", &absent).of_key(0), [false; 3]);
     // A column that the set does not have, values of another class, values without an entry.
-    assert_eq!(look_up(&mut set, &bytes, &tables, "other", &absent).of_key(0), [true; 3]);
+    assert_eq!(look_up(&set, &bytes, &tables, "other", &absent).of_key(0), [true; 3]);
     let others = [Value::Text("x"), Value::NotIndexable, Value::Decimal { unscaled: i128::MAX, scale: -1 }];
     for value in others {
-        let answers = look_up(&mut set, &bytes, &tables, "id", &[value, absent[0]]);
+        let answers = look_up(&set, &bytes, &tables, "id", &[value, absent[0]]);
         assert_eq!((answers.of_key(0), answers.of_key(1)), (&[true; 3][..], &[false; 3][..]));
     }
     let query = set.query(b"id", others);
@@ -105,17 +105,17 @@ fn what_cannot_be_looked_up_is_maybe() {
     let mut others = tables.clone();
     others[1].identity ^= 1;
     others[2].name.push('x');
-    assert_eq!(look_up(&mut set, &bytes, &others, "id", &absent).of_key(0), [false, true, true]);
+    assert_eq!(look_up(&set, &bytes, &others, "id", &absent).of_key(0), [false, true, true]);
     // A file may be named twice, and in any order.
     let twice = [tables[2].clone(), tables[0].clone(), tables[2].clone()];
-    assert_eq!(look_up(&mut set, &bytes, &twice, "id", &[Value::Int(2)]).of_key(0), [true, false, true]);
+    assert_eq!(look_up(&set, &bytes, &twice, "id", &[Value::Int(2)]).of_key(0), [true, false, true]);
     // Without their bytes, and where reading fails, blocks are maybe; the next lookup tries again.
-    let mut cold = open(&bytes).expect("a set");
+    let cold = open(&bytes).expect("a set");
     let (query, selection) = (cold.query(b"id", absent), cold.select(selected(&tables)));
     assert_eq!(cold.answer(&query, &selection).of_key(0), [true; 3]);
     assert_eq!(cold.load(&query, &selection, 0, |_| Err::<Vec<u8>, _>("no network")), Err("no network"));
     assert_eq!(cold.answer(&query, &selection).of_key(0), [true; 3]);
-    assert_eq!(look_up(&mut cold, &bytes, &tables, "id", &absent).of_key(0), [false; 3]);
+    assert_eq!(look_up(&cold, &bytes, &tables, "id", &absent).of_key(0), [false; 3]);
 }
 
 #[test]
@@ -143,13 +143,13 @@ fn files_without_filters_are_maybe() {
     file.finish().expect("blocks");
     assert_eq!(builder.file(&tables[0].name, 1).err(), Some(SetBuildError::FileName(tables[0].name.clone().into())));
     let bytes = builder.finish().expect("a set");
-    let mut set = open(&bytes).expect("a set");
+    let set = open(&bytes).expect("a set");
     let mut files = tables;
     files.push(Table { name: "after".into(), identity: 2, ids: [].into(), words: [].into() });
-    let answers = look_up(&mut set, &bytes, &files, "id", &[Value::Int(77)]);
+    let answers = look_up(&set, &bytes, &files, "id", &[Value::Int(77)]);
     assert_eq!(answers.of_key(0), [false, true, true, false, false]);
     // No value of `word` was added to any file.
-    assert_eq!(look_up(&mut set, &bytes, &files, "word", &[Value::Text("x")]).of_key(0), [true; 5]);
+    assert_eq!(look_up(&set, &bytes, &files, "word", &[Value::Text("x")]).of_key(0), [true; 5]);
 }
 
 #[test]
@@ -169,11 +169,11 @@ fn blocks_are_taken_as_they_are() {
     file.add(0, Value::Text("another"));
     file.finish().expect("the file");
     let bytes = builder.finish().expect("a set");
-    let mut set = open(&bytes).expect("a set");
+    let set = open(&bytes).expect("a set");
     let tables = ["f", "g"].map(|name| Table { name: name.into(), identity: 1, ids: [].into(), words: [].into() });
     let keys: Vec<String> = (0..1000).map(|key| format!("key {key}")).collect();
     let values: Vec<_> = keys.iter().map(|key| Value::Text(key)).chain([Value::Text("absent")]).collect();
-    let answers = look_up(&mut set, &bytes, &tables, "k", &values);
+    let answers = look_up(&set, &bytes, &tables, "k", &values);
     assert!((0..1000).all(|key| answers.of_key(key) == [true, true]));
     assert_eq!(answers.of_key(1000), [false, true]);
     assert!(set.take_bad_blocks().is_empty());
@@ -194,8 +194,8 @@ fn appended_and_compacted() {
         }
         let seen = no_row_lost(&bytes, &all);
         assert!(seen.opened && seen.bad_blocks == 0, "{seen:?}");
-        let mut set_of_all = open(&bytes).expect("a set");
-        let absent = look_up(&mut set_of_all, &bytes, &all, "id", &[Value::Int(-1)]);
+        let set_of_all = open(&bytes).expect("a set");
+        let absent = look_up(&set_of_all, &bytes, &all, "id", &[Value::Int(-1)]);
         let dropped = std::array::from_fn::<bool, 9, _>(|file| file == 1);
         assert_eq!(absent.of_key(0), dropped, "only the dropped file is maybe");
 
@@ -293,9 +293,9 @@ fn queries_and_selections_of_another_set_are_maybe() {
     let bytes = set("bloom:10", 1, &tables);
     let reversed: Vec<_> = tables.iter().rev().cloned().collect();
     let of_reversed = open(&set("bloom:10", 2, &reversed)).expect("a set");
-    let mut own = open(&bytes).expect("a set");
+    let own = open(&bytes).expect("a set");
     let absent = [Value::Int(999_999_999)];
-    assert_eq!(look_up(&mut own, &bytes, &tables, "id", &absent).of_key(0), [false; 4]);
+    assert_eq!(look_up(&own, &bytes, &tables, "id", &absent).of_key(0), [false; 4]);
     let (query, selection) = (own.query(b"id", absent), own.select(selected(&tables)));
     let (query_of_other, selection_of_other) =
         (of_reversed.query(b"id", absent), of_reversed.select(selected(&tables)));

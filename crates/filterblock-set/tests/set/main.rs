@@ -9,3 +9,4 @@ mod misuse;
 mod plain;
 mod sample;
 mod second_reader;
+mod threads;

@@ -24,7 +24,7 @@ fn one_file(write: impl FnOnce(&mut FileWriter<'_>)) -> (FilterSet, Vec<usize>) 
     write(&mut file);
     let without = file.finish().expect("blocks");
     let bytes = builder.finish().expect("a set");
-    let mut set = open(&bytes).expect("a set");
+    let set = open(&bytes).expect("a set");
     set.give(0, &bytes);
     (set, without)
 }

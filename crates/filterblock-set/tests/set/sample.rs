@@ -86,7 +86,7 @@ pub fn selected(tables: &[Table]) -> impl Iterator<Item = (&str, u64)> {
 }
 
 /// Looks up values in the files of `tables`, fetching what is needed of `bytes`.
-pub fn look_up(set: &mut FilterSet, bytes: &[u8], tables: &[Table], column: &str, values: &[Value<'_>]) -> Answers {
+pub fn look_up(set: &FilterSet, bytes: &[u8], tables: &[Table], column: &str, values: &[Value<'_>]) -> Answers {
     let query = set.query(column.as_bytes(), values.iter().copied());
     let selection = set.select(selected(tables));
     let fetch = |range: std::ops::Range<u64>| Ok::<_, Infallible>(&bytes[range.start as usize..range.end as usize]);
@@ -104,12 +104,12 @@ pub struct Seen {
 
 /// Looks up every value of every file in all files, and fails where a file that has it is denied.
 pub fn no_row_lost(bytes: &[u8], tables: &[Table]) -> Seen {
-    let Some(mut set) = open(bytes) else { return Seen::default() };
+    let Some(set) = open(bytes) else { return Seen::default() };
     let mut seen = Seen { opened: true, ..Seen::default() };
     let ids: Vec<Value<'_>> = tables.iter().flat_map(|table| &table.ids).map(|&id| Value::Int(id)).collect();
     let words: Vec<Value<'_>> = tables.iter().flat_map(|table| &table.words).map(|word| Value::Text(word)).collect();
     for (column, values) in [("id", &ids), ("word", &words)] {
-        let answers = look_up(&mut set, bytes, tables, column, values);
+        let answers = look_up(&set, bytes, tables, column, values);
         for (key, value) in values.iter().enumerate() {
             for (table, may_contain) in tables.iter().zip(answers.of_key(key)) {
                 let has = match value {

@@ -128,7 +128,7 @@ fn request(number: u64) -> (String, String) {
         files.join(", "),
         queries.join(", ")
     );
-    let mut opened = match FilterSet::open(bytes.len() as u64, &bytes, hash.hasher().as_ref()) {
+    let opened = match FilterSet::open(bytes.len() as u64, &bytes, hash.hasher().as_ref()) {
         Ok(Opening::Ready(opened)) => opened,
         Ok(Opening::Needs(range)) => panic!("all bytes were given, {range:?} is asked for"),
         Err(error) => {
@@ -150,7 +150,7 @@ fn request(number: u64) -> (String, String) {
             (if a % 2 == 0 { "word" } else { "none" }, &[Value::Int(a)]),
         ];
         for (column, values) in queries {
-            let may_match = look_up(&mut opened, &bytes, &now, column, values).of_any_key();
+            let may_match = look_up(&opened, &bytes, &now, column, values).of_any_key();
             let letters: String = may_match.iter().map(|&may| if may { 'm' } else { 'n' }).collect();
             answers.push(format!("\"{letters}\""));
         }

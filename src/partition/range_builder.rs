@@ -49,7 +49,7 @@ impl PartitionedRangeFilterBuilder {
         self
     }
 
-    /// Permits a filter without keys: it denies every range.
+    /// Permits a filter without keys: it denies every range whose bounds are in order.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.allows_empty = true;
         self

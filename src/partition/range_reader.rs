@@ -6,7 +6,7 @@ use crate::block::OpenOptions;
 use crate::error::DecodeError;
 use crate::hash::KeyHasher;
 use crate::policy::{EntryHasher, KeyTransform};
-use crate::range::{RangeFilterReader, is_reversed};
+use crate::range::{RangeFilterReader, are_ordered};
 use core::fmt;
 use core::ops::Bound;
 
@@ -18,7 +18,8 @@ pub(super) const ENTRIES: EntryHasher = EntryHasher::new(KeyHasher::new(0), KeyT
 pub enum RangeLookup {
     /// No key of the table lies in the range: the answer is *no*, and there is nothing to load.
     Absent,
-    /// All keys of a partition lie in the range: the answer is *maybe*, and there is nothing to load.
+    /// All keys of a partition lie in the range, or its bounds are not [in order](crate::range::are_ordered): the answer
+    /// is *maybe*, and there is nothing to load.
     Present,
     /// The answer is *no* if this partition says so, and the second one, too, if there is one.
     Partitions(PartitionHandle, Option<PartitionHandle>),
@@ -126,8 +127,8 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
 
     /// Returns what the index says of the keys between two bounds. It is for engines that load partitions themselves.
     pub fn find_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> RangeLookup {
-        if is_reversed(lower, upper) {
-            return RangeLookup::Absent;
+        if !are_ordered(lower, upper) {
+            return RangeLookup::Present;
         }
         let of = |bound| match bound {
             Bound::Included(key) | Bound::Excluded(key) => Some(key),

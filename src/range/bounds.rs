@@ -17,8 +17,8 @@ impl Bounds {
     pub(super) const ALL: Self = Self { lower: Bits::ZEROS, upper: Bits::ONES };
 }
 
-/// Fills in the bounds of a range, which are those of all keys before. Returns `false` if no key lies between them: the
-/// lower one is above the upper one, or nothing in the range has the table's common prefix.
+/// Fills in the bounds of a range, which are those of all keys before. Returns `false` if nothing in the range has the
+/// table's common prefix.
 #[inline]
 pub(super) fn of_range(
     layout: &Layout,
@@ -28,9 +28,6 @@ pub(super) fn of_range(
     bounds: &mut Bounds,
 ) -> bool {
     let (prefix, depth) = (layout.prefix(payload), u32::from(layout.params.depth));
-    if is_reversed(lower, upper) {
-        return false;
-    }
     // A key above an excluded bound may have the same bits: zeros follow the end of a key.
     if let Bound::Included(bytes) | Bound::Excluded(bytes) = lower {
         match beside(prefix, bytes) {
@@ -68,14 +65,26 @@ pub(super) fn of_prefix(layout: &Layout, payload: &[u8], prefix: &[u8], bounds: 
     }
 }
 
-/// Returns whether no byte string lies between the bounds, as the lower one is above the upper one.
+/// Returns whether the bounds are in order, as those of a scan that may find something are: there are not two, or the
+/// lower one is below the upper one, or both are one key that neither excludes. Filters answer *maybe* for others, which
+/// no scan needs to ask, and which a caller has by mistake: swapped, of a descending scan, or made wrongly.
+///
+/// ```
+/// use filterblock::range::are_ordered;
+/// use std::ops::Bound::{Excluded, Included, Unbounded};
+///
+/// assert!(are_ordered(Included(b"a"), Excluded(b"b")) && are_ordered(Included(b"a"), Included(b"a")));
+/// assert!(are_ordered(Excluded(b"b"), Unbounded));
+/// assert!(!are_ordered(Included(b"b"), Included(b"a")) && !are_ordered(Included(b"a"), Excluded(b"a")));
+/// ```
+#[must_use]
 #[inline]
-pub(crate) fn is_reversed(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+pub fn are_ordered(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     match (lower, upper) {
-        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
-        (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
+        (Bound::Included(lower), Bound::Included(upper)) => lower <= upper,
         (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
-            lower >= upper
+            lower < upper
         }
     }
 }

@@ -77,7 +77,7 @@ impl RangeFilterBuilder {
         self
     }
 
-    /// Permits the next block to have no keys: it denies every range.
+    /// Permits the next block to have no keys: it denies every range whose bounds are in order.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.allows_empty = true;
         self

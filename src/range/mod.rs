@@ -76,7 +76,7 @@ mod tests;
 mod weigh;
 
 pub use crate::frame::RANGE_KIND_TAG;
-pub(crate) use bounds::is_reversed;
+pub use bounds::are_ordered;
 #[cfg(feature = "std")]
 pub use builder::RangeFilterBuilder;
 #[cfg(feature = "std")]

@@ -1,6 +1,6 @@
 //! The reader's side: the answers of an opened range filter.
 
-use super::bounds::{self, Bounds};
+use super::bounds::{self, Bounds, are_ordered};
 use super::engine::Engine;
 use super::header::{self, Map};
 use super::integers::Search;
@@ -62,7 +62,8 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     }
 
     /// Returns whether the table may have a key between the bounds; `false` is certain. Bounds are whole keys, compared as
-    /// byte strings. If the lower bound is above the upper one, there is no key between them, and the answer is *no*.
+    /// byte strings. Bounds that are not [in order](super::are_ordered), such as swapped ones, are *maybe*, whatever the
+    /// filter has.
     ///
     /// ```
     /// use filterblock::OpenOptions;
@@ -85,10 +86,11 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
         match &self.map {
             Some(Map::Integers(integers)) => integers.may_contain_range(self.payload(), lower, upper),
-            Some(Map::Cut(layout)) => {
+            Some(Map::Cut(layout)) if are_ordered(lower, upper) => {
                 self.may_overlap(layout, |payload, bounds| bounds::of_range(layout, payload, lower, upper, bounds))
             }
-            None => false,
+            Some(Map::Cut(_)) => true,
+            None => !are_ordered(lower, upper),
         }
     }
 
@@ -134,6 +136,9 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     #[inline]
     pub(super) fn start(&self, query: Query<'_>, bounds: &mut Bounds) -> Probe {
         let payload = self.payload();
+        if matches!(query, Query::Range(lower, upper) if !are_ordered(lower, upper)) {
+            return Probe::Known(true);
+        }
         match &self.map {
             None => Probe::Known(false),
             Some(Map::Integers(integers)) => match integers.start(payload, query) {

@@ -46,14 +46,15 @@ fn built<'a>(keys: impl IntoIterator<Item = &'a Vec<u8>>, bits: f64) -> Filter {
     RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact")
 }
 
-/// Returns whether the filter passes the range, which must be so if a key lies in it; and whether none does.
+/// Returns whether the filter passes the range, which must be so if a key lies in it or the bounds are not in order; and
+/// whether no key does.
 fn passes(keys: &BTreeSet<Vec<u8>>, filter: &Filter, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> (bool, bool) {
     let is_legal = match (lower, upper) {
         (Included(lower), Included(upper)) => lower <= upper,
         (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => lower < upper,
         _ => true,
     };
-    let is_empty = !is_legal || keys.range::<[u8], _>((lower, upper)).next().is_none();
+    let is_empty = is_legal && keys.range::<[u8], _>((lower, upper)).next().is_none();
     let passes = filter.may_contain_range(lower, upper);
     assert!(passes || is_empty, "{filter:?} {lower:?} {upper:?} {keys:?}");
     (passes, is_empty)
@@ -124,7 +125,8 @@ fn no_stored_range_is_denied() {
             }
         }
     }
-    assert!(num_passed * 5 < num_empty, "{num_passed} of {num_empty} empty ranges pass");
+    // Half of the draws have two bounds near each other.
+    assert!(num_passed * 3 < num_empty, "{num_passed} of {num_empty} empty ranges pass");
 }
 
 /// Changed filters of integers, by all engines and in turns.

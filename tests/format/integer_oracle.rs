@@ -1,6 +1,7 @@
 //! Range filters of integers as section 16 states them: all codes of a payload, and answers that compare every one.
 
 use crate::oracle::{Golomb, int};
+use crate::range_oracle::are_ordered;
 use filterblock::KeyHasher;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
@@ -48,7 +49,7 @@ impl Integers {
             Excluded(upper) => key < upper,
             Unbounded => true,
         };
-        self.has(is_above, is_below)
+        !are_ordered(lower, upper) || self.has(is_above, is_below)
     }
 
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {

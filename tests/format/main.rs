@@ -35,6 +35,8 @@ mod order;
 mod partitioned;
 mod policy;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
+mod range_bounds;
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod range_integers;
 mod range_oracle;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]

@@ -84,11 +84,9 @@ impl Ranges {
     }
 
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-        let is_ordered = match (lower, upper) {
-            (Included(lower), Included(upper)) => lower <= upper,
-            (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => lower < upper,
-            _ => true,
-        };
+        if !are_ordered(lower, upper) {
+            return true;
+        }
         let (mut least, mut most) = (vec![false; self.len()], vec![true; self.len()]);
         if let Included(bytes) | Excluded(bytes) = lower {
             match bytes.strip_prefix(&self.prefix[..]) {
@@ -111,7 +109,7 @@ impl Ranges {
                 None => {}
             }
         }
-        is_ordered && self.overlaps(&least, &most)
+        self.overlaps(&least, &most)
     }
 
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
@@ -168,6 +166,15 @@ impl Ranges {
         bytes.iter().all(|&byte| !code(byte).is_empty())
             && bytes.iter().map(|&byte| code(byte).len()).sum::<usize>() <= self.depth
             && bytes.last().is_none_or(|&last| code(last).contains(&true))
+    }
+}
+
+/// Whether a scan of these bounds may find something: the first rule of section 16.
+pub fn are_ordered(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+    match (lower, upper) {
+        (Included(lower), Included(upper)) => lower <= upper,
+        (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => lower < upper,
+        _ => true,
     }
 }
 

@@ -61,7 +61,7 @@ fn range_vectors() {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let squares: Vec<String> = (0..200).map(|i: u32| format!("n{}", i * i)).collect();
     let lines = [
-        line("none", 20.0, &[], &[(Unbounded, Unbounded)], &[""]),
+        line("none", 20.0, &[], &[(Unbounded, Unbounded), (Included("b"), Included("a"))], &[""]),
         line("words", 192.0, &texts(&["ant", "ape", "apple"]), WORDS, &["", "a", "ap", "app", "aq", "b"]),
         line("ends", 160.0, &texts(&["", "\0", "a", "a\0b"]), ENDS, &["a", "b"]),
         line("squares", 12.0, &squares, SQUARES, &["n", "n4", "n40", "n1/", "n1z", "o"]),
@@ -88,6 +88,9 @@ fn integer_vectors() {
         (Excluded(&points[4][..]), Unbounded),
         (Included(&b"s"[..]), Excluded(&b"t"[..])),
         (Included(&b"u"[..]), Unbounded),
+        (Included(&points[3][..]), Excluded(&points[2][..])),
+        (Included(&b"u"[..]), Included(&b"t"[..])),
+        (Included(&points[2][..]), Excluded(&points[2][..])),
     ]);
     let even: Vec<[u8; 2]> = (256..512u16).map(|i| (2 * i).to_be_bytes()).collect();
     let single = [(Included(&b"key"[..]), Included(&b"key"[..])), (Excluded(&b"ke"[..]), Excluded(&b"key"[..]))];
@@ -170,6 +173,7 @@ const PARTITIONED: &[Range] = &[
     (Excluded("cat"), Unbounded),
     (Included("cau"), Unbounded),
     (Included("bat"), Excluded("bat")),
+    (Included("d"), Included("a")),
 ];
 
 const WORDS: &[Range] = &[
@@ -179,6 +183,8 @@ const WORDS: &[Range] = &[
     (Included("apf"), Excluded("app")),
     (Included("apple"), Excluded("apple")),
     (Included("apple"), Included("ape")),
+    (Excluded("apple"), Included("apple")),
+    (Included("b"), Included("a")),
     (Unbounded, Excluded("ant")),
     (Unbounded, Excluded("an")),
     (Unbounded, Included("a")),

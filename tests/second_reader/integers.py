@@ -27,6 +27,13 @@ def least(end: int, holds: Callable[[int], bool]) -> int:
     return first
 
 
+def are_ordered(lower: Any, upper: Any) -> bool:
+    """Whether two bounds of ranges.py are in order [16]; those of a prefix are."""
+    if lower.key is None or upper.key is None or upper.is_prefix:
+        return True
+    return lower.key < upper.key or lower.key == upper.key and not lower.is_excluded and not upper.is_excluded
+
+
 @dataclass
 class IntegerFilter:
     """An opened filter of at least one key."""
@@ -82,7 +89,7 @@ class IntegerFilter:
 
     def may_contain(self, lower: Any, upper: Any) -> bool:
         """The answer for a range between two bounds of ranges.py."""
-        return self.between(
+        return not are_ordered(lower, upper) or self.between(
             lambda key: lower.key is None or key > lower.key or key == lower.key and not lower.is_excluded,
             lambda key: upper.key is None or key < upper.key or key == upper.key and not upper.is_excluded)
 

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from typing import Callable
 
 import filterblock as fb
+import integers
 import partitioned
 import ranges
 from kinds import FilterError
@@ -18,10 +19,8 @@ def may_contain(index: partitioned.Index, lower: ranges.Bound, upper: ranges.Bou
                 load: Callable[[int], bytes]) -> bool:
     """The answer for a range; for a prefix both bounds are it."""
     separators, last = index.separators, len(index.separators) - 1
-    if lower.key is not None and upper.key is not None:
-        is_exclusive = lower.is_excluded or upper.is_excluded
-        if lower.key > upper.key or lower.key == upper.key and is_exclusive:
-            return False
+    if not integers.are_ordered(lower, upper):
+        return True
     i = 0 if lower.key is None else bisect_left(separators, lower.key)
     if i > last:
         return False

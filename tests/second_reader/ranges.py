@@ -205,12 +205,11 @@ class RangeFilter:
         return self._decoded
 
     def may_contain(self, lower: Bound, upper: Bound) -> bool:
-        """The answer for a range [16.4]."""
+        """The answer for a range [16, 16.4]."""
+        if not integers.are_ordered(lower, upper):
+            return True
         if self.choices is None:
             return False
-        if lower.key is not None and upper.key is not None and not upper.is_prefix:
-            if lower.key > upper.key or lower.key == upper.key and (lower.is_excluded or upper.is_excluded):
-                return False
         low, high = lower_string(self.choices, self.prefix, lower), upper_string(self.choices, self.prefix, upper)
         if low is None or high is None:
             return False

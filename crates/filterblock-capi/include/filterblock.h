@@ -531,7 +531,7 @@ void filterblock_range_reader_free(struct filterblock_range_reader *reader);
 
 // Whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length 0 are
 // no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and one of them
-// excludes it, there is no key between them, and the answer is false. Takes time in proportion to the logarithm of the
+// excludes it, the answer is *maybe*: no right scan has such bounds. Takes time in proportion to the logarithm of the
 // number of keys and to the length of the bounds.
 bool filterblock_range_reader_may_contain_range(const struct filterblock_range_reader *reader,
                                                 const struct filterblock_range_bound *lower,

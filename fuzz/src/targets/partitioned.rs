@@ -121,13 +121,15 @@ fn look_up_ranges(filter: &PartitionedRangeFilter<&[u8]>, separators: &[&[u8]], 
     };
     let at_least = |key: &[u8]| separators.iter().position(|separator| *separator >= key);
     let behind = separators.iter().position(|separator| *separator > lower && !separator.starts_with(lower));
-    let (all, nothing) = ((!separators.is_empty()).then_some(0), Vec::new());
-    let between = if lower < upper { expected(at_least(lower), at_least(upper)) } else { nothing };
-    for (lookup, partitions) in [
+    let all = (!separators.is_empty()).then_some(0);
+    let between = filter.find_range(Included(lower), Excluded(upper));
+    assert!(lower < upper || between == RangeLookup::Present, "{lower:?} {upper:?}");
+    let others = [
         (filter.find_prefix(lower), expected(at_least(lower), behind)),
-        (filter.find_range(Included(lower), Excluded(upper)), between),
         (filter.find_range(Unbounded, Included(upper)), expected(all, at_least(upper))),
-    ] {
+    ];
+    let between = (lower < upper).then(|| (between, expected(at_least(lower), at_least(upper))));
+    for (lookup, partitions) in others.into_iter().chain(between) {
         let found: Vec<_> = match lookup {
             RangeLookup::Absent => vec![],
             RangeLookup::Present => {

@@ -90,6 +90,7 @@ fn compared(policy: RangePolicy, keys: &BTreeSet<Vec<u8>>, strings: &[(Vec<u8>, 
     let portable = portable::range::RangeFilter::open(&block[..], &portable::OpenOptions::new()).expect("portable");
     if keys.is_empty() {
         assert!(!filter.may_contain_range(Unbounded, Unbounded));
+        assert!(filter.may_contain_range(Included(b"b"), Included(b"a")));
         return Reached::Opened;
     }
     let oracle = if integer_oracle::are_in(&block) {

@@ -1,5 +1,6 @@
 //! The reader's side.
 
+use super::super::bounds::are_ordered;
 use super::super::query::Query;
 use super::bounds::Numbers;
 use super::codes::{Blocks, Ordered};
@@ -62,7 +63,11 @@ impl Integers {
 
     #[inline]
     pub(in crate::range) fn may_contain_range(&self, payload: &[u8], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-        self.may_contain(payload, self.numbers(payload).of_range(lower, upper))
+        match self.numbers(payload).of_range(lower, upper) {
+            // So it is between all bounds that are not in order.
+            None => !are_ordered(lower, upper),
+            range => self.may_contain(payload, range),
+        }
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-use super::super::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use super::super::{RangeFilter, RangeFilterBuilder, RangePolicy, are_ordered};
 use crate::block::checksums;
 use crate::filter::fault;
 use crate::frame::{HEADER_LEN, PARAMS_AT};
@@ -76,7 +76,12 @@ fn short_strings_are_answered_exactly() {
                 for a in &strings {
                     for b in strings.iter().filter(|b| b.len() < 4 || a.len() < 3) {
                         for (lower, upper) in forms(&a[..]).into_iter().flat_map(|a| forms(&b[..]).map(|b| (a, b))) {
-                            let (says, has) = (filter.may_contain_range(lower, upper), has(&keys, lower, upper));
+                            let says = filter.may_contain_range(lower, upper);
+                            if !are_ordered(lower, upper) {
+                                assert!(says, "{keys:?} {lower:?} {upper:?}");
+                                continue;
+                            }
+                            let has = has(&keys, lower, upper);
                             assert!(says || !has, "{keys:?} {lower:?} {upper:?}");
                             num_empty += u32::from(!has);
                             num_passed += u32::from(says && !has);

@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::filter::Filter;
 use crate::keys::Keys;
 use crate::output::{object, rate};
+use crate::progress::Working;
 use filterblock::{KeyHash, KeyTransform};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -144,6 +145,7 @@ pub(crate) fn ask(filter: &Filter<'_>, mut keys: Keys) -> Result<Answers, Failur
             derived.push(hasher.hash(&derived_entry));
         }
     }
+    let _working = Working::new("querying absent keys".to_owned());
     members.sort_unstable();
     members.dedup();
     derived.sort_unstable();

@@ -8,6 +8,7 @@ use crate::open_args::{self, parse_transform};
 use crate::output::{self, object, shell_word};
 use crate::output_file::{OutputArgs, OutputFile};
 use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, DEFAULT_RANGE_BITS, RANGE, Size, kind_or};
+use crate::progress::Working;
 use crate::range_filter;
 use crate::units::{parse_bytes, parse_rate, parse_u64};
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
@@ -119,6 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let num_without_entry = builder.num_without_entry();
     let keys_read = keys.num_keys();
     let mut block = Vec::new();
+    let working = Working::new(format!("building {}", args.output.path.display()));
     make_room(&policy, builder.num_added(), &mut block).map_err(|error| keys.out_of_memory(error))?;
     let built = match args.compact_frame {
         true => builder.finish_compact_into(&mut block),
@@ -126,6 +128,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     built.map_err(|error| refused(args, &error))?;
     target.write(&block)?;
+    drop(working);
     if num_without_entry > 0 {
         exit::message(format_args!(
             "{}: {num_without_entry} of {} keys are shorter than the prefix and have no entry: they are 'maybe' in every \
@@ -173,8 +176,10 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
     // Sorting copies the keys, with two numbers for each; the plan of the filter and the filter follow.
     let rest = num_added * 26 + policy.expected_block_len(num_added);
     Vec::<u8>::new().try_reserve_exact(key_bytes + rest as usize).map_err(|error| keys.out_of_memory(error))?;
+    let working = Working::new(format!("building {}", args.output.path.display()));
     let block = builder.finish().map_err(|error| refused(args, &error))?;
     target.write(&block)?;
+    drop(working);
     let filter = RangeFilter::open(&block[..], &OpenOptions::new().with_context(args.context))?;
     let mut figures = object([("keys_read", keys_read.into())]);
     figures.extend(range_filter::figures(&filter, args.context));

@@ -1,5 +1,6 @@
 //! Exit codes, and the message and code of an error.
 
+use crate::progress;
 use filterblock::{BuildError, DecodeError};
 use std::fmt;
 use std::io::Write;
@@ -111,7 +112,7 @@ pub(crate) fn code_of_store(error: &filterblock_kv::Error) -> Code {
 /// Writes a message to standard error, where that is still open.
 pub(crate) fn message(text: impl fmt::Display) {
     // A closed standard error is not a failure.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = progress::beside(|| writeln!(std::io::stderr(), "{text}"));
 }
 
 /// Reports `error` on standard error; returns the exit code.

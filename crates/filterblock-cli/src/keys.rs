@@ -5,6 +5,7 @@
 
 use crate::exit::{self, Code, Failure};
 use crate::output::shell_word;
+use crate::progress::Reading;
 use std::collections::TryReserveError;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Take};
@@ -29,6 +30,7 @@ pub(crate) struct Keys {
     num_keys: u64,
     carriage_returns: CarriageReturns,
     num_bytes: u64,
+    progress: Reading,
     /// The consequence of a failure to read, for its message.
     consequence: &'static str,
 }
@@ -60,11 +62,27 @@ impl Keys {
         if file.is_terminal() {
             exit::message(format_args!("{}: reading lines from the terminal, up to Ctrl-D", name.display()));
         }
+        // A person who types the list sees how far it is.
+        let mut progress = Reading::new(metadata.is_file().then_some(metadata.len()));
+        if file.is_terminal() {
+            progress.hide();
+        }
         let limit = if is_device(&file, &metadata) { MAX_DEVICE_BYTES + 1 } else { u64::MAX };
         let input = BufReader::with_capacity(BUFFER_BYTES, file.take(limit));
         let delimiter = if null { 0 } else { b'\n' };
         let (key, carriage_returns) = (Vec::new(), CarriageReturns::default());
-        Ok(Self { input, name, is_stdin, delimiter, key, num_keys: 0, carriage_returns, num_bytes: 0, consequence })
+        Ok(Self {
+            input,
+            name,
+            is_stdin,
+            delimiter,
+            key,
+            num_keys: 0,
+            carriage_returns,
+            num_bytes: 0,
+            progress,
+            consequence,
+        })
     }
 
     /// The next key; `None` after the last one. Warns of an input that is empty, or begins with a byte-order mark, or has
@@ -78,6 +96,9 @@ impl Keys {
         while !is_ended {
             let (name, consequence) = (&self.name, self.consequence);
             let failure = |error| Failure::io(name, "cannot read", &error, consequence);
+            if self.input.buffer().is_empty() {
+                self.progress.at(self.num_bytes, self.num_keys);
+            }
             let chunk = match self.input.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other.map_err(failure)?,
@@ -98,6 +119,7 @@ impl Keys {
                 return Err(failure(io::Error::other(reason)));
             }
             if len == 0 && self.key.is_empty() {
+                self.progress.end();
                 self.warn_at_end();
                 return Ok(None);
             }
@@ -115,6 +137,11 @@ impl Keys {
     /// Whether the next key may have to be waited for.
     pub(crate) fn is_drained(&self) -> bool {
         self.input.buffer().is_empty()
+    }
+
+    /// Shows no progress.
+    pub(crate) fn hide_progress(&mut self) {
+        self.progress.hide();
     }
 
     /// The list, for messages.

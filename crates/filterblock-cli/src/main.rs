@@ -20,6 +20,7 @@ mod output;
 mod output_file;
 mod partitioned_file;
 mod policy_args;
+mod progress;
 mod query;
 mod range_calc;
 mod range_filter;

@@ -6,12 +6,13 @@ use crate::exit::{self, Code, Failure};
 use crate::filter::{Filter, FilterArgs, Opener};
 use crate::keys::Keys;
 use crate::output::{self, Output, object, shell_word};
+use crate::progress::Working;
 use crate::range_query::{self, Query, RangeArgs};
 use crate::table_file;
 use filterblock::range::RangeFilterReader;
 use serde_json::Map;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -72,6 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => Err(table_file::refuse_query(file, &opener.expected.key)),
         false => opener.read(file),
     };
+    let working = Working::new(format!("reading {}", output::count(files.len() as u64, "file")));
     let contents: Vec<_> = files.iter().map(read).collect();
     let (mut filters, mut worst) = (Vec::new(), Code::Ok);
     for (file, bytes) in files.iter().zip(&contents) {
@@ -86,10 +88,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    let keys = match list {
+    drop(working);
+    let mut keys = match list {
         Some(path) => Some(Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?),
         None => None,
     };
+    // The answers show how far it is.
+    if !args.summary && io::stdout().is_terminal() {
+        keys.iter_mut().for_each(Keys::hide_progress);
+    }
     let mut session = Session { args, filters, out: Output::new(), num_queries: 0 };
     if let Some(message) = given.as_ref().and_then(|given| given.reversed(&opener.expected, &args.files_shown(&files)))
     {

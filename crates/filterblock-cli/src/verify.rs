@@ -8,6 +8,7 @@ use crate::filter::{FilterArgs, Opener};
 use crate::keys::{self, Keys};
 use crate::output::{self, Output, object, shell_word};
 use crate::policy_args::RANGE;
+use crate::progress::Working;
 use crate::range_filter;
 use crate::store;
 use crate::table_file;
@@ -50,12 +51,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let opener = args.filter.read("verify", args.keys.is_some())?;
     let mut out = Output::new();
     let mut worst = Code::Ok;
-    for path in &args.files {
+    for (path, number) in args.files.iter().zip(1..) {
         let is_store = path.is_dir();
         let is_table = !args.filter.compact_frame && table_file::is_table(path);
         if is_store || is_table {
             args.filter.expected.without_context("verify", path)?;
         }
+        // The list of keys has a progress of its own.
+        let verifying = || format!("verifying {}, {number} of {}", path.display(), args.files.len());
+        let working = args.keys.is_none().then(|| Working::new(verifying()));
         let verdict = if !is_store && !is_table {
             verify_filter(args, &opener, path)?
         } else if args.keys.is_some() {
@@ -66,6 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let verify = if is_store { store::verify::verify } else { table_file::verify };
             verify(path, &opener.expected.key).unwrap_or_else(Verdict::from)
         };
+        drop(working);
         worst = worst.max(verdict.print(path, args.json, &mut out).map_err(output::failure)?);
     }
     out.finish()?;

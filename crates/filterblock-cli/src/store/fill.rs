@@ -6,6 +6,7 @@ use crate::exit::{self, Code, Failure};
 use crate::keys::{self, Keys};
 use crate::open_args::{HashKey, HashKeyArgs};
 use crate::output::{self, Output};
+use crate::progress::Working;
 use crate::units::{parse_bytes, parse_count, parse_u64};
 use filterblock_kv::{Durability, Error, Stats, Store, StoreOptions, TableStats, WriteBatch};
 use serde_json::json;
@@ -115,7 +116,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     filler.read(input)?;
     filler.write()?;
     let Filler { mut out, num_cells, num_deletions, .. } = filler;
+    let working = Working::new(format!("writing the tables of {}", args.dir.display()));
     let finished = finish(args, &store);
+    drop(working);
     let warnings: Vec<_> = store.warnings().iter().map(|warning| warning_text(&args.dir, &key, warning)).collect();
     let stats = store.stats();
     finished.and_then(|()| store.close()).map_err(|error| {

@@ -14,6 +14,8 @@ mod input;
 mod inspect;
 mod keyed;
 mod output;
+#[cfg(target_os = "linux")]
+mod progress;
 mod query;
 mod ranges;
 mod replaced;

@@ -6,7 +6,7 @@ use core::fmt::{Debug, Display};
 use core::hash::Hash;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::str::FromStr;
-use filterblock::partition::{PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
+use filterblock::partition::{OpenedPartition, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
 use filterblock::{
     CompactFrameReader, CustomTransform, DecodeError, DecodeErrorClass, EntryHasher, FilterBlock, FilterBlockReader,
     FilterKind, KeyHash, KeyHasher, KeyTransform, OpenError, OpenOptions, ThinError, TransformId, UnknownKindName,
@@ -36,6 +36,8 @@ macro_rules! each {
 fn of_the_reader() {
     each!(shared: FilterBlock<Vec<u8>>, FilterBlock<Arc<[u8]>>, CompactFrameReader<'_>, PartitionedFilter<Vec<u8>>);
     each!(unwinds: FilterBlock<Vec<u8>>, FilterBlock<Arc<[u8]>>, CompactFrameReader<'_>, PartitionedFilter<Vec<u8>>);
+    each!(shared: OpenedPartition<FilterBlock<Vec<u8>>>);
+    each!(unwinds: OpenedPartition<FilterBlock<Vec<u8>>>);
     each!(cloned: FilterBlockReader<'static>, PartitionedFilter<&'static [u8]>, OpenOptions, EntryHasher, KeyHasher);
     each!(value: CompactFrameReader<'static>, KeyHash, KeyTransform, CustomTransform, TransformId, FilterKind);
     each!(value: DecodeErrorClass, PartitionHandle, PartitionLookup);

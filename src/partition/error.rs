@@ -1,5 +1,6 @@
 //! The errors of a partitioned filter. In a lookup every error means *maybe*; in a build, a table without this filter.
 
+use super::opened::Unusable;
 use crate::error::DecodeError;
 use core::error::Error;
 use core::fmt::{self, Display};
@@ -24,6 +25,14 @@ pub enum PartitionError<E> {
         /// The error of these bytes.
         error: DecodeError,
     },
+    /// The caller gave an [opened](super::OpenedPartition) partition that is not this one: it has another number, or was
+    /// opened for another index. A cache confuses numbers or tables.
+    WrongPartition {
+        /// The number of the partition that was to be loaded, from 0.
+        partition: u32,
+        /// The number of the one that was given.
+        found: u32,
+    },
 }
 
 impl<E: Display> Display for PartitionError<E> {
@@ -31,11 +40,27 @@ impl<E: Display> Display for PartitionError<E> {
         match self {
             Self::Load { partition, error } => write!(f, "loading partition {partition} of the filter: {error}"),
             Self::Decode { partition, error } => write!(f, "partition {partition} of the filter: {error}"),
+            Self::WrongPartition { partition, found } if partition == found => {
+                write!(f, "partition {partition} of the filter: an opened partition of another index was given")
+            }
+            Self::WrongPartition { partition, found } => {
+                write!(f, "partition {partition} of the filter: the opened partition {found} was given")
+            }
         }
     }
 }
 
 impl<E: fmt::Debug + Display> Error for PartitionError<E> {}
+
+impl<E> PartitionError<E> {
+    /// Returns the error of a loaded partition that does not answer.
+    pub(super) fn of_loaded(partition: u32, reason: Unusable) -> Self {
+        match reason {
+            Unusable::Decode(error) => Self::Decode { partition, error },
+            Unusable::Other(found) => Self::WrongPartition { partition, found },
+        }
+    }
+}
 
 /// The reason why a build failed. The filter is then incomplete and must not be used: the builder accepts nothing more.
 #[cfg(feature = "std")]

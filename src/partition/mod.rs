@@ -36,6 +36,9 @@
 //! # }
 //! ```
 //!
+//! This opens and verifies the partition at each lookup. An engine that caches partitions keeps them opened, as
+//! [`OpenedPartition`] shows.
+//!
 //! # Entries and their order
 //! An entry is found by the *order key* with which it was added; order keys are compared as byte strings.
 //!
@@ -68,6 +71,7 @@
 //! |---|---|---|
 //! | index | own magic, version, CRC and digest, under the table's context | the table is read without a filter |
 //! | partition | its block's checksums, under a context from the table's and its number | its own keys are *maybe* |
+//! | opened partition | the index and the number for which it was opened | its lookup is *maybe* |
 //!
 //! Range filters are partitioned in the same way: [`PartitionedRangeFilterBuilder`], [`PartitionedRangeFilter`].
 //!
@@ -81,6 +85,7 @@ mod heads;
 mod index;
 #[cfg(feature = "std")]
 mod limit;
+mod opened;
 mod order;
 #[cfg(feature = "std")]
 mod range_builder;
@@ -97,6 +102,7 @@ pub use error::PartitionError;
 pub use index::INDEX_MAGIC;
 #[cfg(feature = "std")]
 pub use limit::PartitionLimit;
+pub use opened::{LoadedPartition, OpenedPartition};
 #[cfg(feature = "std")]
 pub use order::row_column_order_key;
 #[cfg(feature = "std")]

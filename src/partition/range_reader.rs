@@ -1,12 +1,13 @@
 //! The reader's side of partitioned range filters.
 
 use super::error::PartitionError;
+use super::opened::{LoadedPartition, OfRanges, OpenedPartition, RangeQuery};
 use super::reader::{PartitionHandle, PartitionedFilter};
 use crate::block::OpenOptions;
 use crate::error::DecodeError;
 use crate::hash::KeyHasher;
 use crate::policy::{EntryHasher, KeyTransform};
-use crate::range::{RangeFilterReader, are_ordered};
+use crate::range::{RangeFilter, RangeFilterReader, are_ordered};
 use core::fmt;
 use core::ops::Bound;
 
@@ -82,32 +83,32 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
     ///
     /// # Errors
     /// [`PartitionError`], which means *maybe*: a partition could not be loaded, or is damaged.
-    pub fn may_contain_range<E, P: AsRef<[u8]>>(
+    pub fn may_contain_range<E, P: LoadedPartition<OfRanges, Form>, Form>(
         &self,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
         load: impl FnMut(PartitionHandle) -> Result<P, E>,
     ) -> Result<bool, PartitionError<E>> {
-        self.query(self.find_range(lower, upper), load, |filter| filter.may_contain_range(lower, upper))
+        self.query(self.find_range(lower, upper), load, RangeQuery::Range(lower, upper))
     }
 
     /// Returns whether the table may have a key that begins with `prefix`, of any length.
     ///
     /// # Errors
     /// The errors of [`PartitionedRangeFilter::may_contain_range`].
-    pub fn may_contain_prefix<E, P: AsRef<[u8]>>(
+    pub fn may_contain_prefix<E, P: LoadedPartition<OfRanges, Form>, Form>(
         &self,
         prefix: &[u8],
         load: impl FnMut(PartitionHandle) -> Result<P, E>,
     ) -> Result<bool, PartitionError<E>> {
-        self.query(self.find_prefix(prefix), load, |filter| filter.may_contain_prefix(prefix))
+        self.query(self.find_prefix(prefix), load, RangeQuery::Prefix(prefix))
     }
 
-    fn query<E, P: AsRef<[u8]>>(
+    fn query<E, P: LoadedPartition<OfRanges, Form>, Form>(
         &self,
         found: RangeLookup,
         mut load: impl FnMut(PartitionHandle) -> Result<P, E>,
-        answer: impl Fn(&RangeFilterReader<'_>) -> bool,
+        query: RangeQuery<'_>,
     ) -> Result<bool, PartitionError<E>> {
         let (first, second) = match found {
             RangeLookup::Absent => return Ok(false),
@@ -116,9 +117,9 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         };
         for partition in [Some(first), second].into_iter().flatten() {
             let number = partition.number;
-            let block = load(partition).map_err(|error| PartitionError::Load { partition: number, error })?;
-            let filter = self.open_partition(partition, block.as_ref());
-            if answer(&filter.map_err(|error| PartitionError::Decode { partition: number, error })?) {
+            let loaded = load(partition).map_err(|error| PartitionError::Load { partition: number, error })?;
+            let answer = loaded.answer(self.index.expected(number), query);
+            if answer.map_err(|reason| PartitionError::of_loaded(number, reason))? {
                 return Ok(true);
             }
         }
@@ -168,8 +169,22 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         RangeFilterReader::open(block, &self.partition_options(partition))
     }
 
-    /// Returns the options under which the block of a partition is opened, for engines that keep it opened
-    /// ([`RangeFilter::open`](crate::range::RangeFilter::open)).
+    /// Opens the block of a partition that is to be kept, such as in a cache, and returned to later queries. It owns the
+    /// bytes, or borrows them.
+    ///
+    /// # Errors
+    /// The errors of [`PartitionedRangeFilter::open_partition`].
+    pub fn open_partition_owned<P: AsRef<[u8]>>(
+        &self,
+        partition: PartitionHandle,
+        block: P,
+    ) -> Result<OpenedPartition<RangeFilter<P>>, DecodeError> {
+        let expected = self.index.expected(partition.number);
+        Ok(OpenedPartition::new(expected.place, RangeFilter::open(block, &expected.options())?))
+    }
+
+    /// Returns the options under which the block of a partition is opened, for engines that keep it opened in a form of
+    /// their own ([`RangeFilter::open`](crate::range::RangeFilter::open)).
     pub fn partition_options(&self, partition: PartitionHandle) -> OpenOptions {
         self.index.partition_options(partition)
     }

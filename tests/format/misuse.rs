@@ -4,7 +4,7 @@
 use crate::aligned::Changing;
 use crate::harness::{Stored, Writer};
 use crate::material::{builder_of, frame_of};
-use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
 use filterblock::{
     CompactFrameReader, CustomTransform, EntryHasher, FilterBlock, FilterBlockBuilder, FilterPolicy, KeyHash,
     KeyHasher, KeyTransform, OpenOptions, probe_tables,
@@ -226,6 +226,18 @@ const NOTICED: &[Row] = &[
         let options = anything().with_context(1).expect(&policy(WHOLE));
         let filter = PartitionedFilter::open(ours.index, options).map_err(refused)?;
         filter.may_contain(&key(0), |partition| theirs.load(partition)).map(|_| NUM_KEYS).map_err(refused)
+    }),
+    ("opened partitions of another table, from a cache by partition alone", Refused, || {
+        let [ours, theirs] = [1, 2].map(|context| partitioned(policy(WHOLE), context));
+        let (ours, theirs) = (ours?, theirs?);
+        let [filter, other] = [(&ours, 1), (&theirs, 2)].map(|(stored, context)| stored.open(context));
+        let open = |partition| {
+            let Ok(block) = theirs.load(partition);
+            other.open_partition_owned(partition, block).map_err(refused)
+        };
+        let cache = other.partitions().map(open).collect::<Result<Vec<_>, _>>()?;
+        let load = |partition: PartitionHandle| Ok::<_, Infallible>(&cache[partition.number as usize]);
+        filter.may_contain(&key(0), load).map(|_| NUM_KEYS).map_err(refused)
     }),
     ("keys of partitions under row", Refused, || partitioned(policy(KeyTransform::Row), 0).map(|_| NUM_KEYS)),
     ("a partitioned filter to which nothing was added", Refused, || {

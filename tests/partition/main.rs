@@ -14,6 +14,7 @@ mod lookups;
 #[expect(dead_code, reason = "tests/format needs more of it")]
 #[path = "../format/material.rs"]
 mod material;
+mod opened;
 #[expect(dead_code, reason = "fuzz and tests/format need more of it")]
 #[path = "../format/oracle/mod.rs"]
 mod oracle;

@@ -1,16 +1,19 @@
 //! The table writer and the table reader of a small engine: each table's filter is partitioned and stored with it, a
-//! lookup skips the tables that cannot have the key, and a ledger counts what that saves.
+//! lookup skips the tables that cannot have the key, partitions stay opened in a cache, and a ledger counts what that
+//! saves.
 //!
 //! ```sh
 //! cargo run -p filterblock-engine --example table_writer [POLICY]
 //! ```
 
-use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
-use filterblock::{FilterPolicy, OpenOptions};
+use filterblock::partition::{
+    OpenedPartition, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
+};
+use filterblock::{FilterBlock, FilterPolicy, OpenOptions};
 use filterblock_engine::ledger::{Accounts, FilterFacts, LookupClass, Outcome, TableCounters};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// What lookups ask for, each with a filter of its own: here keys.
 static CLASSES: [LookupClass; 1] = [LookupClass::point("key")];
@@ -19,7 +22,15 @@ const KEYS: usize = 0;
 /// A value, or none where the key was deleted.
 type Row = Option<String>;
 
+/// A partition that was opened once.
+type Opened = Arc<OpenedPartition<FilterBlock<Vec<u8>>>>;
+
+/// The opened partitions, by table and number. An engine's cache evicts them, and charges `block_len()` and
+/// 256 bytes for each.
+type Cache = Mutex<HashMap<(u64, u32), Opened>>;
+
 struct Table {
+    number: u64,
     /// Stand for data blocks: a search of them is a read.
     rows: BTreeMap<String, Row>,
     /// What is stored of the filter: its partitions, one after the other.
@@ -67,19 +78,34 @@ impl Table {
             let rate = policy.expected_false_positive_rate(keys_of_each as u64).ok()?;
             Some(FilterFacts::new(policy.kind().unwrap_or_default(), rate))
         });
-        Self { rows, partitions, filter, counters: accounts.open(number, 0, [facts]) }
+        Self { number, rows, partitions, filter, counters: accounts.open(number, 0, [facts]) }
     }
 
-    fn load(&self, partition: PartitionHandle) -> Result<&[u8], &'static str> {
-        self.counters.filter_blocks().note_read(partition.len as usize); // or a hit of the cache
+    /// Returns a partition from the cache; it is read, verified and opened only if it is not there.
+    fn load(
+        &self,
+        filter: &PartitionedFilter<Vec<u8>>,
+        partition: PartitionHandle,
+        cache: &Cache,
+    ) -> Result<Opened, Box<dyn Error>> {
+        let place = (self.number, partition.number);
+        if let Some(opened) = cache.lock().map_err(|error| error.to_string())?.get(&place) {
+            return Ok(Arc::clone(opened));
+        }
+        self.counters.filter_blocks().note_read(partition.len as usize);
         let stored = self.partitions.get(partition.offset as usize..).unwrap_or_default();
-        stored.get(..partition.len as usize).ok_or("the file is cut")
+        let block = stored.get(..partition.len as usize).ok_or("the file is cut")?;
+        let opened = Arc::new(filter.open_partition_owned(partition, block.to_vec())?);
+        cache.lock().map_err(|error| error.to_string())?.insert(place, Arc::clone(&opened));
+        Ok(opened)
     }
 
-    fn get(&self, key: &str) -> Option<&Row> {
+    fn get(&self, key: &str, cache: &Cache) -> Option<&Row> {
         let lookup = self.counters.of(KEYS).begin();
-        let answer = self.filter.as_ref().map(|filter| filter.may_contain(key.as_bytes(), |handle| self.load(handle)));
-        if answer == Some(Ok(false)) {
+        let answer = self.filter.as_ref().map(|filter| {
+            filter.may_contain(key.as_bytes(), |partition| self.load(filter, partition, cache)) // an error is *maybe*
+        });
+        if matches!(answer, Some(Ok(false))) {
             lookup.end(Outcome::Avoided);
             return None;
         }
@@ -109,7 +135,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     tables[2].partitions[100] ^= 1; // the keys of its first partition are *maybe* from now on
 
-    let get = |key: &str| tables.iter().find_map(|table| table.get(key)).and_then(Option::as_ref);
+    let cache = Cache::default();
+    let get = |key: &str| tables.iter().find_map(|table| table.get(key, &cache)).and_then(Option::as_ref);
     for (key, value) in (0..20_000).map(|i| row(2, i)) {
         assert_eq!(get(&key), value.as_ref());
         assert_eq!(get(&format!("{key}, absent")), None);

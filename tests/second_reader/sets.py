@@ -93,9 +93,10 @@ def open_set(data: bytes, hasher: Optional[fb.Hasher] = None) -> FilterSet:
         raise Newer("features")
     if zero or zero_too or any(zeros):
         raise Newer("reserved")
-    if data_len + index_len + 64 != len(data):
+    if data_len + index_len + 64 > len(data):
         raise Damaged("index_len")
-    index = data[data_len:-64]
+    foreign = len(data) - (data_len + index_len + 64)
+    index = data[len(data) - 64 - index_len:-64]
     if digest != fb.xxh3(index):
         raise Damaged("digest")
     if hasher is not None and (hasher.hash_id, hasher.seed) != (hash_id, seed):
@@ -104,7 +105,7 @@ def open_set(data: bytes, hasher: Optional[fb.Hasher] = None) -> FilterSet:
         if hash_id == 2:
             raise Mismatch("key: not given")
         hasher = fb.Hasher.xxh3_with(seed)
-    files_at, sections_at, lengths_at = accumulate((8 * num_columns, 12 * num_files, 20 * num_sections))
+    columns_at, files_at, sections_at, lengths_at = accumulate((8, 8 * num_columns, 12 * num_files, 20 * num_sections))
     if lengths_at > index_len:
         raise Damaged("parts")
     sections = list(SECTION.iter_unpack(index[sections_at:lengths_at]))
@@ -112,9 +113,12 @@ def open_set(data: bytes, hasher: Optional[fb.Hasher] = None) -> FilterSet:
     if lengths_at + 4 * num_blocks > index_len:
         raise Damaged("parts: lengths of blocks")
     lengths = struct.unpack_from(f"<{num_blocks}I", index, lengths_at)
+    base_len = int.from_bytes(index[:8], "little")
+    if base_len > data_len:
+        raise Damaged("base")
     names, start = index[lengths_at + 4 * num_blocks:], 0
     columns: dict[bytes, tuple[int, int, int]] = {}
-    for i, (end, value_class, reserved, num_slices) in enumerate(COLUMN.iter_unpack(index[:files_at])):
+    for i, (end, value_class, reserved, num_slices) in enumerate(COLUMN.iter_unpack(index[columns_at:files_at])):
         if reserved:
             raise Newer("columns")
         if not num_slices or not start <= end <= len(names):
@@ -133,10 +137,11 @@ def open_set(data: bytes, hasher: Optional[fb.Hasher] = None) -> FilterSet:
     for offset, first, count, column, slice_number in sections:
         if not count or first + count > num_files or column >= num_columns or slice_number >= of_columns[column][2]:
             raise Damaged("sections")
+        end, moved = (base_len, 0) if offset < base_len else (data_len, foreign)
         for i in range(count):
-            blocks[column, slice_number, first + i] = offset, lengths[number + i]
+            blocks[column, slice_number, first + i] = offset + moved, lengths[number + i]
             offset += lengths[number + i]
-        if offset > data_len or (column, slice_number, first) < least:
+        if offset > end or (column, slice_number, first) < least:
             raise Damaged("sections: blocks or order")
         number, least = number + count, (column, slice_number, first + count)
     return FilterSet(data, columns, files, blocks, hasher)
@@ -148,7 +153,7 @@ def write_set(columns: Sequence[tuple[bytes, int, int]], files: Sequence[tuple[b
               sections: Sequence[tuple[int, int, int, Sequence[bytes]]], hasher: fb.Hasher) -> bytes:
     """A set of columns (name, class, slices), files (name, identity) and sections (column, slice, first file, and for
     each of its files a block, or b"" for none)."""
-    data, index, lengths = b"", b"", b""
+    data, index, lengths = b"", bytes(8), b""  # it continues none
     names = [column[0] for column in columns] + [file[0] for file in files]
     ends = list(accumulate(map(len, names)))
     index += b"".join(COLUMN.pack(end, of_class, 0, slices) for end, (_, of_class, slices) in zip(ends, columns))
@@ -190,9 +195,11 @@ def days_of(text: str) -> int:
 
 
 def seconds_entry(days: int, text: str) -> Optional[bytes]:
-    """The entry of a time of day, so many days later."""
-    *time, fraction = matched(r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?", text)
+    """The entry of a time of day, so many days later; none of what is no time of a day."""
+    sign, *time, fraction = matched(r"(-?)(\d\d):([0-5]\d):([0-5]\d)(?:\.(\d+))?", text)
     hours, minutes, seconds = map(int, time)
+    if sign or hours >= 24:
+        return None
     s = len(fraction or "")
     return number_entry((86400 * days + 3600 * hours + 60 * minutes + seconds) * 10**s + int(fraction or "0"), s)
 

@@ -233,6 +233,11 @@ impl SetBuilder {
     /// for whose names `drop` returns true are dropped: no lookup finds them, and their blocks stay in the object until
     /// it is compacted ([`SetBuilder::absorb`]). So does the old index. The builder is left empty.
     ///
+    /// If another writer has appended to the same set meanwhile, or these bytes are appended again, the set stays
+    /// readable, and has the files that its last writer knew ([`FilterSet::foreign_append`]). Where the object is put
+    /// as a whole, the last put decides in the same way. A put on the condition that the object is the one of `old` (by
+    /// its entity tag, or its length) avoids both: on failure, open the object as it is now, and finish anew.
+    ///
     /// # Errors
     /// [`SetBuildError::ColumnName`] unless both sets have the same columns, [`SetBuildError::FileName`] if a file is in
     /// both, [`SetBuildError::Decode`] if the old set has another hasher, [`SetBuildError::Empty`] if there is neither a
@@ -252,7 +257,7 @@ impl SetBuilder {
             return Err(SetBuildError::ColumnName(name));
         }
         // The old index and footer stay where they are.
-        layout.data_len += layout.encode(found).len() as u64;
+        (layout.data_len, layout.base_len) = (old.set_len(), old.set_len());
         let mut changes = !self.done.is_empty();
         for file in &mut layout.files {
             if !file.name.is_empty() && drop(&file.name) {

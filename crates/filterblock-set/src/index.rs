@@ -4,6 +4,7 @@
 //!
 //! | size | what |
 //! |---|---|
+//! | 8 | length of the set that this one continues |
 //! | 8 each | columns: end of the name among the names (4), class (1), zero (1), number of slices (2) |
 //! | 12 each | files: identity (8), end of the name (4) |
 //! | 20 each | sections: offset (8), first file (4), number of files (4), column (2), slice (2) |
@@ -16,6 +17,7 @@ use crate::value::ValueClass;
 use filterblock::{DecodeError, KeyHasher};
 use std::collections::HashSet;
 
+const BASE_LEN: u64 = 8;
 const COLUMN_LEN: u64 = 8;
 const FILE_LEN: u64 = 12;
 const SECTION_LEN: u64 = 20;
@@ -53,13 +55,21 @@ pub(crate) struct Layout {
     pub(crate) sections: Vec<Section>,
     /// The number of bytes before the index.
     pub(crate) data_len: u64,
+    /// The length of the set that this one continues; 0 if it continues none.
+    pub(crate) base_len: u64,
+    /// The number of bytes between that set and the blocks of its continuation, of which the continuation's writer did
+    /// not know: what another writer has appended to the same set.
+    pub(crate) foreign_len: u64,
 }
 
 /// What the footer states, after its checksum and its length were checked.
 pub(crate) struct Footer {
     bytes: [u8; FOOTER_LEN],
     pub(crate) index_len: u64,
+    /// As the writer knew it.
     data_len: u64,
+    /// The bytes of the set beyond those that its writer knew.
+    foreign_len: u64,
 }
 
 fn range_error(name: &'static str, value: u64, min: u64, max: u64) -> DecodeError {
@@ -107,9 +117,10 @@ impl Footer {
         let index_len = bytes::u64_at(&bytes, format::INDEX_LEN_AT);
         let data_len = bytes::u64_at(&bytes, format::DATA_LEN_AT);
         let actual_bytes = set_len - FOOTER_LEN as u64;
-        match index_len.checked_add(data_len) {
-            Some(declared_bytes) if declared_bytes == actual_bytes => Ok(Self { bytes, index_len, data_len }),
-            declared => Err(DecodeError::PayloadLength { declared_bytes: declared.unwrap_or(u64::MAX), actual_bytes }),
+        let declared_bytes = index_len.saturating_add(data_len);
+        match actual_bytes.checked_sub(declared_bytes) {
+            Some(foreign_len) => Ok(Self { bytes, index_len, data_len, foreign_len }),
+            None => Err(DecodeError::PayloadLength { declared_bytes, actual_bytes }),
         }
     }
 
@@ -162,12 +173,14 @@ impl Layout {
         let num_columns = bytes::u16_at(&footer.bytes, format::NUM_COLUMNS_AT);
         let num_files = bytes::u32_at(&footer.bytes, format::NUM_FILES_AT);
         let num_sections = bytes::u32_at(&footer.bytes, format::NUM_SECTIONS_AT);
+        let base_len = parts.take("base_len", 1, BASE_LEN)?.fold(0, |_, base| bytes::u64_at(base, 0));
         let columns = parts.take("num_columns", num_columns.into(), COLUMN_LEN)?;
         let files = parts.take("num_files", num_files.into(), FILE_LEN)?;
         let sections = parts.take("num_sections", num_sections.into(), SECTION_LEN)?;
         let num_blocks = sections.clone().map(|section| u64::from(bytes::u32_at(section, 12))).sum();
         let mut lens = parts.take("num_blocks", num_blocks, 4)?.map(|len| bytes::u32_at(len, 0));
 
+        check_range("base_len", base_len, 0, footer.data_len)?;
         let (names, mut start) = (parts.rest, 0);
         let mut name = |end: u32| -> Result<Box<[u8]>, DecodeError> {
             let end = check_range("name_end", end.into(), start as u64, names.len() as u64)? as usize;
@@ -195,10 +208,20 @@ impl Layout {
             lens: lens.by_ref().take(bytes::u32_at(record, 12) as usize).collect(),
         };
         let sections = sections.map(section).collect();
-        let layout = Self { columns, files, sections, data_len: footer.data_len };
+        let (data_len, foreign_len) = (footer.data_len, footer.foreign_len);
+        let mut layout = Self { columns, files, sections, data_len, base_len, foreign_len };
         layout.check_names()?;
         layout.check_sections()?;
+        layout.make_room();
         Ok(layout)
+    }
+
+    /// Moves all that follows the continued set to where it is, behind what another writer has appended.
+    fn make_room(&mut self) {
+        let (base_len, foreign_len) = (self.base_len, self.foreign_len);
+        let moved = self.sections.iter_mut().filter(|section| section.offset >= base_len);
+        moved.for_each(|section| section.offset += foreign_len);
+        self.data_len += foreign_len;
     }
 
     /// Two files or columns of one name would leave open which of them a query is about.
@@ -222,7 +245,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Sections are sorted by column, slice and file, share no file, and lie within the data.
+    /// Sections are sorted by column, slice and file, share no file, and lie within the data, before the end of the
+    /// continued set or after it.
     fn check_sections(&self) -> Result<(), DecodeError> {
         let mut before = None;
         for section in &self.sections {
@@ -240,14 +264,16 @@ impl Layout {
             before = Some((section.column, section.slice, (first + num_files) as u32));
             let len = section.lens.iter().fold(0, |sum: u64, &len| sum.saturating_add(len.into()));
             check_range("section_offset", section.offset, 0, self.data_len)?;
-            check_range("section_len", len, 0, self.data_len - section.offset)?;
+            let end = if section.offset < self.base_len { self.base_len } else { self.data_len };
+            check_range("section_len", len, 0, end - section.offset)?;
         }
         Ok(())
     }
 
     /// Returns the index and the footer, with which a set ends.
     pub(crate) fn encode(&self, hasher: &KeyHasher) -> Vec<u8> {
-        let (mut index, mut names) = (Vec::new(), Vec::new());
+        let (mut index, mut names) = (vec![0; BASE_LEN as usize], Vec::new());
+        bytes::put_u64(&mut index, 0, self.base_len);
         for column in &self.columns {
             names.extend_from_slice(&column.name);
             let mut record = [0; COLUMN_LEN as usize];

@@ -65,6 +65,7 @@ pub enum Opening {
 pub struct FilterSet {
     /// By which queries and selections of another set, or of another state of this one, are noticed.
     id: u64,
+    set_len: u64,
     layout: Layout,
     hasher: KeyHasher,
     by_name: HashMap<Box<[u8]>, u32>,
@@ -109,6 +110,7 @@ impl FilterSet {
         let slots = slots.collect();
         Ok(Opening::Ready(Box::new(Self {
             id: footer.id(),
+            set_len,
             layout,
             hasher,
             by_name,
@@ -145,6 +147,20 @@ impl FilterSet {
     /// Returns the hasher of entries.
     pub fn hasher(&self) -> &KeyHasher {
         &self.hasher
+    }
+
+    /// Returns the number of bytes of the set.
+    pub fn set_len(&self) -> u64 {
+        self.set_len
+    }
+
+    /// Returns where the bytes are that another writer has appended to the set that this one continues, if there are
+    /// any: the files in them are not in this set, so they are *maybe*. The bytes of the object up to the range's end
+    /// are a set of their own, from which [`SetBuilder::absorb`](crate::SetBuilder::absorb) takes these files over.
+    /// After one continuation was appended twice, the files are the same, and nothing is lost.
+    pub fn foreign_append(&self) -> Option<Range<u64>> {
+        let Layout { base_len, foreign_len, .. } = self.layout;
+        (foreign_len > 0).then(|| base_len..base_len + foreign_len)
     }
 
     /// Returns the files that the set knows: names and identities.

@@ -7,8 +7,9 @@
 //! without a rule of their own. Section 17.5 of `format-spec.md` states the bytes.
 //!
 //! What has no such form is *not indexable*, and so *maybe*: floating-point numbers (engines differ in what equals -0.0
-//! and NaN), booleans (a filter of two values answers nothing), nested values, numbers beyond 128 bits, and text whose
-//! equality is not that of its bytes (padded or collated). Null equals nothing, so it has no entry either.
+//! and NaN), booleans (a filter of two values answers nothing), nested values, numbers beyond 128 bits, counts that are
+//! no time of day (engines differ in whether they wrap them), and text whose equality is not that of its bytes (padded or
+//! collated). Null equals nothing, so it has no entry either.
 
 use crate::bytes;
 
@@ -75,6 +76,11 @@ impl TimeUnit {
     const fn scale(self) -> i8 {
         3 * self as i8
     }
+
+    /// The counts that are times of a day.
+    const fn of_day(self) -> std::ops::Range<i64> {
+        0..86_400 * 1000_i64.pow(self as u32)
+    }
 }
 
 /// A value of a column, or a literal that is compared with it.
@@ -102,7 +108,7 @@ pub enum Value<'a> {
     Instant(i64, TimeUnit),
     /// A count of days from 1970-01-01.
     Date(i32),
-    /// A count from midnight.
+    /// A count from midnight. One below 0, or of 24 hours and more, is not indexable.
     TimeOfDay(i64, TimeUnit),
     /// An entry of the engine's own.
     Opaque(&'a [u8]),
@@ -149,6 +155,7 @@ impl Value<'_> {
             Self::Binary(bytes) | Self::Opaque(bytes) => Some(bytes),
             Self::Wide(value) => number(value, 0, buffer),
             Self::Decimal { unscaled, scale } => number(unscaled, scale, buffer),
+            Self::TimeOfDay(count, unit) if !unit.of_day().contains(&count) => None,
             Self::LocalTimestamp(count, unit) | Self::Instant(count, unit) | Self::TimeOfDay(count, unit) => {
                 number(count.into(), unit.scale(), buffer)
             }

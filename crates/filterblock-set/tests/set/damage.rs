@@ -144,7 +144,7 @@ fn blocks_of_another_place_are_not_believed() {
     assert!(seen.opened && seen.bad_blocks == 0 && seen.denied > 0, "{seen:?}");
     // Even an index that states the new identity has the old file's blocks.
     let mut forged = bytes.clone();
-    let at = data_len(&bytes) + 16;
+    let at = data_len(&bytes) + 8 + 16;
     put(&mut forged, at, 8, newer[0].identity);
     let seen = no_row_lost(&repaired(forged), &newer);
     assert!(seen.opened && seen.bad_blocks == 2, "{seen:?}");

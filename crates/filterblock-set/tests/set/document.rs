@@ -37,7 +37,7 @@ fn example() -> Vec<u8> {
 
 /// The parts of the example: two blocks, index, footer.
 fn parts(set: &[u8]) -> [std::ops::Range<usize>; 4] {
-    let index = set.len() - 64 - (8 + 2 * 12 + 20 + 2 * 4 + 4);
+    let index = set.len() - 64 - (8 + 8 + 2 * 12 + 20 + 2 * 4 + 4);
     let second = 66; // as the index states
     [0..second, second..index, index..set.len() - 64, set.len() - 64..set.len()]
 }
@@ -63,7 +63,7 @@ fn set_example() {
 fn sets_to_be_rejected() {
     let set = example();
     let [.., index, footer] = parts(&set).map(|part| part.start);
-    let (file, section, lens, names) = (index + 8, index + 32, index + 52, index + 60);
+    let (column, file, section, lens, names) = (index + 8, index + 16, index + 40, index + 60, index + 68);
     let changed = |at: usize, len: usize, value: u64| {
         let mut changed = set.clone();
         put(&mut changed, at, len, value);
@@ -87,9 +87,10 @@ fn sets_to_be_rejected() {
         ("mismatch", "key", fixed(footer + 10, 1, 2)),
         ("damaged", "parts", fixed(footer + 24, 4, 100)),
         ("damaged", "parts", fixed(section + 12, 4, 100)),
-        ("newer", "columns", fixed(index + 5, 1, 1)),
-        ("damaged", "columns", fixed(index + 6, 2, 0)),
-        ("damaged", "columns", fixed(index, 4, 5)),
+        ("damaged", "base", fixed(index, 8, 0x84)),
+        ("newer", "columns", fixed(column + 5, 1, 1)),
+        ("damaged", "columns", fixed(column + 6, 2, 0)),
+        ("damaged", "columns", fixed(column, 4, 5)),
         ("damaged", "files", fixed(file + 8, 4, 1)),
         ("damaged", "files", fixed(file + 20, 4, 3)),
         ("damaged", "names", fixed(names + 3, 1, u64::from(b'a'))),
@@ -98,6 +99,7 @@ fn sets_to_be_rejected() {
         ("damaged", "sections", fixed(section + 8, 4, 1)),
         ("damaged", "sections", fixed(section, 8, 1)),
         ("damaged", "sections", fixed(lens, 4, 0xffff)),
+        ("damaged", "sections", fixed(index, 8, 0x42)),
     ];
     let line = |(class, row, set): &(&str, &str, Vec<u8>)| {
         let error = FilterSet::open(set.len() as u64, set, None).expect_err(row);
@@ -106,9 +108,10 @@ fn sets_to_be_rejected() {
     };
     compare("set-reject", &cases.iter().map(line).collect::<Vec<_>>());
     assert_eq!(FilterSet::open(0, &[], None).map(|_| ()).unwrap_err().class(), DecodeErrorClass::Damaged);
-    // What is no error: bits that may be ignored, and a class that is unknown, which is maybe.
+    // What is no error: bytes before the set, bits that may be ignored, and a class that is unknown, which is maybe.
+    assert!(open(&[b"x", &*set].concat()).is_some());
     assert!(open(&fixed(footer + 12, 2, 0xff)).is_some());
-    let unknown = open(&fixed(index + 4, 1, 8)).expect("a set");
+    let unknown = open(&fixed(column + 4, 1, 8)).expect("a set");
     let query = unknown.query(b"id", [Value::Int(5)]);
     assert_eq!(unknown.answer(&query, &unknown.select([("a", 1)])).of_key(0), [true]);
 }
@@ -141,6 +144,10 @@ fn value_vectors() {
         ("date:1970-01-31", Value::Date(30)),
         ("date:1969-12-31", Value::Date(-1)),
         ("time:00:00:01", Value::TimeOfDay(1_000_000, TimeUnit::Microsecond)),
+        ("time:23:59:59.999999999", Value::TimeOfDay(86_399_999_999_999, TimeUnit::Nanosecond)),
+        ("time:24:00:00", Value::TimeOfDay(86_400, TimeUnit::Second)),
+        ("time:24:00:05", Value::TimeOfDay(86_405, TimeUnit::Second)),
+        ("time:-03:51:39", Value::TimeOfDay(-13_899_000, TimeUnit::Millisecond)),
         ("decimal:1e38", Value::Decimal { unscaled: 1, scale: -38 }),
         ("decimal:1e39", Value::Decimal { unscaled: 1, scale: -39 }),
         ("double:1.5", Value::NotIndexable),

@@ -10,3 +10,4 @@ mod plain;
 mod sample;
 mod second_reader;
 mod threads;
+mod writers;

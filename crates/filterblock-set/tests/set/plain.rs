@@ -37,7 +37,11 @@ impl<'a> PlainSet<'a> {
         assert_eq!(int(bytes, footer + 52, 8), xxh3(index));
         let [num_columns, num_files, num_sections] =
             [(14, 2), (24, 4), (28, 4)].map(|(at, len)| int(bytes, footer + at, len) as usize);
-        let (files_at, sections_at) = (8 * num_columns, 8 * num_columns + 12 * num_files);
+        let (base, columns_at) = (int(index, 0, 8), 8);
+        // What another writer appended lies between the continued set and the rest.
+        let foreign = bytes.len() as u64 - 64 - index_len as u64 - int(bytes, footer + 40, 8);
+        let files_at = columns_at + 8 * num_columns;
+        let sections_at = files_at + 12 * num_files;
         let lens_at = sections_at + 20 * num_sections;
         let num_blocks: u64 = (0..num_sections).map(|number| int(index, sections_at + 20 * number + 12, 4)).sum();
         let names = &index[lens_at + 4 * num_blocks as usize..];
@@ -48,7 +52,8 @@ impl<'a> PlainSet<'a> {
             name
         };
         let columns = (0..num_columns)
-            .map(|number| (name(int(index, 8 * number, 4)), index[8 * number + 4], int(index, 8 * number + 6, 2)))
+            .map(|number| columns_at + 8 * number)
+            .map(|at| (name(int(index, at, 4)), index[at + 4], int(index, at + 6, 2)))
             .collect();
         let files = (0..num_files)
             .map(|number| (name(int(index, files_at + 12 * number + 8, 4)), int(index, files_at + 12 * number, 8)))
@@ -57,6 +62,7 @@ impl<'a> PlainSet<'a> {
         for at in (0..num_sections).map(|number| sections_at + 20 * number) {
             let [mut offset, first, count, column, slice] =
                 [(0, 8), (8, 4), (12, 4), (16, 2), (18, 2)].map(|(field, len)| int(index, at + field, len));
+            offset += if offset < base { 0 } else { foreign };
             for file in first..first + count {
                 let len = int(index, len_at, 4);
                 blocks.push((column, slice, file, offset, len));

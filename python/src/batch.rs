@@ -15,8 +15,8 @@ pub struct Batch {
     pub without: Vec<usize>,
     /// Hashes of values of another class that equal the value of a place.
     pub twins: Vec<(usize, KeyHash)>,
-    /// Whether a value is not indexable.
-    pub is_partial: bool,
+    /// The first place whose value is not indexable.
+    pub not_indexable: Option<usize>,
 }
 
 impl Batch {
@@ -24,7 +24,7 @@ impl Batch {
         self.hashes.clear();
         self.without.clear();
         self.twins.clear();
-        self.is_partial = false;
+        self.not_indexable = None;
     }
 
     /// Calls `take` for each hash of a value.
@@ -48,7 +48,9 @@ impl Batch {
         let hash = value.and_then(hash_of);
         if hash.is_none() {
             self.without.push(at);
-            self.is_partial |= value.is_some();
+            if value.is_some() {
+                self.not_indexable.get_or_insert(at);
+            }
         }
         self.hashes.push(hash.unwrap_or(ANY_HASH));
     }

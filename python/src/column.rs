@@ -15,6 +15,8 @@ pub enum Fixed {
     Decimal(i8),
     Binary,
     Date,
+    /// Milliseconds of days.
+    DateMillis,
     LocalTimestamp(TimeUnit),
     Instant(TimeUnit),
     TimeOfDay(TimeUnit),
@@ -35,6 +37,7 @@ pub enum Data {
         is_text: bool,
     },
     Scalars(Vec<Option<Scalar>>),
+    Nulls,
     NotIndexable,
 }
 
@@ -75,7 +78,7 @@ impl Column {
                 Data::Fixed { values, width, .. } => has(values, end * width),
                 Data::Variable { offsets, width, .. } => has(offsets, (end + 1) * width),
                 Data::Scalars(values) => values.len() == self.len,
-                Data::NotIndexable => true,
+                Data::Nulls | Data::NotIndexable => true,
             }
     }
 
@@ -89,7 +92,8 @@ impl Column {
     pub fn for_each(&self, range: Range<usize>, mut take: impl FnMut(Option<Value<'_>>)) {
         let unless_null = |at, value| (!self.is_null(at)).then_some(value);
         match &self.data {
-            Data::NotIndexable => range.for_each(|_| take(Some(Value::NotIndexable))),
+            Data::Nulls => range.for_each(|_| take(None)),
+            Data::NotIndexable => range.for_each(|at| take(unless_null(at, Value::NotIndexable))),
             Data::Scalars(values) => {
                 values[range].iter().for_each(|value| take(value.as_ref().map(Scalar::value)));
             }
@@ -178,6 +182,13 @@ fn hash_slices<const WIDTH: usize>(
     is_whole.then_some(())
 }
 
+const MILLIS_OF_DAY: i64 = 86_400_000;
+
+/// A number of days, unless it is beyond those that have entries.
+fn date(days: i64) -> Value<'static> {
+    i32::try_from(days).map_or(Value::NotIndexable, Value::Date)
+}
+
 #[inline]
 fn fixed(bytes: &[u8], what: Fixed) -> Value<'_> {
     let count = |bytes| integer(bytes, true) as i64;
@@ -186,7 +197,9 @@ fn fixed(bytes: &[u8], what: Fixed) -> Value<'_> {
         Fixed::Unsigned => Value::Wide(integer(bytes, false)),
         Fixed::Decimal(scale) => Value::Decimal { unscaled: integer(bytes, true), scale },
         Fixed::Binary => Value::Binary(bytes),
-        Fixed::Date => Value::Date(count(bytes) as i32),
+        Fixed::Date => date(count(bytes)),
+        Fixed::DateMillis if count(bytes) % MILLIS_OF_DAY == 0 => date(count(bytes) / MILLIS_OF_DAY),
+        Fixed::DateMillis => Value::NotIndexable,
         Fixed::LocalTimestamp(unit) => Value::LocalTimestamp(count(bytes), unit),
         Fixed::Instant(unit) => Value::Instant(count(bytes), unit),
         Fixed::TimeOfDay(unit) => Value::TimeOfDay(count(bytes), unit),

@@ -3,7 +3,7 @@
 use filterblock::DecodeErrorClass;
 use filterblock_set::SetBuildError;
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 
 create_exception!(filterblock, FilterBlockError, PyException, "The base of this package's exceptions.");
@@ -35,17 +35,59 @@ pub fn of_decode(error: filterblock::DecodeError) -> PyErr {
 }
 
 pub fn of_build(error: filterblock::BuildError) -> PyErr {
-    BuildError::new_err(error.to_string())
+    match error {
+        filterblock::BuildError::Empty => empty(),
+        error => BuildError::new_err(error.to_string()),
+    }
+}
+
+/// The error of a filter that would deny every key, though the caller did not say that the table has none.
+pub fn empty() -> PyErr {
+    BuildError::new_err(
+        "no key was given: an iterator that was used before gives none. A filter without keys denies every key; \
+         allow_empty=True makes one for a table without keys",
+    )
 }
 
 pub fn of_set_build(error: SetBuildError) -> PyErr {
     match error {
         SetBuildError::Decode(error) => of_decode(error),
+        SetBuildError::Block(error) => of_build(error),
         error => BuildError::new_err(error.to_string()),
     }
 }
 
-/// Parses a policy.
-pub fn policy(text: &str) -> PyResult<filterblock::FilterPolicy> {
-    text.parse().map_err(|error: filterblock::ParsePolicyError| PolicyError::new_err(error.to_string()))
+pub fn memory(num_bytes: usize) -> PyErr {
+    PyMemoryError::new_err(format!("no memory for {num_bytes} bytes"))
 }
+
+/// The longest representation of a value in a message, in characters.
+const MAX_REPR: usize = 60;
+
+/// The error of a key that no filter can have: its position, value and type.
+pub fn of_key(position: usize, key: &Bound<'_, PyAny>) -> PyErr {
+    let name = key.get_type().fully_qualified_name().map_or_else(|_| "object".into(), |name| name.to_string());
+    let text = key.repr().map_or_else(|_| "?".into(), |text| text.to_string_lossy().into_owned());
+    let text: String = match text.char_indices().nth(MAX_REPR) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    };
+    PyTypeError::new_err(format!("key {position}, {text}, of type {name}, {WITHOUT_ENTRY}"))
+}
+
+/// The error of a value of an array whose type has entries.
+pub fn of_array_key(position: usize, keys: &Bound<'_, PyAny>) -> PyErr {
+    let type_name = ["type", "dtype"].into_iter().find_map(|name| keys.getattr(name).ok()?.str().ok());
+    let type_name = type_name.map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
+    PyTypeError::new_err(format!(
+        "key {position} of an array of type {type_name} has no entry: text is UTF-8, a number has at most 128 bits, and \
+         a date whole days"
+    ))
+}
+
+/// The error of an array none of whose values a filter can have.
+pub fn of_type(type_name: &str) -> PyErr {
+    PyTypeError::new_err(format!("an array of type {type_name} {WITHOUT_ENTRY}"))
+}
+
+const WITHOUT_ENTRY: &str = "has no entry, and a filter without it would deny it: the README lists what is taken";

@@ -1,102 +1,136 @@
 //! One filter block.
 
 use crate::batch::twin;
-use crate::error;
-use crate::keys::{BATCH_LEN, Keys};
+use crate::keys::{BATCH_LEN, Keys, Odd};
 use crate::scalar::Scalar;
-use filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder, KeyTransform, OpenOptions};
+use crate::{error, mask, memory, policy};
+use filterblock::{AlignedBytes, BuildError, FilterBlock, FilterBlockBuilder};
 use filterblock_set::{EntryBuffer, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple};
 
-/// build(keys, policy="ribbon:fpr=1%", *, context=0)
-/// --
-///
+/// Why a filter was not built, told without the interpreter.
+enum Failure {
+    Memory(usize),
+    /// The position of a value of an array.
+    NotIndexable(usize),
+    Build(BuildError),
+}
+
+impl Failure {
+    fn of(self, keys: &Bound<'_, PyAny>) -> PyErr {
+        match self {
+            Self::Memory(num_bytes) => error::memory(num_bytes),
+            Self::Build(error) => error::of_build(error),
+            // An array of Arrow is not indexed: it may lie about its buffers, and pyarrow then ends the process.
+            Self::NotIndexable(position) => match keys.getattr("dtype").and_then(|_| keys.get_item(position)) {
+                Ok(key) if keys.hasattr("__array_interface__").unwrap_or(false) => error::of_key(position, &key),
+                _ => error::of_array_key(position, keys),
+            },
+        }
+    }
+}
+
 /// Build a filter block of all keys.
+///
+/// Raise ``TypeError`` for keys that have no entry, and ``BuildError`` without keys unless ``allow_empty``.
 #[pyfunction]
-#[pyo3(signature = (keys, policy = "ribbon:fpr=1%", *, context = 0))]
+#[pyo3(signature = (keys, policy = "ribbon:fpr=1%", *, context = 0, allow_empty = false, secret_key = None))]
 pub fn build<'py>(
     py: Python<'py>,
     keys: &Bound<'py, PyAny>,
     policy: &str,
     context: u64,
+    allow_empty: bool,
+    secret_key: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let policy = error::policy(policy)?;
-    let keys = Keys::of(keys)?;
+    let policy = policy::parse(policy, secret_key)?;
+    let values = Keys::of(keys, Odd::Refused)?;
     let block = py.detach(|| {
         let mut builder = FilterBlockBuilder::new(&policy);
-        let reserved = builder.try_reserve(keys.len());
-        let mut is_whole = true;
-        keys.for_each_batch(policy.hasher(), |batch| {
-            is_whole &= !batch.is_partial;
+        let needed = values.len().saturating_mul(size_of::<u64>());
+        builder.try_reserve(values.len()).map_err(|_| Failure::Memory(needed))?;
+        values.try_for_each_batch(policy.hasher(), |first, batch| {
             batch.for_each(|hash| builder.add_hash(hash));
-        });
-        drop(reserved);
-        (is_whole, builder.set_context(context).allow_empty().finish())
+            batch.not_indexable.map_or(Ok(()), |at| Err(Failure::NotIndexable(first + at)))
+        })?;
+        let needed = memory::of_finish(&policy, builder.num_added());
+        memory::can_have(needed).map_err(Failure::Memory)?;
+        builder.set_context(context);
+        if allow_empty {
+            builder.allow_empty();
+        }
+        builder.finish().map_err(Failure::Build)
     });
-    match block {
-        (false, _) => Err(PyTypeError::new_err(
-            "some keys are not indexable, and a filter without them would deny them: see the types in the README",
-        )),
-        (true, block) => Ok(PyBytes::new(py, &block.map_err(error::of_build)?)),
-    }
+    memory::to_python(py, &block.map_err(|failure| failure.of(keys))?)
 }
 
-/// open(block, policy=None, *, context=0)
-/// --
-///
 /// Open a filter block.
 #[pyfunction]
-#[pyo3(signature = (block, policy = None, *, context = 0))]
-pub fn open(block: &Bound<'_, PyAny>, policy: Option<&str>, context: u64) -> PyResult<Filter> {
+#[pyo3(signature = (block, policy = None, *, context = 0, secret_key = None))]
+pub fn open(
+    block: &Bound<'_, PyAny>,
+    policy: Option<&str>,
+    context: u64,
+    secret_key: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Filter> {
+    let options = policy::options(policy, secret_key, context)?;
     let bytes = crate::buffer::Bytes::of(block)?;
+    memory::ask(bytes.as_slice().len())?;
     let bytes = AlignedBytes::copy_of(bytes.as_slice());
-    let options = OpenOptions::new().with_context(context);
-    let options = match policy {
-        Some(policy) => options.expect(&error::policy(policy)?),
-        None => options.expect_transform(KeyTransform::WholeKey),
-    };
     let filter = options.open_owned(bytes).map_err(|error| error::of_decode(error.error()))?;
-    Ok(Filter { filter })
+    Ok(Filter { filter, context, has_secret: secret_key.is_some() })
 }
 
 /// An opened filter block.
 #[pyclass(frozen, module = "filterblock")]
 pub struct Filter {
     filter: FilterBlock<AlignedBytes>,
+    context: u64,
+    has_secret: bool,
 }
 
 impl Filter {
     fn answer(&self, value: Option<Scalar>) -> bool {
         let value = value.unwrap_or(Scalar::NotIndexable);
-        self.filter.transform() != KeyTransform::WholeKey
-            || self.has_entry(value.value())
-            || twin(value.value()).is_some_and(|twin| self.has_entry(twin))
+        self.has_entry(value.value()) || twin(value.value()).is_some_and(|twin| self.has_entry(twin))
     }
 
     /// Whether the filter may have the value's entry; true if it has none.
+    #[inline]
     fn has_entry(&self, value: Value<'_>) -> bool {
         let mut buffer = EntryBuffer::default();
-        value.entry(&mut buffer).is_none_or(|entry| self.filter.may_contain_hash(self.filter.hasher().hash(entry)))
+        value.entry(&mut buffer).is_none_or(|entry| self.filter.may_contain(entry))
     }
 }
 
 #[pymethods]
 impl Filter {
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        // The commonest keys, without a copy.
+        if let Ok(text) = key.cast_exact::<PyString>() {
+            return Ok(text.to_str().map_or(true, |text| self.filter.may_contain(text.as_bytes())));
+        }
+        if let Ok(Ok(number)) = key.cast_exact::<PyInt>().map(|number| number.extract::<i64>()) {
+            return Ok(self.has_entry(Value::Int(number)));
+        }
+        if let Ok(bytes) = key.cast_exact::<PyBytes>() {
+            return Ok(self.filter.may_contain(bytes.as_bytes()));
+        }
         Ok(self.answer(Scalar::of(key)?))
     }
 
     /// Whether the filter's table may have the key; also ``key in filter``.
+    #[pyo3(signature = (key, /))]
     fn may_contain(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.__contains__(key)
     }
 
     /// Return a mask of the keys that the table may have, in their order.
     fn may_contain_many<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let keys = Keys::of(keys)?;
-        as_mask(py, keys.len(), |mask| py.detach(|| self.answer_all(&keys, mask)))
+        let keys = Keys::of(keys, Odd::Maybe)?;
+        mask::of(py, keys.len(), |mask| py.detach(|| self.answer_all(&keys, mask)))
     }
 
     /// The structure of the filter, such as ``ribbon``.
@@ -124,8 +158,17 @@ impl Filter {
     }
 
     /// Return the block.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.filter.as_bytes())
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        memory::to_python(py, self.filter.as_bytes())
+    }
+
+    /// Pickles hold the block and its context, and are opened with all checks.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        if self.has_secret {
+            let text = "a filter with a secret key is not pickled: store to_bytes(), and open it with the key";
+            return Err(PyTypeError::new_err(text));
+        }
+        opened_later(py, "open", self.context, self.to_bytes(py)?)
     }
 
     fn __repr__(&self) -> String {
@@ -134,40 +177,38 @@ impl Filter {
     }
 }
 
+/// What pickle calls to open a block again: a function of this package, under the context.
+pub fn opened_later<'py>(
+    py: Python<'py>,
+    name: &str,
+    context: u64,
+    block: Bound<'py, PyBytes>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    let options = PyDict::new(py);
+    options.set_item("context", context)?;
+    let open = py.import("filterblock")?.getattr(name)?;
+    let open = py.import("functools")?.call_method("partial", (open,), Some(&options))?;
+    Ok((open, PyTuple::new(py, [block])?))
+}
+
 impl Filter {
     /// Writes 1 for each *maybe*, and 0 for each *no*.
     fn answer_all(&self, keys: &Keys, mut mask: &mut [u8]) {
         mask.fill(1);
-        if self.filter.transform() != KeyTransform::WholeKey {
-            return;
-        }
         let mut answers = [true; BATCH_LEN];
-        keys.for_each_batch(self.filter.hasher(), |batch| {
+        let answered = keys.try_for_each_batch(self.filter.hasher(), |_, batch| {
             let answers = &mut answers[..batch.hashes.len()];
             self.filter.may_contain_hashes(&batch.hashes, answers);
             batch.twins.iter().for_each(|&(at, twin)| answers[at] |= self.filter.may_contain_hash(twin));
             batch.without.iter().for_each(|&at| answers[at] = true);
             let (these, others) = std::mem::take(&mut mask).split_at_mut(answers.len());
-            write(answers, these);
+            mask::write(answers, these);
             mask = others;
+            Ok::<_, std::convert::Infallible>(())
         });
-    }
-}
-
-/// Writes 1 for true, and 0 for false.
-pub fn write(answers: &[bool], mask: &mut [u8]) {
-    mask.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
-}
-
-/// A NumPy array of `len` bool, or a `memoryview` of bool where NumPy is not there, whose bytes `fill` writes.
-pub fn as_mask<'py>(py: Python<'py>, len: usize, fill: impl FnOnce(&mut [u8])) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = PyByteArray::new_with(py, len, |bytes| {
-        fill(bytes);
-        Ok(())
-    })?;
-    match py.import("numpy") {
-        Ok(numpy) if len > 0 => numpy.call_method1("frombuffer", (bytes, "bool")),
-        Ok(numpy) => numpy.call_method1("zeros", (0, "bool")),
-        Err(_) => py.import("builtins")?.getattr("memoryview")?.call1((bytes,))?.call_method1("cast", ("?",)),
+        match answered {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
     }
 }

@@ -1,22 +1,29 @@
 //! The extension module of the Python package `filterblock`; `package/filterblock/__init__.pyi` documents it.
 
+mod arrow;
 mod batch;
 mod buffer;
 mod column;
 mod error;
 mod filter;
 mod keys;
+mod mask;
+mod memory;
+mod numpy;
+mod policy;
 mod scalar;
 mod set;
+mod set_builder;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Nothing here relies on the interpreter's lock, so builds without one need none.
+#[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;
     module.add_class::<filter::Filter>()?;
     module.add_class::<set::FilterSet>()?;
-    module.add_class::<set::FilterSetBuilder>()?;
+    module.add_class::<set_builder::FilterSetBuilder>()?;
     module.add_function(wrap_pyfunction!(filter::build, module)?)?;
     module.add_function(wrap_pyfunction!(filter::open, module)?)?;
     module.add_function(wrap_pyfunction!(set::file_identity, module)?)

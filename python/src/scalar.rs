@@ -1,8 +1,10 @@
 //! Values of Python as values of the format. Values that are equal in Python have equal entries, or none.
 
+use crate::keys::Odd;
 use filterblock_set::{TimeUnit, Value};
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMemoryView, PyString};
 
 /// A value that owns its bytes.
 #[derive(Clone, Debug)]
@@ -36,29 +38,49 @@ impl Scalar {
         }
     }
 
+    /// Returns a value that owns its bytes.
+    pub fn owned(value: Value<'_>) -> Self {
+        match value {
+            Value::Int(value) => Self::Int(value),
+            Value::Wide(value) => Self::Wide(value),
+            Value::Decimal { unscaled, scale } => Self::Decimal(unscaled, scale),
+            Value::Text(text) => Self::Text(text.into()),
+            Value::Binary(bytes) => Self::Binary(bytes.into()),
+            Value::LocalTimestamp(count, unit) => Self::LocalTimestamp(count, unit),
+            Value::Instant(count, unit) => Self::Instant(count, unit),
+            Value::Date(days) => Self::Date(days),
+            Value::TimeOfDay(count, unit) => Self::TimeOfDay(count, unit),
+            _ => Self::NotIndexable,
+        }
+    }
+
     /// Returns the value of an object; `None` for `None`. An object of a type that is not known here might equal a
-    /// value of another type, as 5.0 and `True` do: it is not indexable.
+    /// value of another type, as 5.0 and `True` do: it is not indexable. So is one of a subclass that compares in its own
+    /// way.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if object.is_none() {
             return Ok(None);
         }
-        if let Ok(text) = object.cast::<PyString>() {
-            // A string with lone surrogates has no UTF-8.
-            return Ok(Some(text.to_str().map_or(Self::NotIndexable, |text| Self::Text(text.into()))));
-        }
-        if let Ok(bytes) = object.cast::<PyBytes>() {
-            return Ok(Some(Self::Binary(bytes.as_bytes().into())));
-        }
         if object.is_instance_of::<PyBool>() || object.is_instance_of::<PyFloat>() {
             return Ok(Some(Self::NotIndexable));
         }
-        if let Ok(bytes) = object.cast::<PyByteArray>() {
-            return Ok(Some(Self::Binary(bytes.to_vec())));
+        if let Ok(text) = object.cast::<PyString>() {
+            let is_plain = compares_as::<PyString>(object)?;
+            // A string with lone surrogates has no UTF-8.
+            let text = text.to_str().ok().filter(|text| is_plain && has_own_end(object, text.as_bytes()));
+            return Ok(Some(text.map_or(Self::NotIndexable, |text| Self::Text(text.into()))));
         }
-        if object.is_instance_of::<PyInt>() {
-            return Ok(Some(int(object)));
-        }
-        Self::of_other(object)
+        let bytes = if let Ok(bytes) = object.cast::<PyBytes>() {
+            Some(bytes.as_bytes().to_vec()).filter(|bytes| has_own_end(object, bytes))
+        } else if let Ok(bytes) = object.cast::<PyByteArray>() {
+            Some(bytes.to_vec())
+        } else if object.is_instance_of::<PyInt>() {
+            return Ok(Some(if compares_as::<PyInt>(object)? { int(object) } else { Self::NotIndexable }));
+        } else {
+            return Self::of_other(object);
+        };
+        let is_plain = compares_as::<PyBytes>(object)? || compares_as::<PyByteArray>(object)?;
+        Ok(Some(bytes.filter(|_| is_plain).map_or(Self::NotIndexable, Self::Binary)))
     }
 
     /// Types that are told by name, so that no module is imported for them.
@@ -83,13 +105,83 @@ impl Scalar {
                 Self::TimeOfDay(seconds * 1_000_000 + field("microsecond")?, TimeUnit::Microsecond)
             }
             "uuid.UUID" => Self::Binary(object.getattr("bytes")?.extract()?),
-            "memoryview" => Self::Binary(object.call_method0("tobytes")?.extract()?),
+            "memoryview" if is_of_bytes(object)? => Self::Binary(object.call_method0("tobytes")?.extract()?),
+            "numpy.datetime64" => return crate::numpy::time(object),
+            "numpy.longlong" | "numpy.ulonglong" | "numpy.intc" | "numpy.uintc" => {
+                int(&object.call_method0("__index__")?)
+            }
             _ if name.starts_with("numpy.int") || name.starts_with("numpy.uint") => {
                 int(&object.call_method0("__index__")?)
             }
+            _ if name.starts_with("pandas.") => return of_pandas(object, &name),
+            _ if name.starts_with("pyarrow.lib.") && name.ends_with("Scalar") => return of_arrow(object),
             _ => Self::NotIndexable,
         }))
     }
+}
+
+/// Returns whether the object compares as those of the type itself.
+fn compares_as<'py, T: PyTypeInfo>(object: &Bound<'py, PyAny>) -> PyResult<bool> {
+    let (kind, base) = (object.get_type(), T::type_object(object.py()));
+    Ok(kind.is(&base) || is_of_numpy(object) || kind.getattr("__eq__")?.is(&base.getattr("__eq__")?))
+}
+
+/// `numpy.str_` and `numpy.bytes_` are subclasses that compare as theirs do, but for zeros at the end.
+fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
+    let name = object.get_type().fully_qualified_name();
+    name.is_ok_and(|name| matches!(&*name.to_string_lossy(), "numpy.str_" | "numpy.bytes_"))
+}
+
+fn has_own_end(object: &Bound<'_, PyAny>, bytes: &[u8]) -> bool {
+    bytes.last() != Some(&0) || !is_of_numpy(object)
+}
+
+/// Returns whether a `memoryview` equals the byte string that it shows.
+fn is_of_bytes(view: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let format: String = view.getattr("format")?.extract()?;
+    let num_dimensions: usize = view.getattr("ndim")?.extract()?;
+    Ok(num_dimensions == 1 && matches!(format.trim_start_matches('@'), "B" | "c"))
+}
+
+/// Returns whether the object is one key, though Python iterates over it.
+pub fn is_text_or_bytes(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyByteArray>()
+    {
+        return Ok(true);
+    }
+    Ok(match object.cast::<PyMemoryView>() {
+        Ok(view) => is_of_bytes(view.as_any())?,
+        Err(_) => object.get_type().fully_qualified_name()?.to_string_lossy() == "mmap.mmap",
+    })
+}
+
+/// A timestamp of pandas, or what it calls missing.
+fn of_pandas(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Scalar>> {
+    match name.rsplit('.').next() {
+        Some("NaTType" | "NAType") => Ok(None),
+        // There is an error where nanoseconds of 64 bits do not reach.
+        Some("Timestamp") => Ok(Some(match object.getattr("value").and_then(|value| value.extract::<i64>()) {
+            Ok(count) if object.getattr("tzinfo")?.is_none() => Scalar::LocalTimestamp(count, TimeUnit::Nanosecond),
+            Ok(count) => Scalar::Instant(count, TimeUnit::Nanosecond),
+            Err(_) => Scalar::NotIndexable,
+        })),
+        _ => Ok(Some(Scalar::NotIndexable)),
+    }
+}
+
+/// A value of Arrow, as the array that has it alone.
+fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    let options = PyDict::new(object.py());
+    options.set_item("type", object.getattr("type")?)?;
+    let pyarrow = object.py().import("pyarrow")?;
+    let Ok(array) = pyarrow.call_method("array", (vec![object],), Some(&options)) else {
+        return Ok(Some(Scalar::NotIndexable));
+    };
+    let mut scalar = Some(Scalar::NotIndexable);
+    crate::arrow::keys(&array, Odd::Maybe)?.for_each(|value| scalar = value.map(Scalar::owned));
+    Ok(scalar)
 }
 
 fn int(object: &Bound<'_, PyAny>) -> Scalar {

@@ -1,17 +1,16 @@
 //! Sets of the filters of many files.
 
-use crate::error;
-use crate::filter::{as_mask, write};
-use crate::keys::Keys;
-use crate::scalar::Scalar;
-use filterblock_set::{FetchError, Opening, Query, Selection, SetColumn, Value, ValueClass};
-use pyo3::exceptions::PyValueError;
+use crate::keys::{Keys, Odd};
+use crate::scalar::{self, Scalar};
+use crate::{error, mask, memory, policy};
+use filterblock_set::{FetchError, Opening, Query, Selection, ValueClass};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString};
 use std::ops::Range;
 
 /// Names of classes, in the order of their numbers in the format.
-const CLASSES: [(&str, ValueClass); 7] = [
+pub const CLASSES: [(&str, ValueClass); 7] = [
     ("number", ValueClass::Number),
     ("text", ValueClass::Text),
     ("binary", ValueClass::Binary),
@@ -21,79 +20,99 @@ const CLASSES: [(&str, ValueClass); 7] = [
     ("time_of_day", ValueClass::TimeOfDay),
 ];
 
-/// file_identity(*parts)
-/// --
-///
 /// Return a number that tells a file's state from all others.
+///
+/// Parts are text, bytes and integers. A part that is missing, such as the entity tag of a store that has none, would give
+/// every state the same identity: None is a TypeError, an empty part a ValueError.
 #[pyfunction]
 #[pyo3(signature = (*parts))]
 pub fn file_identity(parts: Vec<Bound<'_, PyAny>>) -> PyResult<u64> {
-    let parts: Vec<Vec<u8>> = parts.iter().map(text_or_bytes).collect::<PyResult<_>>()?;
+    if parts.is_empty() {
+        return Err(PyValueError::new_err("an identity of no parts is that of every file"));
+    }
+    let parts: Vec<Vec<u8>> = parts.iter().enumerate().map(|(at, part)| part_of(at, part)).collect::<PyResult<_>>()?;
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     Ok(filterblock_set::file_identity(&parts))
 }
 
-/// A name, or another part of an identity: text, bytes, or a number's digits.
-fn text_or_bytes(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    match object.cast::<PyBytes>() {
-        Ok(bytes) => Ok(bytes.as_bytes().into()),
-        Err(_) => Ok(object.str()?.to_str()?.as_bytes().into()),
+/// A part of an identity: text, bytes, or a number's digits.
+fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let bytes = if let Ok(text) = object.cast::<PyString>() {
+        text.to_str()?.as_bytes().to_vec()
+    } else if let Ok(bytes) = object.cast::<PyBytes>() {
+        bytes.as_bytes().to_vec()
+    } else if let Ok(bytes) = object.cast::<PyByteArray>() {
+        bytes.to_vec()
+    } else {
+        let is_bool = object.is_instance_of::<PyBool>();
+        match Scalar::of(object)? {
+            Some(Scalar::Int(number)) if !is_bool => number.to_string().into_bytes(),
+            // Beyond 128 bits, too.
+            _ if object.is_instance_of::<PyInt>() && !is_bool => {
+                object.call_method0("__repr__")?.extract::<String>()?.into()
+            }
+            _ => {
+                let (text, name) = (object.repr()?, object.get_type().name()?);
+                let text = format!("part {at} of an identity, {text}, is {name}: parts are text, bytes and integers");
+                return Err(PyTypeError::new_err(text));
+            }
+        }
+    };
+    match bytes.is_empty() {
+        true => {
+            Err(PyValueError::new_err(format!("part {at} of an identity is empty, so tells no state from another")))
+        }
+        false => Ok(bytes),
     }
 }
 
+/// Reads a range of the object. Called without any lock, since it is the caller's code.
 fn fetch(py: Python<'_>, fetch: &Bound<'_, PyAny>, range: Range<u64>) -> PyResult<Vec<u8>> {
     let bytes = fetch.call1((range.start, range.end))?;
     let bytes = crate::buffer::Bytes::of(&bytes)?;
+    memory::ask(bytes.as_slice().len())?;
     Ok(py.detach(|| bytes.as_slice().to_vec()))
 }
 
-/// An opened filter set.
-#[pyclass(module = "filterblock")]
+/// An opened filter set. Threads may share it.
+#[pyclass(frozen, module = "filterblock")]
 pub struct FilterSet {
-    set: filterblock_set::FilterSet,
+    pub set: filterblock_set::FilterSet,
 }
 
-type FileList = Vec<(String, u64)>;
+pub type FileList = Vec<(String, u64)>;
 
 impl FilterSet {
-    fn query_of(&self, column: &str, keys: &Bound<'_, PyAny>) -> PyResult<Query> {
-        let keys = keys_of(keys)?;
-        let mut values = Vec::with_capacity(keys.len());
-        keys.for_each(|value| values.push(owned(value)));
-        Ok(self.set.query(column.as_bytes(), values.iter().map(Scalar::value)))
+    fn prepare(&self, column: &str, keys: &Bound<'_, PyAny>, files: &FileList) -> PyResult<(Query, Selection)> {
+        let values = values_of(keys)?;
+        let query = self.set.query(column.as_bytes(), values.iter().map(Scalar::value));
+        Ok((query, self.select(files)))
     }
 
-    fn selection(&self, files: &FileList) -> Selection {
+    fn select(&self, files: &FileList) -> Selection {
         self.set.select(files.iter().map(|(name, identity)| (name.as_str(), *identity)))
     }
 }
 
-/// One key, or many.
-fn keys_of(keys: &Bound<'_, PyAny>) -> PyResult<Keys> {
-    let is_one = match Scalar::of(keys)? {
-        Some(Scalar::NotIndexable) => keys.try_iter().is_err(),
-        _ => true,
-    };
-    if is_one { Ok(Keys::of_scalars(vec![Scalar::of(keys)?])) } else { Keys::of(keys) }
+/// One key, or many. An iterator that yields none may have been used before: what it had is *maybe*.
+fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
+    let value = Scalar::of(keys)?;
+    let is_many =
+        matches!(value, Some(Scalar::NotIndexable)) && !scalar::is_text_or_bytes(keys)? && keys.try_iter().is_ok();
+    if !is_many {
+        return Ok(vec![value.unwrap_or(Scalar::NotIndexable)]);
+    }
+    let keys_of = Keys::of(keys, Odd::Maybe)?;
+    let mut values = Vec::with_capacity(keys_of.len());
+    keys_of.for_each(|value| values.push(value.map_or(Scalar::NotIndexable, Scalar::owned)));
+    if values.is_empty() && keys.len().is_err() {
+        values.push(Scalar::NotIndexable);
+    }
+    Ok(values)
 }
 
 fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
-    as_mask(py, answers.len(), |bytes| write(answers, bytes))
-}
-
-fn owned(value: Option<Value<'_>>) -> Scalar {
-    match value {
-        Some(Value::Int(value)) => Scalar::Int(value),
-        Some(Value::Wide(value)) => Scalar::Wide(value),
-        Some(Value::Decimal { unscaled, scale }) => Scalar::Decimal(unscaled, scale),
-        Some(Value::Text(text)) => Scalar::Text(text.into()),
-        Some(Value::Binary(bytes)) => Scalar::Binary(bytes.into()),
-        Some(Value::LocalTimestamp(count, unit)) => Scalar::LocalTimestamp(count, unit),
-        Some(Value::Instant(count, unit)) => Scalar::Instant(count, unit),
-        Some(Value::Date(days)) => Scalar::Date(days),
-        Some(Value::TimeOfDay(count, unit)) => Scalar::TimeOfDay(count, unit),
-        _ => Scalar::NotIndexable,
-    }
+    mask::of(py, answers.len(), |bytes| mask::write(answers, bytes))
 }
 
 #[pymethods]
@@ -102,11 +121,17 @@ impl FilterSet {
     ///
     /// Any exception means *maybe* for all files.
     #[staticmethod]
-    #[pyo3(signature = (length, fetch, policy = None))]
-    fn fetch_index(py: Python<'_>, length: u64, fetch: &Bound<'_, PyAny>, policy: Option<&str>) -> PyResult<Self> {
-        let policy = policy.map(error::policy).transpose()?;
-        let hasher = policy.as_ref().map(filterblock::FilterPolicy::hasher);
-        let set = filterblock_set::FilterSet::fetch_index(length, hasher, |range| self::fetch(py, fetch, range));
+    #[pyo3(signature = (length, fetch, policy = None, *, secret_key = None))]
+    fn fetch_index(
+        py: Python<'_>,
+        length: u64,
+        fetch: &Bound<'_, PyAny>,
+        policy: Option<&str>,
+        secret_key: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let hasher = policy::expected_hasher(policy, secret_key)?;
+        let fetch = |range| self::fetch(py, fetch, range);
+        let set = filterblock_set::FilterSet::fetch_index(length, hasher.as_ref(), fetch);
         set.map(|set| Self { set }).map_err(|error| match error {
             FetchError::Fetch(error) => error,
             FetchError::Decode(error) => error::of_decode(error),
@@ -115,14 +140,14 @@ impl FilterSet {
 
     /// Open a set that is in memory as a whole.
     #[staticmethod]
-    #[pyo3(signature = (data, policy = None))]
-    fn open(data: &Bound<'_, PyAny>, policy: Option<&str>) -> PyResult<Self> {
-        let policy = policy.map(error::policy).transpose()?;
-        let hasher = policy.as_ref().map(filterblock::FilterPolicy::hasher);
+    #[pyo3(signature = (data, policy = None, *, secret_key = None))]
+    fn open(data: &Bound<'_, PyAny>, policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let hasher = policy::expected_hasher(policy, secret_key)?;
         let bytes = crate::buffer::Bytes::of(data)?;
         let bytes = bytes.as_slice();
-        match filterblock_set::FilterSet::open(bytes.len() as u64, bytes, hasher).map_err(error::of_decode)? {
+        match filterblock_set::FilterSet::open(bytes.len() as u64, bytes, hasher.as_ref()).map_err(error::of_decode)? {
             Opening::Ready(set) => {
+                memory::ask(bytes.len())?;
                 set.give(0, bytes);
                 Ok(Self { set: *set })
             }
@@ -132,15 +157,23 @@ impl FilterSet {
 
     /// Return the ranges of the object that must be given before the keys can be answered.
     #[pyo3(signature = (column, keys, files, max_gap = 65_536))]
-    fn plan(&self, column: &str, keys: &Bound<'_, PyAny>, files: FileList, max_gap: u64) -> PyResult<Vec<(u64, u64)>> {
-        let query = self.query_of(column, keys)?;
-        let ranges = self.set.plan(&query, &self.selection(&files), max_gap);
+    fn plan(
+        &self,
+        py: Python<'_>,
+        column: &str,
+        keys: &Bound<'_, PyAny>,
+        files: FileList,
+        max_gap: u64,
+    ) -> PyResult<Vec<(u64, u64)>> {
+        let (query, selection) = self.prepare(column, keys, &files)?;
+        let ranges = py.detach(|| self.set.plan(&query, &selection, max_gap));
         Ok(ranges.into_iter().map(|range| (range.start, range.end)).collect())
     }
 
     /// Take bytes of the object that begin at ``offset``.
-    fn give(&mut self, py: Python<'_>, offset: u64, data: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn give(&self, py: Python<'_>, offset: u64, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let bytes = crate::buffer::Bytes::of(data)?;
+        memory::ask(bytes.as_slice().len())?;
         py.detach(|| self.set.give(offset, bytes.as_slice()));
         Ok(())
     }
@@ -148,10 +181,10 @@ impl FilterSet {
     /// Return a mask of the files that may have any of the keys: one key, or an array or iterable of them.
     ///
     /// ``files`` are names and identities of the files as the table has them now. With ``fetch(start, end)`` what is missing
-    /// is read first; otherwise it is *maybe*.
+    /// is read first; otherwise it is *maybe*. Threads that miss the same ranges at the same time each fetch them.
     #[pyo3(signature = (column, keys, files, fetch = None, max_gap = 65_536))]
     fn may_contain<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         column: &str,
         keys: &Bound<'py, PyAny>,
@@ -159,12 +192,18 @@ impl FilterSet {
         fetch: Option<&Bound<'py, PyAny>>,
         max_gap: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (query, selection) = (self.query_of(column, keys)?, self.selection(&files));
+        let (query, selection) = self.prepare(column, keys, &files)?;
         if let Some(fetch) = fetch {
-            self.set.load(&query, &selection, max_gap, |range| self::fetch(py, fetch, range))?;
+            let mut failed = None;
+            for range in py.detach(|| self.set.plan(&query, &selection, max_gap)) {
+                match self::fetch(py, fetch, range.clone()) {
+                    Ok(bytes) => py.detach(|| self.set.give(range.start, &bytes)),
+                    Err(error) => drop(failed.get_or_insert(error)),
+                }
+            }
+            failed.map_or(Ok(()), Err)?;
         }
-        let set = &self.set;
-        let answers = py.detach(|| set.answer(&query, &selection).of_any_key());
+        let answers = py.detach(|| self.set.answer(&query, &selection).of_any_key());
         mask(py, &answers)
     }
 
@@ -176,10 +215,20 @@ impl FilterSet {
         keys: &Bound<'py, PyAny>,
         files: FileList,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let (query, selection) = (self.query_of(column, keys)?, self.selection(&files));
-        let set = &self.set;
-        let answers = py.detach(|| set.answer(&query, &selection));
+        let (query, selection) = self.prepare(column, keys, &files)?;
+        let answers = py.detach(|| self.set.answer(&query, &selection));
         (0..query.num_keys()).map(|key| mask(py, answers.of_key(key))).collect()
+    }
+
+    /// Return the numbers of files that the set knows as they are, knows in another state, and does not know: the last two
+    /// are *maybe* for every key. If all are unknown, their names may have another form than in the set.
+    fn count<'py>(&self, py: Python<'py>, files: FileList) -> PyResult<Bound<'py, PyDict>> {
+        let selection = self.select(&files);
+        let counts = PyDict::new(py);
+        counts.set_item("known", selection.num_known())?;
+        counts.set_item("changed", selection.num_changed())?;
+        counts.set_item("unknown", selection.num_unknown())?;
+        Ok(counts)
     }
 
     /// Names and identities of the files that the set knows.
@@ -206,7 +255,7 @@ impl FilterSet {
     }
 
     /// Return the blocks that did not open since the last call: file, column and what is wrong.
-    fn take_bad_blocks(&mut self) -> Vec<(String, String, String)> {
+    fn take_bad_blocks(&self) -> Vec<(String, String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let bad = self.set.take_bad_blocks();
         bad.iter().map(|bad| (text(&bad.file), text(&bad.column), bad.error.to_string())).collect()
@@ -214,113 +263,5 @@ impl FilterSet {
 
     fn __repr__(&self) -> String {
         format!("<filterblock.FilterSet of {} files>", self.set.files().count())
-    }
-}
-
-/// Makes filter sets.
-#[pyclass(module = "filterblock")]
-pub struct FilterSetBuilder {
-    builder: filterblock_set::SetBuilder,
-    columns: Vec<String>,
-}
-
-#[pymethods]
-impl FilterSetBuilder {
-    #[new]
-    #[pyo3(signature = (columns, policy = "ribbon:fpr=1%", *, slices = 1))]
-    fn new(columns: &Bound<'_, PyDict>, policy: &str, slices: u16) -> PyResult<Self> {
-        let (mut names, mut specs) = (Vec::new(), Vec::new());
-        for (name, class) in columns {
-            let (name, class): (String, String) = (name.extract()?, class.extract()?);
-            let Some((_, class)) = CLASSES.iter().find(|(known, _)| *known == class) else {
-                let known = CLASSES.map(|(name, _)| name).join(", ");
-                return Err(PyValueError::new_err(format!("no class {class:?}; the classes are {known}")));
-            };
-            specs.push(SetColumn::new(&name, *class).with_slices(slices));
-            names.push(name);
-        }
-        let builder = filterblock_set::SetBuilder::new(&error::policy(policy)?, &specs);
-        Ok(Self { builder: builder.map_err(error::of_set_build)?, columns: names })
-    }
-
-    /// Add a file with all values of its columns. Return the columns for which it has a filter: those of which every value
-    /// is indexable, and at least one value or null was given.
-    fn add_file(
-        &mut self,
-        py: Python<'_>,
-        name: &str,
-        identity: u64,
-        columns: &Bound<'_, PyDict>,
-    ) -> PyResult<Vec<String>> {
-        let mut values = Vec::new();
-        for (column, keys) in columns {
-            let column: String = column.extract()?;
-            let Some(number) = self.columns.iter().position(|known| *known == column) else {
-                return Err(PyValueError::new_err(format!("the set has no column {column:?}")));
-            };
-            values.push((number, Keys::of(&keys)?));
-        }
-        let builder = &mut self.builder;
-        let indexed = py.detach(|| {
-            let mut file = builder.file(name, identity)?;
-            for (column, keys) in &values {
-                let mut is_whole = true;
-                keys.for_each(|value| match value {
-                    Some(value) if is_whole => is_whole = file.add(*column, value),
-                    Some(_) => {}
-                    None => file.add_null(*column),
-                });
-            }
-            let without = file.finish()?;
-            let with = values.iter().map(|(column, _)| *column).filter(|column| !without.contains(column));
-            Ok(with.collect::<Vec<_>>())
-        });
-        let indexed = indexed.map_err(error::of_set_build)?;
-        Ok(indexed.into_iter().map(|column| self.columns[column].clone()).collect())
-    }
-
-    /// Take over the files of a set for whose names ``keep`` is true. Return the number of damaged blocks left out.
-    #[pyo3(signature = (data, keep = None))]
-    fn absorb(&mut self, data: &Bound<'_, PyAny>, keep: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
-        let bytes = crate::buffer::Bytes::of(data)?;
-        let mut failed = None;
-        let mut keeps = |name: &[u8]| match keep {
-            None => true,
-            Some(keep) => match keep.call1((String::from_utf8_lossy(name),)).and_then(|kept| kept.is_truthy()) {
-                Ok(kept) => kept,
-                Err(error) => {
-                    failed.get_or_insert(error);
-                    false
-                }
-            },
-        };
-        let result = self.builder.absorb(bytes.as_slice(), &mut keeps).map_err(error::of_set_build);
-        failed.map_or(result, Err)
-    }
-
-    /// Return the set, and leave the builder empty. BuildError if no file was added since the last call.
-    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let builder = &mut self.builder;
-        let set = py.detach(|| builder.finish()).map_err(error::of_set_build)?;
-        Ok(PyBytes::new(py, &set))
-    }
-
-    /// Return the bytes to append to the set ``old``, in which the files ``drop`` are dropped.
-    #[pyo3(signature = (old, drop = Vec::new()))]
-    fn finish_append<'py>(
-        &mut self,
-        py: Python<'py>,
-        old: &FilterSet,
-        drop: Vec<String>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let dropped = |name: &[u8]| drop.iter().any(|drop| drop.as_bytes() == name);
-        let more = self.builder.finish_append(&old.set, dropped).map_err(error::of_set_build)?;
-        Ok(PyBytes::new(py, &more))
-    }
-
-    /// The number of files.
-    #[getter]
-    fn num_files(&self) -> usize {
-        self.builder.num_files()
     }
 }

@@ -61,6 +61,7 @@ def test_many_keys_and_what_is_maybe():
         assert files.may_contain(column, key, FILES).all()
     changed = [(name, identity + (name == "3.parquet")) for name, identity in FILES] + [("new.parquet", 1)]
     assert np.flatnonzero(files.may_contain("id", 10**9, changed)).tolist() == [3, 20]
+    assert files.count(changed) == {"known": 19, "changed": 1, "unknown": 1}
     assert files.may_contain("word", "5 17", FILES)[5]
     assert files.may_contain("id", [], FILES).tolist() == [False] * 20
 
@@ -71,14 +72,15 @@ def test_files_that_are_not_indexable():
     assert builder.add_file("b", 1, {"id": [1.5]}) == []
     assert builder.add_file("c", 1, {}) == []
     assert builder.add_file("d", 1, {"id": pa.array([None, None], pa.int64())}) == ["id"]
+    assert builder.add_file("e", 1, {"id": []}, allow_empty=True) == ["id"]
     with pytest.raises(fb.BuildError):
         builder.add_file("a", 1, {})
     with pytest.raises(ValueError):
-        builder.add_file("e", 1, {"other": [1]})
+        builder.add_file("f", 1, {"other": [1]})
     with pytest.raises(ValueError):
         fb.FilterSetBuilder({"id": "float"})
     files = fb.FilterSet.open(builder.finish())
-    assert files.may_contain("id", 9, [(name, 1) for name in "abcd"]).tolist() == [False, True, True, False]
+    assert files.may_contain("id", 9, [(name, 1) for name in "abcde"]).tolist() == [False, True, True, False, False]
 
 
 def test_appended_and_compacted():

@@ -1,0 +1,22 @@
+//! Answers of many keys or files.
+
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+
+/// Writes 1 for true, and 0 for false.
+pub fn write(answers: &[bool], mask: &mut [u8]) {
+    mask.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
+}
+
+/// A NumPy array of `len` bool, or a `memoryview` of bool where NumPy is not there, whose bytes `fill` writes.
+pub fn of<'py>(py: Python<'py>, len: usize, fill: impl FnOnce(&mut [u8])) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = PyByteArray::new_with(py, len, |bytes| {
+        fill(bytes);
+        Ok(())
+    })?;
+    match py.import("numpy") {
+        Ok(numpy) if len > 0 => numpy.call_method1("frombuffer", (bytes, "bool")),
+        Ok(numpy) => numpy.call_method1("zeros", (0, "bool")),
+        Err(_) => py.import("builtins")?.getattr("memoryview")?.call1((bytes,))?.call_method1("cast", ("?",)),
+    }
+}

@@ -1,0 +1,109 @@
+//! Arrays of NumPy.
+
+use crate::buffer::Bytes;
+use crate::column::{Data, Fixed};
+use crate::keys::{Keys, Odd};
+use crate::scalar::Scalar;
+use filterblock_set::TimeUnit;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Returns the unit of this name, if its counts have entries.
+pub fn unit(name: &str) -> Option<TimeUnit> {
+    Some(match name {
+        "s" => TimeUnit::Second,
+        "ms" => TimeUnit::Millisecond,
+        "us" => TimeUnit::Microsecond,
+        "ns" => TimeUnit::Nanosecond,
+        _ => return None,
+    })
+}
+
+/// Returns what the values of a dtype of times are; `None` for units without entries.
+pub fn time_of(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Fixed>> {
+    let numpy = dtype.py().import("numpy")?;
+    let (name, count): (String, i64) = numpy.call_method1("datetime_data", (dtype,))?.extract()?;
+    Ok(match (name.as_str(), unit(&name), count) {
+        ("D", _, 1) => Some(Fixed::Date),
+        (_, Some(unit), 1) => Some(Fixed::LocalTimestamp(unit)),
+        _ => None,
+    })
+}
+
+/// Takes a `datetime64`.
+pub fn time(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    let count = object.call_method1("astype", ("int64",))?.extract::<i64>()?;
+    if count == i64::MIN {
+        return Ok(None); // not a time
+    }
+    let date = |days| i32::try_from(days).map_or(Scalar::NotIndexable, Scalar::Date);
+    Ok(Some(match time_of(&object.getattr("dtype")?)? {
+        Some(Fixed::Date) => date(count),
+        Some(Fixed::LocalTimestamp(unit)) => Scalar::LocalTimestamp(count, unit),
+        _ => Scalar::NotIndexable,
+    }))
+}
+
+/// Takes an array of one dimension. Masked values and `NaT` are null.
+pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
+    let numpy = object.py().import("numpy")?;
+    let array = numpy.call_method1("asanyarray", (object,))?;
+    let num_dimensions: usize = array.getattr("ndim")?.extract()?;
+    if num_dimensions != 1 {
+        let text =
+            format!("an array of keys has one dimension, not {num_dimensions}: array.reshape(-1) has all of them");
+        return Err(PyTypeError::new_err(text));
+    }
+    let (dtype, len) = (array.getattr("dtype")?, array.len()?);
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    let what = match kind.as_str() {
+        "i" => Some(Fixed::Signed),
+        "u" => Some(Fixed::Unsigned),
+        "M" => time_of(&dtype)?,
+        // Text and bytes of fixed size, and objects, are copied. What is masked is `None` in the list.
+        "U" | "S" | "O" | "T" => return Keys::of_iterable(&array.call_method0("tolist")?, odd),
+        _ => None,
+    };
+    let Some(what) = what else { return Keys::not_indexable(len, dtype.str()?.to_str()?, odd) };
+    if len == 0 {
+        return Ok(Keys::of_scalars(Vec::new()));
+    }
+    let masked = numpy.getattr("ma")?;
+    let is_masked = array.is_instance(&masked.getattr("MaskedArray")?)?;
+    let data = native(&numpy.call_method1("ascontiguousarray", (masked.call_method1("getdata", (&array,))?,))?)?;
+    let is_null = match (is_masked, kind == "M") {
+        (true, false) => Some(masked.call_method1("getmaskarray", (&array,))?),
+        (false, true) => Some(numpy.call_method1("isnat", (&data,))?),
+        (true, true) => {
+            let mask = masked.call_method1("getmaskarray", (&array,))?;
+            Some(numpy.call_method1("logical_or", (mask, numpy.call_method1("isnat", (&data,))?))?)
+        }
+        (false, false) => None,
+    };
+    let is_null = match is_null {
+        Some(is_null) if is_null.call_method0("any")?.is_truthy()? => Some(is_null),
+        _ => None,
+    };
+    let validity = is_null.map(|is_null| bits(&numpy.call_method1("logical_not", (is_null,))?)).transpose()?;
+    let data = if kind == "M" { data.call_method1("view", ("int64",))? } else { data };
+    let width = data.getattr("itemsize")?.extract()?;
+    Ok(Keys::one(len, Data::Fixed { values: Bytes::of(&data)?, width, what }, validity))
+}
+
+/// The bits of an array of bool, the first one the least significant of a byte, as Arrow has them.
+fn bits(is_valid: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+    let py = is_valid.py();
+    let options = PyDict::new(py);
+    options.set_item("bitorder", "little")?;
+    Bytes::of(&py.import("numpy")?.call_method("packbits", (is_valid,), Some(&options))?)
+}
+
+/// The array in this machine's byte order.
+fn native<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = array.getattr("dtype")?;
+    match dtype.getattr("isnative")?.is_truthy()? {
+        true => Ok(array.clone()),
+        false => array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,)),
+    }
+}

@@ -1,0 +1,461 @@
+"""Mistakes: refused, *maybe*, or in the README's table of those that go unnoticed."""
+
+import array
+import collections
+import copy
+import ctypes
+import datetime as dt
+import decimal
+import enum
+import fractions
+import mmap
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import filterblock as fb
+
+POLICY = "ribbon:fpr=0.1%,seed=7"
+
+
+def spent(keys):
+    """An iterator that was used before."""
+    keys = iter(keys)
+    collections.deque(keys, maxlen=0)
+    return keys
+
+
+def is_refused(keys, match=None):
+    """Whether neither filters nor sets take the keys."""
+    with pytest.raises(TypeError, match=match):
+        fb.build(keys, POLICY)
+    return True
+
+
+# What was not added.
+
+
+def test_no_filter_of_nothing():
+    nothing = [[], (), set(), np.array([]), np.array([], "int64"), pa.array([]), pl.Series([]), pd.Series([]), {}.keys()]
+    for keys in [*nothing, [None], pa.nulls(3), np.ma.masked_all(3, "int64"), memoryview(np.array([], "int64"))]:
+        with pytest.raises(fb.BuildError, match="no key was given"):
+            fb.build(keys)
+        assert 1 not in fb.open(fb.build(keys, allow_empty=True))
+    for make in (iter, spent, lambda keys: (key for key in keys), lambda keys: map(str, keys)):
+        with pytest.raises(fb.BuildError):
+            fb.build(make([]) if make is not spent else spent([1, 2]))
+
+
+def test_no_set_of_nothing():
+    builder = fb.FilterSetBuilder({"user": "number"}, POLICY)
+    with pytest.raises(fb.BuildError):
+        builder.finish()
+    for name, keys in (("spent", spent([1, 2])), ("list", []), ("array", np.array([], "int64"))):
+        assert builder.add_file(name, 1, {"user": keys}) == []
+    assert builder.add_file("f", 1, {"user": [1]}) == ["user"]
+    files = fb.FilterSet.open(builder.finish())
+    known = [("spent", 1), ("list", 1), ("array", 1), ("f", 1)]
+    assert files.may_contain("user", 2, known).tolist() == [True, True, True, False]
+    with pytest.raises(fb.BuildError):
+        builder.finish()
+    with pytest.raises(fb.BuildError):
+        builder.finish_append(files)
+    assert fb.FilterSet.open(builder.finish(allow_empty=True)).files == []
+    # A query of nothing is none; of an iterator that may have been used, it is maybe.
+    assert files.may_contain("user", spent([1, 2]), known).all()
+    assert not files.may_contain("user", [], known).any()
+
+
+# Keys that are not what they seem.
+
+
+def test_one_key_is_not_many():
+    one = mmap.mmap(-1, 8)
+    for key in ("text", b"bytes", bytearray(b"abc"), memoryview(b"abc"), memoryview(np.zeros((2, 2), "uint8")), one):
+        assert is_refused(key, "is one key|2 dimensions")
+        with pytest.raises(TypeError):
+            fb.open(fb.build([1])).may_contain_many(key)
+    some = fb.open(fb.build([b"abc"], POLICY))
+    for key in (b"abc", bytearray(b"abc"), memoryview(b"abc"), memoryview(b"a_b_c")[::2]):
+        assert key in some
+        assert fb.build([key], POLICY) == some.to_bytes()
+    for key in (b"abd", bytearray(b"abd"), memoryview(b"abd")):
+        assert key not in some
+    builder = fb.FilterSetBuilder({"b": "binary"}, POLICY)
+    builder.add_file("f", 1, {"b": [b"abc"]})
+    files = fb.FilterSet.open(builder.finish())
+    for key, expected in ((bytearray(b"abc"), True), (bytearray(b"abd"), False), (memoryview(b"abd"), False)):
+        assert files.may_contain("b", key, [("f", 1)]).tolist() == [expected]
+
+
+def test_mappings_and_tables_name_their_columns():
+    ids = list(range(1000))
+    tables = [
+        {"id": ids, "name": ids},
+        collections.OrderedDict(id=ids, name=ids),
+        pa.table({"id": ids, "name": ids}),
+        pa.record_batch({"id": ids, "name": ids}),
+        pd.DataFrame({"id": ids, "name": ids}),
+        pl.DataFrame({"id": ids, "name": ids}),
+    ]
+    builder = fb.FilterSetBuilder({"id": "number"}, POLICY)
+    builder.add_file("f", 1, {"id": ids})
+    files = fb.FilterSet.open(builder.finish())
+    for table in tables:
+        assert is_refused(table, re.escape("[id, name]"))
+        for call in (
+            lambda: fb.open(fb.build([1])).may_contain_many(table),
+            lambda: builder.add_file("f", 1, {"id": table}),
+            lambda: files.may_contain("id", table, [("f", 1)]),
+        ):
+            with pytest.raises(TypeError, match="one column"):
+                call()
+        assert fb.build(table["id"], POLICY) == fb.build(ids, POLICY)
+    assert fb.build({5: "a", 6: "b"}.keys(), POLICY) == fb.build({5, 6}, POLICY) == fb.build(frozenset([5, 6]), POLICY)
+
+
+def test_dimensions_order_and_format_of_buffers():
+    numbers = np.arange(6)
+    for view in (
+        memoryview(numbers.reshape(2, 3)),
+        memoryview(numbers)[::2],
+        memoryview(numbers)[::-1],
+        memoryview(numbers.astype(">i8")),
+        memoryview(numbers.astype("float64")),
+        memoryview(numbers.astype("bool")),
+        memoryview((ctypes.c_int64.__ctype_be__ * 3)()),
+        memoryview(np.array(5)),
+        memoryview(b"abcd").cast("B", (2, 2)),
+    ):
+        assert is_refused(view)
+        with pytest.raises(TypeError):
+            fb.FilterSetBuilder({"id": "number"}).add_file("f", 1, {"id": view})
+    for code in "bhilqHILQ":
+        same = fb.build(memoryview(array.array(code, range(6))), POLICY)
+        assert same == fb.build(array.array(code, range(6)), POLICY) == fb.build(range(6), POLICY)
+    for keys in (numbers.reshape(2, 3), np.array(5), np.int64(5), np.str_("five")):
+        assert is_refused(keys)
+
+
+@pytest.mark.parametrize("order", "<>=")
+def test_every_byte_order(order):
+    moments = [dt.datetime(2020, 1, 1, 12, 30), dt.datetime(2021, 5, 6)]
+    for unit in ("s", "ms", "us", "ns"):
+        times = np.array(moments, f"{order}M8[{unit}]")
+        assert fb.build(times, POLICY) == fb.build(moments, POLICY)
+        assert fb.open(fb.build(moments, POLICY)).may_contain_many(times).all()
+        with_none = np.array([*moments, None], f"{order}M8[{unit}]")
+        assert fb.build(with_none, POLICY) == fb.build(moments, POLICY)
+        builder = fb.FilterSetBuilder({"t": "local_timestamp"}, POLICY)
+        assert builder.add_file("f", 1, {"t": times}) == ["t"]
+        files = fb.FilterSet.open(builder.finish())
+        assert all(files.may_contain("t", moment, [("f", 1)])[0] for moment in moments)
+        assert is_refused(times - times, "timedelta64")
+    days = np.array(moments, f"{order}M8[D]")
+    assert fb.build(days, POLICY) == fb.build([moment.date() for moment in moments], POLICY)
+    for code in ("i2", "i4", "i8", "u2", "u4", "u8"):
+        assert fb.build(np.arange(300).astype(order + code)[::-7], POLICY) == fb.build(np.arange(300)[::-7], POLICY)
+    assert fb.build(np.array(["ä", "b"], f"{order}U3"), POLICY) == fb.build(["ä", "b"], POLICY)
+
+
+def test_masked_values_are_null():
+    def masked(keys, dtype=None):
+        return np.ma.array(np.array(keys, dtype), mask=[False, True, False])
+
+    absent = fb.open(fb.build([7], POLICY))
+    for keys, there in (
+        (masked([1, 2, 3]), [1, 3]),
+        (masked(["a", "b", "c"]), ["a", "c"]),
+        (masked([1, "b", 3], object), [1, 3]),
+        (masked([1, 2, 3], ">i4")[::-1], [3, 1]),
+    ):
+        assert fb.build(keys, POLICY) == fb.build(there, POLICY)
+        assert absent.may_contain_many(keys).tolist() == [False, True, False]
+    days = masked([0, 1, "NaT"], "M8[D]")
+    assert fb.build(days, POLICY) == fb.build([dt.date(1970, 1, 1)], POLICY)
+    assert absent.may_contain_many(days).tolist() == [False, True, True]
+
+
+def test_arrays_without_entries_name_their_type():
+    record = np.array([(1, 2)], [("a", "i4"), ("b", "i4")])
+    for keys, name in (
+        (np.array([1.5]), "float64"),
+        (np.array([True]), "bool"),
+        (np.array([1j]), "complex128"),
+        (np.array([1], "m8[s]"), "timedelta64"),
+        (np.array([1], "M8[h]"), r"datetime64\[h\]"),
+        (np.array([1], "M8[25s]"), r"datetime64\[25s\]"),
+        (record, "'a'"),
+        (record.view(np.recarray), "'a'"),
+        (pa.array([1.5]), "double"),
+        (pa.array([True]), "bool"),
+        (pa.array([[1]]), "list"),
+        (pa.array([{"a": 1}]), "struct"),
+        (pa.array([dt.timedelta(1)]), "duration"),
+        (pa.chunked_array([[1.5], [2.5]]), "double"),
+        (pa.array([decimal.Decimal("1.5")], pa.decimal256(50, 1)), "decimal256"),
+        (pl.Series([1.5]), "double"),
+        (pl.Series([object(), object()], dtype=pl.Object), "Object"),
+        (pl.Series([[1]]), "list"),
+        (pd.Series([1.5]), "double"),
+        (pd.Series([True]), "bool"),
+        (pd.Series(pd.period_range("2020", periods=2)), "period"),
+    ):
+        assert is_refused(keys, name)
+        some = fb.open(fb.build([10**9], POLICY))
+        assert some.may_contain_many(keys).all() and len(some.may_contain_many(keys)) == len(keys)
+        assert fb.FilterSetBuilder({"id": "number"}).add_file("f", 1, {"id": keys}) == []
+
+
+def test_keys_without_entries_are_named():
+    class Odd:
+        def __repr__(self):
+            return "odd" * 100
+
+    for keys, match in (
+        ([1, 2, 3.5], "key 2, 3.5, of type float"),
+        ([True], "key 0, True, of type bool"),
+        ([1, [2]], r"key 1, \[2\], of type list"),
+        (["a", ("b",)], "key 1, .'b',., of type tuple"),
+        ([Odd()], "key 0, (odd){20}…, of type .*Odd"),
+        ([2**200], "of type int"),
+        ([decimal.Decimal("NaN")], "NaN.* of type decimal.Decimal"),
+        (["\ud800"], "of type str"),
+        (np.array([1, 2.5, "c"], object), "key 1, 2.5"),
+        (np.array([2**40], "M8[D]"), "key 0.*datetime64"),
+        (pa.array([1, 10**17], pa.int64()).cast(pa.date64()), "key 0 of an array of type date64"),
+    ):
+        assert is_refused(keys, match)
+
+
+# Values that are equal, and values that are not.
+
+
+class Colour(enum.IntEnum):
+    RED = 5
+
+
+class Name(enum.StrEnum):
+    RED = "red"
+
+
+class Plain(enum.Enum):
+    RED = 5
+
+
+class Caseless(str):
+    def __eq__(self, other):
+        return self.lower() == str(other).lower()
+
+    def __hash__(self):
+        return hash(self.lower())
+
+
+class Modulo(int):
+    def __eq__(self, other):
+        return int(self) % 10 == int(other) % 10
+
+    def __hash__(self):
+        return hash(int(self) % 10)
+
+
+class Id(int):
+    """As int."""
+
+
+GROUPS = [
+    [5, Colour.RED, Id(5), np.int8(5), np.uint64(5), np.longlong(5), np.intc(5), decimal.Decimal("5.00"), 5.0, pa.scalar(5)],
+    [fractions.Fraction(5), 5 + 0j, np.float32(5), np.array(5), pa.scalar(5.0), 5],
+    [1, True, np.True_, 1.0],
+    ["red", Name.RED, np.str_("red"), Caseless("RED"), Caseless("red"), pa.scalar("red"), pl.Series(["red"])[0]],
+    [b"ab", bytearray(b"ab"), memoryview(b"ab"), np.bytes_(b"ab"), pa.scalar(b"ab"), memoryview(array.array("b", b"ab"))],
+    [15, Modulo(5), Modulo(15), Modulo(25)],
+    [2**100, decimal.Decimal(2**100), 10**0 * 2**100],
+    [10**30, decimal.Decimal("1E+30"), decimal.Decimal("1.0E+30")],
+    [10**40, decimal.Decimal("1E+40")],
+    [-5, decimal.Decimal("-5.0"), np.int16(-5)],
+    [0, decimal.Decimal("-0.00"), decimal.Decimal("0E+20"), 0.0, False],
+    [dt.datetime(2020, 1, 1), pd.Timestamp("2020-01-01"), np.datetime64("2020-01-01T00:00:00"), np.datetime64("2020-01-01")],
+    [dt.date(2020, 1, 1), np.datetime64("2020-01-01"), np.datetime64("2020-01-01T00", "ns"), pa.scalar(dt.date(2020, 1, 1))],
+    [
+        dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc),
+        pd.Timestamp("2020-01-01", tz="UTC"),
+        pd.Timestamp("2020-01-01T09:00", tz="Asia/Tokyo"),
+        pa.scalar(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)),
+    ],
+    [pd.Timestamp("2020-01-01T00:00:00.000000001"), np.datetime64("2020-01-01T00:00:00.000000001")],
+    [dt.time(1, 2, 3), pa.scalar(dt.time(1, 2, 3))],
+    [float("nan"), decimal.Decimal("NaN")],
+]
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: repr(group[0]))
+def test_equal_values_have_equal_entries_or_none(group):
+    built = 0
+    for stored in group:
+        try:
+            some = fb.open(fb.build([stored], POLICY))
+        except TypeError:
+            continue
+        built += 1
+        assert [query for query in group if query not in some] == []
+        assert some.may_contain_many(group).all()
+    assert built or group[0] != group[0] or group[0] == 10**40
+
+
+def test_missing_values_are_null():
+    for missing in (None, pd.NaT, pd.NA, np.datetime64("NaT")):
+        assert fb.build([5, missing], POLICY) == fb.build([5], POLICY)
+        assert missing in fb.open(fb.build([5], POLICY))
+
+
+def test_columns_of_pandas_and_polars():
+    texts = ["red", None, "green", "red"]
+    plain = fb.build(["red", "green"], POLICY)
+    for column in (
+        pd.Series(texts),
+        pd.Series(texts, dtype=object),
+        pd.Series(texts, dtype="category"),
+        pd.Series(texts, dtype="string"),
+        pd.Series(texts, index=[9, 8, 8, 7]),
+        pd.Index(texts),
+        pd.Categorical(texts),
+        pl.Series(texts),
+        pl.Series(texts, dtype=pl.Categorical),
+        pl.Series(texts, dtype=pl.Enum(["red", "green", "blue"])),
+        pl.DataFrame({"a": texts})["a"],
+        pa.array(texts).dictionary_encode(),
+        pa.array(texts, pa.string_view()),
+        pa.DictionaryArray.from_arrays(pa.array([1, None, 0, 1]), pa.array(["green", "red", None], pa.string_view())),
+        pa.DictionaryArray.from_arrays([9, 1, 3, 0, 1, 9], pa.array(["green", "red", "x", None], pa.string_view()).cast("string"), safe=False)[1:5],
+        pa.RunEndEncodedArray.from_arrays([1, 2, 3, 4], texts),
+    ):
+        assert fb.build(column, POLICY) == plain, column
+        assert fb.open(plain).may_contain_many(column).all()
+        assert fb.open(fb.build(["blue"], POLICY)).may_contain_many(column).tolist() == [False, True, False, False]
+    numbers = fb.build([1, 3], POLICY)
+    for column in (
+        pd.Series([1, None, 3], dtype="Int64"),
+        pd.Series([1, None, 3], dtype="int32[pyarrow]"),
+        pd.Series([1, None, 3], dtype=object),
+        pl.Series([1, None, 3]),
+        pl.Series([1, 2, 3])[::2],
+        pl.Series([decimal.Decimal(1), None, decimal.Decimal("3.00")]),
+        pa.array([1, None, 3], pa.decimal64(5, 0)),
+        pa.array([1, None, 3], pa.decimal32(5, 0)),
+    ):
+        assert fb.build(column, POLICY) == numbers, column
+    moments = [pd.Timestamp("2020-01-01T12:00"), pd.NaT]
+    for column in (pd.Series(moments), pd.Series(moments, dtype=object), pd.DatetimeIndex(moments), pl.Series([moments[0], None])):
+        assert fb.build(column, POLICY) == fb.build([dt.datetime(2020, 1, 1, 12)], POLICY), column
+    mixed = pd.Series([dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, 3)], dtype=object)
+    assert mixed[1] in fb.open(fb.build(mixed, POLICY))
+    uuids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(range(16))], pa.binary(16)))
+    assert uuids[0].as_py() in fb.open(fb.build(uuids, POLICY)) and uuids[0] in fb.open(fb.build(uuids, POLICY))
+    bool8 = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8()))
+    assert is_refused(bool8, "bool8")
+
+
+# Identities, policies, keys, contexts.
+
+
+def test_identities():
+    identity = fb.file_identity("a", 100, "tag")
+    assert identity == fb.file_identity(b"a", np.int64(100), bytearray(b"tag"))
+    assert len({fb.file_identity("a", 2**200 + i) for i in range(9)}) == 9
+    for parts in (("a", None), ("a", 1.5), ("a", True), ("a", ["b"]), ("a", object()), (None,), ("a", np.bool_(True))):
+        with pytest.raises(TypeError, match="part"):
+            fb.file_identity(*parts)
+    for parts in ((), ("a", ""), ("a", b""), (bytearray(),)):
+        with pytest.raises(ValueError):
+            fb.file_identity(*parts)
+
+
+@pytest.mark.parametrize("transform", ["prefix:4", "row", "row+column", "whole-key+prefix:4", "custom:200:0"])
+def test_other_transforms_are_no_policies_here(transform):
+    policy = f"ribbon:fpr=1%,transform={transform}"
+    for call in (
+        lambda: fb.build(["key"], policy),
+        lambda: fb.open(fb.build(["key"]), policy),
+        lambda: fb.FilterSetBuilder({"id": "number"}, policy),
+        lambda: fb.FilterSet.open(b"", policy),
+    ):
+        with pytest.raises(fb.PolicyError, match="transform"):
+            call()
+
+
+def test_secret_keys():
+    key, other = bytes(range(16)), bytes(16)
+    block = fb.build([1, 2, 3], secret_key=key)
+    assert block != fb.build([1, 2, 3])
+    for some in (fb.open(block, secret_key=key), fb.open(block, "ribbon:fpr=1%", secret_key=bytearray(key))):
+        assert all(number in some for number in (1, 2, 3)) and 10**6 not in some
+        with pytest.raises(TypeError, match="secret"):
+            pickle.dumps(some)
+    for secret_key in (None, other):
+        with pytest.raises(fb.MismatchError):
+            fb.open(block, secret_key=secret_key)
+    with pytest.raises(fb.MismatchError):
+        fb.open(fb.build([1]), secret_key=key)
+    with pytest.raises(ValueError, match="16 bytes, not 5"):
+        fb.build([1], secret_key=b"short")
+    with pytest.raises(TypeError):
+        fb.build([1], secret_key="drawn at random!")
+    with pytest.raises(fb.PolicyError, match="seed"):
+        fb.build([1], "bloom:10,seed=7", secret_key=key)
+    builder = fb.FilterSetBuilder({"id": "number"}, secret_key=key)
+    builder.add_file("f", 1, {"id": [1, 2]})
+    data = builder.finish()
+    assert fb.FilterSet.open(data, secret_key=key).may_contain("id", [1], [("f", 1)]).all()
+    with pytest.raises(fb.MismatchError):
+        fb.FilterSet.open(data)
+    assert not fb.FilterSet.fetch_index(len(data), lambda a, b: data[a:b], secret_key=key).may_contain("id", [], []).any()
+
+
+def test_pickles_and_copies():
+    some = fb.open(fb.build(range(1000), context=42), context=42)
+    for same in (pickle.loads(pickle.dumps(some)), copy.copy(some), copy.deepcopy(some)):
+        assert same.to_bytes() == some.to_bytes() and all(number in same for number in range(1000))
+    for protocol in range(3, pickle.HIGHEST_PROTOCOL + 1):  # before, bytes are written as text
+        data = bytearray(pickle.dumps(some, protocol))
+        at = data.index(some.to_bytes()[-9:])
+        data[at] ^= 1
+        with pytest.raises(fb.DamagedError):
+            pickle.loads(data)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+def test_lack_of_memory_is_an_error():
+    program = """
+        import resource, sys
+        import filterblock as fb, numpy as np
+        keys = np.arange(20_000_000)
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        raised = 0
+        def refused(call):
+            try:
+                call()
+            except MemoryError as error:
+                return "no memory for" in str(error)
+        for more in (100, 200, 300):  # for some of the hashes, for the hashes, for a part of what a finish takes
+            resource.setrlimit(resource.RLIMIT_AS, (used + (more << 20), -1))
+            for kind in ("bloom:10", "ribbon:fpr=1%", "fuse:fpr=1%"):
+                raised += refused(lambda: fb.build(keys, kind)) is True
+            builder = fb.FilterSetBuilder({"id": "number"})
+            raised += refused(lambda: builder.add_file("f", 1, {"id": keys})) is True
+            assert 5 in fb.open(fb.build(keys[:1000]))
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+        assert builder.add_file("f", 1, {"id": keys[:1000]}) == ["id"]
+        print(raised)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == 12

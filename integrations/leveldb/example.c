@@ -56,6 +56,9 @@ int main(int argc, char **argv)
             return 1;
         }
     }
+    char verdict[FILTERBLOCK_VERDICT_SIZE];
+    filterblock_leveldb_verdict(policy, verdict, sizeof verdict);
+    printf("%s\n", verdict);
     filterblock_leveldb_counts counts = filterblock_leveldb_read(policy);
     printf("%llu filters; %llu of %llu lookups of absent keys needed no data block\n", (unsigned long long)counts.built,
            (unsigned long long)counts.negatives, (unsigned long long)counts.queries);

@@ -1,6 +1,5 @@
 #include "filterblock_leveldb.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +7,6 @@ struct filterblock_leveldb {
     filterblock_policy *policy;
     filterblock_counters *counters;
     leveldb_filterpolicy_t *filters;
-    atomic_uint_fast64_t queries, negatives;
     char name[sizeof "filterblock.0123456789abcdef"];
 };
 
@@ -56,9 +54,7 @@ static uint8_t key_may_match(void *state, const char *key, size_t key_len, const
 {
     filterblock_leveldb *self = state;
     bool maybe = filterblock_compact_may_contain(self->policy, filter, filter_len, key, key_len, self->counters);
-    atomic_fetch_add_explicit(&self->queries, 1, memory_order_relaxed);
-    if (!maybe)
-        atomic_fetch_add_explicit(&self->negatives, 1, memory_order_relaxed);
+    filterblock_counters_note_queries(self->counters, 1, !maybe);
     return maybe;
 }
 
@@ -133,15 +129,29 @@ const char *filterblock_leveldb_name(const filterblock_leveldb *self)
     return self->name;
 }
 
+static filterblock_counters_snapshot snapshot_of(const filterblock_leveldb *self)
+{
+    filterblock_counters_snapshot snapshot = {.size = sizeof snapshot};
+    filterblock_counters_read(self->counters, &snapshot);
+    return snapshot;
+}
+
 filterblock_leveldb_counts filterblock_leveldb_read(const filterblock_leveldb *self)
 {
     filterblock_leveldb_counts counts;
-    filterblock_counters_snapshot opened = {.size = sizeof opened};
-    filterblock_counters_read(self->counters, &opened);
-    counts.built = opened.built;
-    counts.unfinished = opened.unfinished;
-    counts.queries = atomic_load(&self->queries);
-    counts.negatives = atomic_load(&self->negatives);
-    counts.unreadable = opened.damaged + opened.newer + opened.mismatch + opened.failed;
+    filterblock_counters_snapshot snapshot = snapshot_of(self);
+    counts.built = snapshot.built;
+    counts.unfinished = snapshot.unfinished;
+    counts.queries = snapshot.queries;
+    counts.negatives = snapshot.denied;
+    counts.unreadable = snapshot.damaged + snapshot.newer + snapshot.mismatch + snapshot.failed;
     return counts;
+}
+
+uint32_t filterblock_leveldb_verdict(const filterblock_leveldb *self, char *out, size_t out_len)
+{
+    uint32_t findings = UINT32_MAX;
+    filterblock_counters_snapshot snapshot = snapshot_of(self);
+    filterblock_verdict(&snapshot, &findings, out, out_len);
+    return findings;
 }

@@ -43,6 +43,10 @@ const char *filterblock_leveldb_name(const filterblock_leveldb *policy);
 /* The counts of all threads so far. */
 filterblock_leveldb_counts filterblock_leveldb_read(const filterblock_leveldb *policy);
 
+/* Whether filters are in use and deny keys: the sum of `FILTERBLOCK_FINDING_*`, 0 if so, and at `out`, unless it is null, the
+ * text of `filterblock_verdict`. */
+uint32_t filterblock_leveldb_verdict(const filterblock_leveldb *policy, char *out, size_t out_len);
+
 #ifdef __cplusplus
 }
 #endif

@@ -110,6 +110,7 @@ void filters_that_cannot_be_built_deny_nothing()
 {
     const unsigned long num_keys = 20000;
     Policy policy = policy_of("bloom:max=66");
+    CHECK(filterblock_leveldb_verdict(policy.get(), nullptr, 0) == FILTERBLOCK_FINDING_NO_LOOKUPS);
     Database database(scratch("unbuilt"), policy.get());
     fill(database, num_keys);
     database.compact();
@@ -121,6 +122,10 @@ void filters_that_cannot_be_built_deny_nothing()
     filterblock_leveldb_counts counts = filterblock_leveldb_read(policy.get());
     CHECK(counts.built == 0 && counts.unfinished > 0);
     CHECK(counts.queries > 0 && counts.negatives == 0 && counts.unreadable == counts.queries);
+    char verdict[FILTERBLOCK_VERDICT_SIZE];
+    CHECK(filterblock_leveldb_verdict(policy.get(), verdict, sizeof verdict) ==
+          (FILTERBLOCK_FINDING_UNUSABLE | FILTERBLOCK_FINDING_NEVER_DENIED | FILTERBLOCK_FINDING_NOT_BUILT));
+    CHECK(std::strstr(verdict, "could not be built"));
     std::printf("counted: %llu filters not built, no key denied\n", static_cast<unsigned long long>(counts.unfinished));
 }
 

@@ -53,7 +53,10 @@ int main(int argc, char** argv) {
   printf("found %d of 200000 keys; %llu lookups ended at a filter; %llu filters built, %llu damaged\n", found,
          static_cast<unsigned long long>(options.statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL)),
          static_cast<unsigned long long>(counts.built), static_cast<unsigned long long>(counts.damaged));
+  bool is_fine = false;
+  const std::string verdict = filterblock::RocksdbFilterVerdict(*table.filter_policy, *options.statistics, &is_fine);
+  printf("%s: %s\n", is_fine ? "fine" : "not fine", verdict.c_str());
   db.reset();
   rocksdb::DestroyDB(path, options);
-  return found == 100000 ? 0 : 1;
+  return found == 100000 && is_fine ? 0 : 1;
 }

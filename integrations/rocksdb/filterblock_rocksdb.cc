@@ -84,7 +84,7 @@ struct Free {
 using PolicyPtr = std::shared_ptr<const filterblock_policy>;
 using BuilderPtr = std::unique_ptr<filterblock_builder, Free>;
 
-enum Event { kDamaged, kNewer, kMismatch, kNotBuiltEvent, kUnfinished, kBuilt, kNumEvents };
+enum Event { kDamaged, kNewer, kMismatch, kNotBuiltEvent, kUnfinished, kBuilt, kOpened, kNumEvents };
 
 // Counts, and logs the first of each kind of failure. Shared with builders, and changed by policies that are const.
 class Events {
@@ -92,6 +92,11 @@ class Events {
   explicit Events(std::shared_ptr<rocks::Logger> log) : log_(std::move(log)) {}
 
   void Count(Event event) { counts_[event].fetch_add(1, std::memory_order_relaxed); }
+
+  // Once: where a reader is made for each lookup, threads would contend for a count.
+  void Note(Event event) {
+    if (Read(event) == 0) counts_[event].store(1, std::memory_order_relaxed);
+  }
 
   void CountFailure(Event event, const char* what, const char* why) {
     if (counts_[event].fetch_add(1, std::memory_order_relaxed) != 0) return;
@@ -397,7 +402,10 @@ class Policy final : public rocks::FilterPolicy {
     std::unique_ptr<Reader> reader(new Reader());
     filterblock_error error;
     const filterblock_status status = reader->Open(block, trusted_ && verified, &error);
-    if (status == FILTERBLOCK_STATUS_OK) return reader.release();
+    if (status == FILTERBLOCK_STATUS_OK) {
+      events_->Note(kOpened);
+      return reader.release();
+    }
     events_->CountFailure(EventOf(status), "a filter is not used", error.message);
     return new MatchingReader();
   }
@@ -409,6 +417,30 @@ class Policy final : public rocks::FilterPolicy {
     counts->not_built = events_->Read(kNotBuiltEvent);
     counts->built = events_->Read(kBuilt);
     counts->unfinished = events_->Read(kUnfinished);
+  }
+
+  filterblock_counters_snapshot Snapshot(const rocks::Statistics& statistics) const {
+    const auto count = [&](rocks::Tickers ticker) { return statistics.getTickerCount(ticker); };
+    filterblock_counters_snapshot read{};
+    read.size = sizeof read;
+    read.opened = events_->Read(kOpened);
+    read.damaged = events_->Read(kDamaged);
+    read.newer = events_->Read(kNewer);
+    read.mismatch = events_->Read(kMismatch);
+    read.failed = events_->Read(kNotBuiltEvent);
+    read.built = events_->Read(kBuilt);
+    read.unfinished = events_->Read(kUnfinished);
+    read.queries = count(rocks::BLOOM_FILTER_USEFUL) + count(rocks::BLOOM_FILTER_FULL_POSITIVE) +
+                   count(rocks::BLOOM_FILTER_PREFIX_CHECKED);
+    read.denied = count(rocks::BLOOM_FILTER_USEFUL) + count(rocks::BLOOM_FILTER_PREFIX_USEFUL);
+#if FILTERBLOCK_ROCKSDB_VERSION >= 9000
+    // Iterators have tickers of their own.
+    const uint64_t filtered = count(rocks::LAST_LEVEL_SEEK_FILTERED) + count(rocks::NON_LAST_LEVEL_SEEK_FILTERED);
+    read.queries += filtered + count(rocks::LAST_LEVEL_SEEK_FILTER_MATCH) +
+                    count(rocks::NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+    read.denied += filtered;
+#endif
+    return read;
   }
 
  private:
@@ -491,6 +523,20 @@ bool ReadRocksdbFilterCounts(const rocks::FilterPolicy& policy, RocksdbFilterCou
   if (ours == nullptr) return false;
   ours->Read(counts);
   return true;
+}
+
+std::string RocksdbFilterVerdict(const rocks::FilterPolicy& policy, const rocks::Statistics& statistics,
+                                 bool* is_fine) {
+  const Policy* ours = policy.CheckedCast<Policy>();
+  char text[FILTERBLOCK_VERDICT_SIZE] = "";
+  uint32_t findings = 0;
+  bool judged = false;
+  if (ours != nullptr) {
+    const filterblock_counters_snapshot read = ours->Snapshot(statistics);
+    judged = filterblock_verdict(&read, &findings, text, sizeof text) == FILTERBLOCK_STATUS_OK;
+  }
+  if (is_fine != nullptr) *is_fine = judged && findings == 0;
+  return text;
 }
 
 }  // namespace filterblock

@@ -11,6 +11,7 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/statistics.h>
 #include <rocksdb/status.h>
 
 #include <cstdint>
@@ -62,6 +63,14 @@ struct RocksdbFilterCounts {
 
 // False if the policy is another one.
 bool ReadRocksdbFilterCounts(const ROCKSDB_NAMESPACE::FilterPolicy& policy, RocksdbFilterCounts* counts);
+
+// Whether a policy's filters are in use and save reads, in words: a line for each thing that makes them useless (never
+// opened or queried, never denying a key, not usable, not built), and one for what they have saved. No answer of RocksDB's
+// shows any of it. `*is_fine`, unless null, is whether there is no such thing. Empty, and not fine, if the policy is
+// another one. Queries are RocksDB's tickers, of all column families and whole keys and prefixes alike: pass the statistics
+// of the database (Options::statistics), with a level that counts tickers.
+std::string RocksdbFilterVerdict(const ROCKSDB_NAMESPACE::FilterPolicy& policy,
+                                 const ROCKSDB_NAMESPACE::Statistics& statistics, bool* is_fine = nullptr);
 
 }  // namespace filterblock
 

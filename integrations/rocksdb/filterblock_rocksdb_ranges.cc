@@ -21,12 +21,11 @@ struct Free {
 };
 using BuilderPtr = std::unique_ptr<filterblock_builder, Free>;
 using ReaderPtr = std::unique_ptr<filterblock_range_reader, Free>;
-using Counts = RocksdbRangeFilters::Counts;
 
-Status NewBuilder(const std::string& policy, BuilderPtr* builder) {
+Status NewBuilder(const std::string& policy, const filterblock_counters* counters, BuilderPtr* builder) {
   filterblock_builder* made = nullptr;
   filterblock_error error;
-  const filterblock_status status = filterblock_range_builder_new(policy.c_str(), nullptr, &made, &error);
+  const filterblock_status status = filterblock_range_builder_new(policy.c_str(), counters, &made, &error);
   builder->reset(made);
   return status == FILTERBLOCK_STATUS_OK ? Status::OK() : Status::InvalidArgument("filterblock", error.message);
 }
@@ -42,8 +41,7 @@ void Clear(void* context, void*, size_t) { static_cast<std::string*>(context)->c
 // Without a filter a table is read, so no failure is one of the table.
 class Collector final : public rocks::TablePropertiesCollector {
  public:
-  Collector(BuilderPtr builder, std::shared_ptr<Counts> counts)
-      : builder_(std::move(builder)), counts_(std::move(counts)) {}
+  explicit Collector(BuilderPtr builder) : builder_(std::move(builder)) {}
 
   // Deletions are keys, too: a table that hides a key of another is read. Where a key is refused, the finish is.
   Status AddUserKey(const Slice& key, const Slice&, rocks::EntryType type, rocks::SequenceNumber, uint64_t) override {
@@ -58,10 +56,10 @@ class Collector final : public rocks::TablePropertiesCollector {
     void* data = nullptr;
     size_t len = 0;
     const filterblock_allocator allocator = {sizeof allocator, &block, Allocate, Clear};
-    const bool built = filterblock_builder_finish_with(builder_.get(), &allocator, &data, &len, nullptr, nullptr) ==
-                       FILTERBLOCK_STATUS_OK;
-    ++(built ? counts_->built : counts_->unfinished);
-    if (built) (*properties)[kProperty] = std::move(block);
+    if (filterblock_builder_finish_with(builder_.get(), &allocator, &data, &len, nullptr, nullptr) ==
+        FILTERBLOCK_STATUS_OK) {
+      (*properties)[kProperty] = std::move(block);
+    }
     return Status::OK();
   }
 
@@ -70,41 +68,48 @@ class Collector final : public rocks::TablePropertiesCollector {
 
  private:
   const BuilderPtr builder_;
-  const std::shared_ptr<Counts> counts_;
 };
 
 bool MayHave(const rocks::TableProperties& table, const std::string& lower, const std::string& upper, bool verify,
-             Counts* counts) {
+             filterblock_counters* counters) {
   const auto found = table.user_collected_properties.find(kProperty);
   // Filters are of keys that are compared byte by byte, without timestamps.
   if (found == table.user_collected_properties.end() || table.num_range_deletions != 0 ||
       table.comparator_name != rocks::BytewiseComparator()->Name()) {
     return true;
   }
-  ++counts->asked;
   filterblock_open_options options = FILTERBLOCK_OPEN_OPTIONS_INIT;
   options.flags = verify ? 0 : FILTERBLOCK_OPEN_TRUSTED;
   filterblock_range_reader* opened = nullptr;
   const std::string& block = found->second;
-  if (filterblock_range_reader_open(block.data(), block.size(), &options, nullptr, &opened, nullptr) !=
+  if (filterblock_range_reader_open(block.data(), block.size(), &options, counters, &opened, nullptr) !=
       FILTERBLOCK_STATUS_OK) {
-    ++counts->unusable;
     return true;
   }
   const ReaderPtr reader(opened);
+  // Those of length 0 are no bounds.
   const filterblock_range_bound from = {lower.data(), lower.size(), 0}, to = {upper.data(), upper.size(), 1};
-  const bool may_have = filterblock_range_reader_may_contain_range(reader.get(), lower.empty() ? nullptr : &from,
-                                                                   upper.empty() ? nullptr : &to);
-  if (!may_have) ++counts->skipped;
+  const bool may_have = filterblock_range_reader_may_contain_range(reader.get(), &from, &to);
+  filterblock_counters_note_queries(counters, 1, !may_have);
   return may_have;
+}
+
+filterblock_counters_snapshot SnapshotOf(const filterblock_counters* counters) {
+  filterblock_counters_snapshot snapshot{};
+  snapshot.size = sizeof snapshot;
+  filterblock_counters_read(counters, &snapshot);
+  return snapshot;
 }
 
 }  // namespace
 
+RocksdbRangeFilters::RocksdbRangeFilters(std::string policy, bool verify)
+    : policy_(std::move(policy)), verify_(verify), counters_(filterblock_counters_new(), filterblock_counters_free) {}
+
 Status RocksdbRangeFilters::New(const std::string& policy, std::shared_ptr<RocksdbRangeFilters>* filters,
                                 bool verify) {
   BuilderPtr tried;
-  const Status status = NewBuilder(policy, &tried);
+  const Status status = NewBuilder(policy, nullptr, &tried);
   if (status.ok()) filters->reset(new RocksdbRangeFilters(policy, verify));
   return status;
 }
@@ -112,8 +117,28 @@ Status RocksdbRangeFilters::New(const std::string& policy, std::shared_ptr<Rocks
 rocks::TablePropertiesCollector* RocksdbRangeFilters::CreateTablePropertiesCollector(Context) {
   BuilderPtr builder;
   // The policy is legal. A null builder takes no keys.
-  NewBuilder(policy_, &builder).PermitUncheckedError();
-  return new Collector(std::move(builder), counts_);
+  NewBuilder(policy_, counters_.get(), &builder).PermitUncheckedError();
+  return new Collector(std::move(builder));
+}
+
+RocksdbRangeFilters::Counts RocksdbRangeFilters::counts() const {
+  const filterblock_counters_snapshot read = SnapshotOf(counters_.get());
+  Counts counts;
+  counts.built = read.built;
+  counts.unfinished = read.unfinished;
+  counts.unusable = read.damaged + read.newer + read.mismatch + read.failed;
+  counts.asked = read.queries + counts.unusable;
+  counts.skipped = read.denied;
+  return counts;
+}
+
+std::string RocksdbRangeFilters::Verdict(bool* is_fine) const {
+  const filterblock_counters_snapshot read = SnapshotOf(counters_.get());
+  char text[FILTERBLOCK_VERDICT_SIZE];
+  uint32_t findings = 0;
+  const bool judged = filterblock_verdict(&read, &findings, text, sizeof text) == FILTERBLOCK_STATUS_OK;
+  if (is_fine != nullptr) *is_fine = judged && findings == 0;
+  return text;
 }
 
 RocksdbScan::RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filters, const Slice& lower,
@@ -125,11 +150,11 @@ RocksdbScan::RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filte
       options_(options) {
   options_.iterate_lower_bound = lower_->empty() ? nullptr : &lower_slice_;
   options_.iterate_upper_bound = upper_->empty() ? nullptr : &upper_slice_;
-  const std::shared_ptr<Counts> counts = filters->counts_;
+  const std::shared_ptr<filterblock_counters> counters = filters->counters_;
   const auto lower_bound = lower_, upper_bound = upper_;
   const bool verify = filters->verify_;
-  options_.table_filter = [counts, lower_bound, upper_bound, verify](const rocks::TableProperties& table) {
-    return MayHave(table, *lower_bound, *upper_bound, verify, counts.get());
+  options_.table_filter = [counters, lower_bound, upper_bound, verify](const rocks::TableProperties& table) {
+    return MayHave(table, *lower_bound, *upper_bound, verify, counters.get());
   };
 }
 

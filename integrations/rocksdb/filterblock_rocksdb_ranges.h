@@ -20,10 +20,11 @@
 #include <rocksdb/status.h>
 #include <rocksdb/table_properties.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+
+struct filterblock_counters;
 
 namespace filterblock {
 
@@ -41,24 +42,28 @@ class RocksdbRangeFilters final : public ROCKSDB_NAMESPACE::TablePropertiesColle
   ROCKSDB_NAMESPACE::TablePropertiesCollector* CreateTablePropertiesCollector(Context context) override;
   const char* Name() const override { return "filterblock.range"; }
 
-  // Events of collectors and iterators, of all threads.
+  // Events of collectors and iterators, of all threads so far.
   struct Counts {
-    std::atomic<uint64_t> built{0};       // Filters.
-    std::atomic<uint64_t> unfinished{0};  // Filters that could not be built: their tables have none.
-    std::atomic<uint64_t> asked{0};       // Tables with a filter, for an iterator.
-    std::atomic<uint64_t> skipped{0};     // Of these, tables that the iterator leaves out.
-    std::atomic<uint64_t> unusable{0};    // Tables whose filter could not be opened: they are read.
+    uint64_t built = 0;       // Filters.
+    uint64_t unfinished = 0;  // Filters that could not be built: their tables have none.
+    uint64_t asked = 0;       // Tables with a filter, for an iterator.
+    uint64_t skipped = 0;     // Of these, tables that the iterator leaves out.
+    uint64_t unusable = 0;    // Of these, tables whose filter could not be opened: they are read.
   };
-  const Counts& counts() const { return *counts_; }
+  Counts counts() const;
+
+  // Whether the filters are in use and leave tables out, in words: a line for each thing that makes them useless, as no
+  // scan that asks them (an iterator without a RocksdbScan) or tables of which none is left out, and one for what they have
+  // saved. `*is_fine`, unless null, is whether there is no such thing.
+  std::string Verdict(bool* is_fine = nullptr) const;
 
  private:
   friend class RocksdbScan;
-  RocksdbRangeFilters(std::string policy, bool verify)
-      : policy_(std::move(policy)), verify_(verify), counts_(std::make_shared<Counts>()) {}
+  RocksdbRangeFilters(std::string policy, bool verify);
 
   const std::string policy_;
   const bool verify_;
-  const std::shared_ptr<Counts> counts_;
+  const std::shared_ptr<filterblock_counters> counters_;
 };
 
 // A scan from `lower`, included, to `upper`, excluded; empty strings are no bounds. Keep it as long as its iterators.

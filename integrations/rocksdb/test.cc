@@ -370,6 +370,8 @@ int main(int argc, char** argv) {
   TestOptionsFile();
   TestOtherPolicies();
   TestFailedBuilds();
+  TestNothing();
+  TestVerdict();
   TestRanges(num_keys);
   TestDamage(num_keys >= 1000000);
   printf("counted: %llu checks inside RocksDB %d.%d\n", static_cast<unsigned long long>(num_checks), ROCKSDB_MAJOR,

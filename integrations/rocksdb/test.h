@@ -66,6 +66,7 @@ class Database {
   // Gets that are answered wrongly, of keys from `begin` to `end`, all present or all absent.
   uint64_t Wrong(uint64_t begin, uint64_t end, const rocks::ReadOptions& options = rocks::ReadOptions());
   // What a ticker has grown by since it was last taken.
+  const rocks::Statistics& statistics() const { return *statistics_; }
   uint64_t Taken(rocks::Tickers ticker) { return statistics_->getAndResetTickerCount(ticker); }
 
  private:
@@ -73,6 +74,10 @@ class Database {
   std::shared_ptr<rocks::Statistics> statistics_;
   std::unique_ptr<rocks::DB> db_;
 };
+
+// test_verdict.cc
+void TestNothing();
+void TestVerdict();
 
 // test_ranges.cc
 void TestRanges(uint64_t num_keys);

@@ -2,7 +2,6 @@
 
 #include <filterblock.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -61,6 +60,9 @@ int main(void) {
     filterblock_error error;
     struct table table;
     size_t len = 0;
+    uint64_t num_denied = 0;
+    uint32_t findings;
+    char verdict[FILTERBLOCK_VERDICT_SIZE], key[16];
     void *block;
 
     if (filterblock_abi_version() != FILTERBLOCK_ABI_VERSION) {
@@ -75,14 +77,20 @@ int main(void) {
     builder = filterblock_builder_new(policy, counters); /* Is used for one table after the other. */
     block = write_filter(builder, &len);
     table = open_table(block, len, policy, counters);
+    for (int i = 0; i < 1000; i++) {
+        int key_len = snprintf(key, sizeof key, "item%d", i);
+        num_denied += !filterblock_reader_may_contain(table.filter, key, (size_t)key_len);
+    }
     printf("a filter of %zu bytes: user7 %s, nobody %s\n", len,
            filterblock_reader_may_contain(table.filter, "user7", 5) ? "maybe" : "absent",
            filterblock_reader_may_contain(table.filter, "nobody", 6) ? "maybe" : "absent");
 
+    /* Now and then: are filters in use, and do they pay? */
+    filterblock_counters_note_queries(counters, 1000, num_denied);
     snapshot.size = sizeof snapshot;
     filterblock_counters_read(counters, &snapshot);
-    printf("filters built %" PRIu64 ", opened %" PRIu64 ", damaged %" PRIu64 "\n", snapshot.built, snapshot.opened,
-           snapshot.damaged);
+    filterblock_verdict(&snapshot, &findings, verdict, sizeof verdict);
+    printf("%s: %s\n", findings == 0 ? "fine" : "not fine", verdict);
 
     filterblock_reader_free(table.filter); /* Before the bytes that it borrows. */
     free(table.filter_block);

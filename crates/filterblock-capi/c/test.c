@@ -210,7 +210,7 @@ static void test_a_plan_that_does_not_hold(void) {
 static void test_incomplete_builders(void) {
     filterblock_policy *policy = policy_of("blocked:10");
     filterblock_counters *counters = filterblock_counters_new();
-    filterblock_counters_snapshot snapshot = {sizeof snapshot, 0, 0, 0, 0, 0, 0, 0};
+    filterblock_counters_snapshot snapshot = {sizeof snapshot, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     filterblock_builder *builder = filterblock_builder_new(policy, counters);
     filterblock_allocator allocator = counting_allocator();
     filterblock_error error;
@@ -329,7 +329,7 @@ static void *probe_in_thread(void *argument) {
 static void test_threads(void) {
     enum { NUM_THREADS = 4 };
     filterblock_counters *counters = filterblock_counters_new();
-    filterblock_counters_snapshot snapshot = {sizeof snapshot, 0, 0, 0, 0, 0, 0, 0};
+    filterblock_counters_snapshot snapshot = {sizeof snapshot, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     struct bytes block = block_of("ribbon:10", NUM_KEYS);
     filterblock_reader *reader = open_block(&block, NULL);
     pthread_t threads[NUM_THREADS];
@@ -366,6 +366,7 @@ int main(void) {
     test_empty_and_other_forms();
     test_readers();
     test_nothing();
+    test_verdict();
     test_misuse();
     test_threads();
     test_null();

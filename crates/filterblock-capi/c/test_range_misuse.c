@@ -17,10 +17,11 @@ static size_t of_bytes(uint64_t number, uint8_t *key, size_t len) {
 }
 static size_t big_endian(uint64_t number, uint8_t *key) { return of_bytes(number * 1000, key, 8); }
 static size_t of_four_bytes(uint64_t number, uint8_t *key) { return of_bytes(number * 1000, key, 4); }
-static size_t little_endian(uint64_t number, uint8_t *key) {
-    for (size_t i = 0; i < 8; i++) key[i] = (uint8_t)(number * 1000 >> 8 * i);
+static size_t reversed_bytes(uint64_t number, uint8_t *key) {
+    for (size_t i = 0; i < 8; i++) key[i] = (uint8_t)(number >> 8 * i);
     return 8;
 }
+static size_t little_endian(uint64_t number, uint8_t *key) { return reversed_bytes(number * 256 + 5, key); }
 static size_t decimal(uint64_t number, uint8_t *key) { return (size_t)sprintf((char *)key, "%u", (unsigned)number); }
 static size_t padded(uint64_t number, uint8_t *key) { return (size_t)sprintf((char *)key, "%08u", (unsigned)number); }
 static size_t capitals(uint64_t number, uint8_t *key) { return (size_t)sprintf((char *)key, "ROW%02u", (unsigned)number); }
@@ -29,6 +30,11 @@ static size_t with_sequence(uint64_t number, uint8_t *key) {
     size_t len = padded(number, key);
     return len + of_bytes(~number, key + len, 8);
 }
+/* Of both signs, in two's complement. */
+static size_t signed_number(uint64_t number, uint8_t *key) {
+    return of_bytes(number % 2 == 0 ? number * 1000 : 0 - number * 1000, key, 8);
+}
+
 static bool between(const filterblock_range_reader *reader, encoding *encode, uint64_t lower, uint64_t upper,
                     uint32_t lower_is_excluded, uint32_t upper_is_excluded) {
     uint8_t keys[2][MAX_LEN];
@@ -44,6 +50,9 @@ static bool around(const filterblock_range_reader *reader, uint64_t number) {
 static bool exactly(const filterblock_range_reader *reader, uint64_t number) {
     return between(reader, big_endian, number, number, 0, 0);
 }
+static bool swapped(const filterblock_range_reader *reader, uint64_t number) {
+    return between(reader, big_endian, number + 1, number - 1, 0, 1);
+}
 static bool to_the_last_excluded(const filterblock_range_reader *reader, uint64_t number) {
     return between(reader, big_endian, number - 1, number, 1, 1);
 }
@@ -51,10 +60,18 @@ static bool of_unknown_form(const filterblock_range_reader *reader, uint64_t num
     return between(reader, big_endian, number - 2, number - 1, 0, 2);
 }
 static bool around_little_endian(const filterblock_range_reader *reader, uint64_t number) {
-    return between(reader, little_endian, number - 1, number + 1, 0, 1);
+    uint8_t keys[2][MAX_LEN];
+    filterblock_range_bound from = {keys[0], reversed_bytes(number * 256 - 250, keys[0]), 0};
+    filterblock_range_bound to = {keys[1], reversed_bytes(number * 256 + 7, keys[1]), 0};
+    return filterblock_range_reader_may_contain_range(reader, &from, &to);
 }
 static bool around_of_four_bytes(const filterblock_range_reader *reader, uint64_t number) {
     return between(reader, of_four_bytes, number - 1, number + 1, 0, 1);
+}
+/* From `-n` to `n`. */
+static bool across_zero(const filterblock_range_reader *reader, uint64_t number) {
+    uint64_t odd = number | 1;
+    return between(reader, signed_number, odd, odd + 1, 0, 0);
 }
 static bool between_8_and_95(const filterblock_range_reader *reader, uint64_t number) {
     (void)number;
@@ -76,6 +93,17 @@ static bool by_zeros(const filterblock_range_reader *reader, uint64_t number) {
     (void)number;
     memset(&zeros, 0, sizeof zeros);
     return filterblock_range_reader_may_contain_range(reader, &zeros, &zeros);
+}
+/* The keys that begin with "ROW\xff", up to the prefix with its last byte raised by one, which wraps around. */
+static bool to_a_wrapped_successor(const filterblock_range_reader *reader, uint64_t number) {
+    filterblock_range_bound from = {"ROW\xff", 4, 0}, to = {"ROW\0", 4, 1};
+    (void)number;
+    return filterblock_range_reader_may_contain_range(reader, &from, &to);
+}
+static size_t above_a_prefix(uint64_t number, uint8_t *key) {
+    memcpy(key, "ROW\xff", 4);
+    key[4] = (uint8_t)number;
+    return 5;
 }
 /* From the first row on, to an empty string. */
 static bool to_an_empty_string(const filterblock_range_reader *reader, uint64_t number) {
@@ -100,6 +128,10 @@ static const struct {
     {"an empty string as the upper bound, meant as none", "range:14", big_endian, to_an_empty_string, MAYBE},
     {"a range filter that could not be opened is used all the same", "range:14", big_endian, without_a_reader, MAYBE},
     {"`is_excluded` is neither 0 nor 1", "range:14", big_endian, of_unknown_form, MAYBE},
+    {"bounds are swapped, as by a descending scan", "range:14", big_endian, swapped, MAYBE},
+    {"bounds of integers are swapped", "range:fpr=1%,len=2000", big_endian, swapped, MAYBE},
+    {"signed integers as they are, scanned across 0", "range:14", signed_number, across_zero, MAYBE},
+    {"the end of a prefix is computed without a carry", "range:14", above_a_prefix, to_a_wrapped_successor, MAYBE},
     {"a bound is excluded, and meant as part of the range", "range:40", big_endian, to_the_last_excluded, DENIES},
     {"little-endian integers", "range:14", little_endian, around_little_endian, DENIES},
     {"integers of another width", "range:fpr=1%,len=2000", big_endian, around_of_four_bytes, DENIES},

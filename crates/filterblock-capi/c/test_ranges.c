@@ -39,10 +39,12 @@ static void check_ranges(const filterblock_range_reader *reader) {
         uint64_t at = i * step;
         for (uint32_t form = 0; form < 9; form++) {
             CHECK(ask(reader, at - 1, form / 3, at + 1, form % 3));
-            CHECK(ask(reader, at, form / 3, at, form % 3) == (form / 3 == 2 || form % 3 == 2 || form == 0));
-            if (form / 3 < 2 && form % 3 < 2) CHECK(!ask(reader, at + step * 2 / 5, form / 3, at + step / 2, form % 3));
+            /* Bounds that are not in order, one key that is excluded among them, are *maybe*. */
+            CHECK(ask(reader, at, form / 3, at, form % 3));
+            if (form / 3 == 2 || form % 3 == 2) continue;
+            CHECK(!ask(reader, at + step * 2 / 5, form / 3, at + step / 2, form % 3));
+            CHECK(ask(reader, at + step / 2, form / 3, at + step * 2 / 5, form % 3));
         }
-        CHECK(!ask(reader, at + 1, 0, at, 0));
         CHECK(filterblock_range_reader_may_contain(reader, number(at, key), 8));
         CHECK(filterblock_range_reader_may_contain_prefix(reader, key, i % 9));
         CHECK(!filterblock_range_reader_may_contain(reader, number(at + step * 2 / 5, key), 8));
@@ -133,7 +135,7 @@ static void test_maybe(const filterblock_range_reader *reader) {
 
 void test_ranges(void) {
     filterblock_counters *counters = filterblock_counters_new();
-    filterblock_counters_snapshot snapshot = {sizeof snapshot, 0, 0, 0, 0, 0, 0, 0};
+    filterblock_counters_snapshot snapshot = {sizeof snapshot, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     filterblock_builder *builder = builder_of("range:20", counters);
     filterblock_open_options options = FILTERBLOCK_OPEN_OPTIONS_INIT;
     struct bytes block = block_of_steps(builder), keys = block_of("blocked:10", 10);

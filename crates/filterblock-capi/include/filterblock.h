@@ -59,6 +59,27 @@
 // A flag that has the reader own a copy of the bytes, which begins at a cache line: queries are fastest so.
 #define FILTERBLOCK_OPEN_COPY 2
 
+// The finding that nothing was built, opened or queried: nothing is known about the filters yet.
+#define FILTERBLOCK_FINDING_NO_LOOKUPS 1
+
+// The finding that filters were built, and none was opened or queried.
+#define FILTERBLOCK_FINDING_NEVER_OPENED 2
+
+// The finding that filters were opened, and no query of one was counted.
+#define FILTERBLOCK_FINDING_NEVER_QUERIED 4
+
+// The finding that filters were not opened: each of their tables is read for every key.
+#define FILTERBLOCK_FINDING_UNUSABLE 8
+
+// The finding that a thousand queries or more were counted, and none was answered *no*.
+#define FILTERBLOCK_FINDING_NEVER_DENIED 16
+
+// The finding that filters could not be built: their tables have none.
+#define FILTERBLOCK_FINDING_NOT_BUILT 32
+
+// A length that suffices for the text of `filterblock_verdict`, its NUL included.
+#define FILTERBLOCK_VERDICT_SIZE 1536
+
 // The way in which a call ended. Later versions may have more: a number that is not listed here is a failure.
 enum filterblock_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -166,6 +187,10 @@ typedef struct filterblock_counters_snapshot {
     uint64_t built;
     // Filters that could not be built, so that their tables have none.
     uint64_t unfinished;
+    // Queries that `filterblock_counters_note_queries` was given.
+    uint64_t queries;
+    // Those of them that were answered *no*.
+    uint64_t denied;
 } filterblock_counters_snapshot;
 
 // The caller's allocator, say of `new char[]`. Neither function throws: `alloc` returns a null pointer where there is
@@ -307,6 +332,13 @@ struct filterblock_counters *filterblock_counters_new(void);
 
 // Frees counters. Builders that count in them keep what they need. A null pointer is ignored.
 void filterblock_counters_free(struct filterblock_counters *counters);
+
+// Adds queries that the caller has made of its filters, of which `num_denied` were answered *no*, for
+// `filterblock_verdict`. Queries themselves count nothing, as threads would share what they write to: count in the
+// thread, and add up now and then.
+filterblock_status filterblock_counters_note_queries(const struct filterblock_counters *counters,
+                                                     uint64_t num_queries,
+                                                     uint64_t num_denied);
 
 // Reads all counters. Set `snapshot->size` before.
 filterblock_status filterblock_counters_read(const struct filterblock_counters *counters,
@@ -546,6 +578,16 @@ bool filterblock_range_reader_may_contain_prefix(const struct filterblock_range_
 bool filterblock_range_reader_may_contain(const struct filterblock_range_reader *reader,
                                           const void *key,
                                           size_t key_len);
+
+// What the counts of a snapshot show: `*findings` is the sum of `FILTERBLOCK_FINDING_*`, 0 if filters are in use and
+// deny keys. The `out_len` bytes at `out` get a line for each finding, with its consequence and the next step, and one
+// for what filters have saved, and a NUL; they may be null, and are truncated to what fits. Filters that are never
+// queried, never opened or never deny change no answer, so nothing else reveals them: an engine prints the text now and
+// then, and asserts in its tests that there is no finding.
+filterblock_status filterblock_verdict(const struct filterblock_counters_snapshot *snapshot,
+                                       uint32_t *findings,
+                                       char *out,
+                                       size_t out_len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,4 +1,4 @@
-//! Counters of what was opened and built, and of what could not be.
+//! Counters of what was opened, built and queried, and of what could not be.
 
 use crate::border::{required, run};
 use crate::status::Status;
@@ -20,6 +20,8 @@ pub(crate) struct Counts {
     failed: AtomicU64,
     built: AtomicU64,
     unfinished: AtomicU64,
+    queries: AtomicU64,
+    denied: AtomicU64,
 }
 
 impl Counters {
@@ -64,25 +66,30 @@ pub struct CountersSnapshot {
     /// has written.
     size: usize,
     /// Filters that were opened.
-    opened: u64,
+    pub(crate) opened: u64,
     /// Filters that were not opened, as their bytes are damaged.
-    damaged: u64,
+    pub(crate) damaged: u64,
     /// Filters that were not opened, as they are newer than the library.
-    newer: u64,
+    pub(crate) newer: u64,
     /// Filters that were not opened, as they are not those that were expected.
-    mismatch: u64,
+    pub(crate) mismatch: u64,
     /// Filters that were not opened for any other reason: an argument or an option that cannot be right, no memory, a
     /// defect of the library.
-    failed: u64,
+    pub(crate) failed: u64,
     /// Filters that were built.
-    built: u64,
+    pub(crate) built: u64,
     /// Filters that could not be built, so that their tables have none.
-    unfinished: u64,
+    pub(crate) unfinished: u64,
+    /// Queries that `filterblock_counters_note_queries` was given.
+    pub(crate) queries: u64,
+    /// Those of them that were answered *no*.
+    pub(crate) denied: u64,
 }
 
 // SAFETY: `repr(C)`, begins with its size, and has nothing but integers.
 unsafe impl Versioned for CountersSnapshot {
-    const MIN_SIZE: usize = size_of::<Self>();
+    // As of 0.1.0.
+    const MIN_SIZE: usize = core::mem::offset_of!(Self, queries);
 }
 
 /// New counters, to be freed by `filterblock_counters_free`.
@@ -97,6 +104,21 @@ pub extern "C" fn filterblock_counters_free(counters: Option<Box<Counters>>) {
     drop(counters);
 }
 
+/// Adds queries that the caller has made of its filters, of which `num_denied` were answered *no*, for
+/// `filterblock_verdict`. Queries themselves count nothing, as threads would share what they write to: count in the
+/// thread, and add up now and then.
+#[unsafe(no_mangle)]
+pub extern "C" fn filterblock_counters_note_queries(
+    counters: Option<&Counters>,
+    num_queries: u64,
+    num_denied: u64,
+) -> Status {
+    let Some(Counters(counts)) = counters else { return Status::Argument };
+    counts.queries.fetch_add(num_queries, Ordering::Relaxed);
+    counts.denied.fetch_add(num_denied, Ordering::Relaxed);
+    Status::Ok
+}
+
 /// Reads all counters. Set `snapshot->size` before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_counters_read(
@@ -104,12 +126,21 @@ pub unsafe extern "C" fn filterblock_counters_read(
     snapshot: *mut CountersSnapshot,
 ) -> Status {
     run(None, || {
-        let Counts { opened, damaged, newer, mismatch, failed, built, unfinished } =
+        let Counts { opened, damaged, newer, mismatch, failed, built, unfinished, queries, denied } =
             &*required(counters, "counters")?.0;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let [opened, damaged, newer, mismatch] = [opened, damaged, newer, mismatch].map(load);
-        let [failed, built, unfinished] = [failed, built, unfinished].map(load);
-        let read = CountersSnapshot { size: 0, opened, damaged, newer, mismatch, failed, built, unfinished };
+        let read = CountersSnapshot {
+            size: 0,
+            opened: load(opened),
+            damaged: load(damaged),
+            newer: load(newer),
+            mismatch: load(mismatch),
+            failed: load(failed),
+            built: load(built),
+            unfinished: load(unfinished),
+            queries: load(queries),
+            denied: load(denied),
+        };
         // SAFETY: `snapshot` is null, or valid for as many bytes as its size states (rule 1).
         unsafe { versioned::write(snapshot, read, "snapshot") }
     })

@@ -36,6 +36,7 @@ mod reader;
 mod compact;
 mod query;
 mod range;
+mod verdict;
 
 use core::ffi::{CStr, c_char};
 

@@ -116,7 +116,7 @@ pub use block::{
     probe_tables,
 };
 pub use cpu::detected_engines;
-pub use error::{BuildError, DecodeError, DecodeErrorClass, TransformId};
+pub use error::{BuildError, DecodeError, DecodeErrorClass, NotIntegers, TransformId};
 #[cfg(feature = "std")]
 pub use filter::size::FilterSize;
 pub use frame::HEADER_LEN;

@@ -7,9 +7,12 @@ use core::hash::Hash;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::str::FromStr;
 use filterblock::partition::{OpenedPartition, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
+use filterblock::partition::{PartitionedRangeFilter, RangeLookup};
+use filterblock::range::{RangeFilter, RangeForm};
 use filterblock::{
     CompactFrameReader, CustomTransform, DecodeError, DecodeErrorClass, EntryHasher, FilterBlock, FilterBlockReader,
-    FilterKind, KeyHash, KeyHasher, KeyTransform, OpenError, OpenOptions, ThinError, TransformId, UnknownKindName,
+    FilterKind, KeyHash, KeyHasher, KeyTransform, NotIntegers, OpenError, OpenOptions, ThinError, TransformId,
+    UnknownKindName,
 };
 use std::error::Error;
 use std::sync::Arc;
@@ -41,8 +44,12 @@ fn of_the_reader() {
     each!(cloned: FilterBlockReader<'static>, PartitionedFilter<&'static [u8]>, OpenOptions, EntryHasher, KeyHasher);
     each!(value: CompactFrameReader<'static>, KeyHash, KeyTransform, CustomTransform, TransformId, FilterKind);
     each!(value: DecodeErrorClass, PartitionHandle, PartitionLookup);
-    each!(equal: PartitionLookup);
-    each!(eq: KeyHash, KeyTransform, CustomTransform, FilterKind, DecodeErrorClass, PartitionHandle);
+    each!(equal: PartitionLookup, RangeLookup);
+    each!(shared: RangeFilter<Vec<u8>>, PartitionedRangeFilter<Vec<u8>>);
+    each!(unwinds: RangeFilter<Vec<u8>>, PartitionedRangeFilter<Vec<u8>>);
+    each!(cloned: RangeFilter<&'static [u8]>, PartitionedRangeFilter<&'static [u8]>);
+    each!(value: RangeForm, NotIntegers, RangeLookup);
+    each!(eq: RangeForm, KeyHash, KeyTransform, CustomTransform, FilterKind, DecodeErrorClass, PartitionHandle);
     each!(text: FilterKind);
     each!(error: DecodeError, ThinError, UnknownKindName, OpenError<Vec<u8>>, PartitionError<DecodeError>);
 }
@@ -53,6 +60,13 @@ fn of_the_builder() {
     use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
     use filterblock::{AlignedBytes, BuildError, Choice, CombineError, FilterBlockBuilder, FilterPolicy, FilterSize};
     use filterblock::{KindCost, ParsePolicyError, Workload};
+
+    use filterblock::partition::PartitionedRangeFilterBuilder;
+    use filterblock::range::{RangeFilterBuilder, RangePolicy};
+    each!(shared: RangeFilterBuilder, PartitionedRangeFilterBuilder);
+    each!(unwinds: RangeFilterBuilder, PartitionedRangeFilterBuilder);
+    each!(value: RangePolicy);
+    each!(text: RangePolicy);
 
     each!(shared: FilterBlockBuilder, PartitionedFilterBuilder, AlignedBytes, FilterBlock<AlignedBytes>, Choice);
     each!(unwinds: FilterBlockBuilder, PartitionedFilterBuilder, AlignedBytes, FilterBlock<AlignedBytes>, Choice);

@@ -52,6 +52,19 @@ pub enum BuildError {
         /// Greatest legal value.
         max: u64,
     },
+    /// A setting of range filters is outside its legal range.
+    RangeSetting {
+        /// The name of the setting.
+        name: &'static str,
+        /// The requested value.
+        asked: f64,
+        /// Least legal value.
+        min: f64,
+        /// Greatest legal value.
+        max: f64,
+    },
+    /// The policy asks for a range filter of integers, and the keys are none for which its rate would hold.
+    NotIntegers(NotIntegers),
     /// The policy of a partitioned filter has a byte cap: partitions have a size of their own.
     CappedPartitions {
         /// The policy's cap in bytes.
@@ -132,6 +145,14 @@ impl fmt::Display for BuildError {
             Self::Setting { name, asked, min, max } => {
                 write!(f, "{name} = {asked} is outside the legal range {min} to {max}")
             }
+            Self::RangeSetting { name, asked, min, max } => {
+                write!(f, "{name} = {} is outside the legal range {} to {}", Short(asked), Short(min), Short(max))
+            }
+            Self::NotIntegers(reason) => write!(
+                f,
+                "no range filter of integers can be made: {reason}; without form=integers one of cut keys is made, which \
+                 has no rate"
+            ),
             Self::CappedPartitions { cap_bytes } => write!(
                 f,
                 "a partitioned filter takes bits per key or a false-positive rate, not a cap of {cap_bytes} bytes"
@@ -158,6 +179,71 @@ impl fmt::Display for BuildError {
                 "self-check failed: {num_missing} added hashes, {hash:#018x} first, are not found in the finished \
                  block; discard it and write the table without a filter (faulty memory or processor?)"
             ),
+        }
+    }
+}
+
+/// The reason why keys are no integers for which a range filter's rate would hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotIntegers {
+    /// They have not all one length.
+    Lengths {
+        /// The length of the shortest in bytes.
+        shortest: u64,
+        /// The length of the longest in bytes.
+        longest: u64,
+    },
+    /// They have too many bytes behind those that all begin with.
+    Width {
+        /// The number of these bytes.
+        bytes: u64,
+        /// The most possible.
+        max: u64,
+    },
+    /// They all begin with too many bytes.
+    Prefix {
+        /// The number of these bytes.
+        bytes: u64,
+        /// The most possible.
+        max: u64,
+    },
+    /// Too many of them are too near each other for ranges as long as the policy's.
+    Crowded {
+        /// The number of integers in ranges for which the policy is.
+        len: u64,
+        /// The number of consecutive integers of which more are keys than there is room for.
+        within: u64,
+    },
+}
+
+impl fmt::Display for NotIntegers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Lengths { shortest, longest } => {
+                write!(f, "keys have {shortest} to {longest} bytes, where integers have one length")
+            }
+            Self::Width { bytes, max } => {
+                write!(f, "keys have {bytes} bytes behind those that all begin with, and integers at most {max}")
+            }
+            Self::Prefix { bytes, max } => {
+                write!(f, "{bytes} bytes are common to all keys, of which at most {max} can be stored")
+            }
+            Self::Crowded { len, within } => {
+                write!(f, "too many keys are within {within} integers for a rate at ranges of {len}")
+            }
+        }
+    }
+}
+
+/// A number with as many digits as it needs, or an exponent if it is small.
+struct Short(f64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 != 0.0 && self.0.abs() < 1e-3 {
+            true => write!(f, "{:e}", self.0),
+            false => write!(f, "{}", self.0),
         }
     }
 }

@@ -8,7 +8,7 @@ mod build;
 mod decode;
 mod names;
 
-pub use build::BuildError;
+pub use build::{BuildError, NotIntegers};
 pub use decode::{DecodeError, DecodeErrorClass};
 #[cfg(feature = "std")]
 pub(crate) use names::HashName;

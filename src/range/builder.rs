@@ -1,5 +1,6 @@
 //! The writer's side: keys in, a block out.
 
+use super::form::RangeForm;
 use super::header::{self, Map, MapParams};
 use super::keys::Keys;
 use super::policy::RangePolicy;
@@ -21,6 +22,7 @@ pub struct RangeFilterBuilder {
     keys: Keys,
     context: u64,
     allows_empty: bool,
+    built: Option<RangeForm>,
 }
 
 /// The greatest number of keys of a filter.
@@ -31,7 +33,7 @@ const MAX_PAYLOAD_LEN: u64 = (1 << 40) - 1;
 impl RangeFilterBuilder {
     /// Returns an empty builder.
     pub fn new(policy: RangePolicy) -> Self {
-        Self { policy, keys: Keys::default(), context: 0, allows_empty: false }
+        Self { policy, keys: Keys::default(), context: 0, allows_empty: false, built: None }
     }
 
     /// Makes room for callers that must survive a lack of memory: the next key allocates nothing if it has at most `len`
@@ -71,6 +73,12 @@ impl RangeFilterBuilder {
         self.policy
     }
 
+    /// Returns the form of the block that was built last, of which the policy alone does not tell; `None` before the
+    /// first, if the last build failed, and if its block has no keys.
+    pub fn built_form(&self) -> Option<RangeForm> {
+        self.built
+    }
+
     /// Binds the next block to `context`; see [`FilterBlockBuilder::set_context`](crate::FilterBlockBuilder::set_context).
     pub fn set_context(&mut self, context: u64) -> &mut Self {
         self.context = context;
@@ -102,7 +110,8 @@ impl RangeFilterBuilder {
     /// Appends the block of all added keys to `out`, and returns its length in bytes.
     ///
     /// # Errors
-    /// [`BuildError::Empty`] if nothing was added, [`BuildError::TooLarge`] for more than 2³² − 1 keys or a payload of
+    /// [`BuildError::Empty`] if nothing was added, [`BuildError::NotIntegers`] if the policy asks for integers and the keys
+    /// are none, [`BuildError::TooLarge`] for more than 2³² − 1 keys or a payload of
     /// more than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         let len = self.build_into(out)?;
@@ -116,21 +125,20 @@ impl RangeFilterBuilder {
     /// The errors of [`RangeFilterBuilder::finish_into`].
     pub fn build_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         let start = out.len();
-        let built = self.append(out, start);
-        if built.is_err() {
-            out.truncate(start);
-        }
-        built.map(|()| out.len() - start)
+        let built = self.append(out, start).inspect_err(|_| out.truncate(start));
+        self.built = built.unwrap_or_default();
+        built.map(|_| out.len() - start)
     }
 
-    fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
+    /// Appends the block, and returns its form.
+    fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<Option<RangeForm>, BuildError> {
         out.resize(start + HEADER_LEN, 0);
         if self.keys.len() == 0 {
             if !self.allows_empty {
                 return Err(BuildError::Empty);
             }
             header::write(&mut out[start..], None, 0, self.context);
-            return Ok(());
+            return Ok(None);
         }
         self.keys.sort();
         let num_keys = self.keys.len() as u64;
@@ -143,11 +151,22 @@ impl RangeFilterBuilder {
         }
         if let Some((rate, len)) = self.policy.false_positive_rate() {
             let checks = self.policy.self_check();
-            let integers = integers::build(&self.keys, len, len as f64 / rate, out, checks);
-            if let Some(built) = integers {
-                return self.finish_integers(&built, &mut out[start..]);
+            match integers::build(&self.keys, len, len as f64 / rate, out, checks) {
+                Ok(built) => {
+                    self.finish_integers(&built, &mut out[start..])?;
+                    return Ok(Some(RangeForm::Integers));
+                }
+                Err(reason) if self.policy.requires_integers() => return Err(BuildError::NotIntegers(reason)),
+                Err(_) => {}
             }
         }
+        self.append_cut(max_len, out, start)?;
+        Ok(Some(RangeForm::Cut))
+    }
+
+    /// Appends the block of keys that are cut.
+    fn append_cut(&self, max_len: u64, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
+        let num_keys = self.keys.len() as u64;
         let built = build::build(&self.keys, max_len, out);
         let payload_bytes = (out.len() - start - HEADER_LEN) as u64;
         if payload_bytes > MAX_PAYLOAD_LEN {

@@ -86,6 +86,12 @@ impl Keys {
         (self.num > 0 && self.ends.is_empty()).then_some(self.common_len)
     }
 
+    /// Returns the lengths of the shortest and the longest key, of which there is one.
+    pub(super) fn extent(&self) -> (usize, usize) {
+        let lens = (0..self.len()).map(|index| self.get(index).len());
+        lens.fold((usize::MAX, 0), |(least, most), len| (least.min(len), most.max(len)))
+    }
+
     /// Returns the number of bytes that all keys, which are sorted, have in common.
     pub(super) fn common_prefix_len(&self) -> usize {
         match self.len().checked_sub(1) {

@@ -54,6 +54,7 @@ mod builder;
 mod check;
 mod code;
 mod engine;
+mod form;
 mod group;
 mod header;
 mod inner;
@@ -79,6 +80,7 @@ pub use crate::frame::RANGE_KIND_TAG;
 pub use bounds::are_ordered;
 #[cfg(feature = "std")]
 pub use builder::RangeFilterBuilder;
+pub use form::RangeForm;
 #[cfg(feature = "std")]
 pub use policy::RangePolicy;
 pub use reader::{RangeFilter, RangeFilterReader};

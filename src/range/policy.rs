@@ -6,7 +6,8 @@ use crate::policy::ParsePolicyError;
 use core::fmt;
 use core::str::FromStr;
 
-/// How a writer makes range filters. Its text is `range:14`, `range:fpr=1%,len=1024`, or either with `,self_check=off`.
+/// How a writer makes range filters. Its text is `range:14`, `range:fpr=1%,len=1024`, the latter with `,form=integers` if
+/// other keys are to be refused, and either with `,self_check=off`.
 ///
 /// ```
 /// use filterblock::range::RangePolicy;
@@ -18,6 +19,8 @@ use core::str::FromStr;
 /// let policy: RangePolicy = "range:fpr=1%,len=1024".parse()?;
 /// assert_eq!(policy, RangePolicy::with_false_positive_rate(0.01, 1024)?);
 /// assert_eq!(policy.to_string(), "range:fpr=0.01,len=1024");
+/// let policy: RangePolicy = "range:fpr=1%,len=1024,form=integers".parse()?;
+/// assert_eq!(policy, RangePolicy::of_integers(0.01, 1024)?);
 /// assert!("range:1000".parse::<RangePolicy>().is_err());
 /// # Ok(())
 /// # }
@@ -35,6 +38,8 @@ enum Size {
     Rate {
         rate_bits: u64,
         len: u64,
+        /// Whether no filter is made of keys that are no such integers.
+        is_required: bool,
     },
 }
 
@@ -47,6 +52,7 @@ const MAX_RANGE_PER_KEY: u64 = 1 << 31;
 const CODE_BITS: f64 = 1.75;
 
 const SIZE: &str = "bits per key, such as range:14, or a rate for a length, such as range:fpr=1%,len=1024";
+const FORM: &str = "form=integers";
 const LEN: &str = "the greatest length of a range, such as len=1024";
 
 impl RangePolicy {
@@ -55,12 +61,12 @@ impl RangePolicy {
     /// differ late are not told apart; from 10 on (integers) or 12 to 16 on (text) all are.
     ///
     /// # Errors
-    /// [`BuildError::Setting`] outside the range.
+    /// [`BuildError::RangeSetting`] outside the range.
     pub fn with_bits_per_key(bits: f64) -> Result<Self, BuildError> {
         // Not a number is outside, too.
-        if !(f64::from(MIN_BITS)..=f64::from(MAX_BITS)).contains(&bits) {
-            let (min, max) = (MIN_BITS.into(), MAX_BITS.into());
-            return Err(BuildError::Setting { name: "bits per key", asked: bits as u64, min, max });
+        let (min, max) = (MIN_BITS.into(), MAX_BITS.into());
+        if !(min..=max).contains(&bits) {
+            return Err(BuildError::RangeSetting { name: "bits per key", asked: bits, min, max });
         }
         Ok(Self { size: Size::MillibitsPerKey((bits * 1000.0 + 0.5) as u32), self_check: true })
     }
@@ -71,20 +77,48 @@ impl RangePolicy {
     ///
     /// Keys are integers if all have one length, and at most 16 bytes behind those that all begin with; their first byte
     /// is the most significant. Of other keys, and of such as have too many within `len`, filters are made as
-    /// [`RangePolicy::with_bits_per_key`] makes them of as many bits, and have no rate.
+    /// [`RangePolicy::with_bits_per_key`] makes them of as many bits, and have no rate:
+    /// [`RangeFilter::form`](super::RangeFilter::form) tells, and [`RangePolicy::of_integers`] refuses them.
     ///
     /// # Errors
-    /// [`BuildError::Setting`] unless `rate` is at most one half, `len` at least 1, and `len` / `rate` at most 2³¹.
+    /// [`BuildError::RangeSetting`] unless `rate` is at most one half, `len` at least 1, and `len` / `rate` at most 2³¹.
     pub fn with_false_positive_rate(rate: f64, len: u64) -> Result<Self, BuildError> {
-        for (name, asked, min) in
-            [("1 / rate", 1.0 / rate, 2), ("len", len as f64, 1), ("len / rate", len as f64 / rate, 2)]
+        let (most, of_len) = (MAX_RANGE_PER_KEY as f64, len as f64);
+        for (name, asked, min, max) in
+            [("rate", rate, 1.0 / most, 0.5), ("len", of_len, 1.0, most), ("len / rate", of_len / rate, 2.0, most)]
         {
             // Not a number is outside, too.
-            if !(min as f64..=MAX_RANGE_PER_KEY as f64).contains(&asked) {
-                return Err(BuildError::Setting { name, asked: asked as u64, min, max: MAX_RANGE_PER_KEY });
+            if !(min..=max).contains(&asked) {
+                return Err(BuildError::RangeSetting { name, asked, min, max });
             }
         }
-        Ok(Self { size: Size::Rate { rate_bits: rate.to_bits(), len }, self_check: true })
+        Ok(Self { size: Size::Rate { rate_bits: rate.to_bits(), len, is_required: false }, self_check: true })
+    }
+
+    /// Returns the policy of [`RangePolicy::with_false_positive_rate`], but under which no filter is made of keys that are
+    /// no such integers: the finish is [`BuildError::NotIntegers`].
+    ///
+    /// ```
+    /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = RangePolicy::of_integers(0.01, 1024)?;
+    /// assert_eq!(policy.to_string(), "range:fpr=0.01,len=1024,form=integers");
+    /// let mut builder = RangeFilterBuilder::new(policy);
+    /// // As text, numbers have several lengths.
+    /// (0..1000).for_each(|i| builder.add_key(i.to_string().as_bytes()));
+    /// let error = builder.finish().expect_err("not of one length");
+    /// assert!(error.to_string().contains("1 to 3 bytes"), "{error}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`RangePolicy::with_false_positive_rate`].
+    pub fn of_integers(rate: f64, len: u64) -> Result<Self, BuildError> {
+        let mut policy = Self::with_false_positive_rate(rate, len)?;
+        policy.size = Size::Rate { rate_bits: rate.to_bits(), len, is_required: true };
+        Ok(policy)
     }
 
     /// Sets whether a finished filter is compared with the keys, which is on unless set.
@@ -98,7 +132,7 @@ impl RangePolicy {
     pub fn bits_per_key(&self) -> f64 {
         match self.size {
             Size::MillibitsPerKey(millibits) => f64::from(millibits) / 1000.0,
-            Size::Rate { rate_bits, len } => log2(len as f64 / f64::from_bits(rate_bits)) + CODE_BITS,
+            Size::Rate { rate_bits, len, .. } => log2(len as f64 / f64::from_bits(rate_bits)) + CODE_BITS,
         }
     }
 
@@ -107,8 +141,13 @@ impl RangePolicy {
     pub fn false_positive_rate(&self) -> Option<(f64, u64)> {
         match self.size {
             Size::MillibitsPerKey(_) => None,
-            Size::Rate { rate_bits, len } => Some((f64::from_bits(rate_bits), len)),
+            Size::Rate { rate_bits, len, .. } => Some((f64::from_bits(rate_bits), len)),
         }
+    }
+
+    /// Returns whether no filter is made of keys that are no integers for which the rate holds.
+    pub const fn requires_integers(&self) -> bool {
+        matches!(self.size, Size::Rate { is_required: true, .. })
     }
 
     /// Returns whether a finished filter is compared with the keys.
@@ -142,6 +181,7 @@ impl fmt::Display for RangePolicy {
             None => write!(f, "range:{}", self.bits_per_key())?,
             Some((rate, len)) => write!(f, "range:fpr={rate},len={len}")?,
         }
+        f.write_str(if self.requires_integers() { ",form=integers" } else { "" })?;
         f.write_str(if self.self_check { "" } else { ",self_check=off" })
     }
 }
@@ -152,7 +192,7 @@ impl FromStr for RangePolicy {
     fn from_str(text: &str) -> Result<Self, ParsePolicyError> {
         let syntax = |found: &str, expected| ParsePolicyError::Syntax { found: found.into(), expected };
         let parts = text.strip_prefix("range:").ok_or_else(|| syntax(text, SIZE))?;
-        let mut parts = parts.split(',');
+        let mut parts = parts.split(',').peekable();
         let size = parts.next().unwrap_or_default();
         let policy = match size.strip_prefix("fpr=") {
             None => Self::with_bits_per_key(size.parse().map_err(|_| syntax(size, SIZE))?)?,
@@ -161,7 +201,12 @@ impl FromStr for RangePolicy {
                 let number: f64 = number.parse().map_err(|_| syntax(rate, "a rate, such as 1% or 0.01"))?;
                 let len = parts.next().unwrap_or_default();
                 let digits = len.strip_prefix("len=").and_then(|digits| digits.parse().ok());
-                Self::with_false_positive_rate(number / unit, digits.ok_or_else(|| syntax(len, LEN))?)?
+                let (rate, len) = (number / unit, digits.ok_or_else(|| syntax(len, LEN))?);
+                match parts.next_if(|part| part.starts_with("form=")) {
+                    None => Self::with_false_positive_rate(rate, len)?,
+                    Some(FORM) => Self::of_integers(rate, len)?,
+                    Some(other) => return Err(syntax(other, FORM)),
+                }
             }
         };
         let policy = match parts.next() {

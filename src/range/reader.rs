@@ -2,6 +2,7 @@
 
 use super::bounds::{self, Bounds, are_ordered};
 use super::engine::Engine;
+use super::form::RangeForm;
 use super::header::{self, Map};
 use super::integers::Search;
 use super::layout::Layout;
@@ -234,6 +235,25 @@ impl<B> RangeFilter<B> {
             None => 0,
             Some(Map::Cut(layout)) => layout.params.num_leaves.into(),
             Some(Map::Integers(_)) => self.num_keys,
+        }
+    }
+
+    /// Returns the form in which the filter has its keys; `None` without keys.
+    pub fn form(&self) -> Option<RangeForm> {
+        match &self.map {
+            None => None,
+            Some(Map::Cut(_)) => Some(RangeForm::Cut),
+            Some(Map::Integers(_)) => Some(RangeForm::Integers),
+        }
+    }
+
+    /// Returns the rate at which empty ranges of `len` integers pass, which follows from what the header stores: it holds
+    /// whatever the keys and ranges are, and is 1 for ranges of more than a query searches. `None` if the filter has
+    /// another form: then no rate holds for all ranges.
+    pub fn false_positive_rate(&self, len: u64) -> Option<f64> {
+        match &self.map {
+            Some(Map::Integers(integers)) => Some(integers.false_positive_rate(self.num_keys, len)),
+            Some(Map::Cut(_)) | None => None,
         }
     }
 

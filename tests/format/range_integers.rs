@@ -4,8 +4,8 @@
 use crate::integer_oracle::{self, Integers};
 use crate::material::numbers;
 use crate::oracle::mix;
-use filterblock::OpenOptions;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::range::{RangeFilter, RangeFilterBuilder, RangeForm, RangePolicy};
+use filterblock::{BuildError, NotIntegers, OpenOptions};
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
@@ -171,6 +171,8 @@ fn policies_with_a_rate() {
         ("range:fpr=1%,len=1024", "range:fpr=0.01,len=1024"),
         ("range:fpr=0.001,len=1,self_check=off", "range:fpr=0.001,len=1,self_check=off"),
         ("range:fpr=0.5,len=1073741824,self_check=on", "range:fpr=0.5,len=1073741824"),
+        ("range:fpr=1%,len=9,form=integers", "range:fpr=0.01,len=9,form=integers"),
+        ("range:fpr=1%,len=9,form=integers,self_check=off", "range:fpr=0.01,len=9,form=integers,self_check=off"),
     ] {
         let policy = parse(text).expect("legal");
         assert_eq!(policy.to_string(), shown);
@@ -188,13 +190,74 @@ fn policies_with_a_rate() {
         "range:fpr=1%,len=2,len=2",
         "range:fpr=1%,len=2,self_check=on,",
         "range:14,len=2",
+        "range:14,form=integers",
+        "range:fpr=1%,form=integers,len=2",
+        "range:fpr=1%,len=2,form=cut",
+        "range:fpr=1%,len=2,self_check=off,form=integers",
         "range:len=2,fpr=1%",
     ] {
         assert!(parse(text).is_err(), "{text}");
+    }
+    for (text, says) in [
+        ("range:fpr=0,len=2", "rate = 0 is outside the legal range 4.656612873077393e-10 to 0.5"),
+        ("range:fpr=60%,len=2", "rate = 0.6 is outside the legal range 4.656612873077393e-10 to 0.5"),
+        ("range:fpr=1%,len=1073741824", "len / rate = 107374182400 is outside the legal range 2 to 2147483648"),
+        ("range:1.5", "bits per key = 1.5 is outside the legal range 2 to 200"),
+    ] {
+        assert_eq!(parse(text).expect_err("illegal"), says, "{text}");
     }
     let policy = parse("range:fpr=1%,len=1024").expect("legal");
     assert_eq!(policy.false_positive_rate(), Some((0.01, 1024)));
     assert!((policy.bits_per_key() - 18.394).abs() < 0.001);
     assert_eq!(policy.expected_block_len(8_000), 18_393);
     assert_eq!(parse("range:14").expect("legal").false_positive_rate(), None);
+}
+
+/// Keys that are no integers: a filter of the other form, which says so and has no rate, or none, and why.
+#[test]
+fn keys_that_are_no_integers_are_noticed() {
+    let sets: [(Vec<Vec<u8>>, NotIntegers); 4] = [
+        ((1..2_000).map(|i| i.to_string().into_bytes()).collect(), NotIntegers::Lengths { shortest: 1, longest: 4 }),
+        (
+            numbers(3).take(500).map(|n| [n.to_be_bytes(); 3].concat()).collect(),
+            NotIntegers::Width { bytes: 24, max: 16 },
+        ),
+        (
+            (0..50).map(|i| [&[7; 70_000][..], &[i]].concat()).collect(),
+            NotIntegers::Prefix { bytes: 70_000, max: 65_535 },
+        ),
+        ((0..9_000).map(|i| key(i, 8)).collect(), NotIntegers::Crowded { len: 100_000, within: 1024 }),
+    ];
+    let finish = |policy: RangePolicy, keys: &[Vec<u8>]| {
+        let mut builder = RangeFilterBuilder::new(policy);
+        keys.iter().for_each(|key| builder.add_key(key));
+        let block = builder.finish();
+        assert_eq!(builder.num_added(), if block.is_ok() { 0 } else { keys.len() as u64 });
+        (block, builder.built_form())
+    };
+    for (keys, reason) in sets {
+        let (rate, len) = (0.01, 100_000);
+        let (block, form) = finish(RangePolicy::with_false_positive_rate(rate, len).expect("legal"), &keys);
+        let block = block.expect("a filter of the other form");
+        let filter = opened(&block);
+        assert_eq!([form, filter.form()], [Some(RangeForm::Cut); 2], "{reason:?}");
+        assert_eq!(filter.false_positive_rate(1), None);
+        let (refused, form) = finish(RangePolicy::of_integers(rate, len).expect("legal"), &keys);
+        assert_eq!((&refused, form), (&Err(BuildError::NotIntegers(reason)), None));
+        let message = refused.expect_err("refused").to_string();
+        assert!(message.contains("form=integers") && message.contains(&reason.to_string()), "{message}");
+    }
+    let keys: Vec<Vec<u8>> = numbers(4).take(10_000).map(|n| n.to_be_bytes().to_vec()).collect();
+    for (rate, len) in [(0.5, 1), (0.01, 1 << 10), (1e-4, 1 << 16)] {
+        let (block, form) = finish(RangePolicy::of_integers(rate, len).expect("legal"), &keys);
+        let block = block.expect("of integers");
+        let filter = opened(&block);
+        assert_eq!([form, filter.form()], [Some(RangeForm::Integers); 2]);
+        let found = |len| filter.false_positive_rate(len).expect("of integers");
+        assert!(found(len) <= rate && found(len) > 0.99 * rate, "{} for {rate}", found(len));
+        assert!((found(1) * len as f64 - found(len)).abs() < 1e-9 && found(u64::MAX) == 1.0 && found(0) == 0.0);
+    }
+    let mut none = RangeFilterBuilder::new(RangePolicy::of_integers(0.01, 2).expect("legal"));
+    let block = none.allow_empty().finish().expect("a filter without keys");
+    assert_eq!((none.built_form(), opened(&block).form(), opened(&block).false_positive_rate(1)), (None, None, None));
 }

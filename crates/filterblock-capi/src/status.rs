@@ -125,6 +125,7 @@ impl From<BuildError> for Failure {
             BuildError::BitsPerKey { .. }
             | BuildError::FalsePositiveRate { .. }
             | BuildError::Setting { .. }
+            | BuildError::RangeSetting { .. }
             | BuildError::CappedPartitions { .. } => Status::Setting,
             BuildError::OutputTooShort { .. } => Status::TooShort,
             BuildError::SelfCheck { .. } => Status::SelfCheck,

@@ -4,6 +4,7 @@ use super::super::keys::Keys;
 use super::bounds::Numbers;
 use super::codes::{Blocks, OrderedPlan};
 use super::params::{MAX_LOG_BLOCK, MAX_WIDTH, Params};
+use crate::error::NotIntegers;
 use crate::filter::output::Output;
 use crate::filter::{Unbuilt, fault};
 use crate::hash_set::Tally;
@@ -37,19 +38,26 @@ fn log_least_span(numbers: impl Iterator<Item = u128>) -> u32 {
 }
 
 /// Appends the payload of `keys`, sorted and at least one, for ranges of up to `len` integers, in `range_per_key` times
-/// as many places. `None` if the keys are not of one length, or have more than 16 bytes behind their common prefix, or
-/// crowd too much for such ranges; then nothing is appended.
+/// as many places. If the keys are not of one length, or have more than 16 bytes behind their common prefix, or crowd too
+/// much for such ranges, nothing is appended.
 pub(in crate::range) fn build(
     keys: &Keys,
     len: u64,
     range_per_key: f64,
     out: &mut Vec<u8>,
     checks: bool,
-) -> Option<Built> {
-    let (key_len, prefix_len) = (keys.common_len()?, keys.common_prefix_len());
+) -> Result<Built, NotIntegers> {
+    let key_len = keys.common_len().ok_or_else(|| {
+        let (shortest, longest) = keys.extent();
+        NotIntegers::Lengths { shortest: shortest as u64, longest: longest as u64 }
+    })?;
+    let prefix_len = keys.common_prefix_len();
     let width = key_len - prefix_len;
-    if width > MAX_WIDTH || prefix_len > usize::from(u16::MAX) {
-        return None;
+    if width > MAX_WIDTH {
+        return Err(NotIntegers::Width { bytes: width as u64, max: MAX_WIDTH as u64 });
+    }
+    if prefix_len > usize::from(u16::MAX) {
+        return Err(NotIntegers::Prefix { bytes: prefix_len as u64, max: u16::MAX.into() });
     }
     let start = out.len();
     let numbers = Numbers { prefix: &keys.get(0)[..prefix_len], width };
@@ -85,11 +93,11 @@ pub(in crate::range) fn build(
                 };
                 let is_checked =
                     built.is_checked && codes.len() == keys.len() && out[start..].starts_with(numbers.prefix);
-                return Some(Built { params, is_checked });
+                return Ok(Built { params, is_checked });
             }
             // A bucket is longer than readers permit.
             Err(Unbuilt::Unsolved { .. } | Unbuilt::Repeated | Unbuilt::NoRoom(_)) => out.truncate(start),
         }
     }
-    None
+    Err(NotIntegers::Crowded { len, within: 1 << least })
 }

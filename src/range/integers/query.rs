@@ -50,6 +50,16 @@ impl Integers {
         Ok(Self { params, blocks: Blocks { places: codes.places(), log_len: params.log_block.into() }, codes })
     }
 
+    /// Returns the most that empty ranges of `len` numbers pass, in a filter of `num_keys` keys.
+    pub(in crate::range) fn false_positive_rate(&self, num_keys: u64, len: u64) -> f64 {
+        // As many blocks as it touches if it begins with the last number of one.
+        let num_blocks = (u128::from(len.saturating_sub(1)) >> self.blocks.log_len) + 1 + u128::from(len > 1);
+        match num_blocks > MAX_BLOCKS {
+            true => 1.0,
+            false => (num_keys as f64 * len as f64 / self.blocks.places.num() as f64).min(1.0),
+        }
+    }
+
     /// Returns the prefix that all keys have.
     #[inline(always)]
     pub(in crate::range) fn prefix<'a>(&self, payload: &'a [u8]) -> &'a [u8] {

@@ -1,4 +1,5 @@
-use super::super::{RangeFilter, RangeFilterBuilder, RangePolicy, are_ordered};
+use super::super::bounds::are_ordered;
+use super::super::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use crate::block::checksums;
 use crate::filter::fault;
 use crate::frame::{HEADER_LEN, PARAMS_AT};

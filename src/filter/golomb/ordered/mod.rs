@@ -39,6 +39,11 @@ pub(crate) struct Dimensions {
 pub(crate) struct Places(Buckets);
 
 impl Places {
+    /// Returns the number of places, below 2⁶⁴.
+    pub(crate) const fn num(&self) -> u64 {
+        self.0.num.saturating_mul(self.0.range)
+    }
+
     /// Returns the number of places of a bucket.
     #[inline(always)]
     pub(crate) const fn bucket_range(&self) -> u64 {

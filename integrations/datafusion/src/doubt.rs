@@ -13,6 +13,10 @@ pub enum Doubt {
     Block,
     /// A file is not in the set, or has changed since, or has no entity tag.
     File,
+    /// The set knows the name of no file of the table, though it has some: the two name files in different ways.
+    Names,
+    /// The table reads its files through an adapter of its own, which may make other values of those in the files.
+    Adapter,
     /// A filter of a query is no comparison that the set can answer: of another form than `=`, `IN`, `AND` and `OR`
     /// over indexed columns, or with a literal of another type, or null.
     Filter,
@@ -22,16 +26,63 @@ impl Doubt {
     const NUM: usize = Self::Filter as usize + 1;
 }
 
+/// What lookups have taken, and found: of one, and, in [`Outcomes`], of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Files that the tables had.
+    pub files: u64,
+    /// Files of these that the set knows in the state in which they are.
+    pub known: u64,
+    /// Files that were left out.
+    pub skipped: u64,
+    /// Requests for bytes of the set.
+    pub requests: u64,
+    /// Bytes of the set that were read.
+    pub bytes: u64,
+    /// Requests that failed, indexes and blocks that are not usable.
+    pub errors: u64,
+    /// Filters of queries that the set does not answer.
+    pub unanswered: u64,
+}
+
+impl Counts {
+    const NUM: usize = 7;
+
+    pub(crate) fn and(&self, more: &Self) -> Self {
+        Self {
+            files: self.files + more.files,
+            known: self.known + more.known,
+            skipped: self.skipped + more.skipped,
+            requests: self.requests + more.requests,
+            bytes: self.bytes + more.bytes,
+            errors: self.errors + more.errors,
+            unanswered: self.unanswered + more.unanswered,
+        }
+    }
+
+    /// The counts by the names of the metrics of a plan.
+    pub(crate) fn named(&self) -> [(&'static str, u64); Self::NUM] {
+        [
+            ("set_files", self.files),
+            ("set_files_known", self.known),
+            ("set_files_skipped", self.skipped),
+            ("set_requests", self.requests),
+            ("set_bytes", self.bytes),
+            ("set_errors", self.errors),
+            ("set_filters_unanswered", self.unanswered),
+        ]
+    }
+}
+
 /// Counts of a filter's lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcomes {
     /// Queries for which the set was asked.
     pub lookups: u64,
-    /// Files that their tables had.
-    pub files: u64,
-    /// Files that were left out.
-    pub skipped: u64,
+    /// What they took, and found.
+    pub counts: Counts,
     doubts: [u64; Doubt::NUM],
 }
 
@@ -46,15 +97,21 @@ impl Outcomes {
 /// The counters behind [`Outcomes`], and the first doubt of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    counts: [AtomicU64; 3],
+    lookups: AtomicU64,
+    counts: [AtomicU64; Counts::NUM],
     doubts: [AtomicU64; Doubt::NUM],
     first: [OnceLock<String>; Doubt::NUM],
 }
 
 impl Tally {
-    pub(crate) fn looked_up(&self, files: usize, skipped: usize) {
-        for (counter, more) in self.counts.iter().zip([1, files, skipped]) {
-            counter.fetch_add(more as u64, Ordering::Relaxed);
+    /// Counts a query for which the set was asked.
+    pub(crate) fn looked_up(&self) {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add(&self, counts: &Counts) {
+        for (counter, (_, more)) in self.counts.iter().zip(counts.named()) {
+            counter.fetch_add(more, Ordering::Relaxed);
         }
     }
 
@@ -72,8 +129,9 @@ impl Tally {
     }
 
     pub(crate) fn outcomes(&self) -> Outcomes {
-        let [lookups, files, skipped] = [0, 1, 2].map(|at| self.counts[at].load(Ordering::Relaxed));
-        let doubts = std::array::from_fn(|at| self.doubts[at].load(Ordering::Relaxed));
-        Outcomes { lookups, files, skipped, doubts }
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let [files, known, skipped, requests, bytes, errors, unanswered] = self.counts.each_ref().map(load);
+        let counts = Counts { files, known, skipped, requests, bytes, errors, unanswered };
+        Outcomes { lookups: load(&self.lookups), counts, doubts: self.doubts.each_ref().map(load) }
     }
 }

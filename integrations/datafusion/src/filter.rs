@@ -1,6 +1,6 @@
 //! Asks a set in an object store which files may have rows that a query looks for.
 
-use crate::doubt::{Doubt, Outcomes, Tally};
+use crate::doubt::{Counts, Doubt, Outcomes, Tally};
 use crate::identity;
 use crate::predicate::Predicate;
 use crate::value::{self, Kind};
@@ -12,10 +12,9 @@ use datafusion::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, Ob
 use filterblock::{DecodeError, KeyHasher};
 use filterblock_set::{FilterSet, Opening, Query, Selection};
 use futures::future::join_all;
-use futures::lock::Mutex;
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Ranges with fewer bytes than this between them are fetched as one.
 const MAX_GAP: u64 = 256 << 10;
@@ -23,25 +22,20 @@ const MAX_GAP: u64 = 256 << 10;
 /// A longer list is not looked up: it would have to be answered for every file.
 const MAX_VALUES: usize = 10_000;
 
-/// The set as far as it was read.
-enum State {
-    Unread,
-    Open(Box<FilterSet>),
-    /// Its index is none: for good, since only another object could be read otherwise.
-    Unusable,
-}
-
 /// What a query asks of a set.
 #[derive(Debug)]
 pub(crate) struct Question(Predicate<Query>);
 
 /// A set in an object store. Its index is read by the first query, each block by the first query that needs it; both stay
 /// in memory. A set that was written anew needs a new `FileFilter`.
+///
+/// No query waits for what another reads: those that miss the same part at once read it each for itself.
 pub struct FileFilter {
     store: Arc<dyn ObjectStore>,
     path: Path,
     hasher: Option<KeyHasher>,
-    state: Mutex<State>,
+    /// Once the index was read. `None`: it is none, for good, since only another object could be read otherwise.
+    set: OnceLock<Option<Box<FilterSet>>>,
     tally: Tally,
 }
 
@@ -54,7 +48,7 @@ impl fmt::Debug for FileFilter {
 impl FileFilter {
     /// Returns the filter of the set at `path`. Nothing is read yet.
     pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
-        Self { store, path, hasher: None, state: Mutex::new(State::Unread), tally: Tally::default() }
+        Self { store, path, hasher: None, set: OnceLock::new(), tally: Tally::default() }
     }
 
     /// Opens only a set that was hashed so; needed for a set under a secret key.
@@ -77,52 +71,65 @@ impl FileFilter {
     /// Returns for each file, as it is now, whether it may have a row for which all filters are true; for providers that
     /// list their files themselves. `schema` has the table's columns that are stored in the files.
     pub async fn may_match(&self, schema: &Schema, filters: &[Expr], files: &[&ObjectMeta]) -> Vec<bool> {
-        match self.ask(schema, filters).await {
-            Some(question) => self.answer(&question, files).await,
+        let counts = &mut Counts::default();
+        match self.ask(schema, filters, counts).await {
+            Some(question) => self.answer(&question, files, counts).await,
             None => vec![true; files.len()],
         }
     }
 
-    /// Returns what can be asked of the set; reads its index if there may be something.
-    pub(crate) async fn ask(&self, schema: &Schema, filters: &[Expr]) -> Option<Question> {
+    /// Returns what can be asked of the set; reads its index if there may be something. Adds to `counts` what it took.
+    pub(crate) async fn ask(&self, schema: &Schema, filters: &[Expr], counts: &mut Counts) -> Option<Question> {
+        let mut taken = Counts::default();
+        let question = self.question(schema, filters, &mut taken).await;
+        self.tally.add(&taken);
+        *counts = taken;
+        question
+    }
+
+    async fn question(&self, schema: &Schema, filters: &[Expr], counts: &mut Counts) -> Option<Question> {
         let doubt = |filter: &&Expr| self.tally.doubt(Doubt::Filter, format_args!("no lookup answers `{filter}`"));
         let compares = |filter: &Expr| Predicate::of(filter, &mut |_, _| Some(())).is_some();
         let (filters, others): (Vec<_>, Vec<_>) = filters.iter().partition(|filter| compares(filter));
         others.iter().for_each(doubt);
+        counts.unanswered = others.len() as u64;
         if filters.is_empty() {
             return None;
         }
-        let mut state = self.state.lock().await;
-        let set = self.open(&mut state).await?;
+        let set = self.open(counts).await?;
         let lookup = &mut |column: &str, values: &[&ScalarValue]| query(set, schema, column, values);
         let mut parts = Vec::new();
         for filter in filters {
             match Predicate::of(filter, lookup) {
                 Some(part) => parts.push(part),
-                None => doubt(&filter),
+                None => {
+                    doubt(&filter);
+                    counts.unanswered += 1;
+                }
             }
         }
         (!parts.is_empty()).then(|| Question(Predicate::All(parts)))
     }
 
-    /// Returns for each file whether it may have what is asked for; reads the blocks that are not in memory.
-    pub(crate) async fn answer(&self, question: &Question, files: &[&ObjectMeta]) -> Vec<bool> {
-        let mut state = self.state.lock().await;
-        let State::Open(set) = &mut *state else {
+    /// Returns for each file whether it may have what is asked for; reads the blocks that are not in memory. Adds to
+    /// `counts` what it took, and found.
+    pub(crate) async fn answer(&self, question: &Question, files: &[&ObjectMeta], counts: &mut Counts) -> Vec<bool> {
+        let Some(Some(set)) = self.set.get() else {
             return vec![true; files.len()];
         };
         // No file of a set has an empty name.
         let named =
             |file: &&ObjectMeta| identity(file).map_or((String::new(), 0), |id| (file.location.to_string(), id));
         let selection = set.select(files.iter().map(named));
-        (selection.num_known()..selection.num_files())
-            .for_each(|_| self.tally.doubt(Doubt::File, "a file is not in the set, or has changed since"));
+        self.doubt_files(set, &selection, files);
+        let mut taken = Counts { known: selection.num_known() as u64, files: files.len() as u64, ..Counts::default() };
         let mut answers = Vec::new();
         for query in question.0.lookups() {
-            self.load(set, query, &selection).await;
+            self.load(set, query, &selection, &mut taken).await;
             answers.push(set.answer(query, &selection).of_any_key());
         }
         for block in set.take_bad_blocks() {
+            taken.errors += 1;
             let file = String::from_utf8_lossy(&block.file);
             self.tally.doubt(
                 Doubt::Block,
@@ -130,52 +137,103 @@ impl FileFilter {
             );
         }
         let keep = question.0.answer(&mut answers.into_iter()).unwrap_or_else(|| vec![true; files.len()]);
-        self.tally.looked_up(files.len(), keep.iter().filter(|keep| !**keep).count());
+        taken.skipped = keep.iter().filter(|keep| !**keep).count() as u64;
+        self.tally.looked_up();
+        self.tally.add(&taken);
+        *counts = counts.and(&taken);
         keep
     }
 
-    async fn open<'s>(&self, state: &'s mut State) -> Option<&'s mut FilterSet> {
-        if matches!(state, State::Unread) {
-            match self.read_index().await {
-                Ok(Ok(set)) => *state = State::Open(set),
-                Ok(Err(error)) => {
-                    *state = State::Unusable;
-                    self.tally.doubt(Doubt::Set, format_args!("the set {} is not used: {error}", self.path));
-                }
-                // The next query tries again.
-                Err(error) => self.tally.doubt(Doubt::Set, format_args!("the set {} was not read: {error}", self.path)),
-            }
+    /// Counts that the table's adapter keeps the set from being asked.
+    pub(crate) fn doubt_adapter(&self) {
+        let what = "the table reads its files through an adapter of its own, whose values the set does not have";
+        self.tally.doubt(Doubt::Adapter, what);
+    }
+
+    /// Counts the files that the set does not know, and names that no file of the table has.
+    fn doubt_files(&self, set: &FilterSet, selection: &Selection, files: &[&ObjectMeta]) {
+        for _ in selection.num_known()..selection.num_files() {
+            self.tally.doubt(Doubt::File, "a file is not in the set, or has changed since");
         }
-        match state {
-            State::Open(set) => Some(set),
-            _ => None,
+        let tagged = files.iter().find(|file| file.e_tag.is_some());
+        let (Some(file), Some((name, _))) = (tagged, set.files().next()) else { return };
+        if selection.num_unknown() == files.len() {
+            let (path, name, location) = (&self.path, String::from_utf8_lossy(name), &file.location);
+            self.tally.doubt(
+                Doubt::Names,
+                format_args!(
+                    "{path} knows no file of the table: it names its files as `{name}`, the table `{location}`"
+                ),
+            );
         }
     }
 
+    async fn open(&self, counts: &mut Counts) -> Option<&FilterSet> {
+        if let Some(set) = self.set.get() {
+            return set.as_deref();
+        }
+        let set = match self.read_index(counts).await {
+            Ok(Ok(set)) => Some(set),
+            Ok(Err(error)) => {
+                counts.errors += 1;
+                self.tally.doubt(Doubt::Set, format_args!("the set {} is not used: {error}", self.path));
+                None
+            }
+            // The next query tries again.
+            Err(error) => {
+                counts.errors += 1;
+                self.tally.doubt(Doubt::Set, format_args!("the set {} was not read: {error}", self.path));
+                return None;
+            }
+        };
+        if let Some(foreign) = set.as_ref().and_then(|set| set.foreign_append()) {
+            let len = foreign.end - foreign.start;
+            self.tally.doubt(
+                Doubt::Set,
+                format_args!("{} has {len} bytes of another writer, whose files its last one did not know", self.path),
+            );
+        }
+        // Another query may have been first.
+        self.set.get_or_init(|| set).as_deref()
+    }
+
     /// The outer error is the store's, the inner one of the bytes.
-    async fn read_index(&self) -> Result<Result<Box<FilterSet>, DecodeError>, Box<dyn Error + Send + Sync>> {
+    async fn read_index(
+        &self,
+        counts: &mut Counts,
+    ) -> Result<Result<Box<FilterSet>, DecodeError>, Box<dyn Error + Send + Sync>> {
         let tail = GetOptions { range: Some(GetRange::Suffix(FilterSet::TAIL_LEN)), ..GetOptions::default() };
+        counts.requests += 1;
         let read = self.store.get_opts(&self.path, tail).await?;
         let set_len = read.meta.size;
         let mut tail = read.bytes().await?;
         for _ in 0..2 {
+            counts.bytes += tail.len() as u64;
             match FilterSet::open(set_len, &tail, self.hasher.as_ref()) {
                 Ok(Opening::Ready(set)) => return Ok(Ok(set)),
-                Ok(Opening::Needs(range)) => tail = self.store.get_range(&self.path, range).await?,
+                Ok(Opening::Needs(range)) => {
+                    counts.requests += 1;
+                    tail = self.store.get_range(&self.path, range).await?;
+                }
                 Err(error) => return Ok(Err(error)),
             }
         }
         Err("it changed meanwhile".into())
     }
 
-    async fn load(&self, set: &mut FilterSet, query: &Query, selection: &Selection) {
+    async fn load(&self, set: &FilterSet, query: &Query, selection: &Selection, counts: &mut Counts) {
         let fetch =
             |range: std::ops::Range<u64>| async { (range.start, self.store.get_range(&self.path, range).await) };
         for (offset, read) in join_all(set.plan(query, selection, MAX_GAP).into_iter().map(fetch)).await {
+            counts.requests += 1;
             match read {
-                Ok(bytes) => set.give(offset, &bytes),
+                Ok(bytes) => {
+                    counts.bytes += bytes.len() as u64;
+                    set.give(offset, &bytes);
+                }
                 Err(error) => {
-                    self.tally.doubt(Doubt::Set, format_args!("a part of {} was not read: {error}", self.path))
+                    counts.errors += 1;
+                    self.tally.doubt(Doubt::Set, format_args!("a part of {} was not read: {error}", self.path));
                 }
             }
         }

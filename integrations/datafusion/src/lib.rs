@@ -44,8 +44,11 @@
 //! column are named after its decimal places, and a file that has more of them gets none: a table with another number of
 //! places finds no filter.
 //!
-//! What is not noticed: a writer that leaves out rows, an entity tag that stays when the file changes, and an
-//! `expr_adapter_factory` of the table's own that makes other values of those in the file.
+//! A table with an `expr_adapter_factory` of its own, which may give a default in place of null, is read as a whole.
+//!
+//! What is not noticed: a writer that leaves out rows, an entity tag that stays when the file changes, and a list of files
+//! that is older than the files. The set answers for the states of the files that the table lists: if a file was written
+//! anew since, and the list still has its old tag, a value that only the new file has is not found.
 
 mod doubt;
 mod filter;
@@ -54,7 +57,7 @@ mod table;
 mod value;
 mod writer;
 
-pub use doubt::{Doubt, Outcomes};
+pub use doubt::{Counts, Doubt, Outcomes};
 pub use filter::FileFilter;
 pub use table::FilteredTable;
 pub use writer::{FileKeys, SetWriter, WriteError};

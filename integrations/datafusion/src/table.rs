@@ -1,5 +1,6 @@
 //! A table whose files are left out of the plan where a set denies what a query looks for.
 
+use crate::doubt::Counts;
 use crate::filter::{FileFilter, Question};
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
@@ -12,12 +13,17 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::{MetricBuilder, MetricType};
 use std::sync::Arc;
 
 /// A [`ListingTable`] and the set of its files. It plans as that table does, without the files in which the set denies
 /// what the query's filters require; DataFusion checks all rows of the others.
 ///
 /// A query that asks the set is planned without the files' statistics, as DataFusion opens every file to collect them.
+/// `EXPLAIN ANALYZE` shows its [`Counts`] among the metrics of the scan.
+///
+/// A table that was configured with an `expr_adapter_factory`, which may make other values of those in the files, is read
+/// as a whole.
 #[derive(Debug)]
 pub struct FilteredTable {
     table: ListingTable,
@@ -36,15 +42,23 @@ impl FilteredTable {
     }
 
     /// Returns the plan without the files that the set denies.
-    async fn skip(&self, plan: Arc<dyn ExecutionPlan>, question: &Question) -> Arc<dyn ExecutionPlan> {
-        let config =
-            plan.downcast_ref::<DataSourceExec>().and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-        // A table without files.
-        let Some(config) = config else {
+    async fn skip(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        question: &Question,
+        counts: &mut Counts,
+    ) -> Arc<dyn ExecutionPlan> {
+        // None: a table without files.
+        let Some(config) = scan_of(&plan) else {
             return plan;
         };
+        // A default in place of null, say: the set has the values of the files.
+        if config.expr_adapter_factory.is_some() {
+            self.filter.doubt_adapter();
+            return plan;
+        }
         let files: Vec<_> = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| &file.object_meta).collect();
-        let mut keep = self.filter.answer(question, &files).await.into_iter();
+        let mut keep = self.filter.answer(question, &files, counts).await.into_iter();
         // The number of groups stays, as the plan may state a partitioning by them.
         let of_group = |group: &FileGroup| {
             let kept = group.iter().filter(|_| keep.next().unwrap_or(true)).cloned().collect();
@@ -54,6 +68,20 @@ impl FilteredTable {
         let statistics = config.statistics().to_inexact();
         let config = FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).with_statistics(statistics);
         DataSourceExec::from_data_source(config.build())
+    }
+}
+
+fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
+    plan.downcast_ref::<DataSourceExec>().and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
+}
+
+/// Adds what the set was asked to the metrics of the scan, which `EXPLAIN ANALYZE` shows.
+fn report(plan: &Arc<dyn ExecutionPlan>, counts: &Counts) {
+    if let Some(config) = scan_of(plan) {
+        for (name, count) in counts.named() {
+            let metric = MetricBuilder::new(config.file_source.metrics()).with_type(MetricType::Summary);
+            metric.global_counter(name).add(count as usize);
+        }
     }
 }
 
@@ -86,8 +114,13 @@ impl TableProvider for FilteredTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(question) = self.filter.ask(&self.stored, filters).await else {
-            return self.table.scan(session, projection, filters, limit).await;
+        let counts = &mut Counts::default();
+        let Some(question) = self.filter.ask(&self.stored, filters, counts).await else {
+            let plan = self.table.scan(session, projection, filters, limit).await?;
+            if !filters.is_empty() {
+                report(&plan, counts);
+            }
+            return Ok(plan);
         };
         let without_statistics = session.as_any().downcast_ref::<SessionState>().map(|state| {
             let mut state = state.clone();
@@ -96,7 +129,9 @@ impl TableProvider for FilteredTable {
         });
         let session = without_statistics.as_ref().map_or(session, |state| state as &dyn Session);
         let plan = self.table.scan(session, projection, filters, limit).await?;
-        Ok(self.skip(plan, &question).await)
+        let plan = self.skip(plan, &question, counts).await;
+        report(&plan, counts);
+        Ok(plan)
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {

@@ -4,17 +4,22 @@ use crate::identity;
 use crate::value::{self, Kind};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Schema};
-use datafusion::object_store::{ObjectMeta, ObjectStore};
+use datafusion::object_store::path::Path;
+use datafusion::object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
 use datafusion::parquet::arrow::ProjectionMask;
 #[expect(deprecated, reason = "what replaces it is sixty lines of an example")]
 use datafusion::parquet::arrow::async_reader::ParquetObjectReader;
 use datafusion::parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
 use datafusion::parquet::errors::ParquetError;
 use filterblock::{FilterPolicy, KeyHash, KeyHasher};
-use filterblock_set::{EntryBuffer, SetBuildError, SetBuilder, SetColumn};
+use filterblock_set::{EntryBuffer, FilterSet, Opening, SetBuildError, SetBuilder, SetColumn};
 use futures::TryStreamExt;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+
+/// How often a set is read anew that others change while it is continued.
+const ATTEMPTS: usize = 10;
 
 /// The reason why a set, or a file's part of it, was not made.
 #[derive(Debug)]
@@ -34,6 +39,10 @@ pub enum WriteError {
     Set(SetBuildError),
     /// The file was not read.
     Parquet(ParquetError),
+    /// The set's object was not read or put.
+    Store(Error),
+    /// Other writers changed the set's object at every attempt to continue it.
+    Contended(String),
 }
 
 impl fmt::Display for WriteError {
@@ -47,6 +56,8 @@ impl fmt::Display for WriteError {
             Self::OtherKeys => f.write_str("the keys were collected for another set"),
             Self::Set(error) => error.fmt(f),
             Self::Parquet(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
+            Self::Contended(path) => write!(f, "others changed the set {path} at each of {ATTEMPTS} attempts"),
         }
     }
 }
@@ -62,6 +73,12 @@ impl From<SetBuildError> for WriteError {
 impl From<ParquetError> for WriteError {
     fn from(error: ParquetError) -> Self {
         Self::Parquet(error)
+    }
+}
+
+impl From<Error> for WriteError {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
     }
 }
 
@@ -176,6 +193,85 @@ impl SetWriter {
     /// [`WriteError::Set`], of [`SetBuildError::Empty`] if no file was added since the last call.
     pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
         Ok(self.set.finish()?)
+    }
+
+    /// Continues the set at `path` by the files of this writer, or makes it if there is none. Files of the same names
+    /// are replaced, and the files for whose names `drop` returns true are dropped. Leaves the writer empty.
+    ///
+    /// The object is read and put as a whole, on the condition that nobody has put it meanwhile: then the new one is read
+    /// and continued. So writers that do not know of each other lose none of their files. Needs a store with such
+    /// puts, as S3 is (`PutMode::Update`).
+    ///
+    /// # Errors
+    /// [`WriteError::Set`], [`WriteError::Store`], [`WriteError::Contended`]; the writer has its files still.
+    pub async fn append_to(
+        &mut self,
+        store: &dyn ObjectStore,
+        path: &Path,
+        mut drop: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), WriteError> {
+        let own = self.set.finish()?;
+        let names: HashSet<Vec<u8>> = opened(&own, &self.hasher)?.files().map(|(name, _)| name.to_vec()).collect();
+        let mut result = Err(WriteError::Contended(path.to_string()));
+        for _ in 0..ATTEMPTS {
+            self.restore(&own)?;
+            match self.put_after(store, path, &own, |name| names.contains(name) || drop(name)).await {
+                Err(WriteError::Store(Error::Precondition { .. } | Error::AlreadyExists { .. })) => {}
+                other => {
+                    result = other;
+                    break;
+                }
+            }
+        }
+        if result.is_err() {
+            self.restore(&own)?;
+        }
+        result
+    }
+
+    /// Takes back the files of a set that was finished.
+    fn restore(&mut self, own: &[u8]) -> Result<(), WriteError> {
+        if self.set.num_files() == 0 {
+            self.set.absorb(own, |_| true)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the set with the files of the object and of the builder, unless it was put meanwhile.
+    async fn put_after(
+        &mut self,
+        store: &dyn ObjectStore,
+        path: &Path,
+        own: &[u8],
+        drop: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), WriteError> {
+        let (set, mode) = match store.get(path).await {
+            Ok(found) => {
+                let (e_tag, version) = (found.meta.e_tag.clone(), found.meta.version.clone());
+                let mut set = found.bytes().await?.to_vec();
+                let more = self.set.finish_append(&opened(&set, &self.hasher)?, drop)?;
+                set.extend(more);
+                (set, PutMode::Update(UpdateVersion { e_tag, version }))
+            }
+            Err(Error::NotFound { .. }) => {
+                self.set.finish()?;
+                (own.to_vec(), PutMode::Create)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        store.put_opts(path, set.into(), PutOptions::from(mode)).await?;
+        Ok(())
+    }
+}
+
+/// The index of a set that is in memory.
+fn opened(set: &[u8], hasher: &KeyHasher) -> Result<FilterSet, WriteError> {
+    match FilterSet::open(set.len() as u64, set, Some(hasher)).map_err(SetBuildError::from)? {
+        Opening::Ready(set) => Ok(*set),
+        Opening::Needs(range) => {
+            let (actual_bytes, min_bytes) = (set.len() as u64, range.end);
+            Err(SetBuildError::from(filterblock::DecodeError::TooShort { actual_bytes, min_bytes }).into())
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 mod counting;
 mod doubts;
 mod lake;
+mod loud;
 mod queries;
 mod requests;
 mod values;
+mod writers;

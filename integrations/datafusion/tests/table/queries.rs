@@ -112,8 +112,8 @@ async fn a_table_with_a_set_finds_the_same_rows() {
             num_rows += found.map_or(0, |rows| rows.len());
         }
         let outcomes = filter.outcomes();
-        files += outcomes.files;
-        skipped += outcomes.skipped;
+        files += outcomes.counts.files;
+        skipped += outcomes.counts.skipped;
         doubts += outcomes.doubts(Doubt::Filter);
         assert_eq!(outcomes.doubts(Doubt::Set) + outcomes.doubts(Doubt::Block) + outcomes.doubts(Doubt::File), 0);
     }
@@ -135,11 +135,11 @@ async fn every_indexable_type_is_looked_up() {
     }
     let filter = lake.filter(lake.set(&INDEXED).await).await;
     for (name, data_type) in columns().iter().filter(|(name, _)| INDEXED.contains(name)) {
-        let before = filter.outcomes().skipped;
+        let before = filter.outcomes().counts.skipped;
         let equals = |number| col(*name).eq(lit(lake::scalar(data_type, Some(number))));
         assert_eq!(lake.rows(lake.filtered(&filter), equals(2)).await, Ok(vec![2]), "{name}");
         assert_eq!(lake.rows(lake.filtered(&filter), equals(59)).await, Ok(vec![]), "{name}");
-        assert_eq!(filter.outcomes().skipped - before, 7, "{name}");
+        assert_eq!(filter.outcomes().counts.skipped - before, 7, "{name}");
     }
 }
 

@@ -1,0 +1,249 @@
+//! What keeps a set from being of use is shown, and queries do not wait for each other.
+
+use crate::lake::{self, Lake};
+use async_trait::async_trait;
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::object_store::memory::InMemory;
+use datafusion::object_store::path::Path;
+use datafusion::object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{Column, IsNullExpr, Literal, case};
+use datafusion::physical_expr_adapter::{
+    DefaultPhysicalExprAdapterFactory, PhysicalExprAdapter, PhysicalExprAdapterFactory,
+};
+use datafusion::prelude::{SessionContext, col, lit};
+use filterblock_datafusion::{Doubt, FileFilter, FilteredTable, SetWriter};
+use futures::stream::BoxStream;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Barrier;
+
+/// Files of one number each, with a set.
+async fn numbers(count: i64) -> (Lake, Vec<u8>) {
+    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    for number in 0..count {
+        lake.put(&number.to_string(), &of_number(&lake.schema, number, Some(number))).await;
+    }
+    let set = lake.set(&["number"]).await;
+    (lake, set)
+}
+
+fn of_number(schema: &SchemaRef, row: i64, number: Option<i64>) -> datafusion::arrow::array::RecordBatch {
+    lake::batch(schema, row, &[vec![lake::scalar(&DataType::Int64, number)]])
+}
+
+/// The metrics of a set in `EXPLAIN ANALYZE` of a query for the number.
+async fn explained(lake: &Lake, filter: &Arc<FileFilter>, number: i64) -> Vec<String> {
+    let context = SessionContext::new();
+    context.register_object_store(ObjectStoreUrl::parse("lake://files").unwrap().as_ref(), lake.store.clone());
+    let query = context.read_table(lake.filtered(filter)).unwrap().filter(col("number").eq(lit(number))).unwrap();
+    let plan = query.explain(false, true).unwrap().collect().await.unwrap();
+    let text = pretty_format_batches(&plan).unwrap().to_string();
+    let metrics = text.split([',', '[', ']']).map(str::trim).filter(|metric| metric.starts_with("set_"));
+    metrics.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn explain_analyze_shows_the_set() {
+    let (lake, set) = numbers(6).await;
+    let len = set.len();
+    let filter = lake.filter(set).await;
+    let [cold, warm, none] =
+        [explained(&lake, &filter, 2).await, explained(&lake, &filter, 2).await, explained(&lake, &filter, 77).await];
+    let shown = |known: u64, skipped: u64, requests: u64, errors: u64| {
+        let counts = [("files", 6), ("files_known", known), ("files_skipped", skipped), ("requests", requests)];
+        let counts = counts.iter().map(|(name, count)| format!("set_{name}={count}")).collect::<Vec<_>>();
+        move |metrics: &[String]| {
+            let missing = counts.iter().find(|count| !metrics.contains(count));
+            assert!(missing.is_none() && metrics.contains(&format!("set_errors={errors}")), "{missing:?}: {metrics:?}");
+        }
+    };
+    shown(6, 5, 2, 0)(&cold);
+    shown(6, 5, 0, 0)(&warm);
+    assert!(warm.contains(&"set_bytes=0".to_owned()) && none.contains(&"set_files_skipped=6".to_owned()));
+    let counts = filter.outcomes().counts;
+    assert_eq!((counts.files, counts.known, counts.skipped, counts.errors), (18, 18, 16, 0));
+    assert!(counts.requests == 2 && counts.bytes > len as u64 && counts.bytes < 2 * len as u64, "{counts:?}");
+
+    // A set that is not there.
+    lake.store.delete(&"lake.set".into()).await.unwrap();
+    let filter = Arc::new(FileFilter::new(lake.store.clone(), "lake.set".into()));
+    let metrics = explained(&lake, &filter, 2).await;
+    assert!(metrics.contains(&"set_errors=1".to_owned()) && metrics.contains(&"set_files_skipped=0".to_owned()));
+}
+
+#[tokio::test]
+async fn names_of_another_form_are_reported() {
+    let (lake, _) = numbers(3).await;
+    let mut writer = SetWriter::new(&"blocked:14,seed=7".parse().unwrap(), &lake.schema, &["number"], 1).unwrap();
+    let files = lake.files().await;
+    for (number, file) in (0..).zip(&files) {
+        let mut keys = writer.keys();
+        keys.add(&of_number(&lake.schema, number, Some(number))).unwrap();
+        let location = format!("bucket/{}", file.location).into();
+        writer.add_file(&ObjectMeta { location, ..file.clone() }, &keys).unwrap();
+    }
+    let filter = lake.filter(writer.finish().unwrap()).await;
+    assert_eq!(lake.rows(lake.filtered(&filter), col("number").eq(lit(1_i64))).await, Ok(vec![1]));
+    let outcomes = filter.outcomes();
+    assert_eq!((outcomes.counts.known, outcomes.doubts(Doubt::File), outcomes.doubts(Doubt::Names)), (0, 3, 1));
+    let said = filter.first(Doubt::Names).unwrap();
+    assert!(said.contains("`bucket/data/0.parquet`, the table `data/0.parquet`"), "{said}");
+}
+
+/// An adapter that has 7 in place of null.
+#[derive(Debug)]
+struct Sevens(Arc<dyn PhysicalExprAdapter>);
+
+#[derive(Debug)]
+struct SevensFactory;
+
+impl PhysicalExprAdapterFactory for SevensFactory {
+    fn create(
+        &self,
+        logical: SchemaRef,
+        physical: SchemaRef,
+    ) -> datafusion::common::Result<Arc<dyn PhysicalExprAdapter>> {
+        Ok(Arc::new(Sevens(DefaultPhysicalExprAdapterFactory.create(logical, physical)?)))
+    }
+}
+
+impl PhysicalExprAdapter for Sevens {
+    fn rewrite(&self, expr: Arc<dyn PhysicalExpr>) -> datafusion::common::Result<Arc<dyn PhysicalExpr>> {
+        let expr = self.0.rewrite(expr)?;
+        let or_seven = |expr: Arc<dyn PhysicalExpr>| match expr.downcast_ref::<Column>() {
+            Some(column) if column.name() == "number" => {
+                let seven = Arc::new(Literal::new(ScalarValue::Int64(Some(7)))) as Arc<dyn PhysicalExpr>;
+                let is_null = Arc::new(IsNullExpr::new(expr.clone())) as Arc<dyn PhysicalExpr>;
+                Ok(Transformed::yes(case(None, vec![(is_null, seven)], Some(expr))?))
+            }
+            _ => Ok(Transformed::no(expr)),
+        };
+        Ok(expr.transform_up(or_seven)?.data)
+    }
+}
+
+/// A null that the table shows as 7 is in no filter as 7.
+#[tokio::test]
+async fn substituted_values_are_maybe() {
+    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    // Minimum and maximum do not rule 7 out.
+    let (null, others) = (of_number(&lake.schema, 0, None), [5, 9].map(|n| of_number(&lake.schema, n, Some(n))));
+    lake.put("0", &concat_batches(&lake.schema, [&null].into_iter().chain(&others)).unwrap()).await;
+    lake.put("1", &of_number(&lake.schema, 1, Some(1))).await;
+    lake.put("2", &of_number(&lake.schema, 2, Some(7))).await;
+    let filter = lake.filter(lake.set(&["number"]).await).await;
+    let table = || {
+        let options = ListingOptions::new(Arc::new(ParquetFormat::default()));
+        let config = ListingTableConfig::new(ListingTableUrl::parse("lake://files/data/").unwrap());
+        let config = config.with_listing_options(options).with_schema(lake.schema.clone());
+        ListingTable::try_new(config.with_expr_adapter_factory(Arc::new(SevensFactory))).unwrap()
+    };
+    let sevens = col("number").eq(lit(7_i64));
+    assert_eq!(lake.rows(Arc::new(table()), sevens.clone()).await, Ok(vec![0, 2]));
+    let filtered = Arc::new(FilteredTable::new(table(), filter.clone()));
+    assert_eq!(lake.rows(filtered, sevens.clone()).await, Ok(vec![0, 2]));
+    assert_eq!((filter.outcomes().doubts(Doubt::Adapter), filter.outcomes().counts.skipped), (1, 0));
+    // Functions over the column are no lookups.
+    let coalesced = datafusion::functions::expr_fn::coalesce(vec![col("number"), lit(7_i64)]).eq(lit(7_i64));
+    assert_eq!(lake.rows(lake.filtered(&filter), coalesced).await, Ok(vec![0, 2]));
+    assert_eq!(lake.rows(lake.filtered(&filter), sevens).await, Ok(vec![2]), "a table that shows nulls");
+}
+
+/// A list of files that is older than a file: the set answers for the state that the list names. With the list as it is
+/// now, the file is *maybe*.
+#[tokio::test]
+async fn a_list_that_is_older_than_a_file() {
+    let (lake, set) = numbers(2).await;
+    let filter = lake.filter(set).await;
+    let old = lake.files().await;
+    lake.put("1", &of_number(&lake.schema, 1, Some(99))).await;
+    let new = lake.files().await;
+    let may_match = async |number: i64, files: &[ObjectMeta]| {
+        let files: Vec<_> = files.iter().collect();
+        filter.may_match(&lake.schema, &[col("number").eq(lit(number))], &files).await
+    };
+    assert_eq!(may_match(99, &new).await, [false, true]);
+    assert_eq!(may_match(99, &old).await, [false, false], "listed in README.md among what is not noticed");
+    assert_eq!(may_match(1, &old).await, [false, true]);
+    assert_eq!(lake.rows(lake.filtered(&filter), col("number").eq(lit(99_i64))).await, Ok(vec![1]));
+}
+
+/// A store in which no request for a part of the set is answered before as many others have come.
+#[derive(Debug)]
+struct Together {
+    inner: InMemory,
+    barrier: Barrier,
+}
+
+impl fmt::Display for Together {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Together {
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        self.barrier.wait().await;
+        self.inner.get_opts(location, options).await
+    }
+
+    async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        self.inner.put_opts(location, payload, options).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.inner.put_multipart_opts(location, options).await
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// Four queries read the index, and then their blocks, at once. If one waited for another, none would end.
+#[tokio::test]
+async fn queries_read_at_once() {
+    const QUERIES: usize = 4;
+    let (lake, set) = numbers(5).await;
+    let files = lake.files().await;
+    let files: Vec<_> = files.iter().collect();
+    let store = Together { inner: InMemory::new(), barrier: Barrier::new(QUERIES) };
+    store.put(&"lake.set".into(), set.into()).await.unwrap();
+    let filter = FileFilter::new(Arc::new(store), "lake.set".into());
+    let query = async |number: i64| filter.may_match(&lake.schema, &[col("number").eq(lit(number))], &files).await;
+    let all = futures::future::join_all((0..QUERIES as i64).map(query));
+    let all = tokio::time::timeout(Duration::from_secs(60), all).await.expect("no query waits for another");
+    for (number, may_match) in all.iter().enumerate() {
+        assert_eq!(*may_match, (0..5).map(|file| file == number).collect::<Vec<_>>());
+    }
+    assert_eq!(filter.outcomes().counts.requests, 2 * QUERIES as u64);
+}

@@ -1,15 +1,16 @@
 //! Files that hold a filter block: how one is read and shown, and the message when it is refused.
 
-use crate::exit::Failure;
-use crate::open_args::Expected;
+use crate::exit::{Code, Failure};
+use crate::open_args::{Expected, HashKey};
 use crate::output::shell_word;
 use crate::policy_args::RANGE;
 use filterblock::range::{RANGE_KIND_TAG, RangeFilter, RangeFilterReader};
 use filterblock::{
     DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyTransform, MAGIC,
 };
-use std::fs::File;
-use std::io::{self, Read};
+use filterblock_set::{FOOTER_LEN, SET_MAGIC};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 const HEADER_BYTES: u64 = HEADER_LEN as u64;
@@ -26,6 +27,9 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
         let stats = expected.key.command(format_args!("stats {}", shell_word(path)));
         let next = format!("Nothing was queried or checked. If it is a store, run {stats}.");
         return Err(Failure::io(path, "cannot read", &io::ErrorKind::IsADirectory.into(), &next));
+    }
+    if is_set(path) {
+        return Err(refuse_set(path, &expected.key));
     }
     let mut file = File::open(path).map_err(failure)?;
     let metadata = file.metadata().map_err(failure)?;
@@ -75,6 +79,35 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
         actual_bytes if actual_bytes != declared_bytes => Err(of_another_len(&bytes, actual_bytes)),
         _ => Ok(bytes),
     }
+}
+
+/// Whether the file ends as a filter set does.
+pub(crate) fn is_set(path: &Path) -> bool {
+    let ends_as_set = || -> io::Result<bool> {
+        // A pipe is not opened: it may have no end.
+        if !fs::metadata(path)?.is_file() {
+            return Ok(false);
+        }
+        let (mut file, mut magic) = (File::open(path)?, [0; SET_MAGIC.len()]);
+        file.seek(SeekFrom::End(-(FOOTER_LEN as i64)))?;
+        file.read_exact(&mut magic)?;
+        Ok(magic == SET_MAGIC)
+    };
+    // If this fails, reading it as a block will report the same error.
+    ends_as_set().unwrap_or(false)
+}
+
+/// A set is no filter of one table.
+fn refuse_set(path: &Path, key: &HashKey) -> Failure {
+    let file = shell_word(path);
+    let [list, query] =
+        [format!("list {file}"), format!("query {file} VALUE --column NAME")].map(|command| key.command(command));
+    let message = format!(
+        "{}: a filter set, the filters of many files, where one filter is expected. To see its files and columns, run {list}; \
+         to query it, run {query}.",
+        path.display()
+    );
+    Failure::new(Code::Usage, message)
 }
 
 /// The failure to read a file, with a command that shows what there is.
@@ -163,7 +196,15 @@ fn describe_as(
     expected: &Expected,
 ) -> String {
     let what = located(path, 0, &dimensions(len, start, error), failed);
-    format!("{what}. {}", consequence(path, start, error, expected))
+    let is_longer = len.is_some_and(|len| len.saturating_sub(HEADER_BYTES) > stated_len(start));
+    // The first block of a set is bound to its file.
+    let of_set = match error {
+        DecodeError::PayloadLength { .. } | DecodeError::HeaderChecksum { .. } if is_longer => {
+            " If it was a filter set, its end is damaged or missing: restore it from a copy."
+        }
+        _ => "",
+    };
+    format!("{what}. {}{of_set}", consequence(path, start, error, expected))
 }
 
 /// The first half of the message: as `t.fb: filter block at offset 0 (4133 bytes, bloom v1): payload digest …`.

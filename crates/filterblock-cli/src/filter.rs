@@ -236,6 +236,7 @@ impl Opener {
     pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         match self.entries {
             Some(_) => frame_file::read(path),
+            None if block_file::is_set(path) => block_file::read(path, &self.expected),
             None => partitioned_file::read(path).map_or_else(|| block_file::read(path, &self.expected), Ok),
         }
     }

@@ -25,6 +25,7 @@ mod query;
 mod range_calc;
 mod range_filter;
 mod range_query;
+mod set;
 mod store;
 mod table_file;
 mod temporary;
@@ -67,6 +68,7 @@ enum Command {
     Query(query::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    List(set::list::Args),
     Thin(thin::Args),
     Combine(combine::Args),
     Calc(calc::Args),
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         Command::Query(args) => query::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::List(args) => set::list::run(args),
         Command::Thin(args) => thin::run(args),
         Command::Combine(args) => combine::run(args),
         Command::Calc(args) => calc::run(args),

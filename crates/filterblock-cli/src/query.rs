@@ -8,10 +8,11 @@ use crate::keys::Keys;
 use crate::output::{self, Output, object, shell_word};
 use crate::progress::Working;
 use crate::range_query::{self, Query, RangeArgs};
+use crate::set;
 use crate::table_file;
 use filterblock::range::RangeFilterReader;
 use serde_json::Map;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// Lines of the file end with NUL, not with a newline; answers still end with a newline
     #[arg(long, short = '0', requires = LIST)]
     null: bool,
+    /// Query a filter set for values of this column: a line for each of its files
+    #[arg(long, value_name = "NAME", conflicts_with_all = RANGE_FLAGS)]
+    column: Option<OsString>,
     /// Print only the number of keys and of each answer
     #[arg(long)]
     summary: bool,
@@ -54,7 +58,10 @@ pub(crate) struct Args {
 const USAGE: &str = "filterblock query [OPTIONS] <F> <KEY>...
        filterblock query [OPTIONS] <KEY>... --in <F>...
        filterblock query [OPTIONS] <F> --from <KEY> --to <KEY>
-       filterblock query [OPTIONS] <F> --prefix <PREFIX>";
+       filterblock query [OPTIONS] <F> --prefix <PREFIX>
+       filterblock query [OPTIONS] <SET> <VALUE>... --column <NAME>";
+/// Flags that a set does not answer.
+const RANGE_FLAGS: [&str; 6] = ["from", "to", "to_including", "prefix", "list", "compact_frame"];
 /// Files of keys or ranges, at most one of which is given.
 pub(crate) const LIST: &str = "list-file";
 
@@ -67,6 +74,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (list, given) = (args.keys.as_ref().or(args.ranges.list.as_ref()), args.ranges.given());
     if words.is_empty() && list.is_none() && given.is_none() {
         return Err(Failure::usage("query", "no keys: give some, or a file of keys with --keys").into());
+    }
+    if let Some(column) = &args.column {
+        return query_sets(args, &files, words, column);
     }
     let opener = args.filter.read("query", true)?;
     let read = |file: &PathBuf| match !args.filter.compact_frame && table_file::is_table(file) {
@@ -89,14 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     drop(working);
-    let mut keys = match list {
-        Some(path) => Some(Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?),
-        None => None,
-    };
-    // The answers show how far it is.
-    if !args.summary && io::stdout().is_terminal() {
-        keys.iter_mut().for_each(Keys::hide_progress);
-    }
+    let keys = list.map(|path| open_keys(args, path)).transpose()?;
     let mut session = Session { args, filters, out: Output::new(), num_queries: 0 };
     if let Some(message) = given.as_ref().and_then(|given| given.reversed(&opener.expected, &args.files_shown(&files)))
     {
@@ -116,6 +119,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let code = if answered_by_code && is_denied { Code::Absent } else { Code::Ok };
     session.finish().map_err(output::failure)?;
     Ok(code.max(worst).into())
+}
+
+/// Queries sets, whose files answer.
+fn query_sets(args: &Args, files: &[PathBuf], words: &[OsString], column: &OsStr) -> anyhow::Result<ExitCode> {
+    for file in files {
+        args.filter.expected.without_context("query", file)?;
+    }
+    let request = set::query::Request {
+        sets: files,
+        names_sets: !args.files.is_empty(),
+        column,
+        values: words,
+        list: args.keys.as_ref().map(|path| open_keys(args, path)).transpose()?,
+        summary: args.summary,
+        json: args.json,
+    };
+    set::query::run(request, &args.filter.expected.read()?.key)
+}
+
+/// Opens the list of keys or ranges.
+fn open_keys(args: &Args, path: &Path) -> Result<Keys, Failure> {
+    let mut keys = Keys::open(path, args.null, "Not all keys were queried. Run `filterblock query --help`.")?;
+    // The answers show how far it is.
+    if !args.summary && io::stdout().is_terminal() {
+        keys.hide_progress();
+    }
+    Ok(keys)
 }
 
 impl Args {
@@ -170,7 +200,6 @@ impl<'a> Queried<'a> {
             (Opened::Keys(filter), Query::Prefix(prefix)) => filter.may_contain_prefix(prefix),
             // Refused when it was opened.
             (Opened::Unusable, _) | (Opened::Keys(_), Query::Range(..)) => true,
-            (Opened::Ranges(_), range) if range.is_reversed() => true,
             (Opened::Ranges(filter), Query::Key(key)) => filter.may_contain(key),
             (Opened::Ranges(filter), Query::Range(lower, upper)) => filter.may_contain_range(lower, upper),
             (Opened::Ranges(filter), Query::Prefix(prefix)) => filter.may_contain_prefix(prefix),

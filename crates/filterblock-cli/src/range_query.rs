@@ -7,6 +7,7 @@ use crate::keys::Keys;
 use crate::open_args::Expected;
 use crate::output::{printable, quoted};
 use crate::query::LIST;
+use filterblock::range::are_ordered;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
@@ -80,7 +81,7 @@ impl RangeArgs {
 /// The message about lines of a list whose bounds are in reverse order.
 pub(crate) fn of_reversed_lines(list: &Keys, num_reversed: u64, first: u64) -> String {
     format!(
-        "{}: ranges whose end is before their beginning: {num_reversed} of {} lines, the first at line {first}. {NO_KEY_BETWEEN} \
+        "{}: ranges that do not begin before their end: {num_reversed} of {} lines, the first at line {first}. {NO_KEY_BETWEEN} \
          the answer for each is 'maybe'. Write the lesser key before the tab; {NUMBERS}.",
         list.name().display(),
         list.num_keys()
@@ -107,9 +108,9 @@ impl<'a> Query<'a> {
         Self::Range(lower, upper)
     }
 
-    /// Whether it is a range that ends before it begins.
+    /// Whether it is a range that ends before it begins, or before its first key: *maybe*, as the library answers it.
     pub(crate) fn is_reversed(self) -> bool {
-        matches!(self, Self::Range(Included(from), Excluded(to) | Included(to)) if from > to)
+        matches!(self, Self::Range(lower, upper) if !are_ordered(lower, upper))
     }
 
     /// The message about such a range on the command line, with the command that has its bounds in order; `files` as
@@ -120,7 +121,7 @@ impl<'a> Query<'a> {
         let command = expected.command(format_args!("query {files} {in_order}"));
         self.is_reversed().then(|| {
             format!(
-                "--from \"{}\" is after the end of the range, \"{}\". {NO_KEY_BETWEEN} the answer is 'maybe'. For the keys \
+                "--from \"{}\" is not before the end of the range, \"{}\". {NO_KEY_BETWEEN} the answer is 'maybe'. For the keys \
                  from the lesser to the greater, run {command}; {NUMBERS}.",
                 printable(from),
                 printable(to)

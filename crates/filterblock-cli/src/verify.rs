@@ -10,6 +10,7 @@ use crate::output::{self, Output, object, shell_word};
 use crate::policy_args::RANGE;
 use crate::progress::Working;
 use crate::range_filter;
+use crate::set;
 use crate::store;
 use crate::table_file;
 use crate::verdict::Verdict;
@@ -23,11 +24,11 @@ use std::process::ExitCode;
 /// Checks checksums and structure (of a compact frame the structure only); for a table also every cell, and that its filters miss none; for a store the same,
 /// and how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
 /// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for each
-/// key); for a range filter only that no key is missing. Continues after a bad file; the exit code is the worst of all.
+/// key); for a range filter only that no key is missing. Of a filter set, the index and every block are checked. Continues after a bad file; the exit code is the worst of all.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/verify.txt")))]
 pub(crate) struct Args {
-    /// Files with a block each, tables of a store, or directories of stores
+    /// Files with a block each, tables of a store, filter sets, or directories of stores
     #[arg(value_name = "F", required = true)]
     files: Vec<PathBuf>,
     /// The keys that each of the blocks was built from; '-' is standard input, for one block
@@ -54,20 +55,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for (path, number) in args.files.iter().zip(1..) {
         let is_store = path.is_dir();
         let is_table = !args.filter.compact_frame && table_file::is_table(path);
-        if is_store || is_table {
+        let is_set = !args.filter.compact_frame && block_file::is_set(path);
+        if is_store || is_table || is_set {
             args.filter.expected.without_context("verify", path)?;
         }
         // The list of keys has a progress of its own.
         let verifying = || format!("verifying {}, {number} of {}", path.display(), args.files.len());
         let working = args.keys.is_none().then(|| Working::new(verifying()));
-        let verdict = if !is_store && !is_table {
+        let verdict = if !is_store && !is_table && !is_set {
             verify_filter(args, &opener, path)?
         } else if args.keys.is_some() {
-            let (path, what) = (path.display(), if is_store { "store" } else { "table" });
-            let message = format!("{path} is a {what}, which is checked against its own cells: leave out --keys");
+            let path = path.display();
+            let message = match is_set {
+                true => format!("{path} is a filter set, which has the keys of many files: leave out --keys"),
+                false => {
+                    let what = if is_store { "store" } else { "table" };
+                    format!("{path} is a {what}, which is checked against its own cells: leave out --keys")
+                }
+            };
             Failure::usage("verify", message).into()
         } else {
-            let verify = if is_store { store::verify::verify } else { table_file::verify };
+            let verify = match () {
+                () if is_set => set::verify,
+                () if is_store => store::verify::verify,
+                () => table_file::verify,
+            };
             verify(path, &opener.expected.key).unwrap_or_else(Verdict::from)
         };
         drop(working);

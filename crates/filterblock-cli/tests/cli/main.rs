@@ -19,6 +19,7 @@ mod progress;
 mod query;
 mod ranges;
 mod replaced;
+mod sets;
 mod store;
 mod table;
 mod thin;

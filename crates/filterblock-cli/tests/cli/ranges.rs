@@ -138,7 +138,7 @@ fn bounds_in_reverse_order_are_maybe_and_reported() {
         assert_eq!(output.status.code(), Some(0), "{flags}");
         assert!(output.stdout.starts_with(b"maybe\t"), "{flags}");
         assert!(
-            message.starts_with("--from \"9\" is after the end of the range, \"10\". No key is between"),
+            message.starts_with("--from \"9\" is not before the end of the range, \"10\". No key is between"),
             "{message}"
         );
         assert!(message.contains("the answer is 'maybe'") && message.lines().count() == 1, "{message}");
@@ -152,11 +152,12 @@ fn bounds_in_reverse_order_are_maybe_and_reported() {
     let message = stderr(&place.command(["query", "r.fb", "--from", "it's", "--to=-x y"]).output().unwrap());
     let [command] = &commands(&message)[..] else { panic!("{message}") };
     assert_eq!(place.follow(command).stdout, b"maybe\t-x y\tit's\n");
-    // Equal bounds are in order.
-    assert_eq!(stderr(&place.run("query r.fb --from 9 --to 9")), "");
+    // Of equal bounds the second must be included.
+    assert!(stderr(&place.run("query r.fb --from 9 --to 9")).contains("r.fb --from=9 --to-including=9`"));
+    assert_eq!(stderr(&place.run("query r.fb --from 9 --to-including 9")), "");
     let output = place.with_stdin("query r.fb --ranges -", b"a\tb\n9\t10\n9\t\n\t9\n9\n9\t1\n");
     assert_eq!(output.stdout, b"no\ta\tb\nmaybe\t9\t10\nmaybe\t9\t\nmaybe\t\t9\nmaybe\t9\nmaybe\t9\t1\n");
-    let says = "standard input: ranges whose end is before their beginning: 2 of 6 lines, the first at line 2. ";
+    let says = "standard input: ranges that do not begin before their end: 2 of 6 lines, the first at line 2. ";
     assert!(stderr(&output).starts_with(says) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
 }
 

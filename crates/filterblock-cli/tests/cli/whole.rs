@@ -3,7 +3,7 @@
 use crate::Place;
 
 const SUBCOMMANDS: &str =
-    "build query inspect verify thin combine calc fill get scan stats rebuild repair demo completions";
+    "build query inspect verify list thin combine calc fill get scan stats rebuild repair demo completions";
 
 #[test]
 fn help_ends_with_examples() {

@@ -1,0 +1,281 @@
+//! Filter sets, through every subcommand that reads or refuses them.
+
+use crate::{Place, commands, field_names, stderr};
+use filterblock::{FilterPolicy, KeyHasher};
+use filterblock_set::{SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
+use std::fs;
+
+/// Rates so low that no absent value of these tests passes.
+const POLICY: &str = "golomb:fpr=0.000001,seed=7";
+
+/// A set `files.fbs` of three files, of which the last has no words.
+fn with_set() -> Place {
+    let place = Place::new();
+    place.write("files.fbs", set_under(&POLICY.parse().unwrap()));
+    place
+}
+
+fn set_under(policy: &FilterPolicy) -> Vec<u8> {
+    let columns = [SetColumn::new("id", ValueClass::Number).with_slices(2), SetColumn::new("word", ValueClass::Text)];
+    let mut builder = SetBuilder::new(policy, &columns).unwrap();
+    for (number, name) in (0..).zip(["a.parquet", "b.parquet", "c\t.parquet"]) {
+        let mut file = builder.file(name, 100 + number as u64).unwrap();
+        (0..100).for_each(|id| assert!(file.add(0, Value::Int(id * 3 + number))));
+        if number < 2 {
+            assert!(file.add(1, Value::Text(if number == 0 { "Ulm" } else { "Bonn" })));
+        } else {
+            file.give_up(1);
+        }
+        file.finish().unwrap();
+    }
+    builder.finish().unwrap()
+}
+
+#[test]
+fn inspect_shows_the_columns() {
+    let place = with_set();
+    let shown = place.json(0, "inspect files.fbs --json");
+    let names = "kind version num_files num_columns num_blocks blocks_len_bytes set_len_bytes hash seed columns";
+    assert_eq!(field_names(&shown), names);
+    assert_eq!((&shown["kind"], &shown["num_files"], &shown["num_columns"]), (&"set".into(), &3.into(), &2.into()));
+    assert_eq!((&shown["num_blocks"], &shown["seed"]), (&8.into(), &"0x0000000000000007".into()));
+    assert_eq!(shown["set_len_bytes"], place.read("files.fbs").len());
+    let [id, word] = &shown["columns"].as_array().unwrap()[..] else { panic!("{shown}") };
+    assert_eq!(field_names(id), "column class num_slices num_blocks blocks_len_bytes");
+    assert_eq!((&id["column"], &id["class"], &id["num_slices"]), (&"id".into(), &"number".into(), &2.into()));
+    assert_eq!((&word["class"], &word["num_slices"], &word["num_blocks"]), (&"text".into(), &1.into(), &2.into()));
+    let bytes = |column: &serde_json::Value| column["blocks_len_bytes"].as_u64().unwrap();
+    assert_eq!(bytes(&shown), bytes(id) + bytes(word));
+    let text = place.expect(0, "inspect files.fbs");
+    assert_eq!((text.lines().count(), text.matches("\ncolumn\n").count()), (9 + 2 * 6, 2), "{text}");
+}
+
+#[test]
+fn list_has_a_line_for_each_file_and_column() {
+    let place = with_set();
+    let text = place.expect(0, "list files.fbs");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!((rows.len(), &rows[0][..3]), (7, &["file", "column", "class"][..]), "{text}");
+    assert_eq!((&rows[1][..4], rows[1][5]), (&["a.parquet", "id", "number", "2"][..], "0x0000000000000064"));
+    assert_eq!(rows[6][..5], ["c\\t.parquet", "word", "text", "0", "0"], "{text}");
+    let records = place.expect(0, "list files.fbs --json");
+    let records: Vec<serde_json::Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(field_names(&records[0]), "file column class num_blocks blocks_len_bytes identity");
+    let shown = place.json(0, "inspect files.fbs --json");
+    let sum = |name: &str| records.iter().map(|record| record[name].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(
+        (shown["num_blocks"].as_u64(), shown["blocks_len_bytes"].as_u64()),
+        (Some(sum("num_blocks")), Some(sum("blocks_len_bytes")))
+    );
+    place.write("keys.txt", "key\n");
+    place.expect(0, "build --output t.fb keys.txt");
+    let message = place.expect_failure(2, "list t.fb");
+    assert_eq!(commands(&message), ["filterblock inspect t.fb"]);
+    assert!(place.expect_failure(4, "list none.fbs").contains("`ls -a -- .`"));
+}
+
+/// What was added is never denied, and each file answers for itself.
+#[test]
+fn queries_of_a_column_have_an_answer_for_each_file() {
+    let place = with_set();
+    let answers = |of: [&str; 3], value: &str| {
+        let [a, b, c] = of;
+        format!("{a}\ta.parquet\t{value}\n{b}\tb.parquet\t{value}\n{c}\tc\t.parquet\t{value}\n")
+    };
+    for id in (0..300).step_by(7) {
+        let value = if id % 2 == 0 { id.to_string() } else { format!("{id}.00") };
+        let expected = [0, 1, 2].map(|number| if id % 3 == number { "maybe" } else { "no" });
+        assert_eq!(place.expect(0, &format!("query files.fbs {value} --column id")), answers(expected, &value));
+    }
+    assert_eq!(place.expect(1, "query files.fbs 300 --column id"), answers(["no"; 3], "300"));
+    assert_eq!(place.expect(1, "query files.fbs --column id --summary -- -1").lines().count(), 3);
+    // A file that gave its column up is maybe.
+    assert_eq!(place.expect(0, "query files.fbs Bonn --column word"), answers(["no", "maybe", "maybe"], "Bonn"));
+    // More than what is looked up at once.
+    let list: String = (0..3000).map(|id| format!("{id}\n")).collect();
+    let output = place.with_stdin("query files.fbs --column id --keys -", list.as_bytes());
+    let found = String::from_utf8(output.stdout).unwrap();
+    assert_eq!((found.lines().count(), found.matches("maybe").count()), (9000, 300));
+    let output = place.with_stdin("query files.fbs --column id --keys - --summary --json", list.as_bytes());
+    let expected = |name: &str| format!("{{\"file\":\"{name}\",\"queries\":3000,\"maybe\":100,\"no\":2900}}\n");
+    let all = ["a.parquet", "b.parquet", "c\\t.parquet"].map(expected).concat();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), all);
+    assert_eq!(
+        place.expect(0, "query 0 --column id --json --in files.fbs").lines().next().unwrap(),
+        "{\"set\":\"files.fbs\",\"file\":\"a.parquet\",\"value\":\"0\",\"answer\":\"maybe\"}"
+    );
+    let output = place.run("query 300 --column id --in none.fbs files.fbs");
+    let lines = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!((output.status.code(), lines.lines().next().unwrap()), (Some(4), "maybe\tnone.fbs\t\t300"));
+    assert!(
+        lines.contains("\nno\tfiles.fbs\ta.parquet\t300\n") && stderr(&output).starts_with("none.fbs: cannot read")
+    );
+}
+
+#[test]
+fn values_are_read_by_the_class_of_the_column() {
+    let place = Place::new();
+    let values = [
+        ("opaque", ValueClass::Opaque, Value::Opaque(b"x"), "x", "y"),
+        ("number", ValueClass::Number, Value::Decimal { unscaled: -350, scale: 2 }, "-3.5", "3.5"),
+        ("text", ValueClass::Text, Value::Text("\u{fc}"), "\u{fc}", "u"),
+        ("binary", ValueClass::Binary, Value::Binary(b"\x01"), "\x01", "1"),
+        (
+            "local",
+            ValueClass::LocalTimestamp,
+            Value::LocalTimestamp(60, TimeUnit::Second),
+            "1970-01-01T00:01:00",
+            "1970-01-01T00:01:01",
+        ),
+        (
+            "instant",
+            ValueClass::Instant,
+            Value::Instant(1_500, TimeUnit::Millisecond),
+            "1970-01-01T01:00:01.5+01:00",
+            "1970-01-01T00:00:01Z",
+        ),
+        ("date", ValueClass::Date, Value::Date(31), "1970-02-01", "1970-02-02"),
+        ("time", ValueClass::TimeOfDay, Value::TimeOfDay(90, TimeUnit::Second), "00:01:30", "00:01:31"),
+    ];
+    let columns = values.map(|(name, class, ..)| SetColumn::new(name, class));
+    let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
+    let mut file = builder.file("a", 1).unwrap();
+    values.iter().enumerate().for_each(|(column, (.., value, _, _))| assert!(file.add(column, *value)));
+    file.finish().unwrap();
+    place.write("t.fbs", builder.finish().unwrap());
+    for (name, .., present, absent) in values {
+        for (code, value) in [(0, present), (1, absent)] {
+            let output = place.command(["query", "t.fbs", "--column", name, "--", value]).output().unwrap();
+            assert_eq!(output.status.code(), Some(code), "{name} {value}: {}", stderr(&output));
+        }
+    }
+    for (name, value, says) in [
+        ("number", "seven", "is not a number, as in"),
+        ("date", "1970-02-30", "is not a date, as in"),
+        ("time", "24:00:01", "is not a time of day, as in"),
+        ("local", "1970-01-01", "is not a timestamp, as in"),
+        ("instant", "1970-01-01T00:00:00", "is not an instant, as in"),
+    ] {
+        let message = place.expect_failure(2, &format!("query t.fbs {value} --column {name}"));
+        assert!(message.contains(says) && message.contains(&format!("\"{name}\" of t.fbs")), "{message}");
+    }
+    // A number of more digits than entries have is not denied.
+    assert!(place.expect(0, &format!("query t.fbs {} --column number", "9".repeat(50))).starts_with("maybe\ta\t99"));
+    let message = place.expect_failure(2, "query t.fbs 1 --column id");
+    assert!(
+        message.contains("has no column \"id\", so every file is 'maybe'. Its columns: \"opaque\", \"number\""),
+        "{message}"
+    );
+}
+
+#[test]
+fn verify_names_the_blocks_that_do_not_open() {
+    let place = with_set();
+    let text = place.expect(0, "verify files.fbs");
+    assert!(text.starts_with("files.fbs: ok: set v1, 3 files, 2 columns, 8 blocks, 302 entries, "), "{text}");
+    let report = place.json(0, "verify files.fbs --json");
+    assert_eq!(
+        (&report["ok"], &report["num_entries"], &report["num_unusable_blocks"]),
+        (&true.into(), &302.into(), &0.into())
+    );
+    let set = place.read("files.fbs");
+    let text = place.expect(0, "list files.fbs --json");
+    let blocks_len: u64 = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["blocks_len_bytes"].as_u64().unwrap())
+        .sum();
+    let (mut num_blocks, mut num_index) = (0, 0);
+    for at in (0..set.len()).step_by(5) {
+        let mut bad = set.clone();
+        bad[at] ^= 1;
+        place.write("bad.fbs", bad);
+        let is_magic = at >= set.len() - 64 && at < set.len() - 56;
+        let message = place.expect_failure(3, "verify bad.fbs");
+        if (at as u64) < blocks_len {
+            num_blocks += 1;
+            let (what, next) = message.split_once(". It is that of file \"").unwrap();
+            let offset = what.split("at offset ").nth(1).unwrap().split(' ').next().unwrap().parse::<usize>().unwrap();
+            assert!(
+                (offset..offset + 400).contains(&at) && what.starts_with("bad.fbs: filter block at offset "),
+                "{message}"
+            );
+            assert!(next.contains("there every answer is 'maybe'") && message.lines().count() == 1, "{message}");
+            assert_eq!(commands(&message), ["filterblock verify bad.fbs"]);
+            // Stored values are never denied, and what is damaged is reported when a query meets it.
+            for id in [0, 1, 2] {
+                let output = place.run(&format!("query bad.fbs {id} --column id --summary --json"));
+                let answers = String::from_utf8(output.stdout.clone()).unwrap();
+                assert!(answers.lines().nth(id).unwrap().contains("\"maybe\":1"), "{at}: {answers}");
+                let expected = if stderr(&output).is_empty() { 0 } else { 3 };
+                assert_eq!(output.status.code(), Some(expected), "{at}");
+            }
+        } else if !is_magic {
+            num_index += 1;
+            let start = format!("bad.fbs: filter set of {} bytes, index before the footer at offset ", set.len());
+            assert!(message.starts_with(&start), "{message}");
+            for line in ["inspect bad.fbs", "list bad.fbs", "query bad.fbs 1 --column id"] {
+                assert_eq!(place.expect_failure(3, line), message);
+            }
+        }
+    }
+    // Without its end it begins as a block does, and nothing else shows what it was.
+    place.write("cut.fbs", &set[..set.len() - 1]);
+    let message = place.expect_failure(3, "verify cut.fbs");
+    assert!(
+        message.ends_with("If it was a filter set, its end is damaged or missing: restore it from a copy.\n"),
+        "{message}"
+    );
+    assert!(num_blocks > 100 && num_index > 40, "{num_blocks} {num_index}");
+}
+
+#[test]
+fn a_set_is_not_taken_for_a_block() {
+    let place = with_set();
+    place.write("keys.txt", "key\n");
+    place.expect(0, "build --kind bloom --output t.fb keys.txt");
+    for line in [
+        "query files.fbs key",
+        "query files.fbs --prefix a",
+        "thin --columns 2 --output x.fb files.fbs",
+        "combine union t.fb files.fbs --output x.fb",
+    ] {
+        let message = place.expect_failure(2, line);
+        assert!(message.starts_with("files.fbs: a filter set, the filters of many files, where one"), "{message}");
+        let named = commands(&message);
+        assert_eq!(named, ["filterblock list files.fbs", "filterblock query files.fbs VALUE --column NAME"]);
+        let query = named[1].replace("VALUE", "1").replace("NAME", "id");
+        assert!([&named[0], &query].into_iter().all(|line| place.run(&line["filterblock ".len()..]).status.success()));
+    }
+    let before = place.read("files.fbs");
+    assert!(place.expect_failure(2, "build --output files.fbs keys.txt").contains("is not a filter block"));
+    assert!(place.expect_failure(2, "verify files.fbs --keys keys.txt").contains("leave out --keys"));
+    assert!(
+        place.expect_failure(2, "query t.fb key --column id").contains("t.fb is not a filter set: leave out --column")
+    );
+    for line in
+        ["inspect files.fbs --context 7", "verify files.fbs --context 7", "query files.fbs 1 --column id --context 7"]
+    {
+        assert!(place.expect_failure(2, line).contains("leave out --context"), "{line}");
+    }
+    for flags in ["--from 1", "--prefix 1", "--ranges keys.txt", "--compact-frame"] {
+        place.expect_failure(2, &format!("query files.fbs 1 --column id {flags}"));
+    }
+    place.expect_failure(2, "query files.fbs --column id");
+    assert!(fs::read(place.path("files.fbs")).unwrap() == before);
+}
+
+#[test]
+fn a_set_under_a_secret_key_is_read_with_it() {
+    let place = with_set();
+    place.write("key", [7; 16]);
+    let policy: FilterPolicy = "golomb:fpr=0.000001".parse().unwrap();
+    place.write("keyed.fbs", set_under(&policy.with_hasher(KeyHasher::keyed([7; 16]))));
+    for line in ["inspect keyed.fbs", "list keyed.fbs", "verify keyed.fbs", "query keyed.fbs 0 --column id"] {
+        let message = place.expect_failure(3, line);
+        assert!(message.contains("Run the command again with `--hash-key-file KEY`"), "{message}");
+        place.expect(0, &format!("{line} --hash-key-file key"));
+        let message = place.expect_failure(3, &format!("{} --hash-key-file key", line.replace("keyed", "files")));
+        assert!(message.contains("Leave out --hash-key-file"), "{message}");
+    }
+    assert!(place.json(0, "inspect keyed.fbs --json --hash-key-file key").get("hash_key_id").is_some());
+}

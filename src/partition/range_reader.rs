@@ -29,7 +29,8 @@ pub enum RangeLookup {
 /// The opened index of a partitioned range filter. `B` must give the same bytes at each call, as vectors, boxes, shared
 /// slices and memory maps do.
 ///
-/// A range that encloses a partition has a key. So a query loads two partitions at most: those of its bounds.
+/// A range that encloses a partition has a key. So a query loads two partitions at most: those of its bounds; for a prefix
+/// one.
 ///
 /// ```
 /// use filterblock::OpenOptions;
@@ -92,7 +93,7 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         self.query(self.find_range(lower, upper), load, RangeQuery::Range(lower, upper))
     }
 
-    /// Returns whether the table may have a key that begins with `prefix`, of any length.
+    /// Returns whether the table may have a key that begins with `prefix`, of any length. `load` is called at most once.
     ///
     /// # Errors
     /// The errors of [`PartitionedRangeFilter::may_contain_range`].
@@ -139,9 +140,12 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         self.between(first, of(upper).and_then(|key| self.index.find(key)))
     }
 
-    /// Returns what the index says of the keys that begin with `prefix`.
+    /// Returns what the index says of the keys that begin with `prefix`: there are none, or one partition decides alone.
     pub fn find_prefix(&self, prefix: &[u8]) -> RangeLookup {
-        self.between(self.index.find(prefix), self.index.find_behind(prefix))
+        // The first partition whose separator is at least the prefix has the least key that begins with it, if any does
+        // (section 15.1 of the format): the partitions before end below the prefix, and where this one ends below that
+        // key, its separator is below every prefix of the next key that is above its own last key, so below this one.
+        self.index.find(prefix).map_or(RangeLookup::Absent, |partition| RangeLookup::Partitions(partition, None))
     }
 
     /// Returns what the index says of a range with the least key of which a partition leads, and with the greatest to

@@ -283,13 +283,6 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
         self.find_by(range, |separator| separator.cmp(order_key))
     }
 
-    /// Returns the first partition whose separator is above all byte strings that begin with `prefix`.
-    pub(super) fn find_behind(&self, prefix: &[u8]) -> Option<PartitionHandle> {
-        let is_behind = |separator: &[u8]| separator > prefix && !separator.starts_with(prefix);
-        let compare = |separator: &[u8]| if is_behind(separator) { Ordering::Greater } else { Ordering::Less };
-        self.find_by(0..self.facts.num_partitions as usize, compare)
-    }
-
     /// Returns the lookup of this order key, if there is an entry.
     fn lookup(&self, order_key: Option<&[u8]>) -> PartitionLookup {
         order_key.map_or(PartitionLookup::NoEntry, |order_key| PartitionLookup::of(self.find(order_key)))

@@ -24,13 +24,9 @@ def may_contain(index: partitioned.Index, lower: ranges.Bound, upper: ranges.Bou
     i = 0 if lower.key is None else bisect_left(separators, lower.key)
     if i > last:
         return False
-    j = last
-    if upper.key is not None:
-        def is_behind(separator: bytes) -> bool:
-            if upper.is_prefix:
-                return separator > upper.key and not separator.startswith(upper.key)
-            return separator >= upper.key
-        j = next((j for j, separator in enumerate(separators) if is_behind(separator)), last)
+    if upper.is_prefix:
+        return asks(index, i, lower, upper, load)
+    j = last if upper.key is None else min(bisect_left(separators, upper.key), last)
     return j > i + 1 or any(asks(index, at, lower, upper, load) for at in {i, j})
 
 

@@ -120,12 +120,11 @@ fn look_up_ranges(filter: &PartitionedRangeFilter<&[u8]>, separators: &[&[u8]], 
         (first..=last.unwrap_or(separators.len() - 1)).collect::<Vec<_>>()
     };
     let at_least = |key: &[u8]| separators.iter().position(|separator| *separator >= key);
-    let behind = separators.iter().position(|separator| *separator > lower && !separator.starts_with(lower));
     let all = (!separators.is_empty()).then_some(0);
     let between = filter.find_range(Included(lower), Excluded(upper));
     assert!(lower < upper || between == RangeLookup::Present, "{lower:?} {upper:?}");
     let others = [
-        (filter.find_prefix(lower), expected(at_least(lower), behind)),
+        (filter.find_prefix(lower), at_least(lower).into_iter().collect()),
         (filter.find_range(Unbounded, Included(upper)), expected(all, at_least(upper))),
     ];
     let between = (lower < upper).then(|| (between, expected(at_least(lower), at_least(upper))));

@@ -56,7 +56,7 @@ fn filter_of(chunk: &ColumnChunkMetaData, file: &Bytes) -> Result<Option<SplitBl
     let Some(filter) = Sbbf::read_from_column_chunk(chunk, file)? else { return Ok(None) };
     let mut bitset = Vec::new();
     filter.write_bitset(&mut bitset)?;
-    let filter = SplitBlockFilter::from_bitset(i32::try_from(bitset.len())?, bitset);
+    let filter = SplitBlockFilter::from_bitset(i32::try_from(bitset.len())?, chunk.bloom_filter_length(), bitset);
     Ok(filter.map_err(|error| eprintln!("filter ignored: {error}")).ok())
 }
 

@@ -20,6 +20,14 @@ pub enum Error {
         /// The number of bytes that there are.
         found: usize,
     },
+    /// The lengths of the header and of the column chunk's metadata do not fit each other: one of them is wrong, and the
+    /// bitset may be a part of the filter's.
+    MetadataLength {
+        /// The length of the bitset that the header declares, in bytes.
+        declared: i32,
+        /// The length of header and bitset that the metadata states, in bytes.
+        bloom_filter_length: i32,
+    },
     /// A rate that is not between 0 and 1.
     Rate {
         /// The rate.
@@ -47,6 +55,12 @@ impl fmt::Display for Error {
             Self::DeclaredLength { declared, found } => {
                 write!(f, "bitset length declared {declared} bytes, found {found}")
             }
+            Self::MetadataLength { declared, bloom_filter_length } => write!(
+                f,
+                "bitset length declared {declared} bytes in the header, but with the header {bloom_filter_length} in the \
+                 metadata: a header has 1 to {} bytes",
+                BLOCK_LEN - 1
+            ),
             Self::Rate { rate } => write!(f, "false-positive rate {rate}: it must be greater than 0 and less than 1"),
             Self::TooLarge { num_values, rate, least_rate } => write!(
                 f,

@@ -101,9 +101,14 @@ impl SplitBlockFilter {
 }
 
 impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
-    /// The filter of a bitset that was read, with the length that its header declares (`numBytes`). Takes all lengths
-    /// that the format permits, also those that no power of two is.
-    pub fn from_bitset(declared_len: i32, bitset: B) -> Result<Self, Error> {
+    /// The filter of a bitset that was read, with the length that its header declares (`numBytes`), and that of header and
+    /// bitset in the metadata of the column chunk (`bloom_filter_length`). Takes all lengths that the format permits, also
+    /// those that no power of two is.
+    ///
+    /// A header that declares a part of the bitset is found by the metadata alone: a header has 1 to 31 bytes, and
+    /// bitsets differ by 32. `None` is for files whose metadata state no length, as they need not; then stored values are
+    /// denied if the header is wrong.
+    pub fn from_bitset(declared_len: i32, bloom_filter_length: Option<i32>, bitset: B) -> Result<Self, Error> {
         let found = bitset.as_ref().len();
         match usize::try_from(declared_len) {
             Ok(declared) if is_bitset_len(declared) => (),
@@ -111,6 +116,11 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
         }
         if i32::try_from(found) != Ok(declared_len) {
             return Err(Error::DeclaredLength { declared: declared_len, found });
+        }
+        let header_len = bloom_filter_length.map(|len| i64::from(len) - i64::from(declared_len));
+        if header_len.is_some_and(|len| !(1..BLOCK_LEN as i64).contains(&len)) {
+            let bloom_filter_length = bloom_filter_length.unwrap_or_default();
+            return Err(Error::MetadataLength { declared: declared_len, bloom_filter_length });
         }
         Ok(Self { bitset })
     }

@@ -15,8 +15,8 @@
 //! filter.insert(Value::ByteArray(b"grape"));
 //! let bitset: Vec<u8> = filter.into_bitset(); // follows the header in the file
 //!
-//! // With the length that the header declares:
-//! let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, &bitset)?;
+//! // With the length that the header declares, and the one that the chunk's metadata state of header and bitset:
+//! let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, Some(15 + bitset.len() as i32), &bitset)?;
 //! assert!(filter.may_contain(Value::ByteArray(b"grape")));
 //! # Ok(())
 //! # }

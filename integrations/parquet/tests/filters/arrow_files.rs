@@ -38,7 +38,8 @@ fn we_read_those_of_arrow_rs() {
             .set_bloom_filter_fpp(0.01);
         for chunk in file::read(&file::write(properties, |_| None)) {
             let bitset = chunk.bitset().expect("a filter");
-            let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, &bitset[..]).expect("a whole filter");
+            let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, chunk.bloom_filter_length, &bitset[..])
+                .expect("a whole filter");
             let values = chunk.column.values();
             assert!(values.iter().all(|value| filter.may_contain(*value)), "{}", chunk.name);
             num_values += values.len();

@@ -20,12 +20,12 @@ fn every_other_length_is_an_error() {
     bytes.resize(2 * whole.len(), 0);
     let mut num_errors = 0;
     for found in (0..=bytes.len()).filter(|found| *found != whole.len()) {
-        let error = SplitBlockFilter::from_bitset(declared, &bytes[..found]).expect_err("another length");
+        let error = SplitBlockFilter::from_bitset(declared, None, &bytes[..found]).expect_err("another length");
         assert_eq!(error, Error::DeclaredLength { declared, found });
         num_errors += 1;
     }
     for declared in -100..2 * declared {
-        let result = SplitBlockFilter::from_bitset(declared, &whole[..]);
+        let result = SplitBlockFilter::from_bitset(declared, None, &whole[..]);
         match declared {
             1024 => assert!(result.is_ok()),
             _ if declared > 0 && declared % 32 == 0 => {
@@ -36,17 +36,46 @@ fn every_other_length_is_an_error() {
         num_errors += usize::from(declared != 1024);
     }
     for declared in [i32::MIN, i32::MAX, -1024, i32::MAX - 31] {
-        assert!(SplitBlockFilter::from_bitset(declared, &whole[..]).is_err());
+        assert!(SplitBlockFilter::from_bitset(declared, None, &whole[..]).is_err());
         num_errors += 1;
     }
     println!("counted: {num_errors} cut, extended and misdeclared bitsets, each an error");
+}
+
+/// A header that declares a part of the bitset, as one of DuckDB's test files has: the metadata tells.
+#[test]
+fn the_metadata_notices_a_short_declaration() {
+    let whole = stored();
+    for num_blocks in 1..=32 {
+        let declared = 32 * num_blocks;
+        let part = &whole[..declared as usize];
+        for bloom_filter_length in -100..2048 {
+            let filter = SplitBlockFilter::from_bitset(declared, Some(bloom_filter_length), part);
+            match bloom_filter_length - declared {
+                1..32 => assert!(filter.is_ok()),
+                _ => assert_eq!(filter, Err(Error::MetadataLength { declared, bloom_filter_length })),
+            }
+        }
+    }
+    // Whatever length a header has, a part of the bitset is refused.
+    for header_len in 1..32 {
+        let parts = (1..32).map(|num_blocks| 32 * num_blocks);
+        for declared in parts {
+            let filter = SplitBlockFilter::from_bitset(declared, Some(header_len + 1024), &whole[..declared as usize]);
+            assert!(filter.is_err(), "{declared} of 1024 bytes");
+        }
+        assert!(SplitBlockFilter::from_bitset(1024, Some(header_len + 1024), &whole[..]).is_ok());
+    }
+    for len in [i32::MIN, i32::MAX, 0, -1] {
+        assert!(SplitBlockFilter::from_bitset(1024, Some(len), &whole[..]).is_err());
+    }
 }
 
 /// What those errors prevent: with the cut length declared too, stored values are denied.
 #[test]
 fn a_cut_that_no_one_notices_denies_values() {
     let cut = &stored()[..512];
-    let filter = SplitBlockFilter::from_bitset(512, cut).expect("a length that a bitset has");
+    let filter = SplitBlockFilter::from_bitset(512, None, cut).expect("a length that a bitset has");
     let num_denied = (0..NUM_VALUES).filter(|value| !filter.may_contain(Value::Int32(*value))).count();
     assert!(num_denied > NUM_VALUES as usize / 2, "{num_denied} denied");
 }
@@ -65,7 +94,7 @@ fn any_bytes_are_answered_from() {
                     _ => (random.next() | random.next() | random.next()) as u8,
                 })
                 .collect();
-            let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, bitset.clone()).expect("a length");
+            let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, None, bitset.clone()).expect("a length");
             let hashes = [0, u64::MAX, u64::MAX << 32, u64::from(u32::MAX)].into_iter();
             for hash in hashes.chain((0..100).map(|_| random.next())) {
                 let answer = filter.may_contain_hash(hash);

@@ -108,7 +108,8 @@ fn answers(stored: &Stored) -> Answers {
             .filter(|chunk| chunk.name == name)
             .map(|chunk| {
                 let bitset = chunk.bitset().expect("a filter");
-                SplitBlockFilter::from_bitset(bitset.len() as i32, bitset).expect("a whole filter")
+                SplitBlockFilter::from_bitset(bitset.len() as i32, chunk.bloom_filter_length, bitset)
+                    .expect("a whole filter")
             })
             .collect();
         for (number, group) in &probed {
@@ -228,7 +229,8 @@ fn we_read_those_of_duckdb() {
     let (mut num_filters, mut num_values, mut num_equal) = (0, 0, 0);
     for chunk in stored.read() {
         let bitset = chunk.bitset().unwrap_or_else(|| panic!("{} has no filter", chunk.name));
-        let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, &bitset[..]).expect("a whole filter");
+        let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, chunk.bloom_filter_length, &bitset[..])
+            .expect("a whole filter");
         let values = chunk.column.values();
         let denied: Vec<_> = values.iter().filter(|value| !filter.may_contain(**value)).collect();
         assert!(denied.is_empty(), "{}: {denied:?}", chunk.name);

@@ -75,6 +75,8 @@ pub struct Chunk {
     pub name: String,
     pub column: Column,
     pub filter: Option<Sbbf>,
+    /// Of header and bitset, as the metadata states it.
+    pub bloom_filter_length: Option<i32>,
 }
 
 impl Chunk {
@@ -99,7 +101,8 @@ pub fn read(file: &Bytes) -> Vec<Chunk> {
             let name = chunk.column_descr().name().to_owned();
             let column = Column::read(values.get_column_reader(index).expect("a column chunk"));
             let filter = Sbbf::read_from_column_chunk(chunk, file).expect("no or a whole filter");
-            chunks.push(Chunk { row_group, name, column, filter });
+            let bloom_filter_length = chunk.bloom_filter_length();
+            chunks.push(Chunk { row_group, name, column, filter, bloom_filter_length });
         }
     }
     chunks

@@ -46,7 +46,51 @@
 //! block is bound to the block: an index with a wrong offset, name, identity or number of slices leads to blocks that do
 //! not open, even if its checksums are right.
 //!
-//! What a set cannot notice: a writer that leaves out values, and an identity that stays the same when a file changes.
+//! What a set cannot notice: a writer that leaves out values, an identity that stays the same when a file changes, a list
+//! of files that is older than the files, and a reader that shows other values than a file has, such as a default in place
+//! of null or of a column that the file does not have: look nothing up in such a column. `EMBEDDING.md` of the repository
+//! lists all of these mistakes.
+//!
+//! # Two writers
+//!
+//! A continuation is appended to the set whose index its writer has read. If another was appended meanwhile, or the same
+//! one twice, then its blocks are not where its writer expected them; the index states the length of the continued set, so
+//! that a reader finds them. The set has the files that the last writer knew, and [`FilterSet::foreign_append`] tells of
+//! the others, which compaction takes over:
+//!
+//! ```
+//! # use filterblock_set::{FilterSet, Opening, SetBuildError, SetBuilder, SetColumn, Value, ValueClass};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let columns = [SetColumn::new("user", ValueClass::Number)];
+//! # let policy = "ribbon:fpr=1%,seed=7".parse()?;
+//! # let file = |name: &str| -> Result<SetBuilder, SetBuildError> {
+//! #     let mut builder = SetBuilder::new(&policy, &columns)?;
+//! #     let mut file = builder.file(name, 1)?;
+//! #     file.add(0, Value::Int(7));
+//! #     file.finish().map(|_| builder)
+//! # };
+//! # let open = |object: &[u8]| match FilterSet::open(object.len() as u64, object, None) {
+//! #     Ok(Opening::Ready(set)) => *set,
+//! #     _ => unreachable!("an intact set"),
+//! # };
+//! let mut object = file("a.parquet")?.finish()?;
+//! let set = open(&object);
+//! // Two writers have read it, and both append.
+//! object.extend(file("b.parquet")?.finish_append(&set, |_| false)?);
+//! object.extend(file("c.parquet")?.finish_append(&set, |_| false)?);
+//! let set = open(&object);
+//! assert_eq!(set.files().map(|(name, _)| name).collect::<Vec<_>>(), [b"a.parquet", b"c.parquet"]);
+//!
+//! let mut compacted = SetBuilder::new(&policy, &columns)?;
+//! compacted.absorb(&object, |_| true)?;
+//! if let Some(foreign) = set.foreign_append() {
+//!     let is_new = |name: &[u8]| set.files().all(|(known, _)| known != name);
+//!     compacted.absorb(&object[..foreign.end as usize], is_new)?; // again, if that set has a foreign append, too
+//! }
+//! assert_eq!(open(&compacted.finish()?).files().count(), 3);
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Layout, and why
 //!

@@ -5,6 +5,7 @@ mod damage;
 mod document;
 mod golden;
 mod lookups;
+mod mistakes;
 mod misuse;
 mod plain;
 mod sample;

@@ -1,5 +1,4 @@
-//! Plausible mistakes of a set's writers and readers, a row each: refused, or *maybe*, or listed in EMBEDDING.md among
-//! those that go unnoticed.
+//! Every writer of this package, given nothing, and given twice.
 
 use crate::sample::{add, columns, open, policy, set, tables};
 use filterblock_set::{FileWriter, FilterSet, SetBuildError, SetBuilder, SetColumn, Value, ValueClass};

@@ -1,0 +1,294 @@
+//! The tables of mistakes: those that are refused or cost reads, and those that cannot be seen from inside, which
+//! EMBEDDING.md lists under the same names. Each row commits its mistake.
+
+use crate::sample::policy;
+use filterblock::{FilterBlockBuilder, KeyHasher};
+use filterblock_set::{
+    EntryBuffer, FileWriter, FilterSet, Opening, SetBuilder, SetColumn, TimeUnit, Value, ValueClass,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const KEYS: i64 = 400;
+
+/// What becomes of a mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// An error at the call, or at the next finish.
+    Refused,
+    /// No stored value is denied.
+    Maybe,
+    /// Nearly all stored values are denied.
+    Denies,
+    /// The same, but a debug build panics.
+    PanicsInDebug,
+}
+use Outcome::{Denies, Maybe, PanicsInDebug, Refused};
+
+/// The number of stored values that are denied, or a refusal.
+type Tried = Result<usize, String>;
+
+type Row = (&'static str, Outcome, fn() -> Tried);
+
+/// Value number k, which may borrow from the text.
+type Make = for<'a> fn(&'a mut String, i64) -> Value<'a>;
+
+fn outcome(mistake: fn() -> Tried) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(mistake)) {
+        Err(_) => PanicsInDebug,
+        Ok(Err(_)) => Refused,
+        Ok(Ok(0)) => Maybe,
+        Ok(Ok(denied)) => {
+            assert!(denied > KEYS as usize * 9 / 10, "{denied} denied, which is neither none nor all");
+            Denies
+        }
+    }
+}
+
+fn builder(class: ValueClass) -> SetBuilder {
+    SetBuilder::new(&policy("blocked:20,seed=7"), &[SetColumn::new("c", class).with_slices(2)]).expect("a builder")
+}
+
+/// The set of the file `f` of identity 1, whose only column `write` wrote; all of it is in memory.
+fn file(class: ValueClass, write: impl FnOnce(&mut FileWriter<'_>)) -> Result<FilterSet, String> {
+    let mut builder = builder(class);
+    let mut file = builder.file("f", 1).expect("a file");
+    write(&mut file);
+    file.finish().map_err(|error| error.to_string())?;
+    open(&builder.finish().map_err(|error| error.to_string())?, None)
+}
+
+fn open(bytes: &[u8], hasher: Option<KeyHasher>) -> Result<FilterSet, String> {
+    match FilterSet::open(bytes.len() as u64, bytes, hasher.as_ref()) {
+        Ok(Opening::Ready(set)) => {
+            set.give(0, bytes);
+            Ok(*set)
+        }
+        Ok(Opening::Needs(range)) => panic!("all bytes were given, {range:?} is asked for"),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn add_all(make: Make) -> impl FnOnce(&mut FileWriter<'_>) {
+    move |file| {
+        (0..KEYS).for_each(|key| {
+            file.add(0, make(&mut String::new(), key));
+        });
+    }
+}
+
+/// The stored values that the set denies, asked for as `make` makes them.
+fn denied(set: &FilterSet, name: &str, identity: u64, column: &str, make: Make) -> Tried {
+    let is_denied = |key: &i64| {
+        let mut text = String::new();
+        let (query, files) = (set.query(column.as_bytes(), [make(&mut text, *key)]), set.select([(name, identity)]));
+        !set.answer(&query, &files).of_any_key()[0]
+    };
+    Ok((0..KEYS).filter(is_denied).count())
+}
+
+/// Added in one way, asked for in another.
+fn asked_otherwise(class: ValueClass, add: Make, ask: Make) -> Tried {
+    denied(&file(class, add_all(add))?, "f", 1, "c", ask)
+}
+
+fn int(_: &mut String, key: i64) -> Value<'_> {
+    Value::Int(key)
+}
+
+/// The set of numbers, asked for by other names or another identity.
+fn numbers(name: &str, identity: u64, column: &str) -> Tried {
+    denied(&file(ValueClass::Number, add_all(int))?, name, identity, column, int)
+}
+
+fn text(of: &mut String, key: i64, suffix: &str) {
+    *of = format!("value {key}{suffix}");
+}
+
+/// What is refused or *maybe*.
+const NOTICED: &[Row] = &[
+    ("nothing was added to a column", Maybe, || denied(&file(ValueClass::Number, |_| {})?, "f", 1, "c", int)),
+    ("a set without files", Refused, || builder(ValueClass::Number).finish().map(|_| 0).map_err(|e| e.to_string())),
+    ("a second finish", Refused, || {
+        let mut builder = builder(ValueClass::Number);
+        builder.file("f", 1).expect("a file").finish().expect("a file without filters");
+        builder.finish().map_err(|error| error.to_string())?;
+        builder.finish().map(|_| 0).map_err(|error| error.to_string())
+    }),
+    ("a file is begun and not finished", Maybe, || {
+        let mut builder = builder(ValueClass::Number);
+        add_all(int)(&mut builder.file("f", 1).expect("a file"));
+        builder.file("g", 1).expect("a file").finish().expect("a file without filters");
+        denied(&open(&builder.finish().expect("a set"), None)?, "f", 1, "c", int)
+    }),
+    ("two parts of a file under one name", Refused, || {
+        let mut builder = builder(ValueClass::Number);
+        builder.file("f", 1).expect("a file").finish().expect("a file without filters");
+        builder.file("f", 1).map(|_| 0).map_err(|error| error.to_string())
+    }),
+    ("names of another form", Maybe, || numbers("./f", 1, "c")),
+    ("an identity of other parts", Maybe, || numbers("f", 2, "c")),
+    ("the column was renamed", Maybe, || numbers("f", 1, "d")),
+    ("values of another class than the column's are added", Maybe, || {
+        let set = file(ValueClass::Number, |file| {
+            add_all(int)(file);
+            assert!(!file.add(0, Value::Text("7")));
+        })?;
+        denied(&set, "f", 1, "c", int)
+    }),
+    ("values of another class than the column's are asked for", Maybe, || {
+        asked_otherwise(ValueClass::Number, int, |of, key| {
+            *of = key.to_string();
+            Value::Text(of)
+        })
+    }),
+    ("numbers of another width or scale", Maybe, || {
+        asked_otherwise(ValueClass::Number, int, |_, key| Value::Decimal { unscaled: i128::from(key) * 100, scale: 2 })
+    }),
+    ("times of another unit", Maybe, || {
+        let [seconds, nanos]: [Make; 2] = [
+            |_, key| Value::Instant(key, TimeUnit::Second),
+            |_, key| Value::Instant(key * 1_000_000_000, TimeUnit::Nanosecond),
+        ];
+        asked_otherwise(ValueClass::Instant, seconds, nanos)
+    }),
+    ("times outside of a day", Maybe, || {
+        let wrapped: Make = |_, key| Value::TimeOfDay(key, TimeUnit::Second);
+        asked_otherwise(ValueClass::TimeOfDay, |_, key| Value::TimeOfDay(key - 86_400, TimeUnit::Second), wrapped)
+    }),
+    ("floating-point numbers", Maybe, || asked_otherwise(ValueClass::Number, |_, _| Value::NotIndexable, int)),
+    ("keys beside a block that was taken", Maybe, || {
+        let mut of_file = FilterBlockBuilder::new(&policy("blocked:20,seed=7"));
+        of_file.add_key(b"another");
+        let block = of_file.finish().expect("a block");
+        let columns = [SetColumn::new("c", ValueClass::Number)];
+        let mut builder = SetBuilder::new(&policy("blocked:20,seed=7"), &columns).expect("a builder");
+        let mut file = builder.file("f", 1).expect("a file");
+        file.take_block(0, &block, 0).expect("a block");
+        add_all(int)(&mut file);
+        file.finish().expect("a file");
+        denied(&open(&builder.finish().expect("a set"), None)?, "f", 1, "c", int)
+    }),
+    ("a set of another seed is opened", Refused, || {
+        let mut builder = builder(ValueClass::Number);
+        builder.file("f", 1).expect("a file").finish().expect("a file without filters");
+        open(&builder.finish().expect("a set"), Some(KeyHasher::new(8))).map(|_| 0)
+    }),
+    ("a query of one set is put to another", Maybe, || {
+        let [one, other] = [file(ValueClass::Number, |_| {})?, file(ValueClass::Number, add_all(int))?];
+        let (query, files) = (one.query(b"c", [Value::Int(KEYS)]), other.select([("f", 1)]));
+        Ok(other.answer(&query, &files).of_key(0).iter().filter(|may_contain| !**may_contain).count())
+    }),
+    ("another object's bytes are given", Maybe, || {
+        let mut builder = builder(ValueClass::Number);
+        let mut file = builder.file("f", 1).expect("a file");
+        add_all(int)(&mut file);
+        file.finish().expect("blocks");
+        let bytes = builder.finish().expect("a set");
+        let Ok(Opening::Ready(set)) = FilterSet::open(bytes.len() as u64, &bytes, None) else { panic!("a set") };
+        set.give(0, &vec![0; bytes.len()]);
+        denied(&set, "f", 1, "c", int)
+    }),
+];
+
+/// What is in EMBEDDING.md's table of sets, under the same names.
+const UNNOTICED: &[Row] = &[
+    ("an identity that stays when the file changes, such as a constant", Denies, || {
+        // The file had other values when the set was written.
+        let set =
+            file(ValueClass::Number, |file| (KEYS..2 * KEYS).for_each(|key| assert!(file.add(0, Value::Int(key)))))?;
+        denied(&set, "f", 1, "c", int)
+    }),
+    ("the files are listed in an older state than they are read", Denies, || {
+        let set =
+            file(ValueClass::Number, |file| (KEYS..2 * KEYS).for_each(|key| assert!(file.add(0, Value::Int(key)))))?;
+        let (listed, _read) = (1, 2);
+        denied(&set, "f", listed, "c", int)
+    }),
+    ("a writer leaves out values", Denies, || {
+        denied(&file(ValueClass::Number, |file| assert!(file.add(0, Value::Int(KEYS))))?, "f", 1, "c", int)
+    }),
+    ("`allow_empty` or `add_null` for values that are there", Denies, || {
+        denied(&file(ValueClass::Number, |file| (0..KEYS).for_each(|_| file.add_null(0)))?, "f", 1, "c", int)
+    }),
+    ("the reader shows other values than the file has, as a default in place of null", Denies, || {
+        // Values that the reader makes of nulls, of columns that the file does not have, by rounding.
+        let nulls = file(ValueClass::Number, |file| (0..KEYS).for_each(|_| file.add_null(0)))?;
+        denied(&nulls, "f", 1, "c", |_, _| Value::Int(0))
+    }),
+    ("unsigned integers from 2^63 on as `i64`", Denies, || {
+        let [as_i64, unsigned]: [Make; 2] =
+            [|_, key| Value::Int((u64::MAX - key as u64) as i64), |_, key| Value::Wide((u64::MAX - key as u64).into())];
+        asked_otherwise(ValueClass::Number, as_i64, unsigned)
+    }),
+    ("text whose equality is not that of its bytes: padded, collated, in other Unicode forms", Denies, || {
+        let [stored, padded]: [Make; 2] = [
+            |of, key| {
+                text(of, key, "");
+                Value::Text(of)
+            },
+            |of, key| {
+                text(of, key, "  ");
+                Value::Text(of)
+            },
+        ];
+        asked_otherwise(ValueClass::Text, stored, padded)
+    }),
+    ("the clock of a time zone as an instant", Denies, || {
+        let [utc, local]: [Make; 2] =
+            [|_, key| Value::Instant(key, TimeUnit::Second), |_, key| Value::Instant(key + 2 * 3600, TimeUnit::Second)];
+        asked_otherwise(ValueClass::Instant, utc, local)
+    }),
+    ("a block is taken whose entries have another form than the column's class", Denies, || {
+        let mut of_file = FilterBlockBuilder::new(&policy("blocked:20,seed=7"));
+        (0..KEYS).for_each(|key| of_file.add_key(key.to_string().as_bytes()));
+        let columns = [SetColumn::new("c", ValueClass::Number)];
+        let mut builder = SetBuilder::new(&policy("blocked:20,seed=7"), &columns).expect("a builder");
+        let mut file = builder.file("f", 1).expect("a file");
+        file.take_block(0, &of_file.finish().expect("a block"), 0).expect("a block");
+        file.finish().expect("a file");
+        denied(&open(&builder.finish().expect("a set"), None)?, "f", 1, "c", int)
+    }),
+    ("`add_hash` of what is not the entry's hash by the policy", PanicsInDebug, || {
+        let other = KeyHasher::new(8);
+        let set = file(ValueClass::Number, |file| {
+            let hash = |key| other.hash(Value::Int(key).entry(&mut EntryBuffer::default()).expect("an entry"));
+            (0..KEYS).for_each(|key| file.add_hash(0, hash(key)));
+        })?;
+        denied(&set, "f", 1, "c", int)
+    }),
+    ("keys without an entry are left out of a query for any of several", Denies, || {
+        let set = file(ValueClass::Number, add_all(int))?;
+        let is_denied = |key: &i64| {
+            let asked = [Value::NotIndexable, Value::Int(-1 - key)];
+            let left = asked.into_iter().filter(|value| value.class().is_some());
+            !set.answer(&set.query(b"c", left), &set.select([("f", 1)])).of_any_key()[0]
+        };
+        Ok((0..KEYS).filter(is_denied).count())
+    }),
+];
+
+#[test]
+fn mistakes_have_the_outcomes_that_are_stated() {
+    for &(mistake, expected, commit) in NOTICED.iter().chain(UNNOTICED) {
+        let expected = if expected == PanicsInDebug && !cfg!(debug_assertions) { Denies } else { expected };
+        assert_eq!(outcome(commit), expected, "{mistake}");
+    }
+    assert!(NOTICED.iter().all(|(_, outcome, _)| matches!(outcome, Refused | Maybe)));
+    println!("counted: {} mistakes with sets that are noticed, {} that are not", NOTICED.len(), UNNOTICED.len());
+}
+
+/// The document lists what goes unnoticed, all of it and nothing else, and names the builds that panic.
+#[test]
+fn the_document_lists_every_mistake_that_goes_unnoticed() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../EMBEDDING.md");
+    let document = std::fs::read_to_string(path).expect("a document");
+    let (_, section) = document.split_once("\n### Of filter sets\n").expect("a section");
+    let table = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let rows = table.take_while(|line| line.starts_with('|')).map(|line| {
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        assert!(cells.len() == 5 && !cells[3].is_empty(), "{line}");
+        (cells[1].to_owned(), if cells[2].contains("debug build panics") { PanicsInDebug } else { Denies })
+    });
+    let listed: Vec<_> = UNNOTICED.iter().map(|&(mistake, outcome, _)| (mistake.to_owned(), outcome)).collect();
+    assert_eq!(rows.collect::<Vec<_>>(), listed);
+}

@@ -371,6 +371,7 @@ int main(void) {
     test_threads();
     test_null();
     test_ranges();
+    test_partitions();
     CHECK(bytes_allocated == 0);
     printf("counted: %lu checks of the C interface\n", num_checks);
     return 0;

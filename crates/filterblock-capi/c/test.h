@@ -57,8 +57,10 @@ void test_readers(void);
 void test_misuse(void);
 void test_null(void);
 void test_nothing(void);
+void test_partitions(void);
 void test_verdict(void);
 void test_ranges(void);
 struct mistakes commit_range_mistakes(void);
+void commit_partition_mistakes(struct mistakes *noted);
 
 #endif

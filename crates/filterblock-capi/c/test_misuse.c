@@ -308,6 +308,7 @@ static const struct {
 
 void test_misuse(void) {
     struct mistakes noted = commit_range_mistakes();
+    commit_partition_mistakes(&noted);
     for (size_t i = 0; i < LENGTH(mistakes); i++) {
         note(&noted, mistakes[i].name, mistakes[i].outcome, commit(&mistakes[i]));
     }

@@ -40,10 +40,24 @@ static const struct {
     {"a range filter, with an allocator", "range:14", with_allocator},
     {"a range filter of integers, into memory", "range:fpr=1%,len=16", into_memory},
     {"a range filter of integers, with an allocator", "range:fpr=1%,len=16", with_allocator},
+    {"partitions, into memory", "partitions:", into_memory},
+    {"partitions, with an allocator", "partitions:", with_allocator},
 };
+
+static bool store_at_0(void *context, const void *block, size_t len, uint64_t *offset) {
+    (void)context, (void)block, (void)len;
+    *offset = 0;
+    return true;
+}
 
 static filterblock_builder *builder_of(const char *text, filterblock_counters *counters) {
     filterblock_builder *builder = NULL;
+    if (strcmp(text, "partitions:") == 0) {
+        filterblock_policy *policy = policy_of("blocked:10");
+        OK(filterblock_partition_builder_new(policy, 0, store_at_0, NULL, counters, &builder, NULL));
+        filterblock_policy_free(policy);
+        return builder;
+    }
     if (strncmp(text, "range:", 6) == 0) {
         OK(filterblock_range_builder_new(text, counters, &builder, NULL));
     } else {

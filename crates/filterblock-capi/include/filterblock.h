@@ -132,6 +132,13 @@ typedef struct filterblock_builder filterblock_builder;
 // is rebuilt. An engine has one for all, or one for each of its column families. Counting takes no lock.
 typedef struct filterblock_counters filterblock_counters;
 
+// A partition that was opened once, to be kept in the engine's cache. It knows the index and the number that it was
+// opened for.
+typedef struct filterblock_partition_reader filterblock_partition_reader;
+
+// The index of a filter in partitions: says which of them answers for a key. A null pointer answers *maybe*.
+typedef struct filterblock_partitioned_reader filterblock_partitioned_reader;
+
 // The settings of a filter: its kind, its size, a seed or secret key, and the transform from keys to entries. A policy
 // is small; builders copy it.
 typedef struct filterblock_policy filterblock_policy;
@@ -251,6 +258,30 @@ typedef struct filterblock_info {
     // A 1 if the number of entries is an estimate, otherwise 0.
     uint32_t entries_estimated;
 } filterblock_info;
+
+// The place of a partition.
+typedef struct filterblock_partition {
+    // The offset that the writer's function returned for it.
+    uint64_t offset;
+    // Its number, from 0 in the order of keys.
+    uint32_t number;
+    // The length of its block in bytes.
+    uint32_t len;
+} filterblock_partition;
+
+// A function of the caller's that a lookup calls at most once, with the partition that has to be queried. It returns that
+// partition, opened by `filterblock_partitioned_reader_open_partition` then or in an earlier lookup, and keeps it until
+// the lookup has returned. A null pointer is *maybe*.
+typedef const struct filterblock_partition_reader *(*filterblock_load_partition)(void *context,
+                                                                                 const struct filterblock_partition *partition);
+
+// A function of the caller's that stores a partition, the `len` bytes at `block`, writes the offset at which they are to
+// `*offset`, and returns true; false if it cannot. Offsets ascend: every partition is at or after the end of the one
+// before.
+typedef bool (*filterblock_store_partition)(void *context,
+                                            const void *block,
+                                            size_t len,
+                                            uint64_t *offset);
 
 // A bound of a range: a whole key, which need not be stored. What is compared are the bytes of the bound and those that
 // were given to `filterblock_builder_add_key`, byte by byte as unsigned numbers, as `memcmp` does; of two of which one
@@ -402,8 +433,8 @@ uint64_t filterblock_builder_num_without_entry(const struct filterblock_builder 
 
 // A number of bytes that suffices for the block of what was added. If equal entries were added far apart,
 // `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices
-// that is returned after that. 0 where no block can be built, of a null pointer, and of a builder of range filters, whose
-// length is not known before.
+// that is returned after that. 0 where no block can be built, of a null pointer, and of a builder of range filters or
+// partitions, whose length is not known before.
 size_t filterblock_builder_max_block_len(const struct filterblock_builder *builder);
 
 // Writes the block of what was added to the `capacity` bytes at `out`, of any alignment, and its length to `*len`.
@@ -486,6 +517,72 @@ bool filterblock_compact_may_contain(const struct filterblock_policy *policy,
                                      const void *key,
                                      size_t key_len,
                                      const struct filterblock_counters *counters);
+
+// Opens the index of a filter in partitions, as `filterblock_reader_open` opens a block, to be freed by
+// `filterblock_partitioned_reader_free`. All options apply to the partitions, too, but for `FILTERBLOCK_OPEN_COPY`. Takes
+// time and memory in proportion to the number of partitions.
+filterblock_status filterblock_partitioned_reader_open(const void *index,
+                                                       size_t index_len,
+                                                       const struct filterblock_open_options *options,
+                                                       const struct filterblock_counters *counters,
+                                                       struct filterblock_partitioned_reader **reader,
+                                                       struct filterblock_error *error);
+
+// Frees a reader, after or before its partitions. A null pointer is ignored.
+void filterblock_partitioned_reader_free(struct filterblock_partitioned_reader *reader);
+
+// Finds the partition that answers for a key, to load it ahead of a lookup. False if there is nothing to load: then the
+// index answers by itself, and `*partition` is zeros.
+bool filterblock_partitioned_reader_find_key(const struct filterblock_partitioned_reader *reader,
+                                             const void *key,
+                                             size_t key_len,
+                                             struct filterblock_partition *partition);
+
+// Opens the partition of this number from its block, to be kept and to be freed by `filterblock_partition_reader_free`: a
+// lookup then neither parses nor verifies it again. `flags` are 0 or `FILTERBLOCK_OPEN_COPY`. The block of another
+// partition, or of a table with another context, is `FILTERBLOCK_STATUS_MISMATCH`. On an error `*partition` is null.
+filterblock_status filterblock_partitioned_reader_open_partition(const struct filterblock_partitioned_reader *reader,
+                                                                 uint32_t number,
+                                                                 const void *block,
+                                                                 size_t block_len,
+                                                                 uint32_t flags,
+                                                                 struct filterblock_partition_reader **partition,
+                                                                 struct filterblock_error *error);
+
+// Frees an opened partition, when no lookup uses it. A null pointer is ignored.
+void filterblock_partition_reader_free(struct filterblock_partition_reader *partition);
+
+// Whether the table may contain a key; false is certain. `load` gives the partition that has to be queried. One that was
+// opened for another number or index, as a cache that confuses them gives, is *maybe*, and counted as a mismatch.
+bool filterblock_partitioned_reader_may_contain(const struct filterblock_partitioned_reader *reader,
+                                                const void *key,
+                                                size_t key_len,
+                                                filterblock_load_partition load,
+                                                void *load_context);
+
+// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length; otherwise as
+// `filterblock_partitioned_reader_may_contain`.
+bool filterblock_partitioned_reader_may_contain_prefix(const struct filterblock_partitioned_reader *reader,
+                                                       const void *key,
+                                                       size_t key_len,
+                                                       filterblock_load_partition load,
+                                                       void *load_context);
+
+// A builder of a filter in partitions, for tables whose filter is too large to be kept in memory, to be used and freed as
+// one of `filterblock_builder_new` is. Keys are added by `filterblock_builder_add_key` in ascending order, or they are
+// `FILTERBLOCK_STATUS_NOT_BUILT`. `store` is called whenever one of them begins a new partition, and at the finish, which
+// gives the index: the engine stores that, too, and opens it by `filterblock_partitioned_reader_open`.
+//
+// A partition's block has at most about `partition_len` bytes, 256 to 2^30; 0 stands for 32 KiB. The policy has a size in
+// bits or a rate, none in bytes, and a transform of keys or prefixes. Set the context before the first key. What a builder
+// has stored when it is cleared or freed is the caller's to remove. On an error `*builder` is null.
+filterblock_status filterblock_partition_builder_new(const struct filterblock_policy *policy,
+                                                     uint64_t partition_len,
+                                                     filterblock_store_partition store,
+                                                     void *store_context,
+                                                     const struct filterblock_counters *counters,
+                                                     struct filterblock_builder **builder,
+                                                     struct filterblock_error *error);
 
 // Whether the table may contain a key; false is certain. The block's transform is applied. A key that has no entry is
 // *maybe*.

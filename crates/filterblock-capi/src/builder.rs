@@ -3,6 +3,7 @@
 use crate::border::{bytes, caught, caught_or, filled, required, run};
 use crate::counters::{Counters, Counts};
 use crate::memory::{Allocated, Allocator};
+use crate::partition_builder::Partitions;
 use crate::policy::Policy;
 use crate::status::{Error, Failure, Status};
 use crate::versioned;
@@ -24,14 +25,16 @@ pub struct Builder {
 enum Made {
     Keys(FilterBlockBuilder),
     Ranges(RangeFilterBuilder),
+    Partitions(Box<Partitions>),
 }
 
-/// Calls the same method of either.
+/// Calls the same method of each.
 macro_rules! either {
     ($made:expr, $builder:ident => $call:expr) => {
         match $made {
             Made::Keys($builder) => $call,
             Made::Ranges($builder) => $call,
+            Made::Partitions($builder) => $call,
         }
     };
 }
@@ -43,6 +46,10 @@ impl Builder {
 
     pub(crate) fn of_ranges(policy: RangePolicy, counters: Option<&Counters>) -> Self {
         Self::new(Made::Ranges(RangeFilterBuilder::new(policy)), counters)
+    }
+
+    pub(crate) fn of_partitions(partitions: Partitions, counters: Option<&Counters>) -> Self {
+        Self::new(Made::Partitions(Box::new(partitions)), counters)
     }
 }
 
@@ -136,7 +143,7 @@ fn add(builder: Option<&mut Builder>, add: impl FnOnce(&mut FilterBlockBuilder) 
     let Some(Builder { made, notes }) = builder else { return Status::Argument };
     notes.add(|| {
         let Made::Keys(builder) = made else {
-            return Err(Failure::new(Status::NotBuilt, "a range filter is of whole keys"));
+            return Err(Failure::new(Status::NotBuilt, "range filters and partitions take keys alone"));
         };
         builder.try_reserve(2)?;
         add(builder)?;
@@ -164,6 +171,9 @@ pub unsafe extern "C" fn filterblock_builder_add_key(
             builder.add_key(key);
             Ok(Status::Ok)
         }),
+        Some(Builder { made: Made::Partitions(builder), notes }) => {
+            notes.add(|| builder.add_key(required(key, "key")?))
+        }
         builder => add(builder, |builder| required(key, "key").map(|key| builder.add_key(key))),
     }
 }
@@ -219,6 +229,7 @@ pub extern "C" fn filterblock_builder_num_added(builder: Option<&Builder>) -> u6
 pub extern "C" fn filterblock_builder_num_without_entry(builder: Option<&Builder>) -> u64 {
     match builder {
         Some(Builder { made: Made::Keys(builder), .. }) => builder.num_without_entry(),
+        Some(Builder { made: Made::Partitions(builder), .. }) => builder.num_without_entry(),
         _ => 0,
     }
 }
@@ -311,8 +322,8 @@ impl<'a> Places<'a> {
 
 /// A number of bytes that suffices for the block of what was added. If equal entries were added far apart,
 /// `filterblock_builder_finish_into` may find them too few; then it drops the repeated ones, and the number suffices
-/// that is returned after that. 0 where no block can be built, of a null pointer, and of a builder of range filters, whose
-/// length is not known before.
+/// that is returned after that. 0 where no block can be built, of a null pointer, and of a builder of range filters or
+/// partitions, whose length is not known before.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_builder_max_block_len(builder: Option<&Builder>) -> usize {
     caught_or(0, || match builder {
@@ -352,17 +363,24 @@ pub unsafe extern "C" fn filterblock_builder_finish_into(
                     finished => finished,
                 }
             }
-            Made::Ranges(builder) => finish_ranges(builder, |len| match len <= capacity {
-                true => Ok((fill(len)?, len)),
-                false => {
-                    let (needed_bytes, actual_bytes) = (len as u64, capacity as u64);
-                    Err(BuildError::OutputTooShort { needed_bytes, actual_bytes }.into())
-                }
-            })
-            .map(|(_, len)| len),
+            Made::Ranges(builder) => finish_ranges(builder, |len| place_of(len, capacity, fill)).map(|(_, len)| len),
+            Made::Partitions(builder) => builder.finish(|len| place_of(len, capacity, fill)).map(|(_, len)| len),
         })?;
         Ok(())
     })
+}
+
+/// Returns the place that `fill` has for `len` bytes out of `capacity`.
+fn place_of<'a>(
+    len: usize,
+    capacity: usize,
+    fill: impl FnOnce(usize) -> Result<&'a mut [u8], Failure>,
+) -> Result<(&'a mut [u8], usize), Failure> {
+    if len > capacity {
+        let (needed_bytes, actual_bytes) = (len as u64, capacity as u64);
+        return Err(BuildError::OutputTooShort { needed_bytes, actual_bytes }.into());
+    }
+    Ok((fill(len)?, len))
 }
 
 /// Finishes a range filter into the memory that `place` has for its length. After an error the builder keeps its keys.
@@ -401,6 +419,7 @@ pub unsafe extern "C" fn filterblock_builder_finish_with(
             match made {
                 Made::Keys(builder) => Frame::Block.finish_with(builder, &allocator),
                 Made::Ranges(builder) => finish_ranges(builder, |len| Ok((Allocated::new(&allocator, len)?, len))),
+                Made::Partitions(builder) => builder.finish(|len| Ok((Allocated::new(&allocator, len)?, len))),
             }
         })?);
         Ok(())

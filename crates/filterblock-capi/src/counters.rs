@@ -31,18 +31,22 @@ impl Counters {
 
     /// Counts an attempt to open a frame, however it ended.
     pub(crate) fn note_open(&self, status: Status) {
-        let counts = &*self.0;
-        count(match status {
-            Status::Ok => &counts.opened,
-            Status::Damaged => &counts.damaged,
-            Status::Newer => &counts.newer,
-            Status::Mismatch => &counts.mismatch,
-            _ => &counts.failed,
-        });
+        self.0.note_open(status);
     }
 }
 
 impl Counts {
+    /// Counts an attempt to open a frame, however it ended.
+    pub(crate) fn note_open(&self, status: Status) {
+        count(match status {
+            Status::Ok => &self.opened,
+            Status::Damaged => &self.damaged,
+            Status::Newer => &self.newer,
+            Status::Mismatch => &self.mismatch,
+            _ => &self.failed,
+        });
+    }
+
     /// Counts an attempt to finish. One that can be repeated with more memory, or with other arguments, is none.
     pub(crate) fn note_finish(&self, status: Status) {
         match status {

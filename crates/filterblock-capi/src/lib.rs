@@ -34,6 +34,8 @@ mod builder;
 mod reader;
 
 mod compact;
+mod partition;
+mod partition_builder;
 mod query;
 mod range;
 mod verdict;

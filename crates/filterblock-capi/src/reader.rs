@@ -61,6 +61,13 @@ unsafe impl Versioned for OpenOptions {
     const MIN_SIZE: usize = size_of::<Self>();
 }
 
+impl OpenOptions {
+    /// Options with nothing expected.
+    pub(crate) fn with_flags(flags: u32) -> Self {
+        Self { size: size_of::<Self>(), flags, ..Self::zeroed() }
+    }
+}
+
 /// A flag that leaves out the payload's digest, for engines that verify the block's bytes themselves: opening takes
 /// constant time.
 pub const FILTERBLOCK_OPEN_TRUSTED: u32 = 1;

@@ -177,6 +177,26 @@ static enum outcome added(filterblock_status (*add)(filterblock_builder *)) {
 static filterblock_status add_a_row(filterblock_builder *builder) { return filterblock_builder_add_row(builder, "row", 3); }
 static filterblock_status add_a_hash(filterblock_builder *builder) { return filterblock_builder_add_hash(builder, 7); }
 
+/* Keys of two lengths, for which no rate holds. */
+static enum outcome not_integers(const char *policy) {
+    filterblock_builder *builder;
+    filterblock_range_reader *reader;
+    uint8_t memory[256];
+    size_t len;
+    enum outcome outcome = REFUSED;
+
+    OK(filterblock_range_builder_new(policy, NULL, &builder, NULL));
+    OK(filterblock_builder_add_key(builder, "9", 1));
+    OK(filterblock_builder_add_key(builder, "10", 2));
+    if (filterblock_builder_finish_into(builder, memory, sizeof memory, &len, NULL) == FILTERBLOCK_STATUS_OK) {
+        OK(filterblock_range_reader_open(memory, len, NULL, NULL, &reader, NULL));
+        outcome = filterblock_range_reader_may_contain(reader, "9", 1) ? MAYBE : DENIES;
+        filterblock_range_reader_free(reader);
+    }
+    filterblock_builder_free(builder);
+    return outcome;
+}
+
 static enum outcome keys_opened_as_ranges(void) {
     struct bytes block = block_of("blocked:10", 10);
     filterblock_range_reader *reader;
@@ -193,6 +213,8 @@ struct mistakes commit_range_mistakes(void) {
     }
     note(&noted, "a row is added to a range filter", REFUSED, added(add_a_row));
     note(&noted, "a hash is added to a range filter", REFUSED, added(add_a_hash));
+    note(&noted, "keys that are no integers, under a policy with a rate", MAYBE, not_integers("range:fpr=1%,len=16"));
+    note(&noted, "the same, with form=integers", REFUSED, not_integers("range:fpr=1%,len=16,form=integers"));
     note(&noted, "a filter of keys is opened as one of ranges", REFUSED, keys_opened_as_ranges());
     return noted;
 }

@@ -133,6 +133,67 @@ static void test_maybe(const filterblock_range_reader *reader) {
     CHECK(filterblock_range_reader_may_contain_prefix(reader, NULL, 1) && filterblock_range_reader_may_contain(reader, NULL, 1));
 }
 
+/* What a filter has become, which the policy alone does not tell; `text` with ",form=integers" refuses what has no rate. */
+static void test_form(const char *text, size_t key_len, bool are_integers, uint32_t form) {
+    filterblock_builder *builder = builder_of(text, NULL);
+    filterblock_range_reader *reader;
+    filterblock_range_info info;
+    filterblock_error error;
+    struct bytes block;
+    uint8_t memory[8192], key[8];
+    size_t len;
+
+    for (uint64_t i = 0; i < NUM_STEPS; i++) {
+        number(i * step, key);
+        OK(filterblock_builder_add_key(builder, key, are_integers ? key_len : 1 + i % key_len));
+    }
+    if (form == 0) {
+        STATUS(NOT_BUILT, filterblock_builder_finish_into(builder, memory, sizeof memory, &len, &error));
+        CHECK(strstr(error.message, "1 to 8 bytes") != NULL && strstr(error.message, "form=integers") != NULL);
+    } else {
+        block = finished(builder);
+        OK(filterblock_range_reader_open(block.data, block.len, NULL, NULL, &reader, NULL));
+        info.size = sizeof info;
+        OK(filterblock_range_reader_info(reader, &info));
+        CHECK(info.size == sizeof info && info.form == form && info.block_len == block.len && info.reserved == 0);
+        CHECK(info.num_keys > 0 && info.num_keys <= NUM_STEPS && info.num_leaves > 0 && info.num_leaves <= info.num_keys);
+        for (uint64_t range_len = 1; range_len <= 1024; range_len *= 4) {
+            double rate = filterblock_range_reader_false_positive_rate(reader, range_len);
+            CHECK(form == FILTERBLOCK_RANGE_FORM_INTEGERS ? rate > 0 && rate < 0.0101 : rate == 1);
+        }
+        info.size--;
+        STATUS(ARGUMENT, filterblock_range_reader_info(reader, &info));
+        STATUS(ARGUMENT, filterblock_range_reader_info(reader, NULL));
+        filterblock_range_reader_free(reader);
+        drop(&block);
+    }
+    filterblock_builder_free(builder);
+}
+
+static void test_forms(void) {
+    filterblock_range_info info = {sizeof info, 0, 0, 0, 0, 0};
+    filterblock_builder *builder = builder_of("range:14", NULL);
+    filterblock_range_reader *reader;
+    struct bytes block;
+
+    test_form("range:14", 8, true, FILTERBLOCK_RANGE_FORM_CUT);
+    test_form("range:fpr=1%,len=1024", 8, true, FILTERBLOCK_RANGE_FORM_INTEGERS);
+    test_form("range:fpr=1%,len=1024", 8, false, FILTERBLOCK_RANGE_FORM_CUT); /* Silently: of several lengths. */
+    test_form("range:fpr=1%,len=1024,form=integers", 8, true, FILTERBLOCK_RANGE_FORM_INTEGERS);
+    test_form("range:fpr=1%,len=1024,form=integers", 8, false, 0);
+    OK(filterblock_builder_allow_empty(builder));
+    block = finished(builder);
+    OK(filterblock_range_reader_open(block.data, block.len, NULL, NULL, &reader, NULL));
+    OK(filterblock_range_reader_info(reader, &info));
+    CHECK(info.form == 0 && info.num_keys == 0 && info.num_leaves == 0 && info.block_len == 64);
+    CHECK(filterblock_range_reader_false_positive_rate(reader, 1) == 1);
+    filterblock_range_reader_free(reader);
+    drop(&block);
+    filterblock_builder_free(builder);
+    STATUS(ARGUMENT, filterblock_range_reader_info(NULL, &info));
+    CHECK(filterblock_range_reader_false_positive_rate(NULL, 1) == 1);
+}
+
 void test_ranges(void) {
     filterblock_counters *counters = filterblock_counters_new();
     filterblock_counters_snapshot snapshot = {sizeof snapshot, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -149,6 +210,7 @@ void test_ranges(void) {
     options.context = 42;
     STATUS(MISMATCH, filterblock_reader_open(block.data, block.len, &options, counters, &other, NULL));
     OK(filterblock_range_reader_open(block.data, block.len, &options, counters, &reader, NULL));
+    test_forms();
     check_ranges(reader);
     test_no_bounds(reader);
     test_maybe(reader);

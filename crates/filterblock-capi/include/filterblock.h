@@ -59,6 +59,12 @@
 // A flag that has the reader own a copy of the bytes, which begins at a cache line: queries are fastest so.
 #define FILTERBLOCK_OPEN_COPY 2
 
+// The form of a range filter whose keys are cut where they differ from their neighbours. No rate holds for all ranges.
+#define FILTERBLOCK_RANGE_FORM_CUT 1
+
+// The form of a range filter whose keys are integers, with a rate.
+#define FILTERBLOCK_RANGE_FORM_INTEGERS 2
+
 // The finding that nothing was built, opened or queried: nothing is known about the filters yet.
 #define FILTERBLOCK_FINDING_NO_LOOKUPS 1
 
@@ -101,8 +107,9 @@ enum filterblock_status
     // A setting or a text of a policy is outside its legal range.
     FILTERBLOCK_STATUS_SETTING = 5,
     // The policy has no block for what was added: the entries exceed its cap in bytes or what the format can describe,
-    // or no seed solves them; a key is of a form of which the transform makes no entries; or nothing was added. The
-    // table has no filter.
+    // or no seed solves them; a key is of a form of which the transform makes no entries; keys are no integers where a
+    // range filter's policy asks for them, or not in order where partitions need it; or nothing was added. The table has no
+    // filter.
     FILTERBLOCK_STATUS_NOT_BUILT = 6,
     // The memory is too short for the block.
     FILTERBLOCK_STATUS_TOO_SHORT = 7,
@@ -282,6 +289,22 @@ typedef bool (*filterblock_store_partition)(void *context,
                                             const void *block,
                                             size_t len,
                                             uint64_t *offset);
+
+// The properties that a range filter states of itself. Later versions append fields.
+typedef struct filterblock_range_info {
+    // The size, set to `sizeof(filterblock_range_info)` by the caller. An older library lowers it to what it has written.
+    size_t size;
+    // The number of distinct keys.
+    uint64_t num_keys;
+    // The number of keys, and groups of keys, that are told apart.
+    uint64_t num_leaves;
+    // The length of the block in bytes.
+    uint64_t block_len;
+    // The form: one of `FILTERBLOCK_RANGE_FORM_*`, or one that is newer than the header; 0 without keys.
+    uint32_t form;
+    // A zero, until a later version has a use for it.
+    uint32_t reserved;
+} filterblock_range_info;
 
 // A bound of a range: a whole key, which need not be stored. What is compared are the bytes of the bound and those that
 // were given to `filterblock_builder_add_key`, byte by byte as unsigned numbers, as `memcmp` does; of two of which one
@@ -629,13 +652,15 @@ void filterblock_reader_may_contain_keys(const struct filterblock_reader *reader
 // A builder of range filters, to be used and freed as one of `filterblock_builder_new` is: keys go in by
 // `filterblock_builder_add_key`, whole and in any order. On an error `*builder` is null.
 //
-// The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024"; both may end
-// with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
+// The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024", the latter with
+// ",form=integers" or without; both may end with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
 //
 // BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text
 // all keys are told apart; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most significant
 // byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges of up to
-// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate.
+// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate,
+// which `filterblock_range_reader_info` shows; with ",form=integers" it is not built (`FILTERBLOCK_STATUS_NOT_BUILT`, with
+// the reason).
 //
 // A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
 // have no seed, secret key or transform, and rows and hashes are not added.
@@ -657,6 +682,15 @@ filterblock_status filterblock_range_reader_open(const void *block,
 
 // Frees a reader. A null pointer is ignored.
 void filterblock_range_reader_free(struct filterblock_range_reader *reader);
+
+// Reads the properties that the filter states. Set `info->size` before.
+filterblock_status filterblock_range_reader_info(const struct filterblock_range_reader *reader,
+                                                 struct filterblock_range_info *info);
+
+// The rate at which empty ranges of `range_len` integers pass, whatever the keys and the ranges are. 1 where no rate holds
+// for all of them: of filters of another form, without keys, and of a null pointer.
+double filterblock_range_reader_false_positive_rate(const struct filterblock_range_reader *reader,
+                                                    uint64_t range_len);
 
 // Whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length 0 are
 // no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and one of them

@@ -5,22 +5,25 @@ use crate::builder::Builder;
 use crate::counters::Counters;
 use crate::reader::{OpenOptions, open, opened};
 use crate::status::{Error, Status};
+use crate::versioned::{self, Versioned};
 use core::ffi::{c_char, c_void};
 use core::mem::MaybeUninit;
 use core::ops::Bound;
 use filterblock::AlignedBytes;
-use filterblock::range::RangeFilter;
+use filterblock::range::{RangeFilter, RangeForm};
 
 /// A builder of range filters, to be used and freed as one of `filterblock_builder_new` is: keys go in by
 /// `filterblock_builder_add_key`, whole and in any order. On an error `*builder` is null.
 ///
-/// The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024"; both may end
-/// with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
+/// The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024", the latter with
+/// ",form=integers" or without; both may end with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
 ///
 /// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text
 /// all keys are told apart; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most significant
 /// byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges of up to
-/// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate.
+/// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate,
+/// which `filterblock_range_reader_info` shows; with ",form=integers" it is not built (`FILTERBLOCK_STATUS_NOT_BUILT`, with
+/// the reason).
 ///
 /// A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
 /// have no seed, secret key or transform, and rows and hashes are not added.
@@ -79,6 +82,60 @@ pub unsafe extern "C" fn filterblock_range_reader_open(
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_range_reader_free(reader: Option<Box<RangeReader>>) {
     drop(reader);
+}
+
+/// The form of a range filter whose keys are cut where they differ from their neighbours. No rate holds for all ranges.
+pub const FILTERBLOCK_RANGE_FORM_CUT: u32 = 1;
+
+/// The form of a range filter whose keys are integers, with a rate.
+pub const FILTERBLOCK_RANGE_FORM_INTEGERS: u32 = 2;
+
+/// The properties that a range filter states of itself. Later versions append fields.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct RangeInfo {
+    /// The size, set to `sizeof(filterblock_range_info)` by the caller. An older library lowers it to what it has written.
+    size: usize,
+    /// The number of distinct keys.
+    num_keys: u64,
+    /// The number of keys, and groups of keys, that are told apart.
+    num_leaves: u64,
+    /// The length of the block in bytes.
+    block_len: u64,
+    /// The form: one of `FILTERBLOCK_RANGE_FORM_*`, or one that is newer than the header; 0 without keys.
+    form: u32,
+    /// A zero, until a later version has a use for it.
+    reserved: u32,
+}
+
+// SAFETY: `repr(C)`, begins with its size, and has nothing but integers.
+unsafe impl Versioned for RangeInfo {
+    const MIN_SIZE: usize = size_of::<Self>();
+}
+
+/// Reads the properties that the filter states. Set `info->size` before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn filterblock_range_reader_info(reader: Option<&RangeReader>, info: *mut RangeInfo) -> Status {
+    run(None, || {
+        let filter = &required(reader, "reader")?.filter;
+        let form = filter.form().map_or(0, |form| match form {
+            RangeForm::Cut => FILTERBLOCK_RANGE_FORM_CUT,
+            RangeForm::Integers => FILTERBLOCK_RANGE_FORM_INTEGERS,
+            _ => u32::MAX,
+        });
+        let (num_keys, num_leaves, block_len) =
+            (filter.num_keys(), filter.num_leaves(), filter.as_bytes().len() as u64);
+        let read = RangeInfo { size: 0, num_keys, num_leaves, block_len, form, reserved: 0 };
+        // SAFETY: `info` is null, or valid for as many bytes as its size states (rule 1).
+        unsafe { versioned::write(info, read, "info") }
+    })
+}
+
+/// The rate at which empty ranges of `range_len` integers pass, whatever the keys and the ranges are. 1 where no rate holds
+/// for all of them: of filters of another form, without keys, and of a null pointer.
+#[unsafe(no_mangle)]
+pub extern "C" fn filterblock_range_reader_false_positive_rate(reader: Option<&RangeReader>, range_len: u64) -> f64 {
+    caught_or(1.0, || reader.and_then(|reader| reader.filter.false_positive_rate(range_len)).unwrap_or(1.0))
 }
 
 /// A bound of a range: a whole key, which need not be stored. What is compared are the bytes of the bound and those that

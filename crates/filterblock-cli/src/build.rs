@@ -53,7 +53,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = parse_bytes)]
     max_bytes: Option<u64>,
     /// Kind, size and all other settings as the library writes them, such as ribbon:fpr=1%,slots_per_key=1.05,
-    /// auto:12,level=4,seed=7, range:16 or range:fpr=1%,len=1024
+    /// auto:12,level=4,seed=7, range:16 or range:fpr=1%,len=1024, whose rate is for integers, keys of one length; others
+    /// are refused with range:fpr=1%,len=1024,form=integers
     #[arg(long, value_name = "TEXT", value_parser = parse_policy, conflicts_with_all = ["kind", "bits_per_key", "fpr", "max_bytes", "seed", "transform"])]
     policy: Option<Policy>,
     /// Seed of the hash, decimal or 0x… [default: random]
@@ -164,8 +165,9 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
     if args.allow_empty {
         builder.allow_empty();
     }
-    let (mut keys, mut key_bytes) = (open_keys(args)?, 0);
+    let (mut keys, mut key_bytes, mut lens) = (open_keys(args)?, 0, [usize::MAX, 0]);
     while let Some(key) = keys.next_key()? {
+        lens = [lens[0].min(key.len()), lens[1].max(key.len())];
         if let Err(error) = builder.try_reserve(key.len()) {
             return Err(keys.out_of_memory(error).into());
         }
@@ -181,6 +183,7 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
     target.write(&block)?;
     drop(working);
     let filter = RangeFilter::open(&block[..], &OpenOptions::new().with_context(args.context))?;
+    range_filter::rate_lost(&filter, &policy, &args.output.path, lens).iter().for_each(exit::message);
     let mut figures = object([("keys_read", keys_read.into())]);
     figures.extend(range_filter::figures(&filter, args.context));
     let summary = || format!("{} from {}", range_filter::summary(&filter), output::count(keys_read, "key"));
@@ -244,6 +247,9 @@ fn refused(args: &Args, error: &BuildError) -> Failure {
         return Failure::usage("build", message);
     }
     let output = args.output.path.display();
+    if let BuildError::NotIntegers(_) = error {
+        return Failure::usage("build", format_args!("{error}. {output} was not written"));
+    }
     Failure::usage("build", format_args!("{error}. {output} was not written. Run `filterblock calc --help`"))
 }
 
@@ -253,6 +259,10 @@ fn summarize(args: &Args, policy: &FilterPolicy, keys_read: u64, bytes: &[u8]) -
         true => Filter::Frame(CompactFrameReader::open(bytes, policy)?),
         false => Filter::Block(OpenOptions::new().with_context(args.context).expect(policy).open(bytes)?),
     };
+    // Of no keys, --allow-empty has made one that was asked for.
+    if keys_read > 0 {
+        filter.remarks(&args.output.path).iter().for_each(exit::message);
+    }
     let more = object([("keys_read", keys_read.into())]);
     let hash = match &args.hash_key_file {
         Some(path) => format!("--hash-key-file {}", shell_word(path)),

@@ -2,11 +2,11 @@
 
 use crate::exit::{self, Failure};
 use crate::open_args::{Expected, ExpectedArgs, parse_transform};
-use crate::output::{self, Output, object};
+use crate::output::{self, Output, USELESS_RATE, object};
 use crate::output_file::is_stdout;
 use crate::partitioned_file::Partitioned;
 use crate::units::parse_u64;
-use crate::{block_file, frame_file, partitioned_file};
+use crate::{block_file, frame_file, partitioned_file, range_filter};
 use filterblock::range::RangeFilterReader;
 use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform};
 use serde_json::{Map, Value, json};
@@ -76,6 +76,24 @@ impl Filter<'_> {
 
     pub(crate) fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]) {
         of_either!(self, reader => reader.may_contain_hashes(hashes, answers));
+    }
+
+    /// What makes a filter as good as none, or worse than its user may expect.
+    pub(crate) fn remarks(&self, path: &Path) -> Option<String> {
+        let (path, rate) = (path.display(), self.false_positive_rate());
+        match self.num_entries() {
+            Some(0) => Some(format!(
+                "{path}: a filter of no entries: it answers 'no' for every key. If its table has keys, none of them was added: \
+                 build it again from their list."
+            )),
+            _ if rate >= USELESS_RATE => Some(format!(
+                "{path}: predicted false-positive rate {}: it is 'maybe' for most absent keys, and saves few reads. Build it \
+                 with more bits per key; `filterblock calc --entries {} --fpr 1%` shows how many.",
+                output::rate(rate),
+                self.num_entries().unwrap_or(1_000_000)
+            )),
+            _ => None,
+        }
     }
 
     /// A frame does not state it.
@@ -273,6 +291,7 @@ pub(crate) fn print_figures(out: &mut Output, figures: &Map<String, Value>, inde
     for (name, value) in figures {
         let text = match (name.as_str(), value.as_f64(), value) {
             ("predicted_fpr" | "fill", Some(rate), _) => output::rate(rate),
+            ("rates", _, Value::Array(rates)) => range_filter::rates_text(rates),
             ("bits_per_key", Some(bits), _) => format!("{bits:.3}"),
             ("thinned_from", ..) => format!("{value} columns"),
             (.., Value::String(text)) => output::field(text.as_bytes()),

@@ -16,7 +16,8 @@ use std::process::ExitCode;
 /// the share of set bits (golomb: of the hash range that is occupied). For a table of the store all filters are shown,
 /// each with its offset in the file. Of a partitioned filter, rate and fill are those of a partition. Of a filter set its
 /// columns are shown, and only its index is checked; `verify` checks its blocks. A range filter has
-/// neither: its leaves are the keys and groups of keys that it tells apart, and its parameters are named as in the format's
+/// neither, unless it is one of integers, whose rates
+/// are shown for some lengths of ranges: its leaves are the keys and groups of keys that it tells apart, and its parameters are named as in the format's
 /// specification.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("help/inspect.txt"))]
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(filter) => (range_filter::figures(&filter?, opener.expected.options().context()), Vec::new()),
         None => {
             let filter = opener.open(&args.file, &bytes)?;
+            filter.remarks(&args.file).iter().for_each(exit::message);
             (filter.figures(), filter.failures(&args.file))
         }
     };

@@ -78,6 +78,9 @@ pub(crate) fn failure(error: io::Error) -> Failure {
     )
 }
 
+/// A filter with this rate or a greater one passes as many absent keys as it denies, or more.
+pub(crate) const USELESS_RATE: f64 = 0.5;
+
 /// A rate for people: per cent where that reads well, a power of ten below.
 pub(crate) fn rate(rate: f64) -> String {
     match rate {

@@ -32,7 +32,15 @@ pub(crate) fn run(
         // A policy's bits grow by one where its rate halves.
         (None, Some(bits)) => {
             let half = RangePolicy::with_false_positive_rate(0.5, range_len).map_err(refused)?;
-            0.5 * (half.bits_per_key() - bits).exp2()
+            let least = half.bits_per_key();
+            if bits.is_nan() || bits < least {
+                let message = format!(
+                    "{bits} bits per key are too few for ranges of {range_len} integers: with {least:.3} half of the empty \
+                     ones pass. Give more, or a smaller --range-len"
+                );
+                return Err(Failure::usage("calc", message).into());
+            }
+            0.5 * (least - bits).exp2()
         }
         _ => {
             return Err(

@@ -3,9 +3,10 @@
 use super::{of_store, open_for_reading, warning_text};
 use crate::exit::Code;
 use crate::open_args::{HashKey, HashKeyArgs};
-use crate::output::{self, Output};
+use crate::output::{self, Output, USELESS_RATE, shell_word};
 use crate::policy_args::RANGE;
-use filterblock_kv::{FilterStats, LevelStats, Purpose, Stats, Store};
+use filterblock::FilterKind;
+use filterblock_kv::{FilterStats, LevelStats, Purpose, Stats, Store, TableStats};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 
 /// Show levels, tables and filters of a store
 ///
-/// False-positive rates are predicted from the filters' bits as they are.
+/// False-positive rates are predicted from the filters' bits as they are. At the end stands what makes filters useless, or
+/// that nothing does; how often lookups ask them is known to the process that makes these, by the store's statistics.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("../help/stats.txt"))]
 pub(crate) struct Args {
@@ -30,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let key = args.key.read()?;
     let store = open_for_reading(&args.dir, &key)?;
-    output::print(|out| if args.json { out.json(&json(args, &key, &store)) } else { print(out, args, &store) })?;
+    output::print(|out| if args.json { out.json(&json(args, &key, &store)) } else { print(out, args, &key, &store) })?;
     // They are named on standard error.
     let is_whole = store.stats().unreadable.is_empty();
     Ok(if is_whole { Code::Ok } else { Code::Damaged }.into())
@@ -46,13 +48,48 @@ fn json(args: &Args, key: &HashKey, store: &Store) -> Value {
             "cells_in_log": stats.memtable_cells,
             "levels": stats.levels(),
             "tables": stats.tables,
+            "findings": findings(args, key, &stats),
             "unreadable": stats.unreadable,
             "warnings": warnings,
         }),
     )
 }
 
-fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
+/// What makes filters useless, a line each, with its consequence and the next command.
+fn findings(args: &Args, key: &HashKey, stats: &Stats) -> Vec<String> {
+    let tables = &stats.tables;
+    let rebuild = key.command(format_args!("rebuild {}", shell_word(&args.dir)));
+    let rebuild_all = key.command(format_args!("rebuild {} --kind {}", shell_word(&args.dir), FilterKind::default()));
+    let is_without =
+        |table: &&TableStats| table.filters.is_empty() && table.range_filter.is_none() && table.unusable.is_empty();
+    let num_without = tables.iter().filter(is_without).count();
+    let num_unusable: usize = tables.iter().map(|table| table.unusable.len()).sum();
+    let useless = tables.iter().flat_map(|table| table.filters.iter().map(move |filter| (table, filter)));
+    let useless = useless.filter(|(_, filter)| filter.predicted_fpr >= USELESS_RATE).map(|(table, filter)| {
+        format!(
+            "{}: the {} filter passes {} of absent keys: it saves few reads. For filters of 10 bits per key, run {rebuild_all}.",
+            table.file,
+            filter.purpose,
+            output::rate(filter.predicted_fpr)
+        )
+    });
+    let of_tables = format!("of {}", output::count(tables.len() as u64, "table"));
+    let missing = format!(
+        "{num_without} {of_tables} have no filter: every lookup in their rows reads them. Unless a level is meant to have \
+         none, run {rebuild_all}."
+    );
+    let unusable = format!(
+        "{} cannot be used: lookups read their tables. Run {rebuild}.",
+        output::count(num_unusable as u64, "filter")
+    );
+    [(num_without > 0, missing), (num_unusable > 0, unusable)]
+        .into_iter()
+        .filter_map(|(is_found, text)| is_found.then_some(text))
+        .chain(useless)
+        .collect()
+}
+
+fn print(out: &mut Output, args: &Args, key: &HashKey, store: &Store) -> io::Result<()> {
     let stats = store.stats();
     let titles = ["level", "tables", "cells", "tombstones", "data bytes", "file bytes", "filter bytes"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
@@ -71,7 +108,11 @@ fn print(out: &mut Output, args: &Args, store: &Store) -> io::Result<()> {
     write!(out, "{}", output::table(&rows))?;
     writeln!(out)?;
     write!(out, "{}", output::table(&filter_rows(&stats)))?;
-    Ok(())
+    let findings = findings(args, key, &stats);
+    if findings.is_empty() && !stats.tables.is_empty() {
+        return writeln!(out, "\nevery table has filters, all of them can be used, and each denies most absent keys");
+    }
+    findings.iter().try_for_each(|finding| writeln!(out, "\n{finding}"))
 }
 
 /// Returns a line for each filter, and for each table without any.

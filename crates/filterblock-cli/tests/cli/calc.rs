@@ -190,7 +190,10 @@ fn a_range_filter_has_a_size_or_a_rate() {
         ("--entries 1M --range-len 1024", "one of --fpr and --bits-per-key"),
         ("--entries 1M --fpr 1% --bits-per-key 9 --range-len 1024", "one of --fpr and --bits-per-key"),
         ("--fpr 1% --range-len 1024", "--entries <N>"),
-        ("--entries 1M --bits-per-key 9 --range-len 1024", "1 / rate"),
+        (
+            "--entries 1M --bits-per-key 9 --range-len 1024",
+            "9 bits per key are too few for ranges of 1024 integers: with 12.750 half",
+        ),
     ] {
         let message = place.expect_failure(2, &format!("calc {options}"));
         assert!(message.contains(says), "{options}: {message}");

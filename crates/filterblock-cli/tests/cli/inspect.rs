@@ -27,6 +27,22 @@ fn json_has_these_keys() {
     }
 }
 
+/// A filter that says nothing, or `no` to everything, is not shown as if it were like any other.
+#[test]
+fn useless_filters_are_remarked_upon() {
+    let place = Place::with_block("blocked");
+    let remark = |line: &str| crate::stderr(&place.run(line));
+    assert_eq!(remark("inspect t.fb"), "");
+    let says = "f.fb: predicted false-positive rate 50.0 %: it is 'maybe' for most absent keys, and saves few reads. Build \
+        it with more bits per key; `filterblock calc --entries 1000 --fpr 1%` shows how many.\n";
+    for line in ["build --kind fuse --bits-per-key 2 --output f.fb keys.txt", "inspect f.fb"] {
+        assert_eq!(remark(line), says, "{line}");
+    }
+    place.expect(0, "calc --entries 1000 --fpr 1%");
+    place.with_stdin("build --allow-empty --output e.fb", b"");
+    assert!(remark("inspect e.fb").starts_with("e.fb: a filter of no entries: it answers 'no' for every key."));
+}
+
 #[test]
 fn seeds_keep_all_64_bits() {
     let place = Place::with_block("bloom");

@@ -34,7 +34,7 @@ fn the_bytes_are_the_library_s() {
     assert_eq!((&summary["keys_read"], &summary["num_entries"]), (&2000.into(), &1000.into()));
     let output = place.run("build --kind range --output - keys.txt");
     assert_eq!(output.stdout, place.read("r.fb"));
-    assert!(stderr(&output).starts_with("-: range, 1000 distinct entries in "), "{}", stderr(&output));
+    assert!(stderr(&output).starts_with("-: range of form cut, 1000 distinct entries in "), "{}", stderr(&output));
 }
 
 fn shown(place: &Place) -> serde_json::Value {
@@ -161,11 +161,55 @@ fn bounds_in_reverse_order_are_maybe_and_reported() {
     assert!(stderr(&output).starts_with(says) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
 }
 
+/// The rate of a policy holds for integers alone, and a filter of others says that it has none.
+#[test]
+fn a_rate_that_is_lost_is_reported() {
+    let place = Place::new();
+    place.write("text.txt", (1..=10_000).map(|i| format!("{i}\n")).collect::<String>());
+    place.write("padded.txt", (1..=10_000).map(|i| format!("{i:05}\n")).collect::<String>());
+    // All of one length, but of more bytes than an integer has.
+    place.write("wide.txt", ('A'..='Z').map(|first| format!("{first}{:19}\n", "")).collect::<String>());
+    let build = |policy: &str, list: &str| place.run(&format!("build --policy {policy} --output r.fb {list}"));
+    let policy = "range:fpr=1%,len=1024";
+    for (list, says) in [("text.txt", "these have 1 to 5 bytes."), ("wide.txt", "they have too many bytes behind")] {
+        let output = build(policy, list);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{list}: {message}");
+        let start =
+            "r.fb: a filter of form cut, without the policy's rate of 1.00 % for empty ranges of 1024: far more";
+        assert!(message.starts_with(start) && message.contains(says), "{message}");
+        assert!(String::from_utf8(output.stdout).unwrap().starts_with("r.fb: range of form cut, "));
+        let shown = place.json(0, "inspect r.fb --json");
+        assert_eq!((&shown["form"], shown.get("rates")), (&"cut".into(), None));
+        // The policy that the message names refuses such keys, with the reason.
+        let insisting = message.split("build with --policy ").nth(1).unwrap().trim_end().trim_end_matches('.');
+        let before = place.read("r.fb");
+        let output = build(insisting, list);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{}", stderr(&output));
+        assert!(stderr(&output).contains("no range filter of integers can be made") && place.read("r.fb") == before);
+    }
+    for policy in [policy, "range:fpr=1%,len=1024,form=integers"] {
+        let output = build(policy, "padded.txt");
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{policy}");
+        let filter = RangeFilter::open(place.read("r.fb"), &OpenOptions::new()).unwrap();
+        let shown = place.json(0, "inspect r.fb --json");
+        assert_eq!(shown["form"], "integers");
+        let rates = shown["rates"].as_array().unwrap();
+        assert!(rates.len() > 2, "{shown}");
+        for rate in rates {
+            assert_eq!(rate["fpr"].as_f64(), filter.false_positive_rate(rate["len"].as_u64().unwrap()), "{rate}");
+        }
+        assert!(place.expect(0, "inspect r.fb").contains("\nrates                1: "));
+    }
+    // A size promises no rate.
+    assert_eq!(stderr(&build("range:14", "text.txt")), "");
+}
+
 #[test]
 fn inspect_shows_its_parameters() {
     let place = with_ranges();
     let shown = shown(&place);
-    let expected = "kind version num_entries num_leaves bits_per_key block_len_bytes context extra has_table has_joined \
+    let expected = "kind version num_entries form num_leaves bits_per_key block_len_bytes context extra has_table has_joined \
         end_len least longer depth common_prefix";
     assert_eq!(field_names(&shown), expected);
     assert_eq!((&shown["kind"], &shown["num_entries"], &shown["version"]), (&"range".into(), &1000.into(), &1.into()));

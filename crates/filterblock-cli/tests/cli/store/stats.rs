@@ -8,7 +8,7 @@ use filterblock_kv::{Store, StoreOptions};
 fn figures_match_the_store() {
     let place = with_store();
     let json = place.json(0, "stats db --json");
-    let fields = "store hash_key_id cells_in_log levels tables unreadable warnings";
+    let fields = "store hash_key_id cells_in_log levels tables findings unreadable warnings";
     assert_eq!(field_names(&json), fields);
     let store = Store::open_dir(&place.path("db"), StoreOptions::default().with_read_only(true)).unwrap();
     let stats = store.stats();
@@ -46,6 +46,35 @@ fn unusable_filters_cause_a_warning() {
     assert_eq!(json["warnings"][0], message.trim_end());
     assert_eq!(json["tables"][0]["unusable_filters"][0], "row");
     assert!(place.expect(0, "stats db").contains("unusable"));
+}
+
+/// What makes filters useless is in the text and in JSON, and the commands of it end it.
+#[test]
+fn useless_filters_are_named() {
+    let place = with_store();
+    let fine = "every table has filters, all of them can be used, and each denies most absent keys\n";
+    let findings = |num: usize, says: &str| {
+        let text = place.expect(0, "stats db");
+        let json = place.json(0, "stats db --json");
+        let findings = json["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), num, "{text}");
+        assert_eq!(text.ends_with(fine), num == 0, "{text}");
+        for finding in findings.iter().map(|finding| finding.as_str().unwrap()) {
+            assert!(finding.contains(says) && text.contains(&format!("\n{finding}\n")), "{text}");
+            let [command] = &crate::commands(finding)[..] else { panic!("{finding}") };
+            place.expect(0, &command["filterblock ".len()..]);
+        }
+    };
+    findings(0, "");
+    place.expect(0, "rebuild db --kind none");
+    findings(1, "2 of 2 tables have no filter: every lookup in their rows reads them.");
+    // The command of the finding has been run.
+    findings(0, "");
+    place.expect(0, "rebuild db --kind fuse --bits-per-key 2");
+    findings(4, "filter passes 50.0 % of absent keys: it saves few reads.");
+    findings(0, "");
+    let table = &tables(&place)[0];
+    place.expect(0, &format!("rebuild db/{table}"));
 }
 
 #[test]

@@ -198,8 +198,13 @@ parquet_lane() {
 proves "DataFusion" "Parquet files skipped by a filter set: rows as without one, damaged and outdated sets, requests"
 datafusion_lane() { integrations/datafusion/run short; }
 
-proves "Python" "the wheel: its tests, its types, and the example that prunes Parquet files"
-python_lane() { python/run || case $? in 3) cannot "no Python with its packages here" ;; *) return 1 ;; esac; }
+proves "Python" "the wheel: its tests, its types, odd calls beside Python's sets, and the example that prunes Parquet files"
+# In the fullest tier: a million lookups of one set by eight threads, and sequences of odd calls beside Python's own sets.
+python_lane() {
+  local sequences=()
+  [ "$tier" != full ] || { export FILTERBLOCK_LOOKUPS=1000000 && sequences=(20000); }
+  python/run "${sequences[@]}" || case $? in 3) cannot "no Python with its packages here" ;; *) return 1 ;; esac
+}
 
 # In the build that the tests have filled.
 proves "C interface" "the calls of include/filterblock.h and their misuse, under valgrind and AddressSanitizer; that the package makes it"

@@ -4,7 +4,7 @@ use crate::buffer::Bytes;
 use crate::column::{Column, Data, Fixed};
 use crate::keys::{Keys, Odd};
 use crate::numpy::unit;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 /// Takes an array, or the chunks of one.
@@ -37,10 +37,14 @@ fn plain(array: &Bound<'_, PyAny>, type_name: &str, odd: Odd) -> PyResult<Keys> 
     let cast = |name: &str| keys(&array.call_method1("cast", (name,))?, odd);
     match kind {
         "null" => return Ok(Keys::one(len, Data::Nulls, None)),
-        "dictionary" => return keys(&decoded(array)?, odd),
-        "run_end_encoded" => {
-            let compute = array.py().import("pyarrow.compute")?;
-            return keys(&compute.call_method1("run_end_decode", (array,))?, odd);
+        "dictionary" | "run_end_encoded" => {
+            let decoded = if kind == "dictionary" { dictionary(array) } else { runs(array) };
+            return match decoded {
+                Err(error) if error.is_instance_of::<PyNotImplementedError>(array.py()) => {
+                    Keys::not_indexable(len, type_name, odd)
+                }
+                decoded => keys(&decoded?, odd),
+            };
         }
         "string_view" => return cast("large_string"),
         "binary_view" => return cast("large_binary"),
@@ -109,17 +113,24 @@ fn fixed(kind: &str, parameters: &str) -> Option<(usize, Fixed)> {
     }
 }
 
-/// Returns the values of a dictionary's array. Those of views are copied first, which Arrow's own decoding cannot take.
-fn decoded<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let dictionary = array.getattr("dictionary")?;
-    let wide = match dictionary.getattr("type")?.str()?.to_str()? {
-        "string_view" | "string" => Some("large_string"),
-        "binary_view" | "binary" => Some("large_binary"),
-        _ => None,
-    };
-    let dictionary = match wide {
-        Some(wide) => dictionary.call_method1("cast", (wide,))?,
-        None => dictionary,
-    };
-    dictionary.call_method1("take", (array.getattr("indices")?,))
+/// Returns the values of a dictionary's array.
+fn dictionary<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    widened(&array.getattr("dictionary")?)?.call_method1("take", (array.getattr("indices")?,))
+}
+
+/// Returns the values of an array of runs.
+fn runs<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let values = widened(&array.getattr("values")?)?;
+    let whole = array.get_type().call_method1("from_arrays", (array.getattr("run_ends")?, values))?;
+    let part = whole.call_method1("slice", (array.getattr("offset")?, array.len()?))?;
+    array.py().import("pyarrow.compute")?.call_method1("run_end_decode", (part,))
+}
+
+/// Returns texts and bytes as those of large arrays: Arrow does not decode views, and offsets of 32 bits may not suffice.
+fn widened<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match values.getattr("type")?.str()?.to_str()? {
+        "string_view" | "string" => values.call_method1("cast", ("large_string",)),
+        "binary_view" | "binary" => values.call_method1("cast", ("large_binary",)),
+        _ => Ok(values.clone()),
+    }
 }

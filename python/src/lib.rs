@@ -10,7 +10,10 @@ mod keys;
 mod mask;
 mod memory;
 mod numpy;
+mod ordered;
+mod partitions;
 mod policy;
+mod ranges;
 mod scalar;
 mod set;
 mod set_builder;
@@ -22,9 +25,15 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;
     module.add_class::<filter::Filter>()?;
+    module.add_class::<partitions::PartitionedFilter>()?;
+    module.add_class::<ranges::RangeFilter>()?;
     module.add_class::<set::FilterSet>()?;
     module.add_class::<set_builder::FilterSetBuilder>()?;
     module.add_function(wrap_pyfunction!(filter::build, module)?)?;
     module.add_function(wrap_pyfunction!(filter::open, module)?)?;
+    module.add_function(wrap_pyfunction!(partitions::build_partitions, module)?)?;
+    module.add_function(wrap_pyfunction!(partitions::open_partitions, module)?)?;
+    module.add_function(wrap_pyfunction!(ranges::build_ranges, module)?)?;
+    module.add_function(wrap_pyfunction!(ranges::open_ranges, module)?)?;
     module.add_function(wrap_pyfunction!(set::file_identity, module)?)
 }

@@ -61,6 +61,10 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
         "i" => Some(Fixed::Signed),
         "u" => Some(Fixed::Unsigned),
         "M" => time_of(&dtype)?,
+        // Plain bytes, whose zeros at the end count.
+        "V" if dtype.getattr("names")?.is_none() && dtype.getattr("itemsize")?.extract::<usize>()? > 0 => {
+            Some(Fixed::Binary)
+        }
         // Text and bytes of fixed size, and objects, are copied. What is masked is `None` in the list.
         "U" | "S" | "O" | "T" => return Keys::of_iterable(&array.call_method0("tolist")?, odd),
         _ => None,
@@ -86,8 +90,13 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
         _ => None,
     };
     let validity = is_null.map(|is_null| bits(&numpy.call_method1("logical_not", (is_null,))?)).transpose()?;
-    let data = if kind == "M" { data.call_method1("view", ("int64",))? } else { data };
-    let width = data.getattr("itemsize")?.extract()?;
+    let width: usize = data.getattr("itemsize")?.extract()?;
+    // Times and plain bytes are no buffers of their own.
+    let data = match kind.as_str() {
+        "M" => data.call_method1("view", ("int64",))?,
+        "V" => data.call_method1("view", ("uint8",))?,
+        _ => data,
+    };
     Ok(Keys::one(len, Data::Fixed { values: Bytes::of(&data)?, width, what }, validity))
 }
 

@@ -57,3 +57,8 @@ pub fn options(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>, cont
         None => options.expect_transform(KeyTransform::WholeKey),
     })
 }
+
+/// Parses a policy of range filters.
+pub fn parse_ranges(text: &str) -> PyResult<filterblock::range::RangePolicy> {
+    text.parse().map_err(|error: ParsePolicyError| PolicyError::new_err(error.to_string()))
+}

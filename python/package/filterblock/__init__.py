@@ -19,10 +19,16 @@ from ._native import (
     FilterSetBuilder,
     MismatchError,
     NewerError,
+    PartitionedFilter,
     PolicyError,
+    RangeFilter,
     build,
+    build_partitions,
+    build_ranges,
     file_identity,
     open,
+    open_partitions,
+    open_ranges,
 )
 
 __all__ = [
@@ -35,8 +41,14 @@ __all__ = [
     "FilterSetBuilder",
     "MismatchError",
     "NewerError",
+    "PartitionedFilter",
     "PolicyError",
+    "RangeFilter",
     "build",
+    "build_partitions",
+    "build_ranges",
     "file_identity",
     "open",
+    "open_partitions",
+    "open_ranges",
 ]

@@ -14,10 +14,16 @@ __all__ = [
     "FilterSetBuilder",
     "MismatchError",
     "NewerError",
+    "PartitionedFilter",
     "PolicyError",
+    "RangeFilter",
     "build",
+    "build_partitions",
+    "build_ranges",
     "file_identity",
     "open",
+    "open_partitions",
+    "open_ranges",
 ]
 
 # An array of NumPy or Arrow, a series of Polars or pandas, a memoryview of integers, or an iterable of int, str, bytes,
@@ -50,6 +56,23 @@ def build(
 def open(
     block: _Buffer, policy: str | None = None, *, context: int = 0, secret_key: _SecretKey = None
 ) -> Filter: ...
+def build_ranges(
+    keys: _Keys, policy: str = "range:14", *, context: int = 0, allow_empty: bool = False
+) -> bytes: ...
+def open_ranges(block: _Buffer, *, context: int = 0) -> RangeFilter: ...
+def build_partitions(
+    keys: _Keys,
+    policy: str = "ribbon:fpr=1%",
+    *,
+    partition_bytes: int = 32_768,
+    offset: int = 0,
+    context: int = 0,
+    allow_empty: bool = False,
+    secret_key: _SecretKey = None,
+) -> tuple[bytes, bytes]: ...
+def open_partitions(
+    index: _Buffer, load: _Fetch, policy: str | None = None, *, context: int = 0, secret_key: _SecretKey = None
+) -> PartitionedFilter: ...
 def file_identity(*parts: str | bytes | bytearray | int) -> int: ...
 @final
 class Filter:
@@ -66,6 +89,40 @@ class Filter:
     def may_contain_many(self, keys: _Keys) -> _Mask: ...
     def to_bytes(self) -> bytes: ...
     def __reduce__(self) -> tuple[Callable[[bytes], Filter], tuple[bytes]]: ...
+
+@final
+class RangeFilter:
+    @property
+    def form(self) -> str | None: ...
+    @property
+    def num_keys(self) -> int: ...
+    @property
+    def num_bytes(self) -> int: ...
+    @property
+    def bits_per_key(self) -> float | None: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def may_contain(self, key: object, /) -> bool: ...
+    def false_positive_rate(self, length: int) -> float | None: ...
+    def may_contain_prefix(self, prefix: str | bytes) -> bool: ...
+    def may_contain_range(
+        self,
+        lower: str | bytes | None,
+        upper: str | bytes | None,
+        *,
+        lower_included: bool = True,
+        upper_included: bool = False,
+    ) -> bool: ...
+    def to_bytes(self) -> bytes: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], RangeFilter], tuple[bytes]]: ...
+
+@final
+class PartitionedFilter:
+    @property
+    def num_entries(self) -> int: ...
+    @property
+    def num_partitions(self) -> int: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def may_contain(self, key: object, /) -> bool: ...
 
 @final
 class FilterSet:

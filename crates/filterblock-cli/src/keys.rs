@@ -183,8 +183,8 @@ impl Keys {
         if num_keys > 0 && self.delimiter == b'\n' {
             exit::message(format_args!(
                 "{name}: lines that end in a carriage return: {num_keys} of {}, the first at line {first}. It is part of the \
-                 key: the keys without it are other keys. If the lines were meant to end in CR LF, run the same command on \
-                 the output of `{}`.",
+                 key (of a cell, of the value), which is another without it. If the lines were meant to end in CR LF, run \
+                 the same command on the output of `{}`.",
                 self.num_keys,
                 self.without_carriage_returns()
             ));

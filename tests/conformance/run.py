@@ -18,7 +18,7 @@ from typing import Any, Optional
 
 KIT = "1.1"  # README.md states what it means
 ALWAYS = ("class", "answers")
-OPTIONAL = ("row", "found_context", "kind", "num_entries", "partitions")
+OPTIONAL = ("row", "found_context", "kind", "num_entries", "partitions", "blocks")
 
 
 # A number, however it is written; anything else as it is.

@@ -11,7 +11,7 @@ pub fn of_file(name: &str) -> Vec<Value> {
     serde_json::from_str(&text).expect("a list in JSON")
 }
 
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 10] = [
     "kinds.json",
     "golomb.json",
     "keys.json",
@@ -21,6 +21,7 @@ pub const FILES: [&str; 9] = [
     "compact.json",
     "partitioned.json",
     "ranges.json",
+    "sets.json",
 ];
 
 pub fn all() -> Vec<Value> {
@@ -42,5 +43,6 @@ pub fn assert_answered(has: impl Fn(&str) -> bool, answer: impl Fn(&Value) -> Va
 #[test]
 fn the_library_answers_the_kit() {
     assert!(all().len() > 2_350, "{} cases", all().len());
-    assert_answered(|_| true, library::answer);
+    // Sets are a package of their own, whose tests answer their cases.
+    assert_answered(|frame| frame != "set", library::answer);
 }

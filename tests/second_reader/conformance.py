@@ -137,6 +137,9 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
             reply["num_entries"] = hex(index.num_entries)
             reply["answers"] = "".join("m" if answer else "n" for answer in answers)
             return reply
+        if request["frame"] == "set":
+            import sets  # which imports this module
+            return sets.reply_in_kit(request)
         if request["frame"] == "range":
             return reply_of_ranges(request, ranges.open_range(data, context))
         if request["frame"] == "block":

@@ -454,7 +454,7 @@ def main() -> int:
     import xxhash  # noqa: F401  loaded once
     sys.path.insert(0, str(HERE))
     cases = [(c["request"], c["reply"]) for path in sorted(KIT.glob("*.json")) for c in json.loads(path.read_text())
-             if c["request"]["frame"] != "range"]  # the modules of range filters are not broken
+             if c["request"]["frame"] not in ("range", "set")]  # the modules of range filters and of sets are not broken
     random.Random(1).shuffle(cases)  # what is wrong is found sooner
     if outcome_of(os.waitpid(start(lambda: answers_all(None, cases)), 0)[1]) != "survived":
         print("the reader is wrong before it is broken")

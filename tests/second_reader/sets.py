@@ -58,21 +58,25 @@ class FilterSet:
 
     def maybe(self, name: bytes, column: bytes, value_class: int, entry: Optional[bytes]) -> bool:
         """Steps 2 to 4, for a file and a column of the set."""
-        (file, identity), (number, own_class, num_slices) = self.files[name], self.columns[column]
+        (file, _), (number, own_class, num_slices) = self.files[name], self.columns[column]
         if own_class >= NUM_CLASSES or value_class != own_class or entry is None:
             return True
         h = self.hasher.hash(entry)
-        slice_number = mix(h) * num_slices >> 64
-        place = number, slice_number, file
+        place = number, mix(h) * num_slices >> 64, file
         if place not in self._opened:
-            offset, length = self.blocks.get(place, (0, 0))  # no block fails in the row `length` [11]
-            context = context_of(identity, column, own_class, slice_number, num_slices)
             try:
-                self._opened[place] = fb.open_block(self.data[offset:offset + length], context, self.hasher, (0, 0))
+                self._opened[place] = self.open(name, column, place[1])
             except FilterError:
                 self._opened[place] = None
         opened = self._opened[place]
         return opened is None or opened.maybe_hash(h)
+
+    def open(self, name: bytes, column: bytes, slice_number: int) -> fb.Filter:
+        """Opens a block of the set."""
+        (file, identity), (number, own_class, num_slices) = self.files[name], self.columns[column]
+        offset, length = self.blocks.get((number, slice_number, file), (0, 0))  # no block fails in the row `length` [11]
+        context = context_of(identity, column, own_class, slice_number, num_slices)
+        return fb.open_block(self.data[offset:offset + length], context, self.hasher, (0, 0))
 
 
 def open_set(data: bytes, hasher: Optional[fb.Hasher] = None) -> FilterSet:
@@ -283,6 +287,28 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
     queries = [(bytes.fromhex(column), [entry_of(text) for text in texts]) for column, texts in request["queries"]]
     return {"class": "ok", "answers": ["".join("m" if opened.lookup(*file, *query) else "n" for file in files)
                                        for query in queries]}
+
+
+def class_of_block(opened: FilterSet, name: bytes, column: bytes, slice_number: int) -> str:
+    try:
+        opened.open(name, column, slice_number)
+    except FilterError as error:
+        return class_of(error)
+    return "ok"
+
+
+def reply_in_kit(request: dict[str, Any]) -> dict[str, Any]:
+    """The reply to a request of tests/conformance, for a set that opens."""
+    opened, answers = open_set(bytes.fromhex(request["bytes"]), hasher_of(request)), ""
+    columns, files = list(opened.columns), {number: name for name, (number, _) in opened.files.items()}
+    for query in request.get("queries", []):
+        name, identity, column, value_class, entry = query.split(":")[1:]
+        value = int(value_class), None if entry == "u" else bytes.fromhex(entry)
+        maybe = opened.lookup(bytes.fromhex(name), int(identity, 16), bytes.fromhex(column), [value])
+        answers += "m" if maybe else "n"
+    blocks = [class_of_block(opened, files[file], columns[column], slice_number)
+              for (column, slice_number, file), (_, length) in opened.blocks.items() if length and file in files]
+    return {"class": "ok", "blocks": blocks, "answers": answers}
 
 
 def main() -> int:

@@ -79,13 +79,14 @@ fn ranges(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sets of every kind, with and without slices, as they are and with changes; and the document's example.
+/// Sets of every kind, with and without slices, as they are, with changes, and behind another writer's append.
 fn sets(seeds: &mut Seeds) {
     for (kind, number) in FilterKind::ALL.iter().zip(0u8..) {
         for (name, slices) in [("whole", 8), ("slices", 24)] {
             let shape = slices + (number + 80 - slices) % 5;
             seeds.add("set", &format!("{kind}-{name}"), &[1, shape]);
             seeds.add("set", &format!("{kind}-{name}-changed"), &[3, shape, 0, 90, 1, 1, 200, 7]);
+            seeds.add("set", &format!("{kind}-{name}-foreign"), &[1, shape + 160]);
         }
     }
     seeds.add("set", "bytes-short", &[0; 70]);

@@ -47,18 +47,24 @@ pub fn set(input: &[u8]) -> Reached {
     Reached::Compared
 }
 
-/// Key number k is in file number k modulo 3.
+/// Key number k is in file number k modulo 3. The third file was appended, behind what another writer has appended.
 fn sample(shape: usize) -> Vec<u8> {
     let kind = FilterKind::ALL[shape % FilterKind::ALL.len()];
     let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");
     let column = SetColumn::new("id", ValueClass::Number).with_slices((shape / 8 % 4) as u16);
-    let mut builder = SetBuilder::new(&policy, &[column]).expect("a builder");
+    let (mut builder, mut bytes) = (SetBuilder::new(&policy, &[column]).expect("a builder"), Vec::new());
     for (number, (name, identity)) in (0i64..).zip(FILES) {
         let mut file = builder.file(name, identity).expect("a file");
         (0..NUM_KEYS as i64).for_each(|key| assert!(file.add(0, Value::Int(3 * key + number))));
         file.finish().expect("blocks");
+        if number == 1 {
+            bytes = builder.finish().expect("a set");
+        }
     }
-    builder.finish().expect("a set")
+    let Ok(Opening::Ready(old)) = FilterSet::open(bytes.len() as u64, &bytes, None) else { unreachable!("a set") };
+    bytes.resize(bytes.len() + shape / 32 % 8 * 13, 0xa5);
+    bytes.extend(builder.finish_append(&old, |_| false).expect("more"));
+    bytes
 }
 
 /// Makes magic, digest and CRC right.

@@ -4,6 +4,7 @@ mod any_bytes;
 mod damage;
 mod document;
 mod golden;
+mod kit;
 mod lookups;
 mod mistakes;
 mod misuse;

@@ -1,0 +1,87 @@
+//! The cases of filter sets in the conformance kit (`tests/conformance/sets.json` of the repository), answered by the
+//! library. The second reader, in Python, answers them in the kit's own test.
+
+use filterblock::{DecodeError, KeyHasher};
+use filterblock_set::{FilterSet, Opening, Value, ValueClass};
+use serde_json::{Value as Json, json};
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    text.as_bytes().chunks(2).map(|pair| digits(pair).expect("hexadecimal")).collect()
+}
+
+fn number(text: &str) -> u64 {
+    u64::from_str_radix(text.strip_prefix("0x").expect("a number"), 16).expect("hexadecimal")
+}
+
+/// The value of a class that has this entry; `None` if the library makes no such value.
+fn value(class: u8, entry: &[u8]) -> Option<Value<'_>> {
+    let integer =
+        || (entry.len() == 8).then(|| entry.iter().rev().fold(0, |value, &byte| value << 8 | i64::from(byte)));
+    Some(match ValueClass::from_wire(class) {
+        Some(ValueClass::Opaque) => Value::Opaque(entry),
+        Some(ValueClass::Number) => Value::Int(integer()?),
+        Some(ValueClass::Text) => Value::Text(std::str::from_utf8(entry).ok()?),
+        Some(ValueClass::Binary) => Value::Binary(entry),
+        Some(ValueClass::Date) => Value::Date(integer()?.try_into().ok()?),
+        _ => return None,
+    })
+}
+
+/// The answer to a query; `-` if the library cannot put it.
+fn answer(set: &FilterSet, query: &str) -> char {
+    let ["file", name, identity, column, class, entry] = query.split(':').collect::<Vec<_>>()[..] else {
+        panic!("{query}");
+    };
+    let (column, class, bytes) = (unhex(column), class.parse().expect("a class"), unhex(entry.trim_matches('u')));
+    let of_column = set.columns().find(|(name, _)| *name == column).and_then(|(_, class)| class);
+    let value = match value(class, &bytes) {
+        _ if entry == "u" => Value::NotIndexable,
+        Some(value) => value,
+        // Of another class than the column's, all values are the same to it.
+        None if of_column.is_none_or(|of_column| of_column.to_wire() != class) => Value::NotIndexable,
+        None => return '-',
+    };
+    let (query, files) = (set.query(&column, [value]), set.select([(unhex(name), number(identity))]));
+    if set.answer(&query, &files).of_key(0)[0] { 'm' } else { 'n' }
+}
+
+fn reply(request: &Json) -> Result<Json, DecodeError> {
+    let bytes = unhex(request["bytes"].as_str().expect("bytes"));
+    let keyed = request.get("key").map(|key| unhex(key.as_str().expect("a key")).try_into().expect("16 bytes"));
+    let seeded = request.get("seed").map(|seed| KeyHasher::new(number(seed.as_str().expect("a seed"))));
+    let hasher = keyed.map(KeyHasher::keyed).or(seeded);
+    let Opening::Ready(set) = FilterSet::open(bytes.len() as u64, &bytes, hasher.as_ref())? else {
+        panic!("all bytes were given");
+    };
+    let blocks = set.blocks().map(|block| {
+        let of_block = &bytes[block.range.start as usize..block.range.end as usize];
+        set.open_block(&block, of_block).err().map_or("ok".to_owned(), |error| error.class().to_string())
+    });
+    let blocks: Vec<_> = blocks.collect();
+    set.give(0, &bytes);
+    let queries = request.get("queries").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+    let answers: String = queries.iter().map(|query| answer(&set, query.as_str().expect("a query"))).collect();
+    Ok(json!({"class": "ok", "blocks": blocks, "answers": answers}))
+}
+
+#[test]
+fn the_library_answers_the_kit() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/sets.json");
+    let cases: Vec<Json> = serde_json::from_str(&std::fs::read_to_string(path).expect("the kit")).expect("JSON");
+    let (mut num_answers, mut num_left) = (0, 0);
+    for case in &cases {
+        let (name, expected) = (&case["name"], &case["reply"]);
+        let reply = reply(&case["request"]).unwrap_or_else(|error| json!({"class": error.class().to_string()}));
+        assert_eq!((&reply["class"], reply.get("blocks")), (&expected["class"], expected.get("blocks")), "{name}");
+        let letters = |reply: &Json| reply["answers"].as_str().unwrap_or_default().to_owned();
+        let (found, wanted) = (letters(&reply), letters(expected));
+        assert!(found.len() == wanted.len(), "{name}");
+        let wrong = found.chars().zip(wanted.chars()).any(|(found, wanted)| found != '-' && found != wanted);
+        assert!(!wrong, "{name}: {found} instead of {wanted}");
+        num_answers += found.len();
+        num_left += found.matches('-').count();
+    }
+    println!("counted: {} cases of filter sets in the kit, {num_answers} answers", cases.len());
+    assert!(cases.len() > 50 && num_answers > 200 && num_left * 4 < num_answers, "{num_left} of {num_answers} left");
+}

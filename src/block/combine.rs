@@ -49,14 +49,16 @@ pub enum CombineError {
         /// The transform of the second block.
         b: KeyTransform,
     },
-    /// The numbers of bits differ.
+    /// The numbers of bits differ. Parts of unequal size need a policy of
+    /// [`FilterPolicy::with_fixed_shape`](crate::FilterPolicy::with_fixed_shape).
     NumBits {
         /// The number of bits of the first filter.
         a: u64,
         /// The number of bits of the second filter.
         b: u64,
     },
-    /// The numbers of probes differ.
+    /// The numbers of probes differ. Parts of unequal size need a policy of
+    /// [`FilterPolicy::with_fixed_shape`](crate::FilterPolicy::with_fixed_shape).
     NumProbes {
         /// The number of probes of the first filter.
         a: u32,
@@ -64,6 +66,9 @@ pub enum CombineError {
         b: u32,
     },
 }
+
+/// What makes parts of unequal numbers of keys alike.
+const REMEDY: &str = "build all parts under one policy of a fixed shape, bloom:bytes=";
 
 impl fmt::Display for CombineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,8 +81,13 @@ impl fmt::Display for CombineError {
             Self::Seed { a, b } => write!(f, "hash seeds differ: {a:#018x} and {b:#018x}"),
             Self::Key { a, b } => write!(f, "ids of secret keys differ: {a:#018x} and {b:#018x}"),
             Self::Transform { a, b } => write!(f, "key transforms differ: {a} and {b}"),
-            Self::NumBits { a, b } => write!(f, "numbers of bits differ: {a} and {b}"),
-            Self::NumProbes { a, b } => write!(f, "numbers of probes differ: {a} and {b}"),
+            Self::NumBits { a, b } => {
+                let len = HEADER_LEN as u64 + a.max(b).div_ceil(8);
+                write!(f, "numbers of bits differ: {a} and {b}; {REMEDY}{len},probes=7")
+            }
+            Self::NumProbes { a, b } => {
+                write!(f, "numbers of probes differ: {a} and {b}; {REMEDY}…,probes={}", a.min(b))
+            }
         }
     }
 }
@@ -172,19 +182,19 @@ impl FilterBlockReader<'_> {
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let policy = FilterPolicy::with_max_bytes(FilterKind::Bloom, 1024)?;
+    /// let policy = FilterPolicy::with_fixed_shape(FilterKind::Bloom, 1024, 7)?; // for any number of keys
     /// let options = OpenOptions::new().expect(&policy);
-    /// let block = |keys: [&[u8]; 2]| {
+    /// let block = |keys: &[&[u8]]| {
     ///     let mut builder = FilterBlockBuilder::new(&policy);
     ///     keys.iter().for_each(|key| builder.add_key(key));
     ///     builder.finish()
     /// };
-    /// let (a, b) = (block([b"one", b"two"])?, block([b"two", b"three"])?);
+    /// let (a, b) = (block(&[b"one", b"two"])?, block(&[b"two", b"three", b"four"])?);
     /// let (a, b) = (options.open(&a)?, options.open(&b)?);
     /// let union = a.union(&b, 0)?;
     /// let union = options.open(&union)?;
     /// assert!(union.may_contain(b"one") && union.may_contain(b"three"));
-    /// assert_eq!(union.num_entries(), 3);
+    /// assert_eq!(union.num_entries(), 4);
     /// # Ok(())
     /// # }
     /// ```

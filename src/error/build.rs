@@ -65,9 +65,14 @@ pub enum BuildError {
     },
     /// The policy asks for a range filter of integers, and the keys are none for which its rate would hold.
     NotIntegers(NotIntegers),
-    /// The policy of a partitioned filter has a byte cap: partitions have a size of their own.
+    /// Blocks of this kind cannot be united, and have no fixed shape: their size follows from their entries.
+    NoFixedShape {
+        /// The requested kind.
+        kind: FilterKind,
+    },
+    /// The policy of a partitioned filter has a byte cap or a fixed shape: partitions have a size of their own.
     CappedPartitions {
-        /// The policy's cap in bytes.
+        /// The policy's cap or length in bytes.
         cap_bytes: u64,
     },
     /// The block would exceed what the format can describe or this machine can address.
@@ -78,6 +83,13 @@ pub enum BuildError {
         payload_bytes: u64,
         /// The greatest possible number of bytes.
         max_bytes: u64,
+    },
+    /// There are more entries than the format can count in such a filter.
+    TooManyEntries {
+        /// Distinct entries to be stored.
+        num_entries: u64,
+        /// The greatest number of entries.
+        max_entries: u64,
     },
     /// No seed of the format suits these entries, which happens to none of trillions of sets of hashes. Choose another
     /// kind for this table.
@@ -153,12 +165,18 @@ impl fmt::Display for BuildError {
                 "no range filter of integers can be made: {reason}; without form=integers one of cut keys is made, which \
                  has no rate"
             ),
+            Self::NoFixedShape { kind } => {
+                write!(f, "{kind}: no blocks of a fixed number of bytes and probes; bloom has them")
+            }
             Self::CappedPartitions { cap_bytes } => write!(
                 f,
                 "a partitioned filter takes bits per key or a false-positive rate, not a cap of {cap_bytes} bytes"
             ),
             Self::TooLarge { num_entries, payload_bytes, max_bytes } => {
                 write!(f, "{num_entries} entries need a payload of {payload_bytes} bytes; the limit is {max_bytes}")
+            }
+            Self::TooManyEntries { num_entries, max_entries } => {
+                write!(f, "{num_entries} entries are more than the {max_entries} of one filter; store it in partitions")
             }
             Self::Unsolved { kind, num_seeds, num_entries } => {
                 write!(f, "{kind}: none of {num_seeds} seeds suits {num_entries} entries; choose another kind")

@@ -57,7 +57,7 @@ use output::Output;
 #[cfg(feature = "std")]
 use seam::{KindPlan, KindSettings};
 #[cfg(feature = "std")]
-use size::{FilterSize, Target};
+use size::{FilterSize, PROBES, Target};
 #[cfg(feature = "std")]
 use speed::Speed;
 #[cfg(feature = "std")]
@@ -289,6 +289,8 @@ impl Settings {
     pub(crate) fn solved(self, size: FilterSize) -> Self {
         match size {
             FilterSize::FalsePositiveRate(rate) => each!(Self, self, settings => settings.solved(rate).into()),
+            // The number was checked with the size.
+            FilterSize::FixedShape { num_probes, .. } => self.set(PROBES, num_probes.into()).unwrap_or(self),
             FilterSize::MillibitsPerKey(_) | FilterSize::MaxBytes(_) => self,
         }
     }

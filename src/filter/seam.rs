@@ -144,6 +144,8 @@ impl<P> Planned<P> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TooLong {
     pub(crate) payload_bytes: u64,
+    /// The greatest length that the format can describe, of payloads of these dimensions.
+    pub(crate) max_bytes: u64,
 }
 
 /// The hashes of a set.

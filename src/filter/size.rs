@@ -12,6 +12,9 @@ pub(crate) const SALT_BITS: &str = "salt_bits";
 /// thousandths.
 pub(crate) const MILLISLOTS: &str = "slots_per_key in thousandths";
 
+/// The name of the setting of bloom filters of a fixed shape.
+pub(crate) const PROBES: &str = "probes";
+
 /// The size of a filter, made by the constructors of [`FilterPolicy`](crate::FilterPolicy), which check the range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -23,6 +26,14 @@ pub enum FilterSize {
     FalsePositiveRate(f64),
     /// A greatest number of bytes, header included; never more than 64 bits per key.
     MaxBytes(u64),
+    /// This number of bytes, header included, and of probes, whatever the number of entries: blocks of one shape can be
+    /// united.
+    FixedShape {
+        /// The length of the block in bytes.
+        block_len: u64,
+        /// The number of bits that each entry sets.
+        num_probes: u32,
+    },
 }
 
 /// The target of a payload.
@@ -52,6 +63,11 @@ impl Bits {
         // The line above limits the quotient to MAX_MILLIBITS.
         let millibits_per_entry = (total * 1000 / u128::from(num_entries)) as u32;
         Self { total: u64::try_from(total).unwrap_or(u64::MAX), millibits_per_entry, is_cap }
+    }
+
+    /// Returns `total` bits, however few the entries are.
+    pub(crate) fn fixed(total: u64, num_entries: u64) -> Self {
+        Self { total, ..Self::new(total, num_entries, true) }
     }
 }
 

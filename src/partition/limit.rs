@@ -35,7 +35,7 @@ impl PartitionLimit {
 
     /// Returns the number of entries at which a partition is full.
     pub(super) fn max_entries(self, policy: &FilterPolicy) -> Result<u64, BuildError> {
-        if let FilterSize::MaxBytes(cap_bytes) = policy.size() {
+        if let FilterSize::MaxBytes(cap_bytes) | FilterSize::FixedShape { block_len: cap_bytes, .. } = policy.size() {
             return Err(BuildError::CappedPartitions { cap_bytes });
         }
         self.entries_by(|bytes| policy.expected_num_entries(bytes))
@@ -105,6 +105,9 @@ mod tests {
         }
         let capped = FilterPolicy::with_max_bytes(FilterKind::ALL[0], 1000).unwrap();
         let refused = PartitionLimit::default().max_entries(&capped);
+        assert_eq!(refused, Err(BuildError::CappedPartitions { cap_bytes: 1000 }));
+        let fixed = FilterPolicy::with_fixed_shape(FilterKind::Bloom, 1000, 7).unwrap();
+        let refused = PartitionLimit::default().max_entries(&fixed);
         assert_eq!(refused, Err(BuildError::CappedPartitions { cap_bytes: 1000 }));
     }
 }

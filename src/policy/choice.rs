@@ -74,7 +74,7 @@ fn granted_bytes(size: FilterSize, num_entries: u64) -> u64 {
     let size_bytes = match size {
         FilterSize::FalsePositiveRate(_) => return 0,
         FilterSize::MillibitsPerKey(millibits) => bits_of(num_entries, millibits).div_ceil(8),
-        FilterSize::MaxBytes(max_bytes) => max_bytes,
+        FilterSize::MaxBytes(max_bytes) | FilterSize::FixedShape { block_len: max_bytes, .. } => max_bytes,
     };
     size_bytes.saturating_add(GRANTED_OVERHEAD_BYTES)
 }

@@ -1,6 +1,6 @@
 //! [`FilterPolicy`]: kind, size, seed, transform.
 
-use super::sized_kind::{SizedKind, check_bits, check_byte_cap, check_rate, closer};
+use super::sized_kind::{SizedKind, check_bits, check_byte_cap, check_rate, check_shape, closer};
 use super::{CustomTransform, EntryHasher, KeyTransform, Workload};
 use crate::error::BuildError;
 use crate::filter::Settings;
@@ -81,7 +81,8 @@ impl FilterPolicy {
         Ok(Self::new(kind, FilterSize::FalsePositiveRate(rate)))
     }
 
-    /// Returns the policy of the lowest expected rate that fits into `max_bytes` bytes, header included.
+    /// Returns the policy of the lowest expected rate that fits into `max_bytes` bytes, header included. The block has at
+    /// most 64 bits per key, so few keys make it shorter; bloom's number of probes follows from the number of keys, too.
     ///
     /// The size depends on the keys, so a cap that is too small for them shows when the block is finished, as
     /// [`BuildError::ByteCap`].
@@ -91,6 +92,45 @@ impl FilterPolicy {
     pub fn with_max_bytes(kind: FilterKind, max_bytes: u64) -> Result<Self, BuildError> {
         check_byte_cap(max_bytes)?;
         Ok(Self::new(kind, FilterSize::MaxBytes(max_bytes)))
+    }
+
+    /// Returns the policy of blocks that have `block_len` bytes, header included, and set `num_probes` bits for each
+    /// entry, whatever the number of entries: blocks of one shape, seed and transform can be
+    /// [united](crate::FilterBlockReader::union), if their parts were built apart and are of unequal size, too.
+    ///
+    /// Choose both for the union: of *n* entries in all, 1.44 · log₂(1/rate) bits each, and 0.69 probes for each bit an
+    /// entry. A block of fewer entries is as long; one with more passes more absent keys than planned
+    /// ([`FilterPolicy::expected_false_positive_rate`]). A block [of at most some bytes](FilterPolicy::with_max_bytes)
+    /// has its number of probes, and under 64 bits per key its length, from its number of entries.
+    ///
+    /// ```
+    /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_fixed_shape(FilterKind::Bloom, 4096, 7)?;
+    /// assert_eq!(policy.to_string(), "bloom:bytes=4096,probes=7");
+    /// let part = |keys: std::ops::Range<u32>| {
+    ///     let mut builder = FilterBlockBuilder::new(&policy);
+    ///     keys.for_each(|key| builder.add_key(&key.to_be_bytes()));
+    ///     builder.finish()
+    /// };
+    /// let (few, many) = (part(0..10)?, part(10..3_000)?);
+    /// assert_eq!((few.len(), many.len()), (4096, 4096));
+    /// let options = OpenOptions::new().expect(&policy);
+    /// let union = options.open(&few)?.union(&options.open(&many)?, 0)?;
+    /// let union = options.open_owned(union)?;
+    /// assert!((0..3_000u32).all(|key| union.may_contain(&key.to_be_bytes())));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::NoFixedShape`] for kinds whose blocks cannot be united, [`BuildError::Setting`] outside 65 bytes to
+    /// 4 GiB, and outside 1 to 64 probes. A shape that leaves less than a bit an entry shows when the block is
+    /// finished, as [`BuildError::ByteCap`].
+    pub fn with_fixed_shape(kind: FilterKind, block_len: u64, num_probes: u32) -> Result<Self, BuildError> {
+        check_shape(kind, block_len, num_probes)?;
+        Ok(Self::new(kind, FilterSize::FixedShape { block_len, num_probes }))
     }
 
     /// Returns a policy that takes for each block the kind that costs least in this size under this workload.

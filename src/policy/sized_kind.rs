@@ -4,8 +4,8 @@
 //! entries give the same dimensions on every machine.
 
 use crate::error::BuildError;
-use crate::filter::size::{Bits, FilterSize, MAX_MILLIBITS, MIN_MILLIBITS, Target};
-use crate::filter::{Plan, Planned, Settings, TooLong, remaps};
+use crate::filter::size::{Bits, FilterSize, MAX_MILLIBITS, MIN_MILLIBITS, PROBES, Target};
+use crate::filter::{Plan, Planned, Settings, TooLong, combines, remaps};
 use crate::frame::HEADER_LEN;
 use crate::hash::SetSeed;
 use crate::kind::FilterKind;
@@ -33,6 +33,7 @@ impl SizedKind {
             FilterSize::MillibitsPerKey(millibits) => check_bits(kind, f64::from(millibits) / 1e3)?,
             FilterSize::FalsePositiveRate(rate) => check_rate(kind, &Settings::new(kind), rate)?,
             FilterSize::MaxBytes(max_bytes) => check_byte_cap(max_bytes)?,
+            FilterSize::FixedShape { block_len, num_probes } => check_shape(kind, block_len, num_probes)?,
         }
         Ok(Self::new(kind, size))
     }
@@ -51,6 +52,10 @@ impl SizedKind {
                 let total = bytes.saturating_sub(HEADER_LEN as u64).saturating_mul(8);
                 Target::Bits(Bits::new(total, num_entries, true))
             }
+            FilterSize::FixedShape { block_len, .. } => {
+                let total = block_len.saturating_sub(HEADER_LEN as u64).saturating_mul(8);
+                Target::Bits(Bits::fixed(total, num_entries))
+            }
         }
     }
 
@@ -59,20 +64,22 @@ impl SizedKind {
     /// # Errors
     /// [`BuildError::TooLarge`] beyond what the format can describe or this machine can address.
     pub(crate) fn plan(&self, target: Target, num_entries: u64) -> Result<Planned<Plan>, BuildError> {
-        let max_bytes = isize::MAX as u64 - HEADER_LEN as u64;
-        match self.settings.plan(target, num_entries) {
-            Ok(planned) if planned.payload_bytes <= max_bytes => Ok(planned),
-            Ok(Planned { payload_bytes, .. }) | Err(TooLong { payload_bytes }) => {
-                Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes })
-            }
-        }
+        let of_machine = isize::MAX as u64 - HEADER_LEN as u64;
+        let (payload_bytes, max_bytes) = match self.settings.plan(target, num_entries) {
+            Ok(planned) if planned.payload_bytes <= of_machine => return Ok(planned),
+            Ok(Planned { payload_bytes, .. }) => (payload_bytes, of_machine),
+            Err(TooLong { payload_bytes, max_bytes }) => (payload_bytes, max_bytes.min(of_machine)),
+        };
+        Err(BuildError::TooLarge { num_entries, payload_bytes, max_bytes })
     }
 
-    /// Refuses a cap that leaves less than the kind's least payload.
+    /// Refuses a cap, or a fixed shape, that leaves less than the kind's least payload.
     pub(crate) fn check_cap(&self, num_entries: u64) -> Result<(), BuildError> {
         let min_bytes = HEADER_LEN as u64 + self.settings.min_payload_len(num_entries);
         match self.size {
-            FilterSize::MaxBytes(cap_bytes) if cap_bytes < min_bytes => {
+            FilterSize::MaxBytes(cap_bytes) | FilterSize::FixedShape { block_len: cap_bytes, .. }
+                if cap_bytes < min_bytes =>
+            {
                 Err(BuildError::ByteCap { kind: self.kind(), cap_bytes, min_bytes, num_entries })
             }
             _ => Ok(()),
@@ -159,6 +166,22 @@ pub(super) fn check_byte_cap(asked: u64) -> Result<(), BuildError> {
     if asked < min { Err(BuildError::Setting { name: "max_bytes", asked, min, max }) } else { Ok(()) }
 }
 
+/// The greatest length of a block of a fixed shape, 4 GiB: it is allocated for one entry, too, so a slip of a few digits
+/// must not end the process.
+const MAX_SHAPE_LEN: u64 = 1 << 32;
+
+/// Refuses kinds whose filters cannot be combined, and what the format cannot describe.
+pub(super) fn check_shape(kind: FilterKind, block_len: u64, num_probes: u32) -> Result<(), BuildError> {
+    if !combines(kind) {
+        return Err(BuildError::NoFixedShape { kind });
+    }
+    let (min, max) = (HEADER_LEN as u64 + 1, MAX_SHAPE_LEN);
+    if !(min..=max).contains(&block_len) {
+        return Err(BuildError::Setting { name: "bytes", asked: block_len, min, max });
+    }
+    Settings::new(kind).set(PROBES, num_probes.into()).map(|_| ())
+}
+
 pub(super) fn check_rate(kind: FilterKind, settings: &Settings, asked: f64) -> Result<(), BuildError> {
     let (min, max) = settings.rate_limits();
     if (min..=max).contains(&asked) { Ok(()) } else { Err(BuildError::FalsePositiveRate { kind, asked, min, max }) }
@@ -179,6 +202,8 @@ pub(crate) fn closer(a: BuildError, b: BuildError) -> BuildError {
                 max_b > max_a
             }
         }
+        // The other kind has no such size at all.
+        (BuildError::NoFixedShape { .. }, _) => true,
         _ => false,
     };
     if is_closer { b } else { a }
@@ -205,6 +230,10 @@ mod tests {
                 let planned = of_kind.plan(of_kind.target(num_entries, HEADER_LEN), num_entries);
                 // A kind whose length varies is limited by the hash, and then fits 64 bits.
                 assert!(planned.is_err() || of_kind.settings.len_depends_on_keys(), "{kind} {num_entries}");
+                // The limit in the error is the one that was exceeded.
+                if let Err(BuildError::TooLarge { payload_bytes, max_bytes, .. }) = planned {
+                    assert!(payload_bytes > max_bytes, "{kind} {num_entries}: {payload_bytes} of {max_bytes}");
+                }
             }
         }
     }

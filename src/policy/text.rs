@@ -1,14 +1,14 @@
 //! A policy as a line of text, for option files and command lines.
 //!
 //! `kind:size`, then settings, by commas: `blocked:10`, `golomb:fpr=0.1%,seed=7`,
-//! `bloom:max=4096,transform=prefix:4,self_check=off`. Settings that are not named have their defaults; none is named
+//! `bloom:max=4096,transform=prefix:4,self_check=off`, `bloom:bytes=131072,probes=7`. Settings that are not named have their defaults; none is named
 //! twice. The kind `auto` is chosen by a workload, which has settings of its own: `auto:fpr=1%,level=3`,
 //! `auto:10,queries=2000000,read_ns=90000`.
 
 use super::settings::AUTO;
 use super::{CustomTransform, FilterPolicy, KeyTransform, Workload};
 use crate::error::BuildError;
-use crate::filter::size::{FilterSize, SALT_BITS};
+use crate::filter::size::{FilterSize, PROBES, SALT_BITS};
 use crate::hash::{KeyHasher, XXH3_ID};
 use crate::kind::FilterKind;
 use core::fmt;
@@ -62,12 +62,19 @@ const LEVEL: &str = "level";
 const QUERIES: &str = "queries";
 const READ_NS: &str = "read_ns";
 const BYTE_NS: &str = "byte_ns";
-const SETTINGS: [&str; 9] = [SEED, TRANSFORM, SALT_BITS, SLOTS_PER_KEY, SELF_CHECK, LEVEL, QUERIES, READ_NS, BYTE_NS];
+const SETTINGS: [&str; 10] =
+    [SEED, TRANSFORM, SALT_BITS, SLOTS_PER_KEY, SELF_CHECK, LEVEL, QUERIES, READ_NS, BYTE_NS, PROBES];
 
-const SIZE: &str = "a size: bits per key such as 10, a rate such as fpr=1% or fpr=0.01, or bytes such as max=4096";
+const SIZE: &str = "a size: bits per key such as 10, a rate such as fpr=1% or fpr=0.01, bytes such as max=4096, or a \
+                    fixed shape such as bytes=4096,probes=7";
+const NO_PROBES: &str = "a fixed shape such as bytes=4096,probes=7: probes=… is missing";
 const SETTING: &str = "a setting: seed=…, transform=…, salt_bits=…, slots_per_key=… or self_check=on|off";
 const AUTO_SETTING: &str = "a setting: level=…, queries=…, read_ns=…, byte_ns=…, seed=…, transform=…, salt_bits=…, \
                             slots_per_key=… or self_check=on|off";
+/// The name before the id of a secret key, which is written and not read.
+const KEY: &str = "key";
+const SECRET: &str = "a setting that can be read: it is the id of a secret key. Leave it out, and give the key itself by \
+                      FilterPolicy::with_hasher";
 const NUMBER: &str = "a number";
 const NUMBER_OF_8_BITS: &str = "a whole number from 0 to 255";
 const NUMBER_OF_16_BITS: &str = "a whole number from 0 to 65535";
@@ -113,11 +120,15 @@ impl FromStr for FilterPolicy {
             AUTO => None,
             kind => Some(kind.parse().map_err(|_| syntax(kind, "a kind of filter, or auto"))?),
         };
-        let mut policy = sized(kind, size)?;
+        let probes = parts.clone().find_map(|part| part.split_once('=').filter(|(name, _)| *name == PROBES));
+        let mut policy = sized(kind, size, probes.map(|(_, probes)| probes))?;
         let (setting, mut workload) = (if kind.is_none() { AUTO_SETTING } else { SETTING }, policy.workload());
         let mut named = [false; SETTINGS.len()];
         for part in parts {
             let (name, value) = part.split_once('=').ok_or_else(|| syntax(part, setting))?;
+            if name == KEY {
+                return Err(syntax(part, SECRET));
+            }
             let i = SETTINGS.iter().position(|&known| known == name).ok_or_else(|| syntax(part, setting))?;
             if mem::replace(&mut named[i], true) {
                 return Err(ParsePolicyError::Repeated { name: SETTINGS[i] });
@@ -133,6 +144,7 @@ impl FromStr for FilterPolicy {
             }
             policy = match (name, value) {
                 (LEVEL | QUERIES | READ_NS | BYTE_NS, _) if workload.is_some() => policy,
+                (PROBES, _) if matches!(policy.size(), FilterSize::FixedShape { .. }) => policy,
                 (SEED, seed) => policy.with_seed(integer(seed)?),
                 (TRANSFORM, transform) => policy.with_transform(transform.parse()?),
                 (SALT_BITS, bits) => policy.with_salt_bits(number(bits, NUMBER)?)?,
@@ -149,8 +161,9 @@ impl FromStr for FilterPolicy {
     }
 }
 
-/// Returns the policy of this kind, or with a kind to be chosen, in the size that `text` gives.
-fn sized(kind: Option<FilterKind>, text: &str) -> Result<FilterPolicy, ParsePolicyError> {
+/// Returns the policy of this kind, or with a kind to be chosen, in the size that `text` gives, and for a fixed shape the
+/// value of the setting `probes`.
+fn sized(kind: Option<FilterKind>, text: &str, probes: Option<&str>) -> Result<FilterPolicy, ParsePolicyError> {
     let size = match text.split_once('=') {
         None => {
             let bits_per_key = text.parse().map_err(|_| syntax(text, SIZE))?;
@@ -163,6 +176,10 @@ fn sized(kind: Option<FilterKind>, text: &str) -> Result<FilterPolicy, ParsePoli
             None => number(rate, NUMBER)?,
         }),
         Some(("max", bytes)) => FilterSize::MaxBytes(integer(bytes)?),
+        Some(("bytes", bytes)) => {
+            let probes = probes.ok_or_else(|| syntax(text, NO_PROBES))?;
+            FilterSize::FixedShape { block_len: integer(bytes)?, num_probes: number(probes, NUMBER_OF_32_BITS)? }
+        }
         Some(_) => return Err(syntax(text, SIZE)),
     };
     Ok(match kind {
@@ -180,6 +197,7 @@ impl fmt::Display for FilterPolicy {
             FilterSize::MillibitsPerKey(millibits) => write!(f, "{}", f64::from(millibits) / 1e3)?,
             FilterSize::FalsePositiveRate(rate) => write!(f, "fpr={rate}")?,
             FilterSize::MaxBytes(bytes) => write!(f, "max={bytes}")?,
+            FilterSize::FixedShape { block_len, num_probes } => write!(f, "bytes={block_len},{PROBES}={num_probes}")?,
         }
         if let Some(workload) = self.workload() {
             if workload.level() != Workload::default().level() {
@@ -204,7 +222,7 @@ impl fmt::Display for FilterPolicy {
             write!(f, ",transform={}", self.transform())?;
         }
         if self.hasher().hash_id() != XXH3_ID {
-            write!(f, ",key={:#018x}", self.hasher().seed())?;
+            write!(f, ",{KEY}={:#018x}", self.hasher().seed())?;
         } else if *self.hasher() != KeyHasher::default() {
             write!(f, ",seed={}", self.hasher().seed())?;
         }
@@ -239,8 +257,8 @@ impl FromStr for KeyTransform {
             "whole-key" => Self::WholeKey,
             "row" => Self::Row,
             "row+column" => Self::RowColumn,
-            "prefix" => Self::FixedPrefix { len: number(param()?, NUMBER_OF_16_BITS)? },
-            "whole-key+prefix" => Self::WholeKeyAndPrefix { len: number(param()?, NUMBER_OF_16_BITS)? },
+            "prefix" => Self::FixedPrefix { len: prefix_len(param()?)? },
+            "whole-key+prefix" => Self::WholeKeyAndPrefix { len: prefix_len(param()?)? },
             "custom" => Self::Custom(CustomTransform::new(
                 number(param()?, NUMBER_OF_16_BITS)?,
                 number(param()?, NUMBER_OF_16_BITS)?,
@@ -251,6 +269,14 @@ impl FromStr for KeyTransform {
             None => Ok(transform),
             Some(_) => Err(syntax(text, TRANSFORM_TEXT)),
         }
+    }
+}
+
+/// Parses the length of a prefix. All keys have the prefix of length 0, so a filter of it would pass every query.
+fn prefix_len(text: &str) -> Result<u16, ParsePolicyError> {
+    match number(text, NUMBER_OF_16_BITS)? {
+        0 => Err(BuildError::Setting { name: "prefix length", asked: 0, min: 1, max: u16::MAX.into() }.into()),
+        len => Ok(len),
     }
 }
 

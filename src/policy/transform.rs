@@ -20,7 +20,8 @@ pub enum KeyTransform {
     RowColumn,
     /// The first `len` bytes of the key; shorter keys have no entry, so their tables must be read.
     FixedPrefix {
-        /// The length of the prefix in bytes.
+        /// The length of the prefix in bytes. With 0 all keys have the same entry and every query passes: blocks that
+        /// have it are read, and a policy's text is refused.
         len: u16,
     },
     /// The key as it is and, if it is long enough, its first `len` bytes as a second entry: one filter for queries by

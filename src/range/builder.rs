@@ -111,8 +111,8 @@ impl RangeFilterBuilder {
     ///
     /// # Errors
     /// [`BuildError::Empty`] if nothing was added, [`BuildError::NotIntegers`] if the policy asks for integers and the keys
-    /// are none, [`BuildError::TooLarge`] for more than 2³² − 1 keys or a payload of
-    /// more than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
+    /// are none, [`BuildError::TooManyEntries`] for more than 2³² − 1 keys, [`BuildError::TooLarge`] for a payload of more
+    /// than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         let len = self.build_into(out)?;
         self.clear();
@@ -146,8 +146,7 @@ impl RangeFilterBuilder {
         // Else a filter of few keys would have a header, and know nothing.
         let max_len = len.saturating_sub(HEADER_LEN as u64).max(len / 2);
         if num_keys > MAX_KEYS {
-            let (payload_bytes, max_bytes) = (max_len, MAX_PAYLOAD_LEN);
-            return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });
+            return Err(BuildError::TooManyEntries { num_entries: num_keys, max_entries: MAX_KEYS });
         }
         if let Some((rate, len)) = self.policy.false_positive_rate() {
             let checks = self.policy.self_check();

@@ -1,5 +1,6 @@
 //! The format, from outside: bytes, answers, rates and damage, against an oracle that shares no code with the library.
 
+mod accepted;
 mod adversary;
 mod agreement;
 mod aligned;

@@ -1,7 +1,9 @@
 //! Union, intersection and cardinality.
 
 use crate::material::{capped, keys};
-use filterblock::{CombineError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform};
+use filterblock::{
+    BuildError, CombineError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform,
+};
 
 fn block(policy: FilterPolicy, keys: &[[u8; 8]]) -> Vec<u8> {
     let mut builder = FilterBlockBuilder::new(&policy);
@@ -83,4 +85,78 @@ fn the_error_names_the_difference() {
     assert!(base.union(&base, 0).is_ok());
     let [base, other] = [400, 500].map(|count| block(bloom(564), &keys(2, count)));
     assert!(matches!(open(&base).union(&open(&other), 0), Err(CombineError::NumProbes { .. })));
+}
+
+/// Parts of a hundredth to all of the keys, made apart under one policy of a fixed shape: their union is the filter of
+/// all keys, bit for bit, whatever their numbers, and so is that of a part without keys.
+#[test]
+fn parts_of_unequal_size_unite() {
+    let all = keys(3, 20_000);
+    for (len, num_probes) in [(25_064, 7), (4_096, 1), (131_072, 12), (65_536, 64), (2_601, 5)] {
+        let policy = FilterPolicy::with_fixed_shape(FilterKind::Bloom, len, num_probes).expect("legal");
+        let whole = block(policy.clone(), &all);
+        let cuts = [0, 0, 1, 200, 201, 5_000, 19_000, 20_000];
+        let mut union = block(policy.clone(), &[]);
+        for (from, to) in cuts.iter().zip(&cuts[1..]) {
+            let part = block(policy.clone(), &all[*from..*to]);
+            let expected_len = if from == to { 64 } else { len };
+            assert_eq!(
+                (part.len() as u64, policy.expected_block_len((to - from) as u64)),
+                (expected_len, Ok(expected_len))
+            );
+            union = open(&union).union(&open(&part), 0).expect("equal shapes");
+        }
+        assert_eq!(union[64..], whole[64..], "{policy}");
+        let union = open(&union);
+        assert_eq!((union.num_probes(), union.block_len() as u64), (Some(num_probes), len));
+        assert!(all.iter().all(|key| union.may_contain(key)), "{policy}");
+        // The rate that the policy plans is that of the bits.
+        let (planned, found) =
+            (policy.expected_false_positive_rate(20_000).expect("planned"), union.false_positive_rate());
+        assert!((planned - found).abs() < 0.02 + planned / 10.0, "{policy}: {planned} and {found}");
+    }
+}
+
+/// A shape that is too small for its entries, and one that no other kind has.
+#[test]
+fn a_fixed_shape_is_kept_or_refused() {
+    let policy = FilterPolicy::with_fixed_shape(FilterKind::Bloom, 164, 7).expect("legal");
+    let finish = |count| {
+        let mut builder = FilterBlockBuilder::new(&policy);
+        keys(4, count).iter().for_each(|key| builder.add_entry(key));
+        builder.finish()
+    };
+    assert_eq!(finish(800).map(|block| block.len()), Ok(164));
+    let (kind, cap_bytes, min_bytes) = (FilterKind::Bloom, 164, 165);
+    assert_eq!(finish(801), Err(BuildError::ByteCap { kind, cap_bytes, min_bytes, num_entries: 801 }));
+    assert_eq!(policy.expected_num_entries(164), 800);
+    assert_eq!((policy.expected_num_entries(163), policy.max_block_len(5)), (0, Ok(164)));
+    for &kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::Bloom) {
+        assert_eq!(FilterPolicy::with_fixed_shape(kind, 4096, 7), Err(BuildError::NoFixedShape { kind }));
+    }
+    // A compact frame has the same bits.
+    let mut builder = FilterBlockBuilder::new(&policy);
+    keys(4, 10).iter().for_each(|key| builder.add_entry(key));
+    let mut frame = Vec::new();
+    builder.clone().finish_compact_into(&mut frame).expect("a frame");
+    assert_eq!(frame[..100], builder.finish().expect("a block")[64..]);
+}
+
+/// The errors of parts that a byte cap shaped by their numbers of keys name the policy that they need.
+#[test]
+fn the_error_of_unequal_parts_names_the_policy() {
+    let parts = |policy: &str, counts: [usize; 2]| {
+        let policy: FilterPolicy = policy.parse().expect("a policy");
+        let [a, b] = counts.map(|count| block(policy.clone(), &keys(5, count)));
+        let error = open(&a).union(&open(&b), 0).expect_err("unequal").to_string();
+        let (_, text) = error.split_once("one policy of a fixed shape, ").expect("a remedy");
+        text.replace('\u{2026}', "131072")
+    };
+    let (probes, bits) = (parts("bloom:max=131072", [60_000, 50_000]), parts("bloom:max=4096", [500, 501]));
+    assert_eq!((probes.as_str(), bits.as_str()), ("bloom:bytes=131072,probes=12", "bloom:bytes=4072,probes=7"));
+    for remedy in [probes, bits] {
+        let policy: FilterPolicy = remedy.parse().expect("a policy");
+        let [a, b] = [400, 3_000].map(|count| block(policy.clone(), &keys(5, count)));
+        assert!(open(&a).union(&open(&b), 0).is_ok(), "{remedy}");
+    }
 }

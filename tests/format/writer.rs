@@ -358,6 +358,9 @@ fn policies_are_text_both_ways() {
         "golomb:16,transform=custom:200:7",
         "blocked:fpr=0.006,transform=whole-key+prefix:12,seed=18446744073709551615",
         "bloom:2,transform=row",
+        "bloom:bytes=131072,probes=7",
+        "bloom:bytes=65,probes=64,transform=prefix:4,seed=7",
+        "auto:bytes=4096,probes=5,level=3",
         "ribbon:fpr=0.003,slots_per_key=0.965",
         "fuse:8.6",
     ] {
@@ -390,6 +393,9 @@ fn texts_that_are_no_policies_are_refused() {
         ("blocked:10,seed", "seed"),
         ("blocked:10,seed=0xg", "0xg"),
         ("blocked:10,speed=1", "speed=1"),
+        ("bloom:10,probes=7", "probes=7"),
+        ("bloom:max=4096,probes=7", "probes=7"),
+        ("bloom:bytes=4096,probes=seven", "seven"),
         ("blocked:10,transform=prefix", "prefix"),
         ("blocked:10,transform=row:1", "row:1"),
         ("blocked:10,transform=prefix:70000", "70000"),
@@ -407,6 +413,22 @@ fn texts_that_are_no_policies_are_refused() {
         ("auto:10,level=256", "'256' is not a whole number from 0 to 255"),
         ("auto:10,read_ns=4294967296", "'4294967296' is not a whole number from 0 to 4294967295"),
         ("blocked:fpr=ten", "'ten' is not a number"),
+        ("blocked:10,transform=prefix:0", "prefix length = 0 is outside the legal range 1 to 65535"),
+        ("blocked:10,transform=whole-key+prefix:0", "prefix length = 0 is outside the legal range 1 to 65535"),
+        (
+            "blocked:10,key=0x10",
+            "'key=0x10' is not a setting that can be read: it is the id of a secret key. Leave it out, and give the key \
+             itself by FilterPolicy::with_hasher",
+        ),
+        ("golomb:bytes=4096,probes=7", "golomb: no blocks of a fixed number of bytes and probes; bloom has them"),
+        ("bloom:bytes=64,probes=7", "bytes = 64 is outside the legal range 65 to 4294967296"),
+        ("bloom:bytes=4294967297,probes=7", "bytes = 4294967297 is outside the legal range 65 to 4294967296"),
+        ("bloom:bytes=4096,probes=0", "probes = 0 is outside the legal range 1 to 64"),
+        ("bloom:bytes=4096,probes=65", "probes = 65 is outside the legal range 1 to 64"),
+        (
+            "bloom:bytes=4096,seed=7",
+            "'bytes=4096' is not a fixed shape such as bytes=4096,probes=7: probes=… is missing",
+        ),
     ] {
         assert_eq!(text.parse::<FilterPolicy>().unwrap_err().to_string(), message, "{text}");
     }
@@ -415,6 +437,7 @@ fn texts_that_are_no_policies_are_refused() {
         ("blocked:10,salt_bits=3,seed=1,salt_bits=3", "salt_bits"),
         ("bloom:10,transform=row,transform=row", "transform"),
         ("bloom:10,self_check=off,self_check=on", "self_check"),
+        ("bloom:bytes=4096,probes=7,probes=7", "probes"),
     ] {
         let error = text.parse::<FilterPolicy>().expect_err("ambiguous");
         assert_eq!(error, ParsePolicyError::Repeated { name: twice }, "{text}");

@@ -127,6 +127,7 @@ impl From<BuildError> for Failure {
             | BuildError::FalsePositiveRate { .. }
             | BuildError::Setting { .. }
             | BuildError::RangeSetting { .. }
+            | BuildError::NoFixedShape { .. }
             | BuildError::CappedPartitions { .. } => Status::Setting,
             BuildError::OutputTooShort { .. } => Status::TooShort,
             BuildError::SelfCheck { .. } => Status::SelfCheck,

@@ -22,7 +22,8 @@ enum Operation {
 /// Make the union or the intersection of bloom blocks, without their keys
 ///
 /// The blocks must be of kind bloom, with equal hash, seed or secret key, transform, number of bits and of probes: build
-/// them with one --seed and one --max-bytes from about as many keys. The number of entries of the result is an estimate.
+/// them, from any numbers of keys, with one policy of a fixed shape, such as --policy bloom:bytes=131072,probes=7,seed=5.
+/// The number of entries of the result is an estimate.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("help/combine.txt"))]
 pub(crate) struct Args {

@@ -94,7 +94,7 @@ impl KindSettings for Settings {
         };
         let payload_bytes = num_lines.saturating_mul(LINE_LEN as u64);
         if num_lines > MAX_LINES {
-            return Err(TooLong { payload_bytes });
+            return Err(TooLong { payload_bytes, max_bytes: MAX_LINES * LINE_LEN as u64 });
         }
         let plan = Params { num_probes: num_probes as u8, salt_bits: self.salt_bits as u8, num_lines };
         Ok(Planned { plan, payload_bytes })
@@ -135,6 +135,7 @@ mod tests {
     fn more_lines_than_the_format_has_are_refused() {
         let bits = MAX_LINES * LINE_BITS;
         assert_eq!(plan(bits, 1 << 40).map(|planned| planned.plan.num_lines), Ok(MAX_LINES));
-        assert_eq!(plan(bits + LINE_BITS, 1 << 40), Err(TooLong { payload_bytes: (MAX_LINES + 1) * 64 }));
+        let refused = TooLong { payload_bytes: (MAX_LINES + 1) * 64, max_bytes: MAX_LINES * 64 };
+        assert_eq!(plan(bits + LINE_BITS, 1 << 40), Err(refused));
     }
 }

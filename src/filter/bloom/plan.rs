@@ -1,10 +1,12 @@
 //! The plan: from a size to a number of bits and probes.
 
 use super::build::build;
+use super::sizing::MAX_NUM_PROBES;
 use super::{MAX_BITS, Params, sizing};
+use crate::error::BuildError;
 use crate::filter::output::Output;
 use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
-use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, Solution, Target, bits_of};
+use crate::filter::size::{MAX_MILLIBITS, MIN_MILLIBITS, PROBES, Solution, Target, bits_of};
 use crate::filter::speed::Speed;
 
 /// The number of sizes that are tried to meet a rate.
@@ -15,10 +17,11 @@ const EXACT_BITS_MAX: u64 = 1 << 16;
 /// The plan is the parameters: all of a filter's dimensions are known before it is built.
 pub(crate) type Plan = Params;
 
-/// The settings: none but the size.
+/// The settings: none but the size, and for a fixed shape the number of probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
     solution: Option<Solution>,
+    num_probes: Option<u32>,
 }
 
 impl KindSettings for Settings {
@@ -26,13 +29,21 @@ impl KindSettings for Settings {
 
     const SPEED: Speed = Speed { build_ns: 17.5, cached_query_ns: 6.9, uncached_query_ns: 45.1 };
 
+    fn set(self, name: &'static str, value: u64) -> Result<Self, BuildError> {
+        match (name, u32::try_from(value)) {
+            (PROBES, Ok(num_probes @ 1..=MAX_NUM_PROBES)) => Ok(Self { num_probes: Some(num_probes), ..self }),
+            (PROBES, _) => Err(BuildError::Setting { name, asked: value, min: 1, max: MAX_NUM_PROBES.into() }),
+            _ => Ok(self),
+        }
+    }
+
     fn rate_limits(&self) -> (f64, f64) {
         let rate = |millibits| sizing::asymptotic_false_positive_rate(millibits, sizing::best_num_probes(millibits));
         (rate(MAX_MILLIBITS), rate(MIN_MILLIBITS))
     }
 
     fn solved(self, rate: f64) -> Self {
-        Self { solution: Some(solve(rate)) }
+        Self { solution: Some(solve(rate)), ..self }
     }
 
     /// A filter with less than a bit an entry would pass nearly every key.
@@ -53,7 +64,8 @@ impl KindSettings for Settings {
                 (bytes_that_meet(rate, num_bytes, num_entries, num_probes), num_probes)
             }
             Target::Bits(bits) => {
-                (bits.total / 8, sizing::best_num_probes(bits.millibits_per_entry.max(MIN_MILLIBITS)))
+                let best = || sizing::best_num_probes(bits.millibits_per_entry.max(MIN_MILLIBITS));
+                (bits.total / 8, self.num_probes.unwrap_or_else(best))
             }
         };
         let payload_bytes = num_bytes.max(1);
@@ -61,7 +73,7 @@ impl KindSettings for Settings {
             Some(num_bits @ ..=MAX_BITS) => {
                 Ok(Planned { plan: Params { num_probes: num_probes as u8, num_bits }, payload_bytes })
             }
-            _ => Err(TooLong { payload_bytes }),
+            _ => Err(TooLong { payload_bytes, max_bytes: MAX_BITS / 8 }),
         }
     }
 }
@@ -118,6 +130,6 @@ mod tests {
     fn more_bits_than_the_format_has_are_refused() {
         let plan = |total| Settings::default().plan(Target::Bits(Bits::new(total, 1 << 52, false)), 1 << 52);
         assert_eq!(plan(MAX_BITS).map(|planned| planned.plan.num_bits), Ok(MAX_BITS));
-        assert_eq!(plan(MAX_BITS + 8), Err(TooLong { payload_bytes: MAX_BITS / 8 + 1 }));
+        assert_eq!(plan(MAX_BITS + 8), Err(TooLong { payload_bytes: MAX_BITS / 8 + 1, max_bytes: MAX_BITS / 8 }));
     }
 }

@@ -29,7 +29,7 @@ impl KindSettings for Settings {
     /// The least payload has fingerprints of one bit.
     fn min_payload_len(num_entries: u64) -> u64 {
         match plan_of(1, num_entries) {
-            Ok(Planned { payload_bytes, .. }) | Err(TooLong { payload_bytes }) => payload_bytes,
+            Ok(Planned { payload_bytes, .. }) | Err(TooLong { payload_bytes, .. }) => payload_bytes,
         }
     }
 
@@ -63,8 +63,11 @@ fn plan_of(fingerprint_bits: u32, num_entries: u64) -> Result<Planned<Plan>, Too
             Ok(Planned { plan, payload_bytes: plan.payload_len() })
         }
         Err(_) => {
-            let num_bits = (u128::from(num_segments) << log2_segment_len) * u128::from(fingerprint_bits);
-            Err(TooLong { payload_bytes: u64::try_from(num_bits / 8).unwrap_or(u64::MAX) })
+            let bytes_of = |num_segments: u64| {
+                let num_bits = (u128::from(num_segments) << log2_segment_len) * u128::from(fingerprint_bits);
+                u64::try_from(num_bits / 8).unwrap_or(u64::MAX)
+            };
+            Err(TooLong { payload_bytes: bytes_of(num_segments), max_bytes: bytes_of(u32::MAX.into()) })
         }
     }
 }

@@ -99,8 +99,10 @@ impl KindSettings for Settings {
         let solution = (u128::from(num_slots) * u128::from(columns) + num_wide).div_ceil(8);
         let payload_bytes = u64::try_from(solution).unwrap_or(u64::MAX).saturating_add(other_bytes);
         // A layer's number of blocks is stored in 32 bits.
-        if sizing::num_blocks(num_entries, self.millislots) > u64::from(u32::MAX) {
-            return Err(TooLong { payload_bytes });
+        let (num_blocks, max_blocks) = (sizing::num_blocks(num_entries, self.millislots), u64::from(u32::MAX));
+        if num_blocks > max_blocks {
+            let max_bytes = u128::from(payload_bytes) * u128::from(max_blocks) / u128::from(num_blocks);
+            return Err(TooLong { payload_bytes, max_bytes: max_bytes as u64 });
         }
         Ok(Planned { plan, payload_bytes })
     }

@@ -1,6 +1,6 @@
 //! `filterblock thin`.
 
-use crate::{Place, commands, field_names, stderr};
+use crate::{Place, commands, field_names, lines, stderr};
 
 /// Of 14 columns, for a thousand keys.
 fn with_columns() -> Place {
@@ -92,4 +92,33 @@ fn bloom_blocks_are_combined() {
     assert!(message.contains("d.fb: hash seeds differ") && message.contains("Nothing was written"), "{message}");
     assert_eq!(place.follow(&commands(&message)[0]).status.code(), Some(0));
     assert!(!place.path("x.fb").exists());
+}
+
+/// Parts of unequal numbers of keys, under one policy of a fixed shape; under a byte cap the refusal names that policy.
+#[test]
+fn parts_of_unequal_size_are_united() {
+    let place = Place::new();
+    let (all, few, many) = (lines("key-", 3_000), lines("key-", 50), lines("key-", 3_000));
+    let many = many.lines().skip(50).map(|key| format!("{key}\n")).collect::<String>();
+    for (name, keys) in [("all", &all), ("few", &few), ("many", &many)] {
+        place.write(name, keys);
+    }
+    for name in ["few", "many"] {
+        place.expect(0, &format!("build --kind bloom --max-bytes 4KiB --seed 7 --output {name}.fb {name}"));
+    }
+    let message = place.expect_failure(2, "combine union few.fb many.fb --output x.fb");
+    assert!(
+        message.contains("build all parts under one policy of a fixed shape, bloom:bytes=4096,probes=7"),
+        "{message}"
+    );
+    assert!(!place.path("x.fb").exists());
+    for name in ["few", "many"] {
+        let policy = "bloom:bytes=4096,probes=7,seed=7";
+        place.expect(0, &format!("build --policy {policy} --output {name}.fb --force {name}"));
+        assert_eq!(place.read(&format!("{name}.fb")).len(), 4096);
+    }
+    place.expect(0, "combine union few.fb many.fb --output all.fb");
+    place.expect(0, "verify all.fb --keys all");
+    let message = place.expect_failure(2, "build --policy golomb:bytes=4096,probes=7 --output y.fb all");
+    assert!(message.contains("golomb: no blocks of a fixed number of bytes and probes"), "{message}");
 }

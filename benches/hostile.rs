@@ -1,4 +1,4 @@
-//! What do hashes cost that are not spread evenly, or were chosen? Twenty shapes of sets beside random sets of the
+//! What do hashes cost that are not spread evenly, or were chosen? Twenty-four shapes of sets beside random sets of the
 //! same size, as ratios of means: time of a build, self-check included, time of a query for a stored hash, peak of the
 //! build's memory, bytes. Of few hashes there are twelve sets of each shape, as luck decides which seed suits ribbon's
 //! last layer: a random set of 1 000 hashes takes one attempt, or six. Then the slowest opening and query of 1 MB of any
@@ -66,7 +66,7 @@ fn in_part(i: u64, part: u64, parts: u64) -> u64 {
     (((u128::from(part % parts) << 64) + u128::from(random(i))) / u128::from(parts)) as u64
 }
 
-const SHAPES: [Shape; 21] = [
+const SHAPES: [Shape; 25] = [
     ("random", |i, _| random(i)),
     ("sequential", |i, _| random(0) % (1 << 40) + i),
     ("from the top down", |i, _| !(random(0) % (1 << 40) + i)),
@@ -96,6 +96,10 @@ const SHAPES: [Shape; 21] = [
         i if i < n / 8 => in_part(i, 7, n.div_ceil(128)),
         _ => random(i),
     }),
+    ("in one 128th", |i, _| in_part(i, 77, 128)),
+    ("in two 128ths", |i, _| in_part(i, 33 + 50 * (i % 2), 128)),
+    ("in one 4096th", |i, _| in_part(i, 2_077, 4096)),
+    ("in two 4096ths", |i, _| in_part(i, 633 + 3_050 * (i % 2), 4096)),
     ("pairs in one fuse segment", |i, n| in_part(i / 2, i / 2, n.div_ceil(2)) ^ (i % 2)),
 ];
 

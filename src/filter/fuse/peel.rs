@@ -80,8 +80,17 @@ impl<I: Index> Peeling<I> {
         });
         self.is_counted(num_hashes) && {
             self.take_away();
-            self.set_aside(groups, num_hashes)
+            self.may_be_solved(num_hashes) && self.set_aside(groups, num_hashes)
         }
+    }
+
+    /// Returns whether the remaining entries are no more than the slots that they share. More equations than unknowns
+    /// depend on each other, whichever are set aside: hashes that lie in few segments are given up here, before any is
+    /// set aside, which takes a search among its neighbours each.
+    pub(super) fn may_be_solved(&self, num_hashes: usize) -> bool {
+        let num_remaining = num_hashes - self.num_before;
+        let is_shared = |&&count: &&u8| (1..OWNED).contains(&count);
+        num_remaining == 0 || num_remaining <= self.counts.iter().filter(is_shared).count()
     }
 
     /// Writes the contents of all slots to `payload`, which is zero. From the entry taken away last to the first, an
@@ -127,7 +136,7 @@ impl<I: Index> Peeling<I> {
     }
 
     /// Counts `hashes`. (More than can be counted are noticed later: a test for each took a tenth of the time.)
-    fn add(&mut self, hashes: &[u64]) {
+    pub(super) fn add(&mut self, hashes: &[u64]) {
         let (slots, counts) = (self.slots, &mut self.counts[..]);
         let sums = &mut self.sums[..counts.len()];
         for &hash in hashes {
@@ -141,7 +150,7 @@ impl<I: Index> Peeling<I> {
     }
 
     /// Returns whether no slot has more entries than can be counted.
-    fn is_counted(&self, num_hashes: usize) -> bool {
+    pub(super) fn is_counted(&self, num_hashes: usize) -> bool {
         let num_counted: usize = self.counts.iter().map(|&count| usize::from(count)).sum();
         num_counted == ARITY * num_hashes && !self.counts.contains(&OWNED)
     }
@@ -149,7 +158,7 @@ impl<I: Index> Peeling<I> {
     /// Takes entries away segment by segment, from the first slot to the last, then by the slots that these leave to
     /// one entry, in turn. (The slots at hand are independent of each other, so that the processor overlaps them, and
     /// they are in few segments.)
-    fn take_away(&mut self) {
+    pub(super) fn take_away(&mut self) {
         // `own` has the slots taken and then slots that were alone when they were listed. None is listed twice: a slot
         // is alone when its segment is reached, or becomes so later; all that did so before are taken by then.
         self.own.resize(self.counts.len() + ARITY, I::new(0));
@@ -200,7 +209,7 @@ impl<I: Index> Peeling<I> {
 
     /// Sets aside the least remaining entry, and takes away those that can be then, until none remains. Returns `false`
     /// if too many are set aside.
-    fn set_aside(&mut self, groups: &Groups<'_>, num_hashes: usize) -> bool {
+    pub(super) fn set_aside(&mut self, groups: &Groups<'_>, num_hashes: usize) -> bool {
         let (mut num_taken, mut front) = (self.num_before, 0);
         while num_taken + self.aside.len() < num_hashes {
             // The first slot that has entries: the least entry starts there.

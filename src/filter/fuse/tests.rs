@@ -1,6 +1,7 @@
 //! What is built against the definition: the four slots of every entry add up to its fingerprint, and no other claim is
 //! made of the bytes.
 
+use super::aside::unknowns;
 use super::build::{build, solve};
 use super::groups::Groups;
 use super::peel::Peeling;
@@ -44,6 +45,58 @@ fn every_entry_is_found() {
             assert_eq!(num_denied(&filter, &hashes), 0, "of {num_entries}, {:?}", filter.0);
         }
     }
+}
+
+/// `count` hashes in `num_parts` parts of a `share` of the range.
+fn clustered(count: u64, num_parts: u64, share: u64) -> Vec<u64> {
+    (0..count).map(|i| ((i % num_parts) << 62) + mix(i + count) / share).collect()
+}
+
+/// Hashes in one or two small parts of the range are given up before any is set aside, which is the dear step: the
+/// attempt counts and takes away each entry once.
+#[test]
+fn clustered_hashes_are_given_up_early() {
+    let mut given_up = 0;
+    for count in (8..400).step_by(3).chain([512, 1_000, 3_000, 10_000]) {
+        for (num_parts, share) in [1, 2].into_iter().flat_map(|parts| [128, 512, 4096].map(|share| (parts, share))) {
+            let hashes = clustered(count, num_parts, share);
+            let plan = plan(8, count);
+            let mut peeling = Peeling::<u32>::new(Slots::new(&plan), plan.num_slots() as usize);
+            let is_solved = peeling.peel(&Groups::new(&mut hashes.clone()));
+            let slots = peeling.slots;
+            let mut touched: Vec<u64> = hashes.iter().flat_map(|&hash| slots.of(hash)).collect();
+            touched.sort_unstable();
+            touched.dedup();
+            if touched.len() < hashes.len() {
+                assert!(!is_solved && peeling.aside.is_empty(), "{count} in {num_parts} of {share}");
+                given_up += 1;
+            }
+            // No more searches than entries, of no more entries each.
+            assert!(peeling.aside.len() <= 128, "{count} in {num_parts} of {share}: {}", peeling.aside.len());
+        }
+    }
+    assert!(given_up > 500, "{given_up}");
+}
+
+/// No set is given up that setting entries aside would have solved: the bytes are those of a builder that always tries.
+#[test]
+fn nothing_solvable_is_given_up() {
+    let [mut given_up, mut solved] = [0, 0];
+    for round in 0..3_000u64 {
+        let count = 2 + mix(round) % 90;
+        let plan =
+            Params { fingerprint_bits: 8, log2_segment_len: 2, seed: 0, num_segments: 1 + (mix(!round) % 24) as u32 };
+        let mut hashes: Vec<u64> = (0..count).map(|i| mix(i + (round << 20)) >> (mix(round ^ 77) % 6)).collect();
+        let mut peeling = Peeling::<u32>::new(Slots::new(&plan), plan.num_slots() as usize);
+        peeling.add(&hashes);
+        peeling.take_away();
+        let (may_be_solved, groups) = (peeling.may_be_solved(hashes.len()), Groups::new(&mut hashes));
+        let is_solved = peeling.set_aside(&groups, count as usize) && unknowns(&peeling).is_some();
+        assert!(may_be_solved || !is_solved, "round {round}");
+        given_up += u32::from(!may_be_solved);
+        solved += u32::from(is_solved);
+    }
+    assert!(given_up > 500 && solved > 500, "{given_up} given up, {solved} solved");
 }
 
 /// The fewer slots, the more entries are set aside: none, some, and more than sums of one word have unknowns for.

@@ -141,6 +141,14 @@ std::string RocksdbRangeFilters::Verdict(bool* is_fine) const {
   return text;
 }
 
+std::string EndOfPrefix(const Slice& prefix) {
+  std::string end = prefix.ToString();
+  // The last byte that can be raised; those after it are the greatest already.
+  while (!end.empty() && static_cast<unsigned char>(end.back()) == 0xff) end.pop_back();
+  if (!end.empty()) ++end.back();
+  return end;
+}
+
 RocksdbScan::RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filters, const Slice& lower,
                          const Slice& upper, const rocks::ReadOptions& options)
     : lower_(std::make_shared<std::string>(lower.ToString())),

@@ -66,7 +66,13 @@ class RocksdbRangeFilters final : public ROCKSDB_NAMESPACE::TablePropertiesColle
   const std::shared_ptr<filterblock_counters> counters_;
 };
 
+// The end of the keys that begin with `prefix`: the least string above all of them, to be the upper bound of a scan. Empty,
+// which is no bound, if there is none, as of "\xff".
+std::string EndOfPrefix(const ROCKSDB_NAMESPACE::Slice& prefix);
+
 // A scan from `lower`, included, to `upper`, excluded; empty strings are no bounds. Keep it as long as its iterators.
+// The bounds of a descending scan are the same: `lower` is the lesser one. Where it is not, no table is left out, and RocksDB
+// finds nothing. Bounds and table_filter of `options` are replaced.
 //
 // An iterator of Read() cannot leave the range: outside of it, rows of the tables that were left out would be missing.
 // So do not change bounds or table_filter of what Read() returns; to scan elsewhere, make another scan.

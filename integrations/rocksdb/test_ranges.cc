@@ -129,6 +129,33 @@ static void TestUnusable() {
   }
 }
 
+// Of each string of up to three of these bytes: no string that has the prefix is at its end or above, all others above the
+// prefix are.
+static void TestEndOfPrefix() {
+  std::vector<std::string> strings = {""};
+  for (size_t i = 0; i < 1 + 5 + 25; ++i) {
+    for (const char byte : {'\0', 'a', '\x7f', '\xfe', '\xff'}) strings.push_back(strings[i] + byte);
+  }
+  for (const std::string& prefix : strings) {
+    const std::string end = filterblock::EndOfPrefix(prefix);
+    for (const std::string& other : strings) {
+      const bool is_below = end.empty() || rocks::Slice(other).compare(end) < 0;
+      if (rocks::Slice(other).compare(prefix) >= 0) CHECK(is_below == rocks::Slice(other).starts_with(prefix));
+    }
+  }
+  // A scan of a prefix has the rows that begin with it.
+  const std::shared_ptr<RocksdbRangeFilters> filters = Filters("range:14");
+  Database database(WithRanges(filters));
+  for (const std::string& row : strings) REQUIRE(database->Put(rocks::WriteOptions(), row, "value"));
+  REQUIRE(database->Flush(rocks::FlushOptions()));
+  for (const std::string& prefix : strings) {
+    const auto has_prefix = [&](const std::string& row) { return rocks::Slice(row).starts_with(prefix); };
+    const RocksdbScan scan(filters, prefix, filterblock::EndOfPrefix(prefix));
+    const auto num_rows = static_cast<size_t>(std::count_if(strings.begin(), strings.end(), has_prefix));
+    CHECK(Scanned(database, scan, false).size() == num_rows && Scanned(database, scan, true).size() == num_rows);
+  }
+}
+
 // Ten tables of random numbers, whose ranges overlap, are asked for narrow ranges that no table has rows in.
 static void CountReads(uint64_t num_keys) {
   for (const char* policy : {"", "range:14", "range:16"}) {
@@ -162,5 +189,6 @@ static void CountReads(uint64_t num_keys) {
 void TestRanges(uint64_t num_keys) {
   TestModel();
   TestUnusable();
+  TestEndOfPrefix();
   CountReads(num_keys);
 }

@@ -7,7 +7,7 @@ use crate::scalar::{self, Scalar};
 use crate::{arrow, error, numpy};
 use filterblock::KeyHasher;
 use filterblock_set::Value;
-use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyMemoryView};
 use std::ops::Range;
@@ -109,14 +109,21 @@ impl Keys {
 
     /// An object that gives its values to Arrow, such as a series of Polars.
     fn of_arrow_producer(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
-        let dtype = object.getattr_opt("dtype")?;
+        let dtype = object.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
+        let dtype = dtype.map_or_else(|| "?".into(), |dtype| dtype.to_string_lossy().into_owned());
         // Its values are pointers.
-        if let Some(dtype) = dtype.filter(|dtype| dtype.str().is_ok_and(|name| name.to_string_lossy() == "Object")) {
-            return Self::not_indexable(object.len()?, dtype.str()?.to_str()?, odd);
+        if dtype == "Object" {
+            return Self::not_indexable(object.len()?, &dtype, odd);
         }
-        let pyarrow = object.py().import("pyarrow")?;
+        let py = object.py();
         let name = if object.hasattr("__arrow_c_stream__")? { "chunked_array" } else { "array" };
-        arrow::keys(&pyarrow.call_method1(name, (object,))?, odd)
+        match py.import("pyarrow")?.call_method1(name, (object,)) {
+            Ok(array) => arrow::keys(&array, odd),
+            Err(error) if error.is_instance_of::<PyMemoryError>(py) => Err(error),
+            // Types of the producer's own, such as integers of 128 bits.
+            Err(error) if error.is_instance_of::<PyException>(py) => Self::not_indexable(object.len()?, &dtype, odd),
+            Err(error) => Err(error),
+        }
     }
 
     /// A `memoryview` of integers.

@@ -253,7 +253,7 @@ def values_in(form):
         return form.to_pylist()
     if isinstance(form, np.ndarray) and form.dtype.kind == "M":
         return form.astype("M8[D]" if form.dtype == np.dtype("M8[D]") else "M8[us]").tolist()
-    if isinstance(form, pl.Series) and form.dtype != pl.Object:
+    if isinstance(form, pl.Series) and form.dtype not in (pl.Object, pl.Int128):
         return form.to_arrow().to_pylist()  # Polars' own iteration cuts nanoseconds
     if isinstance(form, memoryview):
         return form.tolist() if form.format in "bhilqBHILQ" else []
@@ -308,12 +308,15 @@ def odd_array(numbers):
         case 1:
             return pa.nulls(length + 2, numbers.choice(arrow_types))[1:-1]
         case _:
-            return pl.Series([numbers.choice(ODD[:4])] * length, dtype=numbers.choice([pl.Object, pl.Float32, pl.Boolean]), strict=False)
+            value, dtype = numbers.choice([(1.5, pl.Float32), (True, pl.Boolean), (Odd(), pl.Object), (7, pl.Object)])
+            return pl.Series([value] * length, dtype=dtype)
 
 
 def equal(numbers, value):
     """The variants that have the value's precision."""
     for same in variants(numbers, value):
+        if isinstance(same, decimal.Decimal) and same != value:
+            continue
         if not isinstance(same, (np.datetime64, pd.Timestamp)) or pd.Timestamp(same) == pd.Timestamp(value):
             yield same
 

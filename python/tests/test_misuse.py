@@ -204,6 +204,7 @@ def test_arrays_without_entries_name_their_type():
         (pa.array([decimal.Decimal("1.5")], pa.decimal256(50, 1)), "decimal256"),
         (pl.Series([1.5]), "double"),
         (pl.Series([object(), object()], dtype=pl.Object), "Object"),
+        (pl.Series([2**100]), "Int128"),
         (pl.Series([[1]]), "list"),
         (pd.Series([1.5]), "double"),
         (pd.Series([True]), "bool"),

@@ -7,8 +7,10 @@
 //! `taskset -c 1 cargo bench --bench hostile -- 1000 30000 1000000`, with numbers of hashes; an idle machine. With
 //! `RUSTFLAGS='--cfg filterblock_engines="x86_64"'` there is no AVX-512, with `"portable"` none of these engines.
 
+use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::Bound::Included;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -205,6 +207,48 @@ fn any_bytes(kind: FilterKind, rate: f64) {
     println!("| {kind} {rate} | {open_us:.0} µs, {of_open} | {query_us:.3} µs, {of_query} |");
 }
 
+/// Blocks of range filters of 64 integers, in one bucket, with payloads of other bytes: ranges of as many blocks as a query
+/// searches.
+fn any_codes(rate: f64, len: u64) {
+    let policy = RangePolicy::of_integers(rate, len).expect("legal");
+    let mut builder = RangeFilterBuilder::new(policy);
+    (0..64).for_each(|i| builder.add_key(&mix(i + 1).to_be_bytes()));
+    let built = builder.finish().expect("a block");
+    let fills: [Fill; 6] = [
+        ("zeros", |_| 0),
+        ("ones", |_| 0xff),
+        ("ones, then zeros", |i| if i < 9 { 0xff } else { 0 }),
+        ("zeros, then ones", |i| if i < 9 { 0 } else { 0xff }),
+        ("every second bit", |_| 0x55),
+        ("random", |i| mix(i + 7) as u8),
+    ];
+    let mut slowest = (0.0, "");
+    for (name, fill) in fills {
+        let mut block = built.clone();
+        (64..block.len()).for_each(|at| block[at] = fill(at as u64 - 64));
+        let trusted = OpenOptions::new().with_digest_check(false);
+        let filter = RangeFilter::open(&block[..], &trusted).expect("its header is as it was");
+        let blocks = filter.parameters().find(|&(name, _)| name == "log_block").expect("of integers").1;
+        for i in 0..500 {
+            let first = mix(i << 20 | 1) >> 1;
+            let [from, to] = [first, first + (128 << blocks)].map(u64::to_be_bytes);
+            // The fastest of some runs, so that no other program is measured.
+            let run_us = |_| {
+                let begun = Instant::now();
+                for _ in 0..4 {
+                    std::hint::black_box(filter.may_contain_range(Included(&from), Included(&to)));
+                }
+                begun.elapsed().as_nanos() as f64 / 4e3
+            };
+            let query_us = (0..5).map(run_us).fold(f64::MAX, f64::min);
+            if query_us > slowest.0 {
+                slowest = (query_us, name);
+            }
+        }
+    }
+    println!("| range {rate}, {len} | | {:.1} µs, {} |", slowest.0, slowest.1);
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // Run as a test, it only shows that it compiles.
@@ -237,5 +281,8 @@ fn main() {
     }
     println!("\n| 1 MB of any bytes | slowest opening, verified | slowest query |\n|---|---|---|");
     SETTINGS.into_iter().for_each(|(kind, rate)| any_bytes(kind, rate));
+    [(0.5, 1), (0.1, 8), (0.01, 1 << 10), (0.001, 100_000), (0.01, 10_000_000)]
+        .into_iter()
+        .for_each(|(rate, len)| any_codes(rate, len));
     println!("\n{num_probed} queries of stored hashes in {} shapes, none denied", SHAPES.len());
 }

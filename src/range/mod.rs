@@ -75,6 +75,8 @@ mod tables;
 mod tests;
 #[cfg(feature = "std")]
 mod weigh;
+#[cfg(all(test, feature = "std"))]
+mod work;
 
 pub use crate::frame::RANGE_KIND_TAG;
 pub use bounds::are_ordered;

@@ -17,8 +17,9 @@ use core::ops::Bound;
 
 /// A range filter that was opened once: answers whether its table may have a key in a range.
 ///
-/// *No* is always true. Queries cannot fail and allocate nothing; they take time in proportion to the logarithm of the
-/// number of keys, and to the length of the bounds. `B` owns or borrows the bytes, and must give the same ones at each
+/// *No* is always true. Queries cannot fail and allocate nothing. Beside the length of the bounds, their time is limited
+/// whatever the bytes: one of cut keys searches a group a level, of six at most; one of integers at most 129 blocks of
+/// numbers, usually one, and as many bits as twenty of the longest buckets have. `B` owns or borrows the bytes, and must give the same ones at each
 /// call, as vectors, boxes, shared slices and memory maps do.
 #[derive(Clone)]
 pub struct RangeFilter<B> {

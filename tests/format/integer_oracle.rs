@@ -12,6 +12,8 @@ pub struct Integers {
     golomb: Golomb,
     /// The code of every key, as a number of bucket and value.
     codes: Vec<u128>,
+    /// The number of bits of each bucket.
+    bits: Vec<u64>,
 }
 
 /// Whether a block with keys is one of this map.
@@ -34,8 +36,10 @@ impl Integers {
             let values = golomb.offsets(codes, bucket).expect("a bucket of a writer");
             values.into_iter().map(move |value| golomb.number(bucket, value))
         };
-        let codes = (0..golomb.num_buckets).flat_map(of_bucket).collect();
-        Self { prefix: prefix.to_vec(), width: params[0].into(), log_block: params[2].into(), golomb, codes }
+        let bits = |bucket| golomb.start(codes, bucket + 1) - golomb.start(codes, bucket);
+        let (num, bits) = (golomb.num_buckets, (0..golomb.num_buckets).map(bits).collect());
+        let codes = (0..num).flat_map(of_bucket).collect();
+        Self { prefix: prefix.to_vec(), width: params[0].into(), log_block: params[2].into(), golomb, codes, bits }
     }
 
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
@@ -71,18 +75,27 @@ impl Integers {
             return false;
         }
         let (block, last_block) = (first >> self.log_block, last >> self.log_block);
-        if last_block - block > 255 {
+        if last_block - block > 128 {
             return true;
         }
-        (block..=last_block).any(|number| {
+        let mut bits = 0;
+        let has_code = (block..=last_block).fold(false, |has_code, number| {
             let start = number << self.log_block;
             let from = first.max(start) - start;
             let to = (last - start).min((1 << self.log_block) - 1);
             let (bucket, value) = self.golomb.locate(KeyHasher::new(0).hash(&number.to_le_bytes()).get());
             let end = u128::from(self.golomb.num_buckets) * u128::from(self.golomb.bucket_range);
             let place = self.golomb.number(bucket, value);
-            self.codes.iter().any(|code| (from..=to).contains(&((code + end - place) % end)))
-        })
+            let bucket_of = |at: u128| ((place + at) % end / u128::from(self.golomb.bucket_range)) as usize;
+            let range = u128::from(self.golomb.bucket_range);
+            bits += self.bits[bucket_of(from)];
+            // It reaches into the next bucket, which may be the same.
+            if (place + from) % end % range + (to - from) >= range {
+                bits += self.bits[bucket_of(to)];
+            }
+            has_code || self.codes.iter().any(|code| (from..=to).contains(&((code + end - place) % end)))
+        });
+        has_code || bits > 20 * 512 * (self.golomb.remainder_bits + 2)
     }
 
     fn key(&self, number: u128) -> Vec<u8> {

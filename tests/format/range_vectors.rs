@@ -1,5 +1,6 @@
 //! format-spec.md's section 16: its vectors, against the library.
 
+use crate::assembled::{put, repair};
 use crate::material::hex;
 use crate::spec::compare;
 use filterblock::OpenOptions;
@@ -33,9 +34,18 @@ fn lines_of(
     builder.allow_empty();
     keys.iter().for_each(|key| builder.add_key(key));
     let block = builder.finish().expect("a filter");
-    let filter = RangeFilter::open(&block[..], &OpenOptions::new()).expect("just written");
+    lines_of_block(name, &block, ranges, prefixes)
+}
+
+fn lines_of_block(
+    name: &str,
+    block: Bytes<'_>,
+    ranges: &[(Bound<Bytes<'_>>, Bound<Bytes<'_>>)],
+    prefixes: &[Bytes<'_>],
+) -> Vec<String> {
+    let filter = RangeFilter::open(block, &OpenOptions::new()).expect("just written");
     let answer = |may_contain| if may_contain { "maybe" } else { "no" };
-    let mut lines = vec![format!("{name} {}", hex(&block))];
+    let mut lines = vec![format!("{name} {}", hex(block))];
     for &(lower, upper) in ranges {
         let may_contain = filter.may_contain_range(lower, upper);
         lines.push(format!("{name} {} {}", text(lower, upper), answer(may_contain)));
@@ -118,8 +128,25 @@ fn integer_vectors() {
             &[&[2], &[3, 255], &[3, 254], &[4]],
         ),
         lines_of("single", policy(0.5, 1), &[b"key"], &single, &[b"k", b"key", b"key0"]),
+        limits(),
     ];
     compare("range-integers", &lines.concat());
+}
+
+/// A block of no writer, with one bucket of 1024 bits in blocks of one number: 20 of these are searched.
+fn limits() -> Vec<String> {
+    let payload = [&[0xff; 1][..], &[0; 127]].concat();
+    let mut block = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(2.0).expect("legal"));
+    let mut block = block.allow_empty().finish().expect("a header");
+    (block[24], block[40], block[41]) = (1, 8, 4);
+    put(&mut block[48..52], 1000);
+    put(&mut block[32..40], payload.len() as u64);
+    block.extend(payload);
+    repair(&mut block, 0);
+    let key = |number: u64| number.to_be_bytes();
+    let ends = [(0, 20), (0, 19), (1000, 1000 + 128), (1000, 1000)].map(|(from, to)| [key(from), key(to)]);
+    let ranges = ends.each_ref().map(|[from, to]| (Included(&from[..]), Included(&to[..])));
+    lines_of_block("limits", &block, &ranges, &[&key(0)[..7]])
 }
 
 #[test]

@@ -15,7 +15,7 @@ from kinds import Damaged, Golomb, GolombReader, Newer, U32, U64, Unwritable, ch
 
 IS_INTEGERS = 4
 PARAMS = struct.Struct("<BBBBBBHI")
-MOST_BLOCKS = 256
+MOST_BLOCKS, MOST_BITS = 129, 20 * 512  # bits for each r + 2
 
 
 def least(end: int, holds: Callable[[int], bool]) -> int:
@@ -45,6 +45,7 @@ class IntegerFilter:
     p: Golomb
     codes: bytes
     _values: dict[int, Optional[set[int]]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _reader: Optional[GolombReader] = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def num_leaves(self) -> int:
@@ -53,10 +54,17 @@ class IntegerFilter:
     def key(self, x: int) -> bytes:
         return self.prefix + x.to_bytes(self.width, "big")
 
+    def reader(self) -> GolombReader:
+        self._reader = self._reader or GolombReader(self.p, self.codes)
+        return self._reader
+
     def values(self, bucket: int) -> Optional[set[int]]:
         if bucket not in self._values:
-            self._values[bucket] = GolombReader(self.p, self.codes).values(bucket)
+            self._values[bucket] = self.reader().values(bucket)
         return self._values[bucket]
+
+    def bits(self, bucket: int) -> int:
+        return self.reader().start(bucket + 1) - self.reader().start(bucket)
 
     def has(self, bucket: int, first: int, last: int) -> bool:
         values = self.values(bucket)
@@ -77,15 +85,22 @@ class IntegerFilter:
         if x > y:
             return False
         blocks = range(x >> self.log_block, (y >> self.log_block) + 1)
-        return blocks.stop - blocks.start > MOST_BLOCKS or any(self.in_block(number, x, y) for number in blocks)
+        if blocks.stop - blocks.start > MOST_BLOCKS:
+            return True
+        pieces = [piece for number in blocks for piece in self.pieces(number, x, y)]
+        is_unreadable = any(self.values(bucket) is None for bucket, _, _ in pieces)
+        if is_unreadable or sum(self.bits(bucket) for bucket, _, _ in pieces) > MOST_BITS * (self.p.remainder_bits + 2):
+            return True
+        return any(self.has(*piece) for piece in pieces)
 
-    def in_block(self, number: int, x: int, y: int) -> bool:
+    def pieces(self, number: int, x: int, y: int) -> list[tuple[int, int, int]]:
+        """The codes of a block's numbers from x to y: buckets with the first and the last value of each."""
         start = number << self.log_block
         first, last = max(x, start), min(y, start + (1 << self.log_block) - 1)
         (bucket, value), (last_bucket, last_value) = self.code(first), self.code(last)
         if bucket == last_bucket and value <= last_value:
-            return self.has(bucket, value, last_value)
-        return self.has(bucket, value, self.p.bucket_range - 1) or self.has(last_bucket, 0, last_value)
+            return [(bucket, value, last_value)]
+        return [(bucket, value, self.p.bucket_range - 1), (last_bucket, 0, last_value)]
 
     def may_contain(self, lower: Any, upper: Any) -> bool:
         """The answer for a range between two bounds of ranges.py."""

@@ -9,8 +9,12 @@ use crate::error::DecodeError;
 use crate::filter::PARAMS_LEN;
 use core::ops::Bound;
 
-/// The most blocks that a query searches. It answers *maybe* for a range that touches more.
-pub(super) const MAX_BLOCKS: u128 = 256;
+/// The most blocks that a query searches, which are those that the ranges touch that a filter is for. It answers *maybe*
+/// for a range that touches more.
+pub(super) const MAX_BLOCKS: u128 = 129;
+/// The most bits of buckets that a query of several blocks searches, in those of the longest bucket. It answers *maybe*
+/// where they have more: a writer's have 16 on average in [`MAX_BLOCKS`] blocks, whatever the keys are.
+pub(super) const MAX_LONGEST_BUCKETS: u64 = 20;
 
 /// All that is known of a filter without its codes.
 #[derive(Clone, Copy, Debug)]
@@ -131,11 +135,33 @@ impl Integers {
     /// Returns whether there may be a key in several blocks.
     #[inline(never)]
     fn has_within_some(&self, codes: &[u8], (block, from): (u128, u64), (last_block, to): (u128, u64)) -> bool {
-        let end = self.blocks.last();
-        last_block - block >= MAX_BLOCKS
-            || self.has_within(codes, block, from, end)
-            || (block + 1..last_block).any(|block| self.has_within(codes, block, 0, end))
-            || self.has_within(codes, last_block, 0, to)
+        if last_block - block >= MAX_BLOCKS {
+            return true;
+        }
+        let mut left = MAX_LONGEST_BUCKETS * self.codes.max_bucket_bits();
+        (block..=last_block).any(|number| {
+            let from = if number == block { from } else { 0 };
+            let to = if number == last_block { to } else { self.blocks.last() };
+            let place = self.blocks.locate(number);
+            match self.bits(codes, place, from, to).and_then(|bits| left.checked_sub(bits)) {
+                Some(rest) => {
+                    left = rest;
+                    self.has_from(codes, place, from, to)
+                }
+                None => true,
+            }
+        })
+    }
+
+    /// Returns the number of bits of the buckets that have the codes of `from..=to` in the block that begins at `place`.
+    #[inline(always)]
+    fn bits(&self, codes: &[u8], place: (u64, u64), from: u64, to: u64) -> Option<u64> {
+        let ((bucket, from), (last_bucket, to)) = (self.blocks.code(place, from), self.blocks.code(place, to));
+        let bits = self.codes.bits(codes, bucket)?;
+        match bucket == last_bucket && from <= to {
+            true => Some(bits),
+            false => Some(bits + self.codes.bits(codes, last_bucket)?),
+        }
     }
 
     /// Returns whether a code may be one of `from..=to` in `block`.

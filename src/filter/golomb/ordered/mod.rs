@@ -92,6 +92,18 @@ impl Ordered {
         self.engine.may_have(&self.layout, payload, bucket, from, to)
     }
 
+    /// Returns the number of bits of the codes of `bucket`; `None` if it is unreadable, so that it may have any code.
+    #[inline(always)]
+    pub(crate) fn bits(&self, payload: &[u8], bucket: u64) -> Option<u64> {
+        View::new(&self.layout, payload).bucket(bucket).map(|bucket| bucket.end - bucket.start)
+    }
+
+    /// Returns the most bits that a readable bucket has.
+    #[inline(always)]
+    pub(crate) const fn max_bucket_bits(&self) -> u64 {
+        self.layout.params.max_bucket_bits()
+    }
+
     /// Prefetches what says where the codes of `bucket` are.
     #[inline]
     pub(crate) fn prefetch_directory(&self, payload: &[u8], bucket: u64) {

@@ -131,25 +131,25 @@ impl SetWriter {
         FileKeys { hasher: self.hasher.clone(), columns: self.columns.clone(), hashes, is_whole: false }
     }
 
-    /// Adds a file of which all rows were added to `keys`. `object` is what the store reports of it. Returns the number
+    /// Adds a file of which all rows were added to `keys`, which are those of this file alone. `object` is what the store reports of it. Returns the number
     /// of columns for which the file has no filter; these are all of them if no row was added, and the file was not said
     /// to have none ([`FileKeys::allow_empty`]).
     ///
     /// # Errors
     /// [`WriteError::NoEntityTag`], [`WriteError::OtherKeys`], [`WriteError::Set`]; the file is not in the set.
-    pub fn add_file(&mut self, object: &ObjectMeta, keys: &FileKeys) -> Result<usize, WriteError> {
+    pub fn add_file(&mut self, object: &ObjectMeta, keys: FileKeys) -> Result<usize, WriteError> {
         if !Arc::ptr_eq(&self.columns, &keys.columns) {
             return Err(WriteError::OtherKeys);
         }
         let identity = identity(object).ok_or_else(|| WriteError::NoEntityTag(object.location.to_string()))?;
         let mut file = self.set.file(object.location.as_ref(), identity)?;
-        for (column, hashes) in keys.hashes.iter().enumerate() {
+        for (column, hashes) in keys.hashes.into_iter().enumerate() {
             match hashes {
                 Some(hashes) => {
                     if keys.is_whole {
                         file.allow_empty(column);
                     }
-                    hashes.iter().for_each(|hash| file.add_hash(column, *hash));
+                    hashes.into_iter().for_each(|hash| file.add_hash(column, hash));
                 }
                 None => file.give_up(column),
             }
@@ -178,7 +178,7 @@ impl SetWriter {
                 log::warn!("{}: {error}", object.location);
             }
         }
-        self.add_file(object, &keys)
+        self.add_file(object, keys)
     }
 
     /// Returns the set's builder, to take over files of another set ([`SetBuilder::absorb`]) or to continue one

@@ -85,7 +85,7 @@ pub async fn write(store: &CountingStore, num_files: i64) -> Result<Sizes, Box<d
         for set in &mut sets {
             let mut keys = set.keys();
             keys.add(&batch)?;
-            set.add_file(&object, &keys)?;
+            set.add_file(&object, keys)?;
         }
     }
     for ((set, kind), len) in sets.iter_mut().zip(KINDS).zip(&mut sizes.sets) {

@@ -92,7 +92,7 @@ async fn names_of_another_form_are_reported() {
         let mut keys = writer.keys();
         keys.add(&of_number(&lake.schema, number, Some(number))).unwrap();
         let location = format!("bucket/{}", file.location).into();
-        writer.add_file(&ObjectMeta { location, ..file.clone() }, &keys).unwrap();
+        writer.add_file(&ObjectMeta { location, ..file.clone() }, keys).unwrap();
     }
     let filter = lake.filter(writer.finish().unwrap()).await;
     assert_eq!(lake.rows(lake.filtered(&filter), col("number").eq(lit(1_i64))).await, Ok(vec![1]));

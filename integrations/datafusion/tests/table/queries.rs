@@ -153,7 +153,7 @@ async fn control_a_set_without_the_values_loses_rows() {
         filterblock_datafusion::SetWriter::new(&"blocked:14".parse().unwrap(), &lake.schema, &["number"], 1).unwrap();
     let mut keys = writer.keys();
     keys.add(&number(2)).unwrap();
-    writer.add_file(&object, &keys).unwrap();
+    writer.add_file(&object, keys).unwrap();
     let filter = lake.filter(writer.finish().unwrap()).await;
     let expr = col("number").eq(lit(1_i64));
     assert_eq!(lake.rows(Arc::new(lake.table()), expr.clone()).await, Ok(vec![1]));

@@ -30,7 +30,7 @@ fn set(table: &DataType, first: &DataType, file: &DataType) -> Result<Vec<u8>, W
     let mut writer = writer(table)?;
     let mut keys = writer.keys();
     keys.add(&batch)?;
-    writer.add_file(&object(), &keys)?;
+    writer.add_file(&object(), keys)?;
     writer.finish()
 }
 
@@ -84,8 +84,8 @@ fn what_is_not_indexable_is_an_error() {
 
     let mut one = writer(&Int64).unwrap();
     let other = writer(&Int64).unwrap();
-    assert!(matches!(one.add_file(&object(), &other.keys()), Err(WriteError::OtherKeys)));
+    assert!(matches!(one.add_file(&object(), other.keys()), Err(WriteError::OtherKeys)));
     let untagged = ObjectMeta { e_tag: None, ..object() };
     let keys = one.keys();
-    assert!(matches!(one.add_file(&untagged, &keys), Err(WriteError::NoEntityTag(_))));
+    assert!(matches!(one.add_file(&untagged, keys), Err(WriteError::NoEntityTag(_))));
 }

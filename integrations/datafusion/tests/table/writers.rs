@@ -45,19 +45,19 @@ async fn given_nothing() {
         let mut writer = writer(&lake.schema);
         let mut keys = writer.keys();
         batches.iter().for_each(|batch| keys.add(batch).unwrap());
-        assert_eq!(writer.add_file(&object, &keys).unwrap(), 1, "columns without a filter");
+        assert_eq!(writer.add_file(&object, keys).unwrap(), 1, "columns without a filter");
         assert!(may_have_7(&lake, &object, writer).await);
     }
     // A file that was said to have no row, and one of nulls.
     let mut asked_for = writer(&lake.schema);
     let mut keys = asked_for.keys();
     keys.allow_empty();
-    assert_eq!(asked_for.add_file(&object, &keys).unwrap(), 0);
+    assert_eq!(asked_for.add_file(&object, keys).unwrap(), 0);
     assert!(!may_have_7(&lake, &object, asked_for).await);
     let mut of_nulls = writer(&lake.schema);
     let mut keys = of_nulls.keys();
     keys.add(&rows(&lake, &[None, None])).unwrap();
-    assert_eq!(of_nulls.add_file(&object, &keys).unwrap(), 0);
+    assert_eq!(of_nulls.add_file(&object, keys).unwrap(), 0);
     assert!(!may_have_7(&lake, &object, of_nulls).await);
     // A stored file without rows, whose number of rows is known.
     let empty = lake.put("empty", &rows(&lake, &[Some(7)]).slice(0, 0)).await;
@@ -108,7 +108,7 @@ pub async fn continue_at_once(store: Arc<dyn ObjectStore>, path: &Path) {
             let mut keys = writer.keys();
             let batch = lake::batch(&schema, 0, &[vec![lake::scalar(&DataType::Int64, Some(10 * file + round))]]);
             keys.add(&batch).unwrap();
-            writer.add_file(&object, &keys).unwrap();
+            writer.add_file(&object, keys).unwrap();
             objects.push(object);
             let (store, path) = (store.clone(), path.clone());
             tasks.push(tokio::spawn(async move { writer.append_to(&*store, &path, |_| false).await }));

@@ -261,7 +261,7 @@ fn summarize(args: &Args, policy: &FilterPolicy, keys_read: u64, bytes: &[u8]) -
     };
     // Of no keys, --allow-empty has made one that was asked for.
     if keys_read > 0 {
-        filter.remarks(&args.output.path).iter().for_each(exit::message);
+        filter.remark(&args.output.path).iter().for_each(exit::message);
     }
     let more = object([("keys_read", keys_read.into())]);
     let hash = match &args.hash_key_file {

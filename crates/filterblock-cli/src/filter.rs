@@ -79,7 +79,7 @@ impl Filter<'_> {
     }
 
     /// What makes a filter as good as none, or worse than its user may expect.
-    pub(crate) fn remarks(&self, path: &Path) -> Option<String> {
+    pub(crate) fn remark(&self, path: &Path) -> Option<String> {
         let (path, rate) = (path.display(), self.false_positive_rate());
         match self.num_entries() {
             Some(0) => Some(format!(

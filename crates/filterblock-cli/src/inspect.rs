@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(filter) => (range_filter::figures(&filter?, opener.expected.options().context()), Vec::new()),
         None => {
             let filter = opener.open(&args.file, &bytes)?;
-            filter.remarks(&args.file).iter().for_each(exit::message);
+            filter.remark(&args.file).iter().for_each(exit::message);
             (filter.figures(), filter.failures(&args.file))
         }
     };

@@ -69,7 +69,7 @@ pub(crate) fn rates_text(rates: &[Value]) -> String {
 }
 
 /// The message where the rate of `policy` does not hold, as the keys, of these lengths, are no integers for which it
-/// could; `keys` as the command line names them.
+/// could.
 pub(crate) fn rate_lost(
     filter: &RangeFilterReader,
     policy: &RangePolicy,

@@ -108,12 +108,24 @@ impl Queried<'_> {
         let answers = match &self.set {
             None => vec![vec![true]; texts.len()],
             Some((set, selection)) => {
+                let look_up = |values: Vec<Value<'_>>| {
+                    let query = set.index.query(column.as_encoded_bytes(), values);
+                    let loaded = set.index.load(&query, selection, MAX_GAP_BYTES, |range| set.read(range));
+                    loaded.map_err(|error| block_file::unreadable(self.path, &error))?;
+                    let answers = set.index.answer(&query, selection);
+                    Ok((0..query.num_keys()).map(|number| answers.of_key(number).to_vec()).collect::<Vec<_>>())
+                };
                 let values = texts.iter().map(|text| self.value(column, text)).collect::<Result<Vec<_>, _>>()?;
-                let query = set.index.query(column.as_encoded_bytes(), values);
-                let loaded = set.index.load(&query, selection, MAX_GAP_BYTES, |range| set.read(range));
-                loaded.map_err(|error| block_file::unreadable(self.path, &error))?;
-                let answers = set.index.answer(&query, selection);
-                (0..texts.len()).map(|number| answers.of_key(number).to_vec()).collect()
+                let mut answers = look_up(values)?;
+                // Bytes that may have been written as digits are denied only if they are denied as both.
+                let digits = texts.iter().map(|text| value::bytes_of_digits(self.class, text)).enumerate();
+                let digits: Vec<_> = digits.filter_map(|(number, bytes)| Some((number, bytes?))).collect();
+                let values = digits.iter().map(|(_, bytes)| value::parse(self.class, bytes));
+                let as_digits = look_up(values.filter_map(Result::ok).collect())?;
+                for ((number, _), of_files) in digits.iter().zip(as_digits) {
+                    answers[*number].iter_mut().zip(of_files).for_each(|(answer, maybe)| *answer |= maybe);
+                }
+                answers
             }
         };
         for of_files in &answers {

@@ -45,6 +45,16 @@ pub(super) fn parse(class: Option<ValueClass>, text: &[u8]) -> Result<Value<'_>,
     }
 }
 
+/// The bytes of a value of a column of bytes, if it may be written in hexadecimal digits, as UUIDs and hashes are shown.
+pub(super) fn bytes_of_digits(class: Option<ValueClass>, text: &[u8]) -> Option<Vec<u8>> {
+    let is_bytes = matches!(class, Some(ValueClass::Binary | ValueClass::Opaque));
+    let text = std::str::from_utf8(text).ok().filter(|_| is_bytes)?;
+    let digits = text.strip_prefix("0x").unwrap_or(text).replace('-', "");
+    let digits: Vec<u8> = digits.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+    let is_whole = !digits.is_empty() && digits.len() % 2 == 0;
+    is_whole.then(|| digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
 /// Whether `text` is digits and nothing else.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -180,6 +190,27 @@ mod tests {
         for wrong in ["", "-", "1e6", "1.", ".5", "0x10", "1_000", "--1", "NaN", "1.2.3", " 1"] {
             assert_eq!(of(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn bytes_may_be_written_in_digits() {
+        let of = |text: &str| bytes_of_digits(Some(ValueClass::Binary), text.as_bytes());
+        for text in ["0x00ff10", "00ff10", "00FF10", "00ff-10"] {
+            assert_eq!(of(text), Some(vec![0, 255, 16]), "{text}");
+        }
+        for text in ["", "0x", "f", "0xfff", "0xfg", "ulm", "-", "\u{fc}\u{fc}"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        assert_eq!(bytes_of_digits(Some(ValueClass::Text), b"00ff10"), None);
+    }
+
+    /// A value of an unknown class is never denied.
+    #[test]
+    fn what_is_unknown_is_not_indexable() {
+        assert_eq!(parse(None, b"7"), Ok(Value::NotIndexable));
+        assert_eq!(class_name(None), "unknown");
+        let names: std::collections::BTreeSet<_> = ValueClass::ALL.map(|class| class_name(Some(class))).into();
+        assert!(names.len() == ValueClass::ALL.len() && !names.contains("unknown"), "{names:?}");
     }
 
     #[test]

@@ -149,6 +149,23 @@ fn values_are_read_by_the_class_of_the_column() {
             assert_eq!(output.status.code(), Some(code), "{name} {value}: {}", stderr(&output));
         }
     }
+    // Bytes may be written in digits, and are still found where they are these digits themselves.
+    for (value, code) in [("01", 0), ("0x01", 0), ("02", 1)] {
+        place.expect(code, &format!("query t.fbs {value} --column binary"));
+    }
+    let columns = [SetColumn::new("id", ValueClass::Binary)];
+    let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
+    for (name, bytes) in
+        [("text", &b"00000000-0000-0000-0000-0000000000ff"[..]), ("bytes", &[&[0; 15][..], &[255]].concat())]
+    {
+        let mut file = builder.file(name, 1).unwrap();
+        assert!(file.add(0, Value::Binary(bytes)));
+        file.finish().unwrap();
+    }
+    place.write("ids.fbs", builder.finish().unwrap());
+    let both =
+        "maybe\ttext\t00000000-0000-0000-0000-0000000000ff\nmaybe\tbytes\t00000000-0000-0000-0000-0000000000ff\n";
+    assert_eq!(place.expect(0, "query ids.fbs 00000000-0000-0000-0000-0000000000ff --column id"), both);
     for (name, value, says) in [
         ("number", "seven", "is not a number, as in"),
         ("date", "1970-02-30", "is not a date, as in"),

@@ -87,12 +87,20 @@ cargo_tool() {
 }
 
 # Advisories would need their database from the network on every run, and would fail a change for what has not changed.
-proves "licences, bans, sources" "licences, banned and repeated crates, and where crates come from, of the packages in crates/ as well"
+proves "licences, bans, sources" "licences, banned and repeated crates, and where crates come from, of crates/, python and integrations"
 # The workspace without benchmarks still has the fuzz targets.
 deny_lane() {
+  local checks=(check --hide-inclusion-graph licenses bans sources) package
   cargo_tool cargo-deny
-  lean cargo deny --workspace --exclude filterblock-fuzz --exclude filterblock-portable \
-    check --hide-inclusion-graph licenses bans sources
+  cargo deny --manifest-path python/Cargo.toml --config deny.toml "${checks[@]}"
+  if [ "$tier" = full ]; then
+    for package in integrations/*/Cargo.toml; do
+      cargo deny --manifest-path "$package" --config integrations/deny.toml "${checks[@]}"
+    done
+  else
+    left_out "integrations, whose crates .ci/full fetches"
+  fi
+  lean cargo deny --workspace --exclude filterblock-fuzz --exclude filterblock-portable "${checks[@]}"
 }
 
 # Beside the newest release: the commit that added its list of frozen files.

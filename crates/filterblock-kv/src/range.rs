@@ -1,6 +1,7 @@
 //! Ranges of rows.
 
 use core::ops::{Bound, RangeBounds};
+use filterblock::range::are_ordered;
 
 /// A range of rows.
 #[derive(Clone, Debug)]
@@ -26,13 +27,7 @@ impl RowRange {
 
     /// Whether no row lies between the bounds, which the caller may have given in the wrong order.
     pub(crate) fn is_empty(&self) -> bool {
-        match (self.start(), self.end()) {
-            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
-            (Bound::Included(start), Bound::Included(end)) => start > end,
-            (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end) | Bound::Excluded(end)) => {
-                start >= end
-            }
-        }
+        !are_ordered(self.start(), self.end())
     }
 }
 

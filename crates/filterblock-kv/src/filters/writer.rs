@@ -244,7 +244,9 @@ impl FilterWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{BuildError, CellKey, FilterPolicies, FilterPolicy, FilterProblem, FilterWriter, Footer, Purpose};
+    use super::{
+        BuildError, CellKey, FilterPolicies, FilterPolicy, FilterProblem, FilterWriter, Footer, Purpose, RangePolicy,
+    };
     use filterblock::FilterKind;
 
     /// A filter that cannot be built takes no entry beyond the number with which that is known, and is left out with one
@@ -273,6 +275,31 @@ mod tests {
             assert_eq!((footer.filters.len(), warnings.len()), (num_written, 2 - num_written));
             let is_cap = |problem: &FilterProblem| matches!(problem, FilterProblem::NotBuilt(BuildError::ByteCap { num_entries, .. }) if *num_entries <= 8_192);
             assert!(warnings.iter().all(|warning| is_cap(&warning.problem)), "{warnings:?}");
+        }
+    }
+
+    /// A filter of nothing would deny everything. None is written, whole or partitioned, and each is warned of. (A writer
+    /// cannot finish twice: it is consumed.)
+    #[test]
+    fn filters_of_nothing_are_not_written() {
+        let policy = |purpose: Purpose| {
+            let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 10.0).expect("legal");
+            Some(policy.with_transform(purpose.transform(2)))
+        };
+        let ranges =
+            [RangePolicy::with_bits_per_key(10.0), RangePolicy::with_false_positive_rate(0.01, 16)].map(Result::unwrap);
+        for (range, partition_bytes) in ranges.into_iter().flat_map(|range| [(range, None), (range, Some(256))]) {
+            let policies = FilterPolicies { by_purpose: Purpose::ALL.map(policy), range: Some(range), partition_bytes };
+            let (mut out, mut footer) = (Vec::new(), Footer::default());
+            let warnings = FilterWriter::new(7, &policies).finish_into("table", 0, &mut out, &mut footer);
+            assert_eq!((out.len(), footer.filters.len(), warnings.len()), (0, 0, 4));
+            let is_empty = |problem: &FilterProblem| *problem == FilterProblem::NotBuilt(BuildError::Empty);
+            assert!(warnings.iter().all(|warning| is_empty(&warning.problem)), "{warnings:?}");
+
+            let mut writer = FilterWriter::new(7, &policies);
+            writer.add(CellKey { row: b"row", column: b"" }, None);
+            assert_eq!(writer.finish_into("table", 0, &mut out, &mut footer), []);
+            assert_eq!(footer.filters.len(), 4);
         }
     }
 }

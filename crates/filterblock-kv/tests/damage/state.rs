@@ -11,8 +11,8 @@ pub(crate) type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 pub(crate) struct State {
     gets: Vec<Get>,
     rows: Vec<GetRow>,
-    ranges: Vec<Range>,
-    prefixes: Vec<(Vec<u8>, Vec<Cell>)>,
+    pub(crate) ranges: Vec<Range>,
+    pub(crate) prefixes: Vec<(Vec<u8>, Vec<Cell>)>,
     all: Vec<Cell>,
 }
 
@@ -27,8 +27,8 @@ struct GetRow {
     columns: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-struct Range {
-    bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+pub(crate) struct Range {
+    pub(crate) bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
     cells: Vec<Cell>,
 }
 

@@ -51,7 +51,7 @@ fn policy(kind: FilterKind) -> FilterPolicy {
     FilterPolicy::with_bits_per_key(kind, 10.0).unwrap()
 }
 
-/// All kinds: level 0 has its own.
+/// All kinds, and both forms of range filters: level 0 has its own.
 fn options() -> StoreOptions {
     StoreOptions::without_filters()
         .with_filter(Purpose::Row, policy(FilterKind::Golomb))
@@ -61,6 +61,8 @@ fn options() -> StoreOptions {
         .with_level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
         .unwrap()
         .with_level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))
+        .unwrap()
+        .with_level_range_filter(0, RangePolicy::with_false_positive_rate(0.01, 16).unwrap())
         .unwrap()
         .with_seed(5)
         .with_cache_bytes(0)

@@ -1,7 +1,9 @@
 //! Many threads on one store in a real directory.
 
 use crate::fixture::{by_level, leveled};
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
+use filterblock_engine::ledger::Outcome;
 use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -20,6 +22,7 @@ fn options() -> StoreOptions {
         .with_filter(Purpose::Row, policy(FilterKind::Blocked))
         .with_filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .with_prefix_filter(3, policy(FilterKind::Blocked))
+        .with_range_filter(RangePolicy::with_bits_per_key(12.0).unwrap())
         .with_maintenance(Maintenance::Background)
         .with_cache_bytes(1 << 20);
     let [golomb, ribbon] = [FilterKind::Golomb, FilterKind::Ribbon].map(policy);
@@ -91,12 +94,30 @@ fn read(store: &Store, progress: &Progress, reader: usize) {
             let columns = store.get_row(&row(writer, place)).unwrap();
             assert!(columns.len() <= 1);
         }
+        if i % 8 == 0 {
+            scan(store, progress, writer, place);
+        }
         if i % 64 == 0 {
             check_snapshot(&store.snapshot(), progress);
             progress.num_snapshots.fetch_add(1, SeqCst);
         }
         progress.num_reads.fetch_add(1, SeqCst);
     }
+}
+
+/// Scans two batches of a writer: each row that is in every round is there, and none is older than the last
+/// acknowledged round. Scans between two rows find nothing.
+fn scan(store: &Store, progress: &Progress, writer: usize, place: u64) {
+    let (first, last) = (row(writer, place), row(writer, place + 9));
+    let lowest = progress.ended[writer].load(SeqCst);
+    let cells: Vec<_> = store.scan(&first[..]..=&last[..]).map(Result::unwrap).collect();
+    let highest = progress.begun[writer].load(SeqCst);
+    assert!(cells.iter().all(|cell| (lowest..=highest).contains(&round_of(&cell.value))), "{lowest}..={highest}");
+    for i in (place..place + 10).filter(|i| lowest > 0 && i % 7 != 0 && *i < ROWS_PER_WRITER) {
+        assert!(cells.iter().any(|cell| cell.row == row(writer, i)), "row {i} of writer {writer}");
+    }
+    let (above, below) = ([&first[..], b"!"].concat(), [&first[..], b"~"].concat());
+    assert_eq!(store.scan(&above[..]..&below[..]).count(), 0);
 }
 
 /// A snapshot sees each writer between two batches.
@@ -168,8 +189,18 @@ fn check_end(dir: &Path, store: &Store) {
 
 #[test]
 fn many_threads_write_read_and_maintain_one_store() {
+    run(&options());
+}
+
+/// Partitions are loaded, evicted and replaced while others read them.
+#[test]
+fn many_threads_use_partitions_in_a_small_cache() {
+    run(&options().with_partition_bytes(256).with_cache_bytes(64 << 10));
+}
+
+fn run(options: &StoreOptions) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open_dir(dir.path(), options()).unwrap();
+    let store = Store::open_dir(dir.path(), options.clone()).unwrap();
     let progress = Progress::default();
     thread::scope(|scope| {
         let (store, progress) = (&store, &progress);
@@ -193,9 +224,10 @@ fn many_threads_write_read_and_maintain_one_store() {
     assert!(num_reads >= 197 * NUM_READERS as u64 && num_snapshots >= 3 * NUM_READERS as u64 && num_rebuilt > 0);
     store.settle().unwrap();
     assert_eq!(store.ledger_report().check(), Ok(()));
+    assert!(store.ledger().of(Purpose::Range).count(Outcome::Avoided) > 0, "{}", store.ledger_report());
     store.close().unwrap();
     for _ in 0..2 {
-        let store = Store::open_dir(dir.path(), options()).unwrap();
+        let store = Store::open_dir(dir.path(), options.clone()).unwrap();
         check_end(dir.path(), &store);
         let flt = std::fs::read_dir(dir.path()).unwrap();
         let num_filter_files = flt.filter(|entry| {

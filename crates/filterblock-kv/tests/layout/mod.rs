@@ -127,6 +127,8 @@ pub struct Parts {
     pub index: Range<usize>,
     /// Each with its purpose.
     pub filters: Vec<(u8, Range<usize>)>,
+    /// The length of each filter's index; 0 for one block.
+    pub index_lens: Vec<usize>,
 }
 
 /// The range from `at` of `len` bytes, if it ends before `end`.
@@ -157,6 +159,7 @@ impl Parts {
             let place = within(at, u64_at(fields, field), footer)?;
             at = place.end.next_multiple_of(PAGE_LEN);
             self.filters.push((fields[field + 8], place));
+            self.index_lens.push(int(&fields[field + 12..field + 16]) as usize);
         }
         Some(())
     }

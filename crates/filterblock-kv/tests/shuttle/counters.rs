@@ -189,3 +189,21 @@ fn blocks_and_filters_from_a_cache() {
     let options = || options().with_cache_bytes(20_000).with_filter_residence(FilterResidence::Cached);
     explore("cache", 200, move || race(options(), &[|store| store.compact().unwrap()]));
 }
+
+#[test]
+fn partitions_from_a_cache() {
+    // Each filter has an index in memory, and partitions that others load, evict and replace.
+    let options = || options().with_partition_bytes(256).with_cache_bytes(20_000);
+    explore("partitions", 200, move || {
+        race(
+            options(),
+            &[
+                |store| store.compact().unwrap(),
+                |store| {
+                    store.rebuild_filters(&RebuildOptions::new().with_seed(9)).unwrap();
+                    assert_eq!(store.verify().false_negatives(), 0);
+                },
+            ],
+        );
+    });
+}

@@ -19,6 +19,7 @@ mod sim;
 mod snapshots;
 
 use extent::by_extent;
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Cell, Durability, Maintenance, Purpose, Snapshot, Store, StoreOptions};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
@@ -50,6 +51,7 @@ fn options() -> StoreOptions {
         .with_filter(Purpose::Row, policy(FilterKind::Bloom))
         .with_filter(Purpose::RowColumn, policy(FilterKind::Blocked))
         .with_prefix_filter(1, policy(FilterKind::Bloom))
+        .with_range_filter(RangePolicy::with_bits_per_key(10.0).unwrap())
         .with_seed(5)
         .with_durability(Durability::Always)
         .with_maintenance(Maintenance::Background)
@@ -79,6 +81,9 @@ fn read_twice(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, u64> {
         assert_eq!(snapshot.get(row, b"").unwrap().map(|value| number(&value)), Some(expected));
         assert_eq!(snapshot.get_row(row).unwrap().len(), 1);
         assert_eq!(numbers(snapshot.scan_prefix(&row[..1])).get(row), Some(&expected));
+        assert_eq!(numbers(snapshot.scan(&row[..]..=&row[..])), BTreeMap::from([(row.clone(), expected)]));
+        let (above, below) = ([&row[..], b"!"].concat(), [&row[..], b"~"].concat());
+        assert_eq!(snapshot.scan(&above[..]..&below[..]).count(), 0);
     }
     assert_eq!(numbers(snapshot.scan(..)), first);
     first
